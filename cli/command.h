@@ -1,0 +1,21 @@
+/* The commands of the wick program. Each is one file, cli/NAME.c, and a row here. */
+#ifndef WICK_CLI_COMMAND_H
+#define WICK_CLI_COMMAND_H
+
+#include <wick/wick.h>
+
+/* COMMAND(name, arguments, summary): int command_NAME(int argc, char **argv) gets what stands after the name, and
+ * returns the exit status: 0, 1 after a failure it has reported, 2 for wrong usage. */
+#define WICK_COMMANDS(COMMAND)                                                                                         \
+    COMMAND(devices, "[--json]", "what is here and usable")
+
+#define COMMAND(name, arguments, summary) int command_##name(int argc, char **argv);
+WICK_COMMANDS(COMMAND)
+#undef COMMAND
+
+/* Prints "wick NAME: text" to stderr, followed by wick_error() if there is one, and returns 1. */
+__attribute__((format(printf, 2, 3))) int command_fail(const char *name, const char *format, ...);
+/* Prints "wick NAME: text" and how to get help, and returns 2. */
+__attribute__((format(printf, 2, 3))) int command_usage(const char *name, const char *format, ...);
+
+#endif

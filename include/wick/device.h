@@ -1,0 +1,79 @@
+/* Devices: opening, describing, synchronising, memory figures, and what a device can do.
+ *
+ * A device handle is a counted reference. Handles and the tensors on them may be shared between threads. */
+#ifndef WICK_DEVICE_H
+#define WICK_DEVICE_H
+
+#include <wick/dtype.h>
+#include <wick/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct wick_device;
+
+/* Opens a device by name: "cpu", or "auto" for the best one that is healthy. NULL and WICK_DEVICE when there is none
+ * of that name; the text lists those there are. Each call gives a new handle with its own random stream; the CPU
+ * family's threads and memory pool are shared. Give back with wick_device_close. */
+WICK_API struct wick_device *wick_device_open(const char *name);
+
+/* Ends the use of a device. Tensors that live on it may still be released; every other call with them fails with
+ * WICK_CLOSED. NULL is fine. The handle must not be used again. */
+WICK_API void wick_device_close(struct wick_device *device);
+
+/* The device's name as it is opened, "cpu". Belongs to the device. */
+WICK_API const char *wick_device_name(const struct wick_device *device);
+
+/* What is known of a device. Strings belong to the device. */
+struct wick_device_info {
+    const char *name;        /* "cpu" */
+    const char *family;      /* "cpu" */
+    const char *description; /* the processor's own name */
+    const char *isa;         /* the instruction set its kernels were picked for: "baseline", "avx2", "avx512" */
+    int threads;             /* threads that kernels run on */
+    size_t memory_total;     /* bytes of memory the device can use, 0 when not known */
+};
+WICK_API WICK_CHECKED enum wick_status wick_device_describe(const struct wick_device *device,
+                                                            struct wick_device_info *info);
+
+/* Waits until all work given to the device is done, and returns what went wrong in it. */
+WICK_API WICK_CHECKED enum wick_status wick_device_sync(struct wick_device *device);
+
+/* How many devices can be opened, and the name of the i-th of them, 0 <= i < wick_device_count(), best first;
+ * NULL for any other i. */
+WICK_API int wick_device_count(void);
+WICK_API const char *wick_device_list(int i);
+
+/* Threads the CPU family's kernels run on, 1 to 256; all handles share them. The start value is WICK_THREADS from
+ * the environment, or else the number of processors this process may use. Results do not depend on it.
+ * WICK_INVALID for any other number. Not to be called while kernels run. */
+WICK_API WICK_CHECKED enum wick_status wick_threads_set(int threads);
+WICK_API int wick_threads(void);
+
+/* Memory figures of a device, in bytes. Freed blocks are kept for reuse up to a limit. */
+struct wick_memory {
+    size_t used;   /* held by tensors now */
+    size_t peak;   /* the highest `used` since the last wick_memory_reset_peak */
+    size_t cached; /* freed and kept for reuse */
+    size_t limit;  /* the most that used and cached may come to; SIZE_MAX when there is no limit */
+    size_t cache;  /* the most that cached may come to */
+};
+WICK_API WICK_CHECKED enum wick_status wick_memory_stats(const struct wick_device *device, struct wick_memory *memory);
+
+/* An allocation that would pass the limit fails with WICK_MEMORY, after the cache was emptied. */
+WICK_API WICK_CHECKED enum wick_status wick_memory_set_limit(struct wick_device *device, size_t nbytes);
+/* Blocks freed above `nbytes` of cached ones go back at once; 0 keeps none. */
+WICK_API WICK_CHECKED enum wick_status wick_memory_set_cache(struct wick_device *device, size_t nbytes);
+WICK_API WICK_CHECKED enum wick_status wick_memory_reset_peak(struct wick_device *device);
+
+/* Gives the cached blocks back. */
+WICK_API WICK_CHECKED enum wick_status wick_memory_trim(struct wick_device *device);
+
+/* Seeds the device's random numbers; the start value is 0. See random.h. */
+WICK_API WICK_CHECKED enum wick_status wick_seed_set(struct wick_device *device, uint64_t seed);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

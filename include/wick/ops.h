@@ -1,0 +1,45 @@
+/* The list of ops, and the question what a device can do.
+ *
+ * The ops themselves are declared by subject: shape.h, elementwise.h, reduce.h, linalg.h, conv.h, index.h, nn.h,
+ * random.h. In all of them:
+ *
+ *   - a tensor argument that is NULL makes the result NULL;
+ *   - all tensors of a call are on one device and, where nothing else is said, of one dtype: nothing is converted or
+ *     moved silently;
+ *   - operands broadcast by NumPy's rule where the text says so;
+ *   - any layout is taken; results are new, contiguous tensors, but for views;
+ *   - failures are WICK_SHAPE, WICK_DTYPE, WICK_DEVICE, WICK_CLOSED, WICK_UNSUPPORTED, WICK_RANGE, WICK_OVERFLOW and
+ *     WICK_MEMORY as status.h explains them; further ones are named at the op. */
+#ifndef WICK_OPS_H
+#define WICK_OPS_H
+
+#include <wick/device.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum wick_op {
+#define WICK__OP(name, family, dtypes, domain, ulp, formula) WICK_OP_##name,
+#include <wick/ops.def>
+#undef WICK__OP
+    WICK_OP_COUNT
+};
+
+/* "add" and the like; "?" for a value that is no op. */
+WICK_API const char *wick_op_name(enum wick_op op);
+/* What the op computes, in a line: "x + y". */
+WICK_API const char *wick_op_formula(enum wick_op op);
+/* The group of ops it belongs to: "binary". */
+WICK_API const char *wick_op_family(enum wick_op op);
+/* Finds an op by its name. False, and *op untouched, when there is none. */
+WICK_API bool wick_op_from_name(const char *name, enum wick_op *op);
+
+/* Whether the device runs the op on tensors whose first operand (or, without one, whose result) has this dtype.
+ * The answer is read from the row that dispatch reads. False for NULL and values out of range. */
+WICK_API bool wick_supports(const struct wick_device *device, enum wick_op op, enum wick_dtype dtype);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

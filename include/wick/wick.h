@@ -1,0 +1,14 @@
+/* Wick: eager tensors in C, one interface to CPU, CUDA and ROCm devices. Includes every public header. */
+#ifndef WICK_WICK_H
+#define WICK_WICK_H
+
+#include <wick/base.h>
+#include <wick/status.h>
+#include <wick/memory.h>
+#include <wick/dtype.h>
+#include <wick/device.h>
+#include <wick/tensor.h>
+#include <wick/ops.h>
+#include <wick/shape.h>
+
+#endif

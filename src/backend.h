@@ -1,0 +1,152 @@
+/* The one interface between the tensor core and a device family.
+ *
+ * A family is one `static const struct wick__backend`. It owns raw buffers and a table of kernels, a row for each op:
+ * the function, and the dtypes and layouts it takes. src/ops/ checks every argument, computes every shape, allocates
+ * every result and then hands the family a struct wick__call; kernels check nothing again, and never allocate results.
+ * The same row answers wick_supports(), so what is claimed and what is run cannot drift apart.
+ *
+ * A second family is a sibling of src/cpu/ that fills this struct, and one line in src/core/device.c. Gradients,
+ * traces and captured graphs see every call where src/ops/dispatch.c runs it. */
+#ifndef WICK_BACKEND_H
+#define WICK_BACKEND_H
+
+#include "core/layout.h"
+
+#include <wick/device.h>
+#include <wick/ops.h>
+
+struct wick_tensor;
+
+enum { WICK__MAX_INPUTS = 6, WICK__MAX_OUTPUTS = 3, WICK__MAX_SPATIAL = 3 };
+
+/* Sets of dtypes. */
+#define WICK__BIT(dtype) (1u << WICK_DTYPE_##dtype)
+#define WICK__UNSIGNED (WICK__BIT(u8) | WICK__BIT(u32))
+#define WICK__SIGNED (WICK__BIT(i16) | WICK__BIT(i32) | WICK__BIT(i64))
+#define WICK__INTS (WICK__UNSIGNED | WICK__SIGNED)
+#define WICK__FLOATS (WICK__BIT(bf16) | WICK__BIT(f16) | WICK__BIT(f32) | WICK__BIT(f64) | WICK__BIT(f8e4m3))
+#define WICK__ALL (WICK__INTS | WICK__FLOATS)
+#define WICK__NEGATABLE (WICK__SIGNED | WICK__FLOATS)
+#define WICK__STORABLE ((1u << WICK_DTYPE_COUNT) - 1)
+
+/* Layouts an operand may have when a kernel sees it; others are copied first. */
+enum wick__layouts {
+    WICK__CONTIGUOUS, /* row-major without gaps, any offset */
+    WICK__ROWS,       /* last dim of stride 1, other strides as they come, 0 included */
+    WICK__STRIDED     /* any */
+};
+
+/* Arguments of kernels that are not tensors. Each op family uses one member, which its file in src/ops/ fills. */
+union wick__params {
+    double scalar[4]; /* affine: mul, add. powf: exponent. elu: alpha. clamp: low, high. ... */
+    struct {
+        uint32_t dims; /* bit d is set when dim d of in[0] is reduced; out has the other dims, or all with keepdim */
+        double correction; /* var, std: the divisor is n - correction */
+        double order;      /* norm: the p of the p-norm */
+    } reduce;
+    struct {
+        int dim;          /* scan, sort, gather, scatter, index_select, index_add, softmax, cat: the dim of in[0] */
+        bool descending;  /* sort */
+        int64_t k;        /* topk */
+        int64_t start;    /* slices: first index along dim */
+        int64_t shift;    /* roll */
+    } along;
+    struct {
+        int spatial; /* 1, 2 or 3 */
+        int64_t groups;
+        int64_t stride[WICK__MAX_SPATIAL];
+        int64_t padding[WICK__MAX_SPATIAL];
+        int64_t dilation[WICK__MAX_SPATIAL];
+        int64_t kernel[WICK__MAX_SPATIAL]; /* pooling windows */
+        bool count_include_pad;            /* average pooling */
+    } window;
+    struct {
+        int mode; /* an enum of the op family */
+        int64_t before[WICK_MAX_RANK], after[WICK_MAX_RANK];
+        double value;
+    } pad;
+    struct {
+        double scale[WICK__MAX_SPATIAL]; /* source step per output step, PyTorch's area_pixel rules */
+        bool align_corners;
+        int spatial;
+    } resize;
+    struct {
+        double epsilon;
+        int64_t groups; /* group norm */
+        int axes;       /* how many trailing dims are normalised */
+    } norm;
+    struct {
+        double scale;    /* of q k^T */
+        double soft_cap; /* 0: none */
+        bool causal;
+    } attention;
+    struct {
+        uint64_t seed, offset; /* the Philox key, and the number of the first 128-bit block */
+        double a, b;           /* uniform: low, high. normal: mean, deviation. bernoulli: p. */
+        int64_t low, high;     /* randint */
+    } random;
+    struct {
+        bool interleaved; /* rope: pairs (2i, 2i+1) instead of (i, i + d/2) */
+    } rope;
+};
+
+/* One op to run. Operands are tensors: storage, dtype and layout in one. `out` are fresh and contiguous, but for ops
+ * that write in place, where out[0] is the target with its own layout. */
+struct wick__call {
+    enum wick_op op;
+    int n_in, n_out;
+    const struct wick_tensor *in[WICK__MAX_INPUTS]; /* NULL for an optional operand left out */
+    const char *name[WICK__MAX_INPUTS];             /* what messages call them */
+    struct wick_tensor *out[WICK__MAX_OUTPUTS];
+    union wick__params p;
+};
+
+typedef enum wick_status wick__kernel_fn(const struct wick__call *call);
+
+/* A row of a family's table: what runs an op, and for what. */
+struct wick__kernel {
+    wick__kernel_fn *run; /* NULL for ops that are views or composed of others */
+    uint32_t dtypes;      /* of in[0], or of out[0] for ops without input; 0: the family does not have the op */
+    enum wick__layouts layouts;
+};
+
+#define WICK__BACKEND_VERSION 1
+
+struct wick__backend {
+    uint32_t version;   /* WICK__BACKEND_VERSION; any other is refused */
+    const char *family; /* "cpu": the part of a device's name before ':' */
+
+    /* Devices of this family that are usable now; >= 0. Must not fail or block for long. */
+    int (*count)(void);
+    /* Makes `device` ready; device->ordinal is set. What it allocates hangs off device->state. */
+    enum wick_status (*open)(struct wick_device *device);
+    /* Undoes open, after the last tensor is gone. Can't fail. */
+    void (*close)(struct wick_device *device);
+    /* Fills the fields that describe the device; name and family are set already. */
+    void (*describe)(const struct wick_device *device, struct wick_device_info *info);
+
+    /* A buffer of nbytes > 0, aligned to 64 bytes, contents undefined. On failure *data stays as it was. */
+    enum wick_status (*alloc)(struct wick_device *device, size_t nbytes, void **data);
+    /* Gives a buffer back; work already queued may still use it. Can't fail. */
+    void (*free)(struct wick_device *device, void *data, size_t nbytes);
+    /* Copies nbytes > 0 from host memory to a buffer; the host memory may be reused on return. */
+    enum wick_status (*upload)(struct wick_device *device, void *to, const void *from, size_t nbytes);
+    /* Copies nbytes > 0 from a buffer to host memory, after all queued work. May block. */
+    enum wick_status (*download)(struct wick_device *device, void *to, const void *from, size_t nbytes);
+    /* Waits for all queued work and returns its first failure. */
+    enum wick_status (*sync)(struct wick_device *device);
+
+    /* The memory pool: figures, the limit, and giving cached blocks back. */
+    void (*memory)(const struct wick_device *device, struct wick_memory *memory);
+    void (*set_limit)(struct wick_device *device, size_t nbytes);
+    void (*set_cache)(struct wick_device *device, size_t nbytes);
+    void (*reset_peak)(struct wick_device *device);
+    void (*trim)(struct wick_device *device);
+
+    /* WICK_OP_COUNT rows. */
+    const struct wick__kernel *kernels;
+};
+
+extern const struct wick__backend wick__cpu_backend;
+
+#endif

@@ -1,0 +1,26 @@
+/* How the library's own code reports failures. */
+#ifndef WICK_CORE_ERROR_H
+#define WICK_CORE_ERROR_H
+
+#include <wick/status.h>
+
+/* Keeps the text as this thread's error unless one is kept already, and returns `status`. */
+__attribute__((format(printf, 2, 3))) enum wick_status wick__fail(enum wick_status status, const char *format, ...);
+
+/* A kept error, saved around work that must not disturb it. */
+struct wick__error {
+    enum wick_status status;
+    char text[1024];
+};
+void wick__error_swap(struct wick__error *other);
+
+/* Returns a failing status to the caller. */
+#define WICK__TRY(call)                                                                                                \
+    do {                                                                                                               \
+        enum wick_status try_status = (call);                                                                          \
+        if (try_status != WICK_OK) return try_status;                                                                  \
+    } while (0)
+
+__attribute__((format(printf, 2, 3))) void wick__log(enum wick_log_level level, const char *format, ...);
+
+#endif

@@ -1,0 +1,272 @@
+/* Storages and tensors: making, releasing, looking, host data. */
+#include "core/tensor.h"
+
+#include "core/checked.h"
+#include "core/memory.h"
+
+#include <wick/shape.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+bool wick__nbytes(enum wick_dtype dtype, int64_t n, size_t *nbytes) {
+    int64_t bits, rounded;
+    if (!wick__mul(n, wick_dtype_bits(dtype), &bits) || !wick__add(bits, 7, &rounded)) return false;
+    *nbytes = (size_t)(rounded / 8);
+    return true;
+}
+
+static void storage_unref(struct wick__storage *storage) {
+    if (atomic_fetch_sub(&storage->refs, 1) != 1) return;
+    struct wick_device *device = storage->device;
+    if (storage->foreign) {
+        if (storage->release) storage->release(storage->context);
+    } else if (storage->data) {
+        device->backend->free(device, storage->data, storage->nbytes);
+    }
+    wick__free(storage, sizeof *storage);
+    wick__device_unref(device);
+}
+
+/* Takes over one reference of `storage`, also when it fails. */
+static struct wick_tensor *tensor_over(struct wick__storage *storage, enum wick_dtype dtype,
+                                       const struct wick__layout *layout) {
+    struct wick_tensor *x = wick__alloc(sizeof *x);
+    if (!x) {
+        storage_unref(storage);
+        return NULL;
+    }
+    atomic_init(&x->refs, 1);
+    x->dtype = dtype;
+    x->layout = *layout;
+    x->storage = storage;
+    x->scope = (struct wick__link){NULL, NULL};
+    x->scope_depth = 0;
+    return x;
+}
+
+static struct wick__storage *storage_new(struct wick_device *device, size_t nbytes) {
+    struct wick__storage *storage = wick__alloc(sizeof *storage);
+    if (!storage) return NULL;
+    *storage = (struct wick__storage){.device = device, .nbytes = nbytes};
+    atomic_init(&storage->refs, 1);
+    atomic_fetch_add(&device->refs, 1);
+    if (nbytes > 0 && device->backend->alloc(device, nbytes, &storage->data) != WICK_OK) {
+        storage->data = NULL;
+        storage_unref(storage);
+        return NULL;
+    }
+    return storage;
+}
+
+static enum wick_status layout_for(const char *op, struct wick_device *device, enum wick_dtype dtype, int rank,
+                                   const int64_t *shape, struct wick__layout *layout, size_t *nbytes) {
+    WICK__TRY(wick__device_check(op, device));
+    if ((unsigned)dtype >= WICK_DTYPE_COUNT) return wick__fail(WICK_DTYPE, "%s: dtype %d is unknown", op, (int)dtype);
+    WICK__TRY(wick__layout_new(layout, op, rank, shape));
+    if (!wick__nbytes(dtype, wick__layout_count(layout), nbytes))
+        return wick__fail(WICK_OVERFLOW, "%s: the size in bytes does not fit in 64 bits", op);
+    return WICK_OK;
+}
+
+struct wick_tensor *wick__tensor_new(const char *op, struct wick_device *device, enum wick_dtype dtype, int rank,
+                                     const int64_t *shape) {
+    struct wick__layout layout;
+    size_t nbytes = 0;
+    if (layout_for(op, device, dtype, rank, shape, &layout, &nbytes) != WICK_OK) return NULL;
+    struct wick__storage *storage = storage_new(device, nbytes);
+    return storage ? tensor_over(storage, dtype, &layout) : NULL;
+}
+
+struct wick_tensor *wick__tensor_view(const struct wick_tensor *x, const struct wick__layout *layout) {
+    atomic_fetch_add(&x->storage->refs, 1);
+    return tensor_over(x->storage, x->dtype, layout);
+}
+
+struct wick_tensor *wick_empty(struct wick_device *device, enum wick_dtype dtype, int rank, const int64_t *shape) {
+    return wick__scope_add(wick__tensor_new("empty", device, dtype, rank, shape));
+}
+
+struct wick_tensor *wick_from_data(struct wick_device *device, enum wick_dtype dtype, int rank, const int64_t *shape,
+                                   const void *data) {
+    struct wick_tensor *x = wick__tensor_new("from_data", device, dtype, rank, shape);
+    if (!x || x->storage->nbytes == 0) return wick__scope_add(x);
+    if (!data)
+        wick__fail(WICK_INVALID, "from_data: data is NULL");
+    else if (device->backend->upload(device, x->storage->data, data, x->storage->nbytes) == WICK_OK)
+        return wick__scope_add(x);
+    wick_release(x);
+    return NULL;
+}
+
+struct wick_tensor *wick_from_memory(struct wick_device *device, enum wick_dtype dtype, int rank, const int64_t *shape,
+                                     void *data, void (*release)(void *context), void *context) {
+    struct wick__layout layout;
+    size_t nbytes = 0;
+    if (layout_for("from_memory", device, dtype, rank, shape, &layout, &nbytes) != WICK_OK) return NULL;
+    if (device->backend != &wick__cpu_backend) {
+        wick__fail(WICK_DEVICE, "from_memory: host memory can't be a tensor on %s", device->name);
+        return NULL;
+    }
+    size_t element = (size_t)wick_dtype_bits(dtype) / 8;
+    if ((!data && nbytes > 0) || (element > 1 && (uintptr_t)data % element != 0)) {
+        wick__fail(WICK_INVALID, "from_memory: data is NULL or not aligned to %s", wick_dtype_name(dtype));
+        return NULL;
+    }
+    struct wick__storage *storage = storage_new(device, 0);
+    if (!storage) return NULL;
+    storage->foreign = true;
+    storage->data = data;
+    storage->nbytes = nbytes;
+    struct wick_tensor *x = tensor_over(storage, dtype, &layout);
+    if (!x) return NULL;
+    storage->release = release;
+    storage->context = context;
+    return wick__scope_add(x);
+}
+
+struct wick_tensor *wick_retain(const struct wick_tensor *x) {
+    /* The count is not part of what const promises. */
+    struct wick_tensor *counted = (struct wick_tensor *)(uintptr_t)x;
+    if (counted) atomic_fetch_add(&counted->refs, 1);
+    return counted;
+}
+
+/* ---- scopes ---- */
+
+/* Scopes nested deeper than this are one with the deepest. */
+enum { MAX_SCOPES = 64 };
+
+/* A scope is a ring of the tensors it owns through a sentinel; the sentinel of depth d is ring[d - 1]. */
+static _Thread_local struct {
+    int depth;
+    struct wick__link ring[MAX_SCOPES];
+} scopes;
+
+static int ring_depth(void) { return scopes.depth < MAX_SCOPES ? scopes.depth : MAX_SCOPES; }
+
+static void scope_remove(struct wick_tensor *x) {
+    if (!x->scope.next) return;
+    x->scope.next->prev = x->scope.prev;
+    x->scope.prev->next = x->scope.next;
+    x->scope = (struct wick__link){NULL, NULL};
+    x->scope_depth = 0;
+}
+
+static void scope_insert(struct wick_tensor *x, int depth) {
+    if (depth == 0) return;
+    struct wick__link *ring = &scopes.ring[depth - 1];
+    x->scope = (struct wick__link){ring->next, ring};
+    ring->next->prev = &x->scope;
+    ring->next = &x->scope;
+    x->scope_depth = depth;
+}
+
+struct wick_tensor *wick__scope_add(struct wick_tensor *x) {
+    if (x) scope_insert(x, ring_depth());
+    return x;
+}
+
+struct wick_tensor *wick_keep(struct wick_tensor *x) {
+    int depth = ring_depth();
+    if (x && depth > 0 && x->scope_depth == depth) {
+        scope_remove(x);
+        scope_insert(x, depth - 1);
+    }
+    return x;
+}
+
+void wick_scope_begin(void) {
+    if (scopes.depth++ < MAX_SCOPES) {
+        struct wick__link *ring = &scopes.ring[scopes.depth - 1];
+        *ring = (struct wick__link){ring, ring};
+    }
+}
+
+struct wick_tensor *wick_scope_end(struct wick_tensor *keep) {
+    if (scopes.depth == 0) return keep;
+    if (scopes.depth <= MAX_SCOPES) {
+        struct wick__link *ring = &scopes.ring[scopes.depth - 1];
+        wick_keep(keep);
+        while (ring->next != ring) {
+            struct wick_tensor *x = (struct wick_tensor *)((char *)ring->next - offsetof(struct wick_tensor, scope));
+            scope_remove(x);
+            wick_release(x);
+        }
+    }
+    scopes.depth--;
+    return keep;
+}
+
+void wick_release(struct wick_tensor *x) {
+    if (!x || atomic_fetch_sub(&x->refs, 1) != 1) return;
+    scope_remove(x);
+    storage_unref(x->storage);
+    wick__free(x, sizeof *x);
+}
+
+/* ---- looking ---- */
+
+enum wick_dtype wick_tensor_dtype(const struct wick_tensor *x) { return x ? x->dtype : (enum wick_dtype)-1; }
+
+int wick_tensor_rank(const struct wick_tensor *x) { return x ? x->layout.rank : -1; }
+
+const int64_t *wick_tensor_shape(const struct wick_tensor *x) { return x ? x->layout.shape : NULL; }
+
+const int64_t *wick_tensor_strides(const struct wick_tensor *x) { return x ? x->layout.stride : NULL; }
+
+int64_t wick_tensor_dim(const struct wick_tensor *x, int dim) {
+    if (!x) return 0;
+    return wick__dim("tensor_dim", dim, x->layout.rank, &dim) == WICK_OK ? x->layout.shape[dim] : 0;
+}
+
+int64_t wick_tensor_count(const struct wick_tensor *x) { return x ? wick__count(x) : 0; }
+
+int64_t wick_tensor_offset(const struct wick_tensor *x) { return x ? x->layout.offset : 0; }
+
+bool wick_tensor_is_contiguous(const struct wick_tensor *x) { return x && wick__layout_is_contiguous(&x->layout); }
+
+struct wick_device *wick_tensor_device(const struct wick_tensor *x) { return x ? wick__device(x) : NULL; }
+
+char *wick__tensor_text(char text[WICK__TENSOR_TEXT], const struct wick_tensor *x) {
+    char shape[WICK__SHAPE_TEXT];
+    if (!x) return strcpy(text, "NULL");
+    snprintf(text, WICK__TENSOR_TEXT, "%s %s on %s", wick__shape_text(shape, x->layout.rank, x->layout.shape),
+             wick_dtype_name(x->dtype), wick__device(x)->name);
+    return text;
+}
+
+/* ---- host data ---- */
+
+enum wick_status wick_read(const struct wick_tensor *x, void *data, size_t nbytes) {
+    size_t needed = 0;
+    if (!x) return wick__fail(WICK_INVALID, "read: x is NULL");
+    struct wick_device *device = wick__device(x);
+    WICK__TRY(wick__device_check("read", device));
+    if (!wick__nbytes(x->dtype, wick__count(x), &needed) || needed != nbytes || (nbytes > 0 && !data)) {
+        char text[WICK__TENSOR_TEXT];
+        return wick__fail(WICK_INVALID, "read: x %s has %zu bytes, data has room for %zu%s",
+                          wick__tensor_text(text, x), needed, nbytes, data ? "" : " at NULL");
+    }
+    if (nbytes == 0) return device->backend->sync(device);
+    if (wick_dtype_bits(x->dtype) < 8 || wick__layout_is_contiguous(&x->layout))
+        return device->backend->download(device, data, wick__data(x), nbytes);
+    wick_scope_begin();
+    struct wick_tensor *packed = wick_contiguous(x);
+    enum wick_status status =
+        packed ? device->backend->download(device, data, wick__data(packed), nbytes) : wick_error_status();
+    wick_scope_end(NULL);
+    return status;
+}
+
+void *wick_tensor_data(const struct wick_tensor *x) {
+    if (!x) return NULL;
+    struct wick_device *device = wick__device(x);
+    if (wick__device_check("tensor_data", device) != WICK_OK) return NULL;
+    if (device->backend != &wick__cpu_backend) {
+        wick__fail(WICK_DEVICE, "tensor_data: x lives on %s, use wick_read", device->name);
+        return NULL;
+    }
+    return device->backend->sync(device) == WICK_OK ? wick__data(x) : NULL;
+}

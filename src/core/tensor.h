@@ -1,0 +1,78 @@
+/* Devices, storages and tensors as the library sees them. */
+#ifndef WICK_CORE_TENSOR_H
+#define WICK_CORE_TENSOR_H
+
+#include "backend.h"
+#include "core/layout.h"
+
+#include <wick/tensor.h>
+
+#include <stdatomic.h>
+
+struct wick_device {
+    const struct wick__backend *backend;
+    atomic_int refs;    /* the handle, and one for each storage */
+    atomic_bool closed; /* the handle was given back */
+    int ordinal;
+    char name[24];
+    void *state; /* the family's */
+    _Atomic uint64_t seed;
+    _Atomic uint64_t random_offset; /* the next Philox block that has not been handed out */
+};
+
+/* A member of a doubly linked ring. */
+struct wick__link {
+    struct wick__link *next, *prev;
+};
+
+/* A flat typed buffer. */
+struct wick__storage {
+    atomic_int refs;
+    struct wick_device *device;
+    size_t nbytes;
+    void *data;
+    void (*release)(void *context); /* for memory that is not ours; NULL otherwise */
+    void *context;
+    bool foreign;
+};
+
+struct wick_tensor {
+    atomic_int refs;
+    enum wick_dtype dtype;
+    struct wick__layout layout;
+    struct wick__storage *storage;
+    struct wick__link scope; /* place in the ring of the scope that owns the first reference; NULLs when none does */
+    int scope_depth;         /* which scope that is, 0 when none */
+};
+
+/* A fresh contiguous tensor with undefined elements, not yet in any scope. `op` goes in front of the error text. */
+struct wick_tensor *wick__tensor_new(const char *op, struct wick_device *device, enum wick_dtype dtype, int rank,
+                                     const int64_t *shape);
+
+/* A view of x with another layout, not yet in any scope. */
+struct wick_tensor *wick__tensor_view(const struct wick_tensor *x, const struct wick__layout *layout);
+
+/* Puts a new tensor into this thread's innermost scope, if there is one. Returns x; NULL is fine. */
+struct wick_tensor *wick__scope_add(struct wick_tensor *x);
+
+/* The address of the first element of the view. */
+static inline void *wick__data(const struct wick_tensor *x) {
+    return (char *)x->storage->data + x->layout.offset * (wick_dtype_bits(x->dtype) / 8);
+}
+
+static inline int64_t wick__count(const struct wick_tensor *x) { return wick__layout_count(&x->layout); }
+
+static inline struct wick_device *wick__device(const struct wick_tensor *x) { return x->storage->device; }
+
+/* Bytes of n elements, those of packed dtypes rounded up; false when that does not fit. */
+bool wick__nbytes(enum wick_dtype dtype, int64_t n, size_t *nbytes);
+
+/* Checks a device argument: WICK_INVALID for NULL, WICK_CLOSED. */
+enum wick_status wick__device_check(const char *op, const struct wick_device *device);
+void wick__device_unref(struct wick_device *device);
+
+/* "[2,3] f32 on cpu" into text, which is returned. */
+enum { WICK__TENSOR_TEXT = WICK__SHAPE_TEXT + 48 };
+char *wick__tensor_text(char text[WICK__TENSOR_TEXT], const struct wick_tensor *x);
+
+#endif

@@ -1,0 +1,41 @@
+/* Which instruction sets the processor has. */
+#include "cpu/isa.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[WICK__ISA_COUNT] = {"baseline", "avx2", "avx512"};
+static enum wick__isa chosen;
+static _Bool bf16;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void choose(void) {
+    enum wick__isa best = WICK__ISA_BASELINE;
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") &&
+        __builtin_cpu_supports("f16c"))
+        best = WICK__ISA_AVX2;
+    if (best == WICK__ISA_AVX2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
+        best = WICK__ISA_AVX512;
+    const char *wish = getenv("WICK_ISA");
+    for (int i = 0; wish && i <= (int)best; i++)
+        if (strcmp(wish, names[i]) == 0) best = (enum wick__isa)i;
+    bf16 = best == WICK__ISA_AVX512 && __builtin_cpu_supports("avx512bf16");
+#endif
+    chosen = best;
+}
+
+enum wick__isa wick__isa(void) {
+    pthread_once(&once, choose);
+    return chosen;
+}
+
+const char *wick__isa_name(enum wick__isa isa) { return names[isa]; }
+
+_Bool wick__isa_has_avx512_bf16(void) {
+    pthread_once(&once, choose);
+    return bf16;
+}

@@ -1,0 +1,102 @@
+/* What `wick verify`, the tests and the benchmarks share: for every op of the table, cases to run it on, how to call
+ * it, what the right answer is in plain float64, and how large an error may be.
+ *
+ * One file a family, verify/NAME.c, gives a struct verify_family; verify/families.def lists them. The driver
+ * (verify/run.c) does the rest: dtypes, layouts, guard zones, comparison. So an op that is in the table is tested on
+ * every dtype and layout without a line written by hand. */
+#ifndef WICK_VERIFY_VERIFY_H
+#define WICK_VERIFY_VERIFY_H
+
+#include <wick/wick.h>
+
+enum { VERIFY_MAX_INPUTS = 6, VERIFY_MAX_OUTPUTS = 3 };
+
+/* What an operand is made of. */
+enum verify_role {
+    VERIFY_VALUE,     /* random values of the dtype under test, from `low` to `high`, exact in that dtype */
+    VERIFY_INDEX,     /* integers from `low` to `high`; the driver runs every id dtype that can hold them */
+    VERIFY_CONDITION, /* u8, about half of them 0 */
+    VERIFY_F32,       /* f32 values whatever the dtype under test */
+    VERIFY_ABSENT     /* an optional operand left out: NULL */
+};
+
+struct verify_operand {
+    enum verify_role role;
+    int rank;
+    int64_t shape[WICK_MAX_RANK];
+    double low, high;
+    bool distinct; /* no two equal values, for ops whose answer depends on ties */
+};
+
+/* One op on operands of given shapes. `i` and `f` are the op's own arguments, as its family's file lays down. */
+struct verify_case {
+    enum wick_op op;
+    enum wick_dtype dtype; /* set by the driver: the dtype under test */
+    int n_in, n_out;
+    struct verify_operand in[VERIFY_MAX_INPUTS];
+    int64_t i[24];
+    double f[4];
+};
+
+/* A tensor on the host in float64 (integers up to 2^53 exactly), row-major. The driver owns `data` of inputs; the
+ * reference sets rank and shape of outputs and allocates their data with malloc, the driver frees it. */
+struct verify_array {
+    enum wick_dtype dtype; /* of the tensor it stands for */
+    int rank;
+    int64_t shape[WICK_MAX_RANK];
+    int64_t count;
+    double *data;
+    /* Outputs only: for each element the sum of the magnitudes of the terms it was summed from, to which its error
+     * bound is proportional; NULL means the magnitude of the element itself. */
+    double *scale;
+};
+
+struct verify_family {
+    const char *name; /* the family column of ops.def */
+    /* How many cases there are for an op, edge sizes included: empty, 1, odd sizes, more than one tile, rank 0 .. 5. */
+    int (*cases)(enum wick_op op);
+    /* Fills case number k, all but dtype. */
+    void (*make)(enum wick_op op, int k, struct verify_case *c);
+    /* Calls the op through the public API. out[0 .. n_out-1] are results the caller releases; false after a failure,
+     * with wick_error() set. For ops that write in place, it copies the target (in[0]) first, into a contiguous one
+     * with wick_contiguous or by reading and making it anew, and returns that as out[0]. */
+    bool (*call)(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out);
+    /* The right answer, and its scale, in plain float64 loops that share no code with the library. False when out of
+     * memory. */
+    bool (*reference)(const struct verify_case *c, const struct verify_array *in, struct verify_array *out);
+};
+
+/* The family of an op; NULL when verify/families.def has none. */
+const struct verify_family *verify_family(enum wick_op op);
+
+/* Allocates out->data (and out->scale when `scaled`) for a shape; helps references. */
+bool verify_array_new(struct verify_array *out, enum wick_dtype dtype, int rank, const int64_t *shape, bool scaled);
+
+/* `value` as it would be after a cast to the dtype: rounded to nearest even, saturated where numerics.md says so. */
+double verify_round(enum wick_dtype dtype, double value);
+
+/* How a run went. */
+struct verify_totals {
+    int64_t cells;  /* op x dtype x layout cells run */
+    int64_t checks; /* comparisons of whole tensors */
+    int64_t bad;    /* cells with a wrong element, a wrong refusal, or a touched guard zone */
+};
+
+struct verify_options {
+    const char *device;   /* "cpu" */
+    const char *pattern;  /* fnmatch(3) pattern of op names, NULL for all */
+    const char *dtype;    /* one dtype's name, NULL for all */
+    uint64_t seed;
+    bool json;
+    bool quick; /* fewer shapes a cell */
+    /* Called with one line for each bad cell (and with every cell when verbose). */
+    void (*print)(void *context, const char *line);
+    void *context;
+    bool verbose;
+};
+
+/* Runs every op that matches, on every dtype its row claims and every layout, and on every dtype it does not claim,
+ * where it must refuse with WICK_UNSUPPORTED. WICK_INVALID for an unknown device, dtype, or a pattern no op matches. */
+enum wick_status verify_run(const struct verify_options *options, struct verify_totals *totals);
+
+#endif
