@@ -1,0 +1,49 @@
+# The front door: what a person types. CMake does the work; see CMakePresets.json for the builds by name.
+
+BUILD ?= build
+JOBS  ?= $(shell nproc)
+
+.PHONY: all demo check bench lint format fuzz install docs clean
+
+all: $(BUILD)/build.ninja
+	@cmake --build $(BUILD) -j $(JOBS)
+
+$(BUILD)/build.ninja: CMakeLists.txt
+	@tools/install-dependencies
+	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release
+
+# Fetches a sentence-embedding model and asks a question of Wick's own documentation.
+demo: all
+	@tools/demo $(BUILD)
+
+# Every test, in every build that CI knows; ends with one line: N passed, N failed, N skipped.
+check:
+	@tools/install-dependencies --test
+	@tools/check
+
+# Wick beside PyTorch, on this machine, in one run; writes docs/results/.
+bench: all
+	@tools/bench $(BUILD)
+
+lint: all
+	@tools/install-dependencies --test
+	@tools/lint $(BUILD)
+
+format:
+	@git ls-files '*.c' '*.h' | xargs clang-format-14 -i
+
+# Each fuzz target for FUZZ_SECONDS, on the corpus under tests/fuzz/corpus.
+FUZZ_SECONDS ?= 600
+fuzz:
+	@tools/install-dependencies --test
+	@tools/fuzz $(FUZZ_SECONDS)
+
+# The pages that are made from the op table.
+docs: all
+	@tools/docs $(BUILD)
+
+install: all
+	@cmake --install $(BUILD) $(if $(PREFIX),--prefix $(PREFIX))
+
+clean:
+	@rm -rf build build-*

@@ -1,0 +1,129 @@
+/* Reading JPEG (libjpeg) and PNG (libpng) files. */
+#include "cli/image.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jpeglib.h>
+#include <png.h>
+
+static bool refuse(char error[IMAGE_ERROR], const char *reason) {
+    snprintf(error, IMAGE_ERROR, "%s", reason);
+    return false;
+}
+
+static bool size_is_sane(int64_t width, int64_t height) {
+    return width > 0 && height > 0 && width <= IMAGE_MAX_PIXELS && height <= IMAGE_MAX_PIXELS / width;
+}
+
+/* libjpeg reports through a callback that must not return. */
+struct jpeg_failure {
+    struct jpeg_error_mgr manager;
+    jmp_buf jump;
+    char text[JMSG_LENGTH_MAX];
+};
+
+static void jpeg_fail(j_common_ptr common) {
+    struct jpeg_failure *failure = (struct jpeg_failure *)common->err;
+    common->err->format_message(common, failure->text);
+    longjmp(failure->jump, 1);
+}
+
+static void jpeg_say_nothing(j_common_ptr common) { (void)common; }
+
+/* CMYK as Adobe writes it, inverted, to RGB in place: 4 bytes a pixel to 3. */
+static void cmyk_to_rgb(const JSAMPLE *cmyk, uint8_t *rgb, int n) {
+    for (int i = 0; i < n; i++)
+        for (int c = 0; c < 3; c++) rgb[3 * i + c] = (uint8_t)(cmyk[4 * i + c] * cmyk[4 * i + 3] / 255);
+}
+
+static bool read_jpeg(FILE *file, struct image *image, char error[IMAGE_ERROR]) {
+    struct jpeg_decompress_struct jpeg;
+    struct jpeg_failure failure;
+    JSAMPLE *volatile row = NULL;
+    uint8_t *volatile pixels = NULL;
+    jpeg.err = jpeg_std_error(&failure.manager);
+    failure.manager.error_exit = jpeg_fail;
+    failure.manager.output_message = jpeg_say_nothing;
+    if (setjmp(failure.jump)) {
+        jpeg_destroy_decompress(&jpeg);
+        free(row);
+        free(pixels);
+        return refuse(error, failure.text);
+    }
+    jpeg_create_decompress(&jpeg);
+    jpeg_stdio_src(&jpeg, file);
+    jpeg_read_header(&jpeg, TRUE);
+    bool cmyk = jpeg.num_components == 4;
+    jpeg.out_color_space = cmyk ? JCS_CMYK : JCS_RGB;
+    jpeg_start_decompress(&jpeg);
+    int width = (int)jpeg.output_width, height = (int)jpeg.output_height;
+    if (size_is_sane(width, height)) {
+        row = malloc((size_t)width * 4);
+        pixels = malloc((size_t)width * (size_t)height * 3);
+    }
+    if (!row || !pixels) {
+        jpeg_destroy_decompress(&jpeg);
+        free(row);
+        free(pixels);
+        return refuse(error, "too large");
+    }
+    while (jpeg.output_scanline < jpeg.output_height) {
+        uint8_t *to = pixels + (size_t)jpeg.output_scanline * (size_t)width * 3;
+        JSAMPLE *line = cmyk ? row : to;
+        jpeg_read_scanlines(&jpeg, &line, 1);
+        if (cmyk) cmyk_to_rgb(row, to, width);
+    }
+    jpeg_finish_decompress(&jpeg);
+    jpeg_destroy_decompress(&jpeg);
+    free(row);
+    *image = (struct image){width, height, pixels};
+    return true;
+}
+
+static bool read_png(FILE *file, struct image *image, char error[IMAGE_ERROR]) {
+    png_image png = {.version = PNG_IMAGE_VERSION};
+    png_color white = {255, 255, 255};
+    if (!png_image_begin_read_from_stdio(&png, file)) return refuse(error, png.message);
+    png.format = PNG_FORMAT_RGB;
+    if (!size_is_sane(png.width, png.height)) {
+        png_image_free(&png);
+        return refuse(error, "too large");
+    }
+    uint8_t *pixels = malloc((size_t)png.width * png.height * 3);
+    if (!pixels) {
+        png_image_free(&png);
+        return refuse(error, "out of memory");
+    }
+    if (!png_image_finish_read(&png, &white, pixels, 0, NULL)) {
+        free(pixels);
+        return refuse(error, png.message);
+    }
+    *image = (struct image){(int)png.width, (int)png.height, pixels};
+    return true;
+}
+
+bool image_read(const char *path, struct image *image, char error[IMAGE_ERROR]) {
+    uint8_t magic[8];
+    FILE *file = fopen(path, "rbe");
+    if (!file) return refuse(error, strerror(errno));
+    size_t n = fread(magic, 1, sizeof magic, file);
+    rewind(file);
+    bool ok;
+    if (n == sizeof magic && png_sig_cmp(magic, 0, sizeof magic) == 0)
+        ok = read_png(file, image, error);
+    else if (n >= 3 && magic[0] == 0xFF && magic[1] == 0xD8 && magic[2] == 0xFF)
+        ok = read_jpeg(file, image, error);
+    else
+        ok = refuse(error, ferror(file) ? strerror(errno) : "neither a JPEG nor a PNG file");
+    fclose(file);
+    return ok;
+}
+
+void image_free(struct image *image) {
+    free(image->pixels);
+    image->pixels = NULL;
+}
