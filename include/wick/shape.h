@@ -1,4 +1,10 @@
-/* Views and copies: reshaping, slicing, broadcasting, joining. */
+/* Views and copies: reshaping, slicing, broadcasting, joining, turning, masks of triangles.
+ *
+ * A view shares the elements of x: it costs no copy, keeps them alive, and sees later writes to them. The dtypes that
+ * are packed below a byte (f6e2m3, f6e3m2, f4) only have views of the whole buffer: reshape, flatten, squeeze,
+ * unsqueeze, and contiguous; the other calls refuse them with WICK_UNSUPPORTED.
+ *
+ * Dims count from the end when negative; WICK_RANGE when there is no such dim. */
 #ifndef WICK_SHAPE_H
 #define WICK_SHAPE_H
 
@@ -8,8 +14,62 @@
 extern "C" {
 #endif
 
+/* ---- views ---- any dtype */
+
 /* x in row-major order without gaps: a view of x when it is so already. */
 WICK_API struct wick_tensor *wick_contiguous(const struct wick_tensor *x);
+
+/* The elements of x in row-major order with another shape. One size may be -1, which stands for what is left. A view
+ * where the strides of x allow one, otherwise a contiguous copy. WICK_SHAPE when the counts differ, or when -1 can't
+ * be told because the other sizes multiply to 0; WICK_INVALID for two -1 or another negative size. */
+WICK_API struct wick_tensor *wick_reshape(const struct wick_tensor *x, int rank, const int64_t *shape);
+
+/* x without dim `dim`, when its size is 1; as it is otherwise. */
+WICK_API struct wick_tensor *wick_squeeze(const struct wick_tensor *x, int dim);
+/* x without all its dims of size 1. */
+WICK_API struct wick_tensor *wick_squeeze_all(const struct wick_tensor *x);
+/* x with a dim of size 1 put before dim `dim`, -rank-1 <= dim <= rank. */
+WICK_API struct wick_tensor *wick_unsqueeze(const struct wick_tensor *x, int dim);
+/* Dims `from` to `to`, both included, as one; a scalar becomes [1]. A view where wick_reshape gives one. WICK_RANGE
+ * when from lies after to. */
+WICK_API struct wick_tensor *wick_flatten(const struct wick_tensor *x, int from, int to);
+
+/* Dims a and b change places. */
+WICK_API struct wick_tensor *wick_transpose(const struct wick_tensor *x, int a, int b);
+/* The last two dims change places: the transpose of a matrix, or of a batch of them. WICK_SHAPE for rank < 2. */
+WICK_API struct wick_tensor *wick_t(const struct wick_tensor *x);
+/* Dim i of the result is dim dims[i] of x. WICK_INVALID unless `dims` names each of the rank dims once. */
+WICK_API struct wick_tensor *wick_permute(const struct wick_tensor *x, int rank, const int *dims);
+
+/* Positions start .. start+length-1 of a dim. WICK_RANGE unless 0 <= start <= start + length <= size. */
+WICK_API struct wick_tensor *wick_narrow(const struct wick_tensor *x, int dim, int64_t start, int64_t length);
+/* Position `index` of a dim, which goes away. A negative index counts from the end. WICK_RANGE outside. */
+WICK_API struct wick_tensor *wick_select(const struct wick_tensor *x, int dim, int64_t index);
+/* Positions start, start+step, ... below end of a dim, as x[start:end:step] in Python: negative bounds count from the
+ * end, and both are then clamped to the dim; INT64_MAX is "to the end". WICK_INVALID unless step >= 1. */
+WICK_API struct wick_tensor *wick_slice(const struct wick_tensor *x, int dim, int64_t start, int64_t end,
+                                        int64_t step);
+
+/* x repeated along its dims of size 1, and along new dims in front, to a shape it broadcasts to by NumPy's rule.
+ * WICK_SHAPE otherwise. */
+WICK_API struct wick_tensor *wick_broadcast_to(const struct wick_tensor *x, int rank, const int64_t *shape);
+/* The same, where a size of -1 keeps that of x. */
+WICK_API struct wick_tensor *wick_expand(const struct wick_tensor *x, int rank, const int64_t *shape);
+
+/* n >= 1 views whose sizes along dim differ by at most one, the larger first (NumPy's array_split): 10 in 4 parts are
+ * 3, 3, 2, 2. Later ones are empty when n exceeds the size. out[0 .. n-1] is set only on success. */
+WICK_API WICK_CHECKED enum wick_status wick_chunk(const struct wick_tensor *x, int64_t n, int dim,
+                                                  struct wick_tensor **out);
+/* n >= 1 views of the given sizes along dim, which must add up to its size: WICK_SHAPE. */
+WICK_API WICK_CHECKED enum wick_status wick_split(const struct wick_tensor *x, int n, const int64_t *sizes, int dim,
+                                                  struct wick_tensor **out);
+
+/* All windows of `size` positions along dim, one every `step`: [.., N, ..] -> [.., (N - size) / step + 1, .., size].
+ * Windows that overlap share elements. WICK_RANGE unless 0 <= size <= N, WICK_INVALID unless step >= 1. */
+WICK_API struct wick_tensor *wick_unfold(const struct wick_tensor *x, int dim, int64_t size, int64_t step);
+/* The elements with position[b] - position[a] == offset of two dims, which go away; the diagonal becomes the last
+ * dim. [.., A, .., B, ..] -> [.., L]. WICK_INVALID when a and b are one dim. */
+WICK_API struct wick_tensor *wick_diagonal(const struct wick_tensor *x, int64_t offset, int a, int b);
 
 #ifdef __cplusplus
 }

@@ -104,6 +104,25 @@ bool wick__shape_equal(const struct wick__layout *a, const struct wick__layout *
     return a->rank == b->rank && memcmp(a->shape, b->shape, sizeof *a->shape * (size_t)a->rank) == 0;
 }
 
+/* Dims in the order of their strides: each must step over all that the dims before it reach. */
+bool wick__layout_overlaps(const struct wick__layout *layout) {
+    int order[WICK_MAX_RANK], rank = 0;
+    int64_t reach = 0;
+    for (int d = 0; d < layout->rank; d++) {
+        int at = rank;
+        if (layout->shape[d] == 0) return false;
+        if (layout->shape[d] == 1) continue;
+        for (; at > 0 && layout->stride[order[at - 1]] > layout->stride[d]; at--) order[at] = order[at - 1];
+        order[at] = d;
+        rank++;
+    }
+    for (int i = 0; i < rank; i++) {
+        if (layout->stride[order[i]] <= reach) return true;
+        reach += (layout->shape[order[i]] - 1) * layout->stride[order[i]];
+    }
+    return false;
+}
+
 static bool mergeable(const struct wick__layout *layouts, int n, int outer, int inner) {
     for (int i = 0; i < n; i++)
         if (layouts[i].stride[outer] != layouts[i].stride[inner] * layouts[i].shape[inner]) return false;

@@ -33,6 +33,9 @@ bool wick__shape_broadcast(const struct wick__layout *a, const struct wick__layo
 
 bool wick__shape_equal(const struct wick__layout *a, const struct wick__layout *b);
 
+/* Whether two positions may share an address: a broadcast dim, or windows that overlap. Never false when they do. */
+bool wick__layout_overlaps(const struct wick__layout *layout);
+
 /* Rewrites n layouts of one shape with the fewest dims that address the same elements in the same order: dims of size
  * 1 go, neighbours merge where every layout allows it. Rank is at least 1 afterwards. */
 void wick__layout_collapse(struct wick__layout *layouts, int n);

@@ -186,10 +186,9 @@ enum wick_status wick__call_run_inplace(struct wick__call *call, const char *nam
             return wick__call_fail(call, WICK_DEVICE, "%s is %s", name, wick__tensor_text(text, out));
     WICK__TRY(wick__device_check(op, wick__device(out)));
     if (call->n_in == 0 && !supported(call, wick__device(out), out->dtype)) return WICK_UNSUPPORTED;
-    for (int d = 0; d < out->layout.rank; d++)
-        if (out->layout.shape[d] > 1 && out->layout.stride[d] == 0)
-            return wick__call_fail(call, WICK_INVALID, "%s %s is broadcast: its elements share addresses", name,
-                                   wick__tensor_text(text, out));
+    if (wick__layout_overlaps(&out->layout))
+        return wick__call_fail(call, WICK_INVALID, "%s %s is broadcast or unfolded: its elements share addresses", name,
+                               wick__tensor_text(text, out));
     return run(call);
 }
 

@@ -1,5 +1,31 @@
-/* Views and copies. */
+/* Views. */
 #include "ops/dispatch.h"
+
+/* The result of a view op: x with another layout. Empty views start at offset 0, so that no address is ever made
+ * from the missing buffer of an empty tensor. */
+static struct wick_tensor *view(const struct wick_tensor *x, struct wick__layout *layout) {
+    if (wick__layout_count(layout) == 0) layout->offset = 0;
+    return wick__scope_add(wick__tensor_view(x, layout));
+}
+
+/* Refuses dtypes packed below a byte, whose elements have no address. */
+static bool call_check_bytes(const struct wick__call *call) {
+    if (!wick__call_check(call)) return false;
+    if (wick_dtype_bits(call->in[0]->dtype) >= 8) return true;
+    wick__call_fail(call, WICK_UNSUPPORTED, "%s elements are packed below a byte: only whole tensors have views",
+                    wick_dtype_name(call->in[0]->dtype));
+    return false;
+}
+
+static void remove_dim(struct wick__layout *layout, int dim) {
+    layout->rank--;
+    for (int d = dim; d < layout->rank; d++) {
+        layout->shape[d] = layout->shape[d + 1];
+        layout->stride[d] = layout->stride[d + 1];
+    }
+}
+
+/* ---- one buffer, another shape ---- */
 
 struct wick_tensor *wick_contiguous(const struct wick_tensor *x) {
     struct wick__call call = {.op = WICK_OP_contiguous, .n_in = 1, .in = {x}, .name = {"x"}};
@@ -7,4 +33,385 @@ struct wick_tensor *wick_contiguous(const struct wick_tensor *x) {
     if (wick__layout_is_contiguous(&x->layout)) return wick__scope_add(wick__tensor_view(x, &x->layout));
     if (!wick__call_out(&call, x->dtype, x->layout.rank, x->layout.shape)) return NULL;
     return wick__call_run(&call);
+}
+
+/* Gives `to`, a row-major layout of as many elements as `from`, strides that address those of `from` in the same
+ * order. False when there are none. Both shapes are cut into the shortest groups of dims with equal products; each
+ * group of `from` must be one run of evenly spaced elements. */
+static bool restride(const struct wick__layout *from, struct wick__layout *to) {
+    struct wick__layout old = {.rank = 0};
+    int i = 0, j = 0;
+    for (int d = 0; d < from->rank; d++) {
+        if (from->shape[d] == 1) continue;
+        old.shape[old.rank] = from->shape[d];
+        old.stride[old.rank++] = from->stride[d];
+    }
+    while (i < old.rank) {
+        int i_end = i + 1, j_end = j + 1;
+        int64_t have = old.shape[i], want = to->shape[j];
+        while (have != want)
+            if (have > want) {
+                want *= to->shape[j_end++];
+            } else {
+                if (old.stride[i_end - 1] != old.stride[i_end] * old.shape[i_end]) return false;
+                have *= old.shape[i_end++];
+            }
+        int64_t stride = old.stride[i_end - 1];
+        for (int k = j_end - 1; k >= j; k--) {
+            to->stride[k] = stride;
+            stride *= to->shape[k];
+        }
+        i = i_end;
+        j = j_end;
+    }
+    for (; j < to->rank; j++) to->stride[j] = 1;
+    to->offset = from->offset;
+    return true;
+}
+
+/* x with the shape of `to`, which has as many elements. */
+static struct wick_tensor *reshaped(const struct wick_tensor *x, struct wick__layout *to) {
+    if (wick__layout_count(to) == 0 || restride(&x->layout, to)) return view(x, to);
+    struct wick_tensor *copy = wick_contiguous(x);
+    struct wick_tensor *y = copy ? view(copy, to) : NULL;
+    wick_release(copy);
+    return y;
+}
+
+static bool fill_hole(const struct wick__call *call, int rank, int64_t *shape) {
+    int64_t rest = 1, count = wick__count(call->in[0]);
+    int hole = -1;
+    for (int d = 0; d < rank; d++) {
+        if (shape[d] == -1 && hole < 0)
+            hole = d;
+        else if (shape[d] < 0) {
+            char text[WICK__SHAPE_TEXT];
+            wick__call_fail(call, WICK_INVALID, "shape %s may have one -1 and no other negative size",
+                            wick__shape_text(text, rank, shape));
+            return false;
+        }
+    }
+    for (int d = 0; d < rank && rest != 0; d++)
+        if (d != hole && !wick__mul(rest, shape[d], &rest)) rest = 0;
+    if (hole < 0) return true;
+    if (rest == 0 || count % rest != 0) {
+        char text[WICK__SHAPE_TEXT];
+        wick__call_fail(call, WICK_SHAPE, "no size in place of -1 makes %s hold %lld elements",
+                        wick__shape_text(text, rank, shape), (long long)count);
+        return false;
+    }
+    shape[hole] = count / rest;
+    return true;
+}
+
+/* Copies the caller's shape; false after a failure is recorded. */
+static bool take_shape(const struct wick__call *call, int rank, const int64_t *shape, int64_t taken[WICK_MAX_RANK]) {
+    if (rank < 0 || rank > WICK_MAX_RANK) {
+        wick__call_fail(call, WICK_INVALID, "rank %d is not in 0..%d", rank, WICK_MAX_RANK);
+        return false;
+    }
+    if (rank > 0 && !shape) {
+        wick__call_fail(call, WICK_INVALID, "shape is NULL but rank is %d", rank);
+        return false;
+    }
+    for (int d = 0; d < rank; d++) taken[d] = shape[d];
+    return true;
+}
+
+struct wick_tensor *wick_reshape(const struct wick_tensor *x, int rank, const int64_t *shape) {
+    struct wick__call call = {.op = WICK_OP_reshape, .n_in = 1, .in = {x}, .name = {"x"}};
+    int64_t sizes[WICK_MAX_RANK];
+    struct wick__layout to;
+    if (!wick__call_check(&call) || !take_shape(&call, rank, shape, sizes) || !fill_hole(&call, rank, sizes) ||
+        wick__layout_new(&to, "reshape", rank, sizes) != WICK_OK)
+        return NULL;
+    if (wick__layout_count(&to) != wick__count(x)) {
+        char text[WICK__SHAPE_TEXT];
+        wick__call_fail(&call, WICK_SHAPE, "shape %s has %lld elements, not %lld", wick__shape_text(text, rank, sizes),
+                        (long long)wick__layout_count(&to), (long long)wick__count(x));
+        return NULL;
+    }
+    return reshaped(x, &to);
+}
+
+struct wick_tensor *wick_squeeze(const struct wick_tensor *x, int dim) {
+    struct wick__call call = {.op = WICK_OP_squeeze, .n_in = 1, .in = {x}, .name = {"x"}};
+    if (!wick__call_check(&call) || !wick__call_dim(&call, dim, &dim)) return NULL;
+    struct wick__layout layout = x->layout;
+    if (layout.shape[dim] == 1) remove_dim(&layout, dim);
+    return view(x, &layout);
+}
+
+struct wick_tensor *wick_squeeze_all(const struct wick_tensor *x) {
+    struct wick__call call = {.op = WICK_OP_squeeze, .n_in = 1, .in = {x}, .name = {"x"}};
+    if (!wick__call_check(&call)) return NULL;
+    struct wick__layout layout = x->layout;
+    for (int d = layout.rank - 1; d >= 0; d--)
+        if (layout.shape[d] == 1) remove_dim(&layout, d);
+    return view(x, &layout);
+}
+
+struct wick_tensor *wick_unsqueeze(const struct wick_tensor *x, int dim) {
+    struct wick__call call = {.op = WICK_OP_unsqueeze, .n_in = 1, .in = {x}, .name = {"x"}};
+    if (!wick__call_check(&call)) return NULL;
+    int rank = x->layout.rank, at = dim < 0 ? dim + rank + 1 : dim;
+    if (rank == WICK_MAX_RANK) {
+        wick__call_fail(&call, WICK_SHAPE, "the result would have more than %d dims", WICK_MAX_RANK);
+        return NULL;
+    }
+    if (at < 0 || at > rank) {
+        wick__call_fail(&call, WICK_RANGE, "dim %d is not in %d..%d", dim, -rank - 1, rank);
+        return NULL;
+    }
+    struct wick__layout layout = x->layout;
+    layout.rank++;
+    for (int d = rank; d > at; d--) {
+        layout.shape[d] = layout.shape[d - 1];
+        layout.stride[d] = layout.stride[d - 1];
+    }
+    layout.shape[at] = 1;
+    layout.stride[at] = 1;
+    return view(x, &layout);
+}
+
+struct wick_tensor *wick_flatten(const struct wick_tensor *x, int from, int to) {
+    struct wick__call call = {.op = WICK_OP_flatten, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__layout layout;
+    int64_t shape[WICK_MAX_RANK];
+    int first = 0, last = 0, rank = 0;
+    if (!wick__call_check(&call)) return NULL;
+    if (x->layout.rank == 0 && from >= -1 && from <= 0 && to >= -1 && to <= 0) {
+        shape[rank++] = 1;
+    } else {
+        if (!wick__call_dim(&call, from, &first) || !wick__call_dim(&call, to, &last)) return NULL;
+        if (first > last) {
+            wick__call_fail(&call, WICK_RANGE, "dim %d comes after dim %d", from, to);
+            return NULL;
+        }
+        for (int d = 0; d < x->layout.rank; d++)
+            if (d > first && d <= last)
+                shape[rank - 1] *= x->layout.shape[d];
+            else
+                shape[rank++] = x->layout.shape[d];
+    }
+    return wick__layout_new(&layout, "flatten", rank, shape) == WICK_OK ? reshaped(x, &layout) : NULL;
+}
+
+/* ---- dims in another order ---- */
+
+static struct wick_tensor *swapped(const struct wick_tensor *x, int a, int b) {
+    struct wick__layout layout = x->layout;
+    layout.shape[a] = x->layout.shape[b];
+    layout.shape[b] = x->layout.shape[a];
+    layout.stride[a] = x->layout.stride[b];
+    layout.stride[b] = x->layout.stride[a];
+    return view(x, &layout);
+}
+
+struct wick_tensor *wick_transpose(const struct wick_tensor *x, int a, int b) {
+    struct wick__call call = {.op = WICK_OP_transpose, .n_in = 1, .in = {x}, .name = {"x"}};
+    if (!call_check_bytes(&call) || !wick__call_dim(&call, a, &a) || !wick__call_dim(&call, b, &b)) return NULL;
+    return swapped(x, a, b);
+}
+
+struct wick_tensor *wick_t(const struct wick_tensor *x) {
+    struct wick__call call = {.op = WICK_OP_transpose, .n_in = 1, .in = {x}, .name = {"x"}};
+    if (!call_check_bytes(&call)) return NULL;
+    if (x->layout.rank < 2) {
+        wick__call_fail(&call, WICK_SHAPE, "rank %d is less than 2", x->layout.rank);
+        return NULL;
+    }
+    return swapped(x, x->layout.rank - 2, x->layout.rank - 1);
+}
+
+struct wick_tensor *wick_permute(const struct wick_tensor *x, int rank, const int *dims) {
+    struct wick__call call = {.op = WICK_OP_permute, .n_in = 1, .in = {x}, .name = {"x"}};
+    if (!call_check_bytes(&call)) return NULL;
+    if (rank != x->layout.rank || (rank > 0 && !dims)) {
+        wick__call_fail(&call, WICK_INVALID, "%d dims given%s, x has %d", rank, rank > 0 && !dims ? " at NULL" : "",
+                        x->layout.rank);
+        return NULL;
+    }
+    struct wick__layout layout = x->layout;
+    unsigned seen = 0;
+    for (int i = 0; i < rank; i++) {
+        int dim;
+        if (!wick__call_dim(&call, dims[i], &dim)) return NULL;
+        if (seen >> dim & 1) {
+            wick__call_fail(&call, WICK_INVALID, "dim %d is named twice", dims[i]);
+            return NULL;
+        }
+        seen |= 1u << dim;
+        layout.shape[i] = x->layout.shape[dim];
+        layout.stride[i] = x->layout.stride[dim];
+    }
+    return view(x, &layout);
+}
+
+/* ---- parts of a dim ---- */
+
+struct wick_tensor *wick_narrow(const struct wick_tensor *x, int dim, int64_t start, int64_t length) {
+    struct wick__call call = {.op = WICK_OP_narrow, .n_in = 1, .in = {x}, .name = {"x"}};
+    if (!call_check_bytes(&call) || !wick__call_dim(&call, dim, &dim)) return NULL;
+    struct wick__layout layout = x->layout;
+    int64_t size = layout.shape[dim];
+    if (start < 0 || length < 0 || start > size || length > size - start) {
+        wick__call_fail(&call, WICK_RANGE, "%lld positions from %lld on do not lie in dim %d of size %lld",
+                        (long long)length, (long long)start, dim, (long long)size);
+        return NULL;
+    }
+    layout.shape[dim] = length;
+    layout.offset += start * layout.stride[dim];
+    return view(x, &layout);
+}
+
+struct wick_tensor *wick_select(const struct wick_tensor *x, int dim, int64_t index) {
+    struct wick__call call = {.op = WICK_OP_select, .n_in = 1, .in = {x}, .name = {"x"}};
+    if (!call_check_bytes(&call) || !wick__call_dim(&call, dim, &dim)) return NULL;
+    struct wick__layout layout = x->layout;
+    int64_t size = layout.shape[dim];
+    if (index < -size || index >= size) {
+        wick__call_fail(&call, WICK_RANGE, "index %lld is out of range for dim %d of size %lld", (long long)index, dim,
+                        (long long)size);
+        return NULL;
+    }
+    layout.offset += (index < 0 ? index + size : index) * layout.stride[dim];
+    remove_dim(&layout, dim);
+    return view(x, &layout);
+}
+
+struct wick_tensor *wick_slice(const struct wick_tensor *x, int dim, int64_t start, int64_t end, int64_t step) {
+    struct wick__call call = {.op = WICK_OP_slice, .n_in = 1, .in = {x}, .name = {"x"}};
+    if (!call_check_bytes(&call) || !wick__call_dim(&call, dim, &dim)) return NULL;
+    if (step < 1) {
+        wick__call_fail(&call, WICK_INVALID, "step %lld is less than 1", (long long)step);
+        return NULL;
+    }
+    struct wick__layout layout = x->layout;
+    int64_t size = layout.shape[dim];
+    start = wick__min(wick__max(start < 0 ? start + size : start, 0), size);
+    end = wick__min(wick__max(end < 0 ? end + size : end, start), size);
+    int64_t length = end == start ? 0 : (end - start - 1) / step + 1;
+    layout.shape[dim] = length;
+    layout.offset += start * layout.stride[dim];
+    if (length > 1) layout.stride[dim] *= step;
+    return view(x, &layout);
+}
+
+/* The parts that begin where the one before ends; sizes[i], or an even share of the dim when sizes is NULL. */
+static enum wick_status parts(const struct wick_tensor *x, int64_t n, const int64_t *sizes, int dim,
+                              struct wick_tensor **out) {
+    struct wick__layout layout = x->layout;
+    int64_t size = x->layout.shape[dim], begin = 0;
+    for (int64_t i = 0; i < n; i++) {
+        layout.shape[dim] = sizes ? sizes[i] : size / n + (i < size % n);
+        layout.offset = x->layout.offset + begin * layout.stride[dim];
+        begin += layout.shape[dim];
+        out[i] = view(x, &layout);
+        if (out[i]) continue;
+        while (i-- > 0) {
+            wick_release(out[i]);
+            out[i] = NULL;
+        }
+        return wick_error_status();
+    }
+    return WICK_OK;
+}
+
+enum wick_status wick_chunk(const struct wick_tensor *x, int64_t n, int dim, struct wick_tensor **out) {
+    struct wick__call call = {.op = WICK_OP_chunk, .n_in = 1, .in = {x}, .name = {"x"}};
+    if (!call_check_bytes(&call) || !wick__call_dim(&call, dim, &dim)) return wick_error_status();
+    if (n < 1 || !out)
+        return wick__call_fail(&call, WICK_INVALID, "%lld parts%s", (long long)n, out ? "" : ", out is NULL");
+    return parts(x, n, NULL, dim, out);
+}
+
+enum wick_status wick_split(const struct wick_tensor *x, int n, const int64_t *sizes, int dim,
+                            struct wick_tensor **out) {
+    struct wick__call call = {.op = WICK_OP_split, .n_in = 1, .in = {x}, .name = {"x"}};
+    int64_t total = 0;
+    bool valid = true;
+    if (!call_check_bytes(&call) || !wick__call_dim(&call, dim, &dim)) return wick_error_status();
+    if (n < 1 || !sizes || !out)
+        return wick__call_fail(&call, WICK_INVALID, "%d parts%s", n, sizes && out ? "" : ", sizes or out is NULL");
+    for (int i = 0; i < n; i++) valid = valid && sizes[i] >= 0 && wick__add(total, sizes[i], &total);
+    if (!valid || total != x->layout.shape[dim]) {
+        char text[WICK__SHAPE_TEXT];
+        return wick__call_fail(&call, WICK_SHAPE, "parts of %s do not add up to dim %d of size %lld",
+                               wick__shape_text(text, n, sizes), dim, (long long)x->layout.shape[dim]);
+    }
+    return parts(x, n, sizes, dim, out);
+}
+
+/* ---- elements seen more than once, or along a diagonal ---- */
+
+static struct wick_tensor *broadcast(const struct wick__call *call, int rank, const int64_t *shape) {
+    const struct wick_tensor *x = call->in[0];
+    struct wick__layout checked, wide;
+    if (wick__layout_new(&checked, wick_op_name(call->op), rank, shape) != WICK_OK) return NULL;
+    if (wick__layout_expand(&x->layout, rank, shape, &wide)) return view(x, &wide);
+    char text[WICK__SHAPE_TEXT];
+    wick__call_fail(call, WICK_SHAPE, "x does not broadcast to %s", wick__shape_text(text, rank, shape));
+    return NULL;
+}
+
+struct wick_tensor *wick_broadcast_to(const struct wick_tensor *x, int rank, const int64_t *shape) {
+    struct wick__call call = {.op = WICK_OP_broadcast_to, .n_in = 1, .in = {x}, .name = {"x"}};
+    return call_check_bytes(&call) ? broadcast(&call, rank, shape) : NULL;
+}
+
+struct wick_tensor *wick_expand(const struct wick_tensor *x, int rank, const int64_t *shape) {
+    struct wick__call call = {.op = WICK_OP_expand, .n_in = 1, .in = {x}, .name = {"x"}};
+    int64_t sizes[WICK_MAX_RANK];
+    if (!call_check_bytes(&call) || !take_shape(&call, rank, shape, sizes)) return NULL;
+    int added = rank - x->layout.rank;
+    for (int d = 0; d < rank; d++)
+        if (sizes[d] == -1 && d >= added) sizes[d] = x->layout.shape[d - added];
+    return broadcast(&call, rank, sizes);
+}
+
+struct wick_tensor *wick_unfold(const struct wick_tensor *x, int dim, int64_t size, int64_t step) {
+    struct wick__call call = {.op = WICK_OP_unfold, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__layout checked;
+    if (!call_check_bytes(&call) || !wick__call_dim(&call, dim, &dim)) return NULL;
+    struct wick__layout layout = x->layout;
+    if (layout.rank == WICK_MAX_RANK) {
+        wick__call_fail(&call, WICK_SHAPE, "the result would have more than %d dims", WICK_MAX_RANK);
+        return NULL;
+    }
+    if (step < 1) {
+        wick__call_fail(&call, WICK_INVALID, "step %lld is less than 1", (long long)step);
+        return NULL;
+    }
+    if (size < 0 || size > layout.shape[dim]) {
+        wick__call_fail(&call, WICK_RANGE, "window %lld does not lie in dim %d of size %lld", (long long)size, dim,
+                        (long long)layout.shape[dim]);
+        return NULL;
+    }
+    layout.shape[layout.rank] = size;
+    layout.stride[layout.rank++] = layout.stride[dim];
+    layout.shape[dim] = (layout.shape[dim] - size) / step + 1;
+    if (layout.shape[dim] > 1) layout.stride[dim] *= step;
+    if (wick__layout_new(&checked, "unfold", layout.rank, layout.shape) != WICK_OK) return NULL;
+    return view(x, &layout);
+}
+
+struct wick_tensor *wick_diagonal(const struct wick_tensor *x, int64_t offset, int a, int b) {
+    struct wick__call call = {.op = WICK_OP_diagonal, .n_in = 1, .in = {x}, .name = {"x"}};
+    if (!call_check_bytes(&call) || !wick__call_dim(&call, a, &a) || !wick__call_dim(&call, b, &b)) return NULL;
+    if (a == b) {
+        wick__call_fail(&call, WICK_INVALID, "the diagonal of dim %d with itself", a);
+        return NULL;
+    }
+    struct wick__layout layout = x->layout;
+    int64_t rows = layout.shape[a], columns = layout.shape[b];
+    int64_t down = offset < 0 ? (offset < -rows ? rows : -offset) : 0,
+            right = offset > 0 ? wick__min(offset, columns) : 0;
+    layout.offset += down * layout.stride[a] + right * layout.stride[b];
+    int64_t stride = layout.stride[a] + layout.stride[b];
+    remove_dim(&layout, a > b ? a : b);
+    remove_dim(&layout, a > b ? b : a);
+    layout.shape[layout.rank] = wick__min(rows - down, columns - right);
+    layout.stride[layout.rank++] = stride;
+    return view(x, &layout);
 }
