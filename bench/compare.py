@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Times Wick beside PyTorch in one process, turn by turn, and writes a table with errors.
+
+    bench/compare.py --build build --output docs/results/NAME.md [--only PATTERN] [--repeats 20]
+
+A row is one op on one size. Each repeat runs PyTorch and then Wick once, each after the caches were emptied (rows of
+256 MiB empty them by themselves); the figures are medians. The error is the largest difference from PyTorch's result
+in float64, relative to the largest magnitude in it. How to read a row: ratio = PyTorch's time / Wick's, so more than
+1 is faster than PyTorch."""
+import argparse
+import fnmatch
+import math
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+import time
+
+import numpy
+import torch
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import rows  # noqa: E402
+from wick import Wick  # noqa: E402
+
+FLUSH = numpy.zeros(96 << 20, numpy.uint8)
+
+
+def empty_caches():
+    FLUSH[::64] += 1
+
+
+def once(call, finish, cold):
+    if cold:
+        empty_caches()
+    began = time.perf_counter()
+    result = call()
+    took = time.perf_counter() - began
+    finish(result)
+    return took
+
+
+def measure(row, wick, repeats):
+    """Median seconds of both, and the error of both against float64."""
+    ours, theirs, reference = row.prepare(wick)
+    release = row.release or wick.release
+    with torch.inference_mode():
+        started = time.perf_counter()
+        their_result = theirs()
+        slow = time.perf_counter() - started > 5  # PyTorch's f16 matmul takes a minute; three runs say enough
+        our_result = ours()
+        exact = reference()
+        errors = row.errors(wick, our_result, their_result, exact)
+        release(our_result)
+        del their_result, exact
+        count = 3 if slow else repeats
+        times = ([], [])
+        for _ in range(count):
+            times[0].append(once(theirs, lambda result: None, row.cold))
+            times[1].append(once(ours, release, row.cold))
+    return statistics.median(times[0]), statistics.median(times[1]), errors, count
+
+
+def time_text(seconds):
+    return f"{seconds * 1e6:.1f} µs" if seconds < 1e-3 else f"{seconds * 1e3:.2f} ms" if seconds < 1 else f"{seconds:.2f} s"
+
+
+def rate_text(row, seconds):
+    if row.flops:
+        return f"{row.flops / seconds / 1e9:.0f} GFLOP/s"
+    return f"{row.nbytes / seconds / 1e9:.1f} GB/s" if row.nbytes else ""
+
+
+def processor():
+    for line in open("/proc/cpuinfo"):
+        if line.startswith("model name"):
+            return line.split(":")[1].strip()
+    return platform.processor()
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    arguments.add_argument("--build", default="build")
+    arguments.add_argument("--output")
+    arguments.add_argument("--only", default="*")
+    arguments.add_argument("--repeats", type=int, default=20)
+    arguments.add_argument("--threads", type=int, default=2)
+    arguments.add_argument("--model", default=None, help="folder of all-MiniLM-L6-v2, for the model rows")
+    options = arguments.parse_args()
+    torch.set_num_threads(options.threads)
+    torch.manual_seed(0)
+    wick = Wick(options.build)
+    wick.function("threads_set", int, int)(options.threads)
+    revision = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    lines = ["# Wick beside PyTorch on a CPU", "",
+             f"Made by `make bench` ({time.strftime('%Y-%m-%d')}): Wick {wick.library.wick_version().decode()} at "
+             f"{revision}, PyTorch {torch.__version__} ({torch.backends.cpu.get_cpu_capability()}), "
+             f"{options.threads} threads each, {processor()}.", "",
+             "Medians of " f"{options.repeats} runs, the two taking turns, caches emptied before each; rows marked "
+             "with * have 3 runs, since PyTorch needs more than 5 s for one. Ratio: PyTorch's time / Wick's, more than "
+             "1 is faster. Error: the largest difference from PyTorch in float64, relative to its largest magnitude.", "",
+             "| op | size | PyTorch | Wick | ratio | Wick's rate | error, PyTorch | error, Wick |",
+             "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
+    print("\n".join(lines[-2:]), flush=True)
+    ratios = []
+    for row in rows.all_rows(options.model):
+        if not fnmatch.fnmatch(row.name, options.only):
+            continue
+        theirs, ours, errors, count = measure(row, wick, options.repeats)
+        ratios.append((theirs / ours, f"{row.name} {row.size}"))
+        lines.append(f"| {row.name} | {row.size}{'*' if count < options.repeats else ''} | {time_text(theirs)} | "
+                     f"{time_text(ours)} | {theirs / ours:.2f} | {rate_text(row, ours)} | {errors[0]:.1e} | {errors[1]:.1e} |")
+        print(lines[-1], flush=True)
+    if not ratios:
+        sys.exit(f"compare.py: no row is called {options.only}")
+    mean = math.exp(statistics.fmean(math.log(ratio) for ratio, _ in ratios))
+    worst = min(ratios)
+    lines += ["", f"{len(ratios)} rows, geometric mean of the ratios {mean:.2f}, lowest {worst[0]:.2f} ({worst[1]}).", ""]
+    print("\n".join(lines[-3:]))
+    if options.output:
+        pathlib.Path(options.output).write_text("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+"""The rows of the comparison: what is run, on what, in both libraries."""
+import ctypes
+import math
+
+import numpy
+import torch
+
+from wick import DTYPES
+
+POINTER, INT, INT64, DOUBLE, BOOL = ctypes.c_void_p, ctypes.c_int, ctypes.c_int64, ctypes.c_double, ctypes.c_bool
+SIZES = (("64 KiB", 1 << 16), ("4 MiB", 1 << 22), ("256 MiB", 1 << 28))
+
+
+def to_wick(wick, tensor):
+    """A Wick tensor with the elements of a contiguous torch tensor."""
+    name = {torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16", torch.int64: "i64", torch.int32: "i32",
+            torch.float64: "f64"}[tensor.dtype]
+    array = tensor.contiguous()
+    array = array.view(torch.uint16).numpy() if name == "bf16" else array.numpy()
+    return wick.tensor(array, name)
+
+
+def to_double(value):
+    return value.double() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+
+
+class Row:
+    """One line of the table. `torch_call(inputs)` and `wick_call(wick, tensors)` run it; the latter returns a function
+    without arguments that returns a tensor to release."""
+
+    release = None
+    cold = True
+
+    def __init__(self, name, size, inputs, torch_call, wick_call, nbytes=0, flops=0, cold=True, bits=None):
+        self.name, self.size, self.make_inputs = name, size, inputs
+        self.torch_call, self.wick_call = torch_call, wick_call
+        self.nbytes, self.flops, self.cold = nbytes, flops, cold
+
+    def prepare(self, wick):
+        self.inputs = self.make_inputs()
+        self.tensors = [to_wick(wick, x) for x in self.inputs]
+        return (self.wick_call(wick, *self.tensors), lambda: self.torch_call(*self.inputs),
+                lambda: self.torch_call(*[to_double(x) for x in self.inputs]))
+
+    def errors(self, wick, ours, theirs, exact):
+        exact = exact.double().numpy()
+        scale = max(float(numpy.abs(exact).max()), 1e-300) if exact.size else 1.0
+        result = (float(numpy.abs(theirs.double().numpy() - exact).max()) / scale,
+                  float(numpy.abs(wick.numpy(ours).astype(numpy.float64) - exact).max()) / scale)
+        for tensor in self.tensors:
+            wick.later = getattr(wick, "later", [])
+            wick.later.append(tensor)
+        return result
+
+
+def unary(name, function):
+    def wick_call(wick, x):
+        op = wick.op(name, POINTER)
+        return lambda: op(x)
+    for label, nbytes in SIZES:
+        yield Row(name, label, lambda n=nbytes // 4: [torch.randn(n)], function, wick_call, 2 * nbytes)
+
+
+def elementwise_rows():
+    def add(wick, a, b):
+        op = wick.op("add", POINTER, POINTER)
+        return lambda: op(a, b)
+    for label, nbytes in SIZES:
+        yield Row("add", label, lambda n=nbytes // 4: [torch.randn(n), torch.randn(n)], torch.add, add, 3 * nbytes)
+    yield from unary("exp", torch.exp)
+    yield from unary("gelu", torch.nn.functional.gelu)
+    yield from unary("erf", torch.erf)
+
+    def cast(wick, x):
+        op = wick.op("cast", POINTER, INT)
+        return lambda: op(x, DTYPES["bf16"])
+    for label, nbytes in SIZES:
+        yield Row("cast f32→bf16", label, lambda n=nbytes // 4: [torch.randn(n)],
+                  lambda x: x.to(torch.bfloat16) if x.dtype == torch.float32 else x, cast, nbytes * 3 // 2)
+
+
+def copy_rows():
+    def transposed(wick, x):
+        view = wick.op("transpose", POINTER, INT, INT)(x, 0, 1)
+        op = wick.op("contiguous", POINTER)
+        return lambda: op(view)
+
+    def strided(wick, x):
+        view = wick.op("slice", POINTER, INT, INT64, INT64, INT64)(x, 1, 0, 1 << 62, 2)
+        op = wick.op("contiguous", POINTER)
+        return lambda: op(view)
+    for label, nbytes in SIZES:
+        side = math.isqrt(nbytes // 4)
+        yield Row("transposing copy", label, lambda n=side: [torch.randn(n, n)],
+                  lambda x: x.t().contiguous(), transposed, 2 * nbytes)
+        yield Row("strided copy", label, lambda n=side: [torch.randn(n, 2 * n)],
+                  lambda x: x[:, ::2].contiguous(), strided, 3 * nbytes)
+
+
+def rows_of(nbytes, width=1024):
+    return lambda: [torch.randn(nbytes // 4 // width, width)]
+
+
+def reduction_rows():
+    def along(name, dim):
+        def wick_call(wick, x):
+            op = wick.op(name, POINTER, INT, ctypes.POINTER(INT), BOOL)
+            dims = (INT * 1)(dim)
+            return lambda: op(x, 1, dims, False)
+        return wick_call
+
+    def softmax(wick, x):
+        op = wick.op("softmax", POINTER, INT)
+        return lambda: op(x, -1)
+
+    def argmax(wick, x):
+        op = wick.op("argmax", POINTER, INT, BOOL)
+        return lambda: op(x, -1, False)
+
+    def layer_norm(wick, x, weight, bias):
+        op = wick.op("layer_norm", POINTER, INT, POINTER, POINTER, DOUBLE)
+        return lambda: op(x, 1, weight, bias, 1e-5)
+    for label, nbytes in SIZES:
+        inputs = rows_of(nbytes)
+        yield Row("softmax", label, inputs, lambda x: torch.softmax(x, -1), softmax, 2 * nbytes)
+        yield Row("layer norm", label, lambda make=inputs: make() + [torch.randn(1024), torch.randn(1024)],
+                  lambda x, w, b: torch.nn.functional.layer_norm(x, (1024,), w, b), layer_norm, 2 * nbytes)
+        yield Row("sum of rows", label, inputs, lambda x: x.sum(1), along("sum", 1), nbytes)
+        yield Row("sum of columns", label, inputs, lambda x: x.sum(0), along("sum", 0), nbytes)
+        yield Row("argmax", label, inputs, lambda x: x.argmax(1), argmax, nbytes)
+
+
+def index_rows():
+    def gather(wick, x, ids):
+        op = wick.op("gather", POINTER, INT, POINTER)
+        return lambda: op(x, 1, ids)
+
+    def index_add(wick, x, ids, source):
+        op = wick.op("index_add", POINTER, INT, POINTER, POINTER)
+        return lambda: op(x, 0, ids, source)
+
+    def sort(wick, x):
+        op = wick.op("sort", POINTER, INT, BOOL)
+        return lambda: op(x, -1, False)
+    for label, nbytes in SIZES:
+        count = nbytes // 4 // 1024
+        yield Row("gather", label, lambda n=count: [torch.randn(n, 1024), torch.randint(0, 1024, (n, 1024))],
+                  lambda x, ids: x.gather(1, ids), gather, 4 * nbytes)
+        yield Row("index_add", label,
+                  lambda n=count: [torch.randn(n, 1024), torch.randint(0, n, (n,)), torch.randn(n, 1024)],
+                  lambda x, ids, source: x.index_add(0, ids, source), index_add, 4 * nbytes)
+        yield Row("sort", label, rows_of(nbytes, 4096 if nbytes > 1 << 16 else 1024),
+                  lambda x: x.sort(-1)[0], sort, 2 * nbytes)
+
+
+def matmul_rows():
+    def matmul(wick, a, b):
+        op = wick.op("matmul", POINTER, POINTER)
+        return lambda: op(a, b)
+    for dtype in (torch.float32, torch.bfloat16, torch.float16):
+        short = {torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16"}[dtype]
+        for n in (256, 1024, 2048):
+            yield Row(f"matmul {short}", f"{n}³",
+                      lambda n=n, dtype=dtype: [torch.randn(n, n).to(dtype), torch.randn(n, n).to(dtype)],
+                      torch.matmul, matmul, flops=2 * n**3)
+        for batch in (12, 384):
+            yield Row(f"matmul {short}", f"{batch}×128×64×128",
+                      lambda b=batch, dtype=dtype: [torch.randn(b, 128, 64).to(dtype), torch.randn(b, 64, 128).to(dtype)],
+                      torch.matmul, matmul, flops=2 * batch * 128 * 128 * 64)
+
+
+def all_rows(model):
+    yield from elementwise_rows()
+    yield from copy_rows()
+    yield from reduction_rows()
+    yield from index_rows()
+    yield from matmul_rows()
