@@ -7,7 +7,11 @@
 /* COMMAND(name, arguments, summary): int command_NAME(int argc, char **argv) gets what stands after the name, and
  * returns the exit status: 0, 1 after a failure it has reported, 2 for wrong usage. */
 #define WICK_COMMANDS(COMMAND)                                                                                         \
-    COMMAND(devices, "[--json]", "what is here and usable")
+    COMMAND(devices, "[--json]", "what is here and usable")                                                            \
+    COMMAND(verify,                                                                                                    \
+            "[--op PATTERN] [--family NAME] [--dtype T] [--layout NAME] [--case K] [--seed N] [--quick] [--json] "     \
+            "[--table]",                                                                                               \
+            "runs every op on every dtype and layout against references")
 
 #define COMMAND(name, arguments, summary) int command_##name(int argc, char **argv);
 WICK_COMMANDS(COMMAND)

@@ -64,7 +64,15 @@ struct verify_family {
     /* The right answer, and its scale, in plain float64 loops that share no code with the library. False when out of
      * memory. */
     bool (*reference)(const struct verify_case *c, const struct verify_array *in, struct verify_array *out);
+    /* True when the reference is right for NaN, infinities, -0, the largest values and denormals too: the driver then
+     * also runs the op on operands that have them. NULL: never. */
+    bool (*specials)(enum wick_op op);
+    /* True when the op only adds and multiplies, so that on small integers the answer must be equal. NULL: never. */
+    bool (*exact)(enum wick_op op);
 };
+
+/* The device under test, for ops without operands. */
+struct wick_device *verify_device(void);
 
 /* The family of an op; NULL when verify/families.def has none. */
 const struct verify_family *verify_family(enum wick_op op);
@@ -72,31 +80,59 @@ const struct verify_family *verify_family(enum wick_op op);
 /* Allocates out->data (and out->scale when `scaled`) for a shape; helps references. */
 bool verify_array_new(struct verify_array *out, enum wick_dtype dtype, int rank, const int64_t *shape, bool scaled);
 
-/* `value` as it would be after a cast to the dtype: rounded to nearest even, saturated where numerics.md says so. */
+/* `value` as it would be after a cast to the dtype. Floats: rounded to nearest even; f8e4m3 saturates at +-448, the
+ * others go to infinity. Integers: towards zero and saturated, NaN is 0. */
 double verify_round(enum wick_dtype dtype, double value);
+
+/* For ops that write in place: a copy of x between guard zones, contiguous when x is, or else transposed or a window.
+ * Return it as out[0]: the driver then checks that nothing but its elements changed. NULL after a failure. */
+struct wick_tensor *verify_target(const struct wick_tensor *x);
 
 /* How a run went. */
 struct verify_totals {
-    int64_t cells;  /* op x dtype x layout cells run */
-    int64_t checks; /* comparisons of whole tensors */
-    int64_t bad;    /* cells with a wrong element, a wrong refusal, or a touched guard zone */
+    int64_t cells;     /* op x dtype cells run, refusals included */
+    int64_t checks;    /* calls whose results were compared, or whose refusal was looked at */
+    int64_t bad;       /* checks that failed, and ops that are not covered */
+    int64_t uncovered; /* ops of the table that have no cases */
+};
+
+/* How one cell of the parity table went. */
+struct verify_cell {
+    enum wick_op op;
+    enum wick_dtype dtype;
+    bool supported; /* false: it had to refuse */
+    int64_t checks, bad;
+    double worst; /* the largest error seen, as a part of its bound: at most 1 unless bad */
 };
 
 struct verify_options {
     const char *device;   /* "cpu" */
     const char *pattern;  /* fnmatch(3) pattern of op names, NULL for all */
+    const char *family;   /* only ops of this family, NULL for all */
     const char *dtype;    /* one dtype's name, NULL for all */
+    const char *layout;   /* one variant's name, see verify_variant_name, NULL for all */
+    int case_plus_one;    /* one case's number + 1, 0 for all */
     uint64_t seed;
-    bool json;
-    bool quick; /* fewer shapes a cell */
-    /* Called with one line for each bad cell (and with every cell when verbose). */
+    bool quick; /* each case in two layouts instead of all */
+    /* Called with one line for each bad check, which ends in the command that repeats it. */
     void (*print)(void *context, const char *line);
+    /* Called after each op x dtype cell; may be NULL. */
+    void (*cell)(void *context, const struct verify_cell *cell);
     void *context;
-    bool verbose;
 };
 
 /* Runs every op that matches, on every dtype its row claims and every layout, and on every dtype it does not claim,
- * where it must refuse with WICK_UNSUPPORTED. WICK_INVALID for an unknown device, dtype, or a pattern no op matches. */
+ * where it must refuse with WICK_UNSUPPORTED. WICK_INVALID for an unknown device, family, dtype, layout, or a pattern
+ * that no op matches. */
 enum wick_status verify_run(const struct verify_options *options, struct verify_totals *totals);
+
+/* The variants each case is run in: layouts of its operands, and kinds of values. NULL past the last. */
+const char *verify_variant_name(int variant);
+
+/* An allocator for wick_allocator_set that fills fresh and freed memory with 0xFF (NaN in every float dtype) and keeps
+ * guard zones around each block; set it before the first device is opened, with the pool's cache at 0. */
+extern const struct wick_allocator verify_allocator;
+/* How many blocks came back with touched guard zones. */
+int64_t verify_allocator_damage(void);
 
 #endif

@@ -1,0 +1,103 @@
+/* What the files of the driver share: number formats, operands with layouts, comparison. */
+#ifndef WICK_VERIFY_DRIVER_H
+#define WICK_VERIFY_DRIVER_H
+
+#include "verify/verify.h"
+
+/* ---- number formats (round.c), written without the library's own conversions ---- */
+
+/* One element of a whole-byte dtype to and from memory; `value` must be exact in the dtype. */
+void verify_encode(enum wick_dtype dtype, double value, void *to);
+double verify_decode(enum wick_dtype dtype, const void *from);
+/* The distance between neighbours of the dtype at a magnitude; 1 for integers. */
+double verify_spacing(enum wick_dtype dtype, double magnitude);
+/* The largest and the smallest finite value. */
+double verify_highest(enum wick_dtype dtype);
+double verify_lowest(enum wick_dtype dtype);
+/* The smallest positive normal and denormal value; 1 for integers. */
+double verify_least_normal(enum wick_dtype dtype);
+double verify_least(enum wick_dtype dtype);
+
+/* ---- values and layouts ---- */
+
+enum verify_variant {
+    VERIFY_CONTIGUOUS,
+    VERIFY_OFFSET,      /* contiguous, not at the start of its buffer, and not aligned */
+    VERIFY_TRANSPOSED,  /* dims in reverse order in memory */
+    VERIFY_NARROWED,    /* a window of a larger buffer, in every dim */
+    VERIFY_BROADCAST,   /* stride 0 along one dim: the same values again and again */
+    VERIFY_EVERY_OTHER, /* stride 2 along the last dim */
+    VERIFY_LAYOUTS,     /* the ones above are layouts of an operand; below, each operand draws one of them */
+    VERIFY_MIXED = VERIFY_LAYOUTS,
+    VERIFY_MIXED_2,
+    VERIFY_INTEGERS,    /* small integers, contiguous */
+    VERIFY_INTEGERS_MIXED,
+    VERIFY_SPECIALS,    /* NaN, infinities and the like among the values, contiguous */
+    VERIFY_SPECIALS_MIXED,
+    VERIFY_VARIANTS
+};
+
+/* A reproducible stream of random numbers. */
+struct verify_random {
+    uint64_t state;
+};
+void verify_random_mix(struct verify_random *random, uint64_t more);
+uint64_t verify_random_bits(struct verify_random *random);
+double verify_random_unit(struct verify_random *random); /* 0 <= x < 1 */
+
+/* An operand on the device between guard zones. */
+struct verify_buffer {
+    unsigned char *bytes; /* what the whole buffer held at the start */
+    size_t nbytes;
+    struct wick_tensor *base, *view;
+};
+
+/* How an operand lies: one of the layouts, and the dim that VERIFY_BROADCAST repeats. */
+struct verify_placing {
+    enum verify_variant layout;
+    int dim;
+};
+
+/* What operand `i` of a variant of case k is like. A layout that makes no sense for it becomes VERIFY_CONTIGUOUS. */
+struct verify_placing verify_place(const struct verify_operand *operand, enum verify_variant variant, int k,
+                                   struct verify_random *random);
+
+enum verify_outcome { VERIFY_GOOD, VERIFY_SKIPPED, VERIFY_BAD };
+
+/* Allocates and fills an operand's values. VERIFY_SKIPPED when the dtype has no such values. */
+enum verify_outcome verify_values(const struct verify_operand *operand, enum wick_dtype dtype,
+                                  enum verify_variant variant, struct verify_placing placing,
+                                  struct verify_random *random, struct verify_array *array);
+
+/* Puts values on the device. False after a failure. */
+bool verify_upload(struct wick_device *device, const struct verify_array *array, struct verify_placing placing,
+                   struct verify_buffer *buffer);
+/* False when the buffer differs from what was put there. */
+bool verify_unchanged(const struct verify_buffer *buffer);
+void verify_buffer_free(struct verify_buffer *buffer);
+
+/* The targets verify_target made since the last verify_targets_free. */
+bool verify_is_target(const struct wick_tensor *x);
+/* False when something beside the elements of a target changed. */
+bool verify_targets_intact(void);
+void verify_targets_free(void);
+
+/* ---- comparison (compare.c) ---- */
+
+/* What results of an op are allowed. */
+struct verify_bound {
+    double ulp;    /* the row's */
+    bool composed; /* rounds to its dtype in between: errors count in units of that dtype */
+    bool exact;    /* small integers through additions and multiplications: equal */
+};
+
+/* Compares a result with the reference; on a difference writes what it is into `why`. Raises *worst to the largest
+ * error as a part of its bound. */
+bool verify_compare(const struct wick_tensor *got, const struct verify_array *want, struct verify_bound bound,
+                    double *worst, char *why, size_t why_size);
+
+/* Whether `got` is within its bound of `want`. `scale` is the sum of the magnitudes of the terms. Exposed for tests. */
+bool verify_element_good(enum wick_dtype dtype, double got, double want, double scale, struct verify_bound bound,
+                         double *worst);
+
+#endif

@@ -1,0 +1,337 @@
+/* The table-driven driver: every op that matches x every dtype x every case x every variant.
+ *
+ * One check calls an op once: operands are put between guard zones in the variant's layouts, results are compared
+ * element by element with the family's reference, and afterwards operands and guard zones must be as they were, the
+ * error must be clear, and all memory given back. A check that fails prints one line, which ends in the command that
+ * repeats it, and the run goes on. */
+#include "verify/driver.h"
+
+#include "core/tensor.h"
+
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_PRINTED = 3, WHY = 512 };
+
+static const char *const variant_names[VERIFY_VARIANTS] = {
+    [VERIFY_CONTIGUOUS] = "contiguous", [VERIFY_OFFSET] = "offset",
+    [VERIFY_TRANSPOSED] = "transposed", [VERIFY_NARROWED] = "narrowed",
+    [VERIFY_BROADCAST] = "broadcast",   [VERIFY_EVERY_OTHER] = "every-other",
+    [VERIFY_MIXED] = "mixed",           [VERIFY_MIXED_2] = "mixed-2",
+    [VERIFY_INTEGERS] = "integers",     [VERIFY_INTEGERS_MIXED] = "integers-mixed",
+    [VERIFY_SPECIALS] = "specials",     [VERIFY_SPECIALS_MIXED] = "specials-mixed",
+};
+
+const char *verify_variant_name(int variant) {
+    return variant >= 0 && variant < VERIFY_VARIANTS ? variant_names[variant] : NULL;
+}
+
+/* The dtypes an index operand comes in. */
+static const enum wick_dtype id_dtypes[] = {WICK_U8, WICK_U32, WICK_I16, WICK_I32, WICK_I64};
+enum { ID_DTYPES = sizeof id_dtypes / sizeof *id_dtypes };
+
+/* The allowed errors, from the op table. */
+static const double op_ulp[WICK_OP_COUNT] = {
+#define WICK__OP(name, family, dtypes, domain, ulp, formula) [WICK_OP_##name] = (ulp),
+#include <wick/ops.def>
+#undef WICK__OP
+};
+
+static struct wick_device *device_under_test;
+
+struct wick_device *verify_device(void) { return device_under_test; }
+
+/* One check. */
+struct trial {
+    const struct verify_options *options;
+    const struct verify_family *family;
+    struct verify_case c;
+    int k;
+    enum verify_variant variant;
+    enum wick_dtype id;
+    struct verify_array in[VERIFY_MAX_INPUTS], want[VERIFY_MAX_OUTPUTS];
+    struct verify_buffer buffer[VERIFY_MAX_INPUTS];
+    struct wick_tensor *operand[VERIFY_MAX_INPUTS], *out[VERIFY_MAX_OUTPUTS];
+    double worst;
+    char why[WHY];
+};
+
+__attribute__((format(printf, 2, 3))) static enum verify_outcome bad(struct trial *t, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(t->why, sizeof t->why, format, args);
+    va_end(args);
+    return VERIFY_BAD;
+}
+
+static enum verify_outcome make_operands(struct trial *t) {
+    struct verify_random random = {t->options->seed};
+    for (const char *name = wick_op_name(t->c.op); *name; name++) verify_random_mix(&random, (unsigned char)*name);
+    verify_random_mix(&random, (uint64_t)t->c.dtype << 32 | (uint64_t)t->k << 8 | (uint64_t)t->variant);
+    for (int i = 0; i < t->c.n_in; i++) {
+        const struct verify_operand *operand = &t->c.in[i];
+        enum wick_dtype dtype = operand->role == VERIFY_INDEX       ? t->id
+                                : operand->role == VERIFY_CONDITION ? WICK_U8
+                                : operand->role == VERIFY_F32       ? WICK_F32
+                                                                    : t->c.dtype;
+        if (operand->role == VERIFY_ABSENT) continue;
+        struct verify_placing placing = verify_place(operand, t->variant, t->k + i, &random);
+        enum verify_outcome outcome = verify_values(operand, dtype, t->variant, placing, &random, &t->in[i]);
+        if (outcome == VERIFY_BAD) return bad(t, "out of memory in the driver");
+        if (outcome == VERIFY_SKIPPED) return outcome;
+        if (!verify_upload(device_under_test, &t->in[i], placing, &t->buffer[i]))
+            return bad(t, "operand %d can't be made: %s", i, wick_error());
+        t->operand[i] = t->buffer[i].view;
+    }
+    return VERIFY_GOOD;
+}
+
+/* A result may be a view of an operand; all others are contiguous and start their buffer. */
+static bool well_laid(const struct trial *t, const struct wick_tensor *out) {
+    for (int i = 0; i < t->c.n_in; i++)
+        if (t->operand[i] && t->operand[i]->storage == out->storage) return true;
+    return verify_is_target(out) || (wick_tensor_is_contiguous(out) && wick_tensor_offset(out) == 0);
+}
+
+static enum verify_outcome check_results(struct trial *t) {
+    struct verify_bound bound = {.ulp = op_ulp[t->c.op],
+                                 .composed = strncmp(wick_op_family(t->c.op), "composed", 8) == 0,
+                                 .exact = (t->variant == VERIFY_INTEGERS || t->variant == VERIFY_INTEGERS_MIXED) &&
+                                          t->family->exact && t->family->exact(t->c.op)};
+    for (int i = 0; i < t->c.n_out; i++) {
+        char why[WHY / 2];
+        if (!t->out[i]) return bad(t, "result %d is NULL although the call succeeded", i);
+        if (wick_tensor_device(t->out[i]) != device_under_test) return bad(t, "result %d is on another device", i);
+        if (!well_laid(t, t->out[i])) return bad(t, "result %d is not contiguous from the start of its buffer", i);
+        if (!verify_compare(t->out[i], &t->want[i], bound, &t->worst, why, sizeof why))
+            return bad(t, "result %d: %s", i, why);
+    }
+    for (int i = 0; i < t->c.n_in; i++)
+        if (t->operand[i] && !verify_unchanged(&t->buffer[i]))
+            return bad(t, "operand %d, or memory around it, was changed", i);
+    if (!verify_targets_intact()) return bad(t, "memory around the target was changed");
+    return VERIFY_GOOD;
+}
+
+static void release_results(struct trial *t) {
+    for (int i = 0; i < VERIFY_MAX_OUTPUTS; i++) {
+        wick_release(t->out[i]);
+        t->out[i] = NULL;
+    }
+    verify_targets_free();
+}
+
+/* Bytes on the device and on the host that are in use, not counting blocks kept for reuse. */
+static size_t in_use(void) {
+    struct wick_memory memory = {0};
+    return wick_memory_stats(device_under_test, &memory) == WICK_OK ? wick_host_memory_used() - memory.cached : 0;
+}
+
+static enum verify_outcome call_and_check(struct trial *t) {
+    if (!t->family->reference(&t->c, t->in, t->want)) return bad(t, "the reference ran out of memory");
+    size_t before = in_use();
+    int64_t damage = verify_allocator_damage();
+    wick_error_clear();
+    if (!t->family->call(&t->c, t->operand, t->out)) return bad(t, "failed: %s", wick_error());
+    if (wick_error_status() != WICK_OK) return bad(t, "succeeded, but left the error %s", wick_error());
+    enum verify_outcome outcome = check_results(t);
+    release_results(t);
+    if (outcome != VERIFY_GOOD) return outcome;
+    if (verify_allocator_damage() != damage) return bad(t, "wrote beside a block of memory");
+    if (in_use() == before) return VERIFY_GOOD;
+    /* What is made once and kept, as tables are, may stay: a second call must not add to it. */
+    before = in_use();
+    if (!t->family->call(&t->c, t->operand, t->out)) return bad(t, "failed when called again: %s", wick_error());
+    release_results(t);
+    return in_use() == before ? VERIFY_GOOD : bad(t, "leaks %zu bytes", in_use() - before);
+}
+
+static enum verify_outcome call_refused(struct trial *t) {
+    const char *op = wick_op_name(t->c.op), *dtype = wick_dtype_name(t->c.dtype);
+    size_t before = in_use();
+    wick_error_clear();
+    bool done = t->family->call(&t->c, t->operand, t->out);
+    enum wick_status status = wick_error_status();
+    release_results(t);
+    if (done) return bad(t, "not in the table, yet runs");
+    if (status != WICK_UNSUPPORTED)
+        return bad(t, "must refuse with UNSUPPORTED, gave %s: %s", wick_status_name(status), wick_error());
+    if (!strstr(wick_error(), op) || !strstr(wick_error(), dtype))
+        return bad(t, "the refusal does not name %s and %s: %s", op, dtype, wick_error());
+    if (in_use() != before) return bad(t, "leaks %zu bytes when it refuses", in_use() - before);
+    return VERIFY_GOOD;
+}
+
+static enum verify_outcome run_trial(struct trial *t, bool supported) {
+    enum verify_outcome outcome = make_operands(t);
+    if (outcome == VERIFY_GOOD) outcome = supported ? call_and_check(t) : call_refused(t);
+    release_results(t);
+    for (int i = 0; i < VERIFY_MAX_INPUTS; i++) {
+        verify_buffer_free(&t->buffer[i]);
+        free(t->in[i].data);
+    }
+    for (int i = 0; i < VERIFY_MAX_OUTPUTS; i++) {
+        free(t->want[i].data);
+        free(t->want[i].scale);
+    }
+    wick_error_clear();
+    return outcome;
+}
+
+/* Whether an id dtype can hold the indices of a case. */
+static bool holds(const struct verify_case *c, enum wick_dtype id) {
+    for (int i = 0; i < c->n_in; i++)
+        if (c->in[i].role == VERIFY_INDEX &&
+            (c->in[i].low < verify_lowest(id) || c->in[i].high > verify_highest(id)))
+            return false;
+    return true;
+}
+
+static bool has_index(const struct verify_case *c) {
+    for (int i = 0; i < c->n_in; i++)
+        if (c->in[i].role == VERIFY_INDEX) return true;
+    return false;
+}
+
+static void say(const struct verify_options *options, const char *line) {
+    if (options->print) options->print(options->context, line);
+}
+
+static void report(const struct trial *t, const struct verify_cell *cell) {
+    char line[WHY + 256];
+    if (cell->bad > MAX_PRINTED) return;
+    snprintf(line, sizeof line,
+             "BAD %s %s case %d %s%s%s: %s; wick verify --op %s --dtype %s --case %d --layout %s --seed %" PRIu64,
+             wick_op_name(t->c.op), wick_dtype_name(t->c.dtype), t->k, verify_variant_name((int)t->variant),
+             has_index(&t->c) ? " ids " : "", has_index(&t->c) ? wick_dtype_name(t->id) : "", t->why,
+             wick_op_name(t->c.op), wick_dtype_name(t->c.dtype), t->k, verify_variant_name((int)t->variant),
+             t->options->seed);
+    say(t->options, line);
+}
+
+/* Runs one case in one variant: with every id dtype when contiguous, else with one that changes from case to case. */
+static void run_variant(const struct verify_options *options, const struct verify_family *family,
+                        const struct verify_case *c, int k, enum verify_variant variant, struct verify_cell *cell) {
+    int ids = has_index(c) ? ID_DTYPES : 1;
+    int first = variant == VERIFY_CONTIGUOUS ? 0 : (k + (int)variant) % ids;
+    for (int n = 0; n < ids; n++) {
+        struct trial t = {.options = options, .family = family, .c = *c, .k = k, .variant = variant};
+        t.id = id_dtypes[(first + n) % ids];
+        if (!holds(c, t.id)) continue;
+        enum verify_outcome outcome = run_trial(&t, cell->supported);
+        if (t.worst > cell->worst) cell->worst = t.worst;
+        if (outcome != VERIFY_SKIPPED) cell->checks++;
+        if (outcome == VERIFY_BAD) {
+            cell->bad++;
+            report(&t, cell);
+        }
+        if (variant != VERIFY_CONTIGUOUS || !cell->supported) break;
+    }
+}
+
+static bool wanted(const struct verify_options *options, const struct verify_family *family, enum wick_op op, int k,
+                   int variant) {
+    if (options->layout && strcmp(options->layout, variant_names[variant]) != 0) return false;
+    if (variant >= VERIFY_SPECIALS && !(family->specials && family->specials(op))) return false;
+    if (!options->quick || options->layout || variant == VERIFY_CONTIGUOUS) return true;
+    return variant == 1 + k % (VERIFY_VARIANTS - 1);
+}
+
+static void make_case(const struct verify_family *family, enum wick_op op, enum wick_dtype dtype, int k,
+                      struct verify_case *c) {
+    *c = (struct verify_case){.op = op, .dtype = dtype};
+    family->make(op, k, c);
+    c->op = op;
+    c->dtype = dtype;
+}
+
+static void run_cell(const struct verify_options *options, const struct verify_family *family,
+                     struct verify_cell *cell) {
+    struct verify_case c;
+    int cases = cell->supported ? family->cases(cell->op) : 1;
+    for (int k = 0; k < cases; k++) {
+        if (options->case_plus_one && options->case_plus_one != k + 1) continue;
+        make_case(family, cell->op, cell->dtype, k, &c);
+        for (int v = 0; v < VERIFY_VARIANTS; v++)
+            if (cell->supported ? wanted(options, family, cell->op, k, v) : v == VERIFY_CONTIGUOUS)
+                run_variant(options, family, &c, k, (enum verify_variant)v, cell);
+    }
+    if (cell->bad > MAX_PRINTED) {
+        char line[128];
+        snprintf(line, sizeof line, "BAD %s %s: %" PRId64 " more", wick_op_name(cell->op), wick_dtype_name(cell->dtype),
+                 cell->bad - MAX_PRINTED);
+        say(options, line);
+    }
+    if (cell->checks == 0 && !options->case_plus_one && !options->layout) {
+        char line[128];
+        snprintf(line, sizeof line, "BAD %s %s: none of %d cases could be run", wick_op_name(cell->op),
+                 wick_dtype_name(cell->dtype), cases);
+        say(options, line);
+        cell->bad++;
+    }
+}
+
+static void run_op(const struct verify_options *options, enum wick_op op, struct verify_totals *totals) {
+    const struct verify_family *family = verify_family(op);
+    enum wick_dtype only;
+    bool one = options->dtype && wick_dtype_from_name(options->dtype, &only);
+    if (!family || family->cases(op) <= 0) {
+        char line[160];
+        snprintf(line, sizeof line, "BAD %s: not covered, verify/ has no cases for family %s", wick_op_name(op),
+                 wick_op_family(op));
+        say(options, line);
+        totals->uncovered++;
+        totals->bad++;
+        return;
+    }
+    for (int dtype = 0; dtype < WICK_DTYPE_COMPUTE_COUNT; dtype++) {
+        if (one && dtype != (int)only) continue;
+        struct verify_cell cell = {.op = op, .dtype = (enum wick_dtype)dtype};
+        cell.supported = wick_supports(device_under_test, op, cell.dtype);
+        run_cell(options, family, &cell);
+        totals->cells++;
+        totals->checks += cell.checks;
+        totals->bad += cell.bad;
+        if (options->cell) options->cell(options->context, &cell);
+    }
+}
+
+static bool matches(const struct verify_options *options, enum wick_op op) {
+    if (options->pattern && fnmatch(options->pattern, wick_op_name(op), 0) != 0) return false;
+    return !options->family || strcmp(options->family, wick_op_family(op)) == 0;
+}
+
+static enum wick_status check_options(const struct verify_options *options) {
+    enum wick_dtype dtype;
+    bool any = false, layout = !options->layout;
+    for (int op = 0; op < WICK_OP_COUNT; op++) any = any || matches(options, (enum wick_op)op);
+    for (int v = 0; v < VERIFY_VARIANTS; v++) layout = layout || strcmp(options->layout, variant_names[v]) == 0;
+    if (!any)
+        return wick__fail(WICK_INVALID, "verify: no op matches \"%s\"",
+                          options->pattern ? options->pattern : options->family ? options->family : "*");
+    if (!layout) return wick__fail(WICK_INVALID, "verify: no layout \"%s\"", options->layout);
+    if (!options->dtype) return WICK_OK;
+    if (!wick_dtype_from_name(options->dtype, &dtype) || (int)dtype >= WICK_DTYPE_COMPUTE_COUNT)
+        return wick__fail(WICK_INVALID, "verify: no dtype \"%s\" to compute with", options->dtype);
+    return WICK_OK;
+}
+
+enum wick_status verify_run(const struct verify_options *options, struct verify_totals *totals) {
+    *totals = (struct verify_totals){0};
+    WICK__TRY(check_options(options));
+    device_under_test = wick_device_open(options->device ? options->device : "cpu");
+    if (!device_under_test) return wick_error_status();
+    struct wick_memory memory;
+    WICK__TRY(wick_memory_stats(device_under_test, &memory));
+    WICK__TRY(wick_memory_set_cache(device_under_test, 0)); /* so that each block's guard zones are looked at */
+    for (int op = 0; op < WICK_OP_COUNT; op++)
+        if (matches(options, (enum wick_op)op)) run_op(options, (enum wick_op)op, totals);
+    WICK__TRY(wick_memory_set_cache(device_under_test, memory.cache));
+    wick_device_close(device_under_test);
+    device_under_test = NULL;
+    return WICK_OK;
+}
