@@ -28,6 +28,7 @@ enum { WICK__MAX_INPUTS = 6, WICK__MAX_OUTPUTS = 3, WICK__MAX_SPATIAL = 3 };
 #define WICK__ALL (WICK__INTS | WICK__FLOATS)
 #define WICK__NEGATABLE (WICK__SIGNED | WICK__FLOATS)
 #define WICK__STORABLE ((1u << WICK_DTYPE_COUNT) - 1)
+#define WICK__BYTES (WICK__STORABLE & ~(WICK__BIT(f6e2m3) | WICK__BIT(f6e3m2) | WICK__BIT(f4)))
 
 /* Layouts an operand may have when a kernel sees it; others are copied first. */
 enum wick__layouts {
@@ -51,6 +52,9 @@ union wick__params {
         int64_t start;    /* slices: first index along dim */
         int64_t shift;    /* roll */
     } along;
+    struct {
+        uint32_t dims; /* bit d is set when dim d is read backwards */
+    } flip;
     struct {
         int spatial; /* 1, 2 or 3 */
         int64_t groups;

@@ -47,8 +47,7 @@ WICK_API struct wick_tensor *wick_narrow(const struct wick_tensor *x, int dim, i
 WICK_API struct wick_tensor *wick_select(const struct wick_tensor *x, int dim, int64_t index);
 /* Positions start, start+step, ... below end of a dim, as x[start:end:step] in Python: negative bounds count from the
  * end, and both are then clamped to the dim; INT64_MAX is "to the end". WICK_INVALID unless step >= 1. */
-WICK_API struct wick_tensor *wick_slice(const struct wick_tensor *x, int dim, int64_t start, int64_t end,
-                                        int64_t step);
+WICK_API struct wick_tensor *wick_slice(const struct wick_tensor *x, int dim, int64_t start, int64_t end, int64_t step);
 
 /* x repeated along its dims of size 1, and along new dims in front, to a shape it broadcasts to by NumPy's rule.
  * WICK_SHAPE otherwise. */
@@ -70,6 +69,40 @@ WICK_API struct wick_tensor *wick_unfold(const struct wick_tensor *x, int dim, i
 /* The elements with position[b] - position[a] == offset of two dims, which go away; the diagonal becomes the last
  * dim. [.., A, .., B, ..] -> [.., L]. WICK_INVALID when a and b are one dim. */
 WICK_API struct wick_tensor *wick_diagonal(const struct wick_tensor *x, int64_t offset, int a, int b);
+
+/* The n coordinate grids of n axes, axis i [N_i] along dim i of [N_0, .., N_(n-1)] (PyTorch's indexing "ij"). n is 1 to
+ * WICK_MAX_RANK. out[0 .. n-1] is set only on success. */
+WICK_API WICK_CHECKED enum wick_status wick_meshgrid(int n, struct wick_tensor *const *axes, struct wick_tensor **out);
+
+/* ---- copies ---- any dtype of 8 bits or more; results are new and contiguous */
+
+/* n >= 1 tensors of one dtype one after the other along dim; their other dims must agree: WICK_SHAPE. */
+WICK_API struct wick_tensor *wick_cat(int n, struct wick_tensor *const *tensors, int dim);
+/* n >= 1 tensors of one shape and dtype along a new dim of size n, put before dim `dim`, -rank-1 <= dim <= rank. */
+WICK_API struct wick_tensor *wick_stack(int n, struct wick_tensor *const *tensors, int dim);
+
+/* x repeated repeats[d] >= 0 times along dim d, with as many new dims in front as `rank` exceeds that of x. */
+WICK_API struct wick_tensor *wick_repeat(const struct wick_tensor *x, int rank, const int64_t *repeats);
+/* x backwards along n dims. WICK_INVALID when a dim is named twice. */
+WICK_API struct wick_tensor *wick_flip(const struct wick_tensor *x, int n, const int *dims);
+/* Position i of dim goes to (i + shift) mod size; shift may be negative. */
+WICK_API struct wick_tensor *wick_roll(const struct wick_tensor *x, int64_t shift, int dim);
+
+/* Writes source into positions start .. start+n-1 of dim of `target`, where n is the size of source along dim; other
+ * dims must agree. WICK_RANGE when it does not fit; WICK_INVALID when the two share a buffer, or target is a
+ * broadcast view. */
+WICK_API WICK_CHECKED enum wick_status wick_slice_set_inplace(struct wick_tensor *target,
+                                                              const struct wick_tensor *source, int dim, int64_t start);
+/* The same on a copy of x. */
+WICK_API struct wick_tensor *wick_slice_scatter(const struct wick_tensor *x, const struct wick_tensor *source, int dim,
+                                                int64_t start);
+
+/* The lower or upper triangle of matrices [.., M, N], 0 elsewhere: element (i, j) stays when j <= i + k, or when
+ * j >= i + k. WICK_SHAPE for rank < 2. */
+WICK_API struct wick_tensor *wick_tril(const struct wick_tensor *x, int64_t k);
+WICK_API struct wick_tensor *wick_triu(const struct wick_tensor *x, int64_t k);
+/* 1 where row and column are equal, 0 elsewhere. [rows, columns], one of the ten compute dtypes. */
+WICK_API struct wick_tensor *wick_eye(struct wick_device *device, enum wick_dtype dtype, int64_t rows, int64_t columns);
 
 #ifdef __cplusplus
 }
