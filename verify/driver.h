@@ -76,6 +76,36 @@ bool verify_upload(struct wick_device *device, const struct verify_array *array,
 bool verify_unchanged(const struct verify_buffer *buffer);
 void verify_buffer_free(struct verify_buffer *buffer);
 
+/* All operands of one call. */
+struct verify_operands {
+    int n;
+    enum wick_dtype id; /* of index operands */
+    struct verify_array in[VERIFY_MAX_INPUTS];
+    struct verify_buffer buffer[VERIFY_MAX_INPUTS];
+    struct wick_tensor *tensor[VERIFY_MAX_INPUTS]; /* NULL for one that is absent */
+};
+
+/* Fills case k of an op for a dtype. */
+void verify_case_make(const struct verify_family *family, enum wick_op op, enum wick_dtype dtype, int k,
+                      struct verify_case *c);
+/* Whether a case has index operands, and the n-th dtype, counted round and round, that can hold them. */
+bool verify_has_index(const struct verify_case *c);
+enum wick_dtype verify_id_dtype(const struct verify_case *c, int n);
+/* How many dtypes can. */
+int verify_id_dtypes(const struct verify_case *c);
+
+/* What verify_device returns; for tests that call families without verify_run. */
+void verify_device_set(struct wick_device *device);
+
+/* Makes the operands of case k in a variant; the same seed gives the same. On VERIFY_BAD and VERIFY_SKIPPED too,
+ * `operands` is to be freed. */
+enum verify_outcome verify_operands_make(struct wick_device *device, const struct verify_case *c, int k,
+                                         enum verify_variant variant, enum wick_dtype id, uint64_t seed,
+                                         struct verify_operands *operands);
+void verify_operands_free(struct verify_operands *operands);
+/* The number of the first operand that, or around which memory, has changed; -1 when none has. */
+int verify_operands_changed(const struct verify_operands *operands);
+
 /* The targets verify_target made since the last verify_targets_free. */
 bool verify_is_target(const struct wick_tensor *x);
 /* False when something beside the elements of a target changed. */

@@ -124,8 +124,12 @@ struct wick_tensor *verify_target(const struct wick_tensor *x) {
     struct verify_buffer *buffer = &targets.buffer[targets.count];
     good = good && verify_upload(wick_tensor_device(x), &array, placing, buffer);
     free(array.data);
-    if (good) targets.count++;
-    return good ? wick_retain(buffer->view) : NULL;
+    if (!good) {
+        verify_buffer_free(buffer);
+        return NULL;
+    }
+    targets.count++;
+    return wick_retain(buffer->view);
 }
 
 bool verify_is_target(const struct wick_tensor *x) {

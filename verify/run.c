@@ -30,10 +30,6 @@ const char *verify_variant_name(int variant) {
     return variant >= 0 && variant < VERIFY_VARIANTS ? variant_names[variant] : NULL;
 }
 
-/* The dtypes an index operand comes in. */
-static const enum wick_dtype id_dtypes[] = {WICK_U8, WICK_U32, WICK_I16, WICK_I32, WICK_I64};
-enum { ID_DTYPES = sizeof id_dtypes / sizeof *id_dtypes };
-
 /* The allowed errors, from the op table. */
 static const double op_ulp[WICK_OP_COUNT] = {
 #define WICK__OP(name, family, dtypes, domain, ulp, formula) [WICK_OP_##name] = (ulp),
@@ -45,6 +41,8 @@ static struct wick_device *device_under_test;
 
 struct wick_device *verify_device(void) { return device_under_test; }
 
+void verify_device_set(struct wick_device *device) { device_under_test = device; }
+
 /* One check. */
 struct trial {
     const struct verify_options *options;
@@ -53,9 +51,9 @@ struct trial {
     int k;
     enum verify_variant variant;
     enum wick_dtype id;
-    struct verify_array in[VERIFY_MAX_INPUTS], want[VERIFY_MAX_OUTPUTS];
-    struct verify_buffer buffer[VERIFY_MAX_INPUTS];
-    struct wick_tensor *operand[VERIFY_MAX_INPUTS], *out[VERIFY_MAX_OUTPUTS];
+    struct verify_operands operands;
+    struct verify_array want[VERIFY_MAX_OUTPUTS];
+    struct wick_tensor *out[VERIFY_MAX_OUTPUTS];
     double worst;
     char why[WHY];
 };
@@ -68,32 +66,10 @@ __attribute__((format(printf, 2, 3))) static enum verify_outcome bad(struct tria
     return VERIFY_BAD;
 }
 
-static enum verify_outcome make_operands(struct trial *t) {
-    struct verify_random random = {t->options->seed};
-    for (const char *name = wick_op_name(t->c.op); *name; name++) verify_random_mix(&random, (unsigned char)*name);
-    verify_random_mix(&random, (uint64_t)t->c.dtype << 32 | (uint64_t)t->k << 8 | (uint64_t)t->variant);
-    for (int i = 0; i < t->c.n_in; i++) {
-        const struct verify_operand *operand = &t->c.in[i];
-        enum wick_dtype dtype = operand->role == VERIFY_INDEX       ? t->id
-                                : operand->role == VERIFY_CONDITION ? WICK_U8
-                                : operand->role == VERIFY_F32       ? WICK_F32
-                                                                    : t->c.dtype;
-        if (operand->role == VERIFY_ABSENT) continue;
-        struct verify_placing placing = verify_place(operand, t->variant, t->k + i, &random);
-        enum verify_outcome outcome = verify_values(operand, dtype, t->variant, placing, &random, &t->in[i]);
-        if (outcome == VERIFY_BAD) return bad(t, "out of memory in the driver");
-        if (outcome == VERIFY_SKIPPED) return outcome;
-        if (!verify_upload(device_under_test, &t->in[i], placing, &t->buffer[i]))
-            return bad(t, "operand %d can't be made: %s", i, wick_error());
-        t->operand[i] = t->buffer[i].view;
-    }
-    return VERIFY_GOOD;
-}
-
 /* A result may be a view of an operand; all others are contiguous and start their buffer. */
 static bool well_laid(const struct trial *t, const struct wick_tensor *out) {
     for (int i = 0; i < t->c.n_in; i++)
-        if (t->operand[i] && t->operand[i]->storage == out->storage) return true;
+        if (t->operands.tensor[i] && t->operands.tensor[i]->storage == out->storage) return true;
     return verify_is_target(out) || (wick_tensor_is_contiguous(out) && wick_tensor_offset(out) == 0);
 }
 
@@ -110,9 +86,8 @@ static enum verify_outcome check_results(struct trial *t) {
         if (!verify_compare(t->out[i], &t->want[i], bound, &t->worst, why, sizeof why))
             return bad(t, "result %d: %s", i, why);
     }
-    for (int i = 0; i < t->c.n_in; i++)
-        if (t->operand[i] && !verify_unchanged(&t->buffer[i]))
-            return bad(t, "operand %d, or memory around it, was changed", i);
+    int changed = verify_operands_changed(&t->operands);
+    if (changed >= 0) return bad(t, "operand %d, or memory around it, was changed", changed);
     if (!verify_targets_intact()) return bad(t, "memory around the target was changed");
     return VERIFY_GOOD;
 }
@@ -132,11 +107,11 @@ static size_t in_use(void) {
 }
 
 static enum verify_outcome call_and_check(struct trial *t) {
-    if (!t->family->reference(&t->c, t->in, t->want)) return bad(t, "the reference ran out of memory");
+    if (!t->family->reference(&t->c, t->operands.in, t->want)) return bad(t, "the reference ran out of memory");
     size_t before = in_use();
     int64_t damage = verify_allocator_damage();
     wick_error_clear();
-    if (!t->family->call(&t->c, t->operand, t->out)) return bad(t, "failed: %s", wick_error());
+    if (!t->family->call(&t->c, t->operands.tensor, t->out)) return bad(t, "failed: %s", wick_error());
     if (wick_error_status() != WICK_OK) return bad(t, "succeeded, but left the error %s", wick_error());
     enum verify_outcome outcome = check_results(t);
     release_results(t);
@@ -145,7 +120,7 @@ static enum verify_outcome call_and_check(struct trial *t) {
     if (in_use() == before) return VERIFY_GOOD;
     /* What is made once and kept, as tables are, may stay: a second call must not add to it. */
     before = in_use();
-    if (!t->family->call(&t->c, t->operand, t->out)) return bad(t, "failed when called again: %s", wick_error());
+    if (!t->family->call(&t->c, t->operands.tensor, t->out)) return bad(t, "failed when called again: %s", wick_error());
     release_results(t);
     return in_use() == before ? VERIFY_GOOD : bad(t, "leaks %zu bytes", in_use() - before);
 }
@@ -154,7 +129,7 @@ static enum verify_outcome call_refused(struct trial *t) {
     const char *op = wick_op_name(t->c.op), *dtype = wick_dtype_name(t->c.dtype);
     size_t before = in_use();
     wick_error_clear();
-    bool done = t->family->call(&t->c, t->operand, t->out);
+    bool done = t->family->call(&t->c, t->operands.tensor, t->out);
     enum wick_status status = wick_error_status();
     release_results(t);
     if (done) return bad(t, "not in the table, yet runs");
@@ -167,34 +142,18 @@ static enum verify_outcome call_refused(struct trial *t) {
 }
 
 static enum verify_outcome run_trial(struct trial *t, bool supported) {
-    enum verify_outcome outcome = make_operands(t);
+    enum verify_outcome outcome = verify_operands_make(device_under_test, &t->c, t->k, t->variant, t->id,
+                                                       t->options->seed, &t->operands);
+    if (outcome == VERIFY_BAD) bad(t, "the operands can't be made: %s", wick_error());
     if (outcome == VERIFY_GOOD) outcome = supported ? call_and_check(t) : call_refused(t);
     release_results(t);
-    for (int i = 0; i < VERIFY_MAX_INPUTS; i++) {
-        verify_buffer_free(&t->buffer[i]);
-        free(t->in[i].data);
-    }
+    verify_operands_free(&t->operands);
     for (int i = 0; i < VERIFY_MAX_OUTPUTS; i++) {
         free(t->want[i].data);
         free(t->want[i].scale);
     }
     wick_error_clear();
     return outcome;
-}
-
-/* Whether an id dtype can hold the indices of a case. */
-static bool holds(const struct verify_case *c, enum wick_dtype id) {
-    for (int i = 0; i < c->n_in; i++)
-        if (c->in[i].role == VERIFY_INDEX &&
-            (c->in[i].low < verify_lowest(id) || c->in[i].high > verify_highest(id)))
-            return false;
-    return true;
-}
-
-static bool has_index(const struct verify_case *c) {
-    for (int i = 0; i < c->n_in; i++)
-        if (c->in[i].role == VERIFY_INDEX) return true;
-    return false;
 }
 
 static void say(const struct verify_options *options, const char *line) {
@@ -207,7 +166,7 @@ static void report(const struct trial *t, const struct verify_cell *cell) {
     snprintf(line, sizeof line,
              "BAD %s %s case %d %s%s%s: %s; wick verify --op %s --dtype %s --case %d --layout %s --seed %" PRIu64,
              wick_op_name(t->c.op), wick_dtype_name(t->c.dtype), t->k, verify_variant_name((int)t->variant),
-             has_index(&t->c) ? " ids " : "", has_index(&t->c) ? wick_dtype_name(t->id) : "", t->why,
+             verify_has_index(&t->c) ? " ids " : "", verify_has_index(&t->c) ? wick_dtype_name(t->id) : "", t->why,
              wick_op_name(t->c.op), wick_dtype_name(t->c.dtype), t->k, verify_variant_name((int)t->variant),
              t->options->seed);
     say(t->options, line);
@@ -216,12 +175,11 @@ static void report(const struct trial *t, const struct verify_cell *cell) {
 /* Runs one case in one variant: with every id dtype when contiguous, else with one that changes from case to case. */
 static void run_variant(const struct verify_options *options, const struct verify_family *family,
                         const struct verify_case *c, int k, enum verify_variant variant, struct verify_cell *cell) {
-    int ids = has_index(c) ? ID_DTYPES : 1;
-    int first = variant == VERIFY_CONTIGUOUS ? 0 : (k + (int)variant) % ids;
+    bool all = variant == VERIFY_CONTIGUOUS && cell->supported;
+    int ids = all ? verify_id_dtypes(c) : 1;
     for (int n = 0; n < ids; n++) {
         struct trial t = {.options = options, .family = family, .c = *c, .k = k, .variant = variant};
-        t.id = id_dtypes[(first + n) % ids];
-        if (!holds(c, t.id)) continue;
+        t.id = verify_id_dtype(c, all ? n : k + (int)variant);
         enum verify_outcome outcome = run_trial(&t, cell->supported);
         if (t.worst > cell->worst) cell->worst = t.worst;
         if (outcome != VERIFY_SKIPPED) cell->checks++;
@@ -229,7 +187,6 @@ static void run_variant(const struct verify_options *options, const struct verif
             cell->bad++;
             report(&t, cell);
         }
-        if (variant != VERIFY_CONTIGUOUS || !cell->supported) break;
     }
 }
 
@@ -241,21 +198,13 @@ static bool wanted(const struct verify_options *options, const struct verify_fam
     return variant == 1 + k % (VERIFY_VARIANTS - 1);
 }
 
-static void make_case(const struct verify_family *family, enum wick_op op, enum wick_dtype dtype, int k,
-                      struct verify_case *c) {
-    *c = (struct verify_case){.op = op, .dtype = dtype};
-    family->make(op, k, c);
-    c->op = op;
-    c->dtype = dtype;
-}
-
 static void run_cell(const struct verify_options *options, const struct verify_family *family,
                      struct verify_cell *cell) {
     struct verify_case c;
     int cases = cell->supported ? family->cases(cell->op) : 1;
     for (int k = 0; k < cases; k++) {
         if (options->case_plus_one && options->case_plus_one != k + 1) continue;
-        make_case(family, cell->op, cell->dtype, k, &c);
+        verify_case_make(family, cell->op, cell->dtype, k, &c);
         for (int v = 0; v < VERIFY_VARIANTS; v++)
             if (cell->supported ? wanted(options, family, cell->op, k, v) : v == VERIFY_CONTIGUOUS)
                 run_variant(options, family, &c, k, (enum verify_variant)v, cell);
