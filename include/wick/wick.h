@@ -10,5 +10,6 @@
 #include <wick/tensor.h>
 #include <wick/ops.h>
 #include <wick/shape.h>
+#include <wick/format.h>
 
 #endif

@@ -1,0 +1,172 @@
+/* Safetensors: what is refused, with which text; what lenient lets through; saving. Good files are in files.c. */
+#include "tests/format/bytes.h"
+
+#include <unistd.h>
+
+/* A file of this header and n bytes of data. */
+static struct bytes *file_of(const char *header, size_t n) {
+    static struct bytes bytes;
+    put64(&bytes, strlen(header));
+    put_text(&bytes, header);
+    put_zeros(&bytes, n);
+    return &bytes;
+}
+
+#define ONE(dtype, shape, offsets) "{\"a\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}}"
+
+static void test_header(void) {
+    static struct bytes bytes;
+    CHECK_REFUSED(&bytes, WICK_FORMAT, "its content is none of safetensors, GGUF, npy, npz, pth, shard index");
+    put_zeros(&bytes, 8);
+    CHECK_REFUSED(&bytes, WICK_FORMAT, "its content is none of safetensors, GGUF, npy, npz, pth, shard index");
+    put64(&bytes, 100000001);
+    put_text(&bytes, "{}");
+    CHECK_REFUSED(&bytes, WICK_FORMAT, "the header's 100000001 bytes are above 100000000");
+    put64(&bytes, 3);
+    put_text(&bytes, "{}");
+    CHECK_REFUSED(&bytes, WICK_FORMAT, "the header's 3 bytes are more than the 2 the file has");
+    put64(&bytes, UINT64_MAX);
+    put_text(&bytes, "{}");
+    CHECK_REFUSED(&bytes, WICK_FORMAT, "its content is none of safetensors, GGUF, npy, npz, pth, shard index");
+    CHECK_ACCEPTED(file_of("{}", 0), NULL);
+    CHECK_ACCEPTED(file_of("{}      ", 0), NULL);
+    wick_error_clear();
+    open_all(file_of("{\"a\":1,\"a\":2}", 0), NULL);
+    CHECK_INT(wick_error_status(), WICK_FORMAT);
+    wick_error_clear();
+    open_all(file_of("{\"a\":", 0), NULL);
+    CHECK_INT(wick_error_status(), WICK_FORMAT);
+    CHECK_REFUSED(file_of("{\"__metadata__\":{\"a\":1}}", 0), WICK_FORMAT, "__metadata__ \"a\" is not a string");
+    CHECK_REFUSED(file_of("{\"__metadata__\":[]}", 0), WICK_FORMAT, "__metadata__ is not a JSON object");
+}
+
+/* A header of arrays in arrays must not use up the stack. */
+static void test_depth(void) {
+    static struct bytes header;
+    put_text(&header, "{\"a\":");
+    for (int i = 0; i < 1000000; i++) put8(&header, '[');
+    put8(&header, 0);
+    wick_error_clear();
+    open_all(file_of((const char *)header.data, 0), NULL);
+    CHECK_INT(wick_error_status(), WICK_FORMAT);
+    free(header.data);
+}
+
+static void test_tensor(void) {
+    CHECK_ACCEPTED(file_of(ONE("F32", "[2,3]", "[0,24]"), 24), NULL);
+    CHECK_ACCEPTED(file_of(ONE("F4", "[4]", "[0,2]"), 2), NULL);
+    CHECK_ACCEPTED(file_of(ONE("F6_E2M3", "[4]", "[0,3]"), 3), NULL);
+    CHECK_ACCEPTED(file_of(ONE("F32", "[]", "[0,4]"), 4), NULL);
+    CHECK_ACCEPTED(file_of(ONE("F32", "[0,1000000]", "[0,0]"), 0), NULL);
+    CHECK_REFUSED(file_of("{\"a\":[]}", 0), WICK_FORMAT, "tensor \"a\": its description is not a JSON object");
+    CHECK_REFUSED(file_of("{\"a\":{}}", 0), WICK_FORMAT, "tensor \"a\": dtype is not a string");
+    CHECK_REFUSED(file_of(ONE("F31", "[]", "[0,4]"), 4), WICK_UNSUPPORTED, "tensor \"a\": dtype \"F31\" is unknown");
+    CHECK_REFUSED(file_of(ONE("C64", "[]", "[0,8]"), 8), WICK_UNSUPPORTED,
+                  "tensor \"a\": there is no dtype for elements of type C64");
+    CHECK_REFUSED(file_of(ONE("U8", "4", "[0,4]"), 4), WICK_FORMAT, "tensor \"a\": shape is not an array");
+    CHECK_REFUSED(file_of(ONE("U8", "[4.0]", "[0,4]"), 4), WICK_FORMAT, "tensor \"a\": size of dim 0 is no integer");
+    CHECK_REFUSED(file_of(ONE("U8", "[-4]", "[0,4]"), 4), WICK_FORMAT, "tensor \"a\": size -4 of dim 0 is negative");
+    CHECK_REFUSED(file_of(ONE("U8", "[1,1,1,1,1,1,1,1,1]", "[0,1]"), 1), WICK_UNSUPPORTED,
+                  "tensor \"a\": rank 9 is above 8");
+    CHECK_REFUSED(file_of(ONE("U8", "[4294967296,4294967296]", "[0,0]"), 0), WICK_OVERFLOW,
+                  "tensor \"a\": shape [4294967296,4294967296] has more elements than 64 bits can address");
+    CHECK_REFUSED(file_of(ONE("F64", "[2305843009213693952]", "[0,0]"), 0), WICK_OVERFLOW,
+                  "tensor \"a\": shape [2305843009213693952] has more elements than 64 bits can address");
+    CHECK_REFUSED(file_of(ONE("F4", "[3]", "[0,2]"), 2), WICK_FORMAT,
+                  "tensor \"a\": 3 elements of 4 bits are no whole bytes");
+}
+
+static void test_offsets(void) {
+    struct wick_archive_options lenient = {.lenient = true};
+    CHECK_REFUSED(file_of(ONE("U8", "[4]", "[0]"), 4), WICK_FORMAT,
+                  "tensor \"a\": data_offsets is not an array of two integers");
+    CHECK_REFUSED(file_of(ONE("U8", "[4]", "[0,5]"), 4), WICK_FORMAT,
+                  "tensor \"a\": data_offsets 0 to 5 do not lie in the file's 4 bytes of data");
+    CHECK_REFUSED(file_of(ONE("U8", "[4]", "[-4,0]"), 4), WICK_FORMAT,
+                  "tensor \"a\": data_offsets -4 to 0 do not lie in the file's 4 bytes of data");
+    CHECK_REFUSED(file_of(ONE("U8", "[4]", "[4,0]"), 4), WICK_FORMAT,
+                  "tensor \"a\": data_offsets 4 to 0 do not lie in the file's 4 bytes of data");
+    CHECK_REFUSED(file_of(ONE("U8", "[4]", "[0,3]"), 4), WICK_FORMAT,
+                  "tensor \"a\": its data_offsets hold 3 bytes, its shape and dtype need 4");
+    CHECK_REFUSED(file_of(ONE("U8", "[4]", "[0,4]"), 8), WICK_FORMAT, "4 bytes after the last tensor belong to none");
+    CHECK_ACCEPTED(file_of(ONE("U8", "[4]", "[0,4]"), 8), &lenient);
+    CHECK_REFUSED(file_of(ONE("U8", "[4]", "[2,6]"), 6), WICK_FORMAT,
+                  "tensor \"a\": bytes 61 to 63 before it belong to no tensor");
+    CHECK_ACCEPTED(file_of(ONE("U8", "[4]", "[2,6]"), 6), &lenient);
+    const char *overlap = "{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]},"
+                          "\"b\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[3,7]}}";
+    CHECK_REFUSED(file_of(overlap, 7), WICK_FORMAT,
+                  "tensor \"b\": its bytes from 116 overlap those of another tensor, to 117");
+    CHECK_FAILS(open_all(file_of(overlap, 7), &lenient), WICK_FORMAT,
+                "archive_open: (memory): tensor \"b\": its bytes from 116 overlap those of another tensor, to 117");
+}
+
+/* Every prefix of a good file is refused or, the whole, accepted. */
+static void test_cut(void) {
+    const char *header = ONE("F32", "[2]", "[0,8]");
+    size_t whole = 8 + strlen(header) + 8;
+    for (size_t n = 0; n < whole; n++) {
+        struct bytes *bytes = file_of(header, 8);
+        bytes->n = n;
+        wick_error_clear();
+        open_all(bytes, NULL);
+        CHECK(wick_error_status() != WICK_OK);
+    }
+    wick_error_clear();
+}
+
+static void test_save(struct wick_device *cpu) {
+    static const float f[6] = {1, 2, 3, 4, 5, 6};
+    static const int64_t i[2] = {-1, 1};
+    static const unsigned char packed[3] = {0x12, 0x34, 0x56};
+    static const char *const names[] = {"f", "i", "six", "none"};
+    static const char *const metadata[] = {"format", "pt", "k", "v\n", NULL};
+    const struct wick_tensor *tensors[] = {wick_from_data(cpu, WICK_F32, WICK_SHAPE(2, 3), f),
+                                           wick_from_data(cpu, WICK_I64, WICK_SHAPE(2), i),
+                                           wick_from_data(cpu, WICK_DTYPE_f6e3m2, WICK_SHAPE(4), packed),
+                                           wick_from_data(cpu, WICK_U8, WICK_SHAPE(0, 2), NULL)};
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/wick-test-%ld.safetensors", (long)getpid());
+    CHECK_OK(wick_safetensors_save(path, 4, names, tensors, metadata));
+    struct wick_archive *archive = wick_archive_open(path, NULL);
+    CHECK_INT(wick_archive_count(archive), 4);
+    CHECK_INT(wick_archive_metadata_count(archive), 2);
+    char text[8];
+    CHECK_INT(wick_archive_metadata_text(archive, wick_archive_metadata_find(archive, "k"), -1, text, sizeof text), 2);
+    CHECK_TEXT(text, "v\n");
+    struct wick_tensor *back = wick_archive_load(archive, "f", cpu);
+    struct wick_tensor *six = wick_archive_load(archive, "six", cpu);
+    wick_archive_close(archive);
+    /* A view of the file outlives both the archive and the file, and can be written to. */
+    CHECK_INT(unlink(path), 0);
+    CHECK(wick_tensor_data(back) != NULL);
+    CHECK_BYTES(wick_tensor_data(back), f, sizeof f);
+    *(float *)wick_tensor_data(back) = 9;
+    CHECK_BYTES(wick_tensor_data(six), packed, sizeof packed);
+    wick_release(back);
+    wick_release(six);
+
+    static const char *const twice[] = {"a", "a"}, *const bad[] = {"\xff"}, *const reserved[] = {"__metadata__"};
+    CHECK_FAILS(wick_safetensors_save(path, 2, twice, tensors, NULL), WICK_INVALID,
+                "safetensors_save: the name \"a\" stands for two tensors");
+    CHECK_FAILS(wick_safetensors_save(path, 1, bad, tensors, NULL), WICK_INVALID,
+                "safetensors_save: name 0 is no UTF-8");
+    CHECK_FAILS(wick_safetensors_save(path, 1, reserved, tensors, NULL), WICK_INVALID,
+                "safetensors_save: no tensor can have the name __metadata__");
+    CHECK_FAILS(wick_safetensors_save("/nonexistent/x", 1, names, tensors, NULL), WICK_IO,
+                "safetensors_save: /nonexistent/x: No such file or directory");
+    CHECK(access(path, F_OK) != 0);
+    for (int t = 0; t < 4; t++) wick_release((struct wick_tensor *)(uintptr_t)tensors[t]);
+}
+
+int main(void) {
+    struct wick_device *cpu = wick_device_open("cpu");
+    test_header();
+    test_depth();
+    test_tensor();
+    test_offsets();
+    test_cut();
+    test_save(cpu);
+    wick_device_close(cpu);
+    return test_end();
+}
