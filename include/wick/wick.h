@@ -11,5 +11,6 @@
 #include <wick/ops.h>
 #include <wick/shape.h>
 #include <wick/format.h>
+#include <wick/text.h>
 
 #endif

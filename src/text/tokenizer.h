@@ -1,0 +1,42 @@
+/* A tokenizer as its files describe it; tokenizer_load.c fills it in, tokenizer.c runs it. */
+#ifndef WICK_TEXT_TOKENIZER_H
+#define WICK_TEXT_TOKENIZER_H
+
+#include "text/normalize.h"
+#include "text/vocab.h"
+
+#include <wick/text.h>
+
+enum { WICK__ADDED_MAX = 4096, WICK__TEMPLATE_MAX = 64 };
+
+/* A token that is looked for in the text as a whole, before it is split into words. */
+struct wick__added_token {
+    char *content; /* as the text has it: normalized when `normalized` is set */
+    size_t nbytes;
+    int32_t id;
+    bool single_word;    /* not inside a word */
+    bool lstrip, rstrip; /* takes the white space on that side with it */
+    bool normalized;     /* looked for after normalization */
+};
+
+struct wick_tokenizer {
+    struct wick__normalizer normalizer; /* all false: text is taken as it is */
+    struct wick__vocab vocab;
+    struct wick__buffer prefix; /* what stands before a token that continues a word, "##" */
+    uint64_t prefix_hash;
+    int32_t unknown;                 /* id */
+    int64_t max_word_chars;          /* a longer word is unknown */
+    struct wick__added_token *added; /* the longest first */
+    int n_added, added_capacity;
+    bool any_normalized; /* whether some added tokens are looked for after normalization */
+    /* Added tokens by their first byte: bit 0 for those looked for before normalization, bit 1 for those after. */
+    uint8_t first_byte[256];
+    int32_t before[WICK__TEMPLATE_MAX], after[WICK__TEMPLATE_MAX]; /* special ids around the text */
+    int n_before, n_after;
+    int64_t max_length; /* 0: not stated */
+};
+
+/* Fills a zeroed tokenizer from a folder's files. On failure the caller frees what is there. */
+enum wick_status wick__tokenizer_load(struct wick_tokenizer *tokenizer, const char *folder);
+
+#endif
