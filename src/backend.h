@@ -80,6 +80,9 @@ union wick__params {
         int axes;       /* how many trailing dims are normalised */
     } norm;
     struct {
+        int activation; /* enum wick_activation */
+    } linear;
+    struct {
         double scale;    /* of q k^T */
         double soft_cap; /* 0: none */
         bool causal;

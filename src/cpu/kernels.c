@@ -19,7 +19,9 @@
 #define run_view NULL
 #define run_composed NULL
 #define run_composed_shape NULL
-enum { view_layouts = WICK__STRIDED, composed_layouts = WICK__STRIDED, composed_shape_layouts = WICK__STRIDED };
+#define run_composed_linalg NULL
+enum { view_layouts = WICK__STRIDED, composed_layouts = WICK__STRIDED, composed_shape_layouts = WICK__STRIDED,
+       composed_linalg_layouts = WICK__STRIDED };
 
 const struct wick__kernel wick__cpu_kernels[WICK_OP_COUNT] = {
 #define WICK__OP(name, family, dtypes_, domain, ulp, formula)                                                          \

@@ -1,0 +1,340 @@
+/* Matrix products: how one is cut into jobs, blocks and tiles.
+ *
+ * A job is up to job_rows x job_columns of one C. It goes through k in blocks of the kind's k_block terms; of each it
+ * packs its columns of B, which then stay in the second-level cache, and multiplies them with blocks of BLOCK_ROWS
+ * rows of A. A is packed once for all jobs when several need the same rows, else by the job. What an element of C is
+ * summed from, and in what order, depends on k alone, so the cut is free to follow the shape and the threads. */
+#include "cpu/kernels/gemm_internal.h"
+
+#include "cpu/parallel.h"
+#include "cpu/pool.h"
+
+#include <string.h>
+
+enum { BLOCK_ROWS = GEMM_ROWS == 14 ? 140 : 96, JOB_ROWS_MAX = 8 * BLOCK_ROWS, JOB_COLUMNS_MAX = 512 };
+
+/* Below this many multiplications a job is not split further, and a thread is not woken. */
+static const double JOB_WORK_MIN = 256 * 1024;
+
+/* The most memory for a packed A; larger ones go in several passes. */
+static const int64_t PACKED_BYTES_MAX = 128 << 20;
+
+struct plan {
+    const struct wick__gemm *g;
+    const struct gemm_kind *kind;
+    int64_t batches;
+    int64_t first_batch, first_row, rows; /* of this pass */
+    int64_t job_rows, job_columns, row_jobs, column_jobs;
+    bool direct;     /* accumulators have C's type: they are summed in place */
+    bool a_constant; /* every matrix of the batch has the same A */
+    char *shared_a;  /* the packed A of this pass; NULL when jobs pack it */
+    char *scratch;
+    size_t scratch_step, b_at, sums_at, strip_at; /* bytes: of a worker, and in it; A is at 0 */
+};
+
+/* One job at work on one block of k. */
+struct step {
+    const struct plan *plan;
+    int64_t batch;
+    int64_t i0, j0, rows, columns; /* of the job */
+    int64_t k0, terms, depth;      /* of the block: terms, and packed elements along k */
+    bool first, last;
+    const char *a, *b;
+    char *c, *scratch;
+    const char *bias, *packed_b;
+};
+
+static int64_t batch_offset(const struct wick__gemm *g, const int64_t *stride, int64_t batch) {
+    int64_t offset = 0;
+    for (int d = g->batch_rank - 1; d >= 0; d--) {
+        offset += batch % g->batch_shape[d] * stride[d];
+        batch /= g->batch_shape[d];
+    }
+    return offset;
+}
+
+static int64_t round_up(int64_t x, int64_t step) { return (x + step - 1) / step * step; }
+
+static int64_t element_size(const struct wick__gemm *g) { return wick_dtype_bits(g->dtype) / 8; }
+
+/* ---- packing ---- */
+
+/* A block of rows falls into panels that differ by at most one row. */
+static int64_t panels_of(int64_t rows) { return (rows + GEMM_ROWS - 1) / GEMM_ROWS; }
+static int64_t panel_begin(int64_t rows, int64_t panel) {
+    int64_t panels = panels_of(rows);
+    return panel * (rows / panels) + wick__min(panel, rows % panels);
+}
+
+/* Packs rows i0 .. i0+rows-1, terms k0 .. k0+terms-1 of A. */
+static void pack_a(const struct plan *plan, const char *a, int64_t i0, int64_t rows, int64_t k0, int64_t terms,
+                   char *to) {
+    const struct wick__gemm *g = plan->g;
+    int64_t depth = (terms + plan->kind->group - 1) / plan->kind->group;
+    for (int64_t p = 0; p < panels_of(rows); p++) {
+        int64_t begin = panel_begin(rows, p), width = panel_begin(rows, p + 1) - begin;
+        WICK__ISA(wick__gemm_pack)
+        (plan->kind, &(struct gemm_panel){.dtype = g->dtype,
+                                          .from = a + ((i0 + begin) * g->a_row + k0 * g->a_col) * element_size(g),
+                                          .step = g->a_row,
+                                          .k_step = g->a_col,
+                                          .width = width,
+                                          .depth = terms,
+                                          .ld = width,
+                                          .to = to + begin * depth * (int64_t)plan->kind->size});
+    }
+}
+
+static void pack_b(const struct step *s) {
+    const struct plan *plan = s->plan;
+    const struct wick__gemm *g = plan->g;
+    const struct gemm_kind *kind = plan->kind;
+    char *to = s->scratch + plan->b_at;
+    for (int64_t j = 0; j < s->columns; j += kind->columns, to += s->depth * kind->columns * (int64_t)kind->size) {
+        struct gemm_panel panel = {.dtype = g->dtype,
+                                   .step = g->b_col,
+                                   .k_step = g->b_row,
+                                   .width = wick__min(kind->columns, s->columns - j),
+                                   .depth = s->terms,
+                                   .ld = kind->columns,
+                                   .to = to};
+        if (g->fill) {
+            void *strip = plan->direct ? to : s->scratch + plan->strip_at;
+            g->fill(g->fill_context, s->batch, s->k0, s->terms, s->j0 + j, panel.width, strip, kind->columns);
+            if (plan->direct) continue;
+            panel.from = strip;
+            panel.step = 1;
+            panel.k_step = kind->columns;
+        } else
+            panel.from = s->b + (s->k0 * g->b_row + (s->j0 + j) * g->b_col) * element_size(g);
+        WICK__ISA(wick__gemm_pack)(kind, &panel);
+    }
+}
+
+/* Where in the packed A of a pass a block begins, in packed elements. Blocks of one k0 follow one another. */
+static int64_t shared_offset(const struct plan *plan, int64_t row, int64_t k0, int64_t depth) {
+    return k0 / plan->kind->group * plan->rows + row * depth;
+}
+
+/* ---- multiplying ---- */
+
+static void add_tile(const struct step *s, const void *tile, char *to, int64_t rows, int64_t columns) {
+    const struct gemm_kind *kind = s->plan->kind;
+    int64_t size = (int64_t)kind->size, ld = s->plan->g->c_row;
+    for (int64_t i = 0; i < rows; i++) {
+        const char *from = (const char *)tile + i * kind->columns * size;
+        char *row = to + i * ld * size;
+        if (s->first)
+            memcpy(row, from, (size_t)(columns * size));
+        else if (s->plan->g->dtype == WICK_F64)
+            for (int64_t j = 0; j < columns; j++) ((double *)row)[j] += ((const double *)from)[j];
+        else if (s->plan->g->dtype == WICK_F32)
+            for (int64_t j = 0; j < columns; j++) ((float *)row)[j] += ((const float *)from)[j];
+        else if (size == 8)
+            for (int64_t j = 0; j < columns; j++) ((uint64_t *)row)[j] += ((const uint64_t *)from)[j];
+        else
+            for (int64_t j = 0; j < columns; j++) ((uint32_t *)row)[j] += ((const uint32_t *)from)[j];
+    }
+}
+
+/* One tile: C[i.., j..] of the job. */
+static void multiply_tile(const struct step *s, const char *a, const char *b, int64_t i, int64_t j, int64_t rows) {
+    const struct plan *plan = s->plan;
+    const struct gemm_kind *kind = plan->kind;
+    const struct wick__gemm *g = plan->g;
+    int64_t columns = wick__min(kind->columns, s->columns - j), size = (int64_t)kind->size;
+    int vectors = (int)((columns + kind->lanes - 1) / kind->lanes);
+    gemm_tile_fn *tile = kind->tile[rows - 1][vectors - 1];
+    char local[GEMM_ROWS * GEMM_VECTORS * GEMM_BYTES] __attribute__((aligned(64)));
+    struct gemm_store store = {.g = g,
+                               .c = s->c,
+                               .bias = s->bias,
+                               .i0 = s->i0 + i,
+                               .j0 = s->j0 + j,
+                               .rows = rows,
+                               .columns = columns,
+                               .tile = local,
+                               .ld = kind->columns};
+    if (plan->direct) {
+        char *c = s->c + ((s->i0 + i) * g->c_row + s->j0 + j) * size;
+        if (columns == vectors * kind->lanes)
+            tile(s->depth, a, b, c, g->c_row, !s->first);
+        else {
+            tile(s->depth, a, b, local, kind->columns, false);
+            add_tile(s, local, c, rows, columns);
+        }
+        if (!s->last || (!s->bias && g->activation == WICK_ACTIVATION_NONE)) return;
+        store.tile = c;
+        store.ld = g->c_row;
+    } else if (s->first && s->last)
+        tile(s->depth, a, b, local, kind->columns, false);
+    else {
+        int64_t ld = round_up(s->columns, kind->columns);
+        char *sums = s->scratch + plan->sums_at + (i * ld + j) * size;
+        tile(s->depth, a, b, sums, ld, !s->first);
+        if (!s->last) return;
+        store.tile = sums;
+        store.ld = ld;
+    }
+    WICK__ISA(wick__gemm_store)(&store);
+}
+
+/* The product of one block of k. */
+static void multiply(struct step *s) {
+    const struct plan *plan = s->plan;
+    const struct gemm_kind *kind = plan->kind;
+    if (s->terms > 0) pack_b(s);
+    for (int64_t block = 0; block < s->rows; block += BLOCK_ROWS) {
+        int64_t rows = wick__min(BLOCK_ROWS, s->rows - block);
+        const char *a = s->scratch;
+        if (plan->shared_a)
+            a = plan->shared_a +
+                shared_offset(plan, s->i0 - plan->first_row + block, s->k0, s->depth) * (int64_t)kind->size;
+        else
+            pack_a(plan, s->a, s->i0 + block, rows, s->k0, s->terms, s->scratch);
+        const char *b = s->scratch + plan->b_at;
+        for (int64_t j = 0; j < s->columns; j += kind->columns) {
+            for (int64_t p = 0; p < panels_of(rows); p++) {
+                int64_t begin = panel_begin(rows, p), width = panel_begin(rows, p + 1) - begin;
+                multiply_tile(s, a + begin * s->depth * (int64_t)kind->size, b, block + begin, j, width);
+            }
+            b += s->depth * kind->columns * (int64_t)kind->size;
+        }
+    }
+}
+
+static void run_jobs(void *context, int worker, int64_t begin, int64_t end) {
+    const struct plan *plan = context;
+    const struct wick__gemm *g = plan->g;
+    int64_t size = element_size(g), last_row = plan->first_row + plan->rows;
+    for (int64_t job = begin; job < end; job++) {
+        struct step s = {.plan = plan, .scratch = plan->scratch + (size_t)worker * plan->scratch_step};
+        s.batch = plan->first_batch + job / (plan->row_jobs * plan->column_jobs);
+        s.i0 = plan->first_row + job % plan->row_jobs * plan->job_rows;
+        s.j0 = job / plan->row_jobs % plan->column_jobs * plan->job_columns;
+        s.rows = wick__min(plan->job_rows, last_row - s.i0);
+        s.columns = wick__min(plan->job_columns, g->n - s.j0);
+        s.a = (const char *)g->a + batch_offset(g, g->a_batch, s.batch) * size;
+        if (g->b) s.b = (const char *)g->b + batch_offset(g, g->b_batch, s.batch) * size;
+        s.c = (char *)g->c + batch_offset(g, g->c_batch, s.batch) * size;
+        if (g->bias) s.bias = (const char *)g->bias + batch_offset(g, g->bias_batch, s.batch) * size;
+        do {
+            s.terms = wick__min(plan->kind->k_block, g->k - s.k0);
+            s.depth = (s.terms + plan->kind->group - 1) / plan->kind->group;
+            s.first = s.k0 == 0;
+            s.last = s.k0 + s.terms >= g->k;
+            multiply(&s);
+            s.k0 += s.terms;
+        } while (s.k0 < g->k);
+    }
+}
+
+/* Packs blocks of the shared A: index counts blocks of rows within blocks of k. */
+static void pack_shared(void *context, int worker, int64_t begin, int64_t end) {
+    const struct plan *plan = context;
+    const struct wick__gemm *g = plan->g;
+    const char *a = (const char *)g->a + batch_offset(g, g->a_batch, plan->first_batch) * element_size(g);
+    int64_t blocks_a_job = (plan->job_rows + BLOCK_ROWS - 1) / BLOCK_ROWS, blocks = plan->row_jobs * blocks_a_job;
+    (void)worker;
+    for (int64_t index = begin; index < end; index++) {
+        int64_t k0 = index / blocks * plan->kind->k_block, terms = wick__min(plan->kind->k_block, g->k - k0);
+        int64_t depth = (terms + plan->kind->group - 1) / plan->kind->group;
+        int64_t job = index % blocks / blocks_a_job, block = index % blocks_a_job * BLOCK_ROWS;
+        int64_t row = job * plan->job_rows + block;
+        int64_t rows = wick__min(wick__min(BLOCK_ROWS, plan->job_rows - block), plan->rows - row);
+        if (rows <= 0) continue;
+        pack_a(plan, a, plan->first_row + row, rows, k0, terms,
+               plan->shared_a + shared_offset(plan, row, k0, depth) * (int64_t)plan->kind->size);
+    }
+}
+
+/* ---- planning ---- */
+
+static bool strides_are_zero(const struct wick__gemm *g, const int64_t *stride) {
+    for (int d = 0; d < g->batch_rank; d++)
+        if (stride[d] != 0 && g->batch_shape[d] > 1) return false;
+    return true;
+}
+
+/* Cuts C so that every thread has something to do, as long as the pieces are worth it. */
+static void cut(struct plan *plan) {
+    const struct wick__gemm *g = plan->g;
+    int64_t columns = plan->kind->columns, wanted = wick__workers() > 1 ? 4 * wick__workers() : 1;
+    plan->job_rows = wick__min(g->m, JOB_ROWS_MAX);
+    plan->job_columns = wick__min(round_up(g->n, columns), JOB_COLUMNS_MAX);
+    for (;;) {
+        plan->row_jobs = (g->m + plan->job_rows - 1) / plan->job_rows;
+        plan->column_jobs = (g->n + plan->job_columns - 1) / plan->job_columns;
+        double work = (double)plan->job_rows * (double)plan->job_columns * (double)g->k;
+        if ((double)plan->batches * (double)plan->row_jobs * (double)plan->column_jobs >= (double)wanted) return;
+        if (work < 2 * JOB_WORK_MIN) return;
+        if (plan->job_columns >= 2 * columns && (plan->job_columns >= plan->job_rows || plan->job_rows <= GEMM_ROWS))
+            plan->job_columns = round_up(plan->job_columns / 2, columns);
+        else if (plan->job_rows > GEMM_ROWS)
+            plan->job_rows = (plan->job_rows + 1) / 2;
+        else
+            return;
+    }
+}
+
+/* Lays out the scratch space of a worker. */
+static void lay_out(struct plan *plan) {
+    const struct gemm_kind *kind = plan->kind;
+    int64_t terms = wick__min(plan->kind->k_block, plan->g->k), columns = round_up(plan->job_columns, kind->columns);
+    size_t depth = (size_t)((terms + kind->group - 1) / kind->group);
+    size_t at = (size_t)wick__min(BLOCK_ROWS, plan->job_rows) * depth * kind->size;
+    plan->b_at = at = (at + 63) / 64 * 64;
+    plan->sums_at = at += (size_t)columns * depth * kind->size;
+    if (!plan->direct && plan->g->k > kind->k_block) at += (size_t)(plan->job_rows * columns) * kind->size;
+    plan->strip_at = at;
+    if (!plan->direct && plan->g->fill) at += (size_t)(terms * kind->columns * element_size(plan->g));
+    plan->scratch_step = (at + 127) / 128 * 128 + 64;
+}
+
+/* One pass: the rows of C that share a packed A, for one matrix or all. */
+static void run_pass(struct plan *plan, int64_t batches) {
+    int64_t jobs = batches * plan->row_jobs * plan->column_jobs;
+    double work = (double)plan->job_rows * (double)plan->job_columns * (double)wick__max(plan->g->k, 1);
+    int64_t grain = work >= JOB_WORK_MIN ? 1 : (int64_t)(JOB_WORK_MIN / work);
+    if (plan->shared_a) {
+        int64_t blocks = plan->row_jobs * ((plan->job_rows + BLOCK_ROWS - 1) / BLOCK_ROWS);
+        blocks *= (plan->g->k + plan->kind->k_block - 1) / plan->kind->k_block;
+        wick__parallel(blocks, 1, pack_shared, plan);
+    }
+    wick__parallel(jobs, grain, run_jobs, plan);
+}
+
+/* All passes. A is shared by the jobs of one matrix, or of all when they have the same A. */
+static void run_passes(struct plan *plan, int64_t pass_rows) {
+    int64_t step = plan->shared_a && !plan->a_constant ? 1 : plan->batches;
+    for (plan->first_row = 0; plan->first_row < plan->g->m; plan->first_row += pass_rows) {
+        plan->rows = wick__min(pass_rows, plan->g->m - plan->first_row);
+        plan->row_jobs = (plan->rows + plan->job_rows - 1) / plan->job_rows;
+        for (plan->first_batch = 0; plan->first_batch < plan->batches; plan->first_batch += step)
+            run_pass(plan, step);
+    }
+}
+
+enum wick_status WICK__ISA(wick__gemm)(const struct wick__gemm *g) {
+    struct plan plan = {.g = g, .kind = WICK__ISA(wick__gemm_kind)(g->dtype), .batches = 1};
+    for (int d = 0; d < g->batch_rank; d++) plan.batches *= g->batch_shape[d];
+    if (g->m == 0 || g->n == 0 || plan.batches == 0) return WICK_OK;
+    plan.direct = (size_t)element_size(g) == plan.kind->size && plan.kind->group == 1;
+    plan.a_constant = strides_are_zero(g, g->a_batch);
+    cut(&plan);
+    lay_out(&plan);
+    int64_t row_bytes = (g->k + plan.kind->group - 1) / plan.kind->group * (int64_t)plan.kind->size;
+    bool share = g->k > 0 && (plan.column_jobs > 1 || (plan.a_constant && plan.batches > 1));
+    int64_t pass_rows = g->m;
+    if (share && pass_rows > PACKED_BYTES_MAX / row_bytes)
+        pass_rows = wick__max(1, PACKED_BYTES_MAX / row_bytes / plan.job_rows) * plan.job_rows;
+    size_t shared_bytes = share ? ((size_t)(wick__min(pass_rows, g->m) * row_bytes) + 63) / 64 * 64 : 0;
+    size_t nbytes = shared_bytes + (size_t)wick__workers() * plan.scratch_step;
+    void *memory;
+    WICK__TRY(wick__pool_alloc(nbytes, &memory));
+    if (share) plan.shared_a = memory;
+    plan.scratch = (char *)memory + shared_bytes;
+    run_passes(&plan, pass_rows);
+    wick__pool_free(memory, nbytes);
+    return WICK_OK;
+}

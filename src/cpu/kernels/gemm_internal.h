@@ -1,0 +1,68 @@
+/* What the files of the matrix product share: kinds of arithmetic, tiles, packing, and the last step of a tile.
+ *
+ * A kind is a packed element type, an accumulator type and the tile functions for it. Operands are packed into panels:
+ * a panel of A holds up to `rows` rows, element (i, kk) at kk * its rows + i; a panel of B holds up to `columns`
+ * columns, element (kk, j) at kk * columns + j. Panels of the bf16 dot product hold pairs of neighbours along k as
+ * one 32-bit element. */
+#ifndef WICK_CPU_KERNELS_GEMM_INTERNAL_H
+#define WICK_CPU_KERNELS_GEMM_INTERNAL_H
+
+#include "cpu/gemm.h"
+
+#include "core/checked.h"
+
+/* Tiles in registers: rows, and vectors a row. The accumulators, a row of B and a broadcast element of A must fit into
+ * 32 registers with AVX-512, 16 without. */
+#if WICK_ISA_LEVEL == 2
+enum { GEMM_ROWS = 14, GEMM_VECTORS = 2, GEMM_BYTES = 64 };
+#elif WICK_ISA_LEVEL == 1
+enum { GEMM_ROWS = 6, GEMM_VECTORS = 2, GEMM_BYTES = 32 };
+#else
+enum { GEMM_ROWS = 6, GEMM_VECTORS = 2, GEMM_BYTES = 16 };
+#endif
+enum { GEMM_COLUMNS_MAX = GEMM_VECTORS * GEMM_BYTES / 4 };
+
+/* C[rows, vectors] = or += A panel x B panel over k packed elements; ldc in elements. */
+typedef void gemm_tile_fn(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool add);
+
+struct gemm_kind {
+    size_t size;     /* bytes of a packed element, and of an accumulator */
+    int group;       /* terms along k in a packed element */
+    int columns;     /* of a full tile */
+    int lanes;       /* columns of one vector */
+    int64_t k_block; /* terms along k summed before they are added to C: part of the numbers, not of the schedule */
+    gemm_tile_fn *tile[GEMM_ROWS][GEMM_VECTORS]; /* by rows - 1, vectors - 1 */
+};
+
+/* The kinds: f32 and f64; integers of up to 32 bits, and of 64, in unsigned arithmetic; bf16 by pairs. */
+extern const struct gemm_kind WICK__ISA(wick__gemm_f32), WICK__ISA(wick__gemm_f64), WICK__ISA(wick__gemm_u32),
+    WICK__ISA(wick__gemm_u64), WICK__ISA(wick__gemm_bf16);
+
+/* The kind that a dtype is computed with here. */
+const struct gemm_kind *WICK__ISA(wick__gemm_kind)(enum wick_dtype dtype);
+
+/* One panel to pack: `width` rows of A or columns of B with stride `step`, depth terms along k with stride `k_step`,
+ * into rows of `ld` packed elements. Strides count elements of the dtype. */
+struct gemm_panel {
+    enum wick_dtype dtype;
+    const void *from;
+    int64_t step, k_step;
+    int64_t width, depth;
+    int64_t ld;
+    void *to;
+};
+void WICK__ISA(wick__gemm_pack)(const struct gemm_kind *kind, const struct gemm_panel *panel);
+
+/* Stores rows x columns accumulators at `tile`, of row stride ld, as C[i0.., j0..] of one matrix of the batch, with
+ * bias and activation. `c` and `bias` are that matrix's own. */
+struct gemm_store {
+    const struct wick__gemm *g;
+    void *c;
+    const void *bias;
+    int64_t i0, j0, rows, columns;
+    const void *tile;
+    int64_t ld;
+};
+void WICK__ISA(wick__gemm_store)(const struct gemm_store *store);
+
+#endif

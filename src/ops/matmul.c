@@ -1,0 +1,118 @@
+/* Matrix products. */
+#include "ops/dispatch.h"
+
+/* The shape of lhs x rhs; false after a failure. */
+static bool matmul_shape(const struct wick__call *call, int *rank, int64_t *shape) {
+    const struct wick__layout *a = &call->in[0]->layout, *b = &call->in[1]->layout;
+    if (a->rank == 0 || b->rank == 0) {
+        wick__call_fail(call, WICK_SHAPE, "%s has rank 0, at least 1 is needed", call->name[a->rank == 0 ? 0 : 1]);
+        return false;
+    }
+    int64_t a_inner = a->shape[a->rank - 1], b_inner = b->shape[b->rank > 1 ? b->rank - 2 : 0];
+    if (a_inner != b_inner) {
+        wick__call_fail(call, WICK_SHAPE, "inner %lld != %lld", (long long)a_inner, (long long)b_inner);
+        return false;
+    }
+    struct wick__layout a_batch = *a, b_batch = *b;
+    a_batch.rank = a->rank > 2 ? a->rank - 2 : 0;
+    b_batch.rank = b->rank > 2 ? b->rank - 2 : 0;
+    if (!wick__shape_broadcast(&a_batch, &b_batch, rank, shape)) {
+        char lhs[WICK__SHAPE_TEXT], rhs[WICK__SHAPE_TEXT];
+        wick__call_fail(call, WICK_SHAPE, "batch dims %s and %s do not broadcast",
+                        wick__shape_text(lhs, a_batch.rank, a_batch.shape),
+                        wick__shape_text(rhs, b_batch.rank, b_batch.shape));
+        return false;
+    }
+    if (a->rank > 1) shape[(*rank)++] = a->shape[a->rank - 2];
+    if (b->rank > 1) shape[(*rank)++] = b->shape[b->rank - 1];
+    return true;
+}
+
+/* The product of call's operands, whose dtypes and ranks the op has checked. */
+static struct wick_tensor *multiply(struct wick__call *call) {
+    int rank;
+    int64_t shape[WICK_MAX_RANK];
+    if (!matmul_shape(call, &rank, shape)) return NULL;
+    if (!wick__call_out(call, call->in[0]->dtype, rank, shape)) return NULL;
+    call->op = WICK_OP_matmul;
+    return wick__call_run(call);
+}
+
+/* Checks of dot, mv and outer: ranks, and dtypes that agree. */
+static bool check_ranks(const struct wick__call *call, int lhs_rank) {
+    if (!wick__call_check(call) || !wick__call_same_dtype(call, 1)) return false;
+    for (int i = 0; i < 2; i++) {
+        int rank = call->in[i]->layout.rank, wanted = i == 0 ? lhs_rank : 1;
+        if (rank == wanted) continue;
+        wick__call_fail(call, WICK_SHAPE, "%s has rank %d, not %d", call->name[i], rank, wanted);
+        return false;
+    }
+    return true;
+}
+
+struct wick_tensor *wick_matmul(const struct wick_tensor *lhs, const struct wick_tensor *rhs) {
+    struct wick__call call = {.op = WICK_OP_matmul, .n_in = 2, .in = {lhs, rhs}, .name = {"lhs", "rhs"}};
+    if (!wick__call_check(&call) || !wick__call_same_dtype(&call, 1)) return NULL;
+    return multiply(&call);
+}
+
+struct wick_tensor *wick_dot(const struct wick_tensor *lhs, const struct wick_tensor *rhs) {
+    struct wick__call call = {.op = WICK_OP_dot, .n_in = 2, .in = {lhs, rhs}, .name = {"lhs", "rhs"}};
+    if (!check_ranks(&call, 1)) return NULL;
+    return multiply(&call);
+}
+
+struct wick_tensor *wick_mv(const struct wick_tensor *matrix, const struct wick_tensor *vector) {
+    struct wick__call call = {.op = WICK_OP_mv, .n_in = 2, .in = {matrix, vector}, .name = {"matrix", "vector"}};
+    if (!check_ranks(&call, 2)) return NULL;
+    return multiply(&call);
+}
+
+struct wick_tensor *wick_outer(const struct wick_tensor *lhs, const struct wick_tensor *rhs) {
+    struct wick__call call = {.op = WICK_OP_outer, .n_in = 2, .in = {lhs, rhs}, .name = {"lhs", "rhs"}};
+    if (!check_ranks(&call, 1)) return NULL;
+    /* A column times a row. */
+    struct wick__layout column = lhs->layout, row = rhs->layout;
+    column.rank = row.rank = 2;
+    column.shape[1] = row.shape[0] = 1;
+    column.stride[1] = row.stride[0] = 0;
+    row.shape[1] = rhs->layout.shape[0];
+    row.stride[1] = rhs->layout.stride[0];
+    struct wick_tensor *a = wick__tensor_view(lhs, &column), *b = a ? wick__tensor_view(rhs, &row) : NULL;
+    call.in[0] = a;
+    call.in[1] = b;
+    struct wick_tensor *c = b ? multiply(&call) : NULL;
+    wick_release(a);
+    wick_release(b);
+    return c;
+}
+
+struct wick_tensor *wick_linear(const struct wick_tensor *x, const struct wick_tensor *weight,
+                                const struct wick_tensor *bias, enum wick_activation activation) {
+    struct wick__call call = {
+        .op = WICK_OP_linear, .n_in = 3, .in = {x, weight, bias}, .name = {"x", "weight", "bias?"}};
+    if (!wick__call_check(&call) || !wick__call_same_dtype(&call, 1) || !wick__call_same_dtype(&call, 2)) return NULL;
+    const struct wick__layout *in = &x->layout, *w = &weight->layout;
+    if (w->rank != 2) {
+        wick__call_fail(&call, WICK_SHAPE, "weight has rank %d, not 2", w->rank);
+        return NULL;
+    }
+    if (in->rank == 0 || in->shape[in->rank - 1] != w->shape[1]) {
+        wick__call_fail(&call, WICK_SHAPE, "the last dim of x is not %lld, the second of weight", (long long)w->shape[1]);
+        return NULL;
+    }
+    if (bias && (bias->layout.rank != 1 || bias->layout.shape[0] != w->shape[0])) {
+        wick__call_fail(&call, WICK_SHAPE, "bias is not [%lld]", (long long)w->shape[0]);
+        return NULL;
+    }
+    if ((unsigned)activation >= WICK_ACTIVATION_COUNT) {
+        wick__call_fail(&call, WICK_INVALID, "there is no activation %d", (int)activation);
+        return NULL;
+    }
+    int64_t shape[WICK_MAX_RANK];
+    for (int d = 0; d < in->rank; d++) shape[d] = in->shape[d];
+    shape[in->rank - 1] = w->shape[0];
+    if (!wick__call_out(&call, x->dtype, in->rank, shape)) return NULL;
+    call.p.linear.activation = (int)activation;
+    return wick__call_run(&call);
+}
