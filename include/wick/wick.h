@@ -10,6 +10,7 @@
 #include <wick/tensor.h>
 #include <wick/ops.h>
 #include <wick/shape.h>
+#include <wick/reduce.h>
 #include <wick/linalg.h>
 #include <wick/format.h>
 #include <wick/text.h>

@@ -1,0 +1,91 @@
+/* Reductions, running sums, sorting.
+ *
+ * Reductions take the dims to reduce as the two arguments `int n_dims, const int *dims`: WICK_DIMS(0, -1) is the first
+ * and the last; WICK_ALL_DIMS, `0, NULL`, is every dim. Dims may count from the end and come in any order; one that is
+ * given twice is WICK_INVALID. With `keepdim` the result keeps the reduced dims, of size 1; without it they go.
+ *
+ * bf16, f16 and f8e4m3 are summed in f32 and rounded once. f32 is summed in fixed blocks whose sums are added in f64,
+ * in an order that depends on shapes and strides alone, so the number of threads never changes a bit. */
+#ifndef WICK_REDUCE_H
+#define WICK_REDUCE_H
+
+#include <wick/tensor.h>
+
+#ifdef __cplusplus
+#define WICK_DIMS(...)                                                                                                 \
+    static_cast<int>(std::initializer_list<int>{__VA_ARGS__}.size()), std::initializer_list<int>{__VA_ARGS__}.begin()
+#else
+#define WICK_DIMS(...) (int)(sizeof((const int[]){__VA_ARGS__}) / sizeof(int)), (const int[]) { __VA_ARGS__ }
+#endif
+#define WICK_ALL_DIMS 0, NULL
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- any dtype in, the same out; integers wrap around ---- */
+
+/* The sum; 0 of nothing. u8 sums wrap in u8: cast first where that is too narrow. */
+WICK_API struct wick_tensor *wick_sum(const struct wick_tensor *x, int n_dims, const int *dims, bool keepdim);
+/* The product; 1 of nothing. */
+WICK_API struct wick_tensor *wick_prod(const struct wick_tensor *x, int n_dims, const int *dims, bool keepdim);
+/* The smallest and the largest element; NaN if there is one. WICK_SHAPE for nothing. */
+WICK_API struct wick_tensor *wick_min(const struct wick_tensor *x, int n_dims, const int *dims, bool keepdim);
+WICK_API struct wick_tensor *wick_max(const struct wick_tensor *x, int n_dims, const int *dims, bool keepdim);
+
+/* ---- any dtype in, u8 out: 1 or 0 ---- */
+
+/* Whether an element is not zero; 0 of nothing. NaN is not zero. */
+WICK_API struct wick_tensor *wick_any(const struct wick_tensor *x, int n_dims, const int *dims, bool keepdim);
+/* Whether all elements are not zero; 1 of nothing. */
+WICK_API struct wick_tensor *wick_all(const struct wick_tensor *x, int n_dims, const int *dims, bool keepdim);
+
+/* ---- any dtype in, u32 out ---- */
+
+/* The index of the smallest and of the largest element: the first one's among equals, the first NaN's if there is
+ * one. Over several dims it counts through them in row-major order. WICK_SHAPE for nothing, WICK_OVERFLOW for 2^32 - 1
+ * elements and more. */
+WICK_API struct wick_tensor *wick_argmin(const struct wick_tensor *x, int n_dims, const int *dims, bool keepdim);
+WICK_API struct wick_tensor *wick_argmax(const struct wick_tensor *x, int n_dims, const int *dims, bool keepdim);
+
+/* ---- floats in, the same out ---- */
+
+/* sum(x) / n; NaN of nothing. */
+WICK_API struct wick_tensor *wick_mean(const struct wick_tensor *x, int n_dims, const int *dims, bool keepdim);
+/* sum((x - mean)^2) / (n - correction), and its square root. A correction of 1 makes the variance unbiased, 0 is the
+ * variance of the elements themselves. NaN of nothing, and NaN or infinite where n <= correction: the divisor is
+ * max(0, n - correction). Deviations are summed, not squares of the elements: no cancellation. */
+WICK_API struct wick_tensor *wick_var(const struct wick_tensor *x, double correction, int n_dims, const int *dims,
+                                      bool keepdim);
+WICK_API struct wick_tensor *wick_std(const struct wick_tensor *x, double correction, int n_dims, const int *dims,
+                                      bool keepdim);
+/* The p-norm sum(|x|^p)^(1/p). p INFINITY is max |x|, -INFINITY is min |x|, 0 counts what is not zero; 0 of nothing,
+ * for which p < 0 is WICK_SHAPE. WICK_INVALID when p is NaN. */
+WICK_API struct wick_tensor *wick_norm(const struct wick_tensor *x, double p, int n_dims, const int *dims,
+                                       bool keepdim);
+/* log(sum(exp(x))) without overflow; -infinity of nothing. */
+WICK_API struct wick_tensor *wick_log_sum_exp(const struct wick_tensor *x, int n_dims, const int *dims, bool keepdim);
+
+/* ---- along one dim, any dtype in, the same out ---- */
+
+/* y[i] = x[0] + ... + x[i], and the products. One pass: O(n). f32 accumulates in f64, smaller floats in f32; every
+ * element is rounded once. Integers wrap around. */
+WICK_API struct wick_tensor *wick_cumsum(const struct wick_tensor *x, int dim);
+WICK_API struct wick_tensor *wick_cumprod(const struct wick_tensor *x, int dim);
+
+/* The elements in ascending or descending order along dim. Stable both ways: equal elements keep their order, -0 and
+ * +0 are equal. NaNs are last ascending, first descending. When `indices` is not NULL, *indices gets where each came
+ * from, u32; it stays as it was on failure. WICK_OVERFLOW when the dim is 2^32 - 1 or more. */
+WICK_API struct wick_tensor *wick_sort(const struct wick_tensor *x, int dim, bool descending,
+                                       struct wick_tensor **indices);
+/* The indices alone, u32. */
+WICK_API struct wick_tensor *wick_argsort(const struct wick_tensor *x, int dim, bool descending);
+/* The first k of what wick_sort gives: the k largest elements in descending order, or the k smallest in ascending
+ * order, the first ones among equals. 0 <= k <= the size of dim, WICK_RANGE otherwise. `indices` as in wick_sort. */
+WICK_API struct wick_tensor *wick_topk(const struct wick_tensor *x, int64_t k, int dim, bool largest,
+                                       struct wick_tensor **indices);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,327 @@
+/* Reductions of some dims.
+ *
+ * A line is the elements that make one result. Where the lines themselves lie side by side in memory (column sums),
+ * many lines are accumulated at once, row by row; otherwise each line is taken block by block, gathered if its
+ * elements are apart. Either way lines are cut into segments whose length depends on the shape alone, every segment
+ * gives a cell of its own, and cells are joined in order: the result is the same for any number of threads. */
+#include "cpu/kernels/lines.h"
+#include "cpu/kernels/reduce_types.h"
+#include "cpu/parallel.h"
+
+#include "core/memory.h"
+
+enum {
+    SEGMENT = 16 * LINE_BLOCK, /* elements of a line in one task */
+    TILE = 2048,               /* lines side by side in one task */
+    TILE_ROWS = 256,           /* elements of each of them in one task */
+    GRAIN = 8192               /* elements below which nothing is shared out */
+};
+
+/* What a segment of a line comes to. `center` and `count` are for SQUARES (the mean, and of how many) and EXPS (the
+ * greatest element). */
+struct part {
+    union cell acc;
+    double center;
+    double count;
+};
+
+struct reduce {
+    struct lines lines;
+    enum kind kind;
+    enum wick_op op;
+    bool is_float;
+    bool centered; /* var, std, log_sum_exp: SQUARES and EXPS of differences to a center that is to be found */
+    double correction, order;
+    int64_t segments, segment; /* of a line, and the elements in each */
+    struct part *parts;        /* outs x segments */
+    struct wick_tensor *out;
+
+    /* Lines side by side: `across` of them, TILE in a task; one kind of sweep after the other. */
+    int64_t across, tiles;
+    union cell *cells;  /* segments x outs */
+    union cell *totals; /* outs */
+    double *centers;    /* outs */
+};
+
+static union cell fold(const struct reduce *reduce, enum kind kind, const void *x, int64_t n, double center) {
+    return fold_any(reduce->lines.dtype, kind, x, n, center, reduce->order);
+}
+
+static union cell start(const struct reduce *reduce, enum kind kind) {
+    return reduce->is_float ? (union cell){.f = start_float(kind)} : (union cell){.i = start_int(kind)};
+}
+
+static union cell join(const struct reduce *reduce, enum kind kind, union cell a, union cell b) {
+    return reduce->is_float ? (union cell){.f = join_float(kind, a.f, b.f)}
+                            : (union cell){.i = join_int(kind, a.i, b.i)};
+}
+
+/* For an infinite or NaN maximum the sum of exponentials is void. */
+static struct part block_part(const struct reduce *reduce, const void *x, int64_t n) {
+    struct part part = {.count = (double)n};
+    if (reduce->centered && reduce->kind == SQUARES) {
+        part.center = fold(reduce, SUM, x, n, 0).f / (double)n;
+    } else if (reduce->kind == EXPS) {
+        part.center = fold(reduce, MAX, x, n, 0).f;
+        if (!isfinite(part.center)) return part;
+    }
+    part.acc = fold(reduce, reduce->kind, x, n, part.center);
+    return part;
+}
+
+static struct part empty_part(const struct reduce *reduce) {
+    return (struct part){.acc = start(reduce, reduce->kind), .center = reduce->kind == EXPS ? -INFINITY : 0};
+}
+
+static void join_part(const struct reduce *reduce, struct part *a, const struct part *b) {
+    if (reduce->centered && reduce->kind == SQUARES) { /* Chan, Golub and LeVeque, 1979 */
+        double count = a->count + b->count, apart = b->center - a->center;
+        if (b->count == 0) return;
+        if (a->count == 0) {
+            *a = *b;
+            return;
+        }
+        a->acc.f += b->acc.f + apart * apart * (a->count * b->count / count);
+        a->center += apart * (b->count / count);
+        a->count = count;
+    } else if (reduce->kind == EXPS) {
+        double center = join_float(MAX, a->center, b->center);
+        if (isfinite(center))
+            a->acc.f = a->acc.f * exp(a->center - center) + b->acc.f * exp(b->center - center);
+        a->center = center;
+    } else {
+        a->acc = join(reduce, reduce->kind, a->acc, b->acc);
+    }
+}
+
+/* Writes result number i. */
+static void finish(const struct reduce *reduce, int64_t i, const struct part *part) {
+    enum wick_dtype dtype = reduce->out->dtype;
+    char *out = (char *)wick__data(reduce->out) + i * (wick_dtype_bits(dtype) / 8);
+    double n = (double)reduce->lines.terms, y = part->acc.f;
+    if (!reduce->is_float) {
+        wick__row_from_i64(dtype, &part->acc.i, out, 1);
+        return;
+    }
+    switch (reduce->op) {
+    case WICK_OP_mean: y /= n; break;
+    case WICK_OP_var: y /= fmax(0, n - reduce->correction); break;
+    case WICK_OP_std: y = sqrt(y / fmax(0, n - reduce->correction)); break;
+    case WICK_OP_log_sum_exp: y = isfinite(part->center) ? part->center + log(y) : part->center; break;
+    case WICK_OP_norm:
+        if (reduce->kind == SQUARES) y = sqrt(y);
+        if (reduce->kind == POWERS) y = pow(y, 1 / reduce->order);
+        break;
+    default: break;
+    }
+    wick__store_f64(dtype, y, out);
+}
+
+/* ---- line by line ---- */
+
+static struct part segment_part(const struct reduce *reduce, int64_t base, int64_t segment,
+                                struct line_buffer *buffer) {
+    struct part part = empty_part(reduce);
+    int64_t end = wick__min((segment + 1) * reduce->segment, reduce->lines.terms);
+    for (int64_t i = segment * reduce->segment; i < end; i += LINE_BLOCK) {
+        int64_t n = wick__min(LINE_BLOCK, end - i);
+        struct part block = block_part(reduce, line_load(&reduce->lines, base, i, n, buffer), n);
+        if (n == reduce->lines.terms) return block;
+        join_part(reduce, &part, &block);
+    }
+    return part;
+}
+
+static void line_tasks(void *context, int worker, int64_t begin, int64_t end) {
+    const struct reduce *reduce = context;
+    struct line_buffer buffer;
+    (void)worker;
+    for (int64_t task = begin; task < end; task++) {
+        int64_t line = task / reduce->segments, base = dims_offset(&reduce->lines.kept, line);
+        struct part part = segment_part(reduce, base, task % reduce->segments, &buffer);
+        if (reduce->parts)
+            reduce->parts[task] = part;
+        else
+            finish(reduce, line, &part);
+    }
+}
+
+static void join_lines(void *context, int worker, int64_t begin, int64_t end) {
+    const struct reduce *reduce = context;
+    (void)worker;
+    for (int64_t line = begin; line < end; line++) {
+        struct part part = empty_part(reduce);
+        for (int64_t s = 0; s < reduce->segments; s++)
+            join_part(reduce, &part, &reduce->parts[line * reduce->segments + s]);
+        finish(reduce, line, &part);
+    }
+}
+
+static enum wick_status run_lines(struct reduce *reduce) {
+    int64_t terms = reduce->lines.terms, outs = reduce->lines.outs;
+    size_t nbytes = 0;
+    reduce->segment = SEGMENT;
+    reduce->segments = wick__max(1, (terms + SEGMENT - 1) / SEGMENT);
+    if (reduce->segments > 1) {
+        nbytes = sizeof *reduce->parts * (size_t)(outs * reduce->segments);
+        reduce->parts = wick__alloc(nbytes);
+        if (!reduce->parts) return WICK_MEMORY;
+    }
+    int64_t work = wick__min(terms, SEGMENT) + 16;
+    wick__parallel(outs * reduce->segments, wick__max(1, GRAIN / work), line_tasks, reduce);
+    if (reduce->parts) wick__parallel(outs, GRAIN / 8, join_lines, reduce);
+    wick__free(reduce->parts, nbytes);
+    return WICK_OK;
+}
+
+/* ---- lines side by side ---- */
+
+static void take_rows(const struct reduce *reduce, union cell *acc, const void *const *rows, int count, int64_t n,
+                      const double *centers) {
+    enum kind kind = reduce->kind;
+    double p = reduce->order;
+    switch (reduce->lines.dtype) {
+    case WICK_U8: rows_u8(kind, acc, rows, count, n, NULL, p); break;
+    case WICK_U32: rows_u32(kind, acc, rows, count, n, NULL, p); break;
+    case WICK_I16: rows_i16(kind, acc, rows, count, n, NULL, p); break;
+    case WICK_I32: rows_i32(kind, acc, rows, count, n, NULL, p); break;
+    case WICK_I64: rows_i64(kind, acc, rows, count, n, NULL, p); break;
+    case WICK_F64: rows_f64(kind, acc, rows, count, n, centers, p); break;
+    default: rows_f32(kind, acc, rows, count, n, centers, p); break;
+    }
+}
+
+/* One segment of a tile of lines that begin at `base`: n accumulators. */
+static void tile_segment(const struct reduce *reduce, union cell *acc, int64_t base, int64_t n, int64_t segment,
+                         const double *centers) {
+    static const int small = 1 << WICK_DTYPE_bf16 | 1 << WICK_DTYPE_f16 | 1 << WICK_DTYPE_f8e4m3;
+    const struct lines *lines = &reduce->lines;
+    _Alignas(64) float wide[ROWS][TILE];
+    int64_t end = wick__min((segment + 1) * reduce->segment, lines->terms);
+    for (int64_t j = 0; j < (n + LANES - 1) / LANES * LANES; j++) acc[j] = start(reduce, reduce->kind);
+    for (int64_t r = segment * reduce->segment; r < end; r += ROWS) {
+        const void *rows[ROWS];
+        int count = (int)wick__min(ROWS, end - r);
+        for (int i = 0; i < count; i++) {
+            int64_t offset = base + dims_offset(&lines->reduced, r + i);
+            rows[i] = lines->data + offset * (int64_t)lines->size;
+            if (!(small >> lines->dtype & 1)) continue;
+            wick__row_to_f32(lines->dtype, rows[i], 1, wide[i], n);
+            rows[i] = wide[i];
+        }
+        take_rows(reduce, acc, rows, count, n, centers);
+    }
+}
+
+static void tile_tasks(void *context, int worker, int64_t begin, int64_t end) {
+    const struct reduce *reduce = context;
+    _Alignas(64) union cell acc[TILE];
+    _Alignas(64) double centers[TILE] = {0};
+    (void)worker;
+    for (int64_t task = begin; task < end; task++) {
+        int64_t segment = task % reduce->segments, tile = task / reduce->segments;
+        int64_t first = tile / reduce->tiles * reduce->across + tile % reduce->tiles * TILE;
+        int64_t n = wick__min(TILE, reduce->across - tile % reduce->tiles * TILE);
+        if (reduce->centers) memcpy(centers, reduce->centers + first, sizeof *centers * (size_t)n);
+        tile_segment(reduce, acc, dims_offset(&reduce->lines.kept, first), n, segment, centers);
+        memcpy(reduce->cells + segment * reduce->lines.outs + first, acc, sizeof *acc * (size_t)n);
+    }
+}
+
+static void join_tiles(void *context, int worker, int64_t begin, int64_t end) {
+    const struct reduce *reduce = context;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) reduce->totals[i] = start(reduce, reduce->kind);
+    for (int64_t s = 0; s < reduce->segments; s++) {
+        const union cell *cells = reduce->cells + s * reduce->lines.outs;
+        if (reduce->is_float && reduce->kind == SUM)
+            for (int64_t i = begin; i < end; i++) reduce->totals[i].f += cells[i].f;
+        else
+            for (int64_t i = begin; i < end; i++)
+                reduce->totals[i] = join(reduce, reduce->kind, reduce->totals[i], cells[i]);
+    }
+}
+
+static void finish_tiles(void *context, int worker, int64_t begin, int64_t end) {
+    const struct reduce *reduce = context;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) {
+        struct part part = {.acc = reduce->totals[i], .center = reduce->centers ? reduce->centers[i] : 0};
+        finish(reduce, i, &part);
+    }
+}
+
+static void sweep(struct reduce *reduce, enum kind kind) {
+    int64_t outs = reduce->lines.outs;
+    int64_t work = reduce->segment * wick__min(reduce->across, TILE);
+    reduce->kind = kind;
+    wick__parallel(outs / reduce->across * reduce->tiles * reduce->segments, wick__max(1, GRAIN / work), tile_tasks,
+                   reduce);
+    wick__parallel(outs, wick__max(LANES, GRAIN / reduce->segments), join_tiles, reduce);
+}
+
+static enum wick_status run_tiles(struct reduce *reduce) {
+    struct lines *lines = &reduce->lines;
+    int64_t outs = lines->outs, terms = lines->terms;
+    enum kind kind = reduce->kind;
+    reduce->across = lines->kept.shape[lines->kept.n - 1];
+    reduce->tiles = (reduce->across + TILE - 1) / TILE;
+    reduce->segment = TILE_ROWS;
+    reduce->segments = (terms + reduce->segment - 1) / reduce->segment;
+    size_t n = (size_t)outs * (size_t)(reduce->segments + 1 + reduce->centered), nbytes = n * sizeof(union cell);
+    union cell *scratch = wick__alloc(nbytes);
+    if (!scratch) return WICK_MEMORY;
+    reduce->cells = scratch;
+    reduce->totals = scratch + outs * reduce->segments;
+    if (reduce->centered) {
+        double *centers = &reduce->totals[outs].f;
+        sweep(reduce, kind == EXPS ? MAX : SUM);
+        for (int64_t i = 0; i < outs; i++)
+            centers[i] = kind == EXPS ? reduce->totals[i].f : reduce->totals[i].f / (double)terms;
+        reduce->centers = centers;
+    }
+    sweep(reduce, kind);
+    wick__parallel(outs, GRAIN / 4, finish_tiles, reduce);
+    wick__free(scratch, nbytes);
+    return WICK_OK;
+}
+
+static enum kind norm_kind(double p) {
+    if (p == 0) return COUNT;
+    if (p == 1) return ABS_SUM;
+    if (p == 2) return SQUARES;
+    if (isinf(p)) return p > 0 ? ABS_MAX : ABS_MIN;
+    return POWERS;
+}
+
+static enum kind kind_of(enum wick_op op, double order) {
+    switch (op) {
+    case WICK_OP_prod: return PROD;
+    case WICK_OP_min: return MIN;
+    case WICK_OP_max: return MAX;
+    case WICK_OP_any: return ANY;
+    case WICK_OP_all: return ALL;
+    case WICK_OP_var:
+    case WICK_OP_std: return SQUARES;
+    case WICK_OP_norm: return norm_kind(order);
+    case WICK_OP_log_sum_exp: return EXPS;
+    default: return SUM;
+    }
+}
+
+enum wick_status WICK__ISA(wick__cpu_reduce)(const struct wick__call *call);
+enum wick_status WICK__ISA(wick__cpu_reduce)(const struct wick__call *call) {
+    struct reduce reduce = {.op = call->op,
+                            .kind = kind_of(call->op, call->p.reduce.order),
+                            .correction = call->p.reduce.correction,
+                            .order = call->p.reduce.order,
+                            .is_float = wick_dtype_is_float(call->in[0]->dtype),
+                            .out = call->out[0]};
+    const struct dims *kept = &reduce.lines.kept;
+    reduce.centered = call->op == WICK_OP_var || call->op == WICK_OP_std || call->op == WICK_OP_log_sum_exp;
+    lines_init(&reduce.lines, call->in[0], call->p.reduce.dims, false);
+    if (reduce.lines.outs == 0) return WICK_OK;
+    bool beside = kept->n > 0 && kept->stride[kept->n - 1] == 1 && kept->shape[kept->n - 1] >= 2 * LANES;
+    if (beside && !reduce.lines.direct && reduce.lines.terms > 1) return run_tiles(&reduce);
+    return run_lines(&reduce);
+}

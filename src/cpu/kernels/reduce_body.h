@@ -1,0 +1,195 @@
+/* The arithmetic of reductions for one element type. Included once for each, with
+ *
+ *   SUFFIX   of the names made here
+ *   T        the element type
+ *   ACC      what it accumulates in: double or int64_t
+ *   FLOAT    whether that is double
+ *
+ * Accumulators are vectors of ACC. Where a range is no multiple of their width, the last elements go through a vector
+ * of their own, of which only as many lanes are used. */
+#define FN(name) WICK__JOIN(name, SUFFIX)
+#if FLOAT
+#define START start_float
+#define JOIN join_float
+#else
+#define START start_int
+#define JOIN join_int
+#endif
+
+typedef ACC FN(acc) __attribute__((vector_size(LANES * 8)));
+typedef ACC FN(acc_at) __attribute__((vector_size(LANES * 8), aligned(8), may_alias));
+typedef T FN(few) __attribute__((vector_size(LANES * sizeof(T))));
+typedef T FN(few_at) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
+
+static inline __attribute__((always_inline)) FN(acc) FN(load)(const T *x) {
+    FN(few) few = *(const FN(few_at) *)x;
+    return __builtin_convertvector(few, FN(acc));
+}
+
+/* b where the mask is set, else a. */
+static inline __attribute__((always_inline)) FN(acc) FN(select)(mask_vec mask, FN(acc) b, FN(acc) a) {
+    return (FN(acc))(((mask_vec)b & mask) | ((mask_vec)a & ~mask));
+}
+
+static inline __attribute__((always_inline)) FN(acc) FN(least)(FN(acc) a, FN(acc) x) {
+#if FLOAT
+    return FN(select)((x < a) | (x != x), x, a);
+#else
+    return FN(select)(x < a, x, a);
+#endif
+}
+
+static inline __attribute__((always_inline)) FN(acc) FN(most)(FN(acc) a, FN(acc) x) {
+#if FLOAT
+    return FN(select)((x > a) | (x != x), x, a);
+#else
+    return FN(select)(x > a, x, a);
+#endif
+}
+
+#if FLOAT
+static inline __attribute__((always_inline)) FN(acc) FN(magnitude)(FN(acc) x) {
+    return (FN(acc))((mask_vec)x & INT64_MAX);
+}
+
+static inline __attribute__((always_inline)) FN(acc) FN(powers)(FN(acc) x, double p) {
+    for (int i = 0; i < LANES; i++) x[i] = pow(fabs(x[i]), p);
+    return x;
+}
+#endif
+
+/* a with x taken in. `c` is what deviations are taken from, p the exponent of the norm. */
+static inline __attribute__((always_inline)) FN(acc)
+    FN(step)(enum kind kind, FN(acc) a, FN(acc) x, FN(acc) c, double p) {
+#if FLOAT
+    switch (kind) {
+    case SUM: return a + x;
+    case PROD: return a * x;
+    case MIN: return FN(least)(a, x);
+    case MAX: return FN(most)(a, x);
+    case ANY: return FN(select)(x != 0, a - a + 1, a);
+    case ALL: return FN(select)(x != 0, a, a - a);
+    case SQUARES: return a + (x - c) * (x - c);
+    case EXPS: return a + exp_vec(x - c);
+    case ABS_SUM: return a + FN(magnitude)(x);
+    case ABS_MIN: return FN(least)(a, FN(magnitude)(x));
+    case ABS_MAX: return FN(most)(a, FN(magnitude)(x));
+    case COUNT: return FN(select)(x != 0, a + 1, a);
+    case POWERS: return a + FN(powers)(x, p);
+    }
+#else
+    (void)c;
+    (void)p;
+    typedef uint64_t bits __attribute__((vector_size(LANES * 8)));
+    switch (kind) {
+    case SUM: return (FN(acc))((bits)a + (bits)x);
+    case PROD: return (FN(acc))((bits)a * (bits)x);
+    case MIN: return FN(least)(a, x);
+    case MAX: return FN(most)(a, x);
+    case ANY: return FN(select)(x != 0, a - a + 1, a);
+    case ALL: return FN(select)(x != 0, a, a - a);
+    default: break;
+    }
+#endif
+    return a;
+}
+
+static inline __attribute__((always_inline)) FN(acc) FN(fill)(ACC value) {
+    FN(acc) a;
+    for (int i = 0; i < LANES; i++) a[i] = value;
+    return a;
+}
+
+/* A run of n elements side by side. */
+static inline __attribute__((always_inline)) ACC
+    FN(fold_as)(enum kind kind, const T *x, int64_t n, ACC center, double p) {
+    FN(acc) first = FN(fill)(START(kind)), c = FN(fill)(center);
+    FN(acc) a0 = first, a1 = first, a2 = first, a3 = first;
+    int64_t i = 0;
+    for (; i + 4 * LANES <= n; i += 4 * LANES) {
+        a0 = FN(step)(kind, a0, FN(load)(x + i), c, p);
+        a1 = FN(step)(kind, a1, FN(load)(x + i + LANES), c, p);
+        a2 = FN(step)(kind, a2, FN(load)(x + i + 2 * LANES), c, p);
+        a3 = FN(step)(kind, a3, FN(load)(x + i + 3 * LANES), c, p);
+    }
+    for (; i + LANES <= n; i += LANES) a0 = FN(step)(kind, a0, FN(load)(x + i), c, p);
+    ACC total = START(kind);
+    for (int l = 0; l < LANES; l++) {
+        ACC pair = JOIN(kind, JOIN(kind, a0[l], a1[l]), JOIN(kind, a2[l], a3[l]));
+        total = JOIN(kind, total, pair);
+    }
+    if (i < n) {
+        T tail[LANES] = {0};
+        memcpy(tail, x + i, (size_t)(n - i) * sizeof *x);
+        FN(acc) last = FN(step)(kind, first, FN(load)(tail), c, p);
+        for (int l = 0; l < (int)(n - i); l++) total = JOIN(kind, total, last[l]);
+    }
+    return total;
+}
+
+/* f64 has no wider type to accumulate in: there, halves are folded by themselves, so that errors grow with log n. */
+static ACC FN(fold)(enum kind kind, const T *x, int64_t n, ACC center, double p) {
+    if (FLOAT && sizeof(T) == sizeof(ACC) && n > 128 * LANES) {
+        int64_t half = n / 2 / LANES * LANES;
+        ACC a = FN(fold)(kind, x, half, center, p), b = FN(fold)(kind, x + half, n - half, center, p);
+        return JOIN(kind, a, b);
+    }
+    switch (kind) {
+#define AS(kind_)                                                                                                      \
+    case kind_: return FN(fold_as)(kind_, x, n, center, p);
+        KINDS(AS)
+#if FLOAT
+        FLOAT_KINDS(AS)
+#endif
+#undef AS
+    default: break;
+    }
+    return center;
+}
+
+/* n accumulators side by side take in up to ROWS rows; `acc` and `center` have room for a multiple of LANES. */
+static inline __attribute__((always_inline)) void FN(rows_as)(enum kind kind, ACC *acc, const T *const *rows, int count,
+                                                              int64_t n, const ACC *center, double p) {
+    int64_t whole = n / LANES * LANES;
+    for (int64_t i = 0; i < n; i += LANES) {
+        FN(acc) a = *(FN(acc_at) *)(acc + i), c = a - a;
+        if (kind == SQUARES || kind == EXPS) c = *(const FN(acc_at) *)(center + i);
+        for (int r = 0; r < count; r++) {
+            T tail[LANES] = {0};
+            const T *x = rows[r] + i;
+            if (i == whole) {
+                memcpy(tail, x, (size_t)(n - i) * sizeof *x);
+                x = tail;
+            }
+            a = FN(step)(kind, a, FN(load)(x), c, p);
+        }
+        *(FN(acc_at) *)(acc + i) = a;
+    }
+}
+
+static inline void FN(rows)(enum kind kind, void *acc, const void *const *rows, int count, int64_t n, const void *center,
+                     double p) {
+    switch (kind) {
+#define AS(kind_)                                                                                                      \
+    case kind_:                                                                                                        \
+        if (count == ROWS)                                                                                             \
+            FN(rows_as)(kind_, acc, (const T *const *)rows, ROWS, n, center, p);                                       \
+        else                                                                                                           \
+            FN(rows_as)(kind_, acc, (const T *const *)rows, count, n, center, p);                                      \
+        break;
+        KINDS(AS)
+#if FLOAT
+        FLOAT_KINDS(AS)
+#endif
+#undef AS
+    default: break;
+    }
+}
+
+#undef FN
+#undef START
+#undef JOIN
+#undef SUFFIX
+#undef T
+#undef ACC
+#undef FLOAT

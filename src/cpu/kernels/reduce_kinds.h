@@ -1,0 +1,92 @@
+/* The ways of taking elements into an accumulator, for every element type. */
+#ifndef WICK_CPU_KERNELS_REDUCE_KINDS_H
+#define WICK_CPU_KERNELS_REDUCE_KINDS_H
+
+#include "cpu/isa.h"
+
+#include <math.h>
+#include <sleef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* X(name): kinds that every type has, and those that only floats have. SQUARES are of deviations from a center, EXPS
+ * of differences to it. */
+#define KINDS(X) X(SUM) X(PROD) X(MIN) X(MAX) X(ANY) X(ALL)
+#define FLOAT_KINDS(X) X(SQUARES) X(EXPS) X(ABS_SUM) X(ABS_MIN) X(ABS_MAX) X(COUNT) X(POWERS)
+
+enum kind {
+#define KIND(name) name,
+    KINDS(KIND) FLOAT_KINDS(KIND)
+#undef KIND
+};
+
+/* Accumulators side by side in a vector, and rows taken in together. */
+#if WICK_ISA_LEVEL == 2
+#define LANES 8
+#elif WICK_ISA_LEVEL == 1
+#define LANES 4
+#else
+#define LANES 2
+#endif
+#define ROWS 4
+
+typedef int64_t mask_vec __attribute__((vector_size(LANES * 8)));
+typedef double f64_vec __attribute__((vector_size(LANES * 8)));
+
+static inline __attribute__((always_inline)) f64_vec exp_vec(f64_vec x) {
+#if WICK_ISA_LEVEL == 2
+    return (f64_vec)Sleef_expd8_u10avx512f((__m512d)x);
+#elif WICK_ISA_LEVEL == 1
+    return (f64_vec)Sleef_expd4_u10avx2((__m256d)x);
+#else
+    return (f64_vec)Sleef_expd2_u10sse2((__m128d)x);
+#endif
+}
+
+/* What an accumulator starts with. */
+static inline double start_float(enum kind kind) {
+    switch (kind) {
+    case PROD:
+    case ALL: return 1;
+    case MIN:
+    case ABS_MIN: return INFINITY;
+    case MAX: return -INFINITY;
+    default: return 0;
+    }
+}
+
+static inline int64_t start_int(enum kind kind) {
+    switch (kind) {
+    case PROD:
+    case ALL: return 1;
+    case MIN: return INT64_MAX;
+    case MAX: return INT64_MIN;
+    default: return 0;
+    }
+}
+
+/* Two accumulators made one. */
+static inline double join_float(enum kind kind, double a, double b) {
+    switch (kind) {
+    case PROD: return a * b;
+    case MIN:
+    case ABS_MIN:
+    case ALL: return b < a || b != b ? b : a;
+    case MAX:
+    case ABS_MAX:
+    case ANY: return b > a || b != b ? b : a;
+    default: return a + b;
+    }
+}
+
+static inline int64_t join_int(enum kind kind, int64_t a, int64_t b) {
+    switch (kind) {
+    case SUM: return (int64_t)((uint64_t)a + (uint64_t)b);
+    case PROD: return (int64_t)((uint64_t)a * (uint64_t)b);
+    case MIN:
+    case ALL: return b < a ? b : a;
+    default: return b > a ? b : a;
+    }
+}
+
+#endif
