@@ -14,5 +14,6 @@
 #include <wick/linalg.h>
 #include <wick/format.h>
 #include <wick/text.h>
+#include <wick/index.h>
 
 #endif
