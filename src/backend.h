@@ -63,6 +63,8 @@ union wick__params {
         int64_t dilation[WICK__MAX_SPATIAL];
         int64_t kernel[WICK__MAX_SPATIAL]; /* pooling windows */
         bool count_include_pad;            /* average pooling */
+        int64_t divisor;                   /* average pooling: instead of the count; 0: none */
+        bool relu;                         /* convolution: the result is max(0, .) */
     } window;
     struct {
         int mode; /* an enum of the op family */

@@ -15,5 +15,6 @@
 #include <wick/format.h>
 #include <wick/text.h>
 #include <wick/index.h>
+#include <wick/conv.h>
 
 #endif

@@ -22,6 +22,8 @@
 #define run_composed_linalg NULL
 enum { view_layouts = WICK__STRIDED, composed_layouts = WICK__STRIDED, composed_shape_layouts = WICK__STRIDED,
        composed_linalg_layouts = WICK__STRIDED };
+#define run_composed_conv NULL
+enum { composed_conv_layouts = WICK__STRIDED };
 
 const struct wick__kernel wick__cpu_kernels[WICK_OP_COUNT] = {
 #define WICK__OP(name, family, dtypes_, domain, ulp, formula)                                                          \

@@ -1,0 +1,152 @@
+/* Convolution, pooling, resizing and padding.
+ *
+ * Inputs are [N,C,L], [N,C,H,W] or [N,C,D,H,W]: 1, 2 or 3 spatial dims, the last letter of an op's name says which.
+ * Arrays of options have one entry a spatial dim in the order of the shape; entries beyond are ignored. Every op takes
+ * all ten compute dtypes. bf16, f16 and f8e4m3 are computed in f32 and rounded once, f64 in f64, integers wrap. Sizes
+ * that do not fit are WICK_SHAPE, option values outside their range WICK_INVALID, sizes past 64 bits WICK_OVERFLOW.
+ * Zero-size N and C are legal; a window that does not fit into a dim of size 0 is WICK_SHAPE. */
+#ifndef WICK_CONV_H
+#define WICK_CONV_H
+
+#include <wick/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- convolution ---- */
+
+/* Options of convolutions. NULL, or zeros, mean stride 1, padding 0, dilation 1, one group. */
+struct wick_conv_options {
+    int64_t stride[3];         /* step between windows; 0 means 1 */
+    int64_t padding[3];        /* zeros around the input, on both sides of each dim; >= 0 */
+    int64_t dilation[3];       /* distance of neighbouring taps; 0 means 1 */
+    int64_t output_padding[3]; /* transposed only: added to one end of the result; 0 <= it < max(stride, dilation) */
+    int64_t groups;            /* channels are split into this many independent convolutions; 0 means 1 */
+    bool relu;                 /* the result is max(0, .), NaN stays */
+};
+
+/* Cross-correlation, as PyTorch's conv1d, conv2d, conv3d: x [N,Cin,spatial...], weight [Cout,Cin/groups,kernel...],
+ * bias [Cout] or NULL, result [N,Cout,out...] with out = floor((in + 2 padding - dilation (kernel - 1) - 1) / stride)
+ * + 1. WICK_SHAPE: ranks, weight channels != Cin/groups, groups that do not divide Cin or Cout, a bias that is not
+ * [Cout], a kernel larger than the padded input. WICK_DTYPE: unequal dtypes. */
+WICK_API struct wick_tensor *wick_conv1d(const struct wick_tensor *x, const struct wick_tensor *weight,
+                                         const struct wick_tensor *bias, const struct wick_conv_options *options);
+WICK_API struct wick_tensor *wick_conv2d(const struct wick_tensor *x, const struct wick_tensor *weight,
+                                         const struct wick_tensor *bias, const struct wick_conv_options *options);
+WICK_API struct wick_tensor *wick_conv3d(const struct wick_tensor *x, const struct wick_tensor *weight,
+                                         const struct wick_tensor *bias, const struct wick_conv_options *options);
+
+/* The transposes, as PyTorch's conv_transpose1d, ..2d, ..3d: x [N,Cin,spatial...], weight [Cin,Cout/groups,kernel...],
+ * bias [Cout] or NULL, result [N,Cout,out...] with
+ * out = (in - 1) stride - 2 padding + dilation (kernel - 1) + output_padding + 1.
+ * WICK_SHAPE as above, and when out < 1. */
+WICK_API struct wick_tensor *wick_conv_transpose1d(const struct wick_tensor *x, const struct wick_tensor *weight,
+                                                   const struct wick_tensor *bias,
+                                                   const struct wick_conv_options *options);
+WICK_API struct wick_tensor *wick_conv_transpose2d(const struct wick_tensor *x, const struct wick_tensor *weight,
+                                                   const struct wick_tensor *bias,
+                                                   const struct wick_conv_options *options);
+WICK_API struct wick_tensor *wick_conv_transpose3d(const struct wick_tensor *x, const struct wick_tensor *weight,
+                                                   const struct wick_tensor *bias,
+                                                   const struct wick_conv_options *options);
+
+/* ---- pooling ---- */
+
+/* Options of pooling. NULL, or zeros, mean stride = kernel, padding 0, dilation 1, sizes rounded down, and padding
+ * counted in averages. */
+struct wick_pool_options {
+    int64_t stride[3];    /* 0 means the kernel's size */
+    int64_t padding[3];   /* >= 0 and at most half of dilation (kernel - 1) + 1 */
+    int64_t dilation[3];  /* max pooling only; 0 means 1 */
+    bool ceil_mode;       /* sizes are rounded up; the last window still begins inside the input or its left padding */
+    bool exclude_padding; /* averages divide by the number of elements inside the input (count_include_pad=False) */
+    int64_t divisor;      /* averages divide by this instead (divisor_override); 0 means not; >= 0 */
+};
+
+/* The largest element of each window: x [N,C,spatial...], kernel one size a spatial dim, result [N,C,out...] with
+ * out = floor or ceil((in + 2 padding - dilation (kernel - 1) - 1) / stride) + 1. Padding is never the largest; NaN is,
+ * over everything. A dilated window that lies in the padding altogether gives the dtype's lowest value. */
+WICK_API struct wick_tensor *wick_max_pool1d(const struct wick_tensor *x, const int64_t kernel[1],
+                                             const struct wick_pool_options *options);
+WICK_API struct wick_tensor *wick_max_pool2d(const struct wick_tensor *x, const int64_t kernel[2],
+                                             const struct wick_pool_options *options);
+WICK_API struct wick_tensor *wick_max_pool3d(const struct wick_tensor *x, const int64_t kernel[3],
+                                             const struct wick_pool_options *options);
+
+/* The mean of each window; shapes as above. Integers: the exact mean truncated toward zero.
+ * Padding counts as zeros in the divisor (the part of it that ceil_mode alone reaches does not), unless
+ * exclude_padding or divisor say otherwise, as in PyTorch's avg_pool. */
+WICK_API struct wick_tensor *wick_avg_pool1d(const struct wick_tensor *x, const int64_t kernel[1],
+                                             const struct wick_pool_options *options);
+WICK_API struct wick_tensor *wick_avg_pool2d(const struct wick_tensor *x, const int64_t kernel[2],
+                                             const struct wick_pool_options *options);
+WICK_API struct wick_tensor *wick_avg_pool3d(const struct wick_tensor *x, const int64_t kernel[3],
+                                             const struct wick_pool_options *options);
+
+/* Pooling to a result of the given spatial sizes >= 0: window o of n over a dim of size `in` is
+ * floor(o in / n) .. ceil((o + 1) in / n) - 1. Size 1 in every dim pools globally. */
+WICK_API struct wick_tensor *wick_adaptive_max_pool1d(const struct wick_tensor *x, const int64_t size[1]);
+WICK_API struct wick_tensor *wick_adaptive_max_pool2d(const struct wick_tensor *x, const int64_t size[2]);
+WICK_API struct wick_tensor *wick_adaptive_max_pool3d(const struct wick_tensor *x, const int64_t size[3]);
+WICK_API struct wick_tensor *wick_adaptive_avg_pool1d(const struct wick_tensor *x, const int64_t size[1]);
+WICK_API struct wick_tensor *wick_adaptive_avg_pool2d(const struct wick_tensor *x, const int64_t size[2]);
+WICK_API struct wick_tensor *wick_adaptive_avg_pool3d(const struct wick_tensor *x, const int64_t size[3]);
+
+/* ---- resizing ---- */
+
+/* Options of resizing. NULL, or zeros, mean that positions follow from the two sizes alone. */
+struct wick_upsample_options {
+    double scale[3];    /* output size / input size as the caller states it: sets the source step to 1 / scale, and the
+                         * result's size to floor(in scale) where no size is given; 0 means not; finite, > 0 */
+    bool align_corners; /* linear only: the corner elements keep their places, step (in - 1) / (out - 1) */
+};
+
+/* Nearest neighbour: x [N,C,spatial...], result [N,C,size...]; element i of a dim comes from
+ * min(in - 1, floor(i step)), step = in / out or 1 / scale, in f64. `size` may be NULL when every scale is given.
+ * WICK_SHAPE when a size is < 1 or an input dim is empty. */
+WICK_API struct wick_tensor *wick_upsample_nearest1d(const struct wick_tensor *x, const int64_t size[1],
+                                                     const struct wick_upsample_options *options);
+WICK_API struct wick_tensor *wick_upsample_nearest2d(const struct wick_tensor *x, const int64_t size[2],
+                                                     const struct wick_upsample_options *options);
+WICK_API struct wick_tensor *wick_upsample_nearest3d(const struct wick_tensor *x, const int64_t size[3],
+                                                     const struct wick_upsample_options *options);
+
+/* Linear interpolation in 1, 2 and 3 dims; arguments as above. Element i lies at max(0, step (i + 0.5) - 0.5), or at
+ * step i with align_corners, between its floor and the next element; positions are f64. Integers are computed in f64
+ * and rounded to the nearest, halves to even. */
+WICK_API struct wick_tensor *wick_upsample_linear1d(const struct wick_tensor *x, const int64_t size[1],
+                                                    const struct wick_upsample_options *options);
+WICK_API struct wick_tensor *wick_upsample_bilinear2d(const struct wick_tensor *x, const int64_t size[2],
+                                                      const struct wick_upsample_options *options);
+WICK_API struct wick_tensor *wick_upsample_trilinear3d(const struct wick_tensor *x, const int64_t size[3],
+                                                       const struct wick_upsample_options *options);
+
+/* [...,C r r,H,W] to [...,C,H r,W r]: out[c][h r + i][w r + j] = x[c r r + i r + j][h][w]. r >= 1 divides; rank >= 3.
+ */
+WICK_API struct wick_tensor *wick_pixel_shuffle(const struct wick_tensor *x, int64_t r);
+/* The inverse: [...,C,H r,W r] to [...,C r r,H,W]. */
+WICK_API struct wick_tensor *wick_pixel_unshuffle(const struct wick_tensor *x, int64_t r);
+
+/* ---- padding ---- */
+
+enum wick_pad_mode {
+    WICK_PAD_CONSTANT,  /* `value`, cast to the dtype as wick_cast does */
+    WICK_PAD_REFLECT,   /* mirrored about the edge elements, which are not repeated; less than the dim's size */
+    WICK_PAD_REPLICATE, /* the edge element again */
+    WICK_PAD_MODE_COUNT
+};
+
+/* x with before[d] elements in front of and after[d] elements behind dim d, for all dims of any rank. Sizes >= 0;
+ * `before` and `after` have an entry a dim. WICK_SHAPE: reflection not less than the dim, replication of an empty dim.
+ */
+WICK_API struct wick_tensor *wick_pad(const struct wick_tensor *x, const int64_t *before, const int64_t *after,
+                                      enum wick_pad_mode mode, double value);
+/* One dim padded with zeros, and with its edge elements. */
+WICK_API struct wick_tensor *wick_pad_with_zeros(const struct wick_tensor *x, int dim, int64_t before, int64_t after);
+WICK_API struct wick_tensor *wick_pad_with_same(const struct wick_tensor *x, int dim, int64_t before, int64_t after);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

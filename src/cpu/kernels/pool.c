@@ -1,0 +1,202 @@
+/* Max and average pooling over 1 to 3 dims, plain and adaptive. */
+#include "cpu/convert.h"
+#include "cpu/isa.h"
+#include "cpu/parallel.h"
+
+#include "core/checked.h"
+#include "core/memory.h"
+#include "core/tensor.h"
+
+#include <math.h>
+
+/* The elements of one dim that a result's window covers. */
+struct window {
+    int64_t start, count; /* the first inside the input, and how many are */
+    int64_t full;         /* with those in the padding, for the divisor */
+};
+
+struct axis {
+    int64_t in, out;
+    int64_t step;                 /* distance of neighbouring elements of a window */
+    int64_t stride;               /* distance of windows even_begin .. even_end-1, which all are complete and short */
+    int64_t even_begin, even_end; /* empty where there are none */
+    struct window *window;        /* [out] */
+};
+
+struct pool {
+    const char *in;
+    char *out;
+    enum wick_dtype dtype;
+    size_t size;
+    bool plain; /* elements are computed with as they are stored */
+    bool max;
+    bool count_padding;
+    int64_t divisor;
+    int64_t lowest;      /* of an integer dtype */
+    struct axis axis[3]; /* missing leading dims have size 1 */
+    char *scratch;       /* of every worker */
+    size_t scratch_each;
+};
+
+/* Which result row. */
+struct place {
+    int64_t plane;
+    const struct window *d, *h;
+};
+
+enum { SHORT = 32 }; /* windows of at most this many elements run along the row, a tap at a time */
+
+__extension__ typedef __int128 int128;
+
+#define VALUE float
+#define SUM float
+#define IS_NAN(x) ((x) != (x))
+#define LOWEST (-INFINITY)
+#define ROW wick__row_to_f32
+#define NAME(x) x##_f32
+#include "cpu/kernels/pool_body.h"
+#undef VALUE
+#undef SUM
+#undef ROW
+#undef NAME
+
+#define VALUE double
+#define SUM double
+#define ROW wick__row_to_f64
+#define NAME(x) x##_f64
+#include "cpu/kernels/pool_body.h"
+#undef VALUE
+#undef SUM
+#undef IS_NAN
+#undef LOWEST
+#undef ROW
+#undef NAME
+
+#define VALUE int64_t
+#define SUM int128
+#define IS_NAN(x) 0
+#define LOWEST (pool->lowest)
+#define ROW wick__row_to_i64
+#define NAME(x) x##_i64
+#include "cpu/kernels/pool_body.h"
+
+/* Rows are pooled in i64 for integers, in f64 for f64, in f32 for the other floats. */
+static void pool_rows(void *context, int worker, int64_t begin, int64_t end) {
+    const struct pool *pool = context;
+    int64_t n = pool->axis[2].out;
+    char *values = pool->scratch + (size_t)worker * pool->scratch_each;
+    void *rest = values + ((size_t)n * sizeof(int64_t) + 63) / 64 * 64;
+    for (int64_t row = begin; row < end; row++) {
+        int64_t h = row % pool->axis[1].out, above = row / pool->axis[1].out;
+        struct place place = {.plane = above / pool->axis[0].out,
+                              .d = &pool->axis[0].window[above % pool->axis[0].out],
+                              .h = &pool->axis[1].window[h]};
+        void *to = pool->out + (size_t)(row * n) * pool->size, *out = pool->plain ? to : (void *)values;
+        if (!wick_dtype_is_float(pool->dtype)) {
+            pool->max ? max_row_i64(pool, &place, out, rest) : avg_row_i64(pool, &place, out, rest);
+            if (!pool->plain) wick__row_from_i64(pool->dtype, out, to, n);
+        } else if (pool->dtype == WICK_DTYPE_f64) {
+            pool->max ? max_row_f64(pool, &place, out, rest) : avg_row_f64(pool, &place, out, rest);
+        } else {
+            pool->max ? max_row_f32(pool, &place, out, rest) : avg_row_f32(pool, &place, out, rest);
+            if (!pool->plain) wick__row_from_f32(pool->dtype, out, to, n);
+        }
+    }
+}
+
+/* The windows of one dim. PyTorch's rules: a window may reach past the padding in ceil mode, and that part of it does
+ * not count; padding counts in `full`. */
+static void fill_windows(struct axis *axis, const struct wick__call *call, int s, bool adaptive) {
+    int64_t in = axis->in, n = axis->out;
+    for (int64_t o = 0; o < n; o++) {
+        struct window *window = &axis->window[o];
+        if (adaptive) {
+            /* floor(o in / n) without the product: o (in / n) + floor(o (in % n) / n). */
+            int64_t whole = in / n, part = in % n;
+            int64_t first = o * whole + (int64_t)((int128)o * part / n);
+            int64_t last = (o + 1) * whole + (int64_t)(((int128)(o + 1) * part + n - 1) / n);
+            *window = (struct window){.start = first, .count = last - first, .full = last - first};
+            continue;
+        }
+        int64_t padding = call->p.window.padding[s], kernel = call->p.window.kernel[s], step = axis->step;
+        int64_t start = o * axis->stride - padding;
+        int64_t stop = wick__min(start + (kernel - 1) * step + 1, in + padding);
+        window->full = stop - start;
+        int64_t skipped = start < 0 ? (-start + step - 1) / step : 0;
+        window->start = start + skipped * step;
+        stop = wick__min(stop, in);
+        window->count = stop > window->start ? (stop - window->start + step - 1) / step : 0;
+        bool complete = window->count == kernel && kernel <= SHORT;
+        if (complete && axis->even_end == 0) axis->even_begin = o;
+        if (complete) axis->even_end = o + 1;
+    }
+}
+
+static void set_axes(struct pool *pool, const struct wick__call *call, struct window *windows, bool adaptive) {
+    int spatial = call->p.window.spatial;
+    const struct wick__layout *x = &call->in[0]->layout, *y = &call->out[0]->layout;
+    for (int a = 0; a < 3; a++) {
+        int s = a - (3 - spatial);
+        struct axis *axis = &pool->axis[a];
+        axis->window = windows;
+        windows += s < 0 ? 1 : y->shape[2 + s];
+        if (s < 0) {
+            axis->in = axis->out = axis->step = axis->stride = 1;
+            axis->window[0] = (struct window){.start = 0, .count = 1, .full = 1};
+            continue;
+        }
+        axis->in = x->shape[2 + s];
+        axis->out = y->shape[2 + s];
+        axis->step = adaptive ? 1 : call->p.window.dilation[s];
+        axis->stride = call->p.window.stride[s];
+        fill_windows(axis, call, s, adaptive);
+    }
+}
+
+static int64_t lowest(enum wick_dtype dtype) {
+    switch (dtype) {
+    case WICK_DTYPE_i16: return INT16_MIN;
+    case WICK_DTYPE_i32: return INT32_MIN;
+    case WICK_DTYPE_i64: return INT64_MIN;
+    default: return 0;
+    }
+}
+
+static bool is_max(enum wick_op op) {
+    return (op >= WICK_OP_max_pool1d && op <= WICK_OP_max_pool3d) ||
+           (op >= WICK_OP_adaptive_max_pool1d && op <= WICK_OP_adaptive_max_pool3d);
+}
+
+enum wick_status WICK__ISA(wick__cpu_pool)(const struct wick__call *call);
+enum wick_status WICK__ISA(wick__cpu_pool)(const struct wick__call *call) {
+    const struct wick_tensor *x = call->in[0];
+    struct wick_tensor *y = call->out[0];
+    if (wick__count(y) == 0) return WICK_OK;
+    struct pool pool = {.in = wick__data(x),
+                        .out = wick__data(y),
+                        .dtype = x->dtype,
+                        .size = (size_t)wick_dtype_bits(x->dtype) / 8,
+                        .plain = x->dtype == WICK_DTYPE_f32 || x->dtype == WICK_DTYPE_f64 || x->dtype == WICK_DTYPE_i64,
+                        .max = is_max(call->op),
+                        .count_padding = call->p.window.count_include_pad,
+                        .divisor = call->p.window.divisor,
+                        .lowest = lowest(x->dtype)};
+    int rank = y->layout.rank;
+    int64_t in = x->layout.shape[rank - 1], out = y->layout.shape[rank - 1], windows = 3;
+    for (int d = 2; d < rank; d++) windows += y->layout.shape[d];
+    /* A worker has a result row, and an input row and a result row of sums, and an input row of values. */
+    pool.scratch_each = ((size_t)out * 8 + 63) / 64 * 64 + (size_t)(in + out) * 16 + (size_t)in * 8 + 64;
+    size_t table = ((size_t)windows * sizeof(struct window) + 63) / 64 * 64;
+    size_t nbytes = table + pool.scratch_each / 64 * 64 * (size_t)wick__workers();
+    pool.scratch_each = pool.scratch_each / 64 * 64;
+    char *memory = wick__alloc(nbytes);
+    if (!memory) return WICK_MEMORY;
+    pool.scratch = memory + table;
+    set_axes(&pool, call, (struct window *)(void *)memory,
+             call->op >= WICK_OP_adaptive_max_pool1d && call->op <= WICK_OP_adaptive_avg_pool3d);
+    int64_t taps = wick__max(1, pool.axis[0].window[0].count) * wick__max(1, pool.axis[1].window[0].count);
+    int64_t work = taps * in + out * wick__max(1, pool.axis[2].window[0].count);
+    wick__parallel(wick__count(y) / out, wick__max(1, 16384 / wick__max(1, work)), pool_rows, &pool);
+    wick__free(memory, nbytes);
+    return WICK_OK;
+}

@@ -1,0 +1,112 @@
+/* Pooling one output row in one arithmetic, included by pool.c with
+ *
+ *   VALUE   what elements are turned into: float, double, int64_t
+ *   SUM     what averages are summed in
+ *   IS_NAN  whether a VALUE is NaN
+ *   LOWEST  the VALUE below all others
+ *   ROW     wick__row_to_* of VALUE
+ *   NAME(x) x with the arithmetic's name
+ *
+ * A row is pooled in two steps: the input rows of the window are combined element by element into one row, which runs
+ * at the width of the vectors, and then the windows along that row. */
+
+/* The elements of an input row as VALUEs: the row itself where they are that already. */
+static inline const VALUE *NAME(row)(const struct pool *pool, int64_t offset, VALUE *buffer) {
+    const char *from = pool->in + (size_t)offset * pool->size;
+    if (pool->plain) return (const VALUE *)(const void *)from;
+    ROW(pool->dtype, from, 1, buffer, pool->axis[2].in);
+    return buffer;
+}
+
+static inline VALUE NAME(larger)(VALUE a, VALUE b) { return (b > a) | IS_NAN(b) ? b : a; }
+
+/* out[o] = op(out[o], in[(first + o) stride]), the strides that matter known to the compiler. */
+static inline void NAME(max_taps)(const VALUE *restrict in, int64_t stride, VALUE *restrict out, int64_t n) {
+    if (stride == 1)
+        for (int64_t o = 0; o < n; o++) out[o] = NAME(larger)(out[o], in[o]);
+    else if (stride == 2)
+        for (int64_t o = 0; o < n; o++) out[o] = NAME(larger)(out[o], in[2 * o]);
+    else
+        for (int64_t o = 0; o < n; o++) out[o] = NAME(larger)(out[o], in[stride * o]);
+}
+
+static inline void NAME(sum_taps)(const SUM *restrict in, int64_t stride, SUM *restrict out, int64_t n) {
+    if (stride == 1)
+        for (int64_t o = 0; o < n; o++) out[o] += in[o];
+    else if (stride == 2)
+        for (int64_t o = 0; o < n; o++) out[o] += in[2 * o];
+    else
+        for (int64_t o = 0; o < n; o++) out[o] += in[stride * o];
+}
+
+/* The sum of a run, halved until it is short, so that the error grows with the logarithm of n. */
+static SUM NAME(sum_run)(const SUM *in, int64_t n) {
+    if (n > 64) {
+        int64_t half = (n / 2 + 7) / 8 * 8;
+        return NAME(sum_run)(in, half) + NAME(sum_run)(in + half, n - half);
+    }
+    SUM lane[8] = {0}, sum = 0;
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int l = 0; l < 8; l++) lane[l] += in[i + l];
+    for (; i < n; i++) lane[i % 8] += in[i];
+    for (int l = 0; l < 8; l++) sum += lane[l];
+    return sum;
+}
+
+static void NAME(max_row)(const struct pool *pool, const struct place *place, VALUE *out, VALUE *scratch) {
+    const struct axis *axis = &pool->axis[2];
+    const struct window *d = place->d, *h = place->h;
+    VALUE *column = scratch, *buffer = scratch + axis->in;
+    for (int64_t i = 0; i < axis->in; i++) column[i] = LOWEST;
+    for (int64_t kd = 0; kd < d->count; kd++)
+        for (int64_t kh = 0; kh < h->count; kh++) {
+            int64_t row = (place->plane * pool->axis[0].in + d->start + kd * pool->axis[0].step) * pool->axis[1].in +
+                          h->start + kh * pool->axis[1].step;
+            const VALUE *in = NAME(row)(pool, row * axis->in, buffer);
+            for (int64_t i = 0; i < axis->in; i++) column[i] = NAME(larger)(column[i], in[i]);
+        }
+    for (int64_t o = 0; o < axis->out; o++) out[o] = LOWEST;
+    for (int64_t o = 0; o < axis->out; o++) {
+        if (o == axis->even_begin && axis->even_end > o) {
+            for (int64_t k = 0; k < axis->window[o].count; k++)
+                NAME(max_taps)
+                (column + axis->window[o].start + k * axis->step, axis->stride, out + o, axis->even_end - o);
+            o = axis->even_end - 1;
+            continue;
+        }
+        const struct window *w = &axis->window[o];
+        for (int64_t k = 0; k < w->count; k++) out[o] = NAME(larger)(out[o], column[w->start + k * axis->step]);
+    }
+}
+
+static void NAME(avg_row)(const struct pool *pool, const struct place *place, VALUE *out, SUM *scratch) {
+    const struct axis *axis = &pool->axis[2];
+    const struct window *d = place->d, *h = place->h;
+    SUM *column = scratch, *total = scratch + axis->in;
+    VALUE *buffer = (VALUE *)(void *)(total + axis->out);
+    for (int64_t i = 0; i < axis->in; i++) column[i] = 0;
+    for (int64_t kd = 0; kd < d->count; kd++)
+        for (int64_t kh = 0; kh < h->count; kh++) {
+            int64_t row = (place->plane * pool->axis[0].in + d->start + kd) * pool->axis[1].in + h->start + kh;
+            const VALUE *in = NAME(row)(pool, row * axis->in, buffer);
+            for (int64_t i = 0; i < axis->in; i++) column[i] += in[i];
+        }
+    for (int64_t o = 0; o < axis->out; o++) total[o] = 0;
+    for (int64_t o = 0; o < axis->out; o++) {
+        if (o == axis->even_begin && axis->even_end > o) {
+            for (int64_t k = 0; k < axis->window[o].count; k++)
+                NAME(sum_taps)(column + axis->window[o].start + k, axis->stride, total + o, axis->even_end - o);
+            o = axis->even_end - 1;
+            continue;
+        }
+        total[o] = NAME(sum_run)(column + axis->window[o].start, axis->window[o].count);
+    }
+    for (int64_t o = 0; o < axis->out; o++) {
+        const struct window *w = &axis->window[o];
+        int64_t n = pool->divisor > 0     ? pool->divisor
+                    : pool->count_padding ? d->full * h->full * w->full
+                                          : d->count * h->count * w->count;
+        out[o] = (VALUE)(total[o] / (SUM)n);
+    }
+}

@@ -1,0 +1,190 @@
+/* Nearest and linear resizing over 1 to 3 dims. */
+#include "cpu/convert.h"
+#include "cpu/isa.h"
+#include "cpu/parallel.h"
+
+#include "core/checked.h"
+#include "core/memory.h"
+#include "core/tensor.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Where a result's element comes from along one dim: (1 - weight) x[low] + weight x[high]. */
+struct source {
+    int64_t low, high;
+    double weight;
+};
+
+struct resize {
+    const char *in;
+    char *out;
+    enum wick_dtype dtype;
+    size_t size;
+    bool linear;
+    int64_t from[3], to[3];   /* sizes; missing leading dims have size 1 */
+    struct source *source[3]; /* [to] */
+    char *scratch;
+    size_t scratch_each;
+};
+
+/* out[o] = in[source[o].low] */
+#define WICK__PICK(type)                                                                                               \
+    static void pick_##type(const void *in, void *out, const struct source *source, int64_t n) {                       \
+        const type *restrict from = in;                                                                                \
+        type *restrict to = out;                                                                                       \
+        for (int64_t o = 0; o < n; o++) to[o] = from[source[o].low];                                                   \
+    }
+WICK__PICK(uint8_t)
+WICK__PICK(uint16_t)
+WICK__PICK(uint32_t)
+WICK__PICK(uint64_t)
+
+/* column += weight row, or = where it is the first; out = column seen through the sources of the last dim. A weight of
+ * 0 drops its element, so that no infinity becomes NaN. */
+#define WICK__BLEND(type, name)                                                                                        \
+    static void add_row_##name(const type *restrict row, type weight, bool first, type *restrict column, int64_t n) {  \
+        if (first)                                                                                                     \
+            for (int64_t i = 0; i < n; i++) column[i] = weight * row[i];                                               \
+        else                                                                                                           \
+            for (int64_t i = 0; i < n; i++) column[i] += weight * row[i];                                              \
+    }                                                                                                                  \
+    static void blend_##name(const type *restrict column, const struct source *source, type *restrict out,             \
+                             int64_t n) {                                                                              \
+        for (int64_t o = 0; o < n; o++) {                                                                              \
+            type weight = (type)source[o].weight, rest = (type)(1 - source[o].weight);                                 \
+            type low = column[source[o].low], high = column[source[o].high];                                           \
+            out[o] = weight > 0 ? rest * low + weight * high : low;                                                    \
+        }                                                                                                              \
+    }
+WICK__BLEND(float, f32)
+WICK__BLEND(double, f64)
+
+/* Adds up to four input rows, weighted by the sources of the outer two dims, into `column`. */
+static void column_f32(const struct resize *resize, int64_t plane, const struct source *d, const struct source *h,
+                       float *column) {
+    float *buffer = column + resize->from[2];
+    bool first = true;
+    for (int corner = 0; corner < 4; corner++) {
+        double weight = (corner & 2 ? d->weight : 1 - d->weight) * (corner & 1 ? h->weight : 1 - h->weight);
+        if (weight == 0) continue;
+        int64_t row = (plane * resize->from[0] + (corner & 2 ? d->high : d->low)) * resize->from[1] +
+                      (corner & 1 ? h->high : h->low);
+        const char *from = resize->in + (size_t)(row * resize->from[2]) * resize->size;
+        const float *in = (const float *)(const void *)from;
+        if (resize->dtype != WICK_DTYPE_f32) {
+            wick__row_to_f32(resize->dtype, from, 1, buffer, resize->from[2]);
+            in = buffer;
+        }
+        add_row_f32(in, (float)weight, first, column, resize->from[2]);
+        first = false;
+    }
+}
+
+static void column_f64(const struct resize *resize, int64_t plane, const struct source *d, const struct source *h,
+                       double *column) {
+    double *buffer = column + resize->from[2];
+    bool first = true;
+    for (int corner = 0; corner < 4; corner++) {
+        double weight = (corner & 2 ? d->weight : 1 - d->weight) * (corner & 1 ? h->weight : 1 - h->weight);
+        if (weight == 0) continue;
+        int64_t row = (plane * resize->from[0] + (corner & 2 ? d->high : d->low)) * resize->from[1] +
+                      (corner & 1 ? h->high : h->low);
+        wick__row_to_f64(resize->dtype, resize->in + (size_t)(row * resize->from[2]) * resize->size, 1, buffer,
+                         resize->from[2]);
+        add_row_f64(buffer, weight, first, column, resize->from[2]);
+        first = false;
+    }
+}
+
+/* Result row `row`, linear: floats of up to 32 bits in f32, the others in f64. */
+static void linear_row(const struct resize *resize, int64_t row, char *scratch) {
+    int64_t n = resize->to[2], above = row / resize->to[1], plane = above / resize->to[0];
+    const struct source *h = &resize->source[1][row % resize->to[1]], *d = &resize->source[0][above % resize->to[0]];
+    void *out = resize->out + (size_t)(row * n) * resize->size;
+    if (wick_dtype_is_float(resize->dtype) && resize->dtype != WICK_DTYPE_f64) {
+        float *values = (float *)(void *)scratch, *column = values + n;
+        column_f32(resize, plane, d, h, column);
+        blend_f32(column, resize->source[2], values, n);
+        wick__row_from_f32(resize->dtype, values, out, n);
+        return;
+    }
+    double *values = (double *)(void *)scratch, *column = values + n;
+    column_f64(resize, plane, d, h, column);
+    blend_f64(column, resize->source[2], values, n);
+    if (!wick_dtype_is_float(resize->dtype))
+        for (int64_t o = 0; o < n; o++) values[o] = rint(values[o]);
+    wick__row_from_f64(resize->dtype, values, out, n);
+}
+
+static void nearest_row(const struct resize *resize, int64_t row) {
+    int64_t n = resize->to[2], above = row / resize->to[1], plane = above / resize->to[0];
+    int64_t source = (plane * resize->from[0] + resize->source[0][above % resize->to[0]].low) * resize->from[1] +
+                     resize->source[1][row % resize->to[1]].low;
+    const char *in = resize->in + (size_t)(source * resize->from[2]) * resize->size;
+    char *out = resize->out + (size_t)(row * n) * resize->size;
+    switch (resize->size) {
+    case 1: pick_uint8_t(in, out, resize->source[2], n); break;
+    case 2: pick_uint16_t(in, out, resize->source[2], n); break;
+    case 4: pick_uint32_t(in, out, resize->source[2], n); break;
+    default: pick_uint64_t(in, out, resize->source[2], n); break;
+    }
+}
+
+static void resize_rows(void *context, int worker, int64_t begin, int64_t end) {
+    const struct resize *resize = context;
+    for (int64_t row = begin; row < end; row++)
+        if (resize->linear)
+            linear_row(resize, row, resize->scratch + (size_t)worker * resize->scratch_each);
+        else
+            nearest_row(resize, row);
+}
+
+static void fill_sources(struct source *source, int64_t in, int64_t out, double step, const struct wick__call *call,
+                         bool linear) {
+    for (int64_t o = 0; o < out; o++) {
+        double at = (double)o * step;
+        if (linear && !call->p.resize.align_corners) at = fmax(0, ((double)o + 0.5) * step - 0.5);
+        int64_t low = at < (double)(in - 1) ? (int64_t)at : in - 1, high = wick__min(low + 1, in - 1);
+        double weight = fmin(fmax(at - (double)low, 0), 1);
+        source[o] = (struct source){low, high, linear && high > low ? weight : 0};
+    }
+}
+
+enum wick_status WICK__ISA(wick__cpu_resize)(const struct wick__call *call);
+enum wick_status WICK__ISA(wick__cpu_resize)(const struct wick__call *call) {
+    const struct wick_tensor *x = call->in[0];
+    struct wick_tensor *y = call->out[0];
+    if (wick__count(y) == 0) return WICK_OK;
+    struct resize resize = {.in = wick__data(x),
+                            .out = wick__data(y),
+                            .dtype = x->dtype,
+                            .size = (size_t)wick_dtype_bits(x->dtype) / 8,
+                            .linear =
+                                call->op >= WICK_OP_upsample_linear1d && call->op <= WICK_OP_upsample_trilinear3d};
+    int spatial = call->p.resize.spatial;
+    int64_t entries = 0, inner = 0;
+    for (int a = 0; a < 3; a++) {
+        int s = a - (3 - spatial);
+        resize.from[a] = s < 0 ? 1 : x->layout.shape[2 + s];
+        resize.to[a] = s < 0 ? 1 : y->layout.shape[2 + s];
+        entries += resize.to[a];
+    }
+    inner = 2 * resize.from[2] + resize.to[2];
+    resize.scratch_each = ((size_t)inner * sizeof(double) + 63) / 64 * 64;
+    size_t table = ((size_t)entries * sizeof(struct source) + 63) / 64 * 64;
+    size_t nbytes = table + resize.scratch_each * (size_t)wick__workers();
+    char *memory = wick__alloc(nbytes);
+    if (!memory) return WICK_MEMORY;
+    resize.scratch = memory + table;
+    struct source *source = (struct source *)(void *)memory;
+    for (int a = 0; a < 3; a++) {
+        int s = a - (3 - spatial);
+        resize.source[a] = source;
+        fill_sources(source, resize.from[a], resize.to[a], s < 0 ? 1 : call->p.resize.scale[s], call, resize.linear);
+        source += resize.to[a];
+    }
+    wick__parallel(wick__count(y) / resize.to[2], wick__max(1, 8192 / resize.to[2]), resize_rows, &resize);
+    wick__free(memory, nbytes);
+    return WICK_OK;
+}

@@ -1,0 +1,127 @@
+/* Cases of the resize family. i: size [3], scale given, align_corners; f: scale [3]. */
+#include "verify/verify.h"
+
+#include <math.h>
+#include <string.h>
+
+struct shape {
+    int64_t n, c, in[3], size[3]; /* no size: from the scale */
+    double scale[3];
+    int64_t align;
+};
+
+static const struct shape shapes[] = {
+    {1, 1, {1, 1, 1}, {1, 1, 1}, {0}, 0},
+    {2, 3, {4, 5, 6}, {4, 5, 6}, {0}, 0}, /* unchanged size: still a copy, of any layout */
+    {2, 3, {4, 5, 6}, {4, 5, 6}, {0}, 1},
+    {1, 2, {3, 4, 5}, {6, 8, 10}, {0}, 0},
+    {1, 2, {3, 4, 5}, {6, 8, 10}, {0}, 1},
+    {1, 2, {7, 9, 8}, {3, 4, 2}, {0}, 0},
+    {2, 1, {7, 9, 8}, {1, 1, 1}, {0}, 1},
+    {1, 2, {1, 1, 1}, {3, 5, 4}, {0}, 0},
+    {1, 2, {3, 4, 5}, {0}, {2, 1.5, 2.7}, 0},
+    {1, 2, {3, 4, 5}, {6, 7, 13}, {2, 1.7, 2.7}, 0},
+    {0, 2, {3, 4, 5}, {6, 8, 10}, {0}, 0},
+    {2, 0, {3, 4, 5}, {6, 8, 10}, {0}, 1},
+    {1, 3, {6, 17, 19}, {11, 40, 70}, {0}, 0},
+};
+
+static int spatial_of(enum wick_op op) {
+    const char *name = wick_op_name(op);
+    return name[strlen(name) - 2] - '0';
+}
+
+static bool is_linear(enum wick_op op) { return strstr(wick_op_name(op), "linear") != NULL; }
+
+static int resize_cases(enum wick_op op) {
+    (void)op;
+    return sizeof shapes / sizeof *shapes;
+}
+
+static void resize_make(enum wick_op op, int k, struct verify_case *c) {
+    int spatial = spatial_of(op);
+    c->n_in = c->n_out = 1;
+    c->in[0] = (struct verify_operand){.role = VERIFY_VALUE, .rank = 2 + spatial, .low = -8, .high = 8};
+    c->in[0].shape[0] = shapes[k].n;
+    c->in[0].shape[1] = shapes[k].c;
+    memcpy(c->in[0].shape + 2, shapes[k].in + 3 - spatial, sizeof(int64_t) * (size_t)spatial);
+    memcpy(c->i, shapes[k].size + 3 - spatial, sizeof(int64_t) * (size_t)spatial);
+    memcpy(c->f, shapes[k].scale + 3 - spatial, sizeof(double) * (size_t)spatial);
+    c->i[3] = shapes[k].size[0] > 0;
+    c->i[4] = shapes[k].align;
+}
+
+static bool resize_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
+    struct wick_upsample_options o = {.align_corners = c->i[4] != 0};
+    const int64_t *size = c->i[3] ? c->i : NULL;
+    memcpy(o.scale, c->f, sizeof o.scale);
+    switch (c->op) {
+    case WICK_OP_upsample_nearest1d: out[0] = wick_upsample_nearest1d(in[0], size, &o); break;
+    case WICK_OP_upsample_nearest2d: out[0] = wick_upsample_nearest2d(in[0], size, &o); break;
+    case WICK_OP_upsample_nearest3d: out[0] = wick_upsample_nearest3d(in[0], size, &o); break;
+    case WICK_OP_upsample_linear1d: out[0] = wick_upsample_linear1d(in[0], size, &o); break;
+    case WICK_OP_upsample_bilinear2d: out[0] = wick_upsample_bilinear2d(in[0], size, &o); break;
+    default: out[0] = wick_upsample_trilinear3d(in[0], size, &o); break;
+    }
+    return out[0] != NULL;
+}
+
+/* Where element o of spatial dim s comes from. */
+static void locate(const struct verify_case *c, int64_t in, int64_t out, int64_t o, int s, int64_t at[2],
+                   double *weight) {
+    double step = c->f[s] > 0 ? 1 / c->f[s] : (double)in / (double)out, x = step * (double)o;
+    if (is_linear(c->op)) {
+        x = step * ((double)o + 0.5) - 0.5;
+        if (c->i[4]) x = out > 1 ? (double)(in - 1) / (double)(out - 1) * (double)o : 0;
+        if (x < 0) x = 0;
+    }
+    at[0] = (int64_t)floor(x) < in - 1 ? (int64_t)floor(x) : in - 1;
+    at[1] = at[0] < in - 1 ? at[0] + 1 : in - 1;
+    *weight = is_linear(c->op) && at[1] > at[0] ? x - (double)at[0] : 0;
+}
+
+static bool resize_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {
+    int spatial = in->rank - 2;
+    int64_t shape[WICK_MAX_RANK] = {in->shape[0], in->shape[1]};
+    for (int s = 0; s < spatial; s++)
+        shape[2 + s] = c->i[3] ? c->i[s] : (int64_t)floor((double)in->shape[2 + s] * c->f[s]);
+    if (!verify_array_new(out, c->dtype, in->rank, shape, true)) return false;
+    for (int64_t i = 0; i < out->count; i++) {
+        int64_t at[3][2], rest = i;
+        double weight[3], side[2] = {0, 0}, magnitude = 0;
+        for (int s = spatial - 1; s >= 0; s--) {
+            locate(c, in->shape[2 + s], shape[2 + s], rest % shape[2 + s], s, at[s], &weight[s]);
+            rest /= shape[2 + s];
+        }
+        /* The outer dims first, then the last: integers are rounded, so the order tells where a mean is a half. */
+        for (int corner = 0; corner < 1 << spatial; corner++) {
+            int64_t from = rest;
+            double w = 1;
+            for (int s = 0; s < spatial; s++) {
+                int high = corner >> (spatial - 1 - s) & 1;
+                from = from * in->shape[2 + s] + at[s][high];
+                if (s < spatial - 1) w *= high ? weight[s] : 1 - weight[s];
+            }
+            double last = weight[spatial - 1], along = corner & 1 ? last : 1 - last;
+            if (w == 0 || along == 0) continue;
+            side[corner & 1] += w * in->data[from];
+            magnitude += fabs(w * along * in->data[from]);
+        }
+        double last = weight[spatial - 1], sum = last > 0 ? (1 - last) * side[0] + last * side[1] : side[0];
+        out->data[i] = is_linear(c->op) && !wick_dtype_is_float(c->dtype) ? rint(sum) : sum;
+        out->scale[i] = magnitude;
+    }
+    return true;
+}
+
+/* Infinities survive a nearest copy; in sums of them the order may tell. */
+static bool resize_specials(enum wick_op op) { return !is_linear(op); }
+
+const struct verify_family verify_resize = {
+    .name = "resize",
+    .cases = resize_cases,
+    .make = resize_make,
+    .call = resize_call,
+    .reference = resize_reference,
+    .specials = resize_specials,
+};
