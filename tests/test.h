@@ -82,8 +82,8 @@ static inline bool test_result(bool good, const char *file, int line, const char
 #define CHECK_FAILS(call, status, text)                                                                                \
     do {                                                                                                               \
         wick_error_clear();                                                                                            \
-        bool check_gave = (call);                                                                                      \
-        (void)check_gave;                                                                                              \
+        __typeof__(call) check_result = (call);                                                                        \
+        (void)check_result;                                                                                            \
         TEST_CHECK_(wick_error_status() == (status), "%s gave %s, should be %s", #call,                                \
                     wick_status_name(wick_error_status()), wick_status_name(status));                                  \
         CHECK_TEXT(wick_error(), text);                                                                                \

@@ -99,6 +99,9 @@ static void start_helpers(void) {
         pool.started = 0;
         atomic_store(&pool.sleeping, 0);
         atomic_store(&pool.inside, 0);
+        /* A child's copies still count the parent's sleepers; waking those would wait for them for ever. */
+        pthread_mutex_init(&pool.mutex, NULL);
+        pthread_cond_init(&pool.wake, NULL);
     }
     while (pool.started < pool.threads - 1) {
         void *worker = (void *)(intptr_t)(pool.started + 1);
