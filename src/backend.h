@@ -27,6 +27,9 @@ enum { WICK__MAX_INPUTS = 6, WICK__MAX_OUTPUTS = 3, WICK__MAX_SPATIAL = 3 };
 #define WICK__FLOATS (WICK__BIT(bf16) | WICK__BIT(f16) | WICK__BIT(f32) | WICK__BIT(f64) | WICK__BIT(f8e4m3))
 #define WICK__ALL (WICK__INTS | WICK__FLOATS)
 #define WICK__NEGATABLE (WICK__SIGNED | WICK__FLOATS)
+/* Those that can be converted to and from the ten: all of at least 8 bits with values of their own. */
+#define WICK__CASTABLE                                                                                                 \
+    (WICK__ALL | WICK__BIT(i8) | WICK__BIT(u16) | WICK__BIT(u64) | WICK__BIT(bool) | WICK__BIT(f8e5m2))
 #define WICK__STORABLE ((1u << WICK_DTYPE_COUNT) - 1)
 #define WICK__BYTES (WICK__STORABLE & ~(WICK__BIT(f6e2m3) | WICK__BIT(f6e3m2) | WICK__BIT(f4)))
 

@@ -16,5 +16,6 @@
 #include <wick/text.h>
 #include <wick/index.h>
 #include <wick/conv.h>
+#include <wick/elementwise.h>
 
 #endif

@@ -351,6 +351,8 @@ static inline double wick__load_f64(enum wick_dtype dtype, const void *in) {
 }
 
 static inline void wick__store_f32(enum wick_dtype dtype, float x, void *out) { wick__row_from_f32(dtype, &x, out, 1); }
-static inline void wick__store_f64(enum wick_dtype dtype, double x, void *out) { wick__row_from_f64(dtype, &x, out, 1); }
+static inline void wick__store_f64(enum wick_dtype dtype, double x, void *out) {
+    wick__row_from_f64(dtype, &x, out, 1);
+}
 
 #endif

@@ -1,0 +1,170 @@
+/* Element by element: arithmetic, functions, activations, comparisons, choice, casts, filling.
+ *
+ * Shapes are arbitrary, [..]; two operands broadcast to a common shape by NumPy's rule: sizes are equal, or one of
+ * them is 1 or missing. "Floats" are bf16, f16, f32, f64 and f8e4m3; "integers" u8, u32, i16, i32 and i64; "all" both.
+ * Integer arguments of functions for floats only are WICK_UNSUPPORTED.
+ *
+ * bf16, f16 and f8e4m3 are computed in f32 and rounded once to nearest even; f8e4m3 saturates at +-448. Integers wrap
+ * (two's complement). NaN comes through every function of floats. */
+#ifndef WICK_ELEMENTWISE_H
+#define WICK_ELEMENTWISE_H
+
+#include <wick/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- functions of one tensor ---- the result has the shape and, where nothing else is said, the dtype of x. */
+
+/* Floats. */
+WICK_API struct wick_tensor *wick_exp(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_exp2(const struct wick_tensor *x);
+/* e^x - 1 and log(1 + x), precise near 0. */
+WICK_API struct wick_tensor *wick_expm1(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_log1p(const struct wick_tensor *x);
+/* Logarithms: -inf for 0, NaN below. */
+WICK_API struct wick_tensor *wick_log(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_log2(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_log10(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_sin(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_cos(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_tan(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_tanh(const struct wick_tensor *x);
+/* 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x. */
+WICK_API struct wick_tensor *wick_erf(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_sqrt(const struct wick_tensor *x);
+/* 1/sqrt(x) and 1/x. */
+WICK_API struct wick_tensor *wick_rsqrt(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_recip(const struct wick_tensor *x);
+
+/* All. -x wraps for integers: 255 - x + 1 for u8. The absolute value of the least integer is itself. */
+WICK_API struct wick_tensor *wick_abs(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_neg(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_sqr(const struct wick_tensor *x);
+/* -1, 0 or 1; 0 for NaN. */
+WICK_API struct wick_tensor *wick_sign(const struct wick_tensor *x);
+/* To whole numbers: down, up, to nearest with ties to even, towards 0. Integers stay. */
+WICK_API struct wick_tensor *wick_floor(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_ceil(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_round(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_trunc(const struct wick_tensor *x);
+
+/* ---- activations ---- floats; relu also integers. */
+
+/* max(x, 0), its square, and min(max(x, 0), 6). */
+WICK_API struct wick_tensor *wick_relu(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_relu2(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_relu6(const struct wick_tensor *x);
+/* x (1 + erf(x / sqrt 2)) / 2. */
+WICK_API struct wick_tensor *wick_gelu(const struct wick_tensor *x);
+/* x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2. */
+WICK_API struct wick_tensor *wick_gelu_tanh(const struct wick_tensor *x);
+/* 1 / (1 + e^-x), and x times it. */
+WICK_API struct wick_tensor *wick_sigmoid(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_silu(const struct wick_tensor *x);
+/* log(1 + e^x), and x tanh(log(1 + e^x)). */
+WICK_API struct wick_tensor *wick_softplus(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_mish(const struct wick_tensor *x);
+/* relu6(x + 3) / 6, and x times it. */
+WICK_API struct wick_tensor *wick_hard_sigmoid(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_hard_swish(const struct wick_tensor *x);
+/* 1.0507.. x for x > 0, 1.0507.. 1.6732.. (e^x - 1) otherwise. */
+WICK_API struct wick_tensor *wick_selu(const struct wick_tensor *x);
+/* x for x > 0, alpha (e^x - 1) otherwise. */
+WICK_API struct wick_tensor *wick_elu(const struct wick_tensor *x, double alpha);
+/* x for x >= 0, slope x otherwise. */
+WICK_API struct wick_tensor *wick_leaky_relu(const struct wick_tensor *x, double slope);
+/* x for x > 0, weight x otherwise. `weight` has one element, or one for each position of dim 1 of x: x [N,C,..],
+ * weight [C]; for a vector x [C], one for each element. WICK_SHAPE otherwise. */
+WICK_API struct wick_tensor *wick_prelu(const struct wick_tensor *x, const struct wick_tensor *weight);
+/* silu(a) b, where a and b are the halves of x along its last dim. [..,2N] -> [..,N]. WICK_SHAPE for rank 0 or an
+ * odd size. */
+WICK_API struct wick_tensor *wick_swiglu(const struct wick_tensor *x);
+
+/* ---- with numbers ---- Floats: the number is rounded to f32 (f64 for f64 tensors). Integers: see there. */
+
+/* x mul + add. All. Integers: in wrapping integer arithmetic when both numbers are whole; otherwise in f64 and cast
+ * back as wick_cast does. */
+WICK_API struct wick_tensor *wick_affine(const struct wick_tensor *x, double mul, double add);
+/* x + value and so on. All. Integers: the number is cast to i64 as wick_cast does, then all wraps; dividing truncates
+ * towards 0, and by 0 is WICK_DIVIDE. */
+WICK_API struct wick_tensor *wick_add_scalar(const struct wick_tensor *x, double value);
+WICK_API struct wick_tensor *wick_sub_scalar(const struct wick_tensor *x, double value);
+WICK_API struct wick_tensor *wick_mul_scalar(const struct wick_tensor *x, double value);
+WICK_API struct wick_tensor *wick_div_scalar(const struct wick_tensor *x, double value);
+/* x^exponent. Floats. */
+WICK_API struct wick_tensor *wick_powf(const struct wick_tensor *x, double exponent);
+/* min(max(x, low), high). All. Bounds may be infinite; WICK_INVALID for NaN. */
+WICK_API struct wick_tensor *wick_clamp(const struct wick_tensor *x, double low, double high);
+
+/* ---- functions of two tensors of one dtype, which broadcast ---- WICK_SHAPE when they do not. */
+
+/* All. Integer quotients truncate towards 0; dividing an integer by 0 is WICK_DIVIDE. */
+WICK_API struct wick_tensor *wick_add(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
+WICK_API struct wick_tensor *wick_sub(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
+WICK_API struct wick_tensor *wick_mul(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
+WICK_API struct wick_tensor *wick_div(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
+/* All. NaN where either is NaN. */
+WICK_API struct wick_tensor *wick_maximum(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
+WICK_API struct wick_tensor *wick_minimum(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
+/* lhs^rhs. All. Integers wrap; to a negative power 1 is 1, -1 is 1 or -1, all else 0. */
+WICK_API struct wick_tensor *wick_pow(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
+/* lhs - rhs floor(lhs / rhs), with the sign of rhs. All. NaN for a float divisor 0, WICK_DIVIDE for an integer one. */
+WICK_API struct wick_tensor *wick_remainder(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
+/* The angle of the point (rhs, lhs), from -pi to pi. Floats. */
+WICK_API struct wick_tensor *wick_atan2(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
+
+/* Integers. Bits shifted by a count below 0, or not below the dtype's bits, are all gone: 0, or -1 for a negative
+ * number shifted right. Right shifts of signed integers repeat the sign. */
+WICK_API struct wick_tensor *wick_bitwise_and(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
+WICK_API struct wick_tensor *wick_bitwise_or(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
+WICK_API struct wick_tensor *wick_bitwise_xor(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
+WICK_API struct wick_tensor *wick_bitwise_not(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_shift_left(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
+WICK_API struct wick_tensor *wick_shift_right(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
+
+/* ---- questions ---- the result is u8: 1 for yes, 0 for no. */
+
+/* All, two tensors of one dtype which broadcast. NaN is unequal to everything, and neither less nor greater. */
+WICK_API struct wick_tensor *wick_eq(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
+WICK_API struct wick_tensor *wick_ne(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
+WICK_API struct wick_tensor *wick_lt(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
+WICK_API struct wick_tensor *wick_le(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
+WICK_API struct wick_tensor *wick_gt(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
+WICK_API struct wick_tensor *wick_ge(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
+/* x == 0. All. */
+WICK_API struct wick_tensor *wick_logical_not(const struct wick_tensor *x);
+/* Floats. */
+WICK_API struct wick_tensor *wick_isnan(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_isinf(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_isfinite(const struct wick_tensor *x);
+
+/* ---- choice, casts, filling ---- */
+
+/* a where the condition is not 0, b where it is. a and b: all, of one dtype; condition: integers. All three
+ * broadcast. */
+WICK_API struct wick_tensor *wick_where(const struct wick_tensor *condition, const struct wick_tensor *a,
+                                        const struct wick_tensor *b);
+
+/* x in another dtype; a view of x when it has it already. Between all, and bool, i8, u16, u64 and f8e5m2.
+ *
+ *   float to float      to nearest even, rounded once; f8e4m3 saturates at +-448, infinities too; NaN stays NaN
+ *   float to integer    towards 0, saturating; NaN gives 0
+ *   integer to integer  wraps
+ *   integer to float    to nearest even, rounded once
+ *   to bool             x != 0 */
+WICK_API struct wick_tensor *wick_cast(const struct wick_tensor *x, enum wick_dtype dtype);
+
+/* Writes the value, cast to its dtype as wick_cast does, to every element of x. WICK_INVALID when elements of x share
+ * an address. */
+WICK_API WICK_CHECKED enum wick_status wick_fill_inplace(struct wick_tensor *x, double value);
+
+/* Writes the elements of source, which has the target's dtype and broadcasts to its shape, to target. The two may
+ * overlap. WICK_INVALID when elements of target share an address. */
+WICK_API WICK_CHECKED enum wick_status wick_copy_inplace(struct wick_tensor *target, const struct wick_tensor *source);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

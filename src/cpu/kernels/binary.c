@@ -1,0 +1,231 @@
+/* Functions of two tensors, with broadcasting. */
+#include "cpu/elementwise.h"
+#include "cpu/vmath.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- floats: x, y are the arguments, F(f) the function for their type ---- */
+
+/* PyTorch's remainder: the sign of the divisor. */
+static inline float remainder_of_f32(float x, float y) {
+    float r = fmodf(x, y);
+    return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+}
+
+static inline double remainder_of_f64(double x, double y) {
+    double r = fmod(x, y);
+    return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+}
+
+#define FLOAT_OPS(X)                                                                                                   \
+    X(add, x + y)                                                                                                      \
+    X(sub, x - y)                                                                                                      \
+    X(mul, x *y)                                                                                                       \
+    X(div, x / y)                                                                                                      \
+    X(maximum, x != x || x > y ? x : y)                                                                                \
+    X(minimum, x != x || x < y ? x : y)                                                                                \
+    X(remainder, F(remainder_of)(x, y))                                                                                \
+    X(prelu, x > 0 ? x : x * y)
+
+#define LOOP(name, type, expression)                                                                                   \
+    static void name(const struct wick__row *row) {                                                                    \
+        const type *a = row->in[0], *b = row->in[1];                                                                   \
+        type *out = row->out;                                                                                          \
+        for (int64_t i = 0; i < row->n; i++) {                                                                         \
+            type x = a[i], y = b[i];                                                                                   \
+            out[i] = (type)(expression);                                                                               \
+        }                                                                                                              \
+    }
+
+#define F(name) name##_f32
+#define FLOAT_F32(name, expression) LOOP(name##_f32, float, expression)
+FLOAT_OPS(FLOAT_F32)
+#undef F
+#define F(name) name##_f64
+#define FLOAT_F64(name, expression) LOOP(name##_f64, double, expression)
+FLOAT_OPS(FLOAT_F64)
+#undef F
+
+/* By SLEEF's vector functions. swiglu: silu(x) y. */
+#define VECTOR_OPS(X)                                                                                                  \
+    X(pow, FN(pow, u10)(x, y))                                                                                         \
+    X(atan2, FN(atan2, u10)(x, y))                                                                                     \
+    X(swiglu, x / (K(1) + FN(exp, u10)(-x)) * y)
+
+#define VECTOR_LOOP(name, type, vector, lanes, load, store, expression)                                                \
+    static void name(const struct wick__row *row) {                                                                    \
+        const type *a = row->in[0], *b = row->in[1];                                                                   \
+        type *out = row->out;                                                                                          \
+        int64_t i = 0;                                                                                                 \
+        for (; i + lanes <= row->n; i += lanes) {                                                                      \
+            vector x = load(a + i), y = load(b + i);                                                                   \
+            store(out + i, expression);                                                                                \
+        }                                                                                                              \
+        if (i < row->n) {                                                                                              \
+            type rest[2][lanes] = {{0}};                                                                               \
+            memcpy(rest[0], a + i, (size_t)(row->n - i) * sizeof *a);                                                  \
+            memcpy(rest[1], b + i, (size_t)(row->n - i) * sizeof *b);                                                  \
+            vector x = load(rest[0]), y = load(rest[1]);                                                               \
+            store(rest[0], expression);                                                                                \
+            memcpy(out + i, rest[0], (size_t)(row->n - i) * sizeof *out);                                              \
+        }                                                                                                              \
+    }
+
+#define FN WICK__VF_FN
+#define K(c) wick__vf_all(c)
+#define VECTOR_F32(name, expression)                                                                                   \
+    VECTOR_LOOP(name##_f32, float, wick__vf, WICK__VF, wick__vf_load, wick__vf_store, expression)
+VECTOR_OPS(VECTOR_F32)
+#undef FN
+#undef K
+#define FN WICK__VD_FN
+#define K(c) wick__vd_all(c)
+#define VECTOR_F64(name, expression)                                                                                   \
+    VECTOR_LOOP(name##_f64, double, wick__vd, WICK__VD, wick__vd_load, wick__vd_store, expression)
+VECTOR_OPS(VECTOR_F64)
+#undef FN
+#undef K
+
+/* ---- integers: W is an unsigned type, at least as wide as int, that wraps as T does ---- */
+
+#define INT_OPS(T, W, s)                                                                                               \
+    LOOP(add_##s, T, (W)x + (W)y)                                                                                      \
+    LOOP(sub_##s, T, (W)x - (W)y)                                                                                      \
+    LOOP(mul_##s, T, (W)x *(W)y)                                                                                       \
+    LOOP(maximum_##s, T, x > y ? x : y)                                                                                \
+    LOOP(minimum_##s, T, x < y ? x : y)                                                                                \
+    LOOP(bitwise_and_##s, T, x &y)                                                                                     \
+    LOOP(bitwise_or_##s, T, x | y)                                                                                     \
+    LOOP(bitwise_xor_##s, T, x ^ y)
+
+INT_OPS(uint8_t, uint32_t, u8)
+INT_OPS(uint32_t, uint32_t, u32)
+INT_OPS(int16_t, uint32_t, i16)
+INT_OPS(int32_t, uint32_t, i32)
+INT_OPS(int64_t, uint64_t, i64)
+
+/* Quotient and remainder. The least value divided by -1 wraps to itself, and must not reach the processor. */
+#define DIVISION(name, T, quotient, guard)                                                                             \
+    static void name(const struct wick__row *row) {                                                                    \
+        const T *a = row->in[0], *b = row->in[1];                                                                      \
+        T *out = row->out;                                                                                             \
+        bool zero = false;                                                                                             \
+        for (int64_t i = 0; i < row->n; i++) {                                                                         \
+            T x = a[i], y = b[i];                                                                                      \
+            zero |= y == 0;                                                                                            \
+            y = y == 0 ? 1 : y;                                                                                        \
+            guard out[i] = (T)(quotient);                                                                              \
+        }                                                                                                              \
+        if (zero) atomic_store_explicit(row->failed, true, memory_order_relaxed);                                      \
+    }
+#define UNSIGNED_DIVISION(T, W, s)                                                                                     \
+    DIVISION(div_##s, T, x / y, )                                                                                      \
+    DIVISION(remainder_##s, T, x % y, )
+#define NEGATE_GUARD(T, W, result)                                                                                     \
+    if (y == -1) {                                                                                                     \
+        out[i] = (T)(result);                                                                                          \
+        continue;                                                                                                      \
+    }
+#define SIGNED_DIVISION(T, W, s)                                                                                       \
+    DIVISION(div_##s, T, x / y, NEGATE_GUARD(T, W, 0 - (W)x))                                                          \
+    DIVISION(remainder_##s, T, x % y != 0 && ((x % y) ^ y) < 0 ? x % y + y : x % y, NEGATE_GUARD(T, W, 0))
+
+UNSIGNED_DIVISION(uint8_t, uint32_t, u8)
+UNSIGNED_DIVISION(uint32_t, uint32_t, u32)
+SIGNED_DIVISION(int16_t, uint32_t, i16)
+SIGNED_DIVISION(int32_t, uint32_t, i32)
+SIGNED_DIVISION(int64_t, uint64_t, i64)
+
+/* Shifts by fewer than 0 or more than all bits move everything out. */
+#define UNSIGNED_SHIFTS(T, W, s)                                                                                       \
+    LOOP(shift_left_##s, T, y < 8 * sizeof x ? (W)x << y : 0)                                                          \
+    LOOP(shift_right_##s, T, y < 8 * sizeof x ? x >> y : 0)
+#define SIGNED_SHIFTS(T, W, s)                                                                                         \
+    LOOP(shift_left_##s, T, y >= 0 && y < (T)(8 * sizeof x) ? (W)x << y : 0)                                           \
+    LOOP(shift_right_##s, T, y >= 0 && y < (T)(8 * sizeof x) ? x >> y : x < 0 ? -1 : 0)
+
+UNSIGNED_SHIFTS(uint8_t, uint32_t, u8)
+UNSIGNED_SHIFTS(uint32_t, uint32_t, u32)
+SIGNED_SHIFTS(int16_t, uint32_t, i16)
+SIGNED_SHIFTS(int32_t, uint32_t, i32)
+SIGNED_SHIFTS(int64_t, uint64_t, i64)
+
+/* x^y by squaring, wrapping. A negative exponent leaves 1 for 1, +-1 for -1, and 0 for all else. */
+static inline uint64_t power(uint64_t x, uint64_t y) {
+    uint64_t result = 1;
+    for (; y; y >>= 1) {
+        if (y & 1) result *= x;
+        x *= x;
+    }
+    return result;
+}
+
+static inline uint64_t signed_power(int64_t x, int64_t y) {
+    if (y >= 0) return power((uint64_t)x, (uint64_t)y);
+    if (x == 1) return 1;
+    if (x == -1) return y % 2 ? (uint64_t)-1 : 1;
+    return 0;
+}
+
+LOOP(pow_u8, uint8_t, power(x, y))
+LOOP(pow_u32, uint32_t, power(x, y))
+LOOP(pow_i16, int16_t, signed_power(x, y))
+LOOP(pow_i32, int32_t, signed_power(x, y))
+LOOP(pow_i64, int64_t, signed_power(x, y))
+
+/* ---- choice ---- */
+
+static wick__row_fn *choose_int(enum wick_op op, enum wick_dtype dtype) {
+    switch (op) {
+#define CHOOSE(name)                                                                                                   \
+    case WICK_OP_##name:                                                                                               \
+        switch (dtype) {                                                                                               \
+        case WICK_DTYPE_u8: return name##_u8;                                                                          \
+        case WICK_DTYPE_u32: return name##_u32;                                                                        \
+        case WICK_DTYPE_i16: return name##_i16;                                                                        \
+        case WICK_DTYPE_i32: return name##_i32;                                                                        \
+        default: return name##_i64;                                                                                    \
+        }
+        CHOOSE(add)
+        CHOOSE(sub)
+        CHOOSE(mul)
+        CHOOSE(div)
+        CHOOSE(maximum)
+        CHOOSE(minimum)
+        CHOOSE(pow)
+        CHOOSE(remainder)
+        CHOOSE(bitwise_and)
+        CHOOSE(bitwise_or)
+        CHOOSE(bitwise_xor)
+        CHOOSE(shift_left)
+        CHOOSE(shift_right)
+#undef CHOOSE
+    default: return NULL;
+    }
+}
+
+static wick__row_fn *choose_float(enum wick_op op, bool wide) {
+    switch (op) {
+#define CHOOSE(name, expression)                                                                                       \
+    case WICK_OP_##name: return wide ? name##_f64 : name##_f32;
+        FLOAT_OPS(CHOOSE)
+        VECTOR_OPS(CHOOSE)
+#undef CHOOSE
+    default: return NULL;
+    }
+}
+
+wick__kernel_fn WICK__ISA(wick__cpu_binary);
+enum wick_status WICK__ISA(wick__cpu_binary)(const struct wick__call *call) {
+    enum wick_dtype dtype = call->in[0]->dtype;
+    struct wick__elementwise e = {.n_in = 2, .in = {call->in[0], call->in[1]}, .out = call->out[0]};
+    e.heavy = call->op == WICK_OP_pow || call->op == WICK_OP_remainder || call->op == WICK_OP_atan2 ||
+              call->op == WICK_OP_swiglu;
+    e.row = wick_dtype_is_float(dtype) ? choose_float(call->op, dtype == WICK_DTYPE_f64) : choose_int(call->op, dtype);
+    WICK__ISA(wick__elementwise)(&e);
+    if (!atomic_load(&e.failed)) return WICK_OK;
+    char lhs[WICK__TENSOR_TEXT], rhs[WICK__TENSOR_TEXT];
+    return wick__fail(WICK_DIVIDE, "%s: %s %s, %s %s: integer division by zero", wick_op_name(call->op), call->name[0],
+                      wick__tensor_text(lhs, call->in[0]), call->name[1], wick__tensor_text(rhs, call->in[1]));
+}

@@ -1,0 +1,256 @@
+/* Functions of one tensor. */
+#include "cpu/elementwise.h"
+#include "cpu/vmath.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- floats, a vector at a time: x is the argument, K(c) a constant, FN SLEEF's function ---- */
+
+/* gelu by erfc keeps its relative precision where 1 + erf would cancel. gelu_tanh: 0.5 (1 + tanh u) = 1 / (1 + exp
+ * -2u). softplus and mish avoid exp of large arguments; mish: tanh(log(1 + e)) = e (e + 2) / (e (e + 2) + 2). */
+#define VECTOR_OPS(X)                                                                                                  \
+    X(exp, FN(exp, u10)(x))                                                                                            \
+    X(exp2, FN(exp2, u10)(x))                                                                                          \
+    X(expm1, FN(expm1, u10)(x))                                                                                        \
+    X(log, FN(log, u10)(x))                                                                                            \
+    X(log2, FN(log2, u10)(x))                                                                                          \
+    X(log10, FN(log10, u10)(x))                                                                                        \
+    X(log1p, FN(log1p, u10)(x))                                                                                        \
+    X(sin, FN(sin, u10)(x))                                                                                            \
+    X(cos, FN(cos, u10)(x))                                                                                            \
+    X(tan, FN(tan, u10)(x))                                                                                            \
+    X(tanh, FN(tanh, u10)(x))                                                                                          \
+    X(erf, FN(erf, u10)(x))                                                                                            \
+    X(gelu, K(0.5) * x * FN(erfc, u15)(x * K(-0.70710678118654752440)))                                                \
+    X(gelu_tanh, x / (K(1) + FN(exp, u10)(K(-1.59576912160573071176) * (x + K(0.044715) * x * x * x))))                \
+    X(sigmoid, K(1) / (K(1) + FN(exp, u10)(-x)))                                                                       \
+    X(silu, x / (K(1) + FN(exp, u10)(-x)))                                                                             \
+    X(softplus, MAX(K(0), x) + FN(log1p, u10)(FN(exp, u10)(-ABS(x))))                                                  \
+    X(mish, mish_tail(x, FN(exp, u10)(MIN(K(40), x))))
+
+#define FN WICK__VF_FN
+#define K(c) wick__vf_all((float)(c))
+#define MAX wick__vf_max
+#define MIN wick__vf_min
+#define ABS wick__vf_abs
+#define mish_tail mish_tail_f32
+static inline wick__vf mish_tail_f32(wick__vf x, wick__vf e) {
+    wick__vf n = e * (e + K(2));
+    return x * (n / (n + K(2)));
+}
+#define VECTOR_F32(name, expression)                                                                                   \
+    static void name##_f32(const struct wick__row *row) {                                                              \
+        const float *in = row->in[0];                                                                                  \
+        float *out = row->out;                                                                                         \
+        int64_t i = 0;                                                                                                 \
+        for (; i + WICK__VF <= row->n; i += WICK__VF) {                                                                \
+            wick__vf x = wick__vf_load(in + i);                                                                        \
+            wick__vf_store(out + i, expression);                                                                       \
+        }                                                                                                              \
+        if (i < row->n) {                                                                                              \
+            float rest[WICK__VF] = {0};                                                                                \
+            memcpy(rest, in + i, (size_t)(row->n - i) * sizeof *in);                                                   \
+            wick__vf x = wick__vf_load(rest);                                                                          \
+            wick__vf_store(rest, expression);                                                                          \
+            memcpy(out + i, rest, (size_t)(row->n - i) * sizeof *out);                                                 \
+        }                                                                                                              \
+    }
+VECTOR_OPS(VECTOR_F32)
+#undef FN
+#undef K
+#undef MAX
+#undef MIN
+#undef ABS
+#undef mish_tail
+
+#define FN WICK__VD_FN
+#define K(c) wick__vd_all(c)
+#define MAX wick__vd_max
+#define MIN wick__vd_min
+#define ABS wick__vd_abs
+#define mish_tail mish_tail_f64
+static inline wick__vd mish_tail_f64(wick__vd x, wick__vd e) {
+    wick__vd n = e * (e + K(2));
+    return x * (n / (n + K(2)));
+}
+#define VECTOR_F64(name, expression)                                                                                   \
+    static void name##_f64(const struct wick__row *row) {                                                              \
+        const double *in = row->in[0];                                                                                 \
+        double *out = row->out;                                                                                        \
+        int64_t i = 0;                                                                                                 \
+        for (; i + WICK__VD <= row->n; i += WICK__VD) {                                                                \
+            wick__vd x = wick__vd_load(in + i);                                                                        \
+            wick__vd_store(out + i, expression);                                                                       \
+        }                                                                                                              \
+        if (i < row->n) {                                                                                              \
+            double rest[WICK__VD] = {0};                                                                               \
+            memcpy(rest, in + i, (size_t)(row->n - i) * sizeof *in);                                                   \
+            wick__vd x = wick__vd_load(rest);                                                                          \
+            wick__vd_store(rest, expression);                                                                          \
+            memcpy(out + i, rest, (size_t)(row->n - i) * sizeof *out);                                                 \
+        }                                                                                                              \
+    }
+VECTOR_OPS(VECTOR_F64)
+#undef FN
+#undef K
+#undef MAX
+#undef MIN
+#undef ABS
+#undef mish_tail
+
+/* ---- floats, loops that compilers turn into vectors: x is the argument, T its type, F(f) the function for it ---- */
+
+#define PLAIN_OPS(X)                                                                                                   \
+    X(abs, F(fabs)(x))                                                                                                 \
+    X(neg, -x)                                                                                                         \
+    X(recip, 1 / x)                                                                                                    \
+    X(sqr, x *x)                                                                                                       \
+    X(sqrt, F(sqrt)(x))                                                                                                \
+    X(rsqrt, 1 / F(sqrt)(x))                                                                                           \
+    X(relu, x < 0 ? 0 : x)                                                                                             \
+    X(relu2, x < 0 ? 0 : x * x)                                                                                        \
+    X(relu6, x<0 ? 0 : x> 6 ? 6 : x)                                                                                   \
+    X(hard_sigmoid, (x < -3 ? 0 : x > 3 ? 6 : x + 3) / 6)                                                              \
+    X(hard_swish, x *(x < -3 ? 0 : x > 3 ? 6 : x + 3) / 6)                                                             \
+    X(floor, F(floor)(x))                                                                                              \
+    X(ceil, F(ceil)(x))                                                                                                \
+    X(round, F(rint)(x))                                                                                               \
+    X(trunc, F(trunc)(x))                                                                                              \
+    X(sign, (T)((x > 0) - (x < 0)))
+
+#define FLOAT_PREDICATES(X)                                                                                            \
+    X(logical_not, x == 0)                                                                                             \
+    X(isnan, x != x)                                                                                                   \
+    X(isinf, F(fabs)(x) == (T)INFINITY)                                                                                \
+    X(isfinite, F(fabs)(x) < (T)INFINITY)
+
+#define LOOP(name, type, out_type, expression)                                                                         \
+    static void name(const struct wick__row *row) {                                                                    \
+        const type *in = row->in[0];                                                                                   \
+        out_type *out = row->out;                                                                                      \
+        for (int64_t i = 0; i < row->n; i++) {                                                                         \
+            type x = in[i];                                                                                            \
+            out[i] = (out_type)(expression);                                                                           \
+        }                                                                                                              \
+    }
+
+#define T float
+#define F(name) name##f
+#define PLAIN_F32(name, expression) LOOP(name##_f32, float, float, expression)
+#define PREDICATE_F32(name, expression) LOOP(name##_f32, float, uint8_t, expression)
+PLAIN_OPS(PLAIN_F32)
+FLOAT_PREDICATES(PREDICATE_F32)
+#undef T
+#undef F
+
+#define T double
+#define F(name) name
+#define PLAIN_F64(name, expression) LOOP(name##_f64, double, double, expression)
+#define PREDICATE_F64(name, expression) LOOP(name##_f64, double, uint8_t, expression)
+PLAIN_OPS(PLAIN_F64)
+FLOAT_PREDICATES(PREDICATE_F64)
+#undef T
+#undef F
+
+/* selu's constants are PyTorch's; expm1 keeps precision near 0. */
+static const double selu_alpha = 1.6732632423543772848170429916717, selu_scale = 1.0507009873554804934193349852946;
+
+static void selu_f32(const struct wick__row *row) {
+    const float *x = row->in[0];
+    float *y = row->out;
+    const float down = (float)(selu_alpha * selu_scale), up = (float)selu_scale;
+    expm1_f32(row);
+    for (int64_t i = 0; i < row->n; i++) y[i] = x[i] > 0 ? up * x[i] : down * y[i];
+}
+
+static void selu_f64(const struct wick__row *row) {
+    const double *x = row->in[0];
+    double *y = row->out;
+    expm1_f64(row);
+    for (int64_t i = 0; i < row->n; i++) y[i] = x[i] > 0 ? selu_scale * x[i] : selu_alpha * selu_scale * y[i];
+}
+
+/* ---- integers: W is an unsigned type that wraps as T does ---- */
+
+#define SIGNED_OPS(T, W, suffix)                                                                                       \
+    LOOP(abs_##suffix, T, T, x < 0 ? 0 - (W)x : (W)x)                                                                  \
+    LOOP(relu_##suffix, T, T, x < 0 ? 0 : x)                                                                           \
+    LOOP(sign_##suffix, T, T, (x > 0) - (x < 0))
+#define UNSIGNED_OPS(T, suffix)                                                                                        \
+    LOOP(abs_##suffix, T, T, x)                                                                                        \
+    LOOP(relu_##suffix, T, T, x)                                                                                       \
+    LOOP(sign_##suffix, T, T, x > 0)
+#define INT_OPS(T, W, suffix)                                                                                          \
+    LOOP(neg_##suffix, T, T, 0 - (W)x)                                                                                 \
+    LOOP(sqr_##suffix, T, T, (W)x *(W)x)                                                                               \
+    LOOP(same_##suffix, T, T, x)                                                                                       \
+    LOOP(bitwise_not_##suffix, T, T, ~(W)x)                                                                            \
+    LOOP(logical_not_##suffix, T, uint8_t, x == 0)
+
+SIGNED_OPS(int16_t, uint32_t, i16)
+SIGNED_OPS(int32_t, uint32_t, i32)
+SIGNED_OPS(int64_t, uint64_t, i64)
+UNSIGNED_OPS(uint8_t, u8)
+UNSIGNED_OPS(uint32_t, u32)
+INT_OPS(uint8_t, uint32_t, u8)
+INT_OPS(uint32_t, uint32_t, u32)
+INT_OPS(int16_t, uint32_t, i16)
+INT_OPS(int32_t, uint32_t, i32)
+INT_OPS(int64_t, uint64_t, i64)
+
+/* ---- choice ---- */
+
+#define CHOOSE_INT(name)                                                                                               \
+    switch (dtype) {                                                                                                   \
+    case WICK_DTYPE_u8: return name##_u8;                                                                              \
+    case WICK_DTYPE_u32: return name##_u32;                                                                            \
+    case WICK_DTYPE_i16: return name##_i16;                                                                            \
+    case WICK_DTYPE_i32: return name##_i32;                                                                            \
+    default: return name##_i64;                                                                                        \
+    }
+
+static wick__row_fn *choose_int(enum wick_op op, enum wick_dtype dtype) {
+    switch (op) {
+    case WICK_OP_abs: CHOOSE_INT(abs)
+    case WICK_OP_neg: CHOOSE_INT(neg)
+    case WICK_OP_sqr: CHOOSE_INT(sqr)
+    case WICK_OP_relu: CHOOSE_INT(relu)
+    case WICK_OP_sign: CHOOSE_INT(sign)
+    case WICK_OP_bitwise_not: CHOOSE_INT(bitwise_not)
+    case WICK_OP_logical_not: CHOOSE_INT(logical_not)
+    default: CHOOSE_INT(same) /* floor, ceil, round, trunc */
+    }
+}
+
+static wick__row_fn *choose_float(enum wick_op op, bool wide) {
+    switch (op) {
+#define CHOOSE(name, expression)                                                                                       \
+    case WICK_OP_##name: return wide ? name##_f64 : name##_f32;
+        VECTOR_OPS(CHOOSE)
+        PLAIN_OPS(CHOOSE)
+        FLOAT_PREDICATES(CHOOSE)
+        CHOOSE(selu, )
+#undef CHOOSE
+    default: return NULL;
+    }
+}
+
+static bool is_heavy(enum wick_op op) {
+    switch (op) {
+#define HEAVY(name, expression) case WICK_OP_##name:
+        VECTOR_OPS(HEAVY)
+#undef HEAVY
+    case WICK_OP_selu: return true;
+    default: return false;
+    }
+}
+
+wick__kernel_fn WICK__ISA(wick__cpu_unary);
+enum wick_status WICK__ISA(wick__cpu_unary)(const struct wick__call *call) {
+    enum wick_dtype dtype = call->in[0]->dtype;
+    struct wick__elementwise e = {.n_in = 1, .in = {call->in[0]}, .out = call->out[0], .heavy = is_heavy(call->op)};
+    e.row = wick_dtype_is_float(dtype) ? choose_float(call->op, dtype == WICK_DTYPE_f64) : choose_int(call->op, dtype);
+    WICK__ISA(wick__elementwise)(&e);
+    return WICK_OK;
+}

@@ -1,0 +1,113 @@
+/* Functions and comparisons of two tensors, and choice between two. */
+#include "ops/dispatch.h"
+
+/* The shape that operands 0 .. n-1 broadcast to. False after recording WICK_SHAPE. */
+static bool broadcast(const struct wick__call *call, int n, struct wick__layout *wide) {
+    *wide = call->in[0]->layout;
+    for (int i = 1; i < n; i++) {
+        const struct wick__layout *other = &call->in[i]->layout;
+        struct wick__layout sum = {0};
+        if (!wick__shape_broadcast(wide, other, &sum.rank, sum.shape)) {
+            wick__call_fail(call, WICK_SHAPE, "shapes do not broadcast: sizes must be equal, 1 or missing");
+            return false;
+        }
+        *wide = sum;
+    }
+    return true;
+}
+
+static struct wick_tensor *binary(enum wick_op op, const struct wick_tensor *lhs, const struct wick_tensor *rhs,
+                                  bool question) {
+    struct wick__call call = {.op = op, .n_in = 2, .in = {lhs, rhs}, .name = {"lhs", "rhs"}};
+    struct wick__layout wide;
+    if (!wick__call_check(&call) || !wick__call_same_dtype(&call, 1) || !broadcast(&call, 2, &wide)) return NULL;
+    if (!wick__call_out(&call, question ? WICK_U8 : lhs->dtype, wide.rank, wide.shape)) return NULL;
+    return wick__call_run(&call);
+}
+
+#define BINARY(name, question)                                                                                         \
+    struct wick_tensor *wick_##name(const struct wick_tensor *lhs, const struct wick_tensor *rhs) {                    \
+        return binary(WICK_OP_##name, lhs, rhs, question);                                                             \
+    }
+BINARY(add, false)
+BINARY(sub, false)
+BINARY(mul, false)
+BINARY(div, false)
+BINARY(maximum, false)
+BINARY(minimum, false)
+BINARY(pow, false)
+BINARY(remainder, false)
+BINARY(atan2, false)
+BINARY(bitwise_and, false)
+BINARY(bitwise_or, false)
+BINARY(bitwise_xor, false)
+BINARY(shift_left, false)
+BINARY(shift_right, false)
+BINARY(eq, true)
+BINARY(ne, true)
+BINARY(lt, true)
+BINARY(le, true)
+BINARY(gt, true)
+BINARY(ge, true)
+
+struct wick_tensor *wick_prelu(const struct wick_tensor *x, const struct wick_tensor *weight) {
+    struct wick__call call = {.op = WICK_OP_prelu, .n_in = 2, .in = {x, weight}, .name = {"x", "weight"}};
+    if (!wick__call_check(&call) || !wick__call_same_dtype(&call, 1)) return NULL;
+    int rank = x->layout.rank, channel = rank > 1 ? 1 : 0;
+    int64_t count = wick__count(weight), channels = rank > 0 ? x->layout.shape[channel] : 1;
+    if (count != 1 && (weight->layout.rank != 1 || count != channels)) {
+        wick__call_fail(&call, WICK_SHAPE, "weight has neither one element nor one for each of %lld channels",
+                        (long long)channels);
+        return NULL;
+    }
+    /* The weight seen as [C,1,..], so that it broadcasts. */
+    struct wick__layout spread = {.rank = count == 1 ? 0 : rank - channel, .offset = weight->layout.offset};
+    for (int d = 0; d < spread.rank; d++) spread.shape[d] = d == 0 ? count : 1;
+    if (spread.rank > 0) spread.stride[0] = weight->layout.stride[0];
+    struct wick_tensor *view = wick__tensor_view(weight, &spread), *result = NULL;
+    if (!view) return NULL;
+    call.in[1] = view;
+    if (wick__call_out(&call, x->dtype, rank, x->layout.shape)) result = wick__call_run(&call);
+    wick_release(view);
+    return result;
+}
+
+struct wick_tensor *wick_swiglu(const struct wick_tensor *x) {
+    struct wick__call call = {.op = WICK_OP_swiglu, .n_in = 1, .in = {x}, .name = {"x"}};
+    if (!wick__call_check(&call)) return NULL;
+    struct wick__layout half = x->layout;
+    int last = half.rank - 1;
+    if (last < 0 || half.shape[last] % 2 != 0) {
+        wick__call_fail(&call, WICK_SHAPE, "the last dim has no two halves");
+        return NULL;
+    }
+    half.shape[last] /= 2;
+    struct wick_tensor *a = wick__tensor_view(x, &half), *result = NULL;
+    if (wick__layout_count(&half) > 0) half.offset += half.shape[last] * half.stride[last];
+    struct wick_tensor *b = a ? wick__tensor_view(x, &half) : NULL;
+    if (b) {
+        call.n_in = 2;
+        call.in[0] = a;
+        call.in[1] = b;
+        call.name[1] = "x";
+        if (wick__call_out(&call, x->dtype, half.rank, half.shape)) result = wick__call_run(&call);
+    }
+    wick_release(a);
+    wick_release(b);
+    return result;
+}
+
+struct wick_tensor *wick_where(const struct wick_tensor *condition, const struct wick_tensor *a,
+                               const struct wick_tensor *b) {
+    struct wick__call call = {.op = WICK_OP_where, .n_in = 3, .in = {a, b, condition}, .name = {"a", "b", "condition"}};
+    struct wick__layout wide;
+    if (!wick__call_check(&call) || !wick__call_same_dtype(&call, 1)) return NULL;
+    if (!(WICK__INTS >> condition->dtype & 1)) {
+        wick__call_fail(&call, WICK_DTYPE, "condition must be of integers, not of %s",
+                        wick_dtype_name(condition->dtype));
+        return NULL;
+    }
+    if (!broadcast(&call, 3, &wide)) return NULL;
+    if (!wick__call_out(&call, a->dtype, wide.rank, wide.shape)) return NULL;
+    return wick__call_run(&call);
+}

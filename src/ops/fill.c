@@ -1,0 +1,154 @@
+/* Casts, filling, copying in place and between devices. */
+#include "ops/dispatch.h"
+
+#include <math.h>
+
+struct wick_tensor *wick_cast(const struct wick_tensor *x, enum wick_dtype dtype) {
+    struct wick__call call = {.op = WICK_OP_cast, .n_in = 1, .in = {x}, .name = {"x"}};
+    if (!wick__call_check(&call)) return NULL;
+    if (!wick_supports(wick__device(x), WICK_OP_cast, dtype)) {
+        wick__call_fail(&call, WICK_UNSUPPORTED, "%s has no cast to %s", wick__device(x)->name, wick_dtype_name(dtype));
+        return NULL;
+    }
+    if (dtype == x->dtype) return wick__scope_add(wick__tensor_view(x, &x->layout));
+    if (!wick__call_out(&call, dtype, x->layout.rank, x->layout.shape)) return NULL;
+    return wick__call_run(&call);
+}
+
+/* ---- new tensors ---- */
+
+struct wick_tensor *wick_full(struct wick_device *device, enum wick_dtype dtype, int rank, const int64_t *shape,
+                              double value) {
+    struct wick__call call = {.op = WICK_OP_full, .p.scalar = {value}};
+    if (!wick__call_out_on(&call, device, dtype, rank, shape)) return NULL;
+    return wick__call_run(&call);
+}
+
+struct wick_tensor *wick_zeros(struct wick_device *device, enum wick_dtype dtype, int rank, const int64_t *shape) {
+    return wick_full(device, dtype, rank, shape, 0);
+}
+
+struct wick_tensor *wick_ones(struct wick_device *device, enum wick_dtype dtype, int rank, const int64_t *shape) {
+    return wick_full(device, dtype, rank, shape, 1);
+}
+
+struct wick_tensor *wick_arange(struct wick_device *device, enum wick_dtype dtype, double start, double end,
+                                double step) {
+    struct wick__call call = {.op = WICK_OP_arange, .p.scalar = {start, step}};
+    if (!isfinite(start) || !isfinite(end) || !isfinite(step) || step == 0) {
+        wick__fail(WICK_INVALID, "arange: from %g below %g by %g: all must be finite and the step not 0", start, end,
+                   step);
+        return NULL;
+    }
+    double n = ceil((end - start) / step);
+    if (!(n < 0x1p62)) {
+        wick__fail(WICK_OVERFLOW, "arange: from %g below %g by %g are too many elements", start, end, step);
+        return NULL;
+    }
+    int64_t count = n > 0 ? (int64_t)n : 0;
+    if (!wick__call_out_on(&call, device, dtype, 1, &count)) return NULL;
+    return wick__call_run(&call);
+}
+
+/* ---- in place ---- */
+
+enum wick_status wick_fill_inplace(struct wick_tensor *x, double value) {
+    struct wick__call call = {.op = WICK_OP_fill_inplace, .n_out = 1, .out = {x}, .p.scalar = {value}};
+    return wick__call_run_inplace(&call, "x");
+}
+
+/* Where the elements of a view begin and end in its buffer. */
+static void extent(const struct wick__layout *layout, int64_t *begin, int64_t *end) {
+    *begin = *end = layout->offset;
+    for (int d = 0; d < layout->rank; d++) *end += (layout->shape[d] - 1) * layout->stride[d];
+    *end += 1;
+}
+
+static bool overlap(const struct wick_tensor *a, const struct wick_tensor *b) {
+    int64_t a_begin, a_end, b_begin, b_end;
+    if (a->storage != b->storage) return false;
+    extent(&a->layout, &a_begin, &a_end);
+    extent(&b->layout, &b_begin, &b_end);
+    return a_begin < b_end && b_begin < a_end;
+}
+
+/* A contiguous copy that belongs to no scope, of a tensor that may be contiguous already. */
+static struct wick_tensor *copy_of(const struct wick_tensor *x) {
+    struct wick__call call = {.op = WICK_OP_contiguous, .n_in = 1, .in = {x}, .name = {"x"}};
+    wick_scope_begin();
+    struct wick_tensor *copy = NULL;
+    if (wick__call_out(&call, x->dtype, x->layout.rank, x->layout.shape)) copy = wick__call_run(&call);
+    if (copy) wick_retain(copy);
+    wick_scope_end(NULL);
+    return copy;
+}
+
+enum wick_status wick_copy_inplace(struct wick_tensor *target, const struct wick_tensor *source) {
+    struct wick__call call = {
+        .op = WICK_OP_copy_inplace, .n_in = 1, .in = {source}, .name = {"source"}, .n_out = 1, .out = {target}};
+    struct wick__layout wide;
+    char text[WICK__TENSOR_TEXT];
+    if (!target) return wick__fail(WICK_INVALID, "copy_inplace: target is NULL");
+    if (!wick__call_check(&call)) return wick_error_status();
+    if (source->dtype != target->dtype)
+        return wick__call_fail(&call, WICK_DTYPE, "target is %s", wick__tensor_text(text, target));
+    if (!wick__layout_expand(&source->layout, target->layout.rank, target->layout.shape, &wide))
+        return wick__call_fail(&call, WICK_SHAPE, "does not broadcast to target %s", wick__tensor_text(text, target));
+    if (wick__count(target) == 0 || !overlap(source, target)) return wick__call_run_inplace(&call, "target");
+    struct wick_tensor *copy = copy_of(source);
+    if (!copy) return wick_error_status();
+    call.in[0] = copy;
+    enum wick_status status = wick__call_run_inplace(&call, "target");
+    wick_release(copy);
+    return status;
+}
+
+/* ---- one element, other devices ---- */
+
+enum wick_status wick_read_scalar(const struct wick_tensor *x, double *value) {
+    double result = 0;
+    if (!x || !value) return wick__fail(WICK_INVALID, "read_scalar: %s is NULL", x ? "value" : "x");
+    if (wick__count(x) != 1) {
+        char text[WICK__TENSOR_TEXT];
+        return wick__fail(WICK_SHAPE, "read_scalar: x %s has not one element", wick__tensor_text(text, x));
+    }
+    wick_scope_begin();
+    struct wick_tensor *wide = wick_cast(x, WICK_F64);
+    enum wick_status status = wide ? wick_read(wide, &result, sizeof result) : wick_error_status();
+    wick_scope_end(NULL);
+    if (status == WICK_OK) *value = result;
+    return status;
+}
+
+struct wick_tensor *wick_to_device(const struct wick_tensor *x, struct wick_device *device) {
+    char text[WICK__TENSOR_TEXT];
+    if (!x) {
+        wick__fail(WICK_INVALID, "to_device: x is NULL");
+        return NULL;
+    }
+    if (wick__device_check("to_device", device) != WICK_OK) return NULL;
+    struct wick_device *from = wick__device(x);
+    if (wick__device_check("to_device", from) != WICK_OK) return NULL;
+    if (from == device) return wick__scope_add(wick__tensor_view(x, &x->layout));
+    if (from->backend != &wick__cpu_backend && device->backend != &wick__cpu_backend) {
+        wick__fail(WICK_DEVICE, "to_device: x %s, to %s: no direct way, go by the cpu", wick__tensor_text(text, x),
+                   device->name);
+        return NULL;
+    }
+    struct wick_tensor *result = wick__tensor_new("to_device", device, x->dtype, x->layout.rank, x->layout.shape);
+    if (!result) return NULL;
+    size_t nbytes = result->storage->nbytes;
+    enum wick_status status = WICK_OK;
+    if (device->backend == &wick__cpu_backend) {
+        status = wick_read(x, result->storage->data, nbytes);
+    } else if (nbytes > 0) {
+        wick_scope_begin();
+        struct wick_tensor *packed = wick_contiguous(x);
+        status = packed ? device->backend->upload(device, result->storage->data, wick__data(packed), nbytes)
+                        : wick_error_status();
+        wick_scope_end(NULL);
+    }
+    if (status == WICK_OK) return wick__scope_add(result);
+    wick_release(result);
+    return NULL;
+}
