@@ -8,6 +8,7 @@
  * returns the exit status: 0, 1 after a failure it has reported, 2 for wrong usage. */
 #define WICK_COMMANDS(COMMAND)                                                                                         \
     COMMAND(devices, "[--json]", "what is here and usable")                                                            \
+    COMMAND(inspect, "FILE [--json] [--lenient]", "lists the tensors and metadata of a file or model folder")          \
     COMMAND(verify,                                                                                                    \
             "[--op PATTERN] [--family NAME] [--dtype T] [--layout NAME] [--case K] [--seed N] [--quick] [--json] "     \
             "[--table]",                                                                                               \

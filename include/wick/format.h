@@ -66,8 +66,8 @@ WICK_API enum wick_format wick_archive_format(const struct wick_archive *archive
 /* The number of tensors; 0 for NULL. */
 WICK_API int64_t wick_archive_count(const struct wick_archive *archive);
 
-/* The name of the i-th tensor, in the order in which they lie in the file; NULL when there is no such. Belongs to the
- * archive. */
+/* The name of the i-th tensor; NULL when there is no such. Belongs to the archive. safetensors and GGUF give tensors as
+ * they lie in the file, npz by name, pth and shards as they are listed. */
 WICK_API const char *wick_archive_name(const struct wick_archive *archive, int64_t i);
 
 /* The number of the tensor of this name; -1, without a failure, when there is none. */

@@ -57,10 +57,19 @@ static enum wick_status refuse(const struct wick_archive *archive, const unsigne
                               "its content is none of safetensors, GGUF, npy, npz, pth, shard index");
 }
 
+static enum wick_status read_zip(struct wick_archive *archive) {
+    WICK__TRY(wick__zip_open(archive));
+    if (wick__pth_find(archive) >= 0) return wick__pth_open(archive);
+    return wick__npz_open(archive);
+}
+
 static enum wick_status read_any(struct wick_archive *archive) {
     const unsigned char *data = archive->file->data;
     size_t nbytes = archive->file->nbytes;
     if (nbytes >= 9 && data[8] == '{' && wick__get64(data) <= UINT32_MAX) return wick__safetensors_open(archive);
+    if (nbytes >= 4 && memcmp(data, "GGUF", 4) == 0) return wick__gguf_open(archive);
+    if (nbytes >= 6 && memcmp(data, "\x93NUMPY", 6) == 0) return wick__npy_open(archive);
+    if (nbytes >= 4 && (memcmp(data, "PK\3\4", 4) == 0 || memcmp(data, "PK\5\6", 4) == 0)) return read_zip(archive);
     if (nbytes >= 1 && data[0] == '{') return wick__shards_open(archive);
     return refuse(archive, data, nbytes);
 }
@@ -224,7 +233,8 @@ int64_t wick_archive_metadata_find(const struct wick_archive *archive, const cha
 int64_t wick_archive_metadata_text(const struct wick_archive *archive, int64_t i, int64_t item, char *text,
                                    size_t size) {
     if (!archive || i < 0 || i >= archive->n_metas || (!text && size > 0)) return -1;
-    const struct wick__meta *meta = &archive->metas[i];
+    struct wick__meta *meta = &archive->metas[i];
+    if (meta->gguf_type >= 0) return wick__gguf_text(archive, meta, item, text, size);
     if (item != -1) return -1;
     if (size > 0) {
         size_t n = (size_t)meta->length < size - 1 ? (size_t)meta->length : size - 1;

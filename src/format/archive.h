@@ -42,6 +42,8 @@ struct wick__meta {
     int64_t length;
     const unsigned char *value; /* text of `length` bytes, or what stands in a GGUF file */
     int gguf_type, gguf_item;   /* GGUF value types of the value and of an array's items; -1: text */
+    int64_t next_item; /* where reading items one after the other has come to, as items of GGUF differ in size */
+    const unsigned char *next;
 };
 
 /* A member of a zip file. */
@@ -106,8 +108,10 @@ enum wick_status wick__npz_open(struct wick_archive *archive); /* after wick__zi
 enum wick_status wick__pth_open(struct wick_archive *archive); /* after wick__zip_open */
 enum wick_status wick__shards_open(struct wick_archive *archive);
 
-/* Reads the list of members. */
+/* Reads the list of members, and sorts it by name. */
 enum wick_status wick__zip_open(struct wick_archive *archive);
+/* The member PREFIX/data.pkl, which torch.save's files have; -1 when there is none. */
+int64_t wick__pth_find(const struct wick_archive *archive);
 /* The member of a name; -1 when there is none. */
 int64_t wick__zip_find(const struct wick_archive *archive, const char *name);
 /* The first `nbytes` bytes of a member: in place when it is stored, and otherwise in a new block of
@@ -128,7 +132,7 @@ enum wick_status wick__shards_find(struct wick_archive *archive, const struct wi
                                    struct wick_archive **shard, int64_t *i);
 
 /* A GGUF value as text, in the manner of snprintf. */
-int64_t wick__gguf_text(const struct wick_archive *archive, const struct wick__meta *meta, int64_t item, char *text,
+int64_t wick__gguf_text(const struct wick_archive *archive, struct wick__meta *meta, int64_t item, char *text,
                         size_t size);
 
 /* ---- for the writers ---- */

@@ -150,6 +150,11 @@ static int compare_offsets(const void *a, const void *b) {
                                   : (x->packed > y->packed) - (x->packed < y->packed);
 }
 
+static int compare_members(const void *a, const void *b) {
+    const struct wick__member *x = a, *y = b;
+    return strcmp(x->name, y->name);
+}
+
 enum wick_status wick__zip_open(struct wick_archive *archive) {
     char quoted[WICK__QUOTED];
     struct directory directory = {0};
@@ -169,13 +174,21 @@ enum wick_status wick__zip_open(struct wick_archive *archive) {
             return wick__archive_fail(archive, WICK_FORMAT, NULL, "zip member \"%s\" overlaps the one before it",
                                       wick__quote(quoted, member->name));
     }
+    if (archive->n_members > 0)
+        qsort(archive->members, (size_t)archive->n_members, sizeof *archive->members, compare_members);
+    for (int64_t i = 1; i < archive->n_members; i++)
+        if (strcmp(archive->members[i - 1].name, archive->members[i].name) == 0)
+            return wick__archive_fail(archive, WICK_FORMAT, NULL, "zip member \"%s\" is there twice",
+                                      wick__quote(quoted, archive->members[i].name));
     return WICK_OK;
 }
 
 int64_t wick__zip_find(const struct wick_archive *archive, const char *name) {
-    for (int64_t i = 0; i < archive->n_members; i++)
-        if (strcmp(archive->members[i].name, name) == 0) return i;
-    return -1;
+    struct wick__member key = {.name = name};
+    if (archive->n_members == 0) return -1;
+    const struct wick__member *found =
+        bsearch(&key, archive->members, (size_t)archive->n_members, sizeof key, compare_members);
+    return found ? found - archive->members : -1;
 }
 
 /* ---- unpacking ---- */
