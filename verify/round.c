@@ -22,6 +22,24 @@ static bool float_format(enum wick_dtype dtype, struct format *format) {
     }
 }
 
+/* 2^n, and floor(log2(|value|)); quick where the double is normal. */
+static double power(int n) {
+    double result;
+    uint64_t bits = (uint64_t)(n + 1023) << 52;
+    if (n < -1022 || n > 1023) return ldexp(1, n);
+    memcpy(&result, &bits, sizeof result);
+    return result;
+}
+
+static int exponent_of(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    int exponent = (int)(bits >> 52 & 0x7ff);
+    if (exponent > 0) return exponent - 1023;
+    frexp(value, &exponent);
+    return exponent - 1;
+}
+
 /* Integers: 2^63 stands for the largest i64, and 2^64 for the largest u64, which a double can't hold. */
 double verify_highest(enum wick_dtype dtype) {
     struct format format;
@@ -53,14 +71,12 @@ double verify_lowest(enum wick_dtype dtype) {
 
 double verify_spacing(enum wick_dtype dtype, double magnitude) {
     struct format format;
-    int exponent;
     if (!float_format(dtype, &format)) return 1;
     magnitude = fabs(magnitude);
     if (!(magnitude <= format.highest)) magnitude = format.highest;
-    frexp(magnitude, &exponent); /* magnitude in [2^(exponent-1), 2^exponent) */
-    exponent--;
+    int exponent = exponent_of(magnitude);
     if (magnitude == 0 || exponent < format.least) exponent = format.least;
-    return ldexp(1, exponent - format.mantissa);
+    return power(exponent - format.mantissa);
 }
 
 double verify_least_normal(enum wick_dtype dtype) {
@@ -86,11 +102,9 @@ double verify_round(enum wick_dtype dtype, double value) {
     if (isinf(value)) return saturates ? copysign(format.highest, value) : value;
     if (fabs(value) >= 2 * format.highest) return copysign(saturates ? format.highest : INFINITY, value);
     /* Within twice the largest value, the spacing is that of the binade the value is in, as if the format went on. */
-    int exponent;
-    frexp(value, &exponent);
-    exponent--;
+    int exponent = exponent_of(value);
     if (value == 0 || exponent < format.least) exponent = format.least;
-    double rounded = ldexp(nearbyint(ldexp(value, format.mantissa - exponent)), exponent - format.mantissa);
+    double rounded = nearbyint(value * power(format.mantissa - exponent)) * power(exponent - format.mantissa);
     if (fabs(rounded) > format.highest) return copysign(saturates ? format.highest : INFINITY, value);
     return copysign(rounded, value);
 }
@@ -102,13 +116,11 @@ static uint16_t encode_small(const struct format *format, double value, bool inf
     if (isnan(value)) return (uint16_t)(top | ((1u << format->mantissa) - 1));
     if (isinf(value) && infinite) return sign | top;
     if (value == 0) return sign;
-    int exponent;
     double magnitude = fabs(value);
-    frexp(magnitude, &exponent);
-    exponent--;
+    int exponent = exponent_of(value);
     if (exponent < format->least) /* denormal */
-        return (uint16_t)(sign | (uint16_t)ldexp(magnitude, format->mantissa - format->least));
-    uint16_t mantissa = (uint16_t)(ldexp(magnitude, format->mantissa - exponent) - ldexp(1, format->mantissa));
+        return (uint16_t)(sign | (uint16_t)(magnitude * power(format->mantissa - format->least)));
+    uint16_t mantissa = (uint16_t)(magnitude * power(format->mantissa - exponent) - power(format->mantissa));
     return (uint16_t)(sign | (uint16_t)((exponent - format->least + 1) << format->mantissa) | mantissa);
 }
 
@@ -118,8 +130,8 @@ static double decode_small(const struct format *format, uint16_t bits, bool infi
     double sign = bits >> (format->exponent + format->mantissa) & 1 ? -1 : 1;
     if (exponent == all && infinite) return mantissa ? NAN : sign * INFINITY;
     if (exponent == all && mantissa == (1 << format->mantissa) - 1) return NAN; /* f8e4m3's only NaN */
-    if (exponent == 0) return sign * ldexp(mantissa, format->least - format->mantissa);
-    return sign * ldexp(mantissa + (1 << format->mantissa), exponent - 1 + format->least - format->mantissa);
+    if (exponent == 0) return sign * mantissa * power(format->least - format->mantissa);
+    return sign * (mantissa + (1 << format->mantissa)) * power(exponent - 1 + format->least - format->mantissa);
 }
 
 static void encode_integer(enum wick_dtype dtype, double value, void *to) {

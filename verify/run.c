@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PRINTED = 3, WHY = 512 };
+enum { MAX_PRINTED = 3, WHY = 512, LARGE = 20000 };
 
 static const char *const variant_names[VERIFY_VARIANTS] = {
     [VERIFY_CONTIGUOUS] = "contiguous", [VERIFY_OFFSET] = "offset",
@@ -190,12 +190,28 @@ static void run_variant(const struct verify_options *options, const struct verif
     }
 }
 
-static bool wanted(const struct verify_options *options, const struct verify_family *family, enum wick_op op, int k,
-                   int variant) {
-    if (options->layout && strcmp(options->layout, variant_names[variant]) != 0) return false;
-    if (variant >= VERIFY_SPECIALS && !(family->specials && family->specials(op))) return false;
-    if (!options->quick || options->layout || variant == VERIFY_CONTIGUOUS) return true;
-    return variant == 1 + k % (VERIFY_VARIANTS - 1);
+static int64_t elements(const struct verify_case *c) {
+    int64_t total = 0;
+    for (int i = 0; i < c->n_in; i++) {
+        int64_t count = c->in[i].role == VERIFY_ABSENT ? 0 : 1;
+        for (int d = 0; d < c->in[i].rank; d++) count *= c->in[i].shape[d];
+        total += count;
+    }
+    return total;
+}
+
+/* Large cases run contiguous and in every third variant, not the same ones for every dtype. A quick run does each case
+ * contiguous and in one other variant, and large ones in one variant only. */
+static bool wanted(const struct verify_options *options, const struct verify_family *family,
+                   const struct verify_case *c, int k, int variant) {
+    bool large = elements(c) > LARGE;
+    int turn = k + (int)c->dtype;
+    if (options->layout) return strcmp(options->layout, variant_names[variant]) == 0;
+    if (variant >= VERIFY_SPECIALS && !(family->specials && family->specials(c->op))) return false;
+    if (options->quick && large) return variant == turn % VERIFY_LAYOUTS;
+    if (variant == VERIFY_CONTIGUOUS) return true;
+    if (options->quick) return variant == 1 + turn % (VERIFY_VARIANTS - 1);
+    return !large || variant % 3 == turn % 3;
 }
 
 static void run_cell(const struct verify_options *options, const struct verify_family *family,
@@ -206,7 +222,7 @@ static void run_cell(const struct verify_options *options, const struct verify_f
         if (options->case_plus_one && options->case_plus_one != k + 1) continue;
         verify_case_make(family, cell->op, cell->dtype, k, &c);
         for (int v = 0; v < VERIFY_VARIANTS; v++)
-            if (cell->supported ? wanted(options, family, cell->op, k, v) : v == VERIFY_CONTIGUOUS)
+            if (cell->supported ? wanted(options, family, &c, k, v) : v == VERIFY_CONTIGUOUS)
                 run_variant(options, family, &c, k, (enum verify_variant)v, cell);
     }
     if (cell->bad > MAX_PRINTED) {
