@@ -11,6 +11,7 @@
 #include <wick/ops.h>
 #include <wick/shape.h>
 #include <wick/reduce.h>
+#include <wick/nn.h>
 #include <wick/linalg.h>
 #include <wick/format.h>
 #include <wick/text.h>

@@ -127,8 +127,36 @@ static inline __attribute__((always_inline)) ACC
     return total;
 }
 
+/* The least or greatest of n > 0 elements, compared in their own type. */
+static inline __attribute__((always_inline)) T FN(extreme)(enum kind kind, const T *x, int64_t n) {
+    enum { WIDTH = LANES * 8 / sizeof(T) };
+    typedef T wide __attribute__((vector_size(LANES * 8)));
+    typedef T wide_at __attribute__((vector_size(LANES * 8), aligned(sizeof(T)), may_alias));
+    T best = x[0];
+    int64_t i = 0;
+    if (n >= 4 * WIDTH) {
+        wide v[4];
+        for (int k = 0; k < 4; k++) v[k] = *(const wide_at *)(x + k * WIDTH);
+        for (i = 4 * WIDTH; i + 4 * WIDTH <= n; i += 4 * WIDTH)
+            for (int k = 0; k < 4; k++) {
+                wide u = *(const wide_at *)(x + i + k * WIDTH);
+                __typeof__(u < v[k]) mask = kind == MIN ? u < v[k] : u > v[k];
+#if FLOAT
+                mask |= u != u;
+#endif
+                v[k] = (wide)(((__typeof__(mask))u & mask) | ((__typeof__(mask))v[k] & ~mask));
+            }
+        for (int k = 0; k < 4; k++)
+            for (int l = 0; l < WIDTH; l++) best = (T)JOIN(kind, best, v[k][l]);
+    }
+    for (; i < n; i++) best = (T)JOIN(kind, best, x[i]);
+    return best;
+}
+
 /* f64 has no wider type to accumulate in: there, halves are folded by themselves, so that errors grow with log n. */
-static ACC FN(fold)(enum kind kind, const T *x, int64_t n, ACC center, double p) {
+static inline ACC FN(fold)(enum kind kind, const T *x, int64_t n, ACC center, double p) {
+    if (n > 0 && kind == MIN) return FN(extreme)(MIN, x, n);
+    if (n > 0 && kind == MAX) return FN(extreme)(MAX, x, n);
     if (FLOAT && sizeof(T) == sizeof(ACC) && n > 128 * LANES) {
         int64_t half = n / 2 / LANES * LANES;
         ACC a = FN(fold)(kind, x, half, center, p), b = FN(fold)(kind, x + half, n - half, center, p);

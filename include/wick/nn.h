@@ -1,0 +1,48 @@
+/* What networks are made of: softmax, norms. */
+#ifndef WICK_NN_H
+#define WICK_NN_H
+
+#include <wick/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- softmax ---- floats; computed in f32 (f64 for f64), sums in f64, rounded once */
+
+/* exp(x - max) / sum(exp(x - max)) along dim. x of any shape [...,N,...] but rank 0, the result has it too. */
+WICK_API struct wick_tensor *wick_softmax(const struct wick_tensor *x, int dim);
+/* Its logarithm, x - max - log(sum(exp(x - max))). */
+WICK_API struct wick_tensor *wick_log_softmax(const struct wick_tensor *x, int dim);
+
+/* ---- norms ---- floats, all operands of one dtype; statistics are summed in f64 in two passes, so large elements that
+ * lie close together lose nothing. `weight` and `bias` may be NULL. WICK_INVALID unless epsilon >= 0. */
+
+/* (x - mean) / sqrt(var + epsilon) * weight + bias, mean and (biased) var over the last `axes` >= 1 dims, of which
+ * weight and bias have the shape: x [...,A,B], axes 2, weight [A,B], bias [A,B]. */
+WICK_API struct wick_tensor *wick_layer_norm(const struct wick_tensor *x, int axes, const struct wick_tensor *weight,
+                                             const struct wick_tensor *bias, double epsilon);
+/* x / sqrt(mean(x^2) + epsilon) * weight over the last dim: x [...,N], weight [N]. */
+WICK_API struct wick_tensor *wick_rms_norm(const struct wick_tensor *x, const struct wick_tensor *weight,
+                                           double epsilon);
+/* As wick_layer_norm for each of `groups` groups of C / groups channels: x [N,C,...], weight [C], bias [C]. With
+ * groups = C it is instance norm. WICK_SHAPE unless groups divides C. */
+WICK_API struct wick_tensor *wick_group_norm(const struct wick_tensor *x, int64_t groups,
+                                             const struct wick_tensor *weight, const struct wick_tensor *bias,
+                                             double epsilon);
+
+/* Statistics and parameters of batch norm, each [C]. */
+struct wick_batch_norm_options {
+    const struct wick_tensor *weight, *bias; /* NULL: left out */
+    double epsilon;                          /* PyTorch's default is 1e-5; 0 is 0 */
+};
+/* (x - mean) / sqrt(variance + epsilon) * weight + bias by channel, with statistics that are given: inference.
+ * x [N,C,...], mean [C], variance [C]. `options` may be NULL. */
+WICK_API struct wick_tensor *wick_batch_norm(const struct wick_tensor *x, const struct wick_tensor *mean,
+                                             const struct wick_tensor *variance,
+                                             const struct wick_batch_norm_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
