@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct report {
-    struct verify_cell row[WICK_DTYPE_COMPUTE_COUNT];
+    struct verify_cell row[VERIFY_DTYPES];
     int columns; /* cells of the present row */
     json_t *cells, *lines;
 };
@@ -22,21 +22,43 @@ static void on_line(void *context, const char *line) {
         fprintf(stderr, "%s\n", line);
 }
 
+static void print_cell(const struct verify_cell *cell) {
+    char text[16];
+    if (cell->bad)
+        snprintf(text, sizeof text, "BAD:%" PRId64, cell->bad);
+    else
+        snprintf(text, sizeof text, "%s", cell->supported ? "ok" : "refused");
+    printf(" %8s", text);
+}
+
+/* The dtypes that are only stored share one column. */
 static void print_row(struct report *report) {
+    struct verify_cell stored = {.bad = 0};
+    int seen = 0;
     if (report->columns == 0) return;
     printf("%-24s", wick_op_name(report->row[0].op));
     for (int i = 0; i < report->columns; i++) {
         const struct verify_cell *cell = &report->row[i];
-        char text[16];
-        if (cell->bad)
-            snprintf(text, sizeof text, "BAD:%" PRId64, cell->bad);
-        else
-            snprintf(text, sizeof text, "%s", cell->supported ? "ok" : "refused");
-        printf(" %8s", text);
+        if ((int)cell->dtype < WICK_DTYPE_COMPUTE_COUNT) {
+            print_cell(cell);
+            continue;
+        }
+        stored.supported = stored.supported || cell->supported;
+        stored.bad += cell->bad;
+        seen++;
     }
+    if (seen > 0) print_cell(&stored);
     printf("\n");
     fflush(stdout);
     report->columns = 0;
+}
+
+static void print_heading(const char *only) {
+    printf("%-24s", "op");
+    for (int dtype = 0; dtype < WICK_DTYPE_COMPUTE_COUNT; dtype++)
+        if (!only || strcmp(only, wick_dtype_name((enum wick_dtype)dtype)) == 0)
+            printf(" %8s", wick_dtype_name((enum wick_dtype)dtype));
+    printf(only ? "\n" : "   stored\n");
 }
 
 static void on_cell(void *context, const struct verify_cell *cell) {
@@ -137,11 +159,7 @@ int command_verify(int argc, char **argv) {
         report.cells = json_array();
         report.lines = json_array();
     } else {
-        printf("%-24s", "op");
-        for (int dtype = 0; dtype < WICK_DTYPE_COMPUTE_COUNT; dtype++)
-            if (!a.options.dtype || strcmp(a.options.dtype, wick_dtype_name((enum wick_dtype)dtype)) == 0)
-                printf(" %8s", wick_dtype_name((enum wick_dtype)dtype));
-        printf("\n");
+        print_heading(a.options.dtype);
     }
     if (verify_run(&a.options, &totals) != WICK_OK) {
         json_decref(report.cells);

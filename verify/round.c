@@ -5,7 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Floats: mantissa bits without the hidden one, exponent bits, the least normal exponent, the largest value. */
+/* Floats: mantissa bits without the hidden one, exponent bits, the least normal exponent, the largest value. f8e8m0 has
+ * powers of two from 2^-127 and no sign. */
 struct format {
     int mantissa, exponent, least;
     double highest;
@@ -18,6 +19,8 @@ static bool float_format(enum wick_dtype dtype, struct format *format) {
     case WICK_DTYPE_f16: *format = (struct format){10, 5, -14, 65504}; return true;
     case WICK_DTYPE_f32: *format = (struct format){23, 8, -126, 0x1.fffffep127}; return true;
     case WICK_DTYPE_f64: *format = (struct format){52, 11, -1022, 0x1.fffffffffffffp1023}; return true;
+    case WICK_DTYPE_f8e5m2: *format = (struct format){2, 5, -14, 57344}; return true;
+    case WICK_DTYPE_f8e8m0: *format = (struct format){0, 8, -127, 0x1p127}; return true;
     default: return false;
     }
 }
@@ -65,6 +68,7 @@ double verify_lowest(enum wick_dtype dtype) {
     case WICK_DTYPE_i16:
     case WICK_DTYPE_i32:
     case WICK_DTYPE_i64: return -ldexp(1, wick_dtype_bits(dtype) - 1);
+    case WICK_DTYPE_f8e8m0: return 0x1p-127;
     default: return -verify_highest(dtype);
     }
 }
@@ -98,6 +102,8 @@ double verify_round(enum wick_dtype dtype, double value) {
         return value < verify_lowest(dtype) ? verify_lowest(dtype) : value;
     }
     if (isnan(value) || dtype == WICK_DTYPE_f64) return value;
+    if (dtype == WICK_DTYPE_f8e8m0) /* powers of two and NaN */
+        return value < 0x1p-127 ? 0x1p-127 : value > 0x1p127 ? 0x1p127 : power(exponent_of(value));
     bool saturates = dtype == WICK_DTYPE_f8e4m3;
     if (isinf(value)) return saturates ? copysign(format.highest, value) : value;
     if (fabs(value) >= 2 * format.highest) return copysign(saturates ? format.highest : INFINITY, value);
@@ -152,6 +158,8 @@ void verify_encode(enum wick_dtype dtype, double value, void *to) {
     } else if (dtype == WICK_DTYPE_f32) {
         float narrow = (float)value;
         memcpy(to, &narrow, sizeof narrow);
+    } else if (dtype == WICK_DTYPE_f8e8m0) {
+        *(uint8_t *)to = isnan(value) ? 255 : (uint8_t)(exponent_of(value) + 127);
     } else {
         uint16_t bits = encode_small(&format, value, dtype != WICK_DTYPE_f8e4m3);
         memcpy(to, &bits, (size_t)wick_dtype_bits(dtype) / 8);
@@ -178,5 +186,6 @@ double verify_decode(enum wick_dtype dtype, const void *from) {
         memcpy(&value, from, sizeof value);
         return value;
     }
+    if (dtype == WICK_DTYPE_f8e8m0) return bits == 255 ? NAN : power((int)bits - 127);
     return decode_small(&format, (uint16_t)bits, dtype != WICK_DTYPE_f8e4m3);
 }

@@ -253,7 +253,7 @@ static void run_op(const struct verify_options *options, enum wick_op op, struct
         totals->bad++;
         return;
     }
-    for (int dtype = 0; dtype < WICK_DTYPE_COMPUTE_COUNT; dtype++) {
+    for (int dtype = 0; dtype < VERIFY_DTYPES; dtype++) {
         if (one && dtype != (int)only) continue;
         struct verify_cell cell = {.op = op, .dtype = (enum wick_dtype)dtype};
         cell.supported = wick_supports(device_under_test, op, cell.dtype);
@@ -280,8 +280,8 @@ static enum wick_status check_options(const struct verify_options *options) {
                           options->pattern ? options->pattern : options->family ? options->family : "*");
     if (!layout) return wick__fail(WICK_INVALID, "verify: no layout \"%s\"", options->layout);
     if (!options->dtype) return WICK_OK;
-    if (!wick_dtype_from_name(options->dtype, &dtype) || (int)dtype >= WICK_DTYPE_COMPUTE_COUNT)
-        return wick__fail(WICK_INVALID, "verify: no dtype \"%s\" to compute with", options->dtype);
+    if (!wick_dtype_from_name(options->dtype, &dtype) || (int)dtype >= VERIFY_DTYPES)
+        return wick__fail(WICK_INVALID, "verify: no dtype \"%s\" of whole bytes", options->dtype);
     return WICK_OK;
 }
 

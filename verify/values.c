@@ -23,10 +23,10 @@ double verify_random_unit(struct verify_random *random) { return (double)(verify
 struct source {
     enum wick_dtype dtype;
     double low, high;
-    bool integers, specials;
+    bool integers, specials, sentinels;
 };
 
-static double special(const struct source *s, struct verify_random *random) {
+static double special_value(const struct source *s, struct verify_random *random) {
     static const double scales[] = {1, -1};
     double sign = scales[verify_random_bits(random) & 1];
     switch (verify_random_bits(random) % 7) {
@@ -41,7 +41,9 @@ static double special(const struct source *s, struct verify_random *random) {
 }
 
 static double draw(const struct source *s, struct verify_random *random) {
-    if (s->specials && verify_random_bits(random) % 3 == 0) return special(s, random);
+    if (s->dtype == WICK_DTYPE_f8e8m0) return ldexp(1, (int)(verify_random_bits(random) % 17) - 8);
+    if (s->specials && verify_random_bits(random) % 3 == 0) return special_value(s, random);
+    if (s->sentinels && verify_random_bits(random) % 8 == 0) return verify_highest(s->dtype);
     if (s->integers) return floor(s->low + verify_random_unit(random) * (s->high - s->low + 1));
     return verify_round(s->dtype, s->low + verify_random_unit(random) * (s->high - s->low));
 }
@@ -94,7 +96,9 @@ static bool source_for(const struct verify_operand *operand, enum wick_dtype dty
         if (s->low < -4) s->low = -4;
         if (s->high > 4 && s->low <= 4) s->high = 4;
     }
-    if (is_value && is_float && (variant == VERIFY_SPECIALS || variant == VERIFY_SPECIALS_MIXED)) s->specials = true;
+    bool special = variant == VERIFY_SPECIALS || variant == VERIFY_SPECIALS_MIXED;
+    s->specials = special && is_value && is_float;
+    s->sentinels = special && operand->role == VERIFY_INDEX;
     if (s->integers) {
         s->low = ceil(fmax(s->low, verify_lowest(dtype)));
         s->high = floor(fmin(s->high, verify_highest(dtype)));
@@ -117,7 +121,7 @@ enum verify_outcome verify_values(const struct verify_operand *operand, enum wic
     } else {
         if (!source_for(operand, dtype, variant, &s)) return VERIFY_SKIPPED;
         for (int64_t i = 0; i < array->count; i++) array->data[i] = draw(&s, random);
-        if (operand->distinct && !s.specials && !make_distinct(&s, array->data, array->count, random))
+        if (operand->distinct && !s.specials && !s.sentinels && !make_distinct(&s, array->data, array->count, random))
             return VERIFY_SKIPPED;
     }
     if (placing.layout == VERIFY_BROADCAST) repeat(array, placing.dim);

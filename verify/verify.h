@@ -9,7 +9,8 @@
 
 #include <wick/wick.h>
 
-enum { VERIFY_MAX_INPUTS = 6, VERIFY_MAX_OUTPUTS = 3 };
+/* The dtypes the driver runs: those that take part in arithmetic, and those that are stored in whole bytes. */
+enum { VERIFY_MAX_INPUTS = 6, VERIFY_MAX_OUTPUTS = 3, VERIFY_DTYPES = WICK_DTYPE_f8e8m0 + 1 };
 
 /* What an operand is made of. */
 enum verify_role {
@@ -64,8 +65,9 @@ struct verify_family {
     /* The right answer, and its scale, in plain float64 loops that share no code with the library. False when out of
      * memory. */
     bool (*reference)(const struct verify_case *c, const struct verify_array *in, struct verify_array *out);
-    /* True when the reference is right for NaN, infinities, -0, the largest values and denormals too: the driver then
-     * also runs the op on operands that have them. NULL: never. */
+    /* True when the reference is right for NaN, infinities, -0, the largest values and denormals, and for the sentinel
+     * (the largest value of the id type) among the ids: the driver then also runs the op on operands that have them.
+     * NULL: never. */
     bool (*specials)(enum wick_op op);
     /* True when the op only adds and multiplies, so that on small integers the answer must be equal. NULL: never. */
     bool (*exact)(enum wick_op op);

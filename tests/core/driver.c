@@ -40,8 +40,8 @@ static void check_elements(void) {
 
 /* Every bit pattern of the small floats comes back, and neighbours round as they should. */
 static void check_formats(void) {
-    static const enum wick_dtype small[] = {WICK_BF16, WICK_F16, WICK_F8E4M3};
-    for (int n = 0; n < 3; n++) {
+    static const enum wick_dtype small[] = {WICK_BF16, WICK_F16, WICK_F8E4M3, WICK_DTYPE_f8e5m2};
+    for (int n = 0; n < 4; n++) {
         int bits = wick_dtype_bits(small[n]);
         for (uint32_t i = 0; i < 1u << bits; i++) {
             uint16_t back = 0, from = (uint16_t)i;
@@ -62,6 +62,13 @@ static void check_formats(void) {
             CHECK(verify_round(small[n], nextafter(middle, value)) == value);
             CHECK(verify_round(small[n], nextafter(middle, up)) == up);
         }
+    }
+    for (int i = 0; i < 256; i++) {
+        unsigned char from = (unsigned char)i, back = 0;
+        double value = verify_decode(WICK_DTYPE_f8e8m0, &from);
+        verify_encode(WICK_DTYPE_f8e8m0, value, &back);
+        CHECK_INT(back, from);
+        CHECK(i == 255 ? isnan(value) : value == ldexp(1, i - 127));
     }
     CHECK_NEAR(verify_round(WICK_F16, 65519), 65504, 0);
     CHECK(isinf(verify_round(WICK_F16, 65520)));
