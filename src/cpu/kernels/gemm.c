@@ -10,11 +10,17 @@
 #include "cpu/pool.h"
 
 #include <string.h>
+#if WICK_ISA_LEVEL == 2
+#include <immintrin.h>
+#endif
 
 enum { BLOCK_ROWS = GEMM_ROWS == 14 ? 140 : 96, JOB_ROWS_MAX = 8 * BLOCK_ROWS, JOB_COLUMNS_MAX = 512 };
 
 /* Below this many multiplications a job is not split further, and a thread is not woken. */
 static const double JOB_WORK_MIN = 256 * 1024;
+
+/* A larger C is stored past the caches where that can be. */
+static const double STREAMED_BYTES = 8 << 20;
 
 /* The most memory for a packed A; larger ones go in several passes. */
 static const int64_t PACKED_BYTES_MAX = 128 << 20;
@@ -25,6 +31,7 @@ struct plan {
     int64_t batches;
     int64_t first_batch, first_row, rows; /* of this pass */
     int64_t job_rows, job_columns, row_jobs, column_jobs;
+    bool streamed;   /* C is larger than the caches */
     bool direct;     /* accumulators have C's type: they are summed in place */
     bool a_constant; /* every matrix of the batch has the same A */
     char *shared_a;  /* the packed A of this pass; NULL when jobs pack it */
@@ -41,7 +48,7 @@ struct step {
     bool first, last;
     const char *a, *b;
     char *c, *scratch;
-    const char *bias, *packed_b;
+    const char *bias, *next_b; /* next_b: B of the next matrix of the batch, NULL when there is none */
 };
 
 static int64_t batch_offset(const struct wick__gemm *g, const int64_t *stride, int64_t batch) {
@@ -85,30 +92,40 @@ static void pack_a(const struct plan *plan, const char *a, int64_t i0, int64_t r
     }
 }
 
-static void pack_b(const struct step *s) {
+/* Packs the job's columns of B that `fill` yields. */
+static void fill_b(const struct step *s) {
     const struct plan *plan = s->plan;
     const struct wick__gemm *g = plan->g;
-    const struct gemm_kind *kind = plan->kind;
+    int64_t columns = plan->kind->columns;
     char *to = s->scratch + plan->b_at;
-    for (int64_t j = 0; j < s->columns; j += kind->columns, to += s->depth * kind->columns * (int64_t)kind->size) {
-        struct gemm_panel panel = {.dtype = g->dtype,
-                                   .step = g->b_col,
-                                   .k_step = g->b_row,
-                                   .width = wick__min(kind->columns, s->columns - j),
-                                   .depth = s->terms,
-                                   .ld = kind->columns,
-                                   .to = to};
-        if (g->fill) {
-            void *strip = plan->direct ? to : s->scratch + plan->strip_at;
-            g->fill(g->fill_context, s->batch, s->k0, s->terms, s->j0 + j, panel.width, strip, kind->columns);
-            if (plan->direct) continue;
-            panel.from = strip;
-            panel.step = 1;
-            panel.k_step = kind->columns;
-        } else
-            panel.from = s->b + (s->k0 * g->b_row + (s->j0 + j) * g->b_col) * element_size(g);
-        WICK__ISA(wick__gemm_pack)(kind, &panel);
+    for (int64_t j = 0; j < s->columns; j += columns, to += s->depth * columns * (int64_t)plan->kind->size) {
+        int64_t width = wick__min(columns, s->columns - j);
+        void *strip = plan->direct ? to : s->scratch + plan->strip_at;
+        g->fill(g->fill_context, s->batch, s->k0, s->terms, s->j0 + j, width, strip, columns);
+        if (plan->direct) continue;
+        WICK__ISA(wick__gemm_pack)
+        (plan->kind, &(struct gemm_panel){.dtype = g->dtype,
+                                          .from = strip,
+                                          .step = 1,
+                                          .k_step = columns,
+                                          .width = width,
+                                          .depth = s->terms,
+                                          .ld = columns,
+                                          .to = to});
     }
+}
+
+static void pack_b(const struct step *s) {
+    const struct wick__gemm *g = s->plan->g;
+    WICK__ISA(wick__gemm_pack)
+    (s->plan->kind, &(struct gemm_panel){.dtype = g->dtype,
+                                         .from = s->b + (s->k0 * g->b_row + s->j0 * g->b_col) * element_size(g),
+                                         .step = g->b_col,
+                                         .k_step = g->b_row,
+                                         .width = s->columns,
+                                         .depth = s->terms,
+                                         .ld = s->plan->kind->columns,
+                                         .to = s->scratch + s->plan->b_at});
 }
 
 /* Where in the packed A of a pass a block begins, in packed elements. Blocks of one k0 follow one another. */
@@ -154,7 +171,8 @@ static void multiply_tile(const struct step *s, const char *a, const char *b, in
                                .rows = rows,
                                .columns = columns,
                                .tile = local,
-                               .ld = kind->columns};
+                               .ld = kind->columns,
+                               .streamed = plan->streamed};
     if (plan->direct) {
         char *c = s->c + ((s->i0 + i) * g->c_row + s->j0 + j) * size;
         if (columns == vectors * kind->lanes)
@@ -179,11 +197,39 @@ static void multiply_tile(const struct step *s, const char *a, const char *b, in
     WICK__ISA(wick__gemm_store)(&store);
 }
 
+/* Asks for a matrix that is packed soon, if it is small enough to stay. Without this, products of many small matrices
+ * wait for memory while they pack, and memory waits for them while they multiply. */
+static void prefetch(const char *matrix, int64_t rows, int64_t row_bytes, int64_t step_bytes) {
+    enum { SMALL = 32 * 1024, LINE = 64 };
+    if (!matrix || rows * row_bytes > SMALL) return;
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t at = 0; at < row_bytes; at += LINE) __builtin_prefetch(matrix + i * step_bytes + at);
+}
+
+/* Rows of A, or of B, as they lie in memory. */
+static void prefetch_a(const struct step *s, const char *a) {
+    const struct wick__gemm *g = s->plan->g;
+    int64_t size = element_size(g);
+    if (g->a_col == 1)
+        prefetch(a + (s->i0 * g->a_row + s->k0) * size, s->rows, s->terms * size, g->a_row * size);
+}
+
+static void prefetch_b(const struct step *s, const char *b) {
+    const struct wick__gemm *g = s->plan->g;
+    int64_t size = element_size(g);
+    if (g->b_col == 1)
+        prefetch(b + (s->k0 * g->b_row + s->j0) * size, s->terms, s->columns * size, g->b_row * size);
+    else if (g->b_row == 1)
+        prefetch(b + (s->j0 * g->b_col + s->k0) * size, s->columns, s->terms * size, g->b_col * size);
+}
+
 /* The product of one block of k. */
 static void multiply(struct step *s) {
     const struct plan *plan = s->plan;
     const struct gemm_kind *kind = plan->kind;
-    if (s->terms > 0) pack_b(s);
+    if (!plan->shared_a && s->first) prefetch_a(s, s->a);
+    if (s->terms > 0 && plan->g->fill) fill_b(s);
+    if (s->terms > 0 && !plan->g->fill) pack_b(s);
     for (int64_t block = 0; block < s->rows; block += BLOCK_ROWS) {
         int64_t rows = wick__min(BLOCK_ROWS, s->rows - block);
         const char *a = s->scratch;
@@ -192,6 +238,7 @@ static void multiply(struct step *s) {
                 shared_offset(plan, s->i0 - plan->first_row + block, s->k0, s->depth) * (int64_t)kind->size;
         else
             pack_a(plan, s->a, s->i0 + block, rows, s->k0, s->terms, s->scratch);
+        if (s->last && s->next_b && block == 0) prefetch_b(s, s->next_b);
         const char *b = s->scratch + plan->b_at;
         for (int64_t j = 0; j < s->columns; j += kind->columns) {
             for (int64_t p = 0; p < panels_of(rows); p++) {
@@ -216,6 +263,8 @@ static void run_jobs(void *context, int worker, int64_t begin, int64_t end) {
         s.columns = wick__min(plan->job_columns, g->n - s.j0);
         s.a = (const char *)g->a + batch_offset(g, g->a_batch, s.batch) * size;
         if (g->b) s.b = (const char *)g->b + batch_offset(g, g->b_batch, s.batch) * size;
+        if (g->b && s.batch + 1 < plan->batches)
+            s.next_b = (const char *)g->b + batch_offset(g, g->b_batch, s.batch + 1) * size;
         s.c = (char *)g->c + batch_offset(g, g->c_batch, s.batch) * size;
         if (g->bias) s.bias = (const char *)g->bias + batch_offset(g, g->bias_batch, s.batch) * size;
         do {
@@ -227,6 +276,9 @@ static void run_jobs(void *context, int worker, int64_t begin, int64_t end) {
             s.k0 += s.terms;
         } while (s.k0 < g->k);
     }
+#if WICK_ISA_LEVEL == 2
+    if (plan->streamed) _mm_sfence();
+#endif
 }
 
 /* Packs blocks of the shared A: index counts blocks of rows within blocks of k. */
@@ -256,12 +308,18 @@ static bool strides_are_zero(const struct wick__gemm *g, const int64_t *stride) 
     return true;
 }
 
+/* The size of the fewest equal parts that n falls into, none above `most`. */
+static int64_t equal_parts(int64_t n, int64_t most) {
+    int64_t parts = (n + most - 1) / most;
+    return (n + parts - 1) / parts;
+}
+
 /* Cuts C so that every thread has something to do, as long as the pieces are worth it. */
 static void cut(struct plan *plan) {
     const struct wick__gemm *g = plan->g;
     int64_t columns = plan->kind->columns, wanted = wick__workers() > 1 ? 4 * wick__workers() : 1;
-    plan->job_rows = wick__min(g->m, JOB_ROWS_MAX);
-    plan->job_columns = wick__min(round_up(g->n, columns), JOB_COLUMNS_MAX);
+    plan->job_rows = equal_parts(g->m, JOB_ROWS_MAX);
+    plan->job_columns = round_up(equal_parts(g->n, JOB_COLUMNS_MAX), columns);
     for (;;) {
         plan->row_jobs = (g->m + plan->job_rows - 1) / plan->job_rows;
         plan->column_jobs = (g->n + plan->job_columns - 1) / plan->job_columns;
@@ -319,6 +377,7 @@ enum wick_status WICK__ISA(wick__gemm)(const struct wick__gemm *g) {
     struct plan plan = {.g = g, .kind = WICK__ISA(wick__gemm_kind)(g->dtype), .batches = 1};
     for (int d = 0; d < g->batch_rank; d++) plan.batches *= g->batch_shape[d];
     if (g->m == 0 || g->n == 0 || plan.batches == 0) return WICK_OK;
+    plan.streamed = (double)plan.batches * (double)g->m * (double)g->n * (double)element_size(g) > STREAMED_BYTES;
     plan.direct = (size_t)element_size(g) == plan.kind->size && plan.kind->group == 1;
     plan.a_constant = strides_are_zero(g, g->a_batch);
     cut(&plan);

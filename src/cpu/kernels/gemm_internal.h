@@ -41,8 +41,9 @@ extern const struct gemm_kind WICK__ISA(wick__gemm_f32), WICK__ISA(wick__gemm_f6
 /* The kind that a dtype is computed with here. */
 const struct gemm_kind *WICK__ISA(wick__gemm_kind)(enum wick_dtype dtype);
 
-/* One panel to pack: `width` rows of A or columns of B with stride `step`, depth terms along k with stride `k_step`,
- * into rows of `ld` packed elements. Strides count elements of the dtype. */
+/* Panels to pack: `width` rows of A or columns of B with stride `step`, `depth` terms along k with stride `k_step`, into
+ * panels that follow one another, each of `ld` of them (the last may have fewer) in rows of ld packed elements. Strides
+ * count elements of the dtype. */
 struct gemm_panel {
     enum wick_dtype dtype;
     const void *from;
@@ -51,7 +52,7 @@ struct gemm_panel {
     int64_t ld;
     void *to;
 };
-void WICK__ISA(wick__gemm_pack)(const struct gemm_kind *kind, const struct gemm_panel *panel);
+void WICK__ISA(wick__gemm_pack)(const struct gemm_kind *kind, const struct gemm_panel *panels);
 
 /* Stores rows x columns accumulators at `tile`, of row stride ld, as C[i0.., j0..] of one matrix of the batch, with
  * bias and activation. `c` and `bias` are that matrix's own. */
@@ -60,8 +61,9 @@ struct gemm_store {
     void *c;
     const void *bias;
     int64_t i0, j0, rows, columns;
-    const void *tile;
+    const void *tile; /* aligned as vectors are, and so are its rows, unless it is C itself */
     int64_t ld;
+    bool streamed; /* C is too large to stay in the caches */
 };
 void WICK__ISA(wick__gemm_store)(const struct gemm_store *store);
 

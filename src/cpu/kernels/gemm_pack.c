@@ -34,11 +34,11 @@ static inline __m512i f8_to_f32(__m512i x) {
     return _mm512_or_si512(value, sign);
 }
 
-/* The first n <= 16 packed elements (n terms, or 2 n of pairs) from an address on; the others are 0. `terms` is used
- * for pairs alone, as their last may lack its second half. */
-static inline __attribute__((always_inline)) __m512i load(const enum source source, const void *from, int n,
+/* 16 packed elements from an address on; those from n on are 0 and not touched. `terms` counts those of pairs, the last
+ * of which may lack its second half. */
+static inline __attribute__((always_inline)) __m512i load(const enum source source, const void *from, int64_t n,
                                                           int64_t terms) {
-    __mmask16 mask = (__mmask16)((1u << n) - 1);
+    __mmask16 mask = n >= 16 ? 0xffff : (__mmask16)((1u << n) - 1);
     switch (source) {
     case SOURCE_32: return _mm512_maskz_loadu_epi32(mask, from);
     case SOURCE_BF16: return _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from)), 16);
@@ -81,61 +81,106 @@ static inline __attribute__((always_inline)) void transpose(__m512i x[16]) {
     }
 }
 
-/* Panels whose source runs along k. */
-static inline __attribute__((always_inline)) void pack_along_k(const enum source source, const struct gemm_panel *p,
-                                                               int64_t size) {
+/* 16 lines of a panel, of which `lines` are real. A line is stored whole where the next line's store puts right what it
+ * overwrites. */
+static inline __attribute__((always_inline)) void pack_lines(const enum source source, const struct gemm_panel *p,
+                                                             const char *from, int64_t size, int lines, uint32_t *to) {
     const int group = source == SOURCE_PAIR ? 2 : 1;
-    int64_t depth = (p->depth + group - 1) / group;
-    for (int64_t w = 0; w < p->width; w += 16) {
-        int lines = (int)wick__min(16, p->width - w);
-        __mmask16 mask = (__mmask16)((1u << lines) - 1);
-        const char *from = (const char *)p->from + w * p->step * size;
-        for (int64_t kk = 0; kk < depth; kk += 16) {
-            int n = (int)wick__min(16, depth - kk);
-            uint32_t *to = (uint32_t *)p->to + kk * p->ld + w;
-            __m512i x[16];
+    int64_t depth = (p->depth + group - 1) / group, step = p->step * size;
+    __mmask16 mask = (__mmask16)((1u << lines) - 1);
+    const char *line[16];
+    for (int i = 0; i < 16; i++) line[i] = from + wick__min(i, lines - 1) * step;
+    for (int64_t kk = 0; kk < depth; kk += 16, to += 16 * p->ld) {
+        __m512i x[16];
+        int64_t n = depth - kk, terms = p->depth - kk * group, at = kk * group * size;
+        if (terms >= 16 * group) {
+#pragma GCC unroll 16
+            for (int i = 0; i < 16; i++) x[i] = load(source, line[i] + at, 16, 32);
+        } else {
+#pragma GCC unroll 16
+            for (int i = 0; i < 16; i++) x[i] = load(source, line[i] + at, n, terms);
+        }
+        transpose(x);
+        if (n > 16 && p->ld == lines) {
+#pragma GCC unroll 16
+            for (int i = 0; i < 16; i++) _mm512_storeu_si512(to + i * p->ld, x[i]);
+        } else {
 #pragma GCC unroll 16
             for (int i = 0; i < 16; i++)
-                x[i] = i < lines
-                           ? load(source, from + (i * p->step + kk * group) * size, n, p->depth - kk * group)
-                           : _mm512_setzero_si512();
-            transpose(x);
-            if (n == 16) {
-#pragma GCC unroll 16
-                for (int i = 0; i < 16; i++) _mm512_mask_storeu_epi32(to + i * p->ld, mask, x[i]);
-            } else {
-#pragma GCC unroll 16
-                for (int i = 0; i < 16; i++)
-                    if (i < n) _mm512_mask_storeu_epi32(to + i * p->ld, mask, x[i]);
-            }
+                if (i < n) _mm512_mask_storeu_epi32(to + i * p->ld, mask, x[i]);
         }
     }
 }
 
-/* Panels whose source runs along the width. */
+/* Panels whose source runs along k. */
+static inline __attribute__((always_inline)) void pack_along_k(const enum source source, const struct gemm_panel *p,
+                                                               int64_t size) {
+    for (int64_t w = 0; w < p->width; w += 16)
+        pack_lines(source, p, (const char *)p->from + w * p->step * size, size, (int)wick__min(16, p->width - w),
+                   (uint32_t *)p->to + w);
+}
+
+/* Row kk of a panel of up to 32 columns, whose source runs along the width. */
+static inline __attribute__((always_inline)) void pack_row(const enum source source, const char *from, int64_t size,
+                                                           int64_t width, uint32_t *to) {
+    if (width == 32) {
+        __m512i low = load(source, from, 16, 0), high = load(source, from + 16 * size, 16, 0);
+        _mm512_storeu_si512(to, low);
+        _mm512_storeu_si512(to + 16, high);
+        return;
+    }
+    for (int64_t w = 0; w < width; w += 16) {
+        int64_t n = wick__min(16, width - w);
+        _mm512_mask_storeu_epi32(to + w, (__mmask16)((1u << n) - 1), load(source, from + w * size, n, 0));
+    }
+}
+
+/* The same for pairs of two rows, the second of which may be missing. */
+static inline __attribute__((always_inline)) void pack_row_pairs(const uint16_t *first, const uint16_t *second,
+                                                                 int64_t width, uint32_t *to) {
+    const __m512i interleave = _mm512_set_epi16(47, 15, 46, 14, 45, 13, 44, 12, 43, 11, 42, 10, 41, 9, 40, 8, 39, 7, 38,
+                                                6, 37, 5, 36, 4, 35, 3, 34, 2, 33, 1, 32, 0);
+    const __m512i upper = _mm512_add_epi16(interleave, _mm512_set1_epi16(16));
+    __mmask32 mask = width >= 32 ? 0xffffffffu : (1u << width) - 1;
+    __m512i a = _mm512_maskz_loadu_epi16(mask, first);
+    __m512i b = second ? _mm512_maskz_loadu_epi16(mask, second) : _mm512_setzero_si512();
+    __m512i low = _mm512_permutex2var_epi16(a, interleave, b), high = _mm512_permutex2var_epi16(a, upper, b);
+    if (width >= 32) {
+        _mm512_storeu_si512(to, low);
+        _mm512_storeu_si512(to + 16, high);
+    } else {
+        _mm512_mask_storeu_epi32(to, (__mmask16)mask, low);
+        _mm512_mask_storeu_epi32(to + 16, (__mmask16)(mask >> 16), high);
+    }
+}
+
+/* Panels whose source runs along the width, a few side by side, so that a row is read in long pieces. */
 static inline __attribute__((always_inline)) void pack_along_width(const enum source source, const struct gemm_panel *p,
                                                                    int64_t size) {
+    enum { SIDE_BY_SIDE = 8 };
     const int group = source == SOURCE_PAIR ? 2 : 1;
-    const enum source half = source == SOURCE_PAIR ? SOURCE_BF16 : source;
-    for (int64_t kk = 0; kk < p->depth; kk += group) {
-        const char *from = (const char *)p->from + kk * p->k_step * size;
-        uint32_t *to = (uint32_t *)p->to + kk / group * p->ld;
-        for (int64_t w = 0; w < p->width; w += 16) {
-            int n = (int)wick__min(16, p->width - w);
-            __m512i x = load(half, from + w * size, n, 0);
-            if (source == SOURCE_PAIR) {
-                x = _mm512_srli_epi32(x, 16);
-                if (kk + 1 < p->depth) x = _mm512_or_si512(x, load(half, from + (p->k_step + w) * size, n, 0));
+    int64_t depth = (p->depth + group - 1) / group;
+    for (int64_t w0 = 0; w0 < p->width; w0 += SIDE_BY_SIDE * p->ld) {
+        int64_t end = wick__min(w0 + SIDE_BY_SIDE * p->ld, p->width);
+        for (int64_t kk = 0; kk < p->depth; kk += group) {
+            const char *from = (const char *)p->from + kk * p->k_step * size;
+            uint32_t *to = (uint32_t *)p->to + w0 * depth + kk / group * p->ld;
+            const char *next = kk + 1 < p->depth ? from + p->k_step * size : NULL;
+            for (int64_t w = w0; w < end; w += p->ld, to += p->ld * depth) {
+                int64_t width = wick__min(p->ld, end - w);
+                if (source == SOURCE_PAIR)
+                    pack_row_pairs((const uint16_t *)from + w, next ? (const uint16_t *)next + w : NULL, width, to);
+                else
+                    pack_row(source, from + w * size, size, width, to);
             }
-            _mm512_mask_storeu_epi32(to + w, (__mmask16)((1u << n) - 1), x);
         }
     }
 }
 
 #define PACK_WITH(function)                                                                                            \
-    static void function##_fast(const struct gemm_panel *p, int group) {                                               \
+    static void function##_fast(const struct gemm_kind *kind, const struct gemm_panel *p) {                            \
         int64_t size = wick_dtype_bits(p->dtype) / 8;                                                                  \
-        switch (source_of(p->dtype, group)) {                                                                          \
+        switch (source_of(p->dtype, kind->group)) {                                                                    \
         case SOURCE_32: function(SOURCE_32, p, size); break;                                                           \
         case SOURCE_BF16: function(SOURCE_BF16, p, size); break;                                                       \
         case SOURCE_F16: function(SOURCE_F16, p, size); break;                                                         \
@@ -148,7 +193,8 @@ static inline __attribute__((always_inline)) void pack_along_width(const enum so
 PACK_WITH(pack_along_k)
 PACK_WITH(pack_along_width)
 
-static void pack_pairs(const struct gemm_panel *p) {
+static void pack_pairs(const struct gemm_kind *kind, const struct gemm_panel *p) {
+    (void)kind;
     const uint16_t *from = p->from;
     for (int64_t kk = 0; kk < p->depth; kk += 2) {
         uint32_t *to = (uint32_t *)p->to + kk / 2 * p->ld;
@@ -180,7 +226,8 @@ static void pack_pairs(const struct gemm_panel *p) {
         break;                                                                                                         \
     }
 
-static void pack_elements(const struct gemm_panel *p) {
+static void pack_elements(const struct gemm_kind *kind, const struct gemm_panel *p) {
+    (void)kind;
     switch (p->dtype) {
         PACK_CASE(u8, uint32_t, v)
         PACK_CASE(u32, uint32_t, v)
@@ -196,23 +243,32 @@ static void pack_elements(const struct gemm_panel *p) {
     }
 }
 
-void WICK__ISA(wick__gemm_pack)(const struct gemm_kind *kind, const struct gemm_panel *panel) {
+/* Calls `pack` for one panel after another. */
+static void pack_each(const struct gemm_kind *kind, const struct gemm_panel *panels,
+                      void (*pack)(const struct gemm_kind *kind, const struct gemm_panel *panel)) {
+    struct gemm_panel panel = *panels;
+    int64_t size = wick_dtype_bits(panel.dtype) / 8, depth = (panel.depth + kind->group - 1) / kind->group;
+    for (int64_t w = 0; w < panels->width; w += panels->ld) {
+        panel.width = wick__min(panels->ld, panels->width - w);
+        pack(kind, &panel);
+        panel.from = (const char *)panel.from + panels->ld * panels->step * size;
+        panel.to = (char *)panel.to + panels->ld * depth * (int64_t)kind->size;
+    }
+}
+
+void WICK__ISA(wick__gemm_pack)(const struct gemm_kind *kind, const struct gemm_panel *panels) {
 #if WICK_ISA_LEVEL == 2
     if (kind->size == 4) {
-        if (panel->step == 1) {
-            pack_along_width_fast(panel, kind->group);
-            return;
-        }
-        if (panel->k_step == 1) {
-            pack_along_k_fast(panel, kind->group);
-            return;
-        }
-        if (kind->group == 2) {
-            pack_pairs(panel);
-            return;
-        }
+        if (panels->step == 1)
+            pack_along_width_fast(kind, panels);
+        else if (panels->k_step == 1)
+            pack_each(kind, panels, pack_along_k_fast);
+        else if (kind->group == 2)
+            pack_each(kind, panels, pack_pairs);
+        else
+            pack_each(kind, panels, pack_elements);
+        return;
     }
 #endif
-    (void)kind;
-    pack_elements(panel);
+    pack_each(kind, panels, pack_elements);
 }

@@ -53,6 +53,54 @@ static void activate(enum wick_activation activation, VECTOR *x, int vectors) {
     }
 }
 
+#if WICK_ISA_LEVEL == 2
+static inline __attribute__((always_inline)) __m256i to_halves(const bool bf16, __m512 x) {
+    if (!bf16) return _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT);
+    __m512i bits = _mm512_castps_si512(x), odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+    __m512i rounded = _mm512_add_epi32(_mm512_add_epi32(bits, odd), _mm512_set1_epi32(0x7fff));
+    rounded = _mm512_mask_or_epi32(rounded, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), bits, _mm512_set1_epi32(0x400000));
+    return _mm512_cvtepi32_epi16(_mm512_srli_epi32(rounded, 16));
+}
+
+/* bf16 or f16 without bias or activation. Whole lines of a large C go past the caches. */
+static inline __attribute__((always_inline)) void store_halves(const bool bf16, const struct gemm_store *s) {
+    for (int64_t i = 0; i < s->rows; i++) {
+        const float *from = (const float *)s->tile + i * s->ld;
+        uint16_t *to = (uint16_t *)s->c + (s->i0 + i) * s->g->c_row + s->j0;
+        if (s->columns == 32) {
+            __m512i line = _mm512_castsi256_si512(to_halves(bf16, _mm512_load_ps(from)));
+            line = _mm512_inserti64x4(line, to_halves(bf16, _mm512_load_ps(from + 16)), 1);
+            if (s->streamed && (uintptr_t)to % 64 == 0)
+                _mm512_stream_si512((void *)to, line);
+            else
+                _mm512_storeu_si512(to, line);
+            continue;
+        }
+        for (int64_t j = 0; j < s->columns; j += 16) {
+            int64_t n = s->columns - j;
+            __mmask16 mask = n >= 16 ? 0xffff : (__mmask16)((1u << n) - 1);
+            _mm256_mask_storeu_epi16(to + j, mask, to_halves(bf16, _mm512_maskz_loadu_ps(mask, from + j)));
+        }
+    }
+}
+
+static bool store_plain_halves(const struct gemm_store *s) {
+    if (s->g->activation != WICK_ACTIVATION_NONE || s->bias) return false;
+    if (s->g->dtype == WICK_BF16)
+        store_halves(true, s);
+    else if (s->g->dtype == WICK_F16)
+        store_halves(false, s);
+    else
+        return false;
+    return true;
+}
+#else
+static bool store_plain_halves(const struct gemm_store *s) {
+    (void)s;
+    return false;
+}
+#endif
+
 static void store_f32(const struct gemm_store *s) {
     enum { LANES = sizeof(VECTOR) / sizeof(float) };
     union {
@@ -139,6 +187,8 @@ void WICK__ISA(wick__gemm_store)(const struct gemm_store *s) {
     case WICK_I32: store_i32(s); break;
     case WICK_I64: store_i64(s); break;
     case WICK_F64: store_f64(s); break;
-    default: store_f32(s); break;
+    default:
+        if (!store_plain_halves(s)) store_f32(s);
+        break;
     }
 }
