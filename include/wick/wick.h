@@ -16,6 +16,7 @@
 #include <wick/format.h>
 #include <wick/text.h>
 #include <wick/index.h>
+#include <wick/random.h>
 #include <wick/conv.h>
 #include <wick/elementwise.h>
 

@@ -1,0 +1,111 @@
+/* Random numbers. */
+#include "ops/dispatch.h"
+
+#include <math.h>
+
+/* Takes the blocks that `count` elements need, `per_block` to each, from the device's stream, and runs the call. */
+static struct wick_tensor *draw(struct wick__call *call, int per_block) {
+    struct wick_device *device = wick__device(call->out[0]);
+    int64_t count = wick__count(call->out[0]);
+    uint64_t blocks = (uint64_t)(count / per_block + (count % per_block != 0));
+    call->p.random.seed = atomic_load(&device->seed);
+    call->p.random.offset = atomic_fetch_add(&device->random_offset, blocks);
+    return wick__call_run(call);
+}
+
+static bool check(bool valid, enum wick_op op, const char *rule, double a, double b) {
+    if (!valid) wick__fail(WICK_INVALID, "%s: %g, %g: must be %s", wick_op_name(op), a, b, rule);
+    return valid;
+}
+
+static struct wick_tensor *floats(enum wick_op op, struct wick_device *device, enum wick_dtype dtype, int rank,
+                                  const int64_t *shape, const double parameters[2]) {
+    struct wick__call call = {.op = op, .p.random = {.a = parameters[0], .b = parameters[1]}};
+    if (!wick__call_out_on(&call, device, dtype, rank, shape)) return NULL;
+    return draw(&call, dtype == WICK_DTYPE_f64 && op != WICK_OP_bernoulli ? 2 : 4);
+}
+
+static bool uniform_fits(double low, double high) {
+    return check(isfinite(low) && isfinite(high) && isfinite(high - low) && low <= high, WICK_OP_uniform,
+                 "finite, low <= high", low, high);
+}
+
+static bool normal_fits(double mean, double deviation) {
+    return check(isfinite(mean) && isfinite(deviation) && deviation >= 0, WICK_OP_normal, "finite, deviation >= 0",
+                 mean, deviation);
+}
+
+struct wick_tensor *wick_uniform(struct wick_device *device, enum wick_dtype dtype, int rank, const int64_t *shape,
+                                 double low, double high) {
+    if (!uniform_fits(low, high)) return NULL;
+    return floats(WICK_OP_uniform, device, dtype, rank, shape, (const double[]){low, high});
+}
+
+struct wick_tensor *wick_normal(struct wick_device *device, enum wick_dtype dtype, int rank, const int64_t *shape,
+                                double mean, double deviation) {
+    if (!normal_fits(mean, deviation)) return NULL;
+    return floats(WICK_OP_normal, device, dtype, rank, shape, (const double[]){mean, deviation});
+}
+
+struct wick_tensor *wick_bernoulli(struct wick_device *device, enum wick_dtype dtype, int rank, const int64_t *shape,
+                                   double p) {
+    if (!check(p >= 0 && p <= 1, WICK_OP_bernoulli, "0 <= p <= 1", p, 0)) return NULL;
+    return floats(WICK_OP_bernoulli, device, dtype, rank, shape, (const double[]){p, 0});
+}
+
+/* The integers of a dtype; i64's for those that are none. */
+static void range_of(enum wick_dtype dtype, int64_t *least, int64_t *most) {
+    int bits = wick_dtype_bits(dtype);
+    bool is_signed = ((unsigned)WICK__SIGNED >> dtype & 1) != 0;
+    *least = bits == 64 ? INT64_MIN : is_signed ? -((int64_t)1 << (bits - 1)) : 0;
+    *most = bits == 64 ? INT64_MAX : ((int64_t)1 << (bits - is_signed)) - 1;
+}
+
+struct wick_tensor *wick_randint(struct wick_device *device, enum wick_dtype dtype, int rank, const int64_t *shape,
+                                 int64_t low, int64_t high) {
+    struct wick__call call = {.op = WICK_OP_randint, .p.random = {.low = low, .high = high}};
+    int64_t least, most;
+    if (!wick__call_out_on(&call, device, dtype, rank, shape)) return NULL;
+    range_of(dtype, &least, &most);
+    if (low >= high || low < least || high - 1 > most) {
+        wick__fail(WICK_INVALID, "randint: %lld <= x < %lld is empty or not in the range of %s", (long long)low,
+                   (long long)high, wick_dtype_name(dtype));
+        wick_release(call.out[0]);
+        return NULL;
+    }
+    return draw(&call, 2);
+}
+
+struct wick_tensor *wick_permutation(struct wick_device *device, int64_t n) {
+    struct wick__call call = {.op = WICK_OP_permutation};
+    if (!wick__call_out_on(&call, device, WICK_DTYPE_i64, 1, &n)) return NULL;
+    return draw(&call, 2);
+}
+
+/* A result like x, after checks. */
+static struct wick_tensor *floats_like(enum wick_op op, const struct wick_tensor *x, double a, double b) {
+    if (!x) {
+        wick__fail(WICK_INVALID, "%s: x is NULL", wick_op_name(op));
+        return NULL;
+    }
+    return floats(op, wick__device(x), x->dtype, x->layout.rank, x->layout.shape, (const double[]){a, b});
+}
+
+struct wick_tensor *wick_uniform_like(const struct wick_tensor *x, double low, double high) {
+    return uniform_fits(low, high) ? floats_like(WICK_OP_uniform, x, low, high) : NULL;
+}
+
+struct wick_tensor *wick_normal_like(const struct wick_tensor *x, double mean, double deviation) {
+    return normal_fits(mean, deviation) ? floats_like(WICK_OP_normal, x, mean, deviation) : NULL;
+}
+
+struct wick_tensor *wick_dropout(const struct wick_tensor *x, double p) {
+    struct wick__call call = {.op = WICK_OP_dropout, .n_in = 1, .in = {x}, .name = {"x"}, .p.random.a = p};
+    if (!wick__call_check(&call)) return NULL;
+    if (!(p >= 0 && p <= 1)) {
+        wick__call_fail(&call, WICK_INVALID, "p = %g is not in 0..1", p);
+        return NULL;
+    }
+    if (!wick__call_out(&call, x->dtype, x->layout.rank, x->layout.shape)) return NULL;
+    return draw(&call, 4);
+}
