@@ -1,0 +1,201 @@
+/* Convolutions and transposed convolutions over 1 to 3 dims. How they work: conv_plan.h. */
+#include "cpu/kernels/conv_plan.h"
+
+#if WICK_ISA_LEVEL >= 1
+#include <immintrin.h>
+#endif
+
+/* In front of a worker's images: which band of the plan they hold. */
+struct conv_scratch {
+    int64_t band;
+};
+
+enum { SCRATCH_HEAD = 64, SCRATCH_TAIL = 128 };
+
+/* The tile: rows x columns sums, columns loaded, and one weight fit the vector registers, 32 or 16 of them. */
+#if WICK_ISA_LEVEL >= 2
+enum { ROWS = 8, ROW_KINDS = 4, COLUMNS = 3 };
+#else
+enum { ROWS = 4, ROW_KINDS = 3, COLUMNS = 3 };
+#endif
+
+#define UNROLL _Pragma("GCC unroll 8")
+
+/* All lanes x; the subtraction of 0 makes a vector of a scalar and is folded away, which an addition could not be. */
+#define SPLAT(x) ((x) - (NAME(vector)){0})
+
+/* image[i] = row[i] for begin <= i < end, 0 elsewhere up to n and to the end of the last vector. */
+#if WICK_ISA_LEVEL >= 2
+static inline void copy_masked(float *to, const float *row, int64_t begin, int64_t end, int64_t n) {
+    for (int64_t i = 0; i < n; i += 16) {
+        uint32_t below = begin <= i ? 0 : begin >= i + 16 ? 0xffff : (1u << (begin - i)) - 1;
+        uint32_t inside = end >= i + 16 ? 0xffff : end <= i ? 0 : (1u << (end - i)) - 1;
+        _mm512_storeu_ps(to + i, _mm512_maskz_loadu_ps((__mmask16)(inside & ~below), row + i));
+    }
+}
+#else
+static inline void copy_masked(float *to, const float *row, int64_t begin, int64_t end, int64_t n) {
+    for (int64_t i = 0; i < n; i++) to[i] = i >= begin && i < end ? row[i] : 0;
+}
+#endif
+
+/* NaN stays. */
+static inline void relu_f32(enum wick_dtype dtype, float *x, int64_t n) {
+    (void)dtype;
+    for (int64_t i = 0; i < n; i++) x[i] = x[i] < 0 ? 0 : x[i];
+}
+
+static inline void relu_f64(enum wick_dtype dtype, double *x, int64_t n) {
+    (void)dtype;
+    for (int64_t i = 0; i < n; i++) x[i] = x[i] < 0 ? 0 : x[i];
+}
+
+/* The sign is that of the value after it has wrapped to the dtype. */
+static inline void relu_u64(enum wick_dtype dtype, uint64_t *x, int64_t n) {
+    uint64_t sign = UINT64_C(1) << (wick_dtype_bits(dtype) - 1);
+    if (dtype == WICK_DTYPE_u8 || dtype == WICK_DTYPE_u32) return;
+    for (int64_t i = 0; i < n; i++) x[i] = x[i] & sign ? 0 : x[i];
+}
+
+static inline void to_u64(enum wick_dtype dtype, const void *from, int64_t stride, uint64_t *to, int64_t n) {
+    wick__row_to_i64(dtype, from, stride, (int64_t *)to, n);
+}
+
+static inline void from_u64(enum wick_dtype dtype, const uint64_t *from, void *to, int64_t n) {
+    wick__row_from_i64(dtype, (const int64_t *)from, to, n);
+}
+
+#define VALUE float
+#define NAME(x) x##_f32
+#define TO_VALUES wick__row_to_f32
+#define FROM_VALUES wick__row_from_f32
+#if WICK_ISA_LEVEL >= 2
+#define MULADD(x, y, z) ((vector_f32)_mm512_fmadd_ps((__m512)(x), (__m512)(y), (__m512)(z)))
+#elif WICK_ISA_LEVEL == 1
+#define MULADD(x, y, z) ((vector_f32)_mm256_fmadd_ps((__m256)(x), (__m256)(y), (__m256)(z)))
+#else
+#define MULADD(x, y, z) ((x) * (y) + (z))
+#endif
+#define COPY_MASKED (WICK_ISA_LEVEL >= 2)
+#include "cpu/kernels/conv_body.h"
+#undef VALUE
+#undef NAME
+#undef TO_VALUES
+#undef FROM_VALUES
+#undef MULADD
+#undef COPY_MASKED
+
+#define VALUE double
+#define NAME(x) x##_f64
+#define TO_VALUES wick__row_to_f64
+#define FROM_VALUES wick__row_from_f64
+#if WICK_ISA_LEVEL >= 2
+#define MULADD(x, y, z) ((vector_f64)_mm512_fmadd_pd((__m512d)(x), (__m512d)(y), (__m512d)(z)))
+#elif WICK_ISA_LEVEL == 1
+#define MULADD(x, y, z) ((vector_f64)_mm256_fmadd_pd((__m256d)(x), (__m256d)(y), (__m256d)(z)))
+#else
+#define MULADD(x, y, z) ((x) * (y) + (z))
+#endif
+#define COPY_MASKED 0
+#include "cpu/kernels/conv_body.h"
+#undef VALUE
+#undef NAME
+#undef TO_VALUES
+#undef FROM_VALUES
+#undef MULADD
+
+#define VALUE uint64_t
+#define NAME(x) x##_u64
+#define TO_VALUES to_u64
+#define FROM_VALUES from_u64
+#define MULADD(x, y, z) ((x) * (y) + (z))
+#include "cpu/kernels/conv_body.h"
+
+/* The functions of one arithmetic. */
+struct arithmetic {
+    wick__range_fn *run_items, *take_weight;
+    void (*take_bias)(const struct conv *conv);
+    size_t size;
+};
+
+static const struct arithmetic in_f32 = {run_items_f32, take_weight_f32, take_bias_f32, sizeof(float)};
+static const struct arithmetic in_f64 = {run_items_f64, take_weight_f64, take_bias_f64, sizeof(double)};
+static const struct arithmetic in_u64 = {run_items_u64, take_weight_u64, take_bias_u64, sizeof(uint64_t)};
+
+static enum wick_status run_pass(struct conv *conv, const struct arithmetic *arithmetic, int64_t pass) {
+    struct conv_plan plan;
+    WICK__TRY(WICK__ISA(wick__conv_plan)(conv, pass, &plan));
+    int64_t rows = conv->groups * conv->out_channels, workers = wick__workers();
+    bool direct = conv->plain && !conv->transposed;
+    size_t weights = direct ? 0 : (size_t)(rows * plan.terms) * arithmetic->size;
+    size_t images, nbytes, all;
+    enum wick_status status = WICK_OK;
+    conv->plan = &plan;
+    if (!wick__mul_size((size_t)plan.images, (size_t)plan.length * arithmetic->size, &images) ||
+        !wick__add_size(images, SCRATCH_HEAD + SCRATCH_TAIL + 63, &nbytes) ||
+        !wick__mul_size(nbytes / 64 * 64, (size_t)workers, &all) || !wick__add_size(all, weights, &all)) {
+        status = wick__fail(WICK_MEMORY, "out of memory: %lld images of %lld elements", (long long)plan.images,
+                            (long long)plan.length);
+        goto done;
+    }
+    conv->scratch_each = nbytes / 64 * 64;
+    conv->scratch = wick__alloc(all);
+    if (!conv->scratch) {
+        status = WICK_MEMORY;
+        goto done;
+    }
+    conv->weight = direct ? wick__data(conv->call->in[1]) : conv->scratch + conv->scratch_each * (size_t)workers;
+    if (!direct) wick__parallel(rows, wick__max(1, 16384 / wick__max(1, plan.terms)), arithmetic->take_weight, conv);
+    for (int64_t w = 0; w < workers; w++)
+        ((struct conv_scratch *)(void *)(conv->scratch + (size_t)w * conv->scratch_each))->band = -1;
+    int64_t items = conv->batch * conv->groups * plan.dim[0].out * plan.bands * plan.parts;
+    int64_t work = wick__min(plan.terms, 1 << 20) * wick__min(plan.part * plan.band, 1 << 20);
+    wick__parallel(items, wick__max(1, 65536 / wick__max(1, work)), arithmetic->run_items, conv);
+    wick__free(conv->scratch, all);
+done:
+    WICK__ISA(wick__conv_plan_free)(&plan);
+    return status;
+}
+
+enum wick_status WICK__ISA(wick__cpu_conv)(const struct wick__call *call);
+enum wick_status WICK__ISA(wick__cpu_conv)(const struct wick__call *call) {
+    const struct wick_tensor *x = call->in[0], *weight = call->in[1];
+    struct wick_tensor *y = call->out[0];
+    if (wick__count(y) == 0) return WICK_OK;
+    struct conv conv = {.call = call,
+                        .in = wick__data(x),
+                        .out = wick__data(y),
+                        .dtype = x->dtype,
+                        .size = (size_t)wick_dtype_bits(x->dtype) / 8,
+                        .batch = x->layout.shape[0],
+                        .groups = call->p.window.groups,
+                        .in_channels = x->layout.shape[1] / call->p.window.groups,
+                        .out_channels = y->layout.shape[1] / call->p.window.groups,
+                        .transposed = call->op >= WICK_OP_conv_transpose1d,
+                        .relu = call->p.window.relu,
+                        .plain = x->dtype == WICK_DTYPE_f32 || x->dtype == WICK_DTYPE_f64 || x->dtype == WICK_DTYPE_i64,
+                        .in_plane = 1,
+                        .out_plane = 1,
+                        .kernel = {1, 1, 1}};
+    int spatial = call->p.window.spatial;
+    for (int s = 0; s < spatial; s++) {
+        conv.in_plane *= x->layout.shape[2 + s];
+        conv.out_plane *= y->layout.shape[2 + s];
+        conv.kernel[3 - spatial + s] = weight->layout.shape[2 + s];
+    }
+    const struct arithmetic *arithmetic = !wick_dtype_is_float(x->dtype) ? &in_u64
+                                          : x->dtype == WICK_DTYPE_f64   ? &in_f64
+                                                                         : &in_f32;
+    conv.value_size = arithmetic->size;
+    size_t bias = call->in[2] ? (size_t)y->layout.shape[1] * arithmetic->size : 0;
+    if (bias > 0) {
+        conv.bias = wick__alloc(bias);
+        if (!conv.bias) return WICK_MEMORY;
+        arithmetic->take_bias(&conv);
+    }
+    enum wick_status status = WICK_OK;
+    int64_t passes = WICK__ISA(wick__conv_passes)(&conv);
+    for (int64_t pass = 0; pass < passes && status == WICK_OK; pass++) status = run_pass(&conv, arithmetic, pass);
+    wick__free(conv.bias, bias);
+    return status;
+}

@@ -1,0 +1,273 @@
+/* A convolution's work in one arithmetic, included by conv.c with
+ *
+ *   VALUE      what is computed with: float, double, uint64_t
+ *   MULADD(x, y, z)  x y + z on vectors
+ *   TO_VALUES(dtype, from, stride, to, n), FROM_VALUES(dtype, from, to, n)   rows of elements to VALUEs and back
+ *   NAME(x)    x with the arithmetic's name
+ *
+ * The product is made tile by tile, of ROWS result channels by COLUMNS vectors of positions; each element of it is one
+ * chain of multiplications and additions in the order of k, so its bits depend neither on the tile nor on the band. */
+
+typedef VALUE NAME(vector) __attribute__((vector_size(WICK__CONV_LANES * 4)));
+typedef VALUE NAME(loose) __attribute__((vector_size(WICK__CONV_LANES * 4), aligned(sizeof(VALUE)), may_alias));
+enum { NAME(LANES) = WICK__CONV_LANES * 4 / (int)sizeof(VALUE) };
+
+/* tile[m][n] = bias[m] + sum over k of weight[m][k] * image[offset[k] + n], vectors. */
+static inline __attribute__((always_inline)) void NAME(multiply)(const VALUE *weight, int64_t terms, const VALUE *bias,
+                                                                 const VALUE *image, const int64_t *offset, VALUE *tile,
+                                                                 const int rows, const int columns) {
+    NAME(vector) sum[ROWS][COLUMNS];
+    UNROLL for (int m = 0; m < rows; m++) UNROLL for (int n = 0; n < columns; n++) sum[m][n] =
+        SPLAT(bias ? bias[m] : (VALUE)0);
+    for (int64_t k = 0; k < terms; k++) {
+        const VALUE *at = image + offset[k];
+        NAME(vector) x[COLUMNS];
+        UNROLL for (int n = 0; n < columns; n++) x[n] = *(const NAME(loose) *)(at + n * NAME(LANES));
+        UNROLL for (int m = 0; m < rows; m++) {
+            NAME(vector) w = SPLAT(weight[m * terms + k]);
+            UNROLL for (int n = 0; n < columns; n++) sum[m][n] = MULADD(w, x[n], sum[m][n]);
+        }
+    }
+    UNROLL for (int m = 0; m < rows; m++) UNROLL for (int n = 0; n < columns; n++) *
+        (NAME(vector) *)(void *)(tile + (m * COLUMNS + n) * NAME(LANES)) = sum[m][n];
+}
+
+#define WICK__TILE(m, n)                                                                                               \
+    static void NAME(multiply_##m##_##n)(const VALUE *weight, int64_t terms, const VALUE *bias, const VALUE *image,    \
+                                         const int64_t *offset, VALUE *tile) {                                         \
+        NAME(multiply)(weight, terms, bias, image, offset, tile, m, n);                                                \
+    }
+WICK__TILE(1, 1)
+WICK__TILE(1, 2)
+WICK__TILE(1, 3)
+WICK__TILE(2, 1)
+WICK__TILE(2, 2)
+WICK__TILE(2, 3)
+WICK__TILE(4, 1)
+WICK__TILE(4, 2)
+WICK__TILE(4, 3)
+#if WICK_ISA_LEVEL >= 2
+WICK__TILE(8, 1)
+WICK__TILE(8, 2)
+WICK__TILE(8, 3)
+#endif
+#undef WICK__TILE
+
+typedef void NAME(tile_fn)(const VALUE *, int64_t, const VALUE *, const VALUE *, const int64_t *, VALUE *);
+
+/* By rows 1, 2, 4, 8 and columns 1, 2, 3. */
+static NAME(tile_fn) *const NAME(tiles)[][COLUMNS] = {
+    {NAME(multiply_1_1), NAME(multiply_1_2), NAME(multiply_1_3)},
+    {NAME(multiply_2_1), NAME(multiply_2_2), NAME(multiply_2_3)},
+    {NAME(multiply_4_1), NAME(multiply_4_2), NAME(multiply_4_3)},
+#if WICK_ISA_LEVEL >= 2
+    {NAME(multiply_8_1), NAME(multiply_8_2), NAME(multiply_8_3)},
+#endif
+};
+
+/* n elements of an input row from element `low` on, a step apart, as VALUEs; those outside 0 .. size-1 are 0. May write
+ * up to a vector beyond n. */
+static inline void NAME(copy_row)(const struct conv *conv, const char *row, int64_t size, int64_t low, int64_t step,
+                                  VALUE *to, int64_t n) {
+    int64_t begin = low < 0 ? wick__min(n, (-low + step - 1) / step) : 0;
+    int64_t end = size > low ? wick__min(n, (size - low + step - 1) / step) : 0;
+    if (!row || end <= begin) begin = end = 0;
+    if (COPY_MASKED && step == 1 && conv->plain) {
+        copy_masked((float *)(void *)to, (const float *)(const void *)row + low, begin, end, n);
+        return;
+    }
+    for (int64_t i = 0; i < begin; i++) to[i] = 0;
+    const char *from = end > begin ? row + (size_t)(low + begin * step) * conv->size : NULL;
+    if (conv->plain) {
+        const VALUE *value = (const VALUE *)(const void *)from;
+        if (step == 1)
+            for (int64_t i = 0; i < end - begin; i++) to[begin + i] = value[i];
+        else if (step == 2)
+            for (int64_t i = 0; i < end - begin; i++) to[begin + i] = value[2 * i];
+        else
+            for (int64_t i = 0; i < end - begin; i++) to[begin + i] = value[step * i];
+    } else if (end > begin)
+        TO_VALUES(conv->dtype, from, step, to + begin, end - begin);
+    for (int64_t i = end; i < n; i++) to[i] = 0;
+}
+
+/* Positions first .. first+length-1 of the image that shows input rows low[0], low[0] + step, ... from column low[1].
+ */
+static void NAME(fill_image)(const struct conv *conv, const char *plane, const int64_t low[2], int64_t first,
+                             VALUE *image) {
+    const struct conv_plan *plan = conv->plan;
+    const struct conv_dim *h = &plan->dim[1], *w = &plan->dim[2];
+    int64_t i = first / plan->width, j = first % plan->width, at = 0;
+    while (at < plan->length) {
+        int64_t n = wick__min(plan->width - j, plan->length - at), y = low[0] + i * h->step;
+        const char *row = plane && y >= 0 && y < h->in ? plane + (size_t)(y * w->in) * conv->size : NULL;
+        NAME(copy_row)(conv, row, w->in, low[1] + j * w->step, w->step, image + at, n);
+        at += n;
+        i++;
+        j = 0;
+    }
+}
+
+/* All images of a band of the plane `depth` of the grid. */
+static void NAME(fill_images)(const struct conv *conv, const char *in, int64_t depth, int64_t first, VALUE *image) {
+    const struct conv_plan *plan = conv->plan;
+    const struct conv_dim *d = &plan->dim[0], *h = &plan->dim[1], *w = &plan->dim[2];
+    int64_t rows = plan->gather ? h->taps : h->phases, columns = plan->gather ? w->taps : w->phases;
+    for (int64_t c = 0; c < conv->in_channels; c++)
+        for (int64_t t = 0; t < d->taps; t++) {
+            int64_t z = (depth + d->tap[t].shift) * d->step + d->tap[t].residue;
+            const char *plane = NULL;
+            if (z >= 0 && z < d->in) plane = in + (size_t)(c * conv->in_plane + z * h->in * w->in) * conv->size;
+            for (int64_t a = 0; a < rows; a++)
+                for (int64_t b = 0; b < columns; b++, image += plan->length) {
+                    int64_t low[2] = {h->low * h->step, w->low * w->step};
+                    if (plan->gather) {
+                        low[0] = h->tap[a].shift * h->step + h->tap[a].residue;
+                        low[1] = w->tap[b].shift * w->step + w->tap[b].residue;
+                    } else {
+                        low[0] += h->residue[a];
+                        low[1] += w->residue[b];
+                    }
+                    NAME(fill_image)(conv, plane, low, first, image);
+                }
+        }
+}
+
+/* A run of positions of a block that are kept, and where they go. */
+struct NAME(run) {
+    int64_t at, n, to;
+};
+
+/* The runs of positions first .. first+n-1; returns how many. */
+static int NAME(find_runs)(const struct conv_plan *plan, int64_t first, int64_t n, struct NAME(run) * run) {
+    const struct conv_dim *h = &plan->dim[1], *w = &plan->dim[2];
+    int64_t y = first / plan->width, x = first % plan->width, at = 0;
+    int count = 0;
+    for (; at < n && y < h->out; y++, x = 0) {
+        int64_t here = wick__min(plan->width - x, n - at), kept = wick__min(w->out - x, here);
+        if (kept > 0)
+            run[count++] = (struct NAME(run)){at, kept, (h->first + y * h->pitch) * w->full + w->first + x * w->pitch};
+        at += here;
+    }
+    return count;
+}
+
+/* One row of a tile to its places in a result plane. */
+static void NAME(store_row)(const struct conv *conv, const VALUE *tile, const struct NAME(run) * run, int runs,
+                            char *plane) {
+    int64_t pitch = conv->plan->dim[2].pitch;
+    for (int r = 0; r < runs; r++) {
+        char *to = plane + (size_t)run[r].to * conv->size;
+        const VALUE *from = tile + run[r].at;
+        if (pitch == 1 && conv->plain)
+            for (int64_t i = 0; i < run[r].n; i++) ((VALUE *)(void *)to)[i] = from[i];
+        else if (pitch == 1)
+            FROM_VALUES(conv->dtype, from, to, run[r].n);
+        else
+            for (int64_t i = 0; i < run[r].n; i++)
+                FROM_VALUES(conv->dtype, from + i, to + (size_t)(i * pitch) * conv->size, 1);
+    }
+}
+
+/* What an item is. */
+struct NAME(item) {
+    int64_t first;     /* its band's first position */
+    int64_t row, rows; /* its result channels, counted over all groups */
+    char *out;         /* the plane of the first of them */
+    const VALUE *image;
+};
+
+/* Result channels row .. row+2^kind-1 of the item, at `columns` vectors of positions from `at` on. */
+static void NAME(run_tile)(const struct conv *conv, const struct NAME(item) * item, int64_t row, int kind, int64_t at,
+                           int columns) {
+    const struct conv_plan *plan = conv->plan;
+    _Alignas(64) VALUE tile[ROWS * COLUMNS * NAME(LANES)];
+    struct NAME(run) run[COLUMNS * NAME(LANES)];
+    int64_t n = wick__min((int64_t)columns * NAME(LANES), plan->positions - item->first - at);
+    int64_t channel = item->row + row;
+    int runs = NAME(find_runs)(plan, item->first + at, n, run);
+    const VALUE *weight = conv->weight, *bias = conv->bias;
+    NAME(tiles)
+    [kind][columns - 1](weight + channel * plan->terms, plan->terms, bias ? bias + channel : NULL, item->image + at,
+                        plan->offset, tile);
+    for (int m = 0; m < 1 << kind; m++) {
+        VALUE *values = tile + m * COLUMNS * NAME(LANES);
+        if (conv->relu) NAME(relu)(conv->dtype, values, n);
+        NAME(store_row)(conv, values, run, runs, item->out + (size_t)((row + m) * conv->out_plane) * conv->size);
+    }
+}
+
+/* The rows of weights of a tile stay in the cache for all positions of the band. */
+static void NAME(run_band)(const struct conv *conv, const struct NAME(item) * item) {
+    int64_t left = wick__min(conv->plan->band, conv->plan->positions - item->first);
+    for (int64_t row = 0; row < item->rows;) {
+        int64_t rows = item->rows - row;
+        int kind = rows >= ROWS ? ROW_KINDS - 1 : rows >= 4 ? 2 : rows >= 2 ? 1 : 0;
+        for (int64_t at = 0; at < left;) {
+            int64_t columns = (left - at + NAME(LANES) - 1) / NAME(LANES);
+            columns = columns == 4 ? 2 : wick__min(columns, COLUMNS);
+            NAME(run_tile)(conv, item, row, kind, at, (int)columns);
+            at += columns * NAME(LANES);
+        }
+        row += 1 << kind;
+    }
+}
+
+/* Items: image, group, plane of the grid, band, part of the group's result channels; the last varies fastest. */
+static void NAME(run_items)(void *context, int worker, int64_t begin, int64_t end) {
+    const struct conv *conv = context;
+    const struct conv_plan *plan = conv->plan;
+    struct conv_scratch *scratch = (void *)(conv->scratch + (size_t)worker * conv->scratch_each);
+    VALUE *image = (VALUE *)(void *)((char *)scratch + 64);
+    const struct conv_dim *d = &plan->dim[0], *h = &plan->dim[1], *w = &plan->dim[2];
+    for (int64_t i = begin; i < end; i++) {
+        int64_t band = i / plan->parts, above = band / plan->bands, part = i % plan->parts * plan->part;
+        int64_t depth = above % d->out, group = above / d->out % conv->groups, n = above / d->out / conv->groups;
+        int64_t row = group * conv->out_channels + part, plane = n * conv->groups * conv->out_channels + row;
+        plane = plane * conv->out_plane + (d->first + depth * d->pitch) * h->full * w->full;
+        struct NAME(item) item = {.first = band % plan->bands * plan->band,
+                                  .row = row,
+                                  .rows = wick__min(plan->part, conv->out_channels - part),
+                                  .out = conv->out + (size_t)plane * conv->size,
+                                  .image = image};
+        if (scratch->band != band) {
+            int64_t channel = (n * conv->groups + group) * conv->in_channels;
+            NAME(fill_images)
+            (conv, conv->in + (size_t)(channel * conv->in_plane) * conv->size, depth, item.first, image);
+            scratch->band = band;
+        }
+        NAME(run_band)(conv, &item);
+    }
+}
+
+/* Rows of n elements of weight as VALUEs, for threads. */
+static void NAME(take_weight)(void *context, int worker, int64_t begin, int64_t end) {
+    const struct conv *conv = context;
+    const struct conv_plan *plan = conv->plan;
+    const char *weight = wick__data(conv->call->in[1]);
+    VALUE *to = (VALUE *)conv->weight + begin * plan->terms;
+    (void)worker;
+    if (!conv->transposed) {
+        TO_VALUES(conv->dtype, weight + (size_t)(begin * plan->terms) * conv->size, 1, to, (end - begin) * plan->terms);
+        return;
+    }
+    const int64_t *kernel = conv->kernel;
+    int64_t volume = kernel[0] * kernel[1] * kernel[2];
+    for (int64_t row = begin; row < end; row++)
+        for (int64_t c = 0; c < conv->in_channels; c++) {
+            int64_t group = row / conv->out_channels, column = row % conv->out_channels;
+            int64_t start = ((group * conv->in_channels + c) * conv->out_channels + column) * volume;
+            for (int64_t t = 0; t < plan->dim[0].taps; t++)
+                for (int64_t i = 0; i < plan->dim[1].taps; i++)
+                    for (int64_t j = 0; j < plan->dim[2].taps; j++) {
+                        int64_t at = plan->dim[0].tap[t].kernel * kernel[1] + plan->dim[1].tap[i].kernel;
+                        at = start + at * kernel[2] + plan->dim[2].tap[j].kernel;
+                        TO_VALUES(conv->dtype, weight + (size_t)at * conv->size, 1, to, 1);
+                        to++;
+                    }
+        }
+}
+
+static void NAME(take_bias)(const struct conv *conv) {
+    TO_VALUES(conv->dtype, wick__data(conv->call->in[2]), 1, conv->bias, conv->groups * conv->out_channels);
+}
