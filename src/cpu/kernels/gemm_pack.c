@@ -81,7 +81,7 @@ static inline __attribute__((always_inline)) void transpose(__m512i x[16]) {
     }
 }
 
-/* 16 lines of a panel, of which `lines` are real. A line is stored whole where the next line's store puts right what it
+/* 16 lines of a panel, of which `lines` are real. A line is stored whole where the store of the next puts right what it
  * overwrites. */
 static inline __attribute__((always_inline)) void pack_lines(const enum source source, const struct gemm_panel *p,
                                                              const char *from, int64_t size, int lines, uint32_t *to) {
@@ -101,7 +101,7 @@ static inline __attribute__((always_inline)) void pack_lines(const enum source s
             for (int i = 0; i < 16; i++) x[i] = load(source, line[i] + at, n, terms);
         }
         transpose(x);
-        if (n > 16 && p->ld == lines) {
+        if (n > 16 && p->ld == lines && lines >= 8) {
 #pragma GCC unroll 16
             for (int i = 0; i < 16; i++) _mm512_storeu_si512(to + i * p->ld, x[i]);
         } else {
