@@ -36,10 +36,10 @@ struct wick_tensor *wick_contiguous(const struct wick_tensor *x) {
 }
 
 /* Gives `to`, a row-major layout of as many elements as `from`, strides that address those of `from` in the same
- * order. False when there are none. Both shapes are cut into the shortest groups of dims with equal products; each
- * group of `from` must be one run of evenly spaced elements. */
+ * order. False, and `to` as it was, when there are none. Both shapes are cut into the shortest groups of dims with
+ * equal products; each group of `from` must be one run of evenly spaced elements. */
 static bool restride(const struct wick__layout *from, struct wick__layout *to) {
-    struct wick__layout old = {.rank = 0};
+    struct wick__layout old = {.rank = 0}, result = *to;
     int i = 0, j = 0;
     for (int d = 0; d < from->rank; d++) {
         if (from->shape[d] == 1) continue;
@@ -58,14 +58,15 @@ static bool restride(const struct wick__layout *from, struct wick__layout *to) {
             }
         int64_t stride = old.stride[i_end - 1];
         for (int k = j_end - 1; k >= j; k--) {
-            to->stride[k] = stride;
+            result.stride[k] = stride;
             stride *= to->shape[k];
         }
         i = i_end;
         j = j_end;
     }
-    for (; j < to->rank; j++) to->stride[j] = 1;
-    to->offset = from->offset;
+    for (; j < to->rank; j++) result.stride[j] = 1;
+    result.offset = from->offset;
+    *to = result;
     return true;
 }
 
