@@ -4,8 +4,8 @@
  * and the last; WICK_ALL_DIMS, `0, NULL`, is every dim. Dims may count from the end and come in any order; one that is
  * given twice is WICK_INVALID. With `keepdim` the result keeps the reduced dims, of size 1; without it they go.
  *
- * bf16, f16 and f8e4m3 are summed in f32 and rounded once. f32 is summed in fixed blocks whose sums are added in f64,
- * in an order that depends on shapes and strides alone, so the number of threads never changes a bit. */
+ * Floats of every kind accumulate in f64 and are rounded once, in an order that depends on shapes and strides alone, so
+ * the number of threads never changes a bit. */
 #ifndef WICK_REDUCE_H
 #define WICK_REDUCE_H
 
@@ -68,8 +68,8 @@ WICK_API struct wick_tensor *wick_log_sum_exp(const struct wick_tensor *x, int n
 
 /* ---- along one dim, any dtype in, the same out ---- */
 
-/* y[i] = x[0] + ... + x[i], and the products. One pass: O(n). f32 accumulates in f64, smaller floats in f32; every
- * element is rounded once. Integers wrap around. */
+/* y[i] = x[0] + ... + x[i], and the products, in O(n). Floats accumulate in f64 and every
+ * element is rounded once; integers wrap around. */
 WICK_API struct wick_tensor *wick_cumsum(const struct wick_tensor *x, int dim);
 WICK_API struct wick_tensor *wick_cumprod(const struct wick_tensor *x, int dim);
 

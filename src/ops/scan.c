@@ -1,0 +1,14 @@
+/* Running sums and products. */
+#include "ops/dispatch.h"
+
+static struct wick_tensor *scan(enum wick_op op, const struct wick_tensor *x, int dim) {
+    struct wick__call call = {.op = op, .n_in = 1, .in = {x}, .name = {"x"}};
+    if (!wick__call_check(&call)) return NULL;
+    if (!wick__call_dim(&call, dim, &call.p.along.dim)) return NULL;
+    if (!wick__call_out(&call, x->dtype, x->layout.rank, x->layout.shape)) return NULL;
+    return wick__call_run(&call);
+}
+
+struct wick_tensor *wick_cumsum(const struct wick_tensor *x, int dim) { return scan(WICK_OP_cumsum, x, dim); }
+
+struct wick_tensor *wick_cumprod(const struct wick_tensor *x, int dim) { return scan(WICK_OP_cumprod, x, dim); }
