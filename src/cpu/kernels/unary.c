@@ -16,7 +16,6 @@
     X(log, FN(log, u10)(x))                                                                                            \
     X(log2, FN(log2, u10)(x))                                                                                          \
     X(log10, FN(log10, u10)(x))                                                                                        \
-    X(log1p, FN(log1p, u10)(x))                                                                                        \
     X(sin, FN(sin, u10)(x))                                                                                            \
     X(cos, FN(cos, u10)(x))                                                                                            \
     X(tan, FN(tan, u10)(x))                                                                                            \
@@ -57,6 +56,7 @@ static inline wick__vf mish_tail_f32(wick__vf x, wick__vf e) {
         }                                                                                                              \
     }
 VECTOR_OPS(VECTOR_F32)
+VECTOR_F32(log1p_below, FN(log1p, u10)(x))
 #undef FN
 #undef K
 #undef MAX
@@ -92,6 +92,7 @@ static inline wick__vd mish_tail_f64(wick__vd x, wick__vd e) {
         }                                                                                                              \
     }
 VECTOR_OPS(VECTOR_F64)
+VECTOR_F64(log1p_below, FN(log1p, u10)(x))
 #undef FN
 #undef K
 #undef MAX
@@ -112,7 +113,7 @@ VECTOR_OPS(VECTOR_F64)
     X(relu2, x < 0 ? 0 : x * x)                                                                                        \
     X(relu6, x<0 ? 0 : x> 6 ? 6 : x)                                                                                   \
     X(hard_sigmoid, (x < -3 ? 0 : x > 3 ? 6 : x + 3) / 6)                                                              \
-    X(hard_swish, x *(x < -3 ? 0 : x > 3 ? 6 : x + 3) / 6)                                                             \
+    X(hard_swish, x *((x < -3 ? 0 : x > 3 ? 6 : x + 3) / 6))                                                           \
     X(floor, F(floor)(x))                                                                                              \
     X(ceil, F(ceil)(x))                                                                                                \
     X(round, F(rint)(x))                                                                                               \
@@ -152,6 +153,23 @@ PLAIN_OPS(PLAIN_F64)
 FLOAT_PREDICATES(PREDICATE_F64)
 #undef T
 #undef F
+
+/* SLEEF's log1p gives infinity for the largest finite arguments, where it is log. */
+static void log1p_f32(const struct wick__row *row) {
+    const float *x = row->in[0];
+    float *y = row->out;
+    log1p_below_f32(row);
+    for (int64_t i = 0; i < row->n; i++)
+        if (y[i] == INFINITY) y[i] = logf(x[i]);
+}
+
+static void log1p_f64(const struct wick__row *row) {
+    const double *x = row->in[0];
+    double *y = row->out;
+    log1p_below_f64(row);
+    for (int64_t i = 0; i < row->n; i++)
+        if (y[i] == (double)INFINITY) y[i] = log(x[i]);
+}
 
 /* selu's constants are PyTorch's; expm1 keeps precision near 0. */
 static const double selu_alpha = 1.6732632423543772848170429916717, selu_scale = 1.0507009873554804934193349852946;
@@ -230,6 +248,7 @@ static wick__row_fn *choose_float(enum wick_op op, bool wide) {
         VECTOR_OPS(CHOOSE)
         PLAIN_OPS(CHOOSE)
         FLOAT_PREDICATES(CHOOSE)
+        CHOOSE(log1p, )
         CHOOSE(selu, )
 #undef CHOOSE
     default: return NULL;
@@ -241,6 +260,7 @@ static bool is_heavy(enum wick_op op) {
 #define HEAVY(name, expression) case WICK_OP_##name:
         VECTOR_OPS(HEAVY)
 #undef HEAVY
+    case WICK_OP_log1p:
     case WICK_OP_selu: return true;
     default: return false;
     }

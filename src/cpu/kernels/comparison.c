@@ -48,8 +48,8 @@ static wick__row_fn *choose(enum wick_op op, enum wick_dtype dtype) {
     }
 }
 
-wick__kernel_fn WICK__ISA(wick__cpu_compare);
-enum wick_status WICK__ISA(wick__cpu_compare)(const struct wick__call *call) {
+wick__kernel_fn WICK__ISA(wick__cpu_comparison);
+enum wick_status WICK__ISA(wick__cpu_comparison)(const struct wick__call *call) {
     struct wick__elementwise e = {.n_in = 2, .in = {call->in[0], call->in[1]}, .out = call->out[0]};
     e.row = choose(call->op, wick__row_dtype(call->in[0]->dtype));
     WICK__ISA(wick__elementwise)(&e);

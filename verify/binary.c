@@ -1,0 +1,180 @@
+/* The binary family: functions of two tensors that broadcast; prelu and swiglu have shapes of their own. */
+#include "verify/elementwise.h"
+
+#include <math.h>
+#include <string.h>
+
+static const int64_t prelu_shapes[][3] = {{7, 0, 0}, {3, 5, 0}, {2, 3, 4}, {2, 1, 3}, {0, 3, 2}, {4, 33, 65}};
+static const int64_t swiglu_shapes[][3] = {{8, 0, 0}, {3, 10, 0}, {2, 3, 4}, {2, 0, 6}, {3, 2, 0}, {3, 5, 700}};
+enum { OWN_SHAPES = 6 };
+
+static int binary_cases(enum wick_op op) {
+    if (op == WICK_OP_prelu) return 2 * OWN_SHAPES;
+    return op == WICK_OP_swiglu ? OWN_SHAPES : verify_two_shapes();
+}
+
+/* Dims up to the first unused one; the last dim of a rank 2 shape may be 0. */
+static struct verify_operand own_operand(const int64_t *shape, int rank) {
+    struct verify_operand operand = {.role = VERIFY_VALUE, .rank = rank, .low = -8, .high = 8};
+    memcpy(operand.shape, shape, sizeof *shape * 3);
+    return operand;
+}
+
+static void binary_make(enum wick_op op, int k, struct verify_case *c) {
+    static const int ranks[OWN_SHAPES] = {1, 2, 3, 3, 3, 3};
+    double low = -20, high = 20, low2 = -20, high2 = 20;
+    c->n_out = 1;
+    if (op == WICK_OP_swiglu) {
+        c->n_in = 1;
+        c->in[0] = own_operand(swiglu_shapes[k], k == 4 ? 2 : ranks[k]);
+        return;
+    }
+    if (op == WICK_OP_prelu) {
+        const int64_t *shape = prelu_shapes[k / 2];
+        int64_t channels = ranks[k / 2] > 1 ? shape[1] : shape[0];
+        c->n_in = 2;
+        c->in[0] = own_operand(shape, ranks[k / 2]);
+        c->in[1] = (struct verify_operand){.role = VERIFY_VALUE, .rank = 1, .low = -2, .high = 2};
+        c->in[1].shape[0] = k % 2 ? 1 : channels;
+        return;
+    }
+    if (op == WICK_OP_div || op == WICK_OP_remainder) low2 = 1;
+    if (op == WICK_OP_pow) low = 0.5, high = 5, low2 = -2, high2 = 4;
+    if (op == WICK_OP_shift_left || op == WICK_OP_shift_right) low2 = -2, high2 = 70;
+    c->n_in = 2;
+    c->in[0] = verify_two_operand(k, 0, low, high);
+    c->in[1] = verify_two_operand(k, 1, low2, high2);
+}
+
+static bool binary_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
+    switch (c->op) {
+#define CALL(name)                                                                                                     \
+    case WICK_OP_##name: out[0] = wick_##name(in[0], in[1]); break;
+        CALL(add)
+        CALL(sub)
+        CALL(mul)
+        CALL(div)
+        CALL(maximum)
+        CALL(minimum)
+        CALL(pow)
+        CALL(remainder)
+        CALL(atan2)
+        CALL(bitwise_and)
+        CALL(bitwise_or)
+        CALL(bitwise_xor)
+        CALL(shift_left)
+        CALL(shift_right)
+        CALL(prelu)
+#undef CALL
+    case WICK_OP_swiglu: out[0] = wick_swiglu(in[0]); break;
+    default: out[0] = NULL; break;
+    }
+    return out[0] != NULL;
+}
+
+static double remainder_of(double x, double y) {
+    double r = fmod(x, y);
+    return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+}
+
+static double float_value(enum wick_op op, double x, double y) {
+    switch (op) {
+    case WICK_OP_add: return x + y;
+    case WICK_OP_sub: return x - y;
+    case WICK_OP_mul: return x * y;
+    case WICK_OP_div: return x / y;
+    case WICK_OP_maximum: return x != x || y != y ? NAN : x > y ? x : y;
+    case WICK_OP_minimum: return x != x || y != y ? NAN : x < y ? x : y;
+    case WICK_OP_pow: return pow(x, y);
+    case WICK_OP_remainder: return remainder_of(x, y);
+    case WICK_OP_atan2: return atan2(x, y);
+    default: return NAN;
+    }
+}
+
+static verify_wide int_power(verify_wide x, verify_wide y) {
+    verify_wide result = 1;
+    if (y < 0) return x == 1 ? 1 : x == -1 ? (y % 2 ? -1 : 1) : 0;
+    for (; y > 0; y--) result *= x; /* small enough never to overflow */
+    return result;
+}
+
+static verify_wide int_shift(enum wick_op op, enum wick_dtype dtype, verify_wide x, verify_wide y) {
+    bool within = y >= 0 && y < wick_dtype_bits(dtype);
+    if (op == WICK_OP_shift_left) return within ? x * ((verify_wide)1 << y) : 0;
+    return x >> (within ? y : 100);
+}
+
+static verify_wide int_value(enum wick_op op, enum wick_dtype dtype, verify_wide x, verify_wide y) {
+    verify_wide r;
+    switch (op) {
+    case WICK_OP_add: return x + y;
+    case WICK_OP_sub: return x - y;
+    case WICK_OP_mul: return x * y;
+    case WICK_OP_div: return x / y;
+    case WICK_OP_maximum: return x > y ? x : y;
+    case WICK_OP_minimum: return x < y ? x : y;
+    case WICK_OP_pow: return int_power(x, y);
+    case WICK_OP_remainder: r = x % y; return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+    case WICK_OP_bitwise_and: return x & y;
+    case WICK_OP_bitwise_or: return x | y;
+    case WICK_OP_bitwise_xor: return x ^ y;
+    default: return int_shift(op, dtype, x, y);
+    }
+}
+
+static bool swiglu_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {
+    int64_t shape[WICK_MAX_RANK], half = in->shape[in->rank - 1] / 2;
+    memcpy(shape, in->shape, sizeof shape);
+    shape[in->rank - 1] = half;
+    if (!verify_array_new(out, c->dtype, in->rank, shape, false)) return false;
+    for (int64_t i = 0; i < out->count; i++) {
+        const double *a = in->data + i / half * 2 * half + i % half;
+        out->data[i] = a[0] / (1 + exp(-a[0])) * a[half];
+    }
+    return true;
+}
+
+static bool prelu_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {
+    int64_t inner = 1, channels = in->rank > 1 ? in->shape[1] : in->rank == 1 ? in->shape[0] : 1;
+    for (int d = 2; d < in->rank; d++) inner *= in->shape[d];
+    if (!verify_array_new(out, c->dtype, in->rank, in->shape, false)) return false;
+    for (int64_t i = 0; i < out->count; i++) {
+        double x = in->data[i], weight = in[1].data[in[1].count == 1 ? 0 : i / inner % channels];
+        out->data[i] = x > 0 ? x : x * weight;
+    }
+    return true;
+}
+
+static bool binary_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {
+    if (c->op == WICK_OP_swiglu) return swiglu_reference(c, in, out);
+    if (c->op == WICK_OP_prelu) return prelu_reference(c, in, out);
+    bool scaled = c->op == WICK_OP_remainder;
+    if (!verify_broadcast_new(out, c->dtype, in, 2, scaled)) return false;
+    for (int64_t i = 0; i < out->count; i++) {
+        double x = verify_broadcast_at(&in[0], out, i), y = verify_broadcast_at(&in[1], out, i);
+        if (scaled) out->scale[i] = fabs(y);
+        out->data[i] = wick_dtype_is_float(c->dtype)
+                           ? float_value(c->op, x, y)
+                           : verify_wrap(c->dtype, int_value(c->op, c->dtype, (verify_wide)x, (verify_wide)y));
+    }
+    return true;
+}
+
+/* swiglu: the least silu, below the smallest normal, times a large number has no digits left. */
+static bool binary_specials(enum wick_op op) { return op != WICK_OP_swiglu; }
+
+static bool binary_exact(enum wick_op op) {
+    return op == WICK_OP_add || op == WICK_OP_sub || op == WICK_OP_mul || op == WICK_OP_maximum ||
+           op == WICK_OP_minimum || op == WICK_OP_prelu;
+}
+
+const struct verify_family verify_binary = {
+    .name = "binary",
+    .cases = binary_cases,
+    .make = binary_make,
+    .call = binary_call,
+    .reference = binary_reference,
+    .specials = binary_specials,
+    .exact = binary_exact,
+};

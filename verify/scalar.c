@@ -1,0 +1,98 @@
+/* The scalar family: functions of one tensor and numbers, f[0] and f[1]. */
+#include "verify/elementwise.h"
+
+#include <math.h>
+
+/* Whole numbers first, so that integers are tried with both kinds. */
+static const double numbers[][2] = {{3, -5}, {-2, 7}, {1.5, 0.25}};
+enum { NUMBERS = sizeof numbers / sizeof *numbers };
+
+static int scalar_cases(enum wick_op op) {
+    (void)op;
+    return verify_one_shapes() * NUMBERS;
+}
+
+static void scalar_make(enum wick_op op, int k, struct verify_case *c) {
+    const double *n = numbers[k % NUMBERS];
+    bool powf = op == WICK_OP_powf;
+    c->n_in = c->n_out = 1;
+    c->in[0] = verify_one_operand(k / NUMBERS, powf ? 0.1 : -8, powf ? 20 : 30);
+    c->f[0] = n[0];
+    c->f[1] = n[1];
+    if (op == WICK_OP_clamp) {
+        c->f[0] = n[0] < n[1] ? n[0] : n[1];
+        c->f[1] = n[0] < n[1] ? n[1] : n[0];
+    }
+}
+
+static bool scalar_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
+    switch (c->op) {
+    case WICK_OP_affine: out[0] = wick_affine(in[0], c->f[0], c->f[1]); break;
+    case WICK_OP_clamp: out[0] = wick_clamp(in[0], c->f[0], c->f[1]); break;
+    case WICK_OP_add_scalar: out[0] = wick_add_scalar(in[0], c->f[0]); break;
+    case WICK_OP_sub_scalar: out[0] = wick_sub_scalar(in[0], c->f[0]); break;
+    case WICK_OP_mul_scalar: out[0] = wick_mul_scalar(in[0], c->f[0]); break;
+    case WICK_OP_div_scalar: out[0] = wick_div_scalar(in[0], c->f[0]); break;
+    case WICK_OP_powf: out[0] = wick_powf(in[0], c->f[0]); break;
+    case WICK_OP_elu: out[0] = wick_elu(in[0], c->f[0]); break;
+    case WICK_OP_leaky_relu: out[0] = wick_leaky_relu(in[0], c->f[0]); break;
+    default: out[0] = NULL; break;
+    }
+    return out[0] != NULL;
+}
+
+static double clamped(double x, double low, double high) {
+    x = x < low ? low : x;
+    return x > high ? high : x;
+}
+
+static double value_of(enum wick_op op, double x, double a, double b) {
+    switch (op) {
+    case WICK_OP_affine: return x * a + b;
+    case WICK_OP_clamp: return clamped(x, a, b);
+    case WICK_OP_add_scalar: return x + a;
+    case WICK_OP_sub_scalar: return x - a;
+    case WICK_OP_mul_scalar: return x * a;
+    case WICK_OP_div_scalar: return x / a;
+    case WICK_OP_powf: return pow(x, a);
+    case WICK_OP_elu: return x > 0 ? x : a * expm1(x);
+    case WICK_OP_leaky_relu: return x < 0 ? a * x : x;
+    default: return NAN;
+    }
+}
+
+/* Integers: as elementwise.h says at each. */
+static double int_value_of(enum wick_op op, enum wick_dtype dtype, double x, double a, double b) {
+    bool whole = a == trunc(a) && b == trunc(b);
+    if (op == WICK_OP_clamp) return clamped(x, verify_round(dtype, ceil(a)), verify_round(dtype, floor(b)));
+    if (op == WICK_OP_affine && !whole) return verify_round(dtype, x * a + b);
+    if (op != WICK_OP_affine) a = trunc(a);
+    return verify_wrap(dtype, (verify_wide)trunc(value_of(op, x, a, b)));
+}
+
+static bool scalar_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {
+    double a = c->f[0], b = c->f[1];
+    if (!verify_array_new(out, c->dtype, in->rank, in->shape, true)) return false;
+    for (int64_t i = 0; i < in->count; i++) {
+        double x = in->data[i];
+        out->data[i] =
+            wick_dtype_is_float(c->dtype) ? value_of(c->op, x, a, b) : int_value_of(c->op, c->dtype, x, a, b);
+        out->scale[i] = c->op == WICK_OP_affine ? fabs(x * a) + fabs(b) : 0;
+    }
+    return true;
+}
+
+static bool scalar_exact(enum wick_op op) {
+    return op == WICK_OP_affine || op == WICK_OP_add_scalar || op == WICK_OP_sub_scalar || op == WICK_OP_mul_scalar ||
+           op == WICK_OP_clamp;
+}
+
+const struct verify_family verify_scalar = {
+    .name = "scalar",
+    .cases = scalar_cases,
+    .make = scalar_make,
+    .call = scalar_call,
+    .reference = scalar_reference,
+    .specials = verify_yes,
+    .exact = scalar_exact,
+};

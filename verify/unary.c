@@ -1,0 +1,120 @@
+/* The unary family: functions of one tensor. */
+#include "verify/elementwise.h"
+
+#include <math.h>
+
+/* Domain of the test values, and whether the error is to be seen against |x| instead of the result: gelu's tails are
+ * the tails of erfc and exp, whose argument is itself rounded. */
+#define OPS(X)                                                                                                         \
+    X(exp, -8, 8, exp(x))                                                                                              \
+    X(exp2, -8, 8, exp2(x))                                                                                            \
+    X(expm1, -8, 8, expm1(x))                                                                                          \
+    X(log, 0.01, 100, log(x))                                                                                          \
+    X(log2, 0.01, 100, log2(x))                                                                                        \
+    X(log10, 0.01, 100, log10(x))                                                                                      \
+    X(log1p, -0.9, 100, log1p(x))                                                                                      \
+    X(sin, -30, 30, sin(x))                                                                                            \
+    X(cos, -30, 30, cos(x))                                                                                            \
+    X(tan, -30, 30, tan(x))                                                                                            \
+    X(tanh, -8, 8, tanh(x))                                                                                            \
+    X(erf, -4, 4, erf(x))                                                                                              \
+    X(sqrt, 0, 100, sqrt(x))                                                                                           \
+    X(rsqrt, 0.01, 100, 1 / sqrt(x))                                                                                   \
+    X(recip, 0.1, 100, 1 / x)                                                                                          \
+    X(abs, -100, 100, fabs(x))                                                                                         \
+    X(neg, -100, 100, -x)                                                                                              \
+    X(sqr, -100, 100, x *x)                                                                                            \
+    X(sign, -2, 2, (x > 0) - (x < 0))                                                                                  \
+    X(floor, -20, 20, floor(x))                                                                                        \
+    X(ceil, -20, 20, ceil(x))                                                                                          \
+    X(round, -20, 20, nearbyint(x))                                                                                    \
+    X(trunc, -20, 20, trunc(x))                                                                                        \
+    X(relu, -100, 100, x < 0 ? 0 : x)                                                                                  \
+    X(relu2, -100, 100, x < 0 ? 0 : x * x)                                                                             \
+    X(relu6, -8, 8, x<0 ? 0 : x> 6 ? 6 : x)                                                                            \
+    X(gelu, -8, 8, 0.5 * x * erfc(-x * sqrt(0.5)))                                                                     \
+    X(gelu_tanh, -8, 8, x / (1 + exp(-2 * sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x))))                           \
+    X(sigmoid, -8, 8, 1 / (1 + exp(-x)))                                                                               \
+    X(silu, -8, 8, x / (1 + exp(-x)))                                                                                  \
+    X(softplus, -8, 40, x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)))                                                    \
+    X(mish, -8, 40, x *tanh(x > 0 ? x + log1p(exp(-x)) : log1p(exp(x))))                                               \
+    X(hard_sigmoid, -8, 8, (x < -3 ? 0 : x > 3 ? 6 : x + 3) / 6)                                                       \
+    X(hard_swish, -8, 8, x *((x < -3 ? 0 : x > 3 ? 6 : x + 3) / 6))                                                    \
+    X(selu, -8, 8, 1.0507009873554804934193349852946 * (x > 0 ? x : 1.6732632423543772848170429916717 * expm1(x)))     \
+    X(bitwise_not, 0, 200, x)                                                                                          \
+    X(logical_not, -2, 2, x == 0)                                                                                      \
+    X(isnan, -2, 2, x != x)                                                                                            \
+    X(isinf, -2, 2, fabs(x) == INFINITY)                                                                               \
+    X(isfinite, -2, 2, fabs(x) < INFINITY)
+
+static bool is_question(enum wick_op op) {
+    return op == WICK_OP_logical_not || op == WICK_OP_isnan || op == WICK_OP_isinf || op == WICK_OP_isfinite;
+}
+
+static int unary_cases(enum wick_op op) {
+    (void)op;
+    return verify_one_shapes();
+}
+
+static void unary_make(enum wick_op op, int k, struct verify_case *c) {
+    double low = 0, high = 0;
+    switch (op) {
+#define RANGE(name, low_, high_, value)                                                                                \
+    case WICK_OP_##name: low = low_, high = high_; break;
+        OPS(RANGE)
+#undef RANGE
+    default: break;
+    }
+    c->n_in = c->n_out = 1;
+    c->in[0] = verify_one_operand(k, low, high);
+}
+
+static bool unary_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
+    out[0] = NULL;
+    switch (c->op) {
+#define CALL(name, low, high, value)                                                                                   \
+    case WICK_OP_##name: out[0] = wick_##name(in[0]); break;
+        OPS(CALL)
+#undef CALL
+    default: break;
+    }
+    return out[0] != NULL;
+}
+
+static double value_of(enum wick_op op, double x) {
+    switch (op) {
+#define VALUE(name, low, high, value)                                                                                  \
+    case WICK_OP_##name: return value;
+        OPS(VALUE)
+#undef VALUE
+    default: return NAN;
+    }
+}
+
+static bool unary_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {
+    bool tails = c->op == WICK_OP_gelu || c->op == WICK_OP_gelu_tanh;
+    bool is_int = !wick_dtype_is_float(c->dtype);
+    if (!verify_array_new(out, is_question(c->op) ? WICK_U8 : c->dtype, in->rank, in->shape, tails)) return false;
+    for (int64_t i = 0; i < in->count; i++) {
+        double x = in->data[i];
+        out->data[i] = value_of(c->op, x);
+        if (c->op == WICK_OP_bitwise_not) out->data[i] = -x - 1;
+        if (is_int && !is_question(c->op)) out->data[i] = verify_wrap(c->dtype, (verify_wide)out->data[i]);
+        if (tails) out->scale[i] = fabs(x);
+    }
+    return true;
+}
+
+static bool unary_exact(enum wick_op op) {
+    return op == WICK_OP_abs || op == WICK_OP_neg || op == WICK_OP_sqr || op == WICK_OP_relu || op == WICK_OP_relu2;
+}
+
+const struct verify_family verify_unary = {
+    .name = "unary",
+    .cases = unary_cases,
+    .make = unary_make,
+    .call = unary_call,
+    .reference = unary_reference,
+    .specials = verify_yes,
+    .exact = unary_exact,
+};
