@@ -1,0 +1,41 @@
+/* Models that look at pictures: ResNet. */
+#ifndef WICK_VISION_H
+#define WICK_VISION_H
+
+#include <wick/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A ResNet-18, -34, -50, -101 or -152 image classifier (He et al., "Deep Residual Learning for Image Recognition",
+ * 2015; the stride of bottlenecks in their 3x3 convolution, as torchvision and the Hugging Face hub have it).
+ * Batch norms are folded into the convolutions when it is opened, in f64. It may be used by several threads at once. */
+struct wick_resnet;
+
+/* Opens a model from a file that format.h reads (.safetensors, .pth, .npz), or from a folder as the Hugging Face hub
+ * lays it out. Tensors are named as torchvision's (layer1.0.conv1.weight) or as transformers'
+ * (encoder.stages.0.layers.0.layer.0.convolution.weight), after any prefix; how many blocks there are follows from the
+ * names. A config.json beside the weights may say "downsample_in_bottleneck". Close with wick_resnet_close.
+ * WICK_FORMAT when a tensor is missing or has a wrong shape, and what opening files can fail with. */
+WICK_API struct wick_resnet *wick_resnet_open(const char *path, struct wick_device *device);
+
+/* NULL is fine. */
+WICK_API void wick_resnet_close(struct wick_resnet *resnet);
+
+/* The number of layers as its name has it, 50 for ResNet-50, and the number of classes; 0 for NULL. */
+WICK_API int wick_resnet_depth(const struct wick_resnet *resnet);
+WICK_API int64_t wick_resnet_classes(const struct wick_resnet *resnet);
+
+/* The class scores, before any softmax: images [N,3,H,W] f32, normalised as the model was trained; [N,classes]. */
+WICK_API struct wick_tensor *wick_resnet_forward(const struct wick_resnet *resnet, const struct wick_tensor *images);
+
+/* What comes out of a stage: 0 the stem with its pooling, 1 to 4 the groups of blocks; [N,C,h,w].
+ * WICK_RANGE for any other stage. */
+WICK_API struct wick_tensor *wick_resnet_stage(const struct wick_resnet *resnet, const struct wick_tensor *images,
+                                               int stage);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
