@@ -1,4 +1,39 @@
-/* Wick: eager tensors in C, one interface to CPU, CUDA and ROCm devices. Includes every public header. */
+/* Wick: eager tensors in C, one interface to CPU, CUDA and ROCm devices. This header includes every other.
+ *
+ *     #include <stdio.h>
+ *     #include <wick/wick.h>
+ *
+ *     int main(void) {
+ *         struct wick_device *device = wick_device_open("auto");
+ *         wick_scope_begin();
+ *         struct wick_tensor *x = wick_randn(device, WICK_F32, WICK_SHAPE(4, 8), 0, 1);
+ *         struct wick_tensor *y = wick_softmax(wick_matmul(x, wick_t(x)), -1);
+ *         float result[16];
+ *         if (wick_read(y, result, sizeof result) != WICK_OK) fprintf(stderr, "%s\n", wick_error());
+ *         wick_scope_end(NULL);
+ *         wick_device_close(device);
+ *     }
+ *
+ * Model. A device (device.h) holds buffers and runs ops. A tensor (tensor.h) is a strided view of a typed buffer on
+ * one device; its shape and dtype never change. An op (ops.h lists them all) takes tensors and returns a new one at
+ * once, there is no graph to build. Views share elements and never copy. Any op takes any layout, any rank up to
+ * WICK_MAX_RANK, dims of size 0, and sizes past 32 bits; operands broadcast by NumPy's rule; dtypes never mix silently.
+ *
+ * Failures (status.h). What makes something returns NULL, everything else an enum wick_status. The first failure of a
+ * thread is kept with a text that names op, operands, shapes, dtypes, device and rule. A NULL operand makes the result
+ * NULL, so a chain of calls is checked once, at its end. A failed call changes nothing and leaks nothing. The library
+ * never ends the process, and prints nothing: a callback hears what it has to say.
+ *
+ * Ownership. A new tensor has one reference: the innermost scope's if this thread has one open, otherwise the caller's,
+ * who gives it back with wick_release. wick_retain adds one. Whatever a function opens, its comment says what closes
+ * it; closing NULL is fine. Host memory comes from a hook (memory.h), device memory from a pool with figures and a limit.
+ *
+ * Threads. Devices, tensors, tokenizers and models may be shared between threads. A scope and an error belong to the
+ * thread that made them. Elements change only through calls named _inplace and through wick_tensor_data; using a
+ * tensor while another thread writes it is a race.
+ *
+ * Numbers. The same inputs give the same bits, run after run, with any number of threads; docs/numerics.md has the
+ * rules for rounding, NaN, casts, ties and indices. */
 #ifndef WICK_WICK_H
 #define WICK_WICK_H
 
