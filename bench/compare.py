@@ -10,11 +10,13 @@ in float64, relative to the largest magnitude in it. How to read a row: ratio = 
 import argparse
 import fnmatch
 import math
+import os
 import pathlib
 import platform
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 import numpy
@@ -72,6 +74,38 @@ def rate_text(row, seconds):
     return f"{row.nbytes / seconds / 1e9:.1f} GB/s" if row.nbytes else ""
 
 
+def program_lines(options):
+    """What one call costs, and `wick search` from start to first answer over 100 passages without an index."""
+    build = pathlib.Path(options.build).resolve()
+    overhead = subprocess.run([build / "bench" / "wick-overhead"], capture_output=True, text=True, check=True)
+    scalar = torch.tensor(1.5)
+    with torch.inference_mode():
+        began = time.perf_counter()
+        for _ in range(100000):
+            scalar + scalar
+        theirs = (time.perf_counter() - began) * 1e4
+    yield f"A scalar add, called, run and released: {int(overhead.stdout)} ns (PyTorch, from Python: {theirs:.0f} ns)."
+    if not options.model:
+        return
+    times, peak = [], 0
+    with tempfile.TemporaryDirectory() as folder:
+        words = (pathlib.Path(__file__).parent.parent / "README.md").read_text().split()
+        text = "\n\n".join(" ".join(words[(7 * i) % 400:][:60]) for i in range(100))
+        pathlib.Path(folder, "passages.txt").write_text(text)
+        for run in range(5):
+            environment = dict(os.environ, XDG_CACHE_HOME=f"{folder}/cache{run}", WICK_MODEL=options.model,
+                               WICK_THREADS=str(options.threads))
+            began = time.perf_counter()
+            child = subprocess.Popen([build / "cli" / "wick", "search", "an error without aborting",
+                                      f"{folder}/passages.txt"], env=environment, stdout=subprocess.PIPE)
+            child.stdout.readline()
+            times.append(time.perf_counter() - began)
+            child.stdout.read()
+            peak = max(peak, os.wait4(child.pid, 0)[2].ru_maxrss / 1024)
+    yield (f"`wick search` over 100 passages of 60 words, no index, from process start to the first answer: "
+           f"{statistics.median(times):.2f} s, {peak:.0f} MiB peak.")
+
+
 def processor():
     for line in open("/proc/cpuinfo"):
         if line.startswith("model name"):
@@ -116,8 +150,8 @@ def main():
         sys.exit(f"compare.py: no row is called {options.only}")
     mean = math.exp(statistics.fmean(math.log(ratio) for ratio, _ in ratios))
     worst = min(ratios)
-    lines += ["", f"{len(ratios)} rows, geometric mean of the ratios {mean:.2f}, lowest {worst[0]:.2f} ({worst[1]}).", ""]
-    print("\n".join(lines[-3:]))
+    lines += ["", f"{len(ratios)} rows, geometric mean of the ratios {mean:.2f}, lowest {worst[0]:.2f} ({worst[1]}).", "", *program_lines(options), ""]
+    print("\n".join(lines[-6:]))
     if options.output:
         pathlib.Path(options.output).write_text("\n".join(lines))
 
