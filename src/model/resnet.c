@@ -49,7 +49,8 @@ struct wick_tensor *wick_resnet_forward(const struct wick_resnet *resnet, const 
     }
     wick_scope_begin();
     struct wick_tensor *pooled = wick_adaptive_avg_pool2d(run_stages(resnet, images, RESNET_STAGES), one);
-    return wick_scope_end(wick_linear(wick_flatten(pooled, 1, -1), resnet->head_weight, resnet->head_bias));
+    return wick_scope_end(wick_linear(wick_flatten(pooled, 1, -1), resnet->head_weight, resnet->head_bias,
+                                      WICK_ACTIVATION_NONE));
 }
 
 int64_t wick_resnet_classes(const struct wick_resnet *resnet) {
