@@ -46,7 +46,7 @@ def once(call, finish, cold):
 def measure(row, wick, repeats):
     """Median seconds of both, and the error of both against float64."""
     ours, theirs, reference = row.prepare(wick)
-    release = row.release or wick.release
+    release = wick.release
     with torch.inference_mode():
         started = time.perf_counter()
         their_result = theirs()
@@ -61,6 +61,7 @@ def measure(row, wick, repeats):
         for _ in range(count):
             times[0].append(once(theirs, lambda result: None, row.cold))
             times[1].append(once(ours, release, row.cold))
+    row.forget(wick)
     return statistics.median(times[0]), statistics.median(times[1]), errors, count
 
 
@@ -125,7 +126,7 @@ def main():
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
     wick = Wick(options.build)
-    wick.function("threads_set", int, int)(options.threads)
+    wick.function("threads_set", rows.INT, rows.INT)(options.threads)
     revision = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     lines = ["# Wick beside PyTorch on a CPU", "",
              f"Made by `make bench` ({time.strftime('%Y-%m-%d')}): Wick {wick.library.wick_version().decode()} at "

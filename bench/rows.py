@@ -28,10 +28,7 @@ class Row:
     """One line of the table. `torch_call(inputs)` and `wick_call(wick, tensors)` run it; the latter returns a function
     without arguments that returns a tensor to release."""
 
-    release = None
-    cold = True
-
-    def __init__(self, name, size, inputs, torch_call, wick_call, nbytes=0, flops=0, cold=True, bits=None):
+    def __init__(self, name, size, inputs, torch_call, wick_call, nbytes=0, flops=0, cold=True):
         self.name, self.size, self.make_inputs = name, size, inputs
         self.torch_call, self.wick_call = torch_call, wick_call
         self.nbytes, self.flops, self.cold = nbytes, flops, cold
@@ -47,10 +44,12 @@ class Row:
         scale = max(float(numpy.abs(exact).max()), 1e-300) if exact.size else 1.0
         result = (float(numpy.abs(theirs.double().numpy() - exact).max()) / scale,
                   float(numpy.abs(wick.numpy(ours).astype(numpy.float64) - exact).max()) / scale)
-        for tensor in self.tensors:
-            wick.later = getattr(wick, "later", [])
-            wick.later.append(tensor)
         return result
+
+    def forget(self, wick):
+        for tensor in self.tensors:
+            wick.release(tensor)
+        self.inputs = self.tensors = None
 
 
 def unary(name, function):

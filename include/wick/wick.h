@@ -54,5 +54,6 @@
 #include <wick/random.h>
 #include <wick/conv.h>
 #include <wick/elementwise.h>
+#include <wick/vision.h>
 
 #endif

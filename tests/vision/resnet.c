@@ -2,6 +2,7 @@
  * namings of the weights. */
 #include "tests/test.h"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const uint64_t seed = 2026;
@@ -124,7 +125,8 @@ static void check_near(const char *what, const struct wick_tensor *got, struct w
     free(b);
 }
 
-static void check_depth(int depth, const int blocks[4], const char *path, struct wick_archive *expected) {
+static void check_depth(int depth, const int blocks[4], const char *path, struct wick_archive *expected,
+                        const char *program) {
     char what[32];
     float picture[3 * 32 * 32];
     wick_scope_begin();
@@ -150,7 +152,26 @@ static void check_depth(int depth, const int blocks[4], const char *path, struct
     check_near(what, wick_resnet_forward(resnet, x), expected);
     wick_resnet_close(resnet);
     wick_scope_end(NULL);
+    if (depth == 18 && program) check_program(program, path);
     remove(path);
+}
+
+/* The program on the same file: one line of JSON a picture, and exit status 1 when one of them can't be read. */
+static void check_program(const char *program, const char *path) {
+    char command[512], line[1024];
+    int lines = 0;
+    snprintf(command, sizeof command,
+             "%s classify --model %s --json --top 3 tests/vision/wide.png tests/vision/none.png tests/vision/tall.jpg "
+             "2>/dev/null",
+             program, path);
+    FILE *pipe = popen(command, "r");
+    CHECK(pipe != NULL);
+    while (pipe && fgets(line, sizeof line, pipe)) {
+        lines++;
+        CHECK(strstr(line, "\"probability\":") != NULL);
+    }
+    CHECK_INT(lines, 2);
+    CHECK(pipe && WEXITSTATUS(pclose(pipe)) == 1);
 }
 
 static void check_errors(void) {
@@ -166,7 +187,8 @@ static void check_errors(void) {
     wick_error_clear();
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    const char *program = argc > 1 ? argv[1] : NULL;
     static const struct {
         int depth, blocks[4];
     } models[] = {
@@ -180,10 +202,10 @@ int main(void) {
     CHECK(expected != NULL);
     for (size_t i = 0; i < sizeof models / sizeof *models && expected; i++) {
         model.torchvision = i % 2 == 0;
-        check_depth(models[i].depth, models[i].blocks, path, expected);
+        check_depth(models[i].depth, models[i].blocks, path, expected, program);
         if (models[i].depth > 50) continue;
         model.torchvision = !model.torchvision;
-        check_depth(models[i].depth, models[i].blocks, path, expected);
+        check_depth(models[i].depth, models[i].blocks, path, expected, NULL);
     }
     check_errors();
     wick_archive_close(expected);
