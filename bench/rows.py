@@ -1,6 +1,8 @@
 """The rows of the comparison: what is run, on what, in both libraries."""
+import copy
 import ctypes
 import math
+import tempfile
 
 import numpy
 import torch
@@ -112,9 +114,6 @@ def reduction_rows():
         op = wick.op("softmax", POINTER, INT)
         return lambda: op(x, -1)
 
-    def argmax(wick, x):
-        op = wick.op("argmax", POINTER, INT, BOOL)
-        return lambda: op(x, -1, False)
 
     def layer_norm(wick, x, weight, bias):
         op = wick.op("layer_norm", POINTER, INT, POINTER, POINTER, DOUBLE)
@@ -126,7 +125,7 @@ def reduction_rows():
                   lambda x, w, b: torch.nn.functional.layer_norm(x, (1024,), w, b), layer_norm, 2 * nbytes)
         yield Row("sum of rows", label, inputs, lambda x: x.sum(1), along("sum", 1), nbytes)
         yield Row("sum of columns", label, inputs, lambda x: x.sum(0), along("sum", 0), nbytes)
-        yield Row("argmax", label, inputs, lambda x: x.argmax(1), argmax, nbytes)
+        yield Row("argmax", label, inputs, lambda x: x.argmax(1), along("argmax", 1), nbytes)
 
 
 def index_rows():
@@ -139,8 +138,14 @@ def index_rows():
         return lambda: op(x, 0, ids, source)
 
     def sort(wick, x):
-        op = wick.op("sort", POINTER, INT, BOOL)
-        return lambda: op(x, -1, False)
+        op = wick.op("sort", POINTER, INT, BOOL, POINTER)
+        indices = POINTER()
+
+        def call():
+            result = op(x, -1, False, ctypes.byref(indices))
+            wick.release(indices)
+            return result
+        return call
     for label, nbytes in SIZES:
         count = nbytes // 4 // 1024
         yield Row("gather", label, lambda n=count: [torch.randn(n, 1024), torch.randint(0, 1024, (n, 1024))],
@@ -168,9 +173,102 @@ def matmul_rows():
                       torch.matmul, matmul, flops=2 * batch * 128 * 128 * 64)
 
 
+class ConvOptions(ctypes.Structure):
+    """struct wick_conv_options of conv.h."""
+    _fields_ = [("stride", INT64 * 3), ("padding", INT64 * 3), ("dilation", INT64 * 3), ("output_padding", INT64 * 3),
+                ("groups", INT64), ("relu", BOOL)]
+
+
+# The convolutions of ResNet-50, each shape once: channels in, out, kernel, stride, side of the input.
+RESNET_50 = ((3, 64, 7, 2, 224), (64, 64, 1, 1, 56), (64, 64, 3, 1, 56), (64, 256, 1, 1, 56), (256, 64, 1, 1, 56),
+             (256, 128, 1, 1, 56), (128, 128, 3, 2, 56), (128, 512, 1, 1, 28), (256, 512, 1, 2, 56),
+             (512, 128, 1, 1, 28), (128, 128, 3, 1, 28), (512, 256, 1, 1, 28), (256, 256, 3, 2, 28),
+             (256, 1024, 1, 1, 14), (512, 1024, 1, 2, 28), (1024, 256, 1, 1, 14), (256, 256, 3, 1, 14),
+             (1024, 512, 1, 1, 14), (512, 512, 3, 2, 14), (512, 2048, 1, 1, 7), (1024, 2048, 1, 2, 14),
+             (2048, 512, 1, 1, 7), (512, 512, 3, 1, 7))
+
+
+def conv_row(name, batch, cin, cout, kernel, stride, side, groups=1):
+    padding = kernel // 2
+    options = ConvOptions(stride=(stride,) * 3, padding=(padding,) * 3, groups=groups)
+    out = (side + 2 * padding - kernel) // stride + 1
+
+    def wick_call(wick, x, weight):
+        op = wick.op("conv2d", POINTER, POINTER, POINTER, ctypes.POINTER(ConvOptions))
+        return lambda: op(x, weight, None, options)
+
+    def inputs():
+        fan = cin // groups * kernel * kernel
+        return [torch.randn(batch, cin, side, side), torch.randn(cout, cin // groups, kernel, kernel) / math.sqrt(fan)]
+    return Row(name, f"{batch}×{cin}→{cout} @{side}² s{stride}", inputs,
+               lambda x, w: torch.nn.functional.conv2d(x, w, None, stride, padding, 1, groups), wick_call,
+               flops=2 * batch * out * out * cout * (cin // groups) * kernel * kernel)
+
+
+def conv_rows():
+    for batch in (1, 8):
+        for cin, cout, kernel, stride, side in RESNET_50:
+            yield conv_row(f"conv {kernel}×{kernel}", batch, cin, cout, kernel, stride, side)
+        yield conv_row("depthwise 3×3", batch, 144, 144, 3, 1, 56, 144)
+        yield conv_row("depthwise 3×3", batch, 256, 256, 3, 1, 28, 256)
+
+
+def resnet_rows():
+    import torchvision
+    torch.manual_seed(1)
+    model = torchvision.models.resnet50(weights=None).eval()
+    for module in model.modules():
+        if isinstance(module, torch.nn.BatchNorm2d):
+            torch.nn.init.uniform_(module.weight, 0.1, 0.5)
+    exact = copy.deepcopy(model).double()
+    file = tempfile.NamedTemporaryFile(suffix=".pth")
+    torch.save(model.state_dict(), file.name)
+
+    def wick_call(wick, x):
+        resnet = wick.op("resnet_open", ctypes.c_char_p, POINTER)(file.name.encode(), wick.device)
+        op = wick.op("resnet_forward", POINTER, POINTER)
+        return lambda: op(resnet, x)
+    for batch in (1, 8):
+        yield Row("ResNet-50", f"{batch}×3×224×224", lambda b=batch: [torch.randn(b, 3, 224, 224)],
+                  lambda x: (exact if x.dtype == torch.float64 else model)(x), wick_call, flops=2 * 4.09e9 * batch,
+                  cold=False)
+
+
+def minilm_rows(folder):
+    import transformers
+    model = transformers.AutoModel.from_pretrained(folder, attn_implementation="sdpa").eval().float()
+    exact = copy.deepcopy(model).double()
+
+    def embed(ids):
+        network = exact if ids.dtype == torch.int64 else model  # the exact call gets wider ids
+        states = network(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state
+        return torch.nn.functional.normalize(states.mean(1), dim=1)
+
+    class EmbedderRow(Row):
+        def prepare(self, wick):
+            ours, theirs, _ = super().prepare(wick)
+            return ours, theirs, lambda: embed(self.inputs[0].long())
+
+    def wick_call(wick, ids, shape):
+        embedder = wick.op("embedder_open", ctypes.c_char_p, POINTER)(str(folder).encode(), wick.device)
+        op = wick.op("embedder_encode_ids", POINTER, INT64, POINTER, POINTER)
+        values = (ctypes.c_int32 * (shape[0] * shape[1])).from_buffer_copy(wick.numpy(ids).astype("int32").tobytes())
+        lengths = (INT64 * shape[0])(*[shape[1]] * shape[0])
+        return lambda: op(embedder, shape[0], values, lengths)
+    for shape in ((1, 16), (32, 128)):
+        yield EmbedderRow("MiniLM", f"{shape[0]}×{shape[1]} tokens",
+                          lambda s=shape: [torch.randint(1000, 20000, s, dtype=torch.int32)], embed,
+                          lambda wick, ids, s=shape: wick_call(wick, ids, s), flops=2 * 10.6e6 * shape[0] * shape[1],
+                          cold=False)
+
+
 def all_rows(model):
     yield from elementwise_rows()
     yield from copy_rows()
     yield from reduction_rows()
     yield from index_rows()
     yield from matmul_rows()
+    yield from conv_rows()
+    yield from resnet_rows()
+    if model:
+        yield from minilm_rows(model)
