@@ -155,9 +155,10 @@ static int classify_one(const struct options *options, const char *path, const s
 }
 
 static int parse(int argc, char **argv, struct options *options) {
-    static const struct option names[] = {{"model", required_argument, NULL, 'm'}, {"labels", required_argument, NULL, 'l'},
-                                          {"device", required_argument, NULL, 'd'}, {"top", required_argument, NULL, 'k'},
-                                          {"json", no_argument, NULL, 'j'},         {NULL, 0, NULL, 0}};
+    static const struct option names[] = {
+        {"model", required_argument, NULL, 'm'},  {"labels", required_argument, NULL, 'l'},
+        {"device", required_argument, NULL, 'd'}, {"top", required_argument, NULL, 'k'},
+        {"json", no_argument, NULL, 'j'},         {NULL, 0, NULL, 0}};
     int option;
     char *end;
     optind = 0;
@@ -169,7 +170,8 @@ static int parse(int argc, char **argv, struct options *options) {
         case 'j': options->json = true; break;
         case 'k':
             options->top = (int)strtol(optarg, &end, 10);
-            if (*end || options->top < 1) return command_usage("classify", "--top takes a number from 1, not '%s'", optarg);
+            if (*end || options->top < 1)
+                return command_usage("classify", "--top takes a number from 1, not '%s'", optarg);
             break;
         default: return command_usage("classify", "unknown option or missing value: '%s'", argv[optind - 2]);
         }

@@ -59,9 +59,7 @@ static void axis_free(struct axis *axis) {
     free(axis->weight);
 }
 
-static uint8_t to_byte(float value) {
-    return value <= 0 ? 0 : value >= 255 ? 255 : (uint8_t)(value + 0.5f);
-}
+static uint8_t to_byte(float value) { return value <= 0 ? 0 : value >= 255 ? 255 : (uint8_t)(value + 0.5f); }
 
 static void resize_rows(const struct image *from, const struct axis *axis, struct image *to) {
     for (int y = 0; y < to->height; y++)
@@ -71,7 +69,8 @@ static void resize_rows(const struct image *from, const struct axis *axis, struc
             float sum[3] = {0, 0, 0};
             for (int t = 0; t < axis->count[x]; t++)
                 for (int c = 0; c < 3; c++) sum[c] += weight[t] * in[3 * t + c];
-            for (int c = 0; c < 3; c++) to->pixels[((size_t)y * (size_t)to->width + (size_t)x) * 3 + (size_t)c] = to_byte(sum[c]);
+            for (int c = 0; c < 3; c++)
+                to->pixels[((size_t)y * (size_t)to->width + (size_t)x) * 3 + (size_t)c] = to_byte(sum[c]);
         }
 }
 
@@ -124,7 +123,8 @@ bool image_prepare(const struct image *image, const struct image_preparation *pr
             for (int x = 0; x < crop; x++) {
                 int sx = x + left, sy = y + top;
                 bool inside = sx >= 0 && sy >= 0 && sx < small.width && sy < small.height;
-                float value = inside ? small.pixels[((size_t)sy * (size_t)small.width + (size_t)sx) * 3 + (size_t)c] : 0.0f;
+                float value =
+                    inside ? small.pixels[((size_t)sy * (size_t)small.width + (size_t)sx) * 3 + (size_t)c] : 0.0f;
                 planes[((size_t)c * (size_t)crop + (size_t)y) * (size_t)crop + (size_t)x] =
                     (value / 255.0f - preparation->mean[c]) / preparation->deviation[c];
             }

@@ -4,9 +4,8 @@
 #include "core/error.h"
 
 static struct wick_tensor *run(const struct wick__conv_norm *layer, const struct wick_tensor *x, bool relu) {
-    const struct wick_conv_options options = {.stride = {layer->stride, layer->stride},
-                                              .padding = {layer->padding, layer->padding},
-                                              .relu = relu};
+    const struct wick_conv_options options = {
+        .stride = {layer->stride, layer->stride}, .padding = {layer->padding, layer->padding}, .relu = relu};
     return wick_conv2d(x, layer->weight, layer->bias, &options);
 }
 
@@ -49,8 +48,8 @@ struct wick_tensor *wick_resnet_forward(const struct wick_resnet *resnet, const 
     }
     wick_scope_begin();
     struct wick_tensor *pooled = wick_adaptive_avg_pool2d(run_stages(resnet, images, RESNET_STAGES), one);
-    return wick_scope_end(wick_linear(wick_flatten(pooled, 1, -1), resnet->head_weight, resnet->head_bias,
-                                      WICK_ACTIVATION_NONE));
+    return wick_scope_end(
+        wick_linear(wick_flatten(pooled, 1, -1), resnet->head_weight, resnet->head_bias, WICK_ACTIVATION_NONE));
 }
 
 int64_t wick_resnet_classes(const struct wick_resnet *resnet) {

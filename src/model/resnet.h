@@ -12,7 +12,8 @@ struct wick__conv_norm {
     int64_t stride, padding;
 };
 
-/* conv[0 .. n-1] one after the other, and what is added to their result: the input, through `shortcut` if it has one. */
+/* conv[0 .. n-1] one after the other, and what is added to their result: the input, through `shortcut` if it has one.
+ */
 struct wick__res_block {
     int n; /* 2: basic, 3: bottleneck */
     struct wick__conv_norm conv[3];

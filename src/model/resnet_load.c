@@ -68,7 +68,8 @@ static bool has(const struct loader *loader, const char *name) {
 
 /* Names of a convolution of a block and of its norm; false when there is no such. torchvision counts stages and
  * convolutions from 1. */
-static bool block_names(const struct loader *loader, int stage, int block, int conv, char weight[NAME], char norm[NAME]) {
+static bool block_names(const struct loader *loader, int stage, int block, int conv, char weight[NAME],
+                        char norm[NAME]) {
     if (loader->naming == &torchvision) {
         snprintf(weight, NAME, "layer%d.%d.conv%d.weight", stage + 1, block, conv + 1);
         snprintf(norm, NAME, "layer%d.%d.bn%d", stage + 1, block, conv + 1);
@@ -169,7 +170,8 @@ static bool load_block(const struct loader *loader, int stage, int index, struct
     int64_t stride = stage > 0 && index == 0 ? 2 : 1;
     while (block->n < 3 && block_names(loader, stage, index, block->n, weight, norm)) block->n++;
     if (block->n < 2) {
-        wick__fail(WICK_FORMAT, "resnet_open: block %d of stage %d has %d convolutions, not 2 or 3", index, stage, block->n);
+        wick__fail(WICK_FORMAT, "resnet_open: block %d of stage %d has %d convolutions, not 2 or 3", index, stage,
+                   block->n);
         return false;
     }
     int strided = block->n == 3 && !loader->stride_first ? 1 : 0;

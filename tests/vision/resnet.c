@@ -50,11 +50,11 @@ static void add_tensor(const char *name, enum kind kind, int rank, const int64_t
 static void add_conv_norm(const char *conv, const char *norm, int64_t out, int64_t in, int64_t kernel) {
     static const char *const parts[4] = {"weight", "bias", "running_mean", "running_var"};
     static const enum kind kinds[4] = {SCALE, SMALL, SMALL, VARIANCE};
-    char name[NAME * 2];
-    snprintf(name, sizeof name, "%s.weight", conv);
+    char name[NAME];
+    snprintf(name, sizeof name, "%.80s.weight", conv);
     add_tensor(name, WEIGHT, 4, (const int64_t[]){out, in, kernel, kernel});
     for (int i = 0; i < 4; i++) {
-        snprintf(name, sizeof name, "%s.%s", norm, parts[i]);
+        snprintf(name, sizeof name, "%.80s.%.14s", norm, parts[i]);
         add_tensor(name, kinds[i], 1, &out);
     }
 }
@@ -125,6 +125,24 @@ static void check_near(const char *what, const struct wick_tensor *got, struct w
     free(b);
 }
 
+/* The program on the same file: one line of JSON a picture, and exit status 1 when one of them can't be read. */
+static void check_program(const char *program, const char *path) {
+    char command[512], line[1024];
+    int lines = 0;
+    snprintf(command, sizeof command,
+             "%s classify --model %s --json --top 3 tests/vision/wide.png tests/vision/none.png tests/vision/tall.jpg "
+             "2>/dev/null",
+             program, path);
+    FILE *pipe = popen(command, "r");
+    CHECK(pipe != NULL);
+    while (pipe && fgets(line, sizeof line, pipe)) {
+        lines++;
+        CHECK(strstr(line, "\"probability\":") != NULL);
+    }
+    CHECK_INT(lines, 2);
+    CHECK(pipe && WEXITSTATUS(pclose(pipe)) == 1);
+}
+
 static void check_depth(int depth, const int blocks[4], const char *path, struct wick_archive *expected,
                         const char *program) {
     char what[32];
@@ -154,24 +172,6 @@ static void check_depth(int depth, const int blocks[4], const char *path, struct
     wick_scope_end(NULL);
     if (depth == 18 && program) check_program(program, path);
     remove(path);
-}
-
-/* The program on the same file: one line of JSON a picture, and exit status 1 when one of them can't be read. */
-static void check_program(const char *program, const char *path) {
-    char command[512], line[1024];
-    int lines = 0;
-    snprintf(command, sizeof command,
-             "%s classify --model %s --json --top 3 tests/vision/wide.png tests/vision/none.png tests/vision/tall.jpg "
-             "2>/dev/null",
-             program, path);
-    FILE *pipe = popen(command, "r");
-    CHECK(pipe != NULL);
-    while (pipe && fgets(line, sizeof line, pipe)) {
-        lines++;
-        CHECK(strstr(line, "\"probability\":") != NULL);
-    }
-    CHECK_INT(lines, 2);
-    CHECK(pipe && WEXITSTATUS(pclose(pipe)) == 1);
 }
 
 static void check_errors(void) {
