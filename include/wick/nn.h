@@ -42,6 +42,16 @@ WICK_API struct wick_tensor *wick_batch_norm(const struct wick_tensor *x, const 
                                              const struct wick_tensor *variance,
                                              const struct wick_batch_norm_options *options);
 
+/* ---- rotary position embedding ---- floats, all operands of one dtype; computed in f32 (f64 for f64), rounded once */
+
+/* Each pair of elements (a, b) of the last dim becomes (a cos - b sin, a sin + b cos). Pairs are (i, i + D/2), or
+ * (2i, 2i + 1) when `interleaved`. x [B,H,T,D]; cosine and sine [T,D/2], or [B,T,D/2] for a table of each batch. */
+WICK_API struct wick_tensor *wick_rope(const struct wick_tensor *x, const struct wick_tensor *cosine,
+                                       const struct wick_tensor *sine, bool interleaved);
+/* The same for x [B,T,H,D]. */
+WICK_API struct wick_tensor *wick_rope_thd(const struct wick_tensor *x, const struct wick_tensor *cosine,
+                                           const struct wick_tensor *sine, bool interleaved);
+
 #ifdef __cplusplus
 }
 #endif
