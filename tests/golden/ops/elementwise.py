@@ -1,0 +1,89 @@
+# scalar: numbers f[0], f[1]. cast: i[0] is the dtype. fill: value f[0], or start, end, step; i is rank and shape.
+
+FLOAT_UNARY = {
+    "exp": torch.exp, "exp2": torch.exp2, "expm1": torch.expm1, "log": torch.log, "log2": torch.log2,
+    "log10": torch.log10, "log1p": torch.log1p, "sin": torch.sin, "cos": torch.cos, "tan": torch.tan,
+    "tanh": torch.tanh, "erf": torch.erf, "sqrt": torch.sqrt, "rsqrt": torch.rsqrt, "recip": torch.reciprocal,
+    "relu2": lambda x: F.relu(x).square(), "relu6": F.relu6, "gelu": F.gelu,
+    "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"), "sigmoid": torch.sigmoid, "silu": F.silu,
+    "softplus": lambda x: torch.logaddexp(x, torch.zeros_like(x)), "mish": F.mish, "hard_sigmoid": F.hardsigmoid,
+    "hard_swish": F.hardswish, "selu": F.selu, "isnan": torch.isnan, "isinf": torch.isinf, "isfinite": torch.isfinite,
+    "abs": torch.abs, "neg": torch.neg, "sqr": torch.square, "sign": torch.sign, "floor": torch.floor,
+    "ceil": torch.ceil, "round": torch.round, "trunc": torch.trunc, "relu": F.relu, "logical_not": torch.logical_not,
+    "bitwise_not": torch.bitwise_not,
+}
+for name, function in FLOAT_UNARY.items():
+    op(name)(lambda c, function=function: function(c.a))
+
+op("affine")(lambda c: c.a * c.f[0] + c.f[1] if not c.isint or all(v == int(v) for v in c.f) else None)
+op("add_scalar")(lambda c: c.a + c.f[0] if not c.isint or c.f[0] == int(c.f[0]) else None)
+op("sub_scalar")(lambda c: c.a - c.f[0] if not c.isint or c.f[0] == int(c.f[0]) else None)
+op("mul_scalar")(lambda c: c.a * c.f[0] if not c.isint or c.f[0] == int(c.f[0]) else None)
+op("div_scalar")(lambda c: c.a / c.f[0] if not c.isint else None)
+op("powf")(lambda c: torch.pow(c.a, c.f[0]))
+op("elu")(lambda c: F.elu(c.a, c.f[0]))
+op("leaky_relu")(lambda c: F.leaky_relu(c.a, c.f[0]))
+op("clamp")(lambda c: torch.clamp(c.a, c.f[0], c.f[1]) if not c.isint or all(v == int(v) for v in c.f) else None)
+
+op("add")(lambda c: c.a + c.b)
+op("sub")(lambda c: c.a - c.b)
+op("mul")(lambda c: c.a * c.b)
+op("div")(lambda c: torch.div(c.a, c.b, rounding_mode="trunc") if c.isint else c.a / c.b)
+op("maximum")(lambda c: torch.maximum(c.a, c.b))
+op("minimum")(lambda c: torch.minimum(c.a, c.b))
+op("remainder")(lambda c: torch.remainder(c.a, c.b))
+op("atan2")(lambda c: torch.atan2(c.a, c.b))
+op("bitwise_and")(lambda c: c.a & c.b)
+op("bitwise_or")(lambda c: c.a | c.b)
+op("bitwise_xor")(lambda c: c.a ^ c.b)
+op("shift_left")(lambda c: c.a << c.b)
+op("shift_right")(lambda c: c.a >> c.b)
+op("pow")(lambda c: torch.pow(c.a, c.b) if not c.isint or (c.b >= 0).all() else None)
+for name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    op(name)(lambda c, name=name: getattr(torch, name)(c.a, c.b))
+
+
+@op("prelu")
+def prelu(c):
+    x, weight = c.a, c.b
+    if weight.numel() > 1 and x.dim() > 1:
+        weight = weight.reshape([1, -1] + [1] * (x.dim() - 2))
+    return torch.where(x > 0, x, weight * x)
+
+
+@op("swiglu")
+def swiglu(c):
+    a, b = c.a.chunk(2, -1)
+    return F.silu(a) * b
+
+
+op("where")(lambda c: torch.where(c.x[2] != 0, c.a, c.b))
+
+TORCH = [torch.uint8, torch.uint32, torch.int16, torch.int32, torch.int64, torch.bfloat16, torch.float16, torch.float32,
+         torch.float64, torch.float8_e4m3fn]
+
+
+def converted(x, dtype):
+    if dtype.is_floating_point:
+        return x.double().clamp(-448, 448).to(dtype) if dtype == torch.float8_e4m3fn else x.to(dtype)
+    if not x.is_floating_point():
+        bits = torch.iinfo(dtype).bits
+        wrapped = x & (1 << bits) - 1 if bits < 64 else x
+        return torch.where(wrapped >= 1 << bits - 1, wrapped - (1 << bits), wrapped) if torch.iinfo(dtype).min else wrapped
+    limits = torch.iinfo(dtype)
+    return torch.from_numpy(np.clip(np.trunc(x.numpy()), limits.min, limits.max))
+
+
+@op("cast")
+def cast(c):
+    dtype = TORCH[c.i[0]]
+    if not c.isint and dtype.is_floating_point and dtype not in (torch.float32, torch.float64):
+        return converted(c.a, dtype)  # exact here: operands are exact in the narrowest
+    return converted(c.a, dtype)
+
+
+op("full")(lambda c: torch.full(c.i[1:1 + c.i[0]], c.f[0], dtype=torch.float64)
+           if c.f[0] in (0, 1) or not c.isint and abs(c.f[0]) < 400 else None)
+op("fill_inplace")(lambda c: torch.full_like(c.a, c.f[0]) if abs(c.f[0]) < 128 and (not c.isint or c.f[0] == int(c.f[0]))
+                   else None)
+op("arange")(lambda c: torch.arange(*c.f[:3], dtype=torch.float64) if not c.isint else None)

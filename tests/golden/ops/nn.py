@@ -1,0 +1,60 @@
+# conv: i is stride [3], padding [3], dilation [3], output_padding [3], groups, relu. softmax: i[0] is dim. normalize:
+# i[0] is axes or groups, f[0] epsilon. linear: i[0] is the activation. sort: i is dim, descending, k, indices wanted.
+
+
+def convolution(n, transposed):
+    def run(c):
+        stride, padding, dilation, extra = (c.i[3 * j:3 * j + n] for j in range(4))
+        stride, dilation = [s or 1 for s in stride], [d or 1 for d in dilation]
+        x, weight, bias = (None if t is None else t.double() for t in c.x)
+        groups = c.i[12] or 1
+        if transposed:
+            function = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[n - 1]
+            out = function(x, weight, bias, stride, padding, extra, groups, dilation)
+        else:
+            out = (F.conv1d, F.conv2d, F.conv3d)[n - 1](x, weight, bias, stride, padding, dilation, groups)
+        return out.relu() if c.i[13] else out
+    return run
+
+
+for n in (1, 2, 3):
+    op(f"conv{n}d")(convolution(n, False))
+    op(f"conv_transpose{n}d")(convolution(n, True))
+
+op("softmax")(lambda c: F.softmax(c.a, c.i[0]))
+op("log_softmax")(lambda c: F.log_softmax(c.a, c.i[0]))
+op("layer_norm")(lambda c: F.layer_norm(c.a, c.a.shape[c.a.dim() - c.i[0]:], c.x[1], c.x[2], c.f[0]))
+op("rms_norm")(lambda c: F.rms_norm(c.a, c.a.shape[-1:], c.x[1], c.f[0]))
+op("group_norm")(lambda c: F.group_norm(c.a, c.i[0], c.x[1], c.x[2], c.f[0]))
+op("batch_norm")(lambda c: F.batch_norm(c.a, c.x[1], c.x[2], c.x[3], c.x[4], False, 0, c.f[0]))
+
+op("matmul")(lambda c: torch.matmul(c.a, c.b))
+op("dot")(lambda c: torch.dot(c.a, c.b))
+op("mv")(lambda c: torch.matmul(c.a, c.b))
+op("outer")(lambda c: torch.outer(c.a, c.b))
+ACTIVATIONS = [lambda x: x, F.relu, F.gelu, lambda x: F.gelu(x, approximate="tanh"), F.silu, torch.tanh]
+op("linear")(lambda c: ACTIVATIONS[c.i[0]](F.linear(c.a, c.b, c.x[2])))
+
+
+def with_indices(c, values, indices):
+    return (values, indices)[:c.n_out]
+
+
+@op("sort")
+def sort(c):
+    if c.a.dim() == 0:
+        return with_indices(c, c.a.clone(), torch.zeros((), dtype=torch.int64))
+    return with_indices(c, *torch.sort(c.a, dim=c.i[0], descending=bool(c.i[1]), stable=True))
+
+
+op("argsort")(lambda c: torch.argsort(c.a, dim=c.i[0], descending=bool(c.i[1]), stable=True))
+
+
+@op("topk")
+def topk(c):
+    values, indices = torch.sort(c.a, dim=c.i[0], descending=bool(c.i[1]), stable=True)
+    return with_indices(c, values.narrow(c.i[0], 0, c.i[2]), indices.narrow(c.i[0], 0, c.i[2]))
+
+
+op("cumsum")(lambda c: torch.cumsum(c.a, c.i[0]))
+op("cumprod")(lambda c: torch.cumprod(c.a, c.i[0]))
