@@ -57,7 +57,9 @@ struct wick_tensor *wick__scope_add(struct wick_tensor *x);
 
 /* The address of the first element of the view. */
 static inline void *wick__data(const struct wick_tensor *x) {
-    return (char *)x->storage->data + x->layout.offset * (wick_dtype_bits(x->dtype) / 8);
+    int64_t nbytes = x->layout.offset * (wick_dtype_bits(x->dtype) / 8);
+    /* An empty buffer has no address, and C allows no arithmetic on NULL. */
+    return nbytes ? (char *)x->storage->data + nbytes : x->storage->data;
 }
 
 static inline int64_t wick__count(const struct wick_tensor *x) { return wick__layout_count(&x->layout); }

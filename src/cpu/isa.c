@@ -4,18 +4,28 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 static const char *const names[WICK__ISA_COUNT] = {"baseline", "avx2", "avx512"};
 static enum wick__isa chosen;
 static _Bool bf16;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+#if defined(__x86_64__)
+/* clang 14 knows no name for it. */
+static _Bool has_f16c(void) {
+    unsigned a, b, c, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+#endif
+
 static void choose(void) {
     enum wick__isa best = WICK__ISA_BASELINE;
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") &&
-        __builtin_cpu_supports("f16c"))
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") && has_f16c())
         best = WICK__ISA_AVX2;
     if (best == WICK__ISA_AVX2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))

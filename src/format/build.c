@@ -150,7 +150,7 @@ enum wick_status wick__archive_order(struct wick_archive *archive, uint64_t begi
         qsort(archive->entries, (size_t)archive->n_entries, sizeof *archive->entries, compare_places);
     for (int64_t i = 0; i < archive->n_entries; i++) {
         const struct wick__entry *entry = &archive->entries[i];
-        if (entry->offset < begin && entry->nbytes > 0)
+        if (entry->offset < begin && (entry->nbytes > 0 || !holes))
             return wick__archive_fail(archive, WICK_FORMAT, entry->name,
                                       "its bytes from %" PRIu64 " overlap those of another tensor, to %" PRIu64,
                                       entry->offset, begin);

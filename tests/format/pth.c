@@ -214,7 +214,21 @@ static void test_nesting(void) {
     free(pickle.data);
 }
 
+/* No more than 64 MiB in one piece, so that what asks for much fails on every machine. */
+static void *limited_alloc(void *context, size_t nbytes, size_t alignment) {
+    void *memory = NULL;
+    (void)context;
+    return nbytes <= 64 << 20 && posix_memalign(&memory, alignment, nbytes) == 0 ? memory : NULL;
+}
+static void limited_free(void *context, void *memory, size_t nbytes) {
+    (void)context;
+    (void)nbytes;
+    free(memory);
+}
+
 int main(void) {
+    static const struct wick_allocator limited = {NULL, limited_alloc, limited_free};
+    CHECK_OK(wick_allocator_set(&limited));
     test_tensors();
     test_globals();
     test_machine();

@@ -48,8 +48,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t nbytes) {
         put_number(&zip, 4, 0x02014b50);
         put_number(&zip, 2, 20);
         put_common(&zip, sizes[i], names[i]);
-        put_number(&zip, 8, 0);
-        put_number(&zip, 4, 0);
+        put_number(&zip, 8, 0); /* comment, disk, attributes */
+        put_number(&zip, 2, 0);
         put_number(&zip, 4, offsets[i]);
         put(&zip, names[i], strlen(names[i]));
     }
