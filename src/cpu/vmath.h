@@ -5,6 +5,7 @@
  *   wick__vf_all(c)                    the same in every lane
  *   wick__vf_max(a, b), _min(a, b)     b where either is NaN
  *   wick__vf_abs(x)
+ *   wick__vf_fma(a, b, c)              a b + c, rounded once where the instruction set can
  *   WICK__VF_FN(exp, u10)(x)           SLEEF's function with that error bound, in tenths of an ulp */
 #ifndef WICK_CPU_VMATH_H
 #define WICK_CPU_VMATH_H
@@ -43,6 +44,14 @@ static inline wick__vf wick__vf_max(wick__vf a, wick__vf b) { return WICK__MM(ma
 static inline wick__vf wick__vf_min(wick__vf a, wick__vf b) { return WICK__MM(min_ps)(a, b); }
 static inline wick__vf wick__vf_sqrt(wick__vf x) { return WICK__MM(sqrt_ps)(x); }
 static inline wick__vf wick__vf_abs(wick__vf x) { return WICK__MM(andnot_ps)(wick__vf_all(-0.0f), x); }
+
+static inline wick__vf wick__vf_fma(wick__vf a, wick__vf b, wick__vf c) {
+#if WICK_ISA_LEVEL >= 1
+    return WICK__MM(fmadd_ps)(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
 
 static inline wick__vd wick__vd_load(const double *p) { return WICK__MM(loadu_pd)(p); }
 static inline void wick__vd_store(double *p, wick__vd x) { WICK__MM(storeu_pd)(p, x); }

@@ -1,6 +1,7 @@
 /* Copies from any layout to any other. */
 #include "cpu/elementwise.h"
 #include "cpu/parallel.h"
+#include "cpu/transpose.h"
 
 #include "core/checked.h"
 
@@ -64,11 +65,6 @@ enum wick_status WICK__ISA(wick__cpu_copy)(const struct wick__call *call) {
         memcpy(y->storage->data, x->storage->data, x->storage->nbytes);
         return WICK_OK;
     }
-    if (wick__layout_is_contiguous(&y->layout)) {
-        struct wick__elementwise e = {.n_in = 1, .in = {x}, .out = y, .raw = true};
-        WICK__ISA(wick__elementwise)(&e);
-        return WICK_OK;
-    }
     struct wick__layout layouts[2] = {y->layout};
     wick__layout_expand(&x->layout, y->layout.rank, y->layout.shape, &layouts[1]);
     wick__layout_collapse(layouts, 2);
@@ -77,6 +73,12 @@ enum wick_status WICK__ISA(wick__cpu_copy)(const struct wick__call *call) {
                         .in = wick__data(x),
                         .out = wick__data(y),
                         .size = (size_t)wick_dtype_bits(x->dtype) / 8};
+    if (WICK__ISA(wick__transpose)(&copy.from, &copy.to, copy.in, copy.out, copy.size)) return WICK_OK;
+    if (wick__layout_is_contiguous(&y->layout)) {
+        struct wick__elementwise e = {.n_in = 1, .in = {x}, .out = y, .raw = true};
+        WICK__ISA(wick__elementwise)(&e);
+        return WICK_OK;
+    }
     int64_t inner = copy.from.shape[copy.from.rank - 1];
     wick__parallel(wick__count(y) / inner, wick__max(1, 8192 / inner), copy_rows, &copy);
     return WICK_OK;

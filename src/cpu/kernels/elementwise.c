@@ -7,7 +7,7 @@
 
 #include "core/checked.h"
 
-enum { LIGHT_BLOCKS = 8, HEAVY_BLOCKS = 2 };
+enum { LIGHT_BLOCKS = 16, HEAVY_BLOCKS = 4 };
 
 struct operand {
     struct wick__layout layout; /* broadcast to the result's shape, then collapsed */

@@ -7,7 +7,7 @@
 
 /* ---- floats, a vector at a time: x is the argument, K(c) a constant, FN SLEEF's function ---- */
 
-/* gelu by erfc keeps its relative precision where 1 + erf would cancel. gelu_tanh: 0.5 (1 + tanh u) = 1 / (1 + exp
+/* gelu_tanh: 0.5 (1 + tanh u) = 1 / (1 + exp
  * -2u). softplus and mish avoid exp of large arguments; mish: tanh(log(1 + e)) = e (e + 2) / (e (e + 2) + 2). */
 #define VECTOR_OPS(X)                                                                                                  \
     X(exp, FN(exp, u10)(x))                                                                                            \
@@ -20,15 +20,31 @@
     X(cos, FN(cos, u10)(x))                                                                                            \
     X(tan, FN(tan, u10)(x))                                                                                            \
     X(tanh, FN(tanh, u10)(x))                                                                                          \
-    X(erf, FN(erf, u10)(x))                                                                                            \
-    X(gelu, K(0.5) * x * FN(erfc, u15)(x * K(-0.70710678118654752440)))                                                \
+    X(erf, ERF(x))                                                                                                     \
+    X(gelu, K(0.5) * x * (K(1) + ERF(x * K(0.70710678118654752440))))                                                  \
     X(gelu_tanh, x / (K(1) + FN(exp, u10)(K(-1.59576912160573071176) * (x + K(0.044715) * x * x * x))))                \
     X(sigmoid, K(1) / (K(1) + FN(exp, u10)(-x)))                                                                       \
     X(silu, x / (K(1) + FN(exp, u10)(-x)))                                                                             \
     X(softplus, MAX(K(0), x) + FN(log1p, u10)(FN(exp, u10)(-ABS(x))))                                                  \
     X(mish, mish_tail(x, FN(exp, u10)(MIN(K(40), x))))
 
+/* erf for f32, some three times as fast as SLEEF's and within a few units: x times a quotient of polynomials in x^2,
+ * the minimax fit of Eigen's and XLA's erf. Beyond 4, erf is 1 in f32. */
+static inline wick__vf erf_f32_vector(wick__vf x) {
+    static const float above[] = {-2.72614225801306e-10f, 2.77068142495902e-08f,  -2.10102402082508e-06f,
+                                  -5.69250639462346e-05f, -7.34990630326855e-04f, -2.95459980854025e-03f,
+                                  -1.60960333262415e-02f};
+    static const float below[] = {-1.45660718464996e-05f, -2.13374055278905e-04f, -1.68282697438203e-03f,
+                                  -7.37332916720468e-03f, -1.42647390514189e-02f};
+    x = wick__vf_max(wick__vf_all(-4), wick__vf_min(wick__vf_all(4), x));
+    wick__vf square = x * x, p = wick__vf_all(above[0]), q = wick__vf_all(below[0]);
+    for (int i = 1; i < 7; i++) p = wick__vf_fma(p, square, wick__vf_all(above[i]));
+    for (int i = 1; i < 5; i++) q = wick__vf_fma(q, square, wick__vf_all(below[i]));
+    return x * (p / q);
+}
+
 #define FN WICK__VF_FN
+#define ERF erf_f32_vector
 #define K(c) wick__vf_all((float)(c))
 #define MAX wick__vf_max
 #define MIN wick__vf_min
@@ -63,8 +79,10 @@ VECTOR_F32(log1p_below, FN(log1p, u10)(x))
 #undef MIN
 #undef ABS
 #undef mish_tail
+#undef ERF
 
 #define FN WICK__VD_FN
+#define ERF WICK__VD_FN(erf, u10)
 #define K(c) wick__vd_all(c)
 #define MAX wick__vd_max
 #define MIN wick__vd_min
@@ -99,6 +117,7 @@ VECTOR_F64(log1p_below, FN(log1p, u10)(x))
 #undef MIN
 #undef ABS
 #undef mish_tail
+#undef ERF
 
 /* ---- floats, loops that compilers turn into vectors: x is the argument, T its type, F(f) the function for it ---- */
 

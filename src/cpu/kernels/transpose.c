@@ -1,0 +1,190 @@
+/* The transposing copy: blocks of 64 by 64 elements go through the first-level cache, turned in registers on the way,
+ * so that both sides are read and written in runs. */
+#include "cpu/transpose.h"
+
+#include "cpu/parallel.h"
+#include "cpu/stream.h"
+
+#include "core/checked.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+enum { SIDE = 64, LEAST = 8, GRAIN = 4 };
+
+/* to[r * to_dim + c] = from[c * from_last + r] for each plane: r counts along `dim`, c along the last one. */
+struct job {
+    struct wick__layout from, to;
+    const char *in;
+    char *out;
+    size_t size;
+    int dim;
+    int64_t rows, columns; /* of a plane of the result */
+    int64_t row_blocks, column_blocks;
+    bool stream;
+};
+
+/* ---- squares in registers: from `in`, rows `step` elements apart, to `out`, rows SIDE elements apart ---- */
+
+#if defined(__x86_64__)
+static inline void square_16(const uint16_t *in, int64_t step, uint16_t *out) {
+    __m128i a[8], b[8];
+    for (int i = 0; i < 8; i++) a[i] = _mm_loadu_si128((const void *)(in + i * step));
+    for (int i = 0; i < 4; i++) {
+        b[2 * i] = _mm_unpacklo_epi16(a[i], a[i + 4]);
+        b[2 * i + 1] = _mm_unpackhi_epi16(a[i], a[i + 4]);
+    }
+    for (int i = 0; i < 4; i++) {
+        a[2 * i] = _mm_unpacklo_epi16(b[i], b[i + 4]);
+        a[2 * i + 1] = _mm_unpackhi_epi16(b[i], b[i + 4]);
+    }
+    for (int i = 0; i < 4; i++) {
+        _mm_storeu_si128((void *)(out + 2 * i * SIDE), _mm_unpacklo_epi16(a[i], a[i + 4]));
+        _mm_storeu_si128((void *)(out + (2 * i + 1) * SIDE), _mm_unpackhi_epi16(a[i], a[i + 4]));
+    }
+}
+#endif
+
+#if WICK_ISA_LEVEL >= 1
+enum { SQUARE_32 = 8 };
+static inline void square_32(const uint32_t *in, int64_t step, uint32_t *out) {
+    __m256 a[8], b[8];
+    for (int i = 0; i < 8; i++) a[i] = _mm256_loadu_ps((const void *)(in + i * step));
+    for (int i = 0; i < 8; i += 2) {
+        b[i] = _mm256_unpacklo_ps(a[i], a[i + 1]);
+        b[i + 1] = _mm256_unpackhi_ps(a[i], a[i + 1]);
+    }
+    for (int i = 0; i < 8; i += 4) {
+        a[i] = _mm256_shuffle_ps(b[i], b[i + 2], 0x44);
+        a[i + 1] = _mm256_shuffle_ps(b[i], b[i + 2], 0xEE);
+        a[i + 2] = _mm256_shuffle_ps(b[i + 1], b[i + 3], 0x44);
+        a[i + 3] = _mm256_shuffle_ps(b[i + 1], b[i + 3], 0xEE);
+    }
+    for (int i = 0; i < 4; i++) {
+        _mm256_storeu_ps((void *)(out + i * SIDE), _mm256_permute2f128_ps(a[i], a[i + 4], 0x20));
+        _mm256_storeu_ps((void *)(out + (i + 4) * SIDE), _mm256_permute2f128_ps(a[i], a[i + 4], 0x31));
+    }
+}
+enum { SQUARE_64 = 4 };
+static inline void square_64(const uint64_t *in, int64_t step, uint64_t *out) {
+    __m256d a[4], b[4];
+    for (int i = 0; i < 4; i++) a[i] = _mm256_loadu_pd((const void *)(in + i * step));
+    for (int i = 0; i < 4; i += 2) {
+        b[i] = _mm256_unpacklo_pd(a[i], a[i + 1]);
+        b[i + 1] = _mm256_unpackhi_pd(a[i], a[i + 1]);
+    }
+    for (int i = 0; i < 2; i++) {
+        _mm256_storeu_pd((void *)(out + i * SIDE), _mm256_permute2f128_pd(b[i], b[i + 2], 0x20));
+        _mm256_storeu_pd((void *)(out + (i + 2) * SIDE), _mm256_permute2f128_pd(b[i], b[i + 2], 0x31));
+    }
+}
+#else
+enum { SQUARE_32 = 4, SQUARE_64 = 4 };
+#define SQUARE(bits)                                                                                                   \
+    static inline void square_##bits(const uint##bits##_t *in, int64_t step, uint##bits##_t *out) {                    \
+        for (int c = 0; c < SQUARE_##bits; c++)                                                                        \
+            for (int r = 0; r < SQUARE_##bits; r++) out[r * SIDE + c] = in[c * step + r];                              \
+    }
+SQUARE(32)
+SQUARE(64)
+#endif
+enum { SQUARE_8 = 8, SQUARE_16 = 8 };
+
+static inline void square_8(const uint8_t *in, int64_t step, uint8_t *out) {
+    for (int c = 0; c < SQUARE_8; c++)
+        for (int r = 0; r < SQUARE_8; r++) out[r * SIDE + c] = in[c * step + r];
+}
+
+#if !defined(__x86_64__)
+static inline void square_16(const uint16_t *in, int64_t step, uint16_t *out) {
+    for (int c = 0; c < SQUARE_16; c++)
+        for (int r = 0; r < SQUARE_16; r++) out[r * SIDE + c] = in[c * step + r];
+}
+#endif
+
+/* ---- blocks ---- */
+
+/* Turns `columns` rows of `rows` elements each, up to SIDE of both, into `out`. */
+#define TURN(bits)                                                                                                     \
+    static void turn_##bits(const uint##bits##_t *in, int64_t step, int64_t rows, int64_t columns,                     \
+                            uint##bits##_t *out) {                                                                     \
+        int64_t c = 0;                                                                                                 \
+        for (; c + SQUARE_##bits <= columns; c += SQUARE_##bits) {                                                     \
+            int64_t r = 0;                                                                                             \
+            for (; r + SQUARE_##bits <= rows; r += SQUARE_##bits)                                                      \
+                square_##bits(in + c * step + r, step, out + r * SIDE + c);                                            \
+            for (; r < rows; r++)                                                                                      \
+                for (int64_t k = 0; k < SQUARE_##bits; k++) out[r * SIDE + c + k] = in[(c + k) * step + r];            \
+        }                                                                                                              \
+        for (; c < columns; c++)                                                                                       \
+            for (int64_t r = 0; r < rows; r++) out[r * SIDE + c] = in[c * step + r];                                   \
+    }
+TURN(8)
+TURN(16)
+TURN(32)
+TURN(64)
+
+/* Where a plane begins, in elements: `plane` counts through all dims but `dim` and the last. */
+static int64_t plane_start(const struct wick__layout *layout, int dim, int64_t plane) {
+    int64_t at = 0;
+    for (int d = layout->rank - 2; d >= 0; d--) {
+        if (d == dim) continue;
+        at += plane % layout->shape[d] * layout->stride[d];
+        plane /= layout->shape[d];
+    }
+    return at;
+}
+
+static void copy_block(const struct job *job, int64_t plane, int64_t row, int64_t column, void *buffer) {
+    int last = job->from.rank - 1;
+    int64_t rows = wick__min(SIDE, job->rows - row), columns = wick__min(SIDE, job->columns - column);
+    int64_t step = job->from.stride[last], out_step = job->to.stride[job->dim];
+    int64_t from = plane_start(&job->from, job->dim, plane) + row + column * step;
+    int64_t to = plane_start(&job->to, job->dim, plane) + row * out_step + column;
+    const void *in = job->in + (size_t)from * job->size;
+    switch (job->size) {
+    case 1: turn_8(in, step, rows, columns, buffer); break;
+    case 2: turn_16(in, step, rows, columns, buffer); break;
+    case 4: turn_32(in, step, rows, columns, buffer); break;
+    default: turn_64(in, step, rows, columns, buffer); break;
+    }
+    for (int64_t r = 0; r < rows; r++) {
+        char *out = job->out + (size_t)(to + r * out_step) * job->size;
+        const char *turned = (const char *)buffer + (size_t)(r * SIDE) * job->size;
+        if (job->stream)
+            wick__stream_copy(out, turned, (size_t)columns * job->size);
+        else
+            memcpy(out, turned, (size_t)columns * job->size);
+    }
+}
+
+static void copy_blocks(void *context, int worker, int64_t begin, int64_t end) {
+    const struct job *job = context;
+    _Alignas(64) uint64_t buffer[SIDE * SIDE];
+    (void)worker;
+    for (int64_t block = begin; block < end; block++) {
+        int64_t column = block % job->column_blocks, rest = block / job->column_blocks;
+        copy_block(job, rest / job->row_blocks, rest % job->row_blocks * SIDE, column * SIDE, buffer);
+    }
+    if (job->stream) wick__stream_end();
+}
+
+bool WICK__ISA(wick__transpose)(const struct wick__layout *from, const struct wick__layout *to, const void *in,
+                                void *out, size_t size) {
+    int last = from->rank - 1, dim = -1;
+    if (to->stride[last] != 1 || from->stride[last] <= 1 || from->shape[last] < LEAST) return false;
+    for (int d = 0; d < last; d++)
+        if (from->stride[d] == 1 && from->shape[d] >= LEAST) dim = d;
+    if (dim < 0) return false;
+    int64_t count = wick__layout_count(to);
+    struct job job = {.from = *from, .to = *to, .in = in, .out = out, .size = size, .dim = dim};
+    job.rows = from->shape[dim];
+    job.columns = from->shape[last];
+    job.row_blocks = (job.rows + SIDE - 1) / SIDE;
+    job.column_blocks = (job.columns + SIDE - 1) / SIDE;
+    /* Rows that do not begin at a cache line share their first with the one before: streaming would write it twice. */
+    job.stream = (size_t)count * size >= (size_t)WICK__STREAM_FROM && (size_t)to->stride[dim] * size % 64 == 0;
+    wick__parallel(count / (job.rows * job.columns) * job.row_blocks * job.column_blocks, GRAIN, copy_blocks, &job);
+    return true;
+}

@@ -1,0 +1,16 @@
+/* The transposing copy. */
+#ifndef WICK_CPU_TRANSPOSE_H
+#define WICK_CPU_TRANSPOSE_H
+
+#include "cpu/isa.h"
+
+#include "core/layout.h"
+
+#ifdef WICK_ISA
+/* Copies `in` to `out`, whose layouts were collapsed together, when the elements that are neighbours in `out` are not
+ * in `in` but those along another dim are. False, and nothing done, for other layouts and for small dims. */
+bool WICK__ISA(wick__transpose)(const struct wick__layout *from, const struct wick__layout *to, const void *in,
+                                void *out, size_t size);
+#endif
+
+#endif
