@@ -11,7 +11,7 @@
 
 #include "core/memory.h"
 
-enum { SEGMENT = 16 * LINE_BLOCK, GRAIN = 8192 };
+enum { SEGMENT = 16 * LINE_BLOCK, GRAIN = 32 * 1024 };
 
 struct best {
     union cell value;

@@ -7,8 +7,8 @@
 
 #undef KINDS
 #undef FLOAT_KINDS
-#define KINDS(X) X(SUM)
-#define FLOAT_KINDS(X) X(SQUARES)
+#define KINDS(X)
+#define FLOAT_KINDS(X) X(TOTAL) X(SQUARES)
 #define SUFFIX f32
 #define T float
 #define ACC double
@@ -20,7 +20,7 @@
 #define FLOAT 1
 #include "cpu/kernels/reduce_body.h"
 
-enum { GRAIN = 8192 };
+enum { GRAIN = 16 * 1024 };
 
 struct normalize {
     enum wick_op op;

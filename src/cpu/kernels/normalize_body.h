@@ -15,7 +15,7 @@ static struct FN(moments) FN(moments_of)(const struct normalize *s, const char *
     int64_t size = (int64_t)s->size;
     for (int64_t i = 0; s->centered && i < s->n; i += BLOCK) {
         int64_t m = wick__min(BLOCK, s->n - i);
-        mean += FN(fold)(SUM, FN(block_in)(s->dtype, in + i * size, m, loaded), m, 0, 0);
+        mean += FN(fold)(TOTAL, FN(block_in)(s->dtype, in + i * size, m, loaded), m, 0, 0);
     }
     mean /= n;
     for (int64_t i = 0; i < s->n; i += BLOCK) {

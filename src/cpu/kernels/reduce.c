@@ -14,7 +14,7 @@ enum {
     SEGMENT = 16 * LINE_BLOCK, /* elements of a line in one task */
     TILE = 2048,               /* lines side by side in one task */
     TILE_ROWS = 256,           /* elements of each of them in one task */
-    GRAIN = 8192               /* elements below which nothing is shared out */
+    GRAIN = 32 * 1024          /* elements below which nothing is shared out */
 };
 
 /* What a segment of a line comes to. `center` and `count` are for SQUARES (the mean, and of how many) and EXPS (the
@@ -60,7 +60,7 @@ static union cell join(const struct reduce *reduce, enum kind kind, union cell a
 static struct part block_part(const struct reduce *reduce, const void *x, int64_t n) {
     struct part part = {.count = (double)n};
     if (reduce->centered && reduce->kind == SQUARES) {
-        part.center = fold(reduce, SUM, x, n, 0).f / (double)n;
+        part.center = fold(reduce, TOTAL, x, n, 0).f / (double)n;
     } else if (reduce->kind == EXPS) {
         part.center = fold(reduce, MAX, x, n, 0).f;
         if (!isfinite(part.center)) return part;
@@ -94,27 +94,33 @@ static void join_part(const struct reduce *reduce, struct part *a, const struct 
     }
 }
 
-/* Writes result number i. */
-static void finish(const struct reduce *reduce, int64_t i, const struct part *part) {
+/* The result that a part comes to. */
+static double result(const struct reduce *reduce, const struct part *part) {
+    double n = (double)reduce->lines.terms, y = part->acc.f;
+    switch (reduce->op) {
+    case WICK_OP_mean: return y / n;
+    case WICK_OP_var: return y / fmax(0, n - reduce->correction);
+    case WICK_OP_std: return sqrt(y / fmax(0, n - reduce->correction));
+    case WICK_OP_log_sum_exp: return isfinite(part->center) ? part->center + log(y) : part->center;
+    case WICK_OP_norm: return reduce->kind == SQUARES ? sqrt(y) : reduce->kind == POWERS ? pow(y, 1 / reduce->order) : y;
+    default: return y;
+    }
+}
+
+/* Writes results i .. i+n-1. */
+static void put(const struct reduce *reduce, int64_t i, const union cell *y, int64_t n) {
     enum wick_dtype dtype = reduce->out->dtype;
     char *out = (char *)wick__data(reduce->out) + i * (wick_dtype_bits(dtype) / 8);
-    double n = (double)reduce->lines.terms, y = part->acc.f;
-    if (!reduce->is_float) {
-        wick__row_from_i64(dtype, &part->acc.i, out, 1);
-        return;
-    }
-    switch (reduce->op) {
-    case WICK_OP_mean: y /= n; break;
-    case WICK_OP_var: y /= fmax(0, n - reduce->correction); break;
-    case WICK_OP_std: y = sqrt(y / fmax(0, n - reduce->correction)); break;
-    case WICK_OP_log_sum_exp: y = isfinite(part->center) ? part->center + log(y) : part->center; break;
-    case WICK_OP_norm:
-        if (reduce->kind == SQUARES) y = sqrt(y);
-        if (reduce->kind == POWERS) y = pow(y, 1 / reduce->order);
-        break;
-    default: break;
-    }
-    wick__store_f64(dtype, y, out);
+    if (reduce->is_float)
+        wick__row_from_f64(dtype, &y->f, out, n);
+    else
+        wick__row_from_i64(dtype, &y->i, out, n);
+}
+
+static void finish(const struct reduce *reduce, int64_t i, const struct part *part) {
+    union cell y = part->acc;
+    if (reduce->is_float) y.f = result(reduce, part);
+    put(reduce, i, &y, 1);
 }
 
 /* ---- line by line ---- */
@@ -216,8 +222,9 @@ static void tile_segment(const struct reduce *reduce, union cell *acc, int64_t b
 static void tile_tasks(void *context, int worker, int64_t begin, int64_t end) {
     const struct reduce *reduce = context;
     _Alignas(64) union cell acc[TILE];
-    _Alignas(64) double centers[TILE] = {0};
+    _Alignas(64) double centers[TILE];
     (void)worker;
+    if (reduce->kind == SQUARES) memset(centers, 0, sizeof centers);
     for (int64_t task = begin; task < end; task++) {
         int64_t segment = task % reduce->segments, tile = task / reduce->segments;
         int64_t first = tile / reduce->tiles * reduce->across + tile % reduce->tiles * TILE;
@@ -245,10 +252,11 @@ static void join_tiles(void *context, int worker, int64_t begin, int64_t end) {
 static void finish_tiles(void *context, int worker, int64_t begin, int64_t end) {
     const struct reduce *reduce = context;
     (void)worker;
-    for (int64_t i = begin; i < end; i++) {
+    for (int64_t i = begin; i < end && reduce->is_float && reduce->op != WICK_OP_sum; i++) {
         struct part part = {.acc = reduce->totals[i], .center = reduce->centers ? reduce->centers[i] : 0};
-        finish(reduce, i, &part);
+        reduce->totals[i].f = result(reduce, &part);
     }
+    put(reduce, begin, reduce->totals + begin, end - begin);
 }
 
 static void sweep(struct reduce *reduce, enum kind kind) {
@@ -275,7 +283,7 @@ static enum wick_status run_tiles(struct reduce *reduce) {
     reduce->totals = scratch + outs * reduce->segments;
     if (reduce->centered) {
         double *centers = &reduce->totals[outs].f;
-        sweep(reduce, kind == EXPS ? MAX : SUM);
+        sweep(reduce, kind == EXPS ? MAX : TOTAL);
         for (int64_t i = 0; i < outs; i++)
             centers[i] = kind == EXPS ? reduce->totals[i].f : reduce->totals[i].f / (double)terms;
         reduce->centers = centers;

@@ -20,6 +20,8 @@ typedef ACC FN(acc) __attribute__((vector_size(LANES * 8)));
 typedef ACC FN(acc_at) __attribute__((vector_size(LANES * 8), aligned(8), may_alias));
 typedef T FN(few) __attribute__((vector_size(LANES * sizeof(T))));
 typedef T FN(few_at) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
+typedef T FN(wide) __attribute__((vector_size(LANES * 8)));
+typedef T FN(wide_at) __attribute__((vector_size(LANES * 8), aligned(sizeof(T)), may_alias));
 
 static inline __attribute__((always_inline)) FN(acc) FN(load)(const T *x) {
     FN(few) few = *(const FN(few_at) *)x;
@@ -63,7 +65,8 @@ static inline __attribute__((always_inline)) FN(acc)
     FN(step)(enum kind kind, FN(acc) a, FN(acc) x, FN(acc) c, double p) {
 #if FLOAT
     switch (kind) {
-    case SUM: return a + x;
+    case SUM:
+    case TOTAL: return a + x;
     case PROD: return a * x;
     case MIN: return FN(least)(a, x);
     case MAX: return FN(most)(a, x);
@@ -100,12 +103,39 @@ static inline __attribute__((always_inline)) FN(acc) FN(fill)(ACC value) {
     return a;
 }
 
+#if FLOAT
+/* Four vectors of f32 are added to one another in f32, which rounds twice, before f64 takes their sum: this is twice as
+ * fast, and the error stays under 2^-23 of the sum of magnitudes. */
+
+static inline __attribute__((always_inline)) FN(wide) FN(four)(const T *a, const T *b, const T *c, const T *d) {
+    return (*(const FN(wide_at) *)a + *(const FN(wide_at) *)b) + (*(const FN(wide_at) *)c + *(const FN(wide_at) *)d);
+}
+
+static inline __attribute__((always_inline)) FN(acc) FN(half)(FN(wide) x, int which) {
+    FN(few) few;
+    memcpy(&few, (const char *)&x + (size_t)which * sizeof few, sizeof few);
+    return __builtin_convertvector(few, FN(acc));
+}
+#endif
+
 /* A run of n elements side by side. */
 static inline __attribute__((always_inline)) ACC
     FN(fold_as)(enum kind kind, const T *x, int64_t n, ACC center, double p) {
     FN(acc) first = FN(fill)(START(kind)), c = FN(fill)(center);
     FN(acc) a0 = first, a1 = first, a2 = first, a3 = first;
     int64_t i = 0;
+#if FLOAT
+    enum { WIDE = 2 * LANES };
+    for (; kind == SUM && sizeof(T) == 4 && i + 8 * WIDE <= n; i += 8 * WIDE) {
+        const T *y = x + i + 4 * WIDE;
+        FN(wide) u = FN(four)(x + i, x + i + WIDE, x + i + 2 * WIDE, x + i + 3 * WIDE);
+        FN(wide) v = FN(four)(y, y + WIDE, y + 2 * WIDE, y + 3 * WIDE);
+        a0 += FN(half)(u, 0);
+        a1 += FN(half)(u, 1);
+        a2 += FN(half)(v, 0);
+        a3 += FN(half)(v, 1);
+    }
+#endif
     for (; i + 4 * LANES <= n; i += 4 * LANES) {
         a0 = FN(step)(kind, a0, FN(load)(x + i), c, p);
         a1 = FN(step)(kind, a1, FN(load)(x + i + LANES), c, p);
@@ -127,27 +157,27 @@ static inline __attribute__((always_inline)) ACC
     return total;
 }
 
-/* The least or greatest of n > 0 elements, compared in their own type. */
+/* The lesser or greater of a and x, compared in their own type. */
+static inline __attribute__((always_inline)) FN(wide) FN(better)(enum kind kind, FN(wide) a, FN(wide) x) {
+    __typeof__(x < a) mask = kind == MIN ? x < a : x > a;
+#if FLOAT
+    mask |= x != x;
+#endif
+    return (FN(wide))(((__typeof__(mask))x & mask) | ((__typeof__(mask))a & ~mask));
+}
+
+/* The least or greatest of n > 0 elements. */
 static inline __attribute__((always_inline)) T FN(extreme)(enum kind kind, const T *x, int64_t n) {
     enum { WIDTH = LANES * 8 / sizeof(T) };
-    typedef T wide __attribute__((vector_size(LANES * 8)));
-    typedef T wide_at __attribute__((vector_size(LANES * 8), aligned(sizeof(T)), may_alias));
     T best = x[0];
     int64_t i = 0;
     if (n >= 4 * WIDTH) {
-        wide v[4];
-        for (int k = 0; k < 4; k++) v[k] = *(const wide_at *)(x + k * WIDTH);
+        FN(wide) v[4];
+        for (int k = 0; k < 4; k++) v[k] = *(const FN(wide_at) *)(x + k * WIDTH);
         for (i = 4 * WIDTH; i + 4 * WIDTH <= n; i += 4 * WIDTH)
-            for (int k = 0; k < 4; k++) {
-                wide u = *(const wide_at *)(x + i + k * WIDTH);
-                __typeof__(u < v[k]) mask = kind == MIN ? u < v[k] : u > v[k];
-#if FLOAT
-                mask |= u != u;
-#endif
-                v[k] = (wide)(((__typeof__(mask))u & mask) | ((__typeof__(mask))v[k] & ~mask));
-            }
-        for (int k = 0; k < 4; k++)
-            for (int l = 0; l < WIDTH; l++) best = (T)JOIN(kind, best, v[k][l]);
+            for (int k = 0; k < 4; k++) v[k] = FN(better)(kind, v[k], *(const FN(wide_at) *)(x + i + k * WIDTH));
+        v[0] = FN(better)(kind, FN(better)(kind, v[0], v[1]), FN(better)(kind, v[2], v[3]));
+        for (int l = 0; l < WIDTH; l++) best = (T)JOIN(kind, best, v[0][l]);
     }
     for (; i < n; i++) best = (T)JOIN(kind, best, x[i]);
     return best;
@@ -178,8 +208,16 @@ static inline ACC FN(fold)(enum kind kind, const T *x, int64_t n, ACC center, do
 /* n accumulators side by side take in up to ROWS rows; `acc` and `center` have room for a multiple of LANES. */
 static inline __attribute__((always_inline)) void FN(rows_as)(enum kind kind, ACC *acc, const T *const *rows, int count,
                                                               int64_t n, const ACC *center, double p) {
-    int64_t whole = n / LANES * LANES;
-    for (int64_t i = 0; i < n; i += LANES) {
+    int64_t whole = n / LANES * LANES, i = 0;
+#if FLOAT
+    enum { WIDE = 2 * LANES };
+    for (; kind == SUM && sizeof(T) == 4 && count == ROWS && i + WIDE <= n; i += WIDE) {
+        FN(wide) u = FN(four)(rows[0] + i, rows[1] + i, rows[2] + i, rows[3] + i);
+        *(FN(acc_at) *)(acc + i) += FN(half)(u, 0);
+        *(FN(acc_at) *)(acc + i + LANES) += FN(half)(u, 1);
+    }
+#endif
+    for (; i < n; i += LANES) {
         FN(acc) a = *(FN(acc_at) *)(acc + i), c = a - a;
         if (kind == SQUARES || kind == EXPS) c = *(const FN(acc_at) *)(center + i);
         for (int r = 0; r < count; r++) {

@@ -9,10 +9,11 @@
 #include <stdint.h>
 #include <string.h>
 
-/* X(name): kinds that every type has, and those that only floats have. SQUARES are of deviations from a center, EXPS
- * of differences to it. */
+/* X(name): kinds that every type has, and those that only floats have. TOTAL is SUM without its
+ * shortcut through f32, for means that deviations are taken from. SQUARES are of deviations from a center, EXPS of
+ * differences to it. */
 #define KINDS(X) X(SUM) X(PROD) X(MIN) X(MAX) X(ANY) X(ALL)
-#define FLOAT_KINDS(X) X(SQUARES) X(EXPS) X(ABS_SUM) X(ABS_MIN) X(ABS_MAX) X(COUNT) X(POWERS)
+#define FLOAT_KINDS(X) X(TOTAL) X(SQUARES) X(EXPS) X(ABS_SUM) X(ABS_MIN) X(ABS_MAX) X(COUNT) X(POWERS)
 
 enum kind {
 #define KIND(name) name,

@@ -13,7 +13,7 @@
 enum {
     RUN = 1024,        /* elements converted at once, and lines taken side by side */
     BLOCK = 64 * 1024, /* elements of a line in one task */
-    GRAIN = 8192
+    GRAIN = 16 * 1024
 };
 
 /* Floats accumulate in f64, integers in 64 bits without sign, where they wrap around. */

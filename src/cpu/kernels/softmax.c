@@ -18,7 +18,7 @@
 #define FLOAT 1
 #include "cpu/kernels/reduce_body.h"
 
-enum { KEPT = 4 * BLOCK, GRAIN = 4096 };
+enum { KEPT = 4 * BLOCK, GRAIN = 16 * 1024 };
 
 struct softmax {
     enum wick_dtype dtype;

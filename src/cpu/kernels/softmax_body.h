@@ -6,9 +6,6 @@
 #define FN(name) WICK__JOIN(name, SUFFIX)
 #define WIDTH ((int)(LANES * 8 / sizeof(T)))
 
-typedef T FN(wide) __attribute__((vector_size(LANES * 8)));
-typedef T FN(wide_at) __attribute__((vector_size(LANES * 8), aligned(sizeof(T)), may_alias));
-
 /* y = exp(x - most), and the sum of that. n <= BLOCK. */
 static double FN(exps)(const T *x, T most, T *y, int64_t n) {
     FN(wide) a = {0}, b = {0};
