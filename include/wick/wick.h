@@ -55,5 +55,6 @@
 #include <wick/conv.h>
 #include <wick/elementwise.h>
 #include <wick/vision.h>
+#include <wick/model.h>
 
 #endif

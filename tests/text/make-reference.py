@@ -9,6 +9,8 @@ translations (BSD-3-Clause) are the multilingual text. Needs tokenizers, and sen
     lines.gz         one text a line, UTF-8
     lines.ids.gz     for each of them a little-endian u16 count and that many u16 ids
     edges.json.gz    [{"text": ..., "ids": [...]}]: constructed texts with what is hard about Unicode
+    sentences.json.gz and embeddings.safetensors
+                     texts, and their vectors from sentence-transformers in f32: round(vector * 2^16) as i16
     tiny.json        the same for the folders under tests/text/: {"FOLDER": [{"text": ..., "ids": [...]}]}
 """
 import glob, gettext, gzip, hashlib, json, struct, sys
@@ -74,6 +76,27 @@ TINY_TEXTS = ["", "Hello World", "hello worlds", "unaffable", "unaffableé", "HE
               "hello  [LEFT]  world", "hello  [RIGHT]  world", "hello [both] world", "Café cafe\u0301", "你好 hello", "A\u0301\u0327", "x" * 12, "hello\u200dworld \u0000", "Straße İ ΣΑΣ", "[SEP] [sep]", "new  york", "New York", "NEW\tYORK"]
 
 
+def sentences(lines, texts):
+    """Texts of every kind: all languages, the first constructed ones, and lengths from nothing to 3000 words."""
+    step = len(lines) // 200
+    words = " ".join(lines).split()
+    picked = lines[::step][:200] + texts[:84]
+    picked += [" ".join(words[n : n + n * n % 290]) for n in range(1, 36)]
+    picked += ["word " * 3000, " ".join(words[:3000])]
+    return picked
+
+
+def embed(model, texts):
+    import numpy, safetensors.numpy, torch
+    from sentence_transformers import SentenceTransformer
+
+    torch.set_num_threads(2)
+    vectors = SentenceTransformer(model, device="cpu").encode(texts, batch_size=16, convert_to_numpy=True)
+    scaled = numpy.round(vectors.astype(numpy.float64) * 65536)
+    assert numpy.abs(scaled).max() < 32768
+    return safetensors.numpy.save({"vectors": scaled.astype(numpy.int16)})
+
+
 def encode_all(tokenizer, texts):
     return [encoding.ids for encoding in tokenizer.encode_batch(texts)]
 
@@ -91,6 +114,9 @@ def main(model, django):
     texts = edges()
     rows = [json.dumps({"text": text, "ids": row}, separators=(",", ":")) for text, row in zip(texts, encode_all(tokenizer, texts))]
     (HERE / "edges.json.gz").write_bytes(gzip.compress(("[" + ",\n".join(rows) + "]\n").encode(), 9, mtime=0))
+    picked = sentences(lines, texts)
+    (HERE / "sentences.json.gz").write_bytes(gzip.compress(json.dumps(picked, indent=0).encode(), 9, mtime=0))
+    (HERE / "embeddings.safetensors").write_bytes(embed(model, picked))
     tiny = {}
     for folder in sorted(HERE.glob("tiny-*")):
         if (folder / "tokenizer.json").exists():
@@ -100,7 +126,7 @@ def main(model, django):
             tokenizer = BertWordPieceTokenizer(str(folder / "vocab.txt"), lowercase=config["do_lower_case"], strip_accents=config["strip_accents"])
         tiny[folder.name] = [{"text": text, "ids": row} for text, row in zip(TINY_TEXTS, encode_all(tokenizer, TINY_TEXTS))]
     (HERE / "tiny.json").write_text(json.dumps(tiny, separators=(",", ":")).replace("]},", "]},\n") + "\n")
-    print(len(lines), "lines,", sum(map(len, ids)), "ids,", len(texts), "edges")
+    print(len(lines), "lines,", sum(map(len, ids)), "ids,", len(texts), "edges,", len(picked), "sentences")
 
 
 if __name__ == "__main__":

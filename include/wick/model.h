@@ -1,0 +1,62 @@
+/* Sentence embeddings: texts in, one vector each out, by a BERT model as the Hugging Face hub lays it out.
+ *
+ *     struct wick_device *device = wick_device_open("auto");
+ *     struct wick_embedder *embedder = wick_embedder_open("all-MiniLM-L6-v2", device);
+ *     const char *texts[] = {"a cat on a mat", "ein Kater auf der Matte"};
+ *     struct wick_tensor *vectors = wick_embedder_encode(embedder, 2, texts, NULL);   [2, 384] f32
+ *     if (!vectors) puts(wick_error());
+ *
+ * The folder's own files decide everything: config.json the network, modules.json what follows it (pooling,
+ * normalization), tokenizer.json the tokens, sentence_bert_config.json the longest input. Results agree with the
+ * sentence-transformers library in f32.
+ *
+ * An embedder never changes once it is open and may be shared between threads. */
+#ifndef WICK_MODEL_H
+#define WICK_MODEL_H
+
+#include <wick/tensor.h>
+#include <wick/text.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct wick_embedder;
+
+/* Opens a model folder: config.json of model_type "bert"; weights in model.safetensors, sharded safetensors or
+ * pytorch_model.bin, of any float dtype; a tokenizer (text.h); and, where they are there, modules.json with the
+ * modules Transformer, Pooling (cls, max, mean, mean_sqrt_len) and Normalize, sentence_bert_config.json. Without
+ * modules.json, vectors are means over the tokens. Weights in f32 stay views of the mapped file on the CPU.
+ * NULL and WICK_INVALID, WICK_IO, WICK_FORMAT (damaged files, or weights whose shapes are not those of config.json),
+ * WICK_UNSUPPORTED (another kind of model, module or setting), WICK_MEMORY, WICK_CLOSED. */
+WICK_API struct wick_embedder *wick_embedder_open(const char *folder, struct wick_device *device);
+
+/* Ends the use of an embedder and frees it; `device` stays open. NULL is fine. */
+WICK_API void wick_embedder_close(struct wick_embedder *embedder);
+
+/* The size of a vector; 0 for NULL. */
+WICK_API int64_t wick_embedder_dim(const struct wick_embedder *embedder);
+
+/* The most tokens of a text that count, special tokens included; 0 for NULL. */
+WICK_API int64_t wick_embedder_max_length(const struct wick_embedder *embedder);
+
+/* The embedder's tokenizer, which belongs to it; NULL for NULL. */
+WICK_API const struct wick_tokenizer *wick_embedder_tokenizer(const struct wick_embedder *embedder);
+
+/* Embeds n >= 0 texts of UTF-8: [n, dim] f32 on the embedder's device, row i for texts[i]. nbytes[i] are the bytes of
+ * texts[i]; with nbytes NULL each text ends at its NUL. What exceeds the longest input is cut off. A vector does not
+ * depend on the other texts but for rounding. Texts are computed in batches of equal lengths, so it is best to give
+ * many at once. WICK_INVALID, WICK_MEMORY, WICK_CLOSED. */
+WICK_API struct wick_tensor *wick_embedder_encode(const struct wick_embedder *embedder, int64_t n,
+                                                  const char *const *texts, const size_t *nbytes);
+
+/* The same for texts that are token ids already, special tokens included: lengths[i] ids each, one text after the
+ * other in `ids`. WICK_INVALID unless 1 <= lengths[i] <= the longest input the network takes, WICK_RANGE for an id
+ * outside the vocabulary. */
+WICK_API struct wick_tensor *wick_embedder_encode_ids(const struct wick_embedder *embedder, int64_t n,
+                                                      const int32_t *ids, const int64_t *lengths);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,214 @@
+/* Texts to vectors: tokens, batches of similar length, the network, pooling, normalization. */
+#include "model/embedder.h"
+
+#include "core/checked.h"
+#include "core/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Tokens of a batch: enough to keep all cores busy, little enough for activations of some tens of MB. */
+enum { BATCH_TOKENS = 4096 };
+
+/* One text: its ids are ids[start .. start + length). */
+struct item {
+    int64_t index, start, length;
+};
+
+struct work {
+    const struct wick_embedder *embedder;
+    const int32_t *ids;
+    struct item *items;                    /* n, by length */
+    struct wick__bert_group *groups;       /* of the present batch; room for n */
+    struct wick_tensor **parts, **batches; /* room for n each */
+    int32_t *packed;                       /* ids, then positions of the present batch */
+    int64_t packed_capacity;
+    int64_t n;
+};
+
+struct wick_embedder *wick_embedder_open(const char *folder, struct wick_device *device) {
+    if (!folder || !device) {
+        wick__fail(WICK_INVALID, "embedder_open: %s is NULL", folder ? "device" : "folder");
+        return NULL;
+    }
+    struct wick_embedder *embedder = wick__calloc(1, sizeof *embedder);
+    if (!embedder) return NULL;
+    enum wick_status status = wick__bert_load(&embedder->bert, folder, device);
+    if (status == WICK_OK && !(embedder->tokenizer = wick_tokenizer_open(folder))) status = wick_error_status();
+    if (status == WICK_OK) status = wick__embedder_configure(embedder, folder);
+    if (status == WICK_OK) return embedder;
+    wick_embedder_close(embedder);
+    return NULL;
+}
+
+void wick_embedder_close(struct wick_embedder *embedder) {
+    if (!embedder) return;
+    wick__bert_free(&embedder->bert);
+    wick_tokenizer_close(embedder->tokenizer);
+    wick__free(embedder, sizeof *embedder);
+}
+
+int64_t wick_embedder_dim(const struct wick_embedder *embedder) { return embedder ? embedder->dim : 0; }
+
+int64_t wick_embedder_max_length(const struct wick_embedder *embedder) { return embedder ? embedder->max_length : 0; }
+
+const struct wick_tokenizer *wick_embedder_tokenizer(const struct wick_embedder *embedder) {
+    return embedder ? embedder->tokenizer : NULL;
+}
+
+/* ---- behind the network ---- */
+
+/* One vector for each sequence of a group. [count, length, hidden] -> [count, dim] */
+static struct wick_tensor *pool(const struct wick_embedder *embedder, const struct wick_tensor *x, int64_t length) {
+    struct wick_tensor *parts[4];
+    int n = 0;
+    if (embedder->pooling & WICK__POOL_CLS) parts[n++] = wick_select(x, 1, 0);
+    if (embedder->pooling & WICK__POOL_MAX) parts[n++] = wick_max(x, WICK_DIMS(1), false);
+    if (embedder->pooling & WICK__POOL_MEAN) parts[n++] = wick_mean(x, WICK_DIMS(1), false);
+    if (embedder->pooling & WICK__POOL_MEAN_SQRT)
+        parts[n++] = wick_affine(wick_sum(x, WICK_DIMS(1), false), 1 / sqrt((double)length), 0);
+    return n == 1 ? parts[0] : wick_cat(n, parts, 1);
+}
+
+/* x / max(|x|, 1e-12), row by row. */
+static struct wick_tensor *normalize(const struct wick_tensor *x) {
+    return wick_div(x, wick_clamp(wick_norm(x, 2, WICK_DIMS(-1), true), 1e-12, INFINITY));
+}
+
+/* ---- batches ---- */
+
+/* Packs items from `first` on, and returns how many the batch has. */
+static int64_t pack(struct work *work, int64_t first, int64_t *n_tokens, int *n_groups) {
+    int64_t at = 0, i = first;
+    struct wick__bert_group *group = work->groups - 1;
+    *n_groups = 0;
+    for (; i < work->n; i++) {
+        const struct item *item = &work->items[i];
+        if (i > first && at + item->length > BATCH_TOKENS) break;
+        if (*n_groups == 0 || group->length != item->length) {
+            *++group = (struct wick__bert_group){at, 0, item->length};
+            ++*n_groups;
+        }
+        group->count++;
+        memcpy(work->packed + at, work->ids + item->start, (size_t)item->length * sizeof *work->packed);
+        for (int64_t p = 0; p < item->length; p++) work->packed[work->packed_capacity + at + p] = (int32_t)p;
+        at += item->length;
+    }
+    *n_tokens = at;
+    return i - first;
+}
+
+static struct wick_tensor *run_batch(struct work *work, int64_t n_tokens, int n_groups) {
+    const struct wick_embedder *embedder = work->embedder;
+    struct wick_device *device = embedder->bert.device;
+    wick_scope_begin();
+    struct wick_tensor *ids = wick_from_data(device, WICK_I32, WICK_SHAPE(n_tokens), work->packed);
+    struct wick_tensor *positions =
+        wick_from_data(device, WICK_I32, WICK_SHAPE(n_tokens), work->packed + work->packed_capacity);
+    struct wick_tensor *x = wick__bert_forward(&embedder->bert, ids, positions, n_groups, work->groups);
+    for (int i = 0; i < n_groups; i++)
+        work->parts[i] = pool(embedder, wick__bert_group_view(x, &work->groups[i]), work->groups[i].length);
+    struct wick_tensor *vectors = n_groups == 1 ? work->parts[0] : wick_cat(n_groups, work->parts, 0);
+    if (embedder->normalize) vectors = normalize(vectors);
+    return wick_scope_end(vectors ? wick_contiguous(vectors) : NULL);
+}
+
+/* Vectors in the order of `items`, put back into the caller's. */
+static struct wick_tensor *run_batches(struct work *work) {
+    int n_batches = 0, n_groups;
+    int64_t n_tokens;
+    for (int64_t first = 0; first < work->n;) {
+        first += pack(work, first, &n_tokens, &n_groups);
+        struct wick_tensor *vectors = run_batch(work, n_tokens, n_groups);
+        if (!vectors) return NULL;
+        work->batches[n_batches++] = vectors;
+    }
+    struct wick_tensor *sorted = n_batches == 1 ? work->batches[0] : wick_cat(n_batches, work->batches, 0);
+    for (int64_t i = 0; i < work->n; i++) work->packed[work->items[i].index] = (int32_t)i;
+    struct wick_tensor *order =
+        wick_from_data(work->embedder->bert.device, WICK_I32, WICK_SHAPE(work->n), work->packed);
+    return wick_index_select(sorted, 0, order);
+}
+
+static int shorter_first(const void *a, const void *b) {
+    const struct item *left = a, *right = b;
+    if (left->length != right->length) return left->length < right->length ? -1 : 1;
+    return left->index < right->index ? -1 : 1;
+}
+
+static bool prepare(struct work *work, const int64_t *lengths) {
+    int64_t start = 0, longest = 0;
+    for (int64_t i = 0; i < work->n; i++) {
+        if (lengths[i] < 1 || lengths[i] > work->embedder->bert.positions) {
+            wick__fail(WICK_INVALID, "embedder_encode_ids: text %lld has %lld ids; the network takes 1 to %lld",
+                       (long long)i, (long long)lengths[i], (long long)work->embedder->bert.positions);
+            return false;
+        }
+        work->items[i] = (struct item){i, start, lengths[i]};
+        start += lengths[i];
+        longest = wick__max(longest, lengths[i]);
+    }
+    qsort(work->items, (size_t)work->n, sizeof *work->items, shorter_first);
+    work->packed_capacity = wick__max(wick__max(BATCH_TOKENS, longest), work->n);
+    work->packed = wick__calloc((size_t)work->packed_capacity, 2 * sizeof *work->packed);
+    return work->packed != NULL;
+}
+
+struct wick_tensor *wick_embedder_encode_ids(const struct wick_embedder *embedder, int64_t n, const int32_t *ids,
+                                             const int64_t *lengths) {
+    if (!embedder || n < 0 || n > INT32_MAX || (n && (!ids || !lengths))) {
+        wick__fail(WICK_INVALID, "embedder_encode_ids: NULL argument, or %lld texts", (long long)n);
+        return NULL;
+    }
+    if (n == 0) return wick_empty(embedder->bert.device, WICK_F32, WICK_SHAPE(0, embedder->dim));
+    const size_t count = (size_t)n;
+    struct work work = {.embedder = embedder, .ids = ids, .n = n};
+    struct wick_tensor *result = NULL;
+    work.items = wick__calloc(count, sizeof *work.items);
+    work.groups = wick__calloc(count, sizeof *work.groups);
+    work.parts = wick__calloc(count, sizeof *work.parts);
+    work.batches = wick__calloc(count, sizeof *work.batches);
+    wick_scope_begin();
+    if (work.items && work.groups && work.parts && work.batches && prepare(&work, lengths)) result = run_batches(&work);
+    result = wick_scope_end(result);
+    wick__free(work.items, count * sizeof *work.items);
+    wick__free(work.groups, count * sizeof *work.groups);
+    wick__free(work.parts, count * sizeof *work.parts);
+    wick__free(work.batches, count * sizeof *work.batches);
+    wick__free(work.packed, (size_t)work.packed_capacity * 2 * sizeof *work.packed);
+    return result;
+}
+
+struct wick_tensor *wick_embedder_encode(const struct wick_embedder *embedder, int64_t n, const char *const *texts,
+                                         const size_t *nbytes) {
+    if (!embedder || n < 0 || n > INT32_MAX || (n && !texts)) {
+        wick__fail(WICK_INVALID, "embedder_encode: NULL argument, or %lld texts", (long long)n);
+        return NULL;
+    }
+    struct wick_tensor *result = NULL;
+    size_t capacity = 0, used = 0; /* ids */
+    int32_t *ids = NULL;
+    int64_t *lengths = wick__calloc((size_t)n, sizeof *lengths);
+    bool good = lengths != NULL;
+    for (int64_t i = 0; i < n && good; i++) {
+        const size_t room = (size_t)embedder->max_length;
+        if (!texts[i]) wick__fail(WICK_INVALID, "embedder_encode: text %lld is NULL", (long long)i);
+        good = texts[i] != NULL;
+        if (good && capacity - used < room) {
+            size_t more = capacity * 2 + room;
+            int32_t *grown = wick__realloc(ids, capacity * sizeof *ids, more * sizeof *ids);
+            good = grown != NULL;
+            if (good) ids = grown;
+            if (good) capacity = more;
+        }
+        good = good && wick_tokenizer_encode(embedder->tokenizer, texts[i], nbytes ? nbytes[i] : strlen(texts[i]),
+                                             embedder->max_length, ids + used, &lengths[i]) == WICK_OK;
+        lengths[i] = wick__min(lengths[i], embedder->max_length);
+        used += good ? (size_t)lengths[i] : 0;
+    }
+    if (good) result = wick_embedder_encode_ids(embedder, n, ids, lengths);
+    wick__free(ids, capacity * sizeof *ids);
+    wick__free(lengths, (size_t)n * sizeof *lengths);
+    return result;
+}
