@@ -19,23 +19,38 @@ enum { ROWS = 8, ROW_KINDS = 4, COLUMNS = 3 };
 enum { ROWS = 4, ROW_KINDS = 3, COLUMNS = 3 };
 #endif
 
-#define UNROLL _Pragma("GCC unroll 8")
+/* Rows of weights are as many streams as a tile has rows, too many and too short for the hardware's prefetchers. */
+enum { WEIGHTS_AHEAD = 64 };
+
+#define UNROLL _Pragma("GCC unroll 16")
 
 /* All lanes x; the subtraction of 0 makes a vector of a scalar and is folded away, which an addition could not be. */
 #define SPLAT(x) ((x) - (NAME(vector)){0})
 
-/* image[i] = row[i] for begin <= i < end, 0 elsewhere up to n and to the end of the last vector. */
+/* to[i] = row[i] for begin <= i < end, 0 elsewhere up to n and to the end of the last vector; what lies `ahead` is
+ * fetched into the cache meanwhile. */
 #if WICK_ISA_LEVEL >= 2
-static inline void copy_masked(float *to, const float *row, int64_t begin, int64_t end, int64_t n) {
+static inline void copy_masked(float *to, const float *row, int64_t begin, int64_t end, int64_t n, int64_t ahead) {
     for (int64_t i = 0; i < n; i += 16) {
+        __builtin_prefetch(row + i + ahead);
         uint32_t below = begin <= i ? 0 : begin >= i + 16 ? 0xffff : (1u << (begin - i)) - 1;
         uint32_t inside = end >= i + 16 ? 0xffff : end <= i ? 0 : (1u << (end - i)) - 1;
         _mm512_storeu_ps(to + i, _mm512_maskz_loadu_ps((__mmask16)(inside & ~below), row + i));
     }
 }
+
+/* The first n floats of a vector. */
+static inline void store_masked(float *to, const void *vector, int64_t n) {
+    _mm512_mask_storeu_ps(to, (__mmask16)((1u << n) - 1), _mm512_load_ps(vector));
+}
 #else
-static inline void copy_masked(float *to, const float *row, int64_t begin, int64_t end, int64_t n) {
+static inline void copy_masked(float *to, const float *row, int64_t begin, int64_t end, int64_t n, int64_t ahead) {
+    (void)ahead;
     for (int64_t i = 0; i < n; i++) to[i] = i >= begin && i < end ? row[i] : 0;
+}
+
+static inline void store_masked(float *to, const void *vector, int64_t n) {
+    memcpy(to, vector, sizeof *to * (size_t)n);
 }
 #endif
 
@@ -64,6 +79,15 @@ static inline void to_u64(enum wick_dtype dtype, const void *from, int64_t strid
 static inline void from_u64(enum wick_dtype dtype, const uint64_t *from, void *to, int64_t n) {
     wick__row_from_i64(dtype, (const int64_t *)from, to, n);
 }
+
+#if WICK_ISA_LEVEL >= 2
+#include "cpu/kernels/conv_thin.h"
+#else
+static inline void run_direct(const struct conv *conv, int64_t channel, const float *plane, const float *zeros,
+                              float *out) {
+    (void)conv, (void)channel, (void)plane, (void)zeros, (void)out;
+}
+#endif
 
 #define VALUE float
 #define NAME(x) x##_f32

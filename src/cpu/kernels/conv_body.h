@@ -21,6 +21,7 @@ static inline __attribute__((always_inline)) void NAME(multiply)(const VALUE *we
         SPLAT(bias ? bias[m] : (VALUE)0);
     for (int64_t k = 0; k < terms; k++) {
         const VALUE *at = image + offset[k];
+        __builtin_prefetch(weight + k % rows * terms + k + WEIGHTS_AHEAD);
         NAME(vector) x[COLUMNS];
         UNROLL for (int n = 0; n < columns; n++) x[n] = *(const NAME(loose) *)(at + n * NAME(LANES));
         UNROLL for (int m = 0; m < rows; m++) {
@@ -73,7 +74,7 @@ static inline void NAME(copy_row)(const struct conv *conv, const char *row, int6
     int64_t end = size > low ? wick__min(n, (size - low + step - 1) / step) : 0;
     if (!row || end <= begin) begin = end = 0;
     if (COPY_MASKED && step == 1 && conv->plain) {
-        copy_masked((float *)(void *)to, (const float *)(const void *)row + low, begin, end, n);
+        copy_masked((float *)(void *)to, (const float *)(const void *)row + low, begin, end, n, conv->plan->ahead);
         return;
     }
     for (int64_t i = 0; i < begin; i++) to[i] = 0;
@@ -197,9 +198,69 @@ static void NAME(run_tile)(const struct conv *conv, const struct NAME(item) * it
     }
 }
 
+/* Four vectors of sums of one result channel, `apart` elements of the image from one another. */
+static inline __attribute__((always_inline)) void NAME(multiply_thin)(const VALUE *weight, VALUE bias,
+                                                                      const VALUE *image, int64_t apart,
+                                                                      const int64_t *offset, int64_t terms,
+                                                                      NAME(vector) sum[4]) {
+    UNROLL for (int r = 0; r < 4; r++) sum[r] = SPLAT(bias);
+    UNROLL for (int64_t k = 0; k < terms; k++) {
+        NAME(vector) w = SPLAT(weight[k]);
+        UNROLL for (int r = 0; r < 4; r++) sum[r] =
+            MULADD(w, *(const NAME(loose) *)(image + offset[k] + r * apart), sum[r]);
+    }
+}
+
+/* n <= LANES elements of a vector to their place. */
+static inline void NAME(put)(const struct conv *conv, NAME(vector) sum, char *to, int64_t n) {
+    _Alignas(64) VALUE values[NAME(LANES)];
+    if (conv->plain && !conv->relu && n == NAME(LANES)) {
+        *(NAME(loose) *)(void *)to = sum;
+        return;
+    }
+    if (COPY_MASKED && conv->plain && !conv->relu) {
+        store_masked((float *)(void *)to, (const void *)&sum, n);
+        return;
+    }
+    *(NAME(vector) *)(void *)values = sum;
+    if (conv->relu) NAME(relu)(conv->dtype, values, n);
+    FROM_VALUES(conv->dtype, values, to, n);
+}
+
+/* One result channel of few terms, as in depthwise convolutions: row by row, four rows or four vectors at a time. */
+static void NAME(run_thin)(const struct conv *conv, const struct NAME(item) * item, int64_t row) {
+    const struct conv_plan *plan = conv->plan;
+    const struct conv_dim *h = &plan->dim[1], *w = &plan->dim[2];
+    int64_t channel = item->row + row, terms = plan->terms, lanes = NAME(LANES);
+    const VALUE *weight = (const VALUE *)conv->weight + channel * terms;
+    VALUE bias = conv->bias ? ((const VALUE *)conv->bias)[channel] : 0;
+    char *plane = item->out + (size_t)(row * conv->out_plane) * conv->size;
+    bool tall = h->out >= 4;
+    int64_t apart = tall ? plan->width : lanes, columns = tall ? lanes : 4 * lanes;
+    for (int64_t y = 0; y < h->out; y += tall ? 4 : 1)
+        for (int64_t x = 0; x < w->out; x += columns) {
+            NAME(vector) sum[4];
+            int64_t top = tall ? wick__min(y, h->out - 4) : y; /* the last rows are made twice rather than one by one */
+            const VALUE *image = item->image + top * plan->width + x;
+            if (terms == 9)
+                NAME(multiply_thin)(weight, bias, image, apart, plan->offset, 9, sum);
+            else
+                NAME(multiply_thin)(weight, bias, image, apart, plan->offset, terms, sum);
+            for (int r = 0; r < 4; r++) {
+                int64_t at = tall ? (top + r) * w->out + x : y * w->out + x + r * lanes;
+                int64_t n = wick__min(w->out - x - (tall ? 0 : r * lanes), lanes);
+                if (n > 0) NAME(put)(conv, sum[r], plane + (size_t)at * conv->size, n);
+            }
+        }
+}
+
 /* The rows of weights of a tile stay in the cache for all positions of the band. */
 static void NAME(run_band)(const struct conv *conv, const struct NAME(item) * item) {
     int64_t left = wick__min(conv->plan->band, conv->plan->positions - item->first);
+    if (conv->plan->thin) {
+        for (int64_t row = 0; row < item->rows; row++) NAME(run_thin)(conv, item, row);
+        return;
+    }
     for (int64_t row = 0; row < item->rows;) {
         int64_t rows = item->rows - row;
         int kind = rows >= ROWS ? ROW_KINDS - 1 : rows >= 4 ? 2 : rows >= 2 ? 1 : 0;
@@ -230,10 +291,19 @@ static void NAME(run_items)(void *context, int worker, int64_t begin, int64_t en
                                   .rows = wick__min(plan->part, conv->out_channels - part),
                                   .out = conv->out + (size_t)plane * conv->size,
                                   .image = image};
+        const char *in =
+            conv->in + (size_t)((n * conv->groups + group) * conv->in_channels * conv->in_plane) * conv->size;
+        if (plan->direct) {
+            if (scratch->band < 0)
+                for (int64_t z = 0; z < w->in; z++) image[z] = 0;
+            scratch->band = 0;
+            for (int64_t r = 0; r < item.rows; r++)
+                run_direct(conv, row + r, (const void *)in, (const void *)image,
+                           (void *)(item.out + (size_t)(r * conv->out_plane) * conv->size));
+            continue;
+        }
         if (scratch->band != band) {
-            int64_t channel = (n * conv->groups + group) * conv->in_channels;
-            NAME(fill_images)
-            (conv, conv->in + (size_t)(channel * conv->in_plane) * conv->size, depth, item.first, image);
+            NAME(fill_images)(conv, in, depth, item.first, image);
             scratch->band = band;
         }
         NAME(run_band)(conv, &item);

@@ -2,11 +2,14 @@
 #include "cpu/kernels/conv_plan.h"
 
 enum {
-    MAX_IMAGE_BYTES = 256 << 10, /* of all images of a band: well inside a second level cache beside the weights */
+    MAX_IMAGE_BYTES = 512 << 10, /* of all images of a band: well inside a second level cache beside the weights */
+    MIN_BAND_VECTORS = 6,
     ITEMS_PER_WORKER = 4,
     TYPICAL_BAND = 256, /* positions */
     MAX_REACH = 1 << 20,
-    PACK_COST = 20 /* copying a vector into an image takes as long as so many result channels' products with it */
+    PREFETCH = 512, /* elements */
+    MAX_THIN = 64,  /* terms */
+    PACK_COST = 20  /* copying a vector into an image takes as long as so many result channels' products with it */
 };
 
 static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
@@ -108,13 +111,13 @@ static void choose_images(const struct conv *conv, struct conv_plan *plan) {
         plan->images = plan->terms;
         reach = 0;
     }
-    /* Bands: of few enough elements for the cache, but of at least two blocks of vectors. */
-    int64_t block = 3 * WICK__CONV_LANES;
+    /* Bands: of few enough elements for the cache, but not of less than a few vectors, and of equal sizes. */
     int64_t fit = MAX_IMAGE_BYTES / (int64_t)conv->value_size / wick__max(1, plan->images) - reach;
-    fit = wick__max(2 * block, fit / block * block);
+    fit = wick__max(MIN_BAND_VECTORS, fit / WICK__CONV_LANES) * WICK__CONV_LANES;
     plan->bands = wick__max(1, (plan->positions + fit - 1) / fit);
-    plan->band = round_up((plan->positions + plan->bands - 1) / plan->bands, block);
+    plan->band = round_up((plan->positions + plan->bands - 1) / plan->bands, WICK__CONV_LANES);
     plan->bands = (plan->positions + plan->band - 1) / plan->band;
+    plan->ahead = plan->bands == 1 ? PREFETCH : 2 * conv->in_plane;
     plan->length = plan->band + round_up(reach, WICK__CONV_LANES);
 }
 
@@ -170,6 +173,10 @@ enum wick_status WICK__ISA(wick__conv_plan)(const struct conv *conv, int64_t pas
     set_offsets(conv, plan);
     const struct conv_dim *h = &plan->dim[1], *w = &plan->dim[2];
     plan->linear = w->pitch == 1 && h->pitch == 1 && w->out == w->full;
+    plan->thin = plan->linear && !plan->gather && plan->bands == 1 && conv->out_channels < 4 && plan->terms <= MAX_THIN;
+    plan->direct = WICK_ISA_LEVEL >= 2 && plan->thin && conv->in_channels == 1 && conv->dtype == WICK_DTYPE_f32 &&
+                   h->step == 1 && w->step == 1 && h->out >= 4 && w->taps <= 16 && plan->dim[0].taps == 1 &&
+                   plan->dim[0].in == 1 && plan->dim[0].tap[0].shift == 0;
     return WICK_OK;
 }
 

@@ -62,9 +62,12 @@ struct conv_plan {
     int64_t images;             /* how many an item has: channels x depth taps x phases, or x taps with gather */
     int64_t band, length;       /* positions a band has, and elements its images have */
     int64_t bands, parts, part; /* bands of a plane; parts of the result channels of a group, and channels of a part */
+    int64_t ahead;              /* how many elements further on the filling of images comes by soon */
     int64_t terms;              /* K: channels of a group x taps */
     int64_t *offset;            /* [terms], into the images */
     bool linear;                /* the results of a plane lie in memory in the order of the positions that are kept */
+    bool thin;                  /* a result channel is made by itself, row by row, not in tiles */
+    bool direct;                /* and straight from the input, without images: f32 of step 1 with masked loads */
     void *memory;
     size_t nbytes;
 };

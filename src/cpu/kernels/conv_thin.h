@@ -1,0 +1,73 @@
+/* Depthwise convolutions of step 1 in f32, straight from the input; included by conv.c where there are masked loads.
+ *
+ * A masked load reads 0 where a tap lies beside the row, and rows above and below the input are a row of zeros, so no
+ * image is made. Four result rows are made at a time, a strip of 16 columns after the other. */
+
+enum { THIN_ROWS = 4, MAX_THIN_SIDE = 16 };
+
+/* The taps of a strip: their rows in the window of input rows, weights, masks and columns. */
+struct thin {
+    const struct conv *conv;
+    const float *plane, *zeros, *weight;
+    float *out;
+    float bias;
+    int64_t columns; /* of the strip, 1 .. 16 */
+    int64_t x;       /* its first */
+    __mmask16 mask[MAX_THIN_SIDE];
+};
+
+static inline __attribute__((always_inline)) void thin_strip(const struct thin *thin, const int64_t tall,
+                                                             const int64_t wide) {
+    const struct conv_dim *h = &thin->conv->plan->dim[1], *w = &thin->conv->plan->dim[2];
+    __mmask16 kept = (__mmask16)((1u << thin->columns) - 1);
+    for (int64_t y = 0; y < h->out; y += THIN_ROWS) {
+        /* The last rows are made twice rather than one by one. */
+        int64_t top = wick__min(y, h->out - THIN_ROWS), k = 0;
+        __m512 sum[THIN_ROWS];
+        UNROLL for (int r = 0; r < THIN_ROWS; r++) sum[r] = _mm512_set1_ps(thin->bias);
+        UNROLL for (int64_t i = 0; i < tall; i++) {
+            const float *row[THIN_ROWS];
+            UNROLL for (int r = 0; r < THIN_ROWS; r++) {
+                int64_t from = top + r + h->tap[i].shift;
+                row[r] = (uint64_t)from < (uint64_t)h->in ? thin->plane + from * w->in : thin->zeros;
+            }
+            UNROLL for (int64_t j = 0; j < wide; j++, k++) {
+                __m512 weight = _mm512_set1_ps(thin->weight[k]);
+                int64_t column = thin->x + w->tap[j].shift;
+                UNROLL for (int r = 0; r < THIN_ROWS; r++) sum[r] =
+                    _mm512_fmadd_ps(weight, _mm512_maskz_loadu_ps(thin->mask[j], row[r] + column), sum[r]);
+            }
+        }
+        UNROLL for (int r = 0; r < THIN_ROWS; r++) {
+            if (thin->conv->relu)
+                sum[r] = _mm512_mask_mov_ps(sum[r], _mm512_cmp_ps_mask(sum[r], _mm512_setzero_ps(), _CMP_LT_OQ),
+                                            _mm512_setzero_ps());
+            _mm512_mask_storeu_ps(thin->out + (top + r) * w->out + thin->x, kept, sum[r]);
+        }
+    }
+}
+
+/* One result channel. `zeros` has as many as an input row. */
+static void run_direct(const struct conv *conv, int64_t channel, const float *plane, const float *zeros, float *out) {
+    const struct conv_plan *plan = conv->plan;
+    const struct conv_dim *h = &plan->dim[1], *w = &plan->dim[2];
+    struct thin thin = {.conv = conv,
+                        .plane = plane,
+                        .zeros = zeros,
+                        .weight = (const float *)conv->weight + channel * plan->terms,
+                        .out = out,
+                        .bias = conv->bias ? ((const float *)conv->bias)[channel] : 0};
+    for (int64_t x = 0; x < w->out; x += 16) {
+        thin.x = x;
+        thin.columns = wick__min(16, w->out - x);
+        for (int64_t j = 0; j < w->taps; j++) {
+            int64_t first = x + w->tap[j].shift, begin = wick__max(0, wick__min(16, -first));
+            int64_t end = wick__max(begin, wick__min(16, w->in - first));
+            thin.mask[j] = (__mmask16)((1u << end) - (1u << begin));
+        }
+        if (h->taps == 3 && w->taps == 3)
+            thin_strip(&thin, 3, 3);
+        else
+            thin_strip(&thin, h->taps, w->taps);
+    }
+}
