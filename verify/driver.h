@@ -59,7 +59,7 @@ struct verify_placing {
 };
 
 /* What operand `i` of a variant of case k is like. A layout that makes no sense for it becomes VERIFY_CONTIGUOUS. */
-struct verify_placing verify_place(const struct verify_operand *operand, enum verify_variant variant, int k,
+struct verify_placing verify_placing_for(const struct verify_operand *operand, enum verify_variant variant, int k,
                                    struct verify_random *random);
 
 enum verify_outcome { VERIFY_GOOD, VERIFY_SKIPPED, VERIFY_BAD };

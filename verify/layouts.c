@@ -11,7 +11,7 @@
 
 enum { GUARD = 64, MAX_TARGETS = 8 };
 
-struct verify_placing verify_place(const struct verify_operand *operand, enum verify_variant variant, int k,
+struct verify_placing verify_placing_for(const struct verify_operand *operand, enum verify_variant variant, int k,
                                    struct verify_random *random) {
     struct verify_placing placing = {.layout = variant};
     int wide = 0;

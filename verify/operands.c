@@ -64,7 +64,7 @@ enum verify_outcome verify_operands_make(struct wick_device *device, const struc
     for (int i = 0; i < c->n_in; i++) {
         const struct verify_operand *operand = &c->in[i];
         if (operand->role == VERIFY_ABSENT) continue;
-        struct verify_placing placing = verify_place(operand, variant, k + i, &random);
+        struct verify_placing placing = verify_placing_for(operand, variant, k + i, &random);
         enum verify_outcome outcome =
             verify_values(operand, dtype_of(c, i, id), variant, placing, &random, &operands->in[i]);
         if (outcome != VERIFY_GOOD) return outcome;

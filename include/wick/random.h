@@ -43,8 +43,8 @@ WICK_API struct wick_tensor *wick_bernoulli(struct wick_device *device, enum wic
  * range. */
 WICK_API struct wick_tensor *wick_randint(struct wick_device *device, enum wick_dtype dtype, int rank,
                                           const int64_t *shape, int64_t low, int64_t high);
-/* The numbers 0 .. n-1 in random order. [N] i64. */
-WICK_API struct wick_tensor *wick_permutation(struct wick_device *device, int64_t n);
+/* The numbers 0 .. n-1 in random order, [N]. u8, u32, i16, i32, i64. WICK_INVALID when n - 1 does not fit the dtype. */
+WICK_API struct wick_tensor *wick_permutation(struct wick_device *device, enum wick_dtype dtype, int64_t n);
 
 /* wick_uniform and wick_normal with the device, dtype and shape of x. */
 WICK_API struct wick_tensor *wick_uniform_like(const struct wick_tensor *x, double low, double high);

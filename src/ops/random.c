@@ -76,9 +76,16 @@ struct wick_tensor *wick_randint(struct wick_device *device, enum wick_dtype dty
     return draw(&call, 2);
 }
 
-struct wick_tensor *wick_permutation(struct wick_device *device, int64_t n) {
+struct wick_tensor *wick_permutation(struct wick_device *device, enum wick_dtype dtype, int64_t n) {
     struct wick__call call = {.op = WICK_OP_permutation};
-    if (!wick__call_out_on(&call, device, WICK_DTYPE_i64, 1, &n)) return NULL;
+    int64_t least, most;
+    if (!wick__call_out_on(&call, device, dtype, 1, &n)) return NULL;
+    range_of(dtype, &least, &most);
+    if (n - 1 > most) {
+        wick__fail(WICK_INVALID, "permutation: %lld numbers do not fit %s", (long long)n, wick_dtype_name(dtype));
+        wick_release(call.out[0]);
+        return NULL;
+    }
     return draw(&call, 2);
 }
 

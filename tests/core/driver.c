@@ -95,7 +95,7 @@ static void check_buffers(struct wick_device *cpu) {
     struct verify_operand operand = {.role = VERIFY_VALUE, .rank = 3, .shape = {3, 4, 5}, .low = -8, .high = 8};
     for (int v = 0; v < VERIFY_LAYOUTS; v++) {
         struct verify_random random = {(uint64_t)v};
-        struct verify_placing placing = verify_place(&operand, (enum verify_variant)v, v, &random);
+        struct verify_placing placing = verify_placing_for(&operand, (enum verify_variant)v, v, &random);
         struct verify_array array = {0};
         struct verify_buffer buffer;
         CHECK_INT(placing.layout, v);

@@ -131,7 +131,7 @@ static bool make_operands(struct golden *g, enum wick_dtype dtype, enum verify_v
         if (operand->role == VERIFY_ABSENT) continue;
         operands->in[n] = g->in[n];
         if (operand->role == VERIFY_VALUE) operands->in[n].dtype = dtype;
-        if (!verify_upload(cpu, &operands->in[n], verify_place(operand, layout, 0, &random), &operands->buffer[n]))
+        if (!verify_upload(cpu, &operands->in[n], verify_placing_for(operand, layout, 0, &random), &operands->buffer[n]))
             return false;
         operands->tensor[n] = operands->buffer[n].view;
     }

@@ -97,8 +97,7 @@ __extension__ typedef unsigned __int128 u128;
 static void make_randint(const struct random *r, const uint32_t *words, char *out, int64_t n) {
     int64_t values[CHUNK];
     uint64_t low = (uint64_t)r->call->p.random.low, range = (uint64_t)r->call->p.random.high - low;
-    for (int64_t i = 0; i < n; i++)
-        values[i] = (int64_t)(low + (uint64_t)((u128)wide(words, i) * range >> 64));
+    for (int64_t i = 0; i < n; i++) values[i] = (int64_t)(low + (uint64_t)((u128)wide(words, i) * range >> 64));
     wick__row_from_i64(r->dtype, values, out, n);
 }
 
@@ -191,7 +190,8 @@ static void sort_keyed(struct keyed *a, struct keyed *b, int64_t n) {
 enum wick_status WICK__ISA(wick__cpu_permutation)(const struct wick__call *call);
 enum wick_status WICK__ISA(wick__cpu_permutation)(const struct wick__call *call) {
     uint32_t words[2 * CHUNK];
-    int64_t n = wick__count(call->out[0]), *out = wick__data(call->out[0]);
+    struct wick_tensor *y = call->out[0];
+    int64_t n = wick__count(y), size = wick_dtype_bits(y->dtype) / 8, numbers[CHUNK];
     if (n == 0) return WICK_OK;
     struct keyed *keys = wick__calloc((size_t)n, 2 * sizeof *keys);
     if (!keys) return wick_error_status();
@@ -202,7 +202,11 @@ enum wick_status WICK__ISA(wick__cpu_permutation)(const struct wick__call *call)
             keys[i] = (struct keyed){.key = wide(words, i - begin), .i = i};
     }
     sort_keyed(keys, keys + n, n);
-    for (int64_t i = 0; i < n; i++) out[i] = keys[i].i;
+    for (int64_t begin = 0; begin < n; begin += CHUNK) {
+        int64_t count = wick__min(CHUNK, n - begin);
+        for (int64_t i = 0; i < count; i++) numbers[i] = keys[begin + i].i;
+        wick__row_from_i64(y->dtype, numbers, (char *)wick__data(y) + begin * size, count);
+    }
     wick__free(keys, (size_t)n * 2 * sizeof *keys);
     return WICK_OK;
 }
