@@ -3,11 +3,18 @@
 
 #include "cpu/convert.h"
 #include "cpu/parallel.h"
+#include "cpu/pool.h"
 #include "cpu/stream.h"
+#include "cpu/transpose.h"
 
 #include "core/checked.h"
 
-enum { LIGHT_BLOCKS = 16, HEAVY_BLOCKS = 4 };
+/* The least that is worth waking a thread for: 128 and 64 KiB of f32. */
+enum { LIGHT_BLOCKS = 32, HEAVY_BLOCKS = 16 };
+
+/* From this many bytes on, a transposed operand is turned by a copy of its own first: read row by row, it would load
+ * a cache line for each element. */
+enum { TURN_FROM = 256 * 1024 };
 
 struct operand {
     struct wick__layout layout; /* broadcast to the result's shape, then collapsed */
@@ -159,9 +166,45 @@ static void run_blocks(void *context, int worker, int64_t begin, int64_t end) {
     if (job->stream) wick__stream_end();
 }
 
+/* The bytes of an operand that is large and not broadcast, else 0. */
+static size_t turn_size(const struct operand *op) {
+    const struct wick__layout *layout = &op->layout;
+    if (layout->rank < 2 || layout->stride[layout->rank - 1] < 8) return 0;
+    size_t nbytes = (size_t)wick__layout_count(layout) * op->size;
+    if (nbytes < TURN_FROM) return 0;
+    for (int d = 0; d < layout->rank; d++)
+        if (layout->stride[d] == 0) return 0;
+    return nbytes;
+}
+
+/* Puts a turned copy in the place of a large transposed operand. Returns the copy and its size in *nbytes; NULL when
+ * there is no need, or no memory: the operand is then read as it is. */
+static void *turn(struct operand *op, size_t *nbytes) {
+    *nbytes = turn_size(op);
+    if (*nbytes == 0) return NULL;
+    struct wick__error none = {.status = WICK_OK};
+    struct wick__layout to;
+    void *copy = NULL;
+    wick__error_swap(&none);
+    bool made = wick__layout_new(&to, "turn", op->layout.rank, op->layout.shape) == WICK_OK &&
+                wick__pool_alloc(*nbytes, &copy) == WICK_OK;
+    wick__error_swap(&none);
+    if (!made) return NULL;
+    if (!WICK__ISA(wick__transpose)(&op->layout, &to, op->data, copy, op->size)) {
+        wick__pool_free(copy, *nbytes);
+        return NULL;
+    }
+    op->data = copy;
+    op->layout = to;
+    wick__layout_collapse(&op->layout, 1);
+    return copy;
+}
+
 void WICK__ISA(wick__elementwise)(struct wick__elementwise *e) {
     const struct wick__layout *shape = &e->out->layout;
     struct job job;
+    void *turned[WICK__ROW_INPUTS];
+    size_t turned_size[WICK__ROW_INPUTS];
     job.n_in = e->n_in;
     job.out = wick__data(e->out);
     job.out_size = (size_t)wick_dtype_bits(e->out->dtype) / 8;
@@ -181,7 +224,10 @@ void WICK__ISA(wick__elementwise)(struct wick__elementwise *e) {
         op->size = (size_t)wick_dtype_bits(x->dtype) / 8;
         op->dtype = x->dtype;
         op->convert = !e->raw && wick__row_dtype(x->dtype) != x->dtype;
+        turned[i] = turn(op, &turned_size[i]);
     }
     wick__parallel((job.count + WICK__BLOCK - 1) / WICK__BLOCK, e->heavy ? HEAVY_BLOCKS : LIGHT_BLOCKS, run_blocks,
                    &job);
+    for (int i = 0; i < e->n_in; i++)
+        if (turned[i]) wick__pool_free(turned[i], turned_size[i]);
 }
