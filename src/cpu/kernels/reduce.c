@@ -13,7 +13,7 @@
 enum {
     SEGMENT = 16 * LINE_BLOCK, /* elements of a line in one task */
     TILE = 2048,               /* lines side by side in one task */
-    TILE_ROWS = 256,           /* elements of each of them in one task */
+    TILE_ROWS = 128,           /* elements of each of them in one task */
     GRAIN = 32 * 1024          /* elements below which nothing is shared out */
 };
 
