@@ -57,8 +57,9 @@ enum wick_status wick__call_fail(const struct wick__call *call, enum wick_status
     va_start(args, rule);
     vsnprintf(why, sizeof why, rule, args);
     va_end(args);
-    return wick__fail(status, "%s: %s%s%s%s%s", wick_op_name(call->op), operands, one_device && device ? " on " : "",
-                      one_device && device ? device->name : "", at || device ? ": " : "", why);
+    bool place = at && one_device && device;
+    return wick__fail(status, "%s: %s%s%s%s%s", wick_op_name(call->op), operands, place ? " on " : "",
+                      place ? device->name : "", at ? ": " : "", why);
 }
 
 /* Whether the device's row for the op takes the dtype. */
