@@ -71,7 +71,7 @@ def converted(x, dtype):
         wrapped = x & (1 << bits) - 1 if bits < 64 else x
         return torch.where(wrapped >= 1 << bits - 1, wrapped - (1 << bits), wrapped) if torch.iinfo(dtype).min else wrapped
     limits = torch.iinfo(dtype)
-    return torch.from_numpy(np.clip(np.trunc(x.numpy()), limits.min, limits.max))
+    return torch.from_numpy(np.asarray(np.clip(np.trunc(x.numpy()), limits.min, limits.max)))
 
 
 @op("cast")
@@ -86,4 +86,4 @@ op("full")(lambda c: torch.full(c.i[1:1 + c.i[0]], c.f[0], dtype=torch.float64)
            if c.f[0] in (0, 1) or not c.isint and abs(c.f[0]) < 400 else None)
 op("fill_inplace")(lambda c: torch.full_like(c.a, c.f[0]) if abs(c.f[0]) < 128 and (not c.isint or c.f[0] == int(c.f[0]))
                    else None)
-op("arange")(lambda c: torch.arange(*c.f[:3], dtype=torch.float64) if not c.isint else None)
+op("arange")(lambda c: torch.from_numpy(np.arange(*c.f[:3])) if not c.isint and c.f[1] < 1000 else None)

@@ -58,3 +58,15 @@ def topk(c):
 
 op("cumsum")(lambda c: torch.cumsum(c.a, c.i[0]))
 op("cumprod")(lambda c: torch.cumprod(c.a, c.i[0]))
+
+
+@op("rope", "rope_thd")
+def rope(c):
+    x, cosine, sine = c.x
+    x = x.transpose(1, 2) if c.op == "rope_thd" else x
+    if cosine.dim() == 3:
+        cosine, sine = cosine.unsqueeze(1), sine.unsqueeze(1)
+    pairs = torch.stack((x[..., 0::2], x[..., 1::2]) if c.i[0] else x.chunk(2, -1), -1)
+    turned = torch.view_as_real(torch.view_as_complex(pairs.contiguous()) * torch.complex(cosine, sine))
+    out = turned.flatten(-2) if c.i[0] else torch.cat((turned[..., 0], turned[..., 1]), -1)
+    return out.transpose(1, 2) if c.op == "rope_thd" else out
