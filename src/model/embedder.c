@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Tokens of a batch: enough to keep all cores busy, little enough for activations of some tens of MB. */
-enum { BATCH_TOKENS = 4096 };
+enum { BATCH_TOKENS = 1024 };
 
 /* One text: its ids are ids[start .. start + length). */
 struct item {
