@@ -61,6 +61,7 @@ WICK_API struct wick_archive *wick_archive_open_memory(const void *data, size_t 
 /* Closes an archive. Tensors that were loaded from it stay valid. NULL is fine. */
 WICK_API void wick_archive_close(struct wick_archive *archive);
 
+/* What the archive was opened as; WICK_FORMAT_COUNT for NULL. */
 WICK_API enum wick_format wick_archive_format(const struct wick_archive *archive);
 
 /* The number of tensors; 0 for NULL. */
@@ -114,6 +115,7 @@ struct wick_metadata {
     int64_t length; /* items of an array, bytes of a string, 1 for the others */
 };
 
+/* The number of keys; 0 for NULL. */
 WICK_API int64_t wick_archive_metadata_count(const struct wick_archive *archive);
 /* Describes the i-th key. WICK_RANGE when there is none. */
 WICK_API WICK_CHECKED enum wick_status wick_archive_metadata(const struct wick_archive *archive, int64_t i,
