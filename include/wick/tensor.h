@@ -48,7 +48,6 @@ WICK_API struct wick_tensor *wick_arange(struct wick_device *device, enum wick_d
                                          double step);
 
 /* ---- looking ---- NULL gives -1, NULL or 0. */
-
 WICK_API enum wick_dtype wick_tensor_dtype(const struct wick_tensor *x);
 WICK_API int wick_tensor_rank(const struct wick_tensor *x);
 /* rank sizes, and rank strides counted in elements; both belong to the tensor. */
