@@ -96,6 +96,7 @@ double verify_least(enum wick_dtype dtype) {
 double verify_round(enum wick_dtype dtype, double value) {
     struct format format;
     if (!float_format(dtype, &format)) {
+        if (dtype == WICK_DTYPE_bool) return value != 0;
         if (isnan(value)) return 0;
         value = trunc(value);
         if (value > verify_highest(dtype)) return verify_highest(dtype);

@@ -83,7 +83,7 @@ const struct verify_family *verify_family(enum wick_op op);
 bool verify_array_new(struct verify_array *out, enum wick_dtype dtype, int rank, const int64_t *shape, bool scaled);
 
 /* `value` as it would be after a cast to the dtype. Floats: rounded to nearest even; f8e4m3 saturates at +-448, the
- * others go to infinity. Integers: towards zero and saturated, NaN is 0. */
+ * others go to infinity. Integers: towards zero and saturated, NaN is 0; bool is value != 0. */
 double verify_round(enum wick_dtype dtype, double value);
 
 /* For ops that write in place: a copy of x between guard zones, contiguous when x is, or else transposed or a window.
