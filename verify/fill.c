@@ -36,17 +36,22 @@ static bool fill_call(const struct verify_case *c, struct wick_tensor *const *in
     return wick_fill_inplace(out[0], c->f[0]) == WICK_OK;
 }
 
+/* A value as the dtype holds it; bool holds whether it is not 0. */
+static double held(enum wick_dtype dtype, double value) {
+    return dtype == WICK_DTYPE_bool ? value != 0 : verify_round(dtype, value);
+}
+
 static bool fill_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {
     (void)in;
     if (c->op == WICK_OP_arange) {
         double n = ceil((c->f[1] - c->f[0]) / c->f[2]);
         int64_t count = n > 0 ? (int64_t)n : 0;
         if (!verify_array_new(out, c->dtype, 1, &count, false)) return false;
-        for (int64_t i = 0; i < count; i++) out->data[i] = verify_round(c->dtype, c->f[0] + (double)i * c->f[2]);
+        for (int64_t i = 0; i < count; i++) out->data[i] = held(c->dtype, c->f[0] + (double)i * c->f[2]);
         return true;
     }
     if (!verify_array_new(out, c->dtype, (int)c->i[0], c->i + 1, false)) return false;
-    for (int64_t i = 0; i < out->count; i++) out->data[i] = verify_round(c->dtype, c->f[0]);
+    for (int64_t i = 0; i < out->count; i++) out->data[i] = held(c->dtype, c->f[0]);
     return true;
 }
 
