@@ -224,7 +224,7 @@ static void tile_tasks(void *context, int worker, int64_t begin, int64_t end) {
     _Alignas(64) union cell acc[TILE];
     _Alignas(64) double centers[TILE];
     (void)worker;
-    if (reduce->kind == SQUARES) memset(centers, 0, sizeof centers);
+    if (reduce->kind == SQUARES || reduce->kind == EXPS) memset(centers, 0, sizeof centers);
     for (int64_t task = begin; task < end; task++) {
         int64_t segment = task % reduce->segments, tile = task / reduce->segments;
         int64_t first = tile / reduce->tiles * reduce->across + tile % reduce->tiles * TILE;
