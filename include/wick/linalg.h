@@ -2,7 +2,7 @@
  *
  * bf16, f16 and f8e4m3 multiply and add in f32 and round once; f32 and f64 in themselves; integers wrap. The same
  * operands give the same bits on any number of threads. Where the processor has AVX512_BF16, products of bf16 take
- * subnormal operands and subnormal sums as 0; see wick_blas_set for the implementations there are. */
+ * subnormal operands and subnormal sums as 0. */
 #ifndef WICK_LINALG_H
 #define WICK_LINALG_H
 
