@@ -6,8 +6,6 @@
 
 #include "core/memory.h"
 
-#include <math.h>
-
 struct wick_tensor *wick__bert_group_view(const struct wick_tensor *x, const struct wick__bert_group *group) {
     struct wick_tensor *rows = wick_narrow(x, 0, group->start, group->count * group->length);
     return wick_reshape(rows, WICK_SHAPE(group->count, group->length, wick_tensor_dim(x, 1)));
@@ -25,10 +23,8 @@ static struct wick_tensor *heads_of(const struct wick__bert *bert, const struct 
 static struct wick_tensor *attend_group(const struct wick__bert *bert, const struct wick_tensor *query,
                                         const struct wick_tensor *key, const struct wick_tensor *value,
                                         const struct wick__bert_group *group) {
-    double scale = 1 / sqrt((double)bert->hidden / (double)bert->heads);
-    struct wick_tensor *q = wick_mul_scalar(heads_of(bert, query, group), scale);
-    struct wick_tensor *weights = wick_softmax(wick_matmul(q, wick_t(heads_of(bert, key, group))), -1);
-    struct wick_tensor *mixed = wick_matmul(weights, heads_of(bert, value, group));
+    struct wick_tensor *mixed = wick_scaled_dot_product_attention(
+        heads_of(bert, query, group), heads_of(bert, key, group), heads_of(bert, value, group), NULL, NULL);
     return wick_reshape(wick_transpose(mixed, 1, 2), WICK_SHAPE(group->count * group->length, bert->hidden));
 }
 
