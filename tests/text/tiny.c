@@ -52,8 +52,7 @@ static void check_encode(void) {
                                          "hel\xED\xA0\x80lo",
                                          "hel\xF4\x90\x80\x80lo",
                                          "\xC0\x80hello",
-                                         "h\x80"
-                                         "e\x81l\xF0\x9Flo",
+                                         "\x80hel\x81l\xF0\x9Fo",
                                          "hello\xF0"};
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
         CHECK_OK(wick_tokenizer_encode(tokenizer, broken[i], strlen(broken[i]), 8, ids, &n));
