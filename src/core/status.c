@@ -6,6 +6,7 @@
 #include <string.h>
 
 static _Thread_local struct wick__error thread_error;
+static _Thread_local enum wick_status latest = WICK_INTERNAL;
 
 static struct {
     wick_log_fn *log;
@@ -48,7 +49,10 @@ void wick__error_swap(struct wick__error *other) {
     *other = mine;
 }
 
+enum wick_status wick__latest(void) { return latest; }
+
 enum wick_status wick__fail(enum wick_status status, const char *format, ...) {
+    latest = status;
     if (thread_error.status == WICK_OK) {
         va_list args;
         va_start(args, format);

@@ -255,7 +255,7 @@ enum wick_status wick_read(const struct wick_tensor *x, void *data, size_t nbyte
     wick_scope_begin();
     struct wick_tensor *packed = wick_contiguous(x);
     enum wick_status status =
-        packed ? device->backend->download(device, data, wick__data(packed), nbytes) : wick_error_status();
+        packed ? device->backend->download(device, data, wick__data(packed), nbytes) : wick__latest();
     wick_scope_end(NULL);
     return status;
 }

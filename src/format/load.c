@@ -128,7 +128,7 @@ enum wick_status wick__host_bytes(const struct wick_tensor *x, const void **data
     if (wick__device(x)->backend == &wick__cpu_backend && wick__layout_is_contiguous(&x->layout)) {
         *data = wick_tensor_data(x);
         if (*data || *nbytes == 0) return WICK_OK;
-        return wick_error_status();
+        return wick__latest();
     }
     void *copy = wick__alloc(*nbytes);
     if (!copy) return WICK_MEMORY;

@@ -106,7 +106,7 @@ static enum wick_status open_shard(const struct wick_archive *archive, struct wi
     struct wick__file *file = wick__file_open("archive_open", path);
     struct wick_archive *opened = file ? wick__archive_open_file(file, &archive->options) : NULL;
     wick__free(path, size);
-    if (!opened) return wick_error_status();
+    if (!opened) return wick__latest();
     if (opened->format == WICK_FORMAT_SHARDS) {
         wick_archive_close(opened);
         return wick__archive_fail(archive, WICK_FORMAT, NULL, "shard \"%s\" is an index itself", shard->file);

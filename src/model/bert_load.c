@@ -99,7 +99,7 @@ static enum wick_status load_tensor(const struct loader *loader, const char *nam
         return wick__fail(WICK_UNSUPPORTED, "tensor '%s' is of type %s; floats are needed", entry.name, entry.type);
     struct wick_tensor *x = wick_archive_load_at(loader->archive, i, loader->device);
     if (x && wick_tensor_dtype(x) != WICK_F32) x = wick_cast(x, WICK_F32);
-    if (!x) return wick_error_status();
+    if (!x) return wick__latest();
     *result = wick_retain(x);
     return WICK_OK;
 }
@@ -146,7 +146,7 @@ static enum wick_status load_weights(struct wick__bert *bert, const struct loade
         if (places)
             bert->places = wick_retain(places);
         else
-            status = wick_error_status();
+            status = wick__latest();
     }
     wick_release(positions);
     wick_release(types);
@@ -164,7 +164,7 @@ enum wick_status wick__bert_load(struct wick__bert *bert, const char *folder, st
     bert->layers = wick__calloc((size_t)bert->n_layers, sizeof *bert->layers);
     if (!bert->layers) return WICK_MEMORY;
     loader.archive = wick_archive_open(folder, NULL);
-    if (!loader.archive) return wick_error_status();
+    if (!loader.archive) return wick__latest();
     if (wick_archive_find(loader.archive, "bert.embeddings.word_embeddings.weight") >= 0) loader.prefix = "bert.";
     wick_scope_begin();
     status = load_weights(bert, &loader);

@@ -35,7 +35,7 @@ struct wick_embedder *wick_embedder_open(const char *folder, struct wick_device 
     struct wick_embedder *embedder = wick__calloc(1, sizeof *embedder);
     if (!embedder) return NULL;
     enum wick_status status = wick__bert_load(&embedder->bert, folder, device);
-    if (status == WICK_OK && !(embedder->tokenizer = wick_tokenizer_open(folder))) status = wick_error_status();
+    if (status == WICK_OK && !(embedder->tokenizer = wick_tokenizer_open(folder))) status = wick__latest();
     if (status == WICK_OK) status = wick__embedder_configure(embedder, folder);
     if (status == WICK_OK) return embedder;
     wick_embedder_close(embedder);

@@ -160,7 +160,7 @@ static enum wick_status run(struct wick__call *call) {
     for (int i = 0; i < call->n_in && status == WICK_OK; i++) {
         if (!call->in[i] || fits(&call->in[i]->layout, kernel->layouts)) continue;
         copies[i] = packed(call->in[i]);
-        if (!copies[i]) status = wick_error_status();
+        if (!copies[i]) status = wick__latest();
         call->in[i] = copies[i];
     }
     if (status == WICK_OK) status = kernel->run(call);

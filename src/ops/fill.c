@@ -89,14 +89,14 @@ enum wick_status wick_copy_inplace(struct wick_tensor *target, const struct wick
     struct wick__layout wide;
     char text[WICK__TENSOR_TEXT];
     if (!target) return wick__fail(WICK_INVALID, "copy_inplace: target is NULL");
-    if (!wick__call_check(&call)) return wick_error_status();
+    if (!wick__call_check(&call)) return wick__latest();
     if (source->dtype != target->dtype)
         return wick__call_fail(&call, WICK_DTYPE, "target is %s", wick__tensor_text(text, target));
     if (!wick__layout_expand(&source->layout, target->layout.rank, target->layout.shape, &wide))
         return wick__call_fail(&call, WICK_SHAPE, "does not broadcast to target %s", wick__tensor_text(text, target));
     if (wick__count(target) == 0 || !overlap(source, target)) return wick__call_run_inplace(&call, "target");
     struct wick_tensor *copy = copy_of(source);
-    if (!copy) return wick_error_status();
+    if (!copy) return wick__latest();
     call.in[0] = copy;
     enum wick_status status = wick__call_run_inplace(&call, "target");
     wick_release(copy);
@@ -114,7 +114,7 @@ enum wick_status wick_read_scalar(const struct wick_tensor *x, double *value) {
     }
     wick_scope_begin();
     struct wick_tensor *wide = wick_cast(x, WICK_F64);
-    enum wick_status status = wide ? wick_read(wide, &result, sizeof result) : wick_error_status();
+    enum wick_status status = wide ? wick_read(wide, &result, sizeof result) : wick__latest();
     wick_scope_end(NULL);
     if (status == WICK_OK) *value = result;
     return status;
@@ -145,7 +145,7 @@ struct wick_tensor *wick_to_device(const struct wick_tensor *x, struct wick_devi
         wick_scope_begin();
         struct wick_tensor *packed = wick_contiguous(x);
         status = packed ? device->backend->upload(device, result->storage->data, wick__data(packed), nbytes)
-                        : wick_error_status();
+                        : wick__latest();
         wick_scope_end(NULL);
     }
     if (status == WICK_OK) return wick__scope_add(result);

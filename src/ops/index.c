@@ -99,7 +99,7 @@ struct wick_tensor *wick_scatter_add(const struct wick_tensor *x, int dim, const
 static enum wick_status scatter_inplace(enum wick_op op, struct wick_tensor *target, int dim,
                                         const struct wick_tensor *ids, const struct wick_tensor *source) {
     struct wick__call call = {.op = op, .n_in = 3, .in = {target, ids, source}, .name = {"target", "ids", "source"}};
-    if (!check_scatter(&call, dim)) return wick_error_status();
+    if (!check_scatter(&call, dim)) return wick__latest();
     if (target->storage == source->storage || target->storage == ids->storage)
         return wick__call_fail(&call, WICK_INVALID, "target shares its elements with ids or source");
     call.out[0] = target;

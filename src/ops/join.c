@@ -135,7 +135,7 @@ enum wick_status wick_slice_set_inplace(struct wick_tensor *target, const struct
                                         int64_t start) {
     struct wick__call call = {
         .op = WICK_OP_slice_set_inplace, .n_in = 2, .in = {target, source}, .name = {"target", "source"}};
-    if (!check_slice(&call, dim, start, &dim)) return wick_error_status();
+    if (!check_slice(&call, dim, start, &dim)) return wick__latest();
     if (target->storage == source->storage)
         return wick__call_fail(&call, WICK_INVALID, "target and source share their elements");
     if (wick__layout_overlaps(&target->layout))
@@ -271,12 +271,12 @@ struct wick_tensor *wick_eye(struct wick_device *device, enum wick_dtype dtype, 
 enum wick_status wick_meshgrid(int n, struct wick_tensor *const *axes, struct wick_tensor **out) {
     struct wick__call call = {.op = WICK_OP_meshgrid};
     int64_t shape[WICK_MAX_RANK];
-    if (!check_first(&call, n, axes)) return wick_error_status();
+    if (!check_first(&call, n, axes)) return wick__latest();
     if (n > WICK_MAX_RANK || !out)
         return wick__call_fail(&call, WICK_INVALID, "%d axes%s", n, out ? "" : ", out is NULL");
     for (int i = 0; i < n; i++) {
         struct wick__call one = {.op = WICK_OP_meshgrid, .n_in = 1, .in = {axes[i]}, .name = {"axis"}};
-        if (!wick__call_check(&one)) return wick_error_status();
+        if (!wick__call_check(&one)) return wick__latest();
         if (axes[i]->layout.rank != 1)
             return wick__call_fail(&one, WICK_SHAPE, "axis %d has rank %d, not 1", i, axes[i]->layout.rank);
         shape[i] = axes[i]->layout.shape[0];
@@ -293,7 +293,7 @@ enum wick_status wick_meshgrid(int n, struct wick_tensor *const *axes, struct wi
             wick_release(out[i]);
             out[i] = NULL;
         }
-        return wick_error_status();
+        return wick__latest();
     }
     return WICK_OK;
 }

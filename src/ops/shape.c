@@ -314,14 +314,14 @@ static enum wick_status parts(const struct wick_tensor *x, int64_t n, const int6
             wick_release(out[i]);
             out[i] = NULL;
         }
-        return wick_error_status();
+        return wick__latest();
     }
     return WICK_OK;
 }
 
 enum wick_status wick_chunk(const struct wick_tensor *x, int64_t n, int dim, struct wick_tensor **out) {
     struct wick__call call = {.op = WICK_OP_chunk, .n_in = 1, .in = {x}, .name = {"x"}};
-    if (!call_check_bytes(&call) || !wick__call_dim(&call, dim, &dim)) return wick_error_status();
+    if (!call_check_bytes(&call) || !wick__call_dim(&call, dim, &dim)) return wick__latest();
     if (n < 1 || !out)
         return wick__call_fail(&call, WICK_INVALID, "%lld parts%s", (long long)n, out ? "" : ", out is NULL");
     return parts(x, n, NULL, dim, out);
@@ -332,7 +332,7 @@ enum wick_status wick_split(const struct wick_tensor *x, int n, const int64_t *s
     struct wick__call call = {.op = WICK_OP_split, .n_in = 1, .in = {x}, .name = {"x"}};
     int64_t total = 0;
     bool valid = true;
-    if (!call_check_bytes(&call) || !wick__call_dim(&call, dim, &dim)) return wick_error_status();
+    if (!call_check_bytes(&call) || !wick__call_dim(&call, dim, &dim)) return wick__latest();
     if (n < 1 || !sizes || !out)
         return wick__call_fail(&call, WICK_INVALID, "%d parts%s", n, sizes && out ? "" : ", sizes or out is NULL");
     for (int i = 0; i < n; i++) valid = valid && sizes[i] >= 0 && wick__add(total, sizes[i], &total);

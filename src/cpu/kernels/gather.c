@@ -194,7 +194,7 @@ enum wick_status WICK__ISA(wick__cpu_gather)(const struct wick__call *call) {
         enum wick_status status;
         listed = g.k;
         list = wick__alloc((size_t)listed * sizeof *list);
-        if (!list) return wick_error_status();
+        if (!list) return wick__latest();
         status = wick__ids_scan(call, ids, g.n, list);
         if (status != WICK_OK) {
             wick__free(list, (size_t)listed * sizeof *list);

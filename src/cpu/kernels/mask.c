@@ -103,7 +103,7 @@ enum wick_status WICK__ISA(wick__cpu_one_hot)(const struct wick__call *call) {
     int64_t count = wick__count(ids), classes = y->layout.shape[y->layout.rank - 1];
     if (count == 0 || classes == 0) return wick__ids_scan(call, ids, classes, NULL);
     int64_t *list = wick__calloc((size_t)count, sizeof *list);
-    if (!list) return wick_error_status();
+    if (!list) return wick__latest();
     struct one_hot o = {.out = wick__data(y), .list = list, .classes = classes, .size = wick_dtype_bits(y->dtype) / 8};
     enum wick_status status = wick__ids_scan(call, ids, classes, list);
     wick__store_f64(y->dtype, 1, o.one);

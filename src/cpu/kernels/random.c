@@ -194,7 +194,7 @@ enum wick_status WICK__ISA(wick__cpu_permutation)(const struct wick__call *call)
     int64_t n = wick__count(y), size = wick_dtype_bits(y->dtype) / 8, numbers[CHUNK];
     if (n == 0) return WICK_OK;
     struct keyed *keys = wick__calloc((size_t)n, 2 * sizeof *keys);
-    if (!keys) return wick_error_status();
+    if (!keys) return wick__latest();
     for (int64_t begin = 0; begin < n; begin += CHUNK) {
         uint64_t first = call->p.random.offset + (uint64_t)(begin / 2);
         wick__philox(call->p.random.seed, first, CHUNK / 2, words);

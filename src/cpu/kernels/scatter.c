@@ -165,7 +165,7 @@ static enum wick_status run(struct scatter *s, int64_t count) {
         if (!s->lines) s->piece = wick__max(SCRATCH_PIECE, wick__min(s->piece, SCRATCH_BYTES / 4 / wick__max(1, s->n)));
         s->piece = wick__min(s->piece, width);
         s->scratch = wick__calloc((size_t)(workers * s->n), (size_t)s->piece * sizeof *s->scratch);
-        if (!s->scratch) return wick_error_status();
+        if (!s->scratch) return wick__latest();
     }
     s->pieces = (width + s->piece - 1) / s->piece;
     int64_t units = count / s->k / width * s->pieces, work = s->piece * (s->k + (s->sums ? s->n : 0));
