@@ -7,6 +7,8 @@
 /* COMMAND(name, arguments, summary): int command_NAME(int argc, char **argv) gets what stands after the name, and
  * returns the exit status: 0, 1 after a failure it has reported, 2 for wrong usage. */
 #define WICK_COMMANDS(COMMAND)                                                                                         \
+    COMMAND(bench, "[--device D] [--op PATTERN] [--dtype T] [--quick] [--json]",                                       \
+            "times every op beside this machine's measured peaks")                                                     \
     COMMAND(classify, "--model PATH [--labels FILE] [--top K] [--device D] [--json] IMAGE...",                         \
             "names what is on pictures")                                                                               \
     COMMAND(devices, "[--json]", "what is here and usable")                                                            \

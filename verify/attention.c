@@ -45,6 +45,12 @@ static void attention_make(enum wick_op op, int k, struct verify_case *c) {
     c->f[1] = shapes[k].soft_cap;
 }
 
+static bool attention_bench(enum wick_op op, struct verify_case *c) {
+    attention_make(op, 0, c);
+    for (int i = 0; i < 3; i++) verify_operand_resize(&c->in[i], 4, (const int64_t[]){1, 8, 512, 64});
+    return true;
+}
+
 static bool attention_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
     struct wick_attention_options options = {.scale = c->f[0], .soft_cap = c->f[1], .causal = c->i[0] != 0};
     out[0] = wick_scaled_dot_product_attention(in[0], in[1], in[2], in[3], &options);
@@ -116,5 +122,6 @@ static bool attention_reference(const struct verify_case *c, const struct verify
 const struct verify_family verify_attention = {.name = "attention",
                                                .cases = attention_cases,
                                                .make = attention_make,
+                                               .bench = attention_bench,
                                                .call = attention_call,
                                                .reference = attention_reference};

@@ -46,6 +46,12 @@ static void binary_make(enum wick_op op, int k, struct verify_case *c) {
     c->in[1] = verify_two_operand(k, 1, low2, high2);
 }
 
+static bool binary_bench(enum wick_op op, struct verify_case *c) {
+    verify_make_large(binary_make, 0, c);
+    if (op == WICK_OP_prelu) verify_operand_resize(&c->in[1], 1, (const int64_t[]){VERIFY_COLUMNS});
+    return true;
+}
+
 static bool binary_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
     switch (c->op) {
 #define CALL(name)                                                                                                     \
@@ -173,6 +179,7 @@ const struct verify_family verify_binary = {
     .name = "binary",
     .cases = binary_cases,
     .make = binary_make,
+    .bench = binary_bench,
     .call = binary_call,
     .reference = binary_reference,
     .specials = binary_specials,

@@ -19,6 +19,13 @@ static void cast_make(enum wick_op op, int k, struct verify_case *c) {
     c->i[0] = k / RANGES;
 }
 
+/* Between f32 and bf16, or to f32. */
+static bool cast_bench(enum wick_op op, struct verify_case *c) {
+    (void)op;
+    c->i[0] = c->dtype == WICK_F32 ? WICK_BF16 : WICK_F32;
+    return verify_make_large(cast_make, RANGES * (int)c->i[0], c);
+}
+
 static bool cast_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
     out[0] = wick_cast(in[0], (enum wick_dtype)c->i[0]);
     return out[0] != NULL;
@@ -37,6 +44,7 @@ const struct verify_family verify_cast = {
     .name = "cast",
     .cases = cast_cases,
     .make = cast_make,
+    .bench = cast_bench,
     .call = cast_call,
     .reference = cast_reference,
     .specials = verify_yes,

@@ -15,6 +15,11 @@ static void comparison_make(enum wick_op op, int k, struct verify_case *c) {
     c->in[1] = verify_two_operand(k, 1, -2, 2);
 }
 
+static bool comparison_bench(enum wick_op op, struct verify_case *c) {
+    (void)op;
+    return verify_make_large(comparison_make, 0, c);
+}
+
 static bool comparison_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
     switch (c->op) {
     case WICK_OP_eq: out[0] = wick_eq(in[0], in[1]); break;
@@ -50,6 +55,7 @@ const struct verify_family verify_comparison = {
     .name = "comparison",
     .cases = comparison_cases,
     .make = comparison_make,
+    .bench = comparison_bench,
     .call = comparison_call,
     .reference = comparison_reference,
     .specials = verify_yes,

@@ -46,8 +46,7 @@ static int conv_cases(enum wick_op op) {
     return SHAPES;
 }
 
-static void conv_make(enum wick_op op, int k, struct verify_case *c) {
-    const struct shape *shape = &shapes[k];
+static void fill(enum wick_op op, const struct shape *shape, struct verify_case *c) {
     int spatial = spatial_of(op), skip = 3 - spatial;
     bool transposed = is_transposed(op);
     c->n_in = 3;
@@ -71,6 +70,18 @@ static void conv_make(enum wick_op op, int k, struct verify_case *c) {
     }
     c->i[12] = shape->groups;
     c->i[13] = shape->relu;
+}
+
+static void conv_make(enum wick_op op, int k, struct verify_case *c) { fill(op, &shapes[k], c); }
+
+static bool conv_bench(enum wick_op op, struct verify_case *c) {
+    static const struct shape large[3] = {
+        {1, 64, 64, 1, {1, 1, 16384}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0}, {0}, true, false},
+        {1, 64, 64, 1, {1, 56, 56}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0}, {0}, true, false},
+        {1, 32, 32, 1, {8, 28, 28}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0}, {0}, true, false},
+    };
+    fill(op, &large[spatial_of(op) - 1], c);
+    return true;
 }
 
 static bool conv_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
@@ -186,6 +197,7 @@ const struct verify_family verify_conv = {
     .name = "conv",
     .cases = conv_cases,
     .make = conv_make,
+    .bench = conv_bench,
     .call = conv_call,
     .reference = conv_reference,
     .exact = always,

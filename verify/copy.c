@@ -32,6 +32,12 @@ static void copy_make(enum wick_op op, int k, struct verify_case *c) {
     }
 }
 
+/* contiguous: of a transposed matrix, see verify_time. */
+static bool copy_bench(enum wick_op op, struct verify_case *c) {
+    (void)op;
+    return verify_make_large(copy_make, 0, c);
+}
+
 static bool copy_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
     if (c->op != WICK_OP_copy_inplace) {
         out[0] = wick_contiguous(in[0]);
@@ -71,6 +77,7 @@ const struct verify_family verify_copy = {
     .name = "copy",
     .cases = copy_cases,
     .make = copy_make,
+    .bench = copy_bench,
     .call = copy_call,
     .reference = copy_reference,
     .specials = always,

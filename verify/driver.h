@@ -108,6 +108,8 @@ int verify_operands_changed(const struct verify_operands *operands);
 
 /* The targets verify_target made since the last verify_targets_free. */
 bool verify_is_target(const struct wick_tensor *x);
+/* Whether verify_target gives x itself, so that only the op is timed. */
+void verify_targets_reuse(bool reuse);
 /* False when something beside the elements of a target changed. */
 bool verify_targets_intact(void);
 void verify_targets_free(void);

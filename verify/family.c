@@ -21,6 +21,18 @@ const struct verify_family *verify_family(enum wick_op op) {
     return NULL;
 }
 
+void verify_operand_resize(struct verify_operand *operand, int rank, const int64_t *shape) {
+    operand->rank = rank;
+    memcpy(operand->shape, shape, sizeof *shape * (size_t)rank);
+}
+
+bool verify_make_large(void (*make)(enum wick_op op, int k, struct verify_case *c), int k, struct verify_case *c) {
+    make(c->op, k, c);
+    for (int i = 0; i < VERIFY_MAX_INPUTS; i++)
+        verify_operand_resize(&c->in[i], 2, (const int64_t[]){VERIFY_ROWS, VERIFY_COLUMNS});
+    return true;
+}
+
 bool verify_array_new(struct verify_array *out, enum wick_dtype dtype, int rank, const int64_t *shape, bool scaled) {
     *out = (struct verify_array){.dtype = dtype, .rank = rank, .count = 1};
     for (int d = 0; d < rank; d++) {

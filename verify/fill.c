@@ -23,6 +23,18 @@ static void fill_make(enum wick_op op, int k, struct verify_case *c) {
     for (int d = 0; d < operand.rank; d++) c->i[1 + d] = operand.shape[d];
 }
 
+static bool fill_bench(enum wick_op op, struct verify_case *c) {
+    verify_make_large(fill_make, 2, c);
+    c->i[0] = 2;
+    c->i[1] = VERIFY_ROWS;
+    c->i[2] = VERIFY_COLUMNS;
+    if (op != WICK_OP_arange) return true;
+    c->f[0] = 0;
+    c->f[1] = VERIFY_ROWS * VERIFY_COLUMNS;
+    c->f[2] = 1;
+    return true;
+}
+
 static bool fill_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
     if (c->op == WICK_OP_arange)
         out[0] = wick_arange(verify_device(), c->dtype, c->f[0], c->f[1], c->f[2]);
@@ -59,6 +71,7 @@ const struct verify_family verify_fill = {
     .name = "fill",
     .cases = fill_cases,
     .make = fill_make,
+    .bench = fill_bench,
     .call = fill_call,
     .reference = fill_reference,
 };

@@ -65,6 +65,14 @@ static void index_make(enum wick_op op, int k, struct verify_case *c) {
     c->in[1] = ids;
 }
 
+static bool index_bench(enum wick_op op, struct verify_case *c) {
+    bool list = op == WICK_OP_index_select || op == WICK_OP_index_add || op == WICK_OP_embedding;
+    verify_make_large(index_make, list ? 2 : 3, c);
+    c->in[1].high = (list ? VERIFY_ROWS : VERIFY_COLUMNS) - 1;
+    if (list) verify_operand_resize(&c->in[1], 1, (const int64_t[]){VERIFY_ROWS});
+    return true;
+}
+
 static bool index_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
     int dim = (int)c->i[0];
     switch (c->op) {
@@ -165,12 +173,14 @@ static bool moves(enum wick_op op) { return op == WICK_OP_scatter || op == WICK_
 const struct verify_family verify_gather = {.name = "gather",
                                             .cases = index_cases,
                                             .make = index_make,
+                                            .bench = index_bench,
                                             .call = index_call,
                                             .reference = pick_reference,
                                             .specials = always};
 const struct verify_family verify_scatter = {.name = "scatter",
                                              .cases = index_cases,
                                              .make = index_make,
+                                             .bench = index_bench,
                                              .call = index_call,
                                              .reference = put_reference,
                                              .specials = moves,
@@ -178,6 +188,7 @@ const struct verify_family verify_scatter = {.name = "scatter",
 const struct verify_family verify_index_add = {.name = "index_add",
                                                .cases = index_cases,
                                                .make = index_make,
+                                               .bench = index_bench,
                                                .call = index_call,
                                                .reference = put_reference,
                                                .exact = always};
@@ -199,6 +210,11 @@ static void mask_make(enum wick_op op, int k, struct verify_case *c) {
         c->in[1].rank--;
         memmove(c->in[1].shape, c->in[1].shape + 1, sizeof *c->in[1].shape * 3);
     }
+}
+
+static bool mask_bench(enum wick_op op, struct verify_case *c) {
+    (void)op;
+    return verify_make_large(mask_make, 3, c);
 }
 
 static bool mask_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
@@ -224,6 +240,7 @@ static bool mask_reference(const struct verify_case *c, const struct verify_arra
 const struct verify_family verify_masked_fill = {.name = "masked_fill",
                                                  .cases = index_cases,
                                                  .make = mask_make,
+                                                 .bench = mask_bench,
                                                  .call = mask_call,
                                                  .reference = mask_reference,
                                                  .specials = always};
@@ -235,6 +252,14 @@ static void one_hot_make(enum wick_op op, int k, struct verify_case *c) {
     c->i[0] = sizes[k][1];
     c->in[0] = (struct verify_operand){
         .role = VERIFY_VALUE, .rank = k % 3, .shape = {sizes[k][0], 3}, .low = 0, .high = (double)(sizes[k][1] - 1)};
+}
+
+static bool one_hot_bench(enum wick_op op, struct verify_case *c) {
+    one_hot_make(op, 1, c);
+    verify_operand_resize(&c->in[0], 1, (const int64_t[]){VERIFY_ROWS});
+    c->i[0] = VERIFY_COLUMNS;
+    c->in[0].high = VERIFY_COLUMNS - 1;
+    return true;
 }
 
 static bool one_hot_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
@@ -254,5 +279,6 @@ static bool one_hot_reference(const struct verify_case *c, const struct verify_a
 const struct verify_family verify_one_hot = {.name = "one_hot",
                                              .cases = index_cases,
                                              .make = one_hot_make,
+                                             .bench = one_hot_bench,
                                              .call = one_hot_call,
                                              .reference = one_hot_reference};

@@ -73,6 +73,16 @@ static void product_make(enum wick_op op, int k, struct verify_case *c) {
     c->i[0] = k % WICK_ACTIVATION_COUNT;
 }
 
+static bool product_bench(enum wick_op op, struct verify_case *c) {
+    bool dot = op == WICK_OP_dot, outer = op == WICK_OP_outer, mv = op == WICK_OP_mv;
+    int64_t n = dot ? VERIFY_ROWS * VERIFY_COLUMNS : outer || mv ? 2048 : 512;
+    product_make(op, 0, c);
+    verify_operand_resize(&c->in[0], dot || outer ? 1 : 2, (const int64_t[]){n, n});
+    verify_operand_resize(&c->in[1], dot || outer || mv ? 1 : 2, (const int64_t[]){n, n});
+    verify_operand_resize(&c->in[2], 1, &n);
+    return true;
+}
+
 static bool product_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
     switch (c->op) {
     case WICK_OP_linear: out[0] = wick_linear(in[0], in[1], in[2], (enum wick_activation)c->i[0]); break;
@@ -184,6 +194,7 @@ static bool product_exact(enum wick_op op) { return op != WICK_OP_linear; }
 const struct verify_family verify_matmul = {.name = "matmul",
                                             .cases = product_cases,
                                             .make = product_make,
+                                            .bench = product_bench,
                                             .call = product_call,
                                             .reference = product_reference,
                                             .exact = product_exact};
@@ -191,6 +202,7 @@ const struct verify_family verify_matmul = {.name = "matmul",
 const struct verify_family verify_composed_linalg = {.name = "composed_linalg",
                                                      .cases = product_cases,
                                                      .make = product_make,
+                                                     .bench = product_bench,
                                                      .call = product_call,
                                                      .reference = product_reference,
                                                      .exact = product_exact};

@@ -52,6 +52,18 @@ static void normalize_make(enum wick_op op, int k, struct verify_case *c) {
     }
 }
 
+static bool normalize_bench(enum wick_op op, struct verify_case *c) {
+    normalize_make(op, by_channel(op) ? 0 : 2, c);
+    c->i[0] = by_channel(op) ? 8 : 1;
+    for (int i = 1; i < c->n_in; i++)
+        verify_operand_resize(&c->in[i], 1, (const int64_t[]){by_channel(op) ? 64 : VERIFY_COLUMNS});
+    if (by_channel(op))
+        verify_operand_resize(&c->in[0], 4, (const int64_t[]){16, 64, 64, 64});
+    else
+        verify_operand_resize(&c->in[0], 2, (const int64_t[]){VERIFY_ROWS, VERIFY_COLUMNS});
+    return true;
+}
+
 static bool normalize_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
     struct wick_batch_norm_options options = {.epsilon = c->f[0]};
     switch (c->op) {
@@ -111,6 +123,7 @@ const struct verify_family verify_normalize = {
     .name = "normalize",
     .cases = normalize_cases,
     .make = normalize_make,
+    .bench = normalize_bench,
     .call = normalize_call,
     .reference = normalize_reference,
 };

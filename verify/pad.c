@@ -39,6 +39,11 @@ static void pad_make(enum wick_op op, int k, struct verify_case *c) {
     c->f[0] = 3;
 }
 
+static bool pad_bench(enum wick_op op, struct verify_case *c) {
+    (void)op;
+    return verify_make_large(pad_make, 4, c);
+}
+
 static bool pad_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
     out[0] = wick_pad(in[0], c->i + 1, c->i + 9, (enum wick_pad_mode)c->i[0], c->f[0]);
     return out[0] != NULL;
@@ -74,6 +79,7 @@ const struct verify_family verify_pad = {
     .name = "pad",
     .cases = pad_cases,
     .make = pad_make,
+    .bench = pad_bench,
     .call = pad_call,
     .reference = pad_reference,
     .specials = always,
@@ -103,6 +109,13 @@ static void pixel_make(enum wick_op op, int k, struct verify_case *c) {
     c->in[0].shape[rank - 3] *= c->i[0] * c->i[0];
     c->in[0].shape[rank - 2] /= c->i[0];
     c->in[0].shape[rank - 1] /= c->i[0];
+}
+
+static bool pixel_bench(enum wick_op op, struct verify_case *c) {
+    pixel_make(op, 1, c);
+    bool shuffle = op == WICK_OP_pixel_shuffle;
+    verify_operand_resize(&c->in[0], 3, shuffle ? (const int64_t[]){64, 256, 256} : (const int64_t[]){16, 512, 512});
+    return true;
 }
 
 static bool pixel_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
@@ -136,6 +149,7 @@ const struct verify_family verify_composed_conv = {
     .name = "composed_conv",
     .cases = pixel_cases,
     .make = pixel_make,
+    .bench = pixel_bench,
     .call = pixel_call,
     .reference = pixel_reference,
     .specials = always,

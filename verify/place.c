@@ -68,6 +68,23 @@ static void matrix_make(enum wick_op op, int k, struct verify_case *c) {
     c->i[1] = (k % 3 - 1) * (k % 2 ? 3 : 1);
 }
 
+static bool place_bench(enum wick_op op, struct verify_case *c) {
+    bool joins = op == WICK_OP_cat || op == WICK_OP_stack, repeats = op == WICK_OP_repeat;
+    verify_make_large(place_make, 1, c);
+    for (int i = 0; i < 3; i++)
+        if (joins || repeats || i > 0) c->in[i].shape[0] = VERIFY_ROWS / 4;
+    memcpy(c->i + 2, (const int64_t[]){1, 4, 1}, sizeof(int64_t) * 3);
+    c->i[1] = VERIFY_ROWS / 4;
+    return true;
+}
+
+static bool matrix_bench(enum wick_op op, struct verify_case *c) {
+    verify_make_large(matrix_make, 0, c);
+    c->i[0] = op == WICK_OP_eye ? VERIFY_ROWS : 0;
+    c->i[1] = op == WICK_OP_eye ? VERIFY_COLUMNS : 0;
+    return true;
+}
+
 static bool place_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
     int dim = (int)c->i[0], rank = c->in[0].rank;
     switch (c->op) {
@@ -174,20 +191,24 @@ static bool always(enum wick_op op) { return op != WICK_OP_eye; }
 const struct verify_family verify_place = {.name = "place",
                                            .cases = place_cases,
                                            .make = place_make,
+                                           .bench = place_bench,
                                            .call = place_call,
                                            .reference = place_reference,
                                            .specials = always};
 const struct verify_family verify_composed_shape = {.name = "composed_shape",
                                                     .cases = place_cases,
                                                     .make = place_make,
+                                                    .bench = place_bench,
                                                     .call = place_call,
                                                     .reference = place_reference,
                                                     .specials = always};
 const struct verify_family verify_triangle = {.name = "triangle",
                                               .cases = matrix_cases,
                                               .make = matrix_make,
+                                              .bench = matrix_bench,
                                               .call = place_call,
                                               .reference = place_reference,
                                               .specials = always};
 const struct verify_family verify_eye = {
-    .name = "eye", .cases = matrix_cases, .make = matrix_make, .call = place_call, .reference = place_reference};
+    .name = "eye", .cases = matrix_cases, .make = matrix_make, .bench = matrix_bench, .call = place_call,
+    .reference = place_reference};

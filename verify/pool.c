@@ -77,9 +77,8 @@ static bool is_max(enum wick_op op) { return strstr(wick_op_name(op), "max") != 
 
 static int pool_cases(enum wick_op op) { return is_adaptive(op) ? 6 : 11; }
 
-static void pool_make(enum wick_op op, int k, struct verify_case *c) {
+static void fill(enum wick_op op, const struct shape *shape, struct verify_case *c) {
     int spatial = spatial_of(op);
-    const struct shape *shape = is_adaptive(op) ? &sizes[spatial - 1][k] : &windows[spatial - 1][k];
     c->n_in = c->n_out = 1;
     c->in[0] = (struct verify_operand){.role = VERIFY_VALUE, .rank = 2 + spatial, .low = -8, .high = 8};
     c->in[0].shape[0] = shape->n;
@@ -97,6 +96,23 @@ static void pool_make(enum wick_op op, int k, struct verify_case *c) {
     /* Padding is bounded by the kernel's reach, which average pooling does not dilate. */
     for (int s = 0; s < spatial && !is_max(op); s++)
         if (c->i[6 + s] > c->i[s] / 2) c->i[6 + s] = c->i[s] / 2;
+}
+
+static void pool_make(enum wick_op op, int k, struct verify_case *c) {
+    int s = spatial_of(op) - 1;
+    fill(op, is_adaptive(op) ? &sizes[s][k] : &windows[s][k], c);
+}
+
+/* Windows of 3 at every second element; adaptive pooling to 7. */
+static bool pool_bench(enum wick_op op, struct verify_case *c) {
+    static const struct shape large[3] = {
+        {1, 64, {65536}, {3}, {2}, {1}, {1}, 0, 0, 0},
+        {1, 64, {256, 256}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, 0, 0, 0},
+        {1, 64, {16, 64, 64}, {3, 3, 3}, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, 0, 0, 0},
+    };
+    fill(op, &large[spatial_of(op) - 1], c);
+    for (int s = 0; s < spatial_of(op) && is_adaptive(op); s++) c->i[s] = 7;
+    return true;
 }
 
 static bool pool_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
@@ -209,6 +225,7 @@ const struct verify_family verify_pool = {
     .name = "pool",
     .cases = pool_cases,
     .make = pool_make,
+    .bench = pool_bench,
     .call = pool_call,
     .reference = pool_reference,
     .specials = pool_specials,

@@ -31,6 +31,13 @@ static void random_make(enum wick_op op, int k, struct verify_case *c) {
     c->f[1] = op == WICK_OP_normal ? 1 + k / 4.0 : 1 << k;
 }
 
+/* permutation: about 1 Mi numbers, or as many as the dtype holds. */
+static bool random_bench(enum wick_op op, struct verify_case *c) {
+    verify_make_large(random_make, 1, c);
+    if (op == WICK_OP_permutation) c->i[3] = c->dtype == WICK_U8 ? 5 : c->dtype == WICK_I16 ? 57 : 324;
+    return true;
+}
+
 static bool random_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
     struct wick_device *device = verify_device();
     int rank = c->in[0].rank;
@@ -111,7 +118,8 @@ static bool random_reference(const struct verify_case *c, const struct verify_ar
 }
 
 const struct verify_family verify_random = {
-    .name = "random", .cases = random_cases, .make = random_make, .call = random_call, .reference = random_reference};
+    .name = "random", .cases = random_cases, .make = random_make, .bench = random_bench, .call = random_call,
+    .reference = random_reference};
 
 static bool permutation_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
     struct wick_device *device = verify_device();
@@ -145,5 +153,6 @@ static bool permutation_reference(const struct verify_case *c, const struct veri
 const struct verify_family verify_permutation = {.name = "permutation",
                                                  .cases = random_cases,
                                                  .make = random_make,
+                                                 .bench = random_bench,
                                                  .call = permutation_call,
                                                  .reference = permutation_reference};

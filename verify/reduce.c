@@ -64,6 +64,14 @@ static void reduce_make(enum wick_op op, int k, struct verify_case *c) {
     c->f[0] = op == WICK_OP_norm ? orders[k % n] : k % n;
 }
 
+/* Sums of rows. */
+static bool reduce_bench(enum wick_op op, struct verify_case *c) {
+    verify_make_large(reduce_make, 0, c);
+    c->i[0] = 2;
+    c->f[0] = op == WICK_OP_norm ? 2 : 1;
+    return true;
+}
+
 static bool reduce_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
     int dims[WICK_MAX_RANK], n = 0;
     bool keep = c->i[1];
@@ -232,6 +240,7 @@ const struct verify_family verify_reduce = {
     .name = "reduce",
     .cases = reduce_cases,
     .make = reduce_make,
+    .bench = reduce_bench,
     .call = reduce_call,
     .reference = reduce_reference,
     .specials = reduce_specials,
@@ -242,6 +251,7 @@ const struct verify_family verify_argreduce = {
     .name = "argreduce",
     .cases = reduce_cases,
     .make = reduce_make,
+    .bench = reduce_bench,
     .call = reduce_call,
     .reference = reduce_reference,
     .specials = reduce_specials,

@@ -51,6 +51,16 @@ static void resize_make(enum wick_op op, int k, struct verify_case *c) {
     c->i[4] = shapes[k].align;
 }
 
+/* Twice as large, to 4 Mi elements. */
+static bool resize_bench(enum wick_op op, struct verify_case *c) {
+    static const int64_t large[3][5] = {{1, 64, 32768}, {1, 64, 128, 128}, {1, 64, 8, 32, 32}};
+    int spatial = spatial_of(op);
+    resize_make(op, 3, c);
+    verify_operand_resize(&c->in[0], 2 + spatial, large[spatial - 1]);
+    for (int s = 0; s < spatial; s++) c->i[s] = 2 * c->in[0].shape[2 + s];
+    return true;
+}
+
 static bool resize_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
     struct wick_upsample_options o = {.align_corners = c->i[4] != 0};
     const int64_t *size = c->i[3] ? c->i : NULL;
@@ -121,6 +131,7 @@ const struct verify_family verify_resize = {
     .name = "resize",
     .cases = resize_cases,
     .make = resize_make,
+    .bench = resize_bench,
     .call = resize_call,
     .reference = resize_reference,
     .specials = resize_specials,

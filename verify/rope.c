@@ -32,6 +32,14 @@ static void rope_make(enum wick_op op, int k, struct verify_case *c) {
     }
 }
 
+static bool rope_bench(enum wick_op op, struct verify_case *c) {
+    bool thd = op == WICK_OP_rope_thd;
+    rope_make(op, 2, c);
+    verify_operand_resize(&c->in[0], 4, thd ? (const int64_t[]){4, 512, 32, 64} : (const int64_t[]){4, 32, 512, 64});
+    for (int i = 1; i < 3; i++) verify_operand_resize(&c->in[i], 2, (const int64_t[]){512, 32});
+    return true;
+}
+
 static bool rope_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
     out[0] =
         c->op == WICK_OP_rope ? wick_rope(in[0], in[1], in[2], c->i[0]) : wick_rope_thd(in[0], in[1], in[2], c->i[0]);
@@ -65,6 +73,7 @@ static bool rope_exact(enum wick_op op) {
 const struct verify_family verify_rope = {.name = "rope",
                                           .cases = rope_cases,
                                           .make = rope_make,
+                                          .bench = rope_bench,
                                           .call = rope_call,
                                           .reference = rope_reference,
                                           .exact = rope_exact};

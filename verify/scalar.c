@@ -25,6 +25,11 @@ static void scalar_make(enum wick_op op, int k, struct verify_case *c) {
     }
 }
 
+static bool scalar_bench(enum wick_op op, struct verify_case *c) {
+    (void)op;
+    return verify_make_large(scalar_make, 2, c);
+}
+
 static bool scalar_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
     switch (c->op) {
     case WICK_OP_affine: out[0] = wick_affine(in[0], c->f[0], c->f[1]); break;
@@ -91,6 +96,7 @@ const struct verify_family verify_scalar = {
     .name = "scalar",
     .cases = scalar_cases,
     .make = scalar_make,
+    .bench = scalar_bench,
     .call = scalar_call,
     .reference = scalar_reference,
     .specials = verify_yes,

@@ -28,6 +28,13 @@ static void softmax_make(enum wick_op op, int k, struct verify_case *c) {
     c->i[0] = shapes[k].dim;
 }
 
+static bool softmax_bench(enum wick_op op, struct verify_case *c) {
+    (void)op;
+    verify_make_large(softmax_make, 0, c);
+    c->i[0] = 1;
+    return true;
+}
+
 static bool softmax_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
     out[0] = c->op == WICK_OP_softmax ? wick_softmax(in[0], (int)c->i[0]) : wick_log_softmax(in[0], (int)c->i[0]);
     return out[0] != NULL;
@@ -60,6 +67,7 @@ const struct verify_family verify_softmax = {
     .name = "softmax",
     .cases = softmax_cases,
     .make = softmax_make,
+    .bench = softmax_bench,
     .call = softmax_call,
     .reference = softmax_reference,
 };

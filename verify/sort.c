@@ -36,6 +36,13 @@ static void sort_make(enum wick_op op, int k, struct verify_case *c) {
     c->n_out = c->i[3] ? 2 : 1;
 }
 
+static bool sort_bench(enum wick_op op, struct verify_case *c) {
+    verify_make_large(sort_make, 0, c);
+    c->i[0] = 1;
+    c->i[2] = op == WICK_OP_topk ? 10 : -1;
+    return true;
+}
+
 static bool sort_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
     int dim = (int)c->i[0];
     struct wick_tensor **indices = c->i[3] ? &out[1] : NULL;
@@ -135,6 +142,7 @@ const struct verify_family verify_sort = {
     .name = "sort",
     .cases = sort_cases,
     .make = sort_make,
+    .bench = sort_bench,
     .call = sort_call,
     .reference = sort_reference,
     .specials = sort_specials,
@@ -144,6 +152,7 @@ const struct verify_family verify_scan = {
     .name = "scan",
     .cases = sort_cases,
     .make = sort_make,
+    .bench = sort_bench,
     .call = sort_call,
     .reference = scan_reference,
     .exact = scan_exact,

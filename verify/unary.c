@@ -69,6 +69,11 @@ static void unary_make(enum wick_op op, int k, struct verify_case *c) {
     c->in[0] = verify_one_operand(k, low, high);
 }
 
+static bool unary_bench(enum wick_op op, struct verify_case *c) {
+    (void)op;
+    return verify_make_large(unary_make, 0, c);
+}
+
 static bool unary_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
     out[0] = NULL;
     switch (c->op) {
@@ -113,6 +118,7 @@ const struct verify_family verify_unary = {
     .name = "unary",
     .cases = unary_cases,
     .make = unary_make,
+    .bench = unary_bench,
     .call = unary_call,
     .reference = unary_reference,
     .specials = verify_yes,

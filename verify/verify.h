@@ -71,7 +71,43 @@ struct verify_family {
     bool (*specials)(enum wick_op op);
     /* True when the op only adds and multiplies, so that on small integers the answer must be equal. NULL: never. */
     bool (*exact)(enum wick_op op);
+    /* Fills a case of the size that `wick bench` times, about 4 Mi elements, or 2^28 multiplications; op and dtype are
+     * set. NULL, or false: the largest of `cases` is timed. */
+    bool (*bench)(enum wick_op op, struct verify_case *c);
 };
+
+/* The shape most benchmarks have: 4 Mi elements. */
+enum { VERIFY_ROWS = 4096, VERIFY_COLUMNS = 1024 };
+
+/* Gives an operand another shape. */
+void verify_operand_resize(struct verify_operand *operand, int rank, const int64_t *shape);
+/* Makes case k of a family's make, with all its operands of VERIFY_ROWS x VERIFY_COLUMNS. True. */
+bool verify_make_large(void (*make)(enum wick_op op, int k, struct verify_case *c), int k, struct verify_case *c);
+
+/* What timing an op found. */
+struct verify_timing {
+    enum wick_dtype dtype;
+    struct verify_case c;
+    int out_rank;
+    int64_t out_shape[WICK_MAX_RANK]; /* of the first result */
+    double us;                        /* the median time of a run */
+    int runs;
+    double bytes; /* of operands read and results written */
+    double flops; /* multiplications and additions of products, convolutions and attention; 0 for other ops */
+    double worst; /* the largest error in all the op's contiguous cases, as a part of its bound */
+    bool good;    /* no case was wrong */
+};
+
+enum verify_timed { VERIFY_TIMED, VERIFY_NOT_TIMED, VERIFY_FAILED };
+
+/* Times an op on an open device and dtype: `least` runs and up to 4 times as many while they take less than `seconds`,
+ * but only 5 when those took 4 times that. VERIFY_NOT_TIMED for views, which do no work, and ops that the dtype or verify/ has no cases for;
+ * VERIFY_FAILED with wick_error() set. */
+enum verify_timed verify_time(struct wick_device *device, enum wick_op op, enum wick_dtype dtype, int least,
+                              double seconds, struct verify_timing *timing);
+/* This machine's measured peaks, the best of some runs: bytes read and written a second by a copy of 64 MiB, operations
+ * a second of a product of two f32 matrices of 1024 x 1024. False after a failure. */
+bool verify_peaks(struct wick_device *device, double *bytes, double *flops);
 
 /* The device under test, for ops without operands. */
 struct wick_device *verify_device(void);

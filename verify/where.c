@@ -15,6 +15,11 @@ static void where_make(enum wick_op op, int k, struct verify_case *c) {
     if (c->in[2].role == VERIFY_INDEX) c->in[2].low = 0, c->in[2].high = 2;
 }
 
+static bool where_bench(enum wick_op op, struct verify_case *c) {
+    (void)op;
+    return verify_make_large(where_make, 1, c);
+}
+
 static bool where_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
     (void)c;
     out[0] = wick_where(in[2], in[0], in[1]);
@@ -32,6 +37,7 @@ const struct verify_family verify_where = {
     .name = "where",
     .cases = where_cases,
     .make = where_make,
+    .bench = where_bench,
     .call = where_call,
     .reference = where_reference,
     .specials = verify_yes,

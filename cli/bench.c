@@ -1,0 +1,171 @@
+/* wick bench: times every op of the table at one size, beside what this machine can do and the error of its results. */
+#include "cli/command.h"
+#include "verify/verify.h"
+
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SHAPES_TEXT = 256, NAMES_TEXT = 4096 };
+
+struct arguments {
+    const char *device, *pattern, *dtype;
+    bool quick, json;
+};
+
+struct bench {
+    double bytes_peak, flops_peak; /* a second */
+    json_t *rows;                  /* NULL: print a table */
+    int timed, untimed;
+    bool bad;
+    char untimed_names[NAMES_TEXT];
+};
+
+static const char *parse(int argc, char **argv, struct arguments *a) {
+    for (int i = 0; i < argc; i++) {
+        const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (strcmp(name, "--json") == 0) {
+            a->json = true;
+            continue;
+        }
+        if (strcmp(name, "--quick") == 0) {
+            a->quick = true;
+            continue;
+        }
+        if (!value) return name;
+        i++;
+        if (strcmp(name, "--device") == 0)
+            a->device = value;
+        else if (strcmp(name, "--op") == 0)
+            a->pattern = value;
+        else if (strcmp(name, "--dtype") == 0)
+            a->dtype = value;
+        else
+            return name;
+    }
+    return NULL;
+}
+
+static size_t add_shape(char *text, size_t at, int rank, const int64_t *shape) {
+    at += (size_t)snprintf(text + at, SHAPES_TEXT - at, at > 0 ? " [" : "[");
+    for (int d = 0; d < rank && at < SHAPES_TEXT; d++)
+        at += (size_t)snprintf(text + at, SHAPES_TEXT - at, d > 0 ? ",%" PRId64 : "%" PRId64, shape[d]);
+    if (at < SHAPES_TEXT) at += (size_t)snprintf(text + at, SHAPES_TEXT - at, "]");
+    return at < SHAPES_TEXT ? at : SHAPES_TEXT - 1;
+}
+
+/* The shapes of the operands; of the result when there are none. */
+static void shapes_text(const struct verify_timing *t, char *text) {
+    size_t at = 0;
+    text[0] = '\0';
+    for (int i = 0; i < t->c.n_in; i++)
+        if (t->c.in[i].role != VERIFY_ABSENT) at = add_shape(text, at, t->c.in[i].rank, t->c.in[i].shape);
+    if (at == 0) add_shape(text, at, t->out_rank, t->out_shape);
+}
+
+static void report(struct bench *b, enum wick_op op, const struct verify_timing *t) {
+    char shapes[SHAPES_TEXT];
+    bool counts = t->flops > 0;
+    double rate = (counts ? t->flops : t->bytes) / t->us * 1e-3; /* 10^9 a second */
+    double percent = rate * 1e9 / (counts ? b->flops_peak : b->bytes_peak) * 100;
+    const char *unit = counts ? "GFLOP/s" : "GB/s";
+    shapes_text(t, shapes);
+    b->timed++;
+    b->bad = b->bad || !t->good;
+    if (b->rows) {
+        json_array_append_new(
+            b->rows, json_pack("{s:s, s:s, s:s, s:f, s:i, s:f, s:s, s:f, s:f, s:b}", "op", wick_op_name(op), "shapes",
+                               shapes, "dtype", wick_dtype_name(t->dtype), "us", t->us, "runs", t->runs, "rate", rate,
+                               "unit", unit, "percent_of_peak", percent, "error", t->worst, "good", (int)t->good));
+        return;
+    }
+    printf("%-28s %-38s %-6s %10.1f %8.1f %-7s %5.0f %% ", wick_op_name(op), shapes, wick_dtype_name(t->dtype), t->us,
+           rate, unit, percent);
+    if (t->good)
+        printf("%8.3f\n", t->worst);
+    else
+        printf("%8s\n", "WRONG");
+    fflush(stdout);
+}
+
+static void leave_out(struct bench *b, enum wick_op op) {
+    size_t at = strlen(b->untimed_names);
+    b->untimed++;
+    snprintf(b->untimed_names + at, NAMES_TEXT - at, "%s%s", at > 0 ? ", " : "", wick_op_name(op));
+}
+
+/* Times one op, on i32 when no dtype is asked for and the op is for integers. */
+static bool run(struct bench *b, struct wick_device *device, const struct arguments *a, enum wick_op op) {
+    struct verify_timing timing;
+    enum wick_dtype dtype = WICK_F32;
+    if (a->dtype)
+        (void)wick_dtype_from_name(a->dtype, &dtype);
+    else if (!wick_supports(device, op, WICK_F32))
+        dtype = WICK_I32;
+    switch (verify_time(device, op, dtype, a->quick ? 5 : 20, a->quick ? 0.02 : 0.3, &timing)) {
+    case VERIFY_TIMED: report(b, op, &timing); return true;
+    case VERIFY_NOT_TIMED: leave_out(b, op); return true;
+    case VERIFY_FAILED: break;
+    }
+    command_fail("bench", "%s on %s fails", wick_op_name(op), wick_dtype_name(dtype));
+    return false;
+}
+
+static void print_heading(const struct bench *b, const struct wick_device_info *info) {
+    printf("%s: %s, %s, %d threads; copies %.1f GB/s, f32 matrix products %.1f GFLOP/s\n", info->name,
+           info->description, info->isa, info->threads, b->bytes_peak * 1e-9, b->flops_peak * 1e-9);
+    printf("us: median of a run. peak: part of the figures above, which operands that stay in caches, and operations on "
+           "narrower dtypes,\nmay pass. error: the largest in the contiguous cases of wick verify, as a part of what is "
+           "allowed.\n\n");
+    printf("%-28s %-38s %-6s %10s %16s %7s %8s\n", "op", "shapes", "dtype", "us", "rate", "peak", "error");
+}
+
+static void print_end(const struct bench *b) {
+    if (b->untimed > 0) printf("not timed (views, or not of this dtype): %s\n", b->untimed_names);
+    printf("%d rows, %d ops not timed\n", b->timed, b->untimed);
+}
+
+static bool any_matches(const char *pattern) {
+    for (int op = 0; op < WICK_OP_COUNT; op++)
+        if (!pattern || fnmatch(pattern, wick_op_name((enum wick_op)op), 0) == 0) return true;
+    return false;
+}
+
+/* Runs all ops that match on an open device. Returns the exit status. */
+static int run_all(struct bench *b, struct wick_device *device, const struct arguments *a) {
+    struct wick_device_info info;
+    if (wick_device_describe(device, &info) != WICK_OK || !verify_peaks(device, &b->bytes_peak, &b->flops_peak))
+        return command_fail("bench", "the peaks can't be measured");
+    if (!b->rows) print_heading(b, &info);
+    for (int op = 0; op < WICK_OP_COUNT; op++) {
+        if (a->pattern && fnmatch(a->pattern, wick_op_name((enum wick_op)op), 0) != 0) continue;
+        if (!run(b, device, a, (enum wick_op)op)) return 1;
+    }
+    if (b->rows) {
+        json_dumpf(b->rows, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
+        printf("\n");
+    } else {
+        print_end(b);
+    }
+    return b->bad;
+}
+
+int command_bench(int argc, char **argv) {
+    struct arguments a = {.device = "cpu"};
+    struct bench b = {.timed = 0};
+    enum wick_dtype dtype;
+    const char *wrong = parse(argc, argv, &a);
+    if (wrong) return command_usage("bench", "unexpected argument or value at '%s'", wrong);
+    if (!any_matches(a.pattern)) return command_usage("bench", "no op matches \"%s\"", a.pattern);
+    if (a.dtype && (!wick_dtype_from_name(a.dtype, &dtype) || (int)dtype >= VERIFY_DTYPES))
+        return command_usage("bench", "no dtype \"%s\" of whole bytes", a.dtype);
+    struct wick_device *device = wick_device_open(a.device);
+    if (!device) return command_fail("bench", "can't open the device");
+    if (a.json) b.rows = json_array();
+    int status = run_all(&b, device, &a);
+    json_decref(b.rows);
+    wick_device_close(device);
+    return status;
+}
