@@ -116,9 +116,9 @@ static bool run(struct bench *b, struct wick_device *device, const struct argume
 static void print_heading(const struct bench *b, const struct wick_device_info *info) {
     printf("%s: %s, %s, %d threads; copies %.1f GB/s, f32 matrix products %.1f GFLOP/s\n", info->name,
            info->description, info->isa, info->threads, b->bytes_peak * 1e-9, b->flops_peak * 1e-9);
-    printf("us: median of a run. peak: part of the figures above, which operands that stay in caches, and operations on "
-           "narrower dtypes,\nmay pass. error: the largest in the contiguous cases of wick verify, as a part of what is "
-           "allowed.\n\n");
+    printf("us: median of a run. peak: part of the figures above, which operands that stay in caches, and operations\n"
+           "on narrower dtypes, may pass. error: the largest in the contiguous cases of wick verify, as a part of what\n"
+           "is allowed.\n\n");
     printf("%-28s %-38s %-6s %10s %16s %7s %8s\n", "op", "shapes", "dtype", "us", "rate", "peak", "error");
 }
 
