@@ -167,9 +167,9 @@ static bool product_reference(const struct verify_case *c, const struct verify_a
     const struct verify_array *a = &in[0], *b = &in[1];
     const double *bias = c->op == WICK_OP_linear && c->in[2].role != VERIFY_ABSENT ? in[2].data : NULL;
     struct view v = view_of(c, a, b);
-    int64_t shape[WICK_MAX_RANK], batches = 1;
+    int64_t shape[WICK_MAX_RANK];
     int rank = v.rank;
-    for (int d = 0; d < v.rank; d++) batches *= shape[d] = v.batch[d];
+    for (int d = 0; d < v.rank; d++) shape[d] = v.batch[d];
     if (a->rank > 1 || c->op == WICK_OP_outer) shape[rank++] = v.m;
     if (b->rank > 1 || c->op == WICK_OP_outer) shape[rank++] = v.n;
     if (!verify_array_new(out, c->dtype, rank, shape, true)) return false;

@@ -18,7 +18,7 @@ static inline const VALUE *NAME(row)(const struct pool *pool, int64_t offset, VA
     return buffer;
 }
 
-static inline VALUE NAME(larger)(VALUE a, VALUE b) { return (b > a) | IS_NAN(b) ? b : a; }
+static inline VALUE NAME(larger)(VALUE a, VALUE b) { return ((b > a) | IS_NAN(b)) ? b : a; }
 
 /* out[o] = op(out[o], in[(first + o) stride]), the strides that matter known to the compiler. */
 static inline void NAME(max_taps)(const VALUE *restrict in, int64_t stride, VALUE *restrict out, int64_t n) {
