@@ -10,7 +10,13 @@ struct conv_scratch {
     int64_t band;
 };
 
-enum { SCRATCH_HEAD = 64, SCRATCH_TAIL = 128 };
+/* Where an operand without elements lies, so that addresses can be made from it. */
+static _Alignas(64) const char nothing[64];
+
+static const void *data_or_nothing(const struct wick_tensor *x) { return wick__count(x) > 0 ? wick__data(x) : nothing; }
+
+/* Behind the images: four vectors of 64 bytes, since loads are whole groups of vectors wherever a row ends. */
+enum { SCRATCH_HEAD = 64, SCRATCH_TAIL = 256 };
 
 /* The tile: rows x columns sums, columns loaded, and one weight fit the vector registers, 32 or 16 of them. */
 #if WICK_ISA_LEVEL >= 2
@@ -168,7 +174,7 @@ static enum wick_status run_pass(struct conv *conv, const struct arithmetic *ari
         status = WICK_MEMORY;
         goto done;
     }
-    conv->weight = direct ? wick__data(conv->call->in[1]) : conv->scratch + conv->scratch_each * (size_t)workers;
+    conv->weight = direct ? data_or_nothing(conv->call->in[1]) : conv->scratch + conv->scratch_each * (size_t)workers;
     if (!direct) wick__parallel(rows, wick__max(1, 16384 / wick__max(1, plan.terms)), arithmetic->take_weight, conv);
     for (int64_t w = 0; w < workers; w++)
         ((struct conv_scratch *)(void *)(conv->scratch + (size_t)w * conv->scratch_each))->band = -1;
@@ -187,7 +193,7 @@ enum wick_status WICK__ISA(wick__cpu_conv)(const struct wick__call *call) {
     struct wick_tensor *y = call->out[0];
     if (wick__count(y) == 0) return WICK_OK;
     struct conv conv = {.call = call,
-                        .in = wick__data(x),
+                        .in = data_or_nothing(x),
                         .out = wick__data(y),
                         .dtype = x->dtype,
                         .size = (size_t)wick_dtype_bits(x->dtype) / 8,

@@ -72,13 +72,18 @@ static inline void NAME(copy_row)(const struct conv *conv, const char *row, int6
                                   VALUE *to, int64_t n) {
     int64_t begin = low < 0 ? wick__min(n, (-low + step - 1) / step) : 0;
     int64_t end = size > low ? wick__min(n, (size - low + step - 1) / step) : 0;
-    if (!row || end <= begin) begin = end = 0;
+    if (!row || end <= begin) {
+        memset(to, 0, (size_t)n * sizeof *to);
+        return;
+    }
     if (COPY_MASKED && step == 1 && conv->plain) {
-        copy_masked((float *)(void *)to, (const float *)(const void *)row + low, begin, end, n, conv->plan->ahead);
+        /* Element 0 may lie before the row, so its address is made of integers. */
+        const float *from = (const float *)((uintptr_t)row + (uintptr_t)low * sizeof *from);
+        copy_masked((float *)(void *)to, from, begin, end, n, conv->plan->ahead);
         return;
     }
     for (int64_t i = 0; i < begin; i++) to[i] = 0;
-    const char *from = end > begin ? row + (size_t)(low + begin * step) * conv->size : NULL;
+    const char *from = row + (size_t)(low + begin * step) * conv->size;
     if (conv->plain) {
         const VALUE *value = (const VALUE *)(const void *)from;
         if (step == 1)
@@ -87,8 +92,9 @@ static inline void NAME(copy_row)(const struct conv *conv, const char *row, int6
             for (int64_t i = 0; i < end - begin; i++) to[begin + i] = value[2 * i];
         else
             for (int64_t i = 0; i < end - begin; i++) to[begin + i] = value[step * i];
-    } else if (end > begin)
+    } else {
         TO_VALUES(conv->dtype, from, step, to + begin, end - begin);
+    }
     for (int64_t i = end; i < n; i++) to[i] = 0;
 }
 
@@ -315,8 +321,9 @@ static void NAME(take_weight)(void *context, int worker, int64_t begin, int64_t 
     const struct conv *conv = context;
     const struct conv_plan *plan = conv->plan;
     const char *weight = wick__data(conv->call->in[1]);
-    VALUE *to = (VALUE *)conv->weight + begin * plan->terms;
     (void)worker;
+    if (plan->terms == 0) return;
+    VALUE *to = (VALUE *)conv->weight + begin * plan->terms;
     if (!conv->transposed) {
         TO_VALUES(conv->dtype, weight + (size_t)(begin * plan->terms) * conv->size, 1, to, (end - begin) * plan->terms);
         return;

@@ -85,7 +85,7 @@ struct one_hot {
     char *out;
     const int64_t *list;
     int64_t classes, size;
-    char one[8];
+    _Alignas(8) char one[8];
 };
 
 static void one_hot_rows(void *context, int worker, int64_t begin, int64_t end) {

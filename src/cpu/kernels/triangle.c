@@ -13,7 +13,7 @@ struct triangle {
     char *out;
     int64_t size, k;
     bool upper;
-    char one[8];
+    _Alignas(8) char one[8];
 };
 
 /* Element j of row i lies on diagonal j - i. tril keeps the diagonals up to k, triu those from k on. */
