@@ -174,7 +174,8 @@ static enum wick_status run_pass(struct conv *conv, const struct arithmetic *ari
         status = WICK_MEMORY;
         goto done;
     }
-    conv->weight = direct ? data_or_nothing(conv->call->in[1]) : conv->scratch + conv->scratch_each * (size_t)workers;
+    conv->taken = conv->scratch + conv->scratch_each * (size_t)workers;
+    conv->weight = direct ? data_or_nothing(conv->call->in[1]) : conv->taken;
     if (!direct) wick__parallel(rows, wick__max(1, 16384 / wick__max(1, plan.terms)), arithmetic->take_weight, conv);
     for (int64_t w = 0; w < workers; w++)
         ((struct conv_scratch *)(void *)(conv->scratch + (size_t)w * conv->scratch_each))->band = -1;

@@ -323,7 +323,7 @@ static void NAME(take_weight)(void *context, int worker, int64_t begin, int64_t 
     const char *weight = wick__data(conv->call->in[1]);
     (void)worker;
     if (plan->terms == 0) return;
-    VALUE *to = (VALUE *)conv->weight + begin * plan->terms;
+    VALUE *to = (VALUE *)conv->taken + begin * plan->terms;
     if (!conv->transposed) {
         TO_VALUES(conv->dtype, weight + (size_t)(begin * plan->terms) * conv->size, 1, to, (end - begin) * plan->terms);
         return;

@@ -84,7 +84,8 @@ struct conv {
     bool transposed, relu, plain;                     /* plain: elements are computed with as they are stored */
     int64_t in_plane, out_plane;                      /* elements of one channel */
     int64_t kernel[3];                                /* sizes of the weight */
-    void *weight;                                     /* [groups * out_channels][terms] of values, for the pass */
+    const void *weight; /* as VALUEs, rows of plan->terms: the operand itself, or `taken` */
+    void *taken;        /* the copy of it in the scratch memory, where one is made */
     void *bias;                                       /* [groups * out_channels] of values */
     char *scratch;                                    /* of every worker: the images, and which they are */
     size_t scratch_each;
