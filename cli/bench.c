@@ -75,10 +75,10 @@ static void report(struct bench *b, enum wick_op op, const struct verify_timing 
     b->timed++;
     b->bad = b->bad || !t->good;
     if (b->rows) {
-        json_array_append_new(
-            b->rows, json_pack("{s:s, s:s, s:s, s:f, s:i, s:f, s:s, s:f, s:f, s:b}", "op", wick_op_name(op), "shapes",
-                               shapes, "dtype", wick_dtype_name(t->dtype), "us", t->us, "runs", t->runs, "rate", rate,
-                               "unit", unit, "percent_of_peak", percent, "error", t->worst, "good", (int)t->good));
+        json_array_append_new(b->rows, json_pack("{s:s, s:s, s:s, s:f, s:i, s:f, s:s, s:f, s:f, s:b}", "op",
+                                                 wick_op_name(op), "shapes", shapes, "dtype", wick_dtype_name(t->dtype),
+                                                 "us", t->us, "runs", t->runs, "rate", rate, "unit", unit,
+                                                 "percent_of_peak", percent, "error", t->worst, "good", (int)t->good));
         return;
     }
     printf("%-28s %-38s %-6s %10.1f %8.1f %-7s %5.0f %% ", wick_op_name(op), shapes, wick_dtype_name(t->dtype), t->us,
@@ -116,9 +116,10 @@ static bool run(struct bench *b, struct wick_device *device, const struct argume
 static void print_heading(const struct bench *b, const struct wick_device_info *info) {
     printf("%s: %s, %s, %d threads; copies %.1f GB/s, f32 matrix products %.1f GFLOP/s\n", info->name,
            info->description, info->isa, info->threads, b->bytes_peak * 1e-9, b->flops_peak * 1e-9);
-    printf("us: median of a run. peak: part of the figures above, which operands that stay in caches, and operations\n"
-           "on narrower dtypes, may pass. error: the largest in the contiguous cases of wick verify, as a part of what\n"
-           "is allowed.\n\n");
+    printf(
+        "us: median of a run. peak: part of the figures above, which operands that stay in caches, and operations\n"
+        "on narrower dtypes, may pass. error: the largest in the contiguous cases of wick verify, as a part of what\n"
+        "is allowed.\n\n");
     printf("%-28s %-38s %-6s %10s %16s %7s %8s\n", "op", "shapes", "dtype", "us", "rate", "peak", "error");
 }
 

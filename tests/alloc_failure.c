@@ -64,7 +64,8 @@ static void fail_each(struct wick_device *cpu, const struct verify_family *famil
                             wick_error());
             }
             release(again); /* of an op that writes in place, the target stays */
-            TEST_CHECK_(hook.held == held, "%s, allocation %ld: %zd bytes leaked", text, n, (ssize_t)(hook.held - held));
+            TEST_CHECK_(hook.held == held, "%s, allocation %ld: %zd bytes leaked", text, n,
+                        (ssize_t)(hook.held - held));
             TEST_CHECK_(verify_operands_changed(&operands) < 0, "%s, allocation %ld: an operand changed", text, n);
             if (hook.held != held) break;
             if (!hook.failed) break;

@@ -56,7 +56,7 @@ static inline bool test_result(bool good, const char *file, int line, const char
 #define CHECK_TEXT(got, want)                                                                                          \
     do {                                                                                                               \
         const char *check_got = (got), *check_want = (want);                                                           \
-        TEST_CHECK_(check_got && check_want && strcmp(check_got, check_want) == 0,                                     \
+        TEST_CHECK_(check_got &&check_want &&strcmp(check_got, check_want) == 0,                                       \
                     "%s is\n    \"%s\", should be\n    \"%s\"", #got, check_got ? check_got : "(NULL)",                \
                     check_want ? check_want : "(NULL)");                                                               \
     } while (0)

@@ -14,11 +14,11 @@ static const struct {
     bool causal;
     double scale, soft_cap;
 } shapes[] = {
-    {1, 1, 1, 1, 1, 1, 1, NONE, 0, false, 0, 0},     {1, 2, 2, 5, 7, 8, 6, NONE, 0, false, 0, 0},
-    {2, 4, 2, 3, 9, 5, 5, KEEP, 4, false, 0, 0},     {1, 2, 1, 17, 17, 16, 16, NONE, 0, true, 0, 0},
-    {1, 1, 1, 6, 3, 4, 4, ADD, 2, true, 0.5, 0},     {1, 1, 1, 3, 130, 33, 34, ADD, 4, false, 0, 2},
-    {1, 1, 1, 75, 140, 4, 3, KEEP, 2, true, 0, 0},   {1, 2, 2, 0, 4, 3, 3, NONE, 0, false, 0, 0},
-    {1, 2, 2, 4, 0, 3, 3, NONE, 0, false, 0, 0},     {1, 1, 1, 2, 3, 0, 2, NONE, 0, false, 0, 0},
+    {1, 1, 1, 1, 1, 1, 1, NONE, 0, false, 0, 0},   {1, 2, 2, 5, 7, 8, 6, NONE, 0, false, 0, 0},
+    {2, 4, 2, 3, 9, 5, 5, KEEP, 4, false, 0, 0},   {1, 2, 1, 17, 17, 16, 16, NONE, 0, true, 0, 0},
+    {1, 1, 1, 6, 3, 4, 4, ADD, 2, true, 0.5, 0},   {1, 1, 1, 3, 130, 33, 34, ADD, 4, false, 0, 2},
+    {1, 1, 1, 75, 140, 4, 3, KEEP, 2, true, 0, 0}, {1, 2, 2, 0, 4, 3, 3, NONE, 0, false, 0, 0},
+    {1, 2, 2, 4, 0, 3, 3, NONE, 0, false, 0, 0},   {1, 1, 1, 2, 3, 0, 2, NONE, 0, false, 0, 0},
 };
 
 static int attention_cases(enum wick_op op) {
@@ -30,7 +30,8 @@ static void attention_make(enum wick_op op, int k, struct verify_case *c) {
     (void)op;
     c->n_in = 4;
     c->n_out = 1;
-    for (int i = 0; i < 4; i++) c->in[i] = (struct verify_operand){.role = VERIFY_VALUE, .rank = 4, .low = -1, .high = 1};
+    for (int i = 0; i < 4; i++)
+        c->in[i] = (struct verify_operand){.role = VERIFY_VALUE, .rank = 4, .low = -1, .high = 1};
     memcpy(c->in[0].shape, (int64_t[]){shapes[k].batch, shapes[k].heads, shapes[k].queries, shapes[k].depth}, 32);
     memcpy(c->in[1].shape, (int64_t[]){shapes[k].batch, shapes[k].key_heads, shapes[k].keys, shapes[k].depth}, 32);
     memcpy(c->in[2].shape, (int64_t[]){shapes[k].batch, shapes[k].key_heads, shapes[k].keys, shapes[k].width}, 32);

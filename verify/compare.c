@@ -48,7 +48,8 @@ bool verify_element_good(enum wick_dtype dtype, double got, double want, double 
     if (isnan(got) || isinf(want)) return false;
     double highest = verify_highest(dtype), allowed = bound_for(dtype, want, scale, bound);
     /* At the edge to infinity: the finite side may give infinity and the other way about, within the bound. */
-    if (isinf(got)) return (got > 0) == (want > 0) && fabs(want) + allowed >= highest + verify_spacing(dtype, highest) / 2;
+    if (isinf(got))
+        return (got > 0) == (want > 0) && fabs(want) + allowed >= highest + verify_spacing(dtype, highest) / 2;
     if (fabs(want) > highest) want = copysign(highest, want);
     double error = fabs(got - want);
     if (allowed > 0 && error / allowed > *worst) *worst = error / allowed;
@@ -90,9 +91,9 @@ bool verify_compare(const struct wick_tensor *got, const struct verify_array *wa
     if (bad > 0) {
         char shape[WICK__SHAPE_TEXT];
         double right = want->data[first];
-        int n = snprintf(why, why_size, "%" PRId64 " of %" PRId64 " elements of %s, the first at %" PRId64
-                         ": %.17g, should be %.17g", bad, want->count,
-                         wick__shape_text(shape, want->rank, want->shape), first,
+        int n = snprintf(why, why_size,
+                         "%" PRId64 " of %" PRId64 " elements of %s, the first at %" PRId64 ": %.17g, should be %.17g",
+                         bad, want->count, wick__shape_text(shape, want->rank, want->shape), first,
                          verify_decode(want->dtype, bytes + (size_t)first * size), right);
         if (n > 0 && (size_t)n < why_size && wick_dtype_is_float(want->dtype) && isfinite(right))
             snprintf(why + n, why_size - (size_t)n, " +- %.3g",

@@ -30,9 +30,9 @@ enum verify_variant {
     VERIFY_LAYOUTS,     /* the ones above are layouts of an operand; below, each operand draws one of them */
     VERIFY_MIXED = VERIFY_LAYOUTS,
     VERIFY_MIXED_2,
-    VERIFY_INTEGERS,    /* small integers, contiguous */
+    VERIFY_INTEGERS, /* small integers, contiguous */
     VERIFY_INTEGERS_MIXED,
-    VERIFY_SPECIALS,    /* NaN, infinities and the like among the values, contiguous */
+    VERIFY_SPECIALS, /* NaN, infinities and the like among the values, contiguous */
     VERIFY_SPECIALS_MIXED,
     VERIFY_VARIANTS
 };
@@ -60,7 +60,7 @@ struct verify_placing {
 
 /* What operand `i` of a variant of case k is like. A layout that makes no sense for it becomes VERIFY_CONTIGUOUS. */
 struct verify_placing verify_placing_for(const struct verify_operand *operand, enum verify_variant variant, int k,
-                                   struct verify_random *random);
+                                         struct verify_random *random);
 
 enum verify_outcome { VERIFY_GOOD, VERIFY_SKIPPED, VERIFY_BAD };
 

@@ -12,7 +12,7 @@
 enum { GUARD = 64, MAX_TARGETS = 8 };
 
 struct verify_placing verify_placing_for(const struct verify_operand *operand, enum verify_variant variant, int k,
-                                   struct verify_random *random) {
+                                         struct verify_random *random) {
     struct verify_placing placing = {.layout = variant};
     int wide = 0;
     for (int d = 0; d < operand->rank; d++) wide += operand->shape[d] > 1;
@@ -116,13 +116,11 @@ struct wick_tensor *verify_target(const struct wick_tensor *x) {
     struct verify_placing placing = {VERIFY_CONTIGUOUS, 0};
     int last = x->layout.rank - 1;
     size_t size = (size_t)wick_dtype_bits(x->dtype) / 8;
-    if (targets.count == MAX_TARGETS ||
-        !verify_array_new(&array, x->dtype, x->layout.rank, x->layout.shape, false))
+    if (targets.count == MAX_TARGETS || !verify_array_new(&array, x->dtype, x->layout.rank, x->layout.shape, false))
         return NULL;
     unsigned char *bytes = malloc((size_t)array.count * size + 1);
     bool good = bytes && wick_read(x, bytes, (size_t)array.count * size) == WICK_OK;
-    for (int64_t i = 0; good && i < array.count; i++)
-        array.data[i] = verify_decode(x->dtype, bytes + (size_t)i * size);
+    for (int64_t i = 0; good && i < array.count; i++) array.data[i] = verify_decode(x->dtype, bytes + (size_t)i * size);
     free(bytes);
     if (!wick__layout_is_contiguous(&x->layout))
         placing.layout = x->layout.stride[0] < x->layout.stride[last] ? VERIFY_TRANSPOSED : VERIFY_NARROWED;

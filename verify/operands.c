@@ -23,8 +23,7 @@ bool verify_has_index(const struct verify_case *c) {
 
 static bool holds(const struct verify_case *c, enum wick_dtype id) {
     for (int i = 0; i < c->n_in; i++)
-        if (c->in[i].role == VERIFY_INDEX &&
-            (c->in[i].low < verify_lowest(id) || c->in[i].high > verify_highest(id)))
+        if (c->in[i].role == VERIFY_INDEX && (c->in[i].low < verify_lowest(id) || c->in[i].high > verify_highest(id)))
             return false;
     return true;
 }

@@ -209,6 +209,9 @@ const struct verify_family verify_triangle = {.name = "triangle",
                                               .call = place_call,
                                               .reference = place_reference,
                                               .specials = always};
-const struct verify_family verify_eye = {
-    .name = "eye", .cases = matrix_cases, .make = matrix_make, .bench = matrix_bench, .call = place_call,
-    .reference = place_reference};
+const struct verify_family verify_eye = {.name = "eye",
+                                         .cases = matrix_cases,
+                                         .make = matrix_make,
+                                         .bench = matrix_bench,
+                                         .call = place_call,
+                                         .reference = place_reference};

@@ -117,9 +117,12 @@ static bool random_reference(const struct verify_case *c, const struct verify_ar
     return true;
 }
 
-const struct verify_family verify_random = {
-    .name = "random", .cases = random_cases, .make = random_make, .bench = random_bench, .call = random_call,
-    .reference = random_reference};
+const struct verify_family verify_random = {.name = "random",
+                                            .cases = random_cases,
+                                            .make = random_make,
+                                            .bench = random_bench,
+                                            .call = random_call,
+                                            .reference = random_reference};
 
 static bool permutation_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
     struct wick_device *device = verify_device();

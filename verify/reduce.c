@@ -1,6 +1,7 @@
 /* Cases of the reduce and argreduce families.
  *
- * i[0] is the mask of reduced dims (0: none is named, so all are), i[1] keepdim; f[0] the correction or the norm's p. */
+ * i[0] is the mask of reduced dims (0: none is named, so all are), i[1] keepdim; f[0] the correction or the norm's p.
+ */
 #include "verify/verify.h"
 
 #include <math.h>
@@ -202,8 +203,10 @@ static bool reduce_reference(const struct verify_case *c, const struct verify_ar
     int rank = 0;
     for (int d = 0; d < in->rank; d++) {
         if (mask >> d & 1) terms *= in->shape[d];
-        if (!(mask >> d & 1)) shape[rank++] = in->shape[d];
-        else if (c->i[1]) shape[rank++] = 1;
+        if (!(mask >> d & 1))
+            shape[rank++] = in->shape[d];
+        else if (c->i[1])
+            shape[rank++] = 1;
     }
     enum wick_dtype dtype = c->op == WICK_OP_any || c->op == WICK_OP_all         ? WICK_U8
                             : c->op == WICK_OP_argmin || c->op == WICK_OP_argmax ? WICK_U32
@@ -230,9 +233,7 @@ static bool reduce_reference(const struct verify_case *c, const struct verify_ar
     return done;
 }
 
-static bool reduce_specials(enum wick_op op) {
-    return needs_elements(op) || op == WICK_OP_any || op == WICK_OP_all;
-}
+static bool reduce_specials(enum wick_op op) { return needs_elements(op) || op == WICK_OP_any || op == WICK_OP_all; }
 
 static bool reduce_exact(enum wick_op op) { return op == WICK_OP_sum; }
 

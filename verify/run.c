@@ -39,7 +39,9 @@ static const double op_ulp[WICK_OP_COUNT] = {
 
 static struct wick_device *device_under_test;
 
-struct wick_device *verify_device(void) { return device_under_test; }
+struct wick_device *verify_device(void) {
+    return device_under_test;
+}
 
 void verify_device_set(struct wick_device *device) { device_under_test = device; }
 
@@ -120,7 +122,8 @@ static enum verify_outcome call_and_check(struct trial *t) {
     if (in_use() == before) return VERIFY_GOOD;
     /* What is made once and kept, as tables are, may stay: a second call must not add to it. */
     before = in_use();
-    if (!t->family->call(&t->c, t->operands.tensor, t->out)) return bad(t, "failed when called again: %s", wick_error());
+    if (!t->family->call(&t->c, t->operands.tensor, t->out))
+        return bad(t, "failed when called again: %s", wick_error());
     release_results(t);
     return in_use() == before ? VERIFY_GOOD : bad(t, "leaks %zu bytes", in_use() - before);
 }
@@ -142,8 +145,8 @@ static enum verify_outcome call_refused(struct trial *t) {
 }
 
 static enum verify_outcome run_trial(struct trial *t, bool supported) {
-    enum verify_outcome outcome = verify_operands_make(device_under_test, &t->c, t->k, t->variant, t->id,
-                                                       t->options->seed, &t->operands);
+    enum verify_outcome outcome =
+        verify_operands_make(device_under_test, &t->c, t->k, t->variant, t->id, t->options->seed, &t->operands);
     if (outcome == VERIFY_BAD) bad(t, "the operands can't be made: %s", wick_error());
     if (outcome == VERIFY_GOOD) outcome = supported ? call_and_check(t) : call_refused(t);
     release_results(t);
@@ -277,7 +280,9 @@ static enum wick_status check_options(const struct verify_options *options) {
     for (int v = 0; v < VERIFY_VARIANTS; v++) layout = layout || strcmp(options->layout, variant_names[v]) == 0;
     if (!any)
         return wick__fail(WICK_INVALID, "verify: no op matches \"%s\"",
-                          options->pattern ? options->pattern : options->family ? options->family : "*");
+                          options->pattern  ? options->pattern
+                          : options->family ? options->family
+                                            : "*");
     if (!layout) return wick__fail(WICK_INVALID, "verify: no layout \"%s\"", options->layout);
     if (!options->dtype) return WICK_OK;
     if (!wick_dtype_from_name(options->dtype, &dtype) || (int)dtype >= VERIFY_DTYPES)

@@ -9,9 +9,9 @@ static const struct {
     int64_t shape[5];
     int dim;
 } shapes[] = {
-    {1, {1}, 0},           {1, {7}, -1},          {1, {9000}, 0},         {2, {5, 33}, 1},
-    {2, {5, 33}, 0},       {2, {3, 2049}, -1},    {2, {17, 2051}, 0},     {3, {2, 33, 17}, 1},
-    {3, {4, 5, 130}, 2},   {4, {2, 3, 5, 7}, -2}, {5, {2, 1, 3, 4, 5}, 0}, {2, {3, 0}, 1},
+    {1, {1}, 0},         {1, {7}, -1},          {1, {9000}, 0},          {2, {5, 33}, 1},
+    {2, {5, 33}, 0},     {2, {3, 2049}, -1},    {2, {17, 2051}, 0},      {3, {2, 33, 17}, 1},
+    {3, {4, 5, 130}, 2}, {4, {2, 3, 5, 7}, -2}, {5, {2, 1, 3, 4, 5}, 0}, {2, {3, 0}, 1},
     {2, {3, 0}, 0},
 };
 
@@ -57,7 +57,8 @@ static bool softmax_reference(const struct verify_case *c, const struct verify_a
             out->data[at] = (double)(c->op == WICK_OP_softmax ? expl(less) / sum : less - logl(sum));
             /* The difference is rounded before it is exponentiated, which scales with its size; the sum is rounded
              * before its logarithm is taken, which is an absolute error. */
-            out->scale[at] = c->op == WICK_OP_softmax ? out->data[at] * (1 - (double)less) : (double)(1 + logl(sum) - less);
+            out->scale[at] =
+                c->op == WICK_OP_softmax ? out->data[at] * (1 - (double)less) : (double)(1 + logl(sum) - less);
         }
     }
     return true;

@@ -101,8 +101,8 @@ struct verify_timing {
 enum verify_timed { VERIFY_TIMED, VERIFY_NOT_TIMED, VERIFY_FAILED };
 
 /* Times an op on an open device and dtype: `least` runs and up to 4 times as many while they take less than `seconds`,
- * but only 5 when those took 4 times that. VERIFY_NOT_TIMED for views, which do no work, and ops that the dtype or verify/ has no cases for;
- * VERIFY_FAILED with wick_error() set. */
+ * but only 5 when those took 4 times that. VERIFY_NOT_TIMED for views, which do no work, and ops that the dtype or
+ * verify/ has no cases for; VERIFY_FAILED with wick_error() set. */
 enum verify_timed verify_time(struct wick_device *device, enum wick_op op, enum wick_dtype dtype, int least,
                               double seconds, struct verify_timing *timing);
 /* This machine's measured peaks, the best of some runs: bytes read and written a second by a copy of 64 MiB, operations
@@ -144,12 +144,12 @@ struct verify_cell {
 };
 
 struct verify_options {
-    const char *device;   /* "cpu" */
-    const char *pattern;  /* fnmatch(3) pattern of op names, NULL for all */
-    const char *family;   /* only ops of this family, NULL for all */
-    const char *dtype;    /* one dtype's name, NULL for all */
-    const char *layout;   /* one variant's name, see verify_variant_name, NULL for all */
-    int case_plus_one;    /* one case's number + 1, 0 for all */
+    const char *device;  /* "cpu" */
+    const char *pattern; /* fnmatch(3) pattern of op names, NULL for all */
+    const char *family;  /* only ops of this family, NULL for all */
+    const char *dtype;   /* one dtype's name, NULL for all */
+    const char *layout;  /* one variant's name, see verify_variant_name, NULL for all */
+    int case_plus_one;   /* one case's number + 1, 0 for all */
     uint64_t seed;
     bool quick; /* each case in two layouts instead of all */
     /* Called with one line for each bad check, which ends in the command that repeats it. */

@@ -15,7 +15,8 @@
 #define WICK_DIMS(...)                                                                                                 \
     static_cast<int>(std::initializer_list<int>{__VA_ARGS__}.size()), std::initializer_list<int>{__VA_ARGS__}.begin()
 #else
-#define WICK_DIMS(...) (int)(sizeof((const int[]){__VA_ARGS__}) / sizeof(int)), (const int[]) { __VA_ARGS__ }
+#define WICK_DIMS(...)                                                                                                 \
+    (int)(sizeof((const int[]){__VA_ARGS__}) / sizeof(int)), (const int[]) { __VA_ARGS__ }
 #endif
 #define WICK_ALL_DIMS 0, NULL
 

@@ -26,7 +26,8 @@
  *
  * Ownership. A new tensor has one reference: the innermost scope's if this thread has one open, otherwise the caller's,
  * who gives it back with wick_release. wick_retain adds one. Whatever a function opens, its comment says what closes
- * it; closing NULL is fine. Host memory comes from a hook (memory.h), device memory from a pool with figures and a limit.
+ * it; closing NULL is fine. Host memory comes from a hook (memory.h), device memory from a pool with figures and a
+ * limit.
  *
  * Threads. Devices, tensors, tokenizers and models may be shared between threads. A scope and an error belong to the
  * thread that made them. Elements change only through calls named _inplace and through wick_tensor_data; using a

@@ -26,7 +26,8 @@ bool wick__layout_is_contiguous(const struct wick__layout *layout);
 bool wick__layout_has_rows(const struct wick__layout *layout);
 
 /* `layout` seen with a larger shape by NumPy's broadcasting rule; false when it does not fit. */
-bool wick__layout_expand(const struct wick__layout *layout, int rank, const int64_t *shape, struct wick__layout *result);
+bool wick__layout_expand(const struct wick__layout *layout, int rank, const int64_t *shape,
+                         struct wick__layout *result);
 
 /* The shape that both broadcast to; false when there is none. */
 bool wick__shape_broadcast(const struct wick__layout *a, const struct wick__layout *b, int *rank, int64_t *shape);

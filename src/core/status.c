@@ -18,7 +18,8 @@ const char *wick_version(void) { return WICK_VERSION; }
 
 const char *wick_status_name(enum wick_status status) {
     switch (status) {
-#define NAME(name, text) case WICK_##name: return #name;
+#define NAME(name, text)                                                                                               \
+    case WICK_##name: return #name;
         WICK_STATUS_MAP(NAME)
 #undef NAME
     }
@@ -27,7 +28,8 @@ const char *wick_status_name(enum wick_status status) {
 
 const char *wick_status_text(enum wick_status status) {
     switch (status) {
-#define TEXT(name, text) case WICK_##name: return text;
+#define TEXT(name, text)                                                                                               \
+    case WICK_##name: return text;
         WICK_STATUS_MAP(TEXT)
 #undef TEXT
     }

@@ -208,7 +208,7 @@ void wick_release(struct wick_tensor *x) {
 
 /* ---- looking ---- */
 
-enum wick_dtype wick_tensor_dtype(const struct wick_tensor *x) { return x ? x->dtype : (enum wick_dtype)-1; }
+enum wick_dtype wick_tensor_dtype(const struct wick_tensor *x) { return x ? x->dtype : (enum wick_dtype) - 1; }
 
 int wick_tensor_rank(const struct wick_tensor *x) { return x ? x->layout.rank : -1; }
 
@@ -227,7 +227,9 @@ int64_t wick_tensor_offset(const struct wick_tensor *x) { return x ? x->layout.o
 
 bool wick_tensor_is_contiguous(const struct wick_tensor *x) { return x && wick__layout_is_contiguous(&x->layout); }
 
-struct wick_device *wick_tensor_device(const struct wick_tensor *x) { return x ? wick__device(x) : NULL; }
+struct wick_device *wick_tensor_device(const struct wick_tensor *x) {
+    return x ? wick__device(x) : NULL;
+}
 
 char *wick__tensor_text(char text[WICK__TENSOR_TEXT], const struct wick_tensor *x) {
     char shape[WICK__SHAPE_TEXT];
@@ -246,8 +248,8 @@ enum wick_status wick_read(const struct wick_tensor *x, void *data, size_t nbyte
     WICK__TRY(wick__device_check("read", device));
     if (!wick__nbytes(x->dtype, wick__count(x), &needed) || needed != nbytes || (nbytes > 0 && !data)) {
         char text[WICK__TENSOR_TEXT];
-        return wick__fail(WICK_INVALID, "read: x %s has %zu bytes, data has room for %zu%s",
-                          wick__tensor_text(text, x), needed, nbytes, data ? "" : " at NULL");
+        return wick__fail(WICK_INVALID, "read: x %s has %zu bytes, data has room for %zu%s", wick__tensor_text(text, x),
+                          needed, nbytes, data ? "" : " at NULL");
     }
     if (nbytes == 0) return device->backend->sync(device);
     if (wick_dtype_bits(x->dtype) < 8 || wick__layout_is_contiguous(&x->layout))

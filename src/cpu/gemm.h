@@ -36,9 +36,9 @@ struct wick__gemm {
     void *c; /* m x n, rows of stride c_row, columns of stride 1; shares no byte with A, B or bias */
     int64_t c_row;
 
-    const void *bias;    /* NULL: none */
-    bool bias_is_by_row; /* one a row of C (m of them) instead of one a column (n) */
-    int64_t bias_step;   /* stride of bias */
+    const void *bias;                /* NULL: none */
+    bool bias_is_by_row;             /* one a row of C (m of them) instead of one a column (n) */
+    int64_t bias_step;               /* stride of bias */
     enum wick_activation activation; /* floats only */
 
     /* A batch of products: batch_rank dims, row-major, each operand with its own stride a dim, 0 to repeat. */

@@ -1,9 +1,9 @@
 /* Instruction sets.
  *
- * Each file of src/cpu/kernels/ is compiled three times, with WICK_ISA defined as baseline, avx2 or avx512 and the compiler's
- * flags to match; WICK_ISA_LEVEL is 0, 1 or 2. What a kernel file exports is named WICK__ISA(name), name_avx512.
- * All else in it, and in headers with code that it includes, must be static: the linker would otherwise pick one of
- * the three copies for all.
+ * Each file of src/cpu/kernels/ is compiled three times, with WICK_ISA defined as baseline, avx2 or avx512 and the
+ * compiler's flags to match; WICK_ISA_LEVEL is 0, 1 or 2. What a kernel file exports is named WICK__ISA(name),
+ * name_avx512. All else in it, and in headers with code that it includes, must be static: the linker would otherwise
+ * pick one of the three copies for all.
  *
  *   baseline  x86-64 SSE2
  *   avx2      AVX2, FMA, F16C, BMI2

@@ -8,8 +8,8 @@
     wick__kernel_fn wick__cpu_##name##_baseline, wick__cpu_##name##_avx2, wick__cpu_##name##_avx512;                   \
     enum { name##_layouts = layouts_ };                                                                                \
     static enum wick_status run_##name(const struct wick__call *call) {                                                \
-        static wick__kernel_fn *const copies[WICK__ISA_COUNT] = {                                                      \
-            wick__cpu_##name##_baseline, wick__cpu_##name##_avx2, wick__cpu_##name##_avx512};                          \
+        static wick__kernel_fn *const copies[WICK__ISA_COUNT] = {wick__cpu_##name##_baseline, wick__cpu_##name##_avx2, \
+                                                                 wick__cpu_##name##_avx512};                           \
         return copies[wick__isa()](call);                                                                              \
     }
 #include "cpu/families.def"
@@ -20,8 +20,12 @@
 #define run_composed NULL
 #define run_composed_shape NULL
 #define run_composed_linalg NULL
-enum { view_layouts = WICK__STRIDED, composed_layouts = WICK__STRIDED, composed_shape_layouts = WICK__STRIDED,
-       composed_linalg_layouts = WICK__STRIDED };
+enum {
+    view_layouts = WICK__STRIDED,
+    composed_layouts = WICK__STRIDED,
+    composed_shape_layouts = WICK__STRIDED,
+    composed_linalg_layouts = WICK__STRIDED
+};
 #define run_composed_conv NULL
 enum { composed_conv_layouts = WICK__STRIDED };
 

@@ -23,12 +23,12 @@ static struct {
     pthread_mutex_t busy;  /* held by the one caller whose job runs */
     pthread_mutex_t mutex; /* guards sleeping and `started` */
     pthread_cond_t wake;
-    atomic_int threads;    /* workers wanted, the caller included; 0: not yet known */
-    int started;           /* helpers that run; helper i is worker i + 1 */
-    pid_t owner;           /* the process the helpers belong to: a forked child has none */
-    atomic_uint sequence;  /* odd while a job is open */
+    atomic_int threads;   /* workers wanted, the caller included; 0: not yet known */
+    int started;          /* helpers that run; helper i is worker i + 1 */
+    pid_t owner;          /* the process the helpers belong to: a forked child has none */
+    atomic_uint sequence; /* odd while a job is open */
     atomic_int sleeping;
-    atomic_int inside;     /* helpers that are in the job */
+    atomic_int inside; /* helpers that are in the job */
     atomic_bool stop;
     pthread_t helper[MAX_THREADS];
 

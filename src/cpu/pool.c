@@ -49,7 +49,8 @@ static void count_used(size_t nbytes) {
     size_t used = atomic_fetch_add_explicit(&pool.used, nbytes, memory_order_relaxed) + nbytes;
     size_t peak = atomic_load_explicit(&pool.peak, memory_order_relaxed);
     while (used > peak && !atomic_compare_exchange_weak_explicit(&pool.peak, &peak, used, memory_order_relaxed,
-                                                                 memory_order_relaxed)) {}
+                                                                 memory_order_relaxed)) {
+    }
 }
 
 static void trim_locked(size_t keep) {
@@ -74,7 +75,8 @@ static void *fresh(size_t nbytes) {
 }
 
 static bool over_limit(size_t nbytes) {
-    return pool.limit != SIZE_MAX && (nbytes > pool.limit || atomic_load(&pool.used) + pool.cached > pool.limit - nbytes);
+    return pool.limit != SIZE_MAX &&
+           (nbytes > pool.limit || atomic_load(&pool.used) + pool.cached > pool.limit - nbytes);
 }
 
 static void *reused_or_fresh(size_t nbytes) {
@@ -105,8 +107,8 @@ enum wick_status wick__pool_alloc(size_t nbytes, void **data) {
     if (nbytes > PTRDIFF_MAX / 2) return wick__fail(WICK_MEMORY, "out of memory: %zu bytes for a tensor", nbytes);
     void *memory = nbytes < SMALL && pool.limit == SIZE_MAX ? wick__alloc_quiet(nbytes) : reused_or_fresh(nbytes);
     if (!memory)
-        return wick__fail(WICK_MEMORY, "out of memory: %zu bytes for a tensor, %zu are in use, the limit is %zu", nbytes,
-                          atomic_load(&pool.used), pool.limit);
+        return wick__fail(WICK_MEMORY, "out of memory: %zu bytes for a tensor, %zu are in use, the limit is %zu",
+                          nbytes, atomic_load(&pool.used), pool.limit);
     count_used(nbytes);
     *data = memory;
     return WICK_OK;

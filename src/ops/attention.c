@@ -25,8 +25,8 @@ static bool check_shapes(const struct wick__call *call) {
 
 static bool check_options(const struct wick__call *call, const struct wick_attention_options *options) {
     if (isfinite(options->scale) && isfinite(options->soft_cap) && options->soft_cap >= 0) return true;
-    wick__call_fail(call, WICK_INVALID, "scale %g and soft_cap %g must be finite, soft_cap not negative", options->scale,
-                    options->soft_cap);
+    wick__call_fail(call, WICK_INVALID, "scale %g and soft_cap %g must be finite, soft_cap not negative",
+                    options->scale, options->soft_cap);
     return false;
 }
 
@@ -34,10 +34,8 @@ struct wick_tensor *wick_scaled_dot_product_attention(const struct wick_tensor *
                                                       const struct wick_tensor *v, const struct wick_tensor *mask,
                                                       const struct wick_attention_options *options) {
     static const struct wick_attention_options defaults = {0};
-    struct wick__call call = {.op = WICK_OP_scaled_dot_product_attention,
-                              .n_in = 4,
-                              .in = {q, k, v, mask},
-                              .name = {"q", "k", "v", "mask?"}};
+    struct wick__call call = {
+        .op = WICK_OP_scaled_dot_product_attention, .n_in = 4, .in = {q, k, v, mask}, .name = {"q", "k", "v", "mask?"}};
     if (!options) options = &defaults;
     if (!wick__call_check(&call) || !wick__call_same_dtype(&call, 1) || !wick__call_same_dtype(&call, 2)) return NULL;
     if (mask && mask->dtype != WICK_U8 && !wick__call_same_dtype(&call, 3)) return NULL;

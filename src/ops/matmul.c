@@ -98,7 +98,8 @@ struct wick_tensor *wick_linear(const struct wick_tensor *x, const struct wick_t
         return NULL;
     }
     if (in->rank == 0 || in->shape[in->rank - 1] != w->shape[1]) {
-        wick__call_fail(&call, WICK_SHAPE, "the last dim of x is not %lld, the second of weight", (long long)w->shape[1]);
+        wick__call_fail(&call, WICK_SHAPE, "the last dim of x is not %lld, the second of weight",
+                        (long long)w->shape[1]);
         return NULL;
     }
     if (bias && (bias->layout.rank != 1 || bias->layout.shape[0] != w->shape[0])) {

@@ -11,7 +11,9 @@ static struct wick_tensor *softmax(enum wick_op op, const struct wick_tensor *x,
     return wick__call_run(&call);
 }
 
-struct wick_tensor *wick_softmax(const struct wick_tensor *x, int dim) { return softmax(WICK_OP_softmax, x, dim); }
+struct wick_tensor *wick_softmax(const struct wick_tensor *x, int dim) {
+    return softmax(WICK_OP_softmax, x, dim);
+}
 
 struct wick_tensor *wick_log_softmax(const struct wick_tensor *x, int dim) {
     return softmax(WICK_OP_log_softmax, x, dim);
@@ -91,12 +93,12 @@ struct wick_tensor *wick_group_norm(const struct wick_tensor *x, int64_t groups,
 }
 
 struct wick_tensor *wick_batch_norm(const struct wick_tensor *x, const struct wick_tensor *mean,
-                                    const struct wick_tensor *variance,
-                                    const struct wick_batch_norm_options *options) {
-    struct wick__call call = {.op = WICK_OP_batch_norm,
-                              .n_in = 5,
-                              .in = {x, mean, variance, options ? options->weight : NULL, options ? options->bias : NULL},
-                              .name = {"x", "mean", "variance", "weight?", "bias?"}};
+                                    const struct wick_tensor *variance, const struct wick_batch_norm_options *options) {
+    struct wick__call call = {
+        .op = WICK_OP_batch_norm,
+        .n_in = 5,
+        .in = {x, mean, variance, options ? options->weight : NULL, options ? options->bias : NULL},
+        .name = {"x", "mean", "variance", "weight?", "bias?"}};
     if (!wick__call_check(&call) || !has_channels(&call)) return NULL;
     return normalize(&call, options ? options->epsilon : 0, 1, x->layout.shape + 1);
 }

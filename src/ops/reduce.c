@@ -68,7 +68,10 @@ static struct wick_tensor *reduce_some(struct wick__call *call, enum wick_dtype 
     return wick__call_run(call);
 }
 
-#define CALL(op_, x_) {.op = WICK_OP_##op_, .n_in = 1, .in = {x_}, .name = {"x"}}
+#define CALL(op_, x_)                                                                                                  \
+    {                                                                                                                  \
+        .op = WICK_OP_##op_, .n_in = 1, .in = {x_}, .name = { "x" }                                                    \
+    }
 
 struct wick_tensor *wick_sum(const struct wick_tensor *x, int n_dims, const int *dims, bool keepdim) {
     struct wick__call call = CALL(sum, x);

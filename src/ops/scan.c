@@ -9,6 +9,10 @@ static struct wick_tensor *scan(enum wick_op op, const struct wick_tensor *x, in
     return wick__call_run(&call);
 }
 
-struct wick_tensor *wick_cumsum(const struct wick_tensor *x, int dim) { return scan(WICK_OP_cumsum, x, dim); }
+struct wick_tensor *wick_cumsum(const struct wick_tensor *x, int dim) {
+    return scan(WICK_OP_cumsum, x, dim);
+}
 
-struct wick_tensor *wick_cumprod(const struct wick_tensor *x, int dim) { return scan(WICK_OP_cumprod, x, dim); }
+struct wick_tensor *wick_cumprod(const struct wick_tensor *x, int dim) {
+    return scan(WICK_OP_cumprod, x, dim);
+}

@@ -39,8 +39,7 @@ struct wick_tensor *wick_argsort(const struct wick_tensor *x, int dim, bool desc
 
 struct wick_tensor *wick_topk(const struct wick_tensor *x, int64_t k, int dim, bool largest,
                               struct wick_tensor **indices) {
-    struct wick__call call = {
-        .op = WICK_OP_topk, .n_in = 1, .in = {x}, .name = {"x"}, .p.along.descending = largest};
+    struct wick__call call = {.op = WICK_OP_topk, .n_in = 1, .in = {x}, .name = {"x"}, .p.along.descending = largest};
     if (!check(&call, dim)) return NULL;
     if (k < 0 || k > x->layout.shape[call.p.along.dim]) {
         wick__call_fail(&call, WICK_RANGE, "k %lld is not in 0..%lld", (long long)k,

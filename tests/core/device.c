@@ -40,7 +40,7 @@ static void check_threads(void) {
 
 static void check_dtypes(void) {
     for (int i = 0; i < WICK_DTYPE_COUNT; i++) {
-        enum wick_dtype dtype = (enum wick_dtype)-1;
+        enum wick_dtype dtype = (enum wick_dtype) - 1;
         CHECK(wick_dtype_from_name(wick_dtype_name((enum wick_dtype)i), &dtype));
         CHECK_INT(dtype, i);
         CHECK(wick_dtype_bits(dtype) >= 4 && wick_dtype_bits(dtype) <= 64);
@@ -48,7 +48,7 @@ static void check_dtypes(void) {
     enum wick_dtype dtype = WICK_I16;
     CHECK(!wick_dtype_from_name("float", &dtype) && !wick_dtype_from_name("", &dtype) &&
           !wick_dtype_from_name(NULL, &dtype) && dtype == WICK_I16);
-    CHECK_TEXT(wick_dtype_name((enum wick_dtype)-1), "?");
+    CHECK_TEXT(wick_dtype_name((enum wick_dtype) - 1), "?");
     CHECK_TEXT(wick_dtype_name(WICK_DTYPE_COUNT), "?");
     CHECK_INT(wick_dtype_bits(WICK_DTYPE_COUNT), 0);
     CHECK(wick_dtype_is_float(WICK_BF16) && wick_dtype_is_float(WICK_DTYPE_f4) && !wick_dtype_is_float(WICK_I64) &&
@@ -63,17 +63,18 @@ static void check_ops(void) {
         CHECK_INT(op, i);
         CHECK(strlen(wick_op_formula(op)) > 0 && strlen(wick_op_family(op)) > 0);
         bool any = false;
-        for (int dtype = 0; dtype < WICK_DTYPE_COUNT; dtype++) any = any || wick_supports(cpu, op, (enum wick_dtype)dtype);
+        for (int dtype = 0; dtype < WICK_DTYPE_COUNT; dtype++)
+            any = any || wick_supports(cpu, op, (enum wick_dtype)dtype);
         TEST_CHECK_(any, "%s is supported for no dtype", wick_op_name(op));
     }
     op = WICK_OP_contiguous;
     CHECK(!wick_op_from_name("no_such_op", &op) && !wick_op_from_name(NULL, &op) && op == WICK_OP_contiguous);
     CHECK_TEXT(wick_op_name(WICK_OP_COUNT), "?");
-    CHECK_TEXT(wick_op_formula((enum wick_op)-1), "?");
+    CHECK_TEXT(wick_op_formula((enum wick_op) - 1), "?");
     CHECK_TEXT(wick_op_family(WICK_OP_COUNT), "?");
     CHECK(!wick_supports(NULL, WICK_OP_contiguous, WICK_F32));
     CHECK(!wick_supports(cpu, WICK_OP_COUNT, WICK_F32));
-    CHECK(!wick_supports(cpu, (enum wick_op)-1, WICK_F32));
+    CHECK(!wick_supports(cpu, (enum wick_op) - 1, WICK_F32));
     CHECK(!wick_supports(cpu, WICK_OP_contiguous, WICK_DTYPE_COUNT));
     wick_device_close(cpu);
 }

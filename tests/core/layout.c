@@ -18,8 +18,7 @@ static void check_new(void) {
                 "t: rank 9 is not in 0..8");
     CHECK_FAILS(wick__layout_new(&layout, "t", -1, NULL), WICK_INVALID, "t: rank -1 is not in 0..8");
     CHECK_FAILS(wick__layout_new(&layout, "t", 2, NULL), WICK_INVALID, "t: shape is NULL but rank is 2");
-    CHECK_FAILS(wick__layout_new(&layout, "t", WICK_SHAPE(2, -3)), WICK_INVALID,
-                "t: shape [2,-3] has a negative size");
+    CHECK_FAILS(wick__layout_new(&layout, "t", WICK_SHAPE(2, -3)), WICK_INVALID, "t: shape [2,-3] has a negative size");
     CHECK_FAILS(wick__layout_new(&layout, "t", WICK_SHAPE(INT64_C(1) << 32, INT64_C(1) << 32)), WICK_OVERFLOW,
                 "t: shape [4294967296,4294967296] has more elements than 64 bits can address");
     CHECK_FAILS(wick__layout_new(&layout, "t", WICK_SHAPE(INT64_MAX)), WICK_OVERFLOW,

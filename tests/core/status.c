@@ -10,7 +10,7 @@ static void check_names(void) {
     CHECK_TEXT(wick_status_name(WICK_SHAPE), "SHAPE");
     CHECK_TEXT(wick_status_name(WICK_INTERNAL), "INTERNAL");
     CHECK_TEXT(wick_status_name((enum wick_status)999), "?");
-    CHECK_TEXT(wick_status_text((enum wick_status)-1), "?");
+    CHECK_TEXT(wick_status_text((enum wick_status) - 1), "?");
     CHECK_TEXT(wick_status_text(WICK_MEMORY), "out of memory");
     CHECK_TEXT(wick_version(), WICK_VERSION);
 }

@@ -18,8 +18,7 @@ static void check_making(void) {
     CHECK_OK(wick_read(x, back, sizeof back));
     CHECK(back[0] == 1 && back[5] == 6);
     CHECK_FAILS(wick_tensor_dim(x, 2), WICK_RANGE, "tensor_dim: dim 2 is out of range for rank 2");
-    CHECK_FAILS(wick_read(x, back, 20), WICK_INVALID,
-                "read: x [2,3] f32 on cpu has 24 bytes, data has room for 20");
+    CHECK_FAILS(wick_read(x, back, 20), WICK_INVALID, "read: x [2,3] f32 on cpu has 24 bytes, data has room for 20");
     CHECK_FAILS(wick_read(x, NULL, 24), WICK_INVALID,
                 "read: x [2,3] f32 on cpu has 24 bytes, data has room for 24 at NULL");
     CHECK_FAILS(wick_read(NULL, back, 24), WICK_INVALID, "read: x is NULL");
@@ -62,11 +61,10 @@ static void check_wrong_arguments(void) {
     float data[4] = {0};
     CHECK_FAILS(wick_empty(NULL, WICK_F32, WICK_SHAPE(2)), WICK_INVALID, "empty: device is NULL");
     CHECK_FAILS(wick_empty(cpu, (enum wick_dtype)99, WICK_SHAPE(2)), WICK_DTYPE, "empty: dtype 99 is unknown");
-    CHECK_FAILS(wick_empty(cpu, (enum wick_dtype)-1, WICK_SHAPE(2)), WICK_DTYPE, "empty: dtype -1 is unknown");
+    CHECK_FAILS(wick_empty(cpu, (enum wick_dtype) - 1, WICK_SHAPE(2)), WICK_DTYPE, "empty: dtype -1 is unknown");
     CHECK_FAILS(wick_empty(cpu, WICK_F32, 9, NULL), WICK_INVALID, "empty: rank 9 is not in 0..8");
     CHECK_FAILS(wick_empty(cpu, WICK_F32, 1, NULL), WICK_INVALID, "empty: shape is NULL but rank is 1");
-    CHECK_FAILS(wick_empty(cpu, WICK_F32, WICK_SHAPE(2, -1)), WICK_INVALID,
-                "empty: shape [2,-1] has a negative size");
+    CHECK_FAILS(wick_empty(cpu, WICK_F32, WICK_SHAPE(2, -1)), WICK_INVALID, "empty: shape [2,-1] has a negative size");
     CHECK_FAILS(wick_from_data(cpu, WICK_F32, WICK_SHAPE(2), NULL), WICK_INVALID, "from_data: data is NULL");
     CHECK_FAILS(wick_from_memory(cpu, WICK_F32, WICK_SHAPE(2), NULL, NULL, NULL), WICK_INVALID,
                 "from_memory: data is NULL or not aligned to f32");
@@ -137,8 +135,7 @@ static void check_closed(void) {
     CHECK_FAILS(wick_empty(wick_tensor_device(x), WICK_F32, WICK_SHAPE(1)), WICK_CLOSED,
                 "empty: device cpu was closed");
     CHECK_FAILS(wick_device_sync(wick_tensor_device(x)), WICK_CLOSED, "device_sync: device cpu was closed");
-    CHECK_FAILS(wick_memory_stats(wick_tensor_device(x), &memory), WICK_CLOSED,
-                "memory_stats: device cpu was closed");
+    CHECK_FAILS(wick_memory_stats(wick_tensor_device(x), &memory), WICK_CLOSED, "memory_stats: device cpu was closed");
     CHECK_FAILS(wick_seed_set(wick_tensor_device(x), 1), WICK_CLOSED, "seed_set: device cpu was closed");
     wick_release(x);
     CHECK_OK(wick_read(y, &one, sizeof one)); /* the other handle still works */

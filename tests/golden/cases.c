@@ -63,8 +63,8 @@ static bool print_case(const struct verify_family *family, enum wick_op op, enum
     verify_case_make(family, op, dtype, k, &c);
     for (int i = 0; i < 24; i++) i_args[i] = (double)c.i[i];
     for (int i = 0; i < c.n_in && good; i++) {
-        enum wick_dtype drawn = c.in[i].role == VERIFY_INDEX       ? WICK_I64
-                                : c.in[i].role == VERIFY_CONDITION ? WICK_U8
+        enum wick_dtype drawn = c.in[i].role == VERIFY_INDEX             ? WICK_I64
+                                : c.in[i].role == VERIFY_CONDITION       ? WICK_U8
                                 : is_float || c.in[i].role == VERIFY_F32 ? WICK_F8E4M3
                                                                          : dtype;
         if (c.in[i].role != VERIFY_ABSENT)
@@ -111,7 +111,8 @@ int main(int argc, char **argv) {
         const struct verify_family *family = verify_family((enum wick_op)op);
         if (!family || (argc > 1 && strcmp(argv[1], family->name) != 0)) continue;
         if (wick_supports(cpu, (enum wick_op)op, WICK_F32)) print_some(family, (enum wick_op)op, WICK_F32, FLOAT_CASES);
-        if (wick_supports(cpu, (enum wick_op)op, WICK_I32)) print_some(family, (enum wick_op)op, WICK_I32, INTEGER_CASES);
+        if (wick_supports(cpu, (enum wick_op)op, WICK_I32))
+            print_some(family, (enum wick_op)op, WICK_I32, INTEGER_CASES);
     }
     wick_device_close(cpu);
     return 0;

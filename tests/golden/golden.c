@@ -108,7 +108,8 @@ static void check_reference(const struct golden *g, enum wick_dtype dtype, struc
             double size = fmax(fabs(gold->data[i]), want[n].scale ? want[n].scale[i] : 0);
             double error = fabs(want[n].data[i] - gold->data[i]);
             bool same = want[n].data[i] == gold->data[i] ||
-                        want[n].data[i] == verify_round(want[n].dtype, gold->data[i]) || (isnan(want[n].data[i]) && isnan(gold->data[i]));
+                        want[n].data[i] == verify_round(want[n].dtype, gold->data[i]) ||
+                        (isnan(want[n].data[i]) && isnan(gold->data[i]));
             if (!same && !(error <= 1e-12 * size + 1e-300) && bad < 0) bad = i;
             want[n].data[i] = gold->data[i];
         }
@@ -132,7 +133,8 @@ static bool make_operands(struct golden *g, enum wick_dtype dtype, enum verify_v
         if (operand->role == VERIFY_ABSENT) continue;
         operands->in[n] = g->in[n];
         if (operand->role == VERIFY_VALUE) operands->in[n].dtype = dtype;
-        if (!verify_upload(cpu, &operands->in[n], verify_placing_for(operand, layout, 0, &random), &operands->buffer[n]))
+        if (!verify_upload(cpu, &operands->in[n], verify_placing_for(operand, layout, 0, &random),
+                           &operands->buffer[n]))
             return false;
         operands->tensor[n] = operands->buffer[n].view;
     }

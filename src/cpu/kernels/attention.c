@@ -51,7 +51,8 @@ struct piece {
 
 static const char *element(const struct wick_tensor *x, int64_t b, int64_t h, int64_t i) {
     const int64_t *stride = x->layout.stride;
-    return (const char *)wick__data(x) + (b * stride[0] + h * stride[1] + i * stride[2]) * (wick_dtype_bits(x->dtype) / 8);
+    return (const char *)wick__data(x) +
+           (b * stride[0] + h * stride[1] + i * stride[2]) * (wick_dtype_bits(x->dtype) / 8);
 }
 
 static int64_t round_up(int64_t x, int64_t step) { return (x + step - 1) / step * step; }
@@ -63,8 +64,8 @@ static int64_t panel_begin(int64_t rows, int64_t panel) {
 }
 
 /* Packs rows of a left operand, with strides as given, into panels. */
-static void pack_rows(enum wick_dtype dtype, const void *from, int64_t rows, int64_t depth, int64_t step, int64_t k_step,
-                      char *to) {
+static void pack_rows(enum wick_dtype dtype, const void *from, int64_t rows, int64_t depth, int64_t step,
+                      int64_t k_step, char *to) {
     const struct gemm_kind *kind = &WICK__ISA(wick__gemm_f32);
     for (int64_t p = 0; p < panels_of(rows); p++) {
         int64_t begin = panel_begin(rows, p), width = panel_begin(rows, p + 1) - begin;

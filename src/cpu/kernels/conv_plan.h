@@ -86,8 +86,8 @@ struct conv {
     int64_t kernel[3];                                /* sizes of the weight */
     const void *weight; /* as VALUEs, rows of plan->terms: the operand itself, or `taken` */
     void *taken;        /* the copy of it in the scratch memory, where one is made */
-    void *bias;                                       /* [groups * out_channels] of values */
-    char *scratch;                                    /* of every worker: the images, and which they are */
+    void *bias;         /* [groups * out_channels] of values */
+    char *scratch;      /* of every worker: the images, and which they are */
     size_t scratch_each;
     const struct conv_plan *plan;
 };

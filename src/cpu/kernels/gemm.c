@@ -210,8 +210,7 @@ static void prefetch(const char *matrix, int64_t rows, int64_t row_bytes, int64_
 static void prefetch_a(const struct step *s, const char *a) {
     const struct wick__gemm *g = s->plan->g;
     int64_t size = element_size(g);
-    if (g->a_col == 1)
-        prefetch(a + (s->i0 * g->a_row + s->k0) * size, s->rows, s->terms * size, g->a_row * size);
+    if (g->a_col == 1) prefetch(a + (s->i0 * g->a_row + s->k0) * size, s->rows, s->terms * size, g->a_row * size);
 }
 
 static void prefetch_b(const struct step *s, const char *b) {
@@ -368,8 +367,7 @@ static void run_passes(struct plan *plan, int64_t pass_rows) {
     for (plan->first_row = 0; plan->first_row < plan->g->m; plan->first_row += pass_rows) {
         plan->rows = wick__min(pass_rows, plan->g->m - plan->first_row);
         plan->row_jobs = (plan->rows + plan->job_rows - 1) / plan->job_rows;
-        for (plan->first_batch = 0; plan->first_batch < plan->batches; plan->first_batch += step)
-            run_pass(plan, step);
+        for (plan->first_batch = 0; plan->first_batch < plan->batches; plan->first_batch += step) run_pass(plan, step);
     }
 }
 

@@ -41,9 +41,9 @@ extern const struct gemm_kind WICK__ISA(wick__gemm_f32), WICK__ISA(wick__gemm_f6
 /* The kind that a dtype is computed with here. */
 const struct gemm_kind *WICK__ISA(wick__gemm_kind)(enum wick_dtype dtype);
 
-/* Panels to pack: `width` rows of A or columns of B with stride `step`, `depth` terms along k with stride `k_step`, into
- * panels that follow one another, each of `ld` of them (the last may have fewer) in rows of ld packed elements. Strides
- * count elements of the dtype. */
+/* Panels to pack: `width` rows of A or columns of B with stride `step`, `depth` terms along k with stride `k_step`,
+ * into panels that follow one another, each of `ld` of them (the last may have fewer) in rows of ld packed elements.
+ * Strides count elements of the dtype. */
 struct gemm_panel {
     enum wick_dtype dtype;
     const void *from;

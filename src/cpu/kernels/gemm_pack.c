@@ -200,8 +200,7 @@ static void pack_pairs(const struct gemm_kind *kind, const struct gemm_panel *p)
         uint32_t *to = (uint32_t *)p->to + kk / 2 * p->ld;
         const uint16_t *low = from + kk * p->k_step;
         for (int64_t w = 0; w < p->width; w++)
-            to[w] = low[w * p->step] |
-                    (kk + 1 < p->depth ? (uint32_t)low[w * p->step + p->k_step] << 16 : 0);
+            to[w] = low[w * p->step] | (kk + 1 < p->depth ? (uint32_t)low[w * p->step + p->k_step] << 16 : 0);
     }
 }
 #endif

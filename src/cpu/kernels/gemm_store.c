@@ -133,8 +133,7 @@ static double activated(enum wick_activation activation, double x) {
     switch (activation) {
     case WICK_ACTIVATION_RELU: return x < 0 ? 0 : x;
     case WICK_ACTIVATION_GELU: return 0.5 * x * (1 + erf(x * 0.70710678118654752440));
-    case WICK_ACTIVATION_GELU_TANH:
-        return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
+    case WICK_ACTIVATION_GELU_TANH: return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
     case WICK_ACTIVATION_SILU: return x / (1 + exp(-x));
     case WICK_ACTIVATION_TANH: return tanh(x);
     case WICK_ACTIVATION_NONE:

@@ -54,7 +54,8 @@ static inline __attribute__((always_inline)) TILE_TARGET void TILE_(tile)(const 
         TILE_(tile)(rows, vectors, k, a, b, c, ldc, add);                                                              \
     }
 #define TILE_COPIES(rows) TILE_COPY(rows, 1) TILE_COPY(rows, 2)
-#define TILE_ENTRY(rows) {TILE_(rows##x1), TILE_(rows##x2)}
+#define TILE_ENTRY(rows)                                                                                               \
+    { TILE_(rows##x1), TILE_(rows##x2) }
 TILE_COPIES(1)
 TILE_COPIES(2)
 TILE_COPIES(3)

@@ -1,4 +1,5 @@
-/* Layer, RMS, group and batch norm. Statistics are summed in f64 from deviations, never from squares of the elements. */
+/* Layer, RMS, group and batch norm. Statistics are summed in f64 from deviations, never from squares of the elements.
+ */
 #include "cpu/kernels/float_rows.h"
 #include "cpu/kernels/reduce_kinds.h"
 #include "cpu/parallel.h"
@@ -28,8 +29,8 @@ struct normalize {
     size_t size; /* of an element */
     const char *in;
     char *out;
-    int64_t n;        /* elements that are normalised together */
-    int64_t plane;    /* elements of one channel of one image */
+    int64_t n;     /* elements that are normalised together */
+    int64_t plane; /* elements of one channel of one image */
     int64_t channels;
     double epsilon;
     bool centered, stream;

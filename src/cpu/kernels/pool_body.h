@@ -69,9 +69,8 @@ static void NAME(max_row)(const struct pool *pool, const struct place *place, VA
     for (int64_t o = 0; o < axis->out; o++) out[o] = LOWEST;
     for (int64_t o = 0; o < axis->out; o++) {
         if (o == axis->even_begin && axis->even_end > o) {
-            for (int64_t k = 0; k < axis->window[o].count; k++)
-                NAME(max_taps)
-                (column + axis->window[o].start + k * axis->step, axis->stride, out + o, axis->even_end - o);
+            for (int64_t k = 0; k < axis->window[o].count; k++) NAME(max_taps)
+            (column + axis->window[o].start + k * axis->step, axis->stride, out + o, axis->even_end - o);
             o = axis->even_end - 1;
             continue;
         }

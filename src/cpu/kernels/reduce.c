@@ -86,8 +86,7 @@ static void join_part(const struct reduce *reduce, struct part *a, const struct 
         a->count = count;
     } else if (reduce->kind == EXPS) {
         double center = join_float(MAX, a->center, b->center);
-        if (isfinite(center))
-            a->acc.f = a->acc.f * exp(a->center - center) + b->acc.f * exp(b->center - center);
+        if (isfinite(center)) a->acc.f = a->acc.f * exp(a->center - center) + b->acc.f * exp(b->center - center);
         a->center = center;
     } else {
         a->acc = join(reduce, reduce->kind, a->acc, b->acc);
@@ -102,7 +101,8 @@ static double result(const struct reduce *reduce, const struct part *part) {
     case WICK_OP_var: return y / fmax(0, n - reduce->correction);
     case WICK_OP_std: return sqrt(y / fmax(0, n - reduce->correction));
     case WICK_OP_log_sum_exp: return isfinite(part->center) ? part->center + log(y) : part->center;
-    case WICK_OP_norm: return reduce->kind == SQUARES ? sqrt(y) : reduce->kind == POWERS ? pow(y, 1 / reduce->order) : y;
+    case WICK_OP_norm:
+        return reduce->kind == SQUARES ? sqrt(y) : reduce->kind == POWERS ? pow(y, 1 / reduce->order) : y;
     default: return y;
     }
 }

@@ -119,8 +119,8 @@ static inline __attribute__((always_inline)) FN(acc) FN(half)(FN(wide) x, int wh
 #endif
 
 /* A run of n elements side by side. */
-static inline __attribute__((always_inline)) ACC
-    FN(fold_as)(enum kind kind, const T *x, int64_t n, ACC center, double p) {
+static inline __attribute__((always_inline)) ACC FN(fold_as)(enum kind kind, const T *x, int64_t n, ACC center,
+                                                             double p) {
     FN(acc) first = FN(fill)(START(kind)), c = FN(fill)(center);
     FN(acc) a0 = first, a1 = first, a2 = first, a3 = first;
     int64_t i = 0;
@@ -233,8 +233,8 @@ static inline __attribute__((always_inline)) void FN(rows_as)(enum kind kind, AC
     }
 }
 
-static inline void FN(rows)(enum kind kind, void *acc, const void *const *rows, int count, int64_t n, const void *center,
-                     double p) {
+static inline void FN(rows)(enum kind kind, void *acc, const void *const *rows, int count, int64_t n,
+                            const void *center, double p) {
     switch (kind) {
 #define AS(kind_)                                                                                                      \
     case kind_:                                                                                                        \

@@ -9,8 +9,8 @@
 #include <string.h>
 
 enum {
-    FEW = 24,         /* up to this many are sorted by insertion */
-    CHUNKS = 64,      /* of a long line */
+    FEW = 24,          /* up to this many are sorted by insertion */
+    CHUNKS = 64,       /* of a long line */
     LONG = 256 * 1024, /* from this length on a line is sorted by all threads together */
     GRAIN = 4096
 };
@@ -19,10 +19,10 @@ struct sort {
     enum wick_dtype dtype;
     size_t size; /* of an element */
     const char *in;
-    char *values;       /* NULL: not wanted */
-    uint32_t *indices;  /* NULL: not wanted */
-    int64_t n, inner;   /* in is [outer, n, inner] */
-    int64_t k;          /* results are [outer, k, inner] */
+    char *values;      /* NULL: not wanted */
+    uint32_t *indices; /* NULL: not wanted */
+    int64_t n, inner;  /* in is [outer, n, inner] */
+    int64_t k;         /* results are [outer, k, inner] */
     bool descending;
     void *scratch;           /* two lines of items for each worker */
     uint32_t (*counts)[256]; /* CHUNKS, for long lines */
@@ -43,7 +43,7 @@ static inline uint64_t item_narrow(uint64_t key, int64_t index) { return key << 
 #define ITEM uint64_t
 #define DIGIT(item, shift) ((item) >> (32 + (shift)) & 255)
 #define BEFORE(a, b) ((a) < (b))
-#define INDEX(item) ((item) & UINT32_MAX)
+#define INDEX(item) ((item)&UINT32_MAX)
 #include "cpu/kernels/sort_body.h"
 
 struct wide_item {
@@ -54,7 +54,7 @@ static inline struct wide_item item_wide(uint64_t key, int64_t index) {
 }
 #define SUFFIX wide
 #define ITEM struct wide_item
-#define DIGIT(item, shift) ((item).key >> (shift) & 255)
+#define DIGIT(item, shift) ((item).key >> (shift)&255)
 #define BEFORE(a, b) ((a).key < (b).key)
 #define INDEX(item) ((item).index)
 #include "cpu/kernels/sort_body.h"

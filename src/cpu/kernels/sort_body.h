@@ -76,8 +76,8 @@ static void FN(move_chunks)(void *context, int worker, int64_t begin, int64_t en
 
 static ITEM *FN(radix_sort_parallel)(ITEM *a, ITEM *b, int64_t n, int digits, uint32_t (*counts)[256]) {
     for (int d = 0; d < digits; d++) {
-        struct FN(pass) pass = {
-            .from = a, .to = b, .n = n, .chunk = (n + CHUNKS - 1) / CHUNKS, .shift = 8 * d, .counts = counts};
+        struct FN(pass)
+            pass = {.from = a, .to = b, .n = n, .chunk = (n + CHUNKS - 1) / CHUNKS, .shift = 8 * d, .counts = counts};
         uint32_t sum = 0;
         bool same = false;
         wick__parallel(CHUNKS, 1, FN(count_chunks), &pass);
