@@ -32,7 +32,7 @@ const char *verify_variant_name(int variant) {
 
 /* The allowed errors, from the op table. */
 static const double op_ulp[WICK_OP_COUNT] = {
-#define WICK__OP(name, family, dtypes, domain, ulp, formula) [WICK_OP_##name] = (ulp),
+#define WICK__OP(name, family, dtypes, ulp, formula) [WICK_OP_##name] = (ulp),
 #include <wick/ops.def>
 #undef WICK__OP
 };

@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 enum wick_op {
-#define WICK__OP(name, family, dtypes, domain, ulp, formula) WICK_OP_##name,
+#define WICK__OP(name, family, dtypes, ulp, formula) WICK_OP_##name,
 #include <wick/ops.def>
 #undef WICK__OP
     WICK_OP_COUNT

@@ -8,7 +8,7 @@
 static const struct {
     const char *name, *family, *formula;
 } ops[WICK_OP_COUNT] = {
-#define WICK__OP(name, family, dtypes, domain, ulp, formula) [WICK_OP_##name] = {#name, #family, formula},
+#define WICK__OP(name, family, dtypes, ulp, formula) [WICK_OP_##name] = {#name, #family, formula},
 #include <wick/ops.def>
 #undef WICK__OP
 };

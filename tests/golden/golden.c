@@ -119,7 +119,7 @@ static void check_reference(const struct golden *g, enum wick_dtype dtype, struc
 }
 
 static const double op_ulp[WICK_OP_COUNT] = {
-#define WICK__OP(name, family, dtypes, domain, ulp, formula) [WICK_OP_##name] = (ulp),
+#define WICK__OP(name, family, dtypes, ulp, formula) [WICK_OP_##name] = (ulp),
 #include <wick/ops.def>
 #undef WICK__OP
 };
