@@ -11,8 +11,8 @@ int main(void) {
     if (!device) return fprintf(stderr, "%s\n", wick_error()), 1;
 
     wick_scope_begin();
-    struct wick_tensor *x = wick_rand(device, WICK_F64, WICK_SHAPE(1000), 0, 1);
-    struct wick_tensor *noise = wick_randn(device, WICK_F64, WICK_SHAPE(1000), 0, 0.1);
+    struct wick_tensor *x = wick_uniform(device, WICK_F64, WICK_SHAPE(1000), 0, 1);
+    struct wick_tensor *noise = wick_normal(device, WICK_F64, WICK_SHAPE(1000), 0, 0.1);
     struct wick_tensor *y = wick_add(wick_affine(x, a, b), noise);
     count = (double)wick_tensor_count(x);
     enum wick_status status = wick_read_scalar(wick_sum(x, 0, NULL, false), &sum_x);

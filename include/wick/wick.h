@@ -6,7 +6,7 @@
  *     int main(void) {
  *         struct wick_device *device = wick_device_open("auto");
  *         wick_scope_begin();
- *         struct wick_tensor *x = wick_randn(device, WICK_F32, WICK_SHAPE(4, 8), 0, 1);
+ *         struct wick_tensor *x = wick_normal(device, WICK_F32, WICK_SHAPE(4, 8), 0, 1);
  *         struct wick_tensor *y = wick_softmax(wick_matmul(x, wick_t(x)), -1);
  *         float result[16];
  *         if (wick_read(y, result, sizeof result) != WICK_OK) fprintf(stderr, "%s\n", wick_error());
