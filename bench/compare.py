@@ -26,6 +26,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import rows  # noqa: E402
 from wick import Wick  # noqa: E402
 
+BLOCKS = 4
 FLUSH = numpy.zeros(96 << 20, numpy.uint8)
 
 
@@ -33,14 +34,21 @@ def empty_caches():
     FLUSH[::64] += 1
 
 
-def once(call, finish, cold):
-    if cold:
-        empty_caches()
-    began = time.perf_counter()
-    result = call()
-    took = time.perf_counter() - began
-    finish(result)
-    return took
+def block(call, finish, cold, count, warm_up=True):
+    """Seconds of `count` calls in a row, after one that does not count unless told otherwise. The pause before them lets the other
+    library's threads go to sleep: PyTorch's spin for some 10 ms after a call, on the cores the next call needs."""
+    times = []
+    time.sleep(0.03)
+    if warm_up:
+        finish(call())
+    for _ in range(count):
+        if cold:
+            empty_caches()
+        began = time.perf_counter()
+        result = call()
+        times.append(time.perf_counter() - began)
+        finish(result)
+    return times
 
 
 def measure(row, wick, repeats):
@@ -50,19 +58,19 @@ def measure(row, wick, repeats):
     with torch.inference_mode():
         started = time.perf_counter()
         their_result = theirs()
-        slow = time.perf_counter() - started > 5  # PyTorch's f16 matmul takes a minute; three runs say enough
+        slow = time.perf_counter() - started > 1  # PyTorch's f16 matmul takes up to a minute: one run says enough
         our_result = ours()
         exact = reference()
         errors = row.errors(wick, our_result, their_result, exact)
         release(our_result)
         del their_result, exact
-        count = 3 if slow else repeats
+        blocks, each = (1, 1) if slow else (BLOCKS, -(-repeats // BLOCKS))
         times = ([], [])
-        for _ in range(count):
-            times[0].append(once(theirs, lambda result: None, row.cold))
-            times[1].append(once(ours, release, row.cold))
+        for _ in range(blocks):
+            times[0].extend(block(theirs, lambda result: None, row.cold, each, not slow))
+            times[1].extend(block(ours, release, row.cold, each, not slow))
     row.forget(wick)
-    return statistics.median(times[0]), statistics.median(times[1]), errors, count
+    return statistics.median(times[0]), statistics.median(times[1]), errors, blocks * each
 
 
 def time_text(seconds):
@@ -132,8 +140,9 @@ def main():
              f"Made by `make bench` ({time.strftime('%Y-%m-%d')}): Wick {wick.library.wick_version().decode()} at "
              f"{revision}, PyTorch {torch.__version__} ({torch.backends.cpu.get_cpu_capability()}), "
              f"{options.threads} threads each, {processor()}.", "",
-             "Medians of " f"{options.repeats} runs, the two taking turns, caches emptied before each; rows marked "
-             "with * have 3 runs, since PyTorch needs more than 5 s for one. Ratio: PyTorch's time / Wick's, more than "
+             f"Medians of {options.repeats} runs in {BLOCKS} blocks, the two libraries taking turns block by block, caches "
+             "emptied before each run but those of whole models; rows marked with * have one run, since PyTorch "
+             "needs more than a second for it. Ratio: PyTorch's time / Wick's, more than "
              "1 is faster. Error: the largest difference from PyTorch in float64, relative to its largest magnitude.", "",
              "| op | size | PyTorch | Wick | ratio | Wick's rate | error, PyTorch | error, Wick |",
              "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"]

@@ -11,6 +11,7 @@
 
 #include <wick/device.h>
 
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -26,6 +27,8 @@ static struct {
     atomic_int threads;   /* workers wanted, the caller included; 0: not yet known */
     int started;          /* helpers that run; helper i is worker i + 1 */
     pid_t owner;          /* the process the helpers belong to: a forked child has none */
+    cpu_set_t allowed;    /* processors of the process when its first helper started */
+    int avoided;          /* the one that helpers keep off; -1: none yet, INT_MAX: not known how */
     atomic_uint sequence; /* odd while a job is open */
     atomic_int sleeping;
     atomic_int inside; /* helpers that are in the job */
@@ -97,6 +100,7 @@ static void start_helpers(void) {
     if (pool.owner != getpid()) {
         pool.owner = getpid();
         pool.started = 0;
+        pool.avoided = sched_getaffinity(0, sizeof pool.allowed, &pool.allowed) == 0 ? -1 : INT_MAX;
         atomic_store(&pool.sleeping, 0);
         atomic_store(&pool.inside, 0);
         /* A child's copies still count the parent's sleepers; waking those would wait for them for ever. */
@@ -112,6 +116,19 @@ static void start_helpers(void) {
         }
         pool.started++;
     }
+}
+
+/* Keeps the helpers off the processor the caller runs on. A thread that wakes up is often put where it slept, behind
+ * a caller that has moved there and has no reason to pause: it then waits for milliseconds beside an idle processor.
+ * Called with `busy` held, before sleeping helpers are woken; free while the caller stays where it is. */
+static void steer_helpers(void) {
+    int here = sched_getcpu();
+    if (here < 0 || here == pool.avoided || pool.avoided == INT_MAX) return;
+    pool.avoided = here;
+    cpu_set_t others = pool.allowed;
+    CPU_CLR((size_t)here, &others);
+    if (CPU_COUNT(&others) < pool.started) others = pool.allowed;
+    for (int i = 0; i < pool.started; i++) pthread_setaffinity_np(pool.helper[i], sizeof others, &others);
 }
 
 int wick__workers(void) {
@@ -153,6 +170,7 @@ void wick__parallel(int64_t n, int64_t grain, wick__range_fn *fn, void *context)
     atomic_store(&pool.next, 0);
     atomic_fetch_add(&pool.sequence, 1); /* opens the job */
     if (atomic_load(&pool.sleeping) > 0) {
+        steer_helpers();
         pthread_mutex_lock(&pool.mutex);
         pthread_cond_broadcast(&pool.wake);
         pthread_mutex_unlock(&pool.mutex);

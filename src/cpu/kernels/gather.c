@@ -6,6 +6,7 @@
 #include "core/memory.h"
 
 enum {
+    GRAIN = 32768,
     LINE = 4096,             /* ids of a line that one unit of work takes at most */
     PIECE = 16384,           /* elements of a row, likewise */
     BAND_MIN = 32,           /* columns of a band at least, a power of two */
@@ -167,7 +168,7 @@ static void run(struct gather *g, int64_t count) {
     g->piece = wick__min(width, lines ? LINE : g->list ? PIECE : band);
     g->pieces = (width + g->piece - 1) / g->piece;
     g->stream = count * g->size >= WICK__STREAM_FROM;
-    int64_t units = count / width * g->pieces, grain = wick__max(1, 8192 / g->piece);
+    int64_t units = count / width * g->pieces, grain = wick__max(1, GRAIN / g->piece);
     if (lines || g->list) {
         wick__parallel(units, grain, lines ? gather_lines : select_rows, g);
         return;

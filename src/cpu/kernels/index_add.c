@@ -10,7 +10,7 @@
 
 #include "core/memory.h"
 
-enum { PIECE = 2048 }; /* elements of a row that are summed at once */
+enum { GRAIN = 32768, PIECE = 2048 }; /* elements of a row that are summed at once */
 
 struct index_add {
     struct wick__layout layout[3]; /* out, x, source: the dims but `dim` */
@@ -154,7 +154,7 @@ static void run(struct index_add *a, int64_t count) {
     int64_t width = a->layout[0].shape[a->layout[0].rank - 1];
     a->pieces = (width + PIECE - 1) / PIECE;
     a->stream = count * a->size >= WICK__STREAM_FROM && width * a->size >= 256;
-    wick__parallel(count / width * a->pieces, wick__max(1, 8192 / width), index_add_pieces, a);
+    wick__parallel(count / width * a->pieces, wick__max(1, GRAIN / width), index_add_pieces, a);
 }
 
 enum wick_status WICK__ISA(wick__cpu_index_add)(const struct wick__call *call);
