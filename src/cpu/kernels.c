@@ -30,7 +30,7 @@ enum {
 enum { composed_conv_layouts = WICK__STRIDED };
 
 const struct wick__kernel wick__cpu_kernels[WICK_OP_COUNT] = {
-#define WICK__OP(name, family, dtypes_, ulp, formula)                                                          \
+#define WICK__OP(name, family, dtypes_, ulp, formula)                                                                  \
     [WICK_OP_##name] = {.run = run_##family, .dtypes = (dtypes_), .layouts = (enum wick__layouts)family##_layouts},
 #include <wick/ops.def>
 #undef WICK__OP
