@@ -51,9 +51,7 @@ union wick__params {
     struct {
         int dim;         /* scan, sort, gather, scatter, index_select, index_add, softmax, cat: the dim of in[0] */
         bool descending; /* sort */
-        int64_t k;       /* topk */
-        int64_t start;   /* slices: first index along dim */
-        int64_t shift;   /* roll */
+        int64_t start;   /* tril, triu: the diagonal */
     } along;
     struct {
         uint32_t dims; /* bit d is set when dim d is read backwards */

@@ -233,7 +233,6 @@ struct wick_device *wick_tensor_device(const struct wick_tensor *x) {
 
 char *wick__tensor_text(char text[WICK__TENSOR_TEXT], const struct wick_tensor *x) {
     char shape[WICK__SHAPE_TEXT];
-    if (!x) return strcpy(text, "NULL");
     snprintf(text, WICK__TENSOR_TEXT, "%s %s on %s", wick__shape_text(shape, x->layout.rank, x->layout.shape),
              wick_dtype_name(x->dtype), wick__device(x)->name);
     return text;

@@ -43,6 +43,25 @@ static inline wick__vf erf_f32_vector(wick__vf x) {
     return x * (p / q);
 }
 
+/* The function over a row: whole vectors, then the elements left through one of their own. */
+#define VECTOR_LOOP(name, type, vector, lanes, load, store, expression)                                                \
+    static void name(const struct wick__row *row) {                                                                    \
+        const type *in = row->in[0];                                                                                   \
+        type *out = row->out;                                                                                          \
+        int64_t i = 0;                                                                                                 \
+        for (; i + lanes <= row->n; i += lanes) {                                                                      \
+            vector x = load(in + i);                                                                                   \
+            store(out + i, expression);                                                                                \
+        }                                                                                                              \
+        if (i < row->n) {                                                                                              \
+            type rest[lanes] = {0};                                                                                    \
+            memcpy(rest, in + i, (size_t)(row->n - i) * sizeof *in);                                                   \
+            vector x = load(rest);                                                                                     \
+            store(rest, expression);                                                                                   \
+            memcpy(out + i, rest, (size_t)(row->n - i) * sizeof *out);                                                 \
+        }                                                                                                              \
+    }
+
 #define FN WICK__VF_FN
 #define ERF erf_f32_vector
 #define K(c) wick__vf_all((float)(c))
@@ -55,22 +74,7 @@ static inline wick__vf mish_tail_f32(wick__vf x, wick__vf e) {
     return x * (n / (n + K(2)));
 }
 #define VECTOR_F32(name, expression)                                                                                   \
-    static void name##_f32(const struct wick__row *row) {                                                              \
-        const float *in = row->in[0];                                                                                  \
-        float *out = row->out;                                                                                         \
-        int64_t i = 0;                                                                                                 \
-        for (; i + WICK__VF <= row->n; i += WICK__VF) {                                                                \
-            wick__vf x = wick__vf_load(in + i);                                                                        \
-            wick__vf_store(out + i, expression);                                                                       \
-        }                                                                                                              \
-        if (i < row->n) {                                                                                              \
-            float rest[WICK__VF] = {0};                                                                                \
-            memcpy(rest, in + i, (size_t)(row->n - i) * sizeof *in);                                                   \
-            wick__vf x = wick__vf_load(rest);                                                                          \
-            wick__vf_store(rest, expression);                                                                          \
-            memcpy(out + i, rest, (size_t)(row->n - i) * sizeof *out);                                                 \
-        }                                                                                                              \
-    }
+    VECTOR_LOOP(name##_f32, float, wick__vf, WICK__VF, wick__vf_load, wick__vf_store, expression)
 VECTOR_OPS(VECTOR_F32)
 VECTOR_F32(log1p_below, FN(log1p, u10)(x))
 #undef FN
@@ -93,22 +97,7 @@ static inline wick__vd mish_tail_f64(wick__vd x, wick__vd e) {
     return x * (n / (n + K(2)));
 }
 #define VECTOR_F64(name, expression)                                                                                   \
-    static void name##_f64(const struct wick__row *row) {                                                              \
-        const double *in = row->in[0];                                                                                 \
-        double *out = row->out;                                                                                        \
-        int64_t i = 0;                                                                                                 \
-        for (; i + WICK__VD <= row->n; i += WICK__VD) {                                                                \
-            wick__vd x = wick__vd_load(in + i);                                                                        \
-            wick__vd_store(out + i, expression);                                                                       \
-        }                                                                                                              \
-        if (i < row->n) {                                                                                              \
-            double rest[WICK__VD] = {0};                                                                               \
-            memcpy(rest, in + i, (size_t)(row->n - i) * sizeof *in);                                                   \
-            wick__vd x = wick__vd_load(rest);                                                                          \
-            wick__vd_store(rest, expression);                                                                          \
-            memcpy(out + i, rest, (size_t)(row->n - i) * sizeof *out);                                                 \
-        }                                                                                                              \
-    }
+    VECTOR_LOOP(name##_f64, double, wick__vd, WICK__VD, wick__vd_load, wick__vd_store, expression)
 VECTOR_OPS(VECTOR_F64)
 VECTOR_F64(log1p_below, FN(log1p, u10)(x))
 #undef FN
