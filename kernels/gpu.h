@@ -1,0 +1,270 @@
+/* The device dialect: the one file with differences between compilers. Kernels include nothing else from outside this
+ * folder, so that clang (AMD), nvcc and NVRTC (NVIDIA), hipRTC, and an ordinary C++ compiler (a processor that stands in
+ * for a GPU, in tests) take the same text. C-like C++14: functions and structs, templates where only a type changes.
+ *
+ * GPU_WAVE, the number of lanes that run in step, is 32 or 64 at compile time, and every kernel must be right for both.
+ * Contraction of a * b + c is off on every target; write gpu_fma where it is wanted. */
+#ifndef WICK_KERNELS_GPU_H
+#define WICK_KERNELS_GPU_H
+
+#define GPU_DEVICE 1
+#include "params.h"
+
+/* ---- compilers ---- */
+
+#if defined(GPU_HOST) /* a processor stands in for a GPU: tests/standin */
+#define GPU_FN static inline
+#define GPU_SHARED static thread_local
+#define GPU_CONSTANT static const
+#define GPU_KERNEL_(name, params, threads, blocks)                                                                     \
+    static void name(const params &p);                                                                                 \
+    extern "C" __attribute__((visibility("default"))) void wick_host_##name(const void *p) { name(*(const params *)p); } \
+    static void name(const params &p)
+#else
+#if !defined(__CUDACC__) && !defined(__HIPCC_RTC__) && !defined(__global__)
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
+#define __shared__ __attribute__((shared))
+#define __constant__ __attribute__((constant))
+#define __launch_bounds__(...) GPU_BOUNDS_(__VA_ARGS__, 1)
+#define GPU_BOUNDS_(threads, blocks, ...) __attribute__((launch_bounds(threads, blocks)))
+#endif
+#define GPU_FN static __device__ __forceinline
+#if defined(__CUDACC__)
+#undef GPU_FN
+#define GPU_FN static __device__ __forceinline__
+#else
+#undef GPU_FN
+#define GPU_FN static __device__ inline __attribute__((always_inline))
+#endif
+#define GPU_SHARED __shared__
+#define GPU_CONSTANT static __device__ const
+#define GPU_KERNEL_(name, params, threads, blocks)                                                                     \
+    extern "C" __global__ void __launch_bounds__(threads, blocks) name(const params p)
+#endif
+
+/* A kernel: GPU_KERNEL(copy_b4, struct copy_params) { ... p.count ... } runs in blocks of GPU_BLOCK threads in x.
+ * The second form for blocks of up to `threads`, with registers few enough that `blocks` of them fit on a unit. */
+#define GPU_KERNEL(name, params) GPU_KERNEL_(name, params, GPU_BLOCK, 1)
+#define GPU_KERNEL_OF(name, params, threads, blocks) GPU_KERNEL_(name, params, threads, blocks)
+
+#if defined(__CUDACC__)
+#define GPU_NVIDIA 1
+#undef GPU_WAVE
+#define GPU_WAVE 32
+#elif !defined(GPU_HOST)
+#define GPU_AMD 1
+#endif
+#ifndef GPU_WAVE
+#error "GPU_WAVE must be 32 or 64"
+#endif
+
+#define GPU_UNROLL _Pragma("unroll")
+#define GPU_NO_UNROLL _Pragma("unroll 1")
+
+/* ---- threads, blocks, grid: one-dimensional blocks of threads, grids in x, y and z ---- */
+
+#if defined(GPU_HOST)
+extern "C" {
+struct gpu_host_index {
+    u32 thread, block[3], blocks[3], threads;
+};
+extern thread_local struct gpu_host_index gpu_host; /* of the thread that runs */
+void gpu_host_sync_block(void);                     /* until every thread of the block is here or has ended */
+void gpu_host_sync_wave(void);                      /* the same for the wave */
+}
+GPU_FN u32 gpu_thread(void) { return gpu_host.thread; }
+GPU_FN u32 gpu_threads(void) { return gpu_host.threads; }
+GPU_FN u32 gpu_block_x(void) { return gpu_host.block[0]; }
+GPU_FN u32 gpu_block_y(void) { return gpu_host.block[1]; }
+GPU_FN u32 gpu_block_z(void) { return gpu_host.block[2]; }
+GPU_FN u32 gpu_blocks_x(void) { return gpu_host.blocks[0]; }
+GPU_FN void gpu_sync(void) { gpu_host_sync_block(); }
+GPU_FN void gpu_fence(void) { __sync_synchronize(); }
+#elif defined(GPU_NVIDIA)
+GPU_FN u32 gpu_thread(void) { return threadIdx.x; }
+GPU_FN u32 gpu_threads(void) { return blockDim.x; }
+GPU_FN u32 gpu_block_x(void) { return blockIdx.x; }
+GPU_FN u32 gpu_block_y(void) { return blockIdx.y; }
+GPU_FN u32 gpu_block_z(void) { return blockIdx.z; }
+GPU_FN u32 gpu_blocks_x(void) { return gridDim.x; }
+GPU_FN void gpu_sync(void) { __syncthreads(); }
+GPU_FN void gpu_fence(void) { __threadfence(); }
+#else
+GPU_FN u32 gpu_thread(void) { return __builtin_amdgcn_workitem_id_x(); }
+GPU_FN u32 gpu_threads(void) { return __builtin_amdgcn_workgroup_size_x(); }
+GPU_FN u32 gpu_block_x(void) { return __builtin_amdgcn_workgroup_id_x(); }
+GPU_FN u32 gpu_block_y(void) { return __builtin_amdgcn_workgroup_id_y(); }
+GPU_FN u32 gpu_block_z(void) { return __builtin_amdgcn_workgroup_id_z(); }
+GPU_FN u32 gpu_blocks_x(void) { return __builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x(); }
+GPU_FN void gpu_sync(void) {
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+    __builtin_amdgcn_s_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+GPU_FN void gpu_fence(void) { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent"); }
+#endif
+
+GPU_FN u32 gpu_lane(void) { return gpu_thread() % GPU_WAVE; }
+GPU_FN u32 gpu_wave(void) { return gpu_thread() / GPU_WAVE; }
+/* This thread's number in a grid of blocks of GPU_BLOCK threads, and how many there are. */
+GPU_FN u64 gpu_global(void) { return (u64)gpu_block_x() * GPU_BLOCK + gpu_thread(); }
+GPU_FN u64 gpu_stride(void) { return (u64)gpu_blocks_x() * GPU_BLOCK; }
+
+/* ---- between the lanes of a wave; all lanes must take part ---- */
+
+#if defined(GPU_HOST)
+extern "C" u64 *gpu_host_slots(void); /* GPU_WAVE words shared by this thread's wave */
+GPU_FN u32 gpu_shuffle_word(u32 v, u32 lane) {
+    u64 *slots = gpu_host_slots();
+    slots[gpu_lane()] = v;
+    gpu_host_sync_wave();
+    v = (u32)slots[lane % GPU_WAVE];
+    gpu_host_sync_wave();
+    return v;
+}
+GPU_FN u64 gpu_ballot(bool v) {
+    u64 *slots = gpu_host_slots(), all = 0;
+    slots[gpu_lane()] = v;
+    gpu_host_sync_wave();
+    for (u32 i = 0; i < GPU_WAVE; i++) all |= (slots[i] & 1) << i;
+    gpu_host_sync_wave();
+    return all;
+}
+#elif defined(GPU_NVIDIA)
+GPU_FN u32 gpu_shuffle_word(u32 v, u32 lane) { return __shfl_sync(0xffffffffu, v, (int)lane); }
+GPU_FN u64 gpu_ballot(bool v) { return __ballot_sync(0xffffffffu, v); }
+#else
+GPU_FN u32 gpu_shuffle_word(u32 v, u32 lane) { return (u32)__builtin_amdgcn_ds_bpermute((int)(lane * 4), (int)v); }
+#if GPU_WAVE == 64
+GPU_FN u64 gpu_ballot(bool v) { return __builtin_amdgcn_uicmp((u32)v, 0u, 33); }
+#else
+GPU_FN u64 gpu_ballot(bool v) { return __builtin_amdgcn_uicmp((u32)v, 0u, 33); }
+#endif
+#endif
+
+/* v of another lane, for any type of 1, 2, 4 or 8 bytes or a struct of a multiple of 4. */
+template <typename T> GPU_FN T gpu_shuffle(T v, u32 lane) {
+    enum { WORDS = (sizeof(T) + 3) / 4 };
+    union {
+        T value;
+        u32 word[WORDS];
+    } x;
+    x.word[WORDS - 1] = 0;
+    x.value = v;
+    GPU_UNROLL for (int i = 0; i < WORDS; i++) x.word[i] = gpu_shuffle_word(x.word[i], lane);
+    return x.value;
+}
+template <typename T> GPU_FN T gpu_shuffle_xor(T v, u32 mask) { return gpu_shuffle(v, gpu_lane() ^ mask); }
+/* v of the lane `by` below; lanes under `by` get one that they must not use. */
+template <typename T> GPU_FN T gpu_shuffle_up(T v, u32 by) { return gpu_shuffle(v, (gpu_lane() - by) % GPU_WAVE); }
+
+/* ---- memory ---- */
+
+/* 16 bytes, moved by one load or store; the address must be a multiple of 16. */
+struct alignas(16) gpu_16 {
+    u32 word[4];
+};
+template <typename T> struct alignas(16) gpu_vec {
+    enum { N = 16 / sizeof(T) };
+    T v[N];
+};
+template <typename T> GPU_FN gpu_vec<T> gpu_load16(const T *p) { return *(const gpu_vec<T> *)p; }
+template <typename T> GPU_FN void gpu_store16(T *p, const gpu_vec<T> &v) { *(gpu_vec<T> *)p = v; }
+
+/* Reports that the op failed: `code` is an enum gpu_fault, `value` what was wrong, cut to 56 bits. The last writer wins.
+ * `fault` is memory of the host that the device can write. */
+GPU_FN void gpu_fail(u64 *fault, u32 code, i64 value) {
+    *(volatile u64 *)fault = (u64)code << 56 | ((u64)value & 0xffffffffffffffull);
+}
+
+#if defined(GPU_NVIDIA) || defined(GPU_HOST)
+GPU_FN u32 gpu_mulhi(u32 a, u32 b) { return (u32)((u64)a * b >> 32); }
+#else
+GPU_FN u32 gpu_mulhi(u32 a, u32 b) { return (u32)((u64)a * b >> 32); }
+#endif
+
+/* Atomics on u32 in device memory and LDS. */
+#if defined(GPU_NVIDIA)
+GPU_FN u32 gpu_atomic_add(u32 *p, u32 v) { return atomicAdd(p, v); }
+GPU_FN u32 gpu_atomic_max(u32 *p, u32 v) { return atomicMax(p, v); }
+GPU_FN u32 gpu_atomic_min(u32 *p, u32 v) { return atomicMin(p, v); }
+GPU_FN u32 gpu_atomic_or(u32 *p, u32 v) { return atomicOr(p, v); }
+#elif defined(GPU_HOST)
+GPU_FN u32 gpu_atomic_add(u32 *p, u32 v) { return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST); }
+GPU_FN u32 gpu_atomic_max(u32 *p, u32 v) { u32 old = *p; if (v > old) *p = v; return old; }
+GPU_FN u32 gpu_atomic_min(u32 *p, u32 v) { u32 old = *p; if (v < old) *p = v; return old; }
+GPU_FN u32 gpu_atomic_or(u32 *p, u32 v) { return __atomic_fetch_or(p, v, __ATOMIC_SEQ_CST); }
+#else
+GPU_FN u32 gpu_atomic_add(u32 *p, u32 v) { return __atomic_fetch_add(p, v, __ATOMIC_RELAXED); }
+GPU_FN u32 gpu_atomic_max(u32 *p, u32 v) { return __atomic_fetch_max(p, v, __ATOMIC_RELAXED); }
+GPU_FN u32 gpu_atomic_min(u32 *p, u32 v) { return __atomic_fetch_min(p, v, __ATOMIC_RELAXED); }
+GPU_FN u32 gpu_atomic_or(u32 *p, u32 v) { return __atomic_fetch_or(p, v, __ATOMIC_RELAXED); }
+#endif
+
+/* The bits of a value as another type of the same size. */
+template <typename To, typename From> GPU_FN To gpu_bits(From v) {
+    union {
+        From from;
+        To to;
+    } x;
+    x.from = v;
+    return x.to;
+}
+
+/* ---- mathematics: the vendor's library, for float and double ---- */
+
+#if defined(GPU_AMD)
+#define GPU_MATH1(name)                                                                                                \
+    extern "C" __device__ float __ocml_##name##_f32(float);                                                            \
+    extern "C" __device__ double __ocml_##name##_f64(double);                                                          \
+    GPU_FN float gpu_##name(float x) { return __ocml_##name##_f32(x); }                                                \
+    GPU_FN double gpu_##name(double x) { return __ocml_##name##_f64(x); }
+#define GPU_MATH2(name)                                                                                                \
+    extern "C" __device__ float __ocml_##name##_f32(float, float);                                                     \
+    extern "C" __device__ double __ocml_##name##_f64(double, double);                                                  \
+    GPU_FN float gpu_##name(float x, float y) { return __ocml_##name##_f32(x, y); }                                    \
+    GPU_FN double gpu_##name(double x, double y) { return __ocml_##name##_f64(x, y); }
+#elif defined(GPU_HOST)
+#define GPU_MATH1(name)                                                                                                \
+    GPU_FN float gpu_##name(float x) { return __builtin_##name##f(x); }                                                \
+    GPU_FN double gpu_##name(double x) { return __builtin_##name(x); }
+#define GPU_MATH2(name)                                                                                                \
+    GPU_FN float gpu_##name(float x, float y) { return __builtin_##name##f(x, y); }                                    \
+    GPU_FN double gpu_##name(double x, double y) { return __builtin_##name(x, y); }
+#else
+#define GPU_MATH1(name)                                                                                                \
+    GPU_FN float gpu_##name(float x) { return name##f(x); }                                                            \
+    GPU_FN double gpu_##name(double x) { return ::name(x); }
+#define GPU_MATH2(name)                                                                                                \
+    GPU_FN float gpu_##name(float x, float y) { return name##f(x, y); }                                                \
+    GPU_FN double gpu_##name(double x, double y) { return ::name(x, y); }
+#endif
+GPU_MATH1(exp)
+GPU_MATH1(exp2)
+GPU_MATH1(expm1)
+GPU_MATH1(log)
+GPU_MATH1(log2)
+GPU_MATH1(log10)
+GPU_MATH1(log1p)
+GPU_MATH1(sin)
+GPU_MATH1(cos)
+GPU_MATH1(tan)
+GPU_MATH1(tanh)
+GPU_MATH1(erf)
+GPU_MATH1(sqrt)
+GPU_MATH1(floor)
+GPU_MATH1(ceil)
+GPU_MATH1(rint)
+GPU_MATH1(trunc)
+GPU_MATH1(fabs)
+GPU_MATH2(pow)
+GPU_MATH2(fmod)
+GPU_MATH2(atan2)
+GPU_MATH2(copysign)
+#undef GPU_MATH1
+#undef GPU_MATH2
+GPU_FN float gpu_fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+GPU_FN double gpu_fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
+
+#endif

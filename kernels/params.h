@@ -1,0 +1,58 @@
+/* What host code and kernels share: integer names, the layout of an operand as kernels take it, fault codes. Plain C,
+ * so that src/gpu/ fills the same structs that kernels read. */
+#ifndef WICK_KERNELS_PARAMS_H
+#define WICK_KERNELS_PARAMS_H
+
+#if defined(GPU_DEVICE)
+typedef signed char i8;
+typedef unsigned char u8;
+typedef short i16;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#else
+#include <stdint.h>
+typedef int8_t i8;
+typedef uint8_t u8;
+typedef int16_t i16;
+typedef uint16_t u16;
+typedef int32_t i32;
+typedef uint32_t u32;
+typedef int64_t i64;
+typedef uint64_t u64;
+#endif
+
+/* Threads of a block, unless a kernel says otherwise. */
+#define GPU_BLOCK 256
+#define GPU_RANK 8
+
+/* What a kernel can report; the host makes the message. */
+enum gpu_fault {
+    GPU_FAULT_NONE,
+    GPU_FAULT_INDEX, /* an index out of range: its value */
+    GPU_FAULT_DIVIDE /* an integer divided by 0 */
+};
+
+/* Division of a 32-bit number below 2^31 by d as a multiplication (Granlund and Montgomery, PLDI 1994):
+ * n / d = (mulhi(n, magic) + n) >> shift. */
+struct gpu_divisor {
+    u32 d, magic, shift;
+};
+
+/* An operand: its dims from the last to the first (dim 0 varies fastest), strides in elements. */
+struct gpu_layout {
+    i64 stride[GPU_RANK];
+};
+
+/* The shape that operands of an elementwise op share, after collapsing: dims from the last to the first. */
+struct gpu_shape {
+    i64 count;  /* elements */
+    u32 rank;   /* >= 1 */
+    u32 narrow; /* count < 2^31: positions may be split with 32-bit arithmetic */
+    i64 size[GPU_RANK];
+    struct gpu_divisor divisor[GPU_RANK]; /* of size[], valid when narrow */
+};
+
+#endif

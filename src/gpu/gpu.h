@@ -1,0 +1,78 @@
+/* A GPU as src/gpu/ sees it: what hangs off struct wick_device's state, and how op code launches kernels on it. */
+#ifndef WICK_GPU_GPU_H
+#define WICK_GPU_GPU_H
+
+#include "gpu/kernels.h"
+#include "gpu/vendor.h"
+
+#include "core/tensor.h"
+
+#include <pthread.h>
+
+struct wick__gpu_pool;
+struct wick__gpu_blas;
+struct wick__gpu_staging;
+
+struct wick__gpu {
+    const struct wick__vendor *vendor;
+    struct wick_device *device;
+    int ordinal;
+    struct wick__properties properties;
+    void *context;
+    void *stream;
+    bool foreign_stream;  /* the stream was given to us */
+    bool capturing;       /* the stream records a graph */
+    uint64_t *fault;      /* one word of pinned memory that kernels write (gpu_fail) */
+    _Atomic int fault_op; /* the op of the latest launch that can fault, for the message */
+    struct wick__gpu_pool *pool;
+    struct wick__gpu_staging *staging;
+    struct wick__gpu_blas *blas;
+    pthread_mutex_t mutex; /* modules, staging, blas */
+    void *modules[WICK__GPU_MODULES];
+    _Atomic(void *) functions[WICK__GPU_KERNELS]; /* filled as kernels are first launched */
+};
+
+static inline struct wick__gpu *wick__gpu_of(const struct wick_tensor *x) { return wick__device(x)->state; }
+
+/* WICK_DEVICE (WICK_MEMORY when that is what the code says): "rocm:0: launch copy_b4: hipErrorLaunchFailure (719): ..."
+ * from a vendor's code; WICK_OK for 0. `what` is a printf format. */
+__attribute__((format(printf, 3, 4))) enum wick_status wick__gpu_check(struct wick__gpu *gpu, int code,
+                                                                       const char *what, ...);
+
+/* Makes the device's context current on this thread. Cheap when it is already. */
+enum wick_status wick__gpu_use(struct wick__gpu *gpu);
+
+/* Queues a kernel: `grid` blocks in x, y, z of the kernel's GPU_BLOCK threads, or of `threads`. `params` is the struct
+ * the kernel takes by value. A grid with a 0 in it does nothing. The first launch of a kernel loads its module. */
+struct wick__launch {
+    enum wick__gpu_kernel kernel;
+    unsigned grid[3]; /* 0 in y and z means 1 */
+    unsigned threads; /* 0: GPU_BLOCK */
+    unsigned shared;  /* dynamic LDS, bytes */
+};
+enum wick_status wick__gpu_launch(struct wick__gpu *gpu, const struct wick__launch *launch, void *params);
+
+/* Blocks for a grid-stride loop over `items` items, `per_thread` each: enough to fill the device a few times over, no
+ * more than there is work for. At least 1 for items > 0. */
+unsigned wick__gpu_blocks(const struct wick__gpu *gpu, int64_t items, int per_thread);
+
+/* Device memory from the pool, for the time of a call: give back with wick__gpu_release as soon as the work that uses it
+ * is queued; stream order keeps it valid. */
+enum wick_status wick__gpu_scratch(struct wick__gpu *gpu, size_t nbytes, void **memory);
+void wick__gpu_release(struct wick__gpu *gpu, void *memory, size_t nbytes);
+
+/* To be called before launching a kernel that may call gpu_fail: returns the word to pass, and remembers the op. */
+uint64_t *wick__gpu_fault(struct wick__gpu *gpu, enum wick_op op);
+
+/* ---- layouts for kernels (layout.c) ---- */
+
+/* Fills a divisor; d in 1 .. 2^31 - 1. */
+void wick__gpu_divisor(struct gpu_divisor *divisor, uint32_t d);
+/* Collapses n layouts of one shape together, and writes the shape and the strides as kernels take them, the last dim
+ * first. True when all n are contiguous after that (one dim of stride 1). `layouts` are overwritten. */
+bool wick__gpu_shape(struct wick__layout *layouts, int n, struct gpu_shape *shape, struct gpu_layout *strides);
+
+/* Whether p is a multiple of 16. */
+static inline bool wick__aligned16(const void *p) { return ((uintptr_t)p & 15) == 0; }
+
+#endif

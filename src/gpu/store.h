@@ -1,0 +1,37 @@
+/* Where the machine code of kernels comes from: the kernel pack, the disk cache, or the run-time compiler. */
+#ifndef WICK_GPU_STORE_H
+#define WICK_GPU_STORE_H
+
+#include "gpu/gpu.h"
+
+enum wick__route { WICK__ROUTE_NONE, WICK__ROUTE_PACK, WICK__ROUTE_CACHE, WICK__ROUTE_COMPILE, WICK__ROUTE_LIMIT };
+
+/* A code object ready for vendor->module_load. */
+struct wick__image {
+    void *data;
+    size_t nbytes;
+    enum wick__route route;
+};
+
+/* The machine code of a module for a device: found in the pack, else in the cache, else compiled and put into the cache.
+ * `after` says which routes to pass over: those up to and including it, for when the driver refused what they gave
+ * (a refused cache entry is deleted). WICK_DEVICE, naming module and target and every route's reason, when none has it.
+ * Give back with wick__store_release. */
+enum wick_status wick__store_find(const struct wick__vendor *vendor, const struct wick__properties *properties,
+                                  enum wick__gpu_module module, enum wick__route after, struct wick__image *image);
+void wick__store_release(struct wick__image *image);
+
+/* Which route a module would take now, without compiling; for `wick doctor` and `wick kernels`. */
+enum wick__route wick__store_route(const struct wick__vendor *vendor, const struct wick__properties *properties,
+                                   enum wick__gpu_module module);
+
+/* The source of a module and of the headers it includes, as they lie in the library. */
+struct wick__source {
+    const char *name; /* "copy.hip" */
+    const char *text;
+    size_t length;
+};
+extern const struct wick__source wick__store_sources[]; /* modules in the order of enum wick__gpu_module, then headers */
+extern const int wick__store_source_count;
+
+#endif

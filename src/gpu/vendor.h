@@ -1,0 +1,139 @@
+/* What a GPU vendor supplies. A vendor is one `static const struct wick__vendor` in src/cuda/ or src/rocm/: bindings to
+ * libraries that are opened at run time, and nothing else. Everything that would look alike in both is in src/gpu/.
+ *
+ * Functions that return int give the vendor's own code, 0 for success; src/gpu/ makes errors of them with error_text.
+ * Streams, events, modules, functions and graphs are the vendor's handles. Every call that touches a device is made
+ * with its context current on the calling thread (`use`). */
+#ifndef WICK_GPU_VENDOR_H
+#define WICK_GPU_VENDOR_H
+
+#include "core/error.h"
+
+#include <wick/dtype.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct wick__properties {
+    char name[128];     /* "AMD Instinct MI300X", "NVIDIA H200" */
+    char target[64];    /* what its code is compiled for: "gfx942:sramecc+:xnack-", "sm_90" */
+    char bus[32];       /* "0000:c1:00.0" */
+    int wave;           /* lanes that run in step, 32 or 64 */
+    int units;          /* multiprocessors, compute units */
+    int threads;        /* the most that are resident on a unit */
+    size_t shared;      /* LDS bytes a block can have without asking for more */
+    size_t memory;      /* bytes of device memory; on an integrated GPU the carve-out */
+    bool integrated;    /* an APU: shares the host's memory */
+    int driver, runtime; /* versions as the vendor numbers them */
+};
+
+/* One attempt to open a library, for `wick doctor`. */
+struct wick__attempt {
+    const char *path;
+    const char *error; /* NULL: this one was taken */
+};
+/* How the search for a library went. */
+struct wick__library {
+    const char *name; /* "libamdhip64" */
+    const char *path; /* the one in use, NULL when none */
+    const char *fault; /* why none is: "libamdhip64.so.6 has no hipModuleLoadData", the last error, ... */
+    const struct wick__attempt *attempts;
+    int count;
+};
+enum wick__library_kind { WICK__DRIVER, WICK__COMPILER, WICK__BLAS, WICK__DNN, WICK__LIBRARIES };
+
+/* A matrix product as BLAS sees it, for each of `batch` problems: C = A B, all row-major, C [m,n], A [m,k], B [k,n];
+ * transpose_a means that A is stored [k,m], likewise b. Leading dims and strides between problems in elements; stride 0
+ * repeats one matrix. Accumulates in f32 (f64 for f64). */
+struct wick__gemm {
+    enum wick_dtype dtype;
+    int64_t m, n, k, batch;
+    bool transpose_a, transpose_b;
+    const void *a, *b;
+    void *c;
+    int64_t lda, ldb, ldc, stride_a, stride_b, stride_c;
+};
+
+struct wick__vendor {
+    const char *family; /* "cuda", "rocm" */
+    const char *pack;   /* prefix of its targets: "sm_", "gfx" */
+
+    /* ---- libraries ---- */
+    /* Opens the driver library, once; safe from several threads. WICK_DEVICE, with the reason, when it can't. */
+    enum wick_status (*load)(void);
+    /* How the search for a library went; opens it first if nobody has tried. */
+    void (*library)(enum wick__library_kind kind, struct wick__library *library);
+    /* "hipErrorOutOfMemory (2): out of memory" into text; any code. */
+    void (*error_text)(int code, char *text, size_t size);
+    bool (*out_of_memory)(int code);
+
+    /* ---- devices; only after load ---- */
+    int (*count)(int *count); /* 0 devices is success */
+    int (*properties)(int ordinal, struct wick__properties *properties);
+    int (*context_open)(int ordinal, void **context); /* counted: the vendor's primary context */
+    int (*context_close)(int ordinal, void *context);
+    int (*use)(int ordinal, void *context); /* makes it current on this thread */
+    int (*memory_info)(size_t *free, size_t *total);
+    int (*synchronize)(void);
+
+    /* ---- memory ---- */
+    int (*malloc)(void **memory, size_t nbytes);
+    int (*free)(void *memory);
+    int (*host_malloc)(void **memory, size_t nbytes); /* pinned, and addressable by the device under the same address */
+    int (*host_free)(void *memory);
+    int (*copy_in)(void *to, const void *from, size_t nbytes, void *stream);   /* host to device, in stream order */
+    int (*copy_out)(void *to, const void *from, size_t nbytes, void *stream);  /* device to host */
+    int (*copy)(void *to, const void *from, size_t nbytes, void *stream);      /* within the device */
+    int (*copy_peer)(void *to, int to_ordinal, const void *from, int from_ordinal, size_t nbytes, void *stream);
+    int (*peer_access)(int ordinal, int other, bool *possible); /* and switches it on where possible */
+
+    /* ---- streams, events, graphs ---- */
+    int (*stream_create)(void **stream);
+    int (*stream_destroy)(void *stream);
+    int (*stream_synchronize)(void *stream);
+    int (*stream_query)(void *stream, bool *done);
+    int (*stream_wait)(void *stream, void *event);
+    int (*event_create)(void **event, bool timing);
+    int (*event_destroy)(void *event);
+    int (*event_record)(void *event, void *stream);
+    int (*event_synchronize)(void *event);
+    int (*event_query)(void *event, bool *done);
+    int (*event_elapsed)(float *ms, void *from, void *to);
+    int (*capture_begin)(void *stream);
+    int (*capture_end)(void *stream, void **graph); /* a graph that can be launched */
+    int (*graph_launch)(void *graph, void *stream);
+    int (*graph_destroy)(void *graph);
+
+    /* ---- code ---- */
+    int (*module_load)(void **module, const void *image);
+    int (*module_unload)(void *module);
+    int (*module_function)(void **function, void *module, const char *name);
+    /* Room for `nbytes` of dynamic LDS, where more than the default is wanted. */
+    int (*function_shared)(void *function, size_t nbytes);
+    int (*launch)(void *function, const unsigned grid[3], unsigned threads, unsigned shared, void *stream, void **args);
+
+    /* ---- run-time compiler: opened only when a kernel is really missing ---- */
+    /* Compiles source, which includes `headers` by their names, for a target; *image is the library's own memory, given
+     * back with wick__free. On failure the compiler's log is in wick_error(). */
+    enum wick_status (*compile)(const char *target, const char *name, const char *source, int n_headers,
+                                const char *const *header_names, const char *const *headers, int n_options,
+                                const char *const *options, void **image, size_t *nbytes);
+    /* "nvrtc 13.0", part of a cache entry's key; "" when there is no compiler. */
+    const char *(*compiler_version)(void);
+
+    /* ---- BLAS: NULL where the vendor has none ---- */
+    /* A handle on this device and stream, with its own workspace; NULL in *blas when the library is not there. */
+    int (*blas_create)(void **blas, void *stream);
+    int (*blas_destroy)(void *blas);
+    int (*blas_set_stream)(void *blas, void *stream);
+    /* Runs a product, or answers a code that is not 0 when the library has none for the dtype. */
+    int (*blas_gemm)(void *blas, const struct wick__gemm *gemm);
+    const char *(*blas_version)(void); /* "rocBLAS 4.4.0" */
+
+    /* A DNN library (MIOpen, cuDNN) takes its place here. */
+};
+
+extern const struct wick__vendor wick__cuda_vendor, wick__rocm_vendor;
+
+#endif
