@@ -51,6 +51,13 @@ WICK_API const char *wick_device_list(int i);
 WICK_API WICK_CHECKED enum wick_status wick_threads_set(int threads);
 WICK_API int wick_threads(void);
 
+/* Microseconds, 0 to 1,000,000, for which those threads spin after a call, waiting for the next one, before they sleep.
+ * Waking a sleeping thread costs some 25 us, as much as a sum of 1 MiB; a spinning one holds a processor, which it
+ * offers to other programs by yielding. Threads never spin where there are more of them than processors. The start
+ * value is WICK_SPIN from the environment, or else 5000. WICK_INVALID for any other number. */
+WICK_API WICK_CHECKED enum wick_status wick_threads_spin_set(int microseconds);
+WICK_API int wick_threads_spin(void);
+
 /* Memory figures of a device, in bytes. Freed blocks are kept for reuse up to a limit. */
 struct wick_memory {
     size_t used;   /* held by tensors now */

@@ -1,8 +1,8 @@
 /* A pool of threads that share out ranges by an atomic counter.
  *
  * The caller publishes a job under a sequence number, takes part in it itself, and waits until every thread that
- * entered it has left. Idle threads spin for a short while, since calls come in quick succession, and then sleep on a
- * condition variable. */
+ * entered it has left. Idle threads spin for a bounded time (wick_threads_spin_set), since calls come in quick
+ * succession and waking takes longer than many a call, and then sleep on a condition variable. */
 #define _GNU_SOURCE
 #include "cpu/parallel.h"
 
@@ -16,15 +16,26 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { MAX_THREADS = 256, SPINS = 4000, RANGES_PER_THREAD = 4 };
+enum {
+    MAX_THREADS = 256,
+    RANGES_PER_THREAD = 4,
+    PAUSES = 64,             /* of a spinning thread between two looks at the clock: about a microsecond */
+    YIELD = 50,              /* microseconds after which it offers its processor to others, each PAUSES */
+    SPIN_DEFAULT = 5000,     /* microseconds */
+    SPIN_MOST = 1000 * 1000, /* microseconds */
+    LEAVING = 4000           /* pauses of a caller that waits for its helpers, before it yields */
+};
 
 static struct {
     pthread_mutex_t busy;  /* held by the one caller whose job runs */
     pthread_mutex_t mutex; /* guards sleeping and `started` */
     pthread_cond_t wake;
     atomic_int threads;   /* workers wanted, the caller included; 0: not yet known */
+    atomic_int spin;      /* microseconds that an idle helper spins; -1: not yet known */
+    atomic_bool crowded;  /* more threads than processors: spinning would keep others from working */
     int started;          /* helpers that run; helper i is worker i + 1 */
     pid_t owner;          /* the process the helpers belong to: a forked child has none */
     cpu_set_t allowed;    /* processors of the process when its first helper started */
@@ -32,7 +43,6 @@ static struct {
     atomic_uint sequence; /* odd while a job is open */
     atomic_int sleeping;
     atomic_int inside; /* helpers that are in the job */
-    atomic_bool stop;
     pthread_t helper[MAX_THREADS];
 
     wick__range_fn *fn;
@@ -40,7 +50,10 @@ static struct {
     int64_t n, step;
     _Atomic int64_t next;
     int limit; /* helpers with a worker number below this take part */
-} pool = {.busy = PTHREAD_MUTEX_INITIALIZER, .mutex = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
+} pool = {.busy = PTHREAD_MUTEX_INITIALIZER,
+          .mutex = PTHREAD_MUTEX_INITIALIZER,
+          .wake = PTHREAD_COND_INITIALIZER,
+          .spin = -1};
 
 static inline void pause_briefly(void) {
 #if defined(__x86_64__)
@@ -54,43 +67,69 @@ static void work(int worker) {
         pool.fn(pool.context, worker, begin, wick__min(begin + pool.step, pool.n));
 }
 
+static int64_t microseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* Whether a job is open that the helper has not `seen`; *now is the sequence number. */
+static inline bool called(unsigned seen, unsigned *now) {
+    *now = atomic_load_explicit(&pool.sequence, memory_order_acquire);
+    return *now != seen && (*now & 1);
+}
+
+/* Spins until called: false when it was not within the time that helpers spin. */
+static bool spin_until_called(unsigned seen, unsigned *now) {
+    int limit = atomic_load_explicit(&pool.crowded, memory_order_relaxed) ? 0 : wick_threads_spin();
+    if (limit == 0) return called(seen, now);
+    for (int64_t began = microseconds(), spent = 0; spent < limit; spent = microseconds() - began) {
+        if (spent > YIELD) sched_yield();
+        for (int i = 0; i < PAUSES; i++) {
+            if (called(seen, now)) return true;
+            pause_briefly();
+        }
+    }
+    return false;
+}
+
+static void sleep_until_called(unsigned seen, unsigned *now) {
+    pthread_mutex_lock(&pool.mutex);
+    atomic_fetch_add(&pool.sleeping, 1);
+    while (!called(seen, now)) pthread_cond_wait(&pool.wake, &pool.mutex);
+    atomic_fetch_sub(&pool.sleeping, 1);
+    pthread_mutex_unlock(&pool.mutex);
+}
+
 static void *helper_main(void *argument) {
     int worker = (int)(intptr_t)argument;
-    unsigned seen = 0;
+    unsigned seen = 0, now;
     for (;;) {
-        unsigned now;
-        int spins = 0;
-        while ((now = atomic_load(&pool.sequence)) == seen || !(now & 1)) {
-            if (atomic_load(&pool.stop)) return NULL;
-            if (++spins < SPINS) {
-                pause_briefly();
-                continue;
-            }
-            pthread_mutex_lock(&pool.mutex);
-            atomic_fetch_add(&pool.sleeping, 1);
-            while (((now = atomic_load(&pool.sequence)) == seen || !(now & 1)) && !atomic_load(&pool.stop))
-                pthread_cond_wait(&pool.wake, &pool.mutex);
-            atomic_fetch_sub(&pool.sleeping, 1);
-            pthread_mutex_unlock(&pool.mutex);
-            spins = 0;
-        }
+        if (!spin_until_called(seen, &now)) sleep_until_called(seen, &now);
         /* Enter, then make sure that the job is still open: the caller closes it before it waits for those inside. */
         atomic_fetch_add(&pool.inside, 1);
         if (atomic_load(&pool.sequence) == now && worker < pool.limit) work(worker);
         seen = now;
         atomic_fetch_sub(&pool.inside, 1);
     }
+    return NULL; /* not reached: helpers end with the process */
+}
+
+/* The number in the environment variable `name`; `unset` when there is none from least to most. */
+static int from_environment(const char *name, int least, int most, int unset) {
+    const char *wish = getenv(name);
+    if (!wish) return unset;
+    char *end;
+    long value = strtol(wish, &end, 10);
+    if (*wish && !*end && value >= least && value <= most) return (int)value;
+    wick__log(WICK_LOG_WARNING, "%s=%.20s is not a number from %d to %d; ignored", name, wish, least, most);
+    return unset;
 }
 
 static int processors(void) {
     cpu_set_t set;
-    const char *wish = getenv("WICK_THREADS");
-    if (wish) {
-        char *end;
-        long threads = strtol(wish, &end, 10);
-        if (*wish && !*end && threads >= 1 && threads <= MAX_THREADS) return (int)threads;
-        wick__log(WICK_LOG_WARNING, "WICK_THREADS=%.20s is not a number from 1 to %d; ignored", wish, MAX_THREADS);
-    }
+    int wish = from_environment("WICK_THREADS", 1, MAX_THREADS, 0);
+    if (wish > 0) return wish;
     int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
     return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : n;
 }
@@ -107,6 +146,7 @@ static void start_helpers(void) {
         pthread_mutex_init(&pool.mutex, NULL);
         pthread_cond_init(&pool.wake, NULL);
     }
+    atomic_store(&pool.crowded, pool.avoided != INT_MAX && CPU_COUNT(&pool.allowed) < pool.threads);
     while (pool.started < pool.threads - 1) {
         void *worker = (void *)(intptr_t)(pool.started + 1);
         if (pthread_create(&pool.helper[pool.started], NULL, helper_main, worker) != 0) {
@@ -152,6 +192,21 @@ enum wick_status wick_threads_set(int threads) {
     return WICK_OK;
 }
 
+int wick_threads_spin(void) {
+    int spin = atomic_load_explicit(&pool.spin, memory_order_relaxed);
+    if (spin >= 0) return spin;
+    int unset = -1;
+    atomic_compare_exchange_strong(&pool.spin, &unset, from_environment("WICK_SPIN", 0, SPIN_MOST, SPIN_DEFAULT));
+    return atomic_load(&pool.spin);
+}
+
+enum wick_status wick_threads_spin_set(int microseconds) {
+    if (microseconds < 0 || microseconds > SPIN_MOST)
+        return wick__fail(WICK_INVALID, "threads_spin_set: %d is not in 0..%d", microseconds, SPIN_MOST);
+    atomic_store(&pool.spin, microseconds);
+    return WICK_OK;
+}
+
 void wick__parallel(int64_t n, int64_t grain, wick__range_fn *fn, void *context) {
     if (n <= 0) return;
     if (grain < 1) grain = 1;
@@ -178,7 +233,7 @@ void wick__parallel(int64_t n, int64_t grain, wick__range_fn *fn, void *context)
     work(0);
     atomic_fetch_add(&pool.sequence, 1); /* closes it */
     for (int spins = 0; atomic_load(&pool.inside) > 0; spins++)
-        if (spins < SPINS)
+        if (spins < LEAVING)
             pause_briefly();
         else
             sched_yield();

@@ -36,6 +36,15 @@ static void check_threads(void) {
     CHECK_FAILS(wick_threads_set(257), WICK_INVALID, "threads_set: 257 is not in 1..256");
     CHECK_INT(wick_threads(), 3);
     CHECK_OK(wick_threads_set(threads));
+
+    int spin = wick_threads_spin();
+    CHECK(spin >= 0);
+    CHECK_OK(wick_threads_spin_set(0));
+    CHECK_INT(wick_threads_spin(), 0);
+    CHECK_FAILS(wick_threads_spin_set(-1), WICK_INVALID, "threads_spin_set: -1 is not in 0..1000000");
+    CHECK_FAILS(wick_threads_spin_set(1000001), WICK_INVALID, "threads_spin_set: 1000001 is not in 0..1000000");
+    CHECK_INT(wick_threads_spin(), 0);
+    CHECK_OK(wick_threads_spin_set(spin));
 }
 
 static void check_dtypes(void) {
