@@ -120,7 +120,7 @@ struct wick__kernel {
     enum wick__layouts layouts;
 };
 
-#define WICK__BACKEND_VERSION 1
+#define WICK__BACKEND_VERSION 2
 
 struct wick__backend {
     uint32_t version;   /* WICK__BACKEND_VERSION; any other is refused */
@@ -128,6 +128,8 @@ struct wick__backend {
 
     /* Devices of this family that are usable now; >= 0. Must not fail or block for long. */
     int (*count)(void);
+    /* Where "auto" looks first: 0 for a GPU with memory of its own, 1 for one that shares the host's, 2 for the host. */
+    int (*rank)(int ordinal);
     /* Makes `device` ready; device->ordinal is set. What it allocates hangs off device->state. */
     enum wick_status (*open)(struct wick_device *device);
     /* Undoes open, after the last tensor is gone. Can't fail. */
@@ -157,6 +159,6 @@ struct wick__backend {
     const struct wick__kernel *kernels;
 };
 
-extern const struct wick__backend wick__cpu_backend;
+extern const struct wick__backend wick__cpu_backend, wick__cuda_backend, wick__rocm_backend;
 
 #endif

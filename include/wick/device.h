@@ -13,26 +13,32 @@ extern "C" {
 
 struct wick_device;
 
-/* Opens a device by name: "cpu", or "auto" for the best one that is healthy. NULL and WICK_DEVICE when there is none
- * of that name; the text lists those there are. Each call gives a new handle with its own random stream; the CPU
- * family's threads and memory pool are shared. Give back with wick_device_close. */
+/* Opens a device by name: "cpu", "cuda:0", "rocm:1", or "auto" for the best one that is healthy: a GPU with memory of
+ * its own, then one that shares the host's, then the CPU. A GPU is tried with a small kernel when it is opened. NULL and
+ * WICK_DEVICE when there is none of that name, or it does not work; the text says why. Each call gives a new handle with
+ * its own random numbers and, on a GPU, its own stream and memory pool; the CPU family's threads and memory pool are
+ * shared. Give back with wick_device_close. */
 WICK_API struct wick_device *wick_device_open(const char *name);
 
 /* Ends the use of a device. Tensors that live on it may still be released; every other call with them fails with
  * WICK_CLOSED. NULL is fine. The handle must not be used again. */
 WICK_API void wick_device_close(struct wick_device *device);
 
-/* The device's name as it is opened, "cpu". Belongs to the device. */
+/* The device's name as it is opened, "cpu", "rocm:0". Belongs to the device. */
 WICK_API const char *wick_device_name(const struct wick_device *device);
 
 /* What is known of a device. Strings belong to the device. */
 struct wick_device_info {
-    const char *name;        /* "cpu" */
-    const char *family;      /* "cpu" */
+    const char *name;        /* "cpu", "rocm:0" */
+    const char *family;      /* "cpu", "cuda", "rocm" */
     const char *description; /* the processor's own name */
-    const char *isa;         /* the instruction set its kernels were picked for: "baseline", "avx2", "avx512" */
-    int threads;             /* threads that kernels run on */
+    const char *isa;         /* the instruction set of its kernels: "avx512", "sm_90", "gfx942:sramecc+:xnack-" */
+    int threads;             /* threads that kernels run on; 0 on a GPU */
     size_t memory_total;     /* bytes of memory the device can use, 0 when not known */
+    size_t memory_free;      /* bytes of it that nobody uses now, 0 when not known */
+    int units;               /* multiprocessors or compute units of a GPU, 0 on the CPU */
+    int wave;                /* lanes that run in step on a GPU, 0 on the CPU */
+    bool integrated;         /* a GPU that shares the host's memory */
 };
 WICK_API WICK_CHECKED enum wick_status wick_device_describe(const struct wick_device *device,
                                                             struct wick_device_info *info);
@@ -65,6 +71,7 @@ struct wick_memory {
     size_t cached; /* freed and kept for reuse */
     size_t limit;  /* the most that used and cached may come to; SIZE_MAX when there is no limit */
     size_t cache;  /* the most that cached may come to */
+    size_t largest; /* the largest block among the cached ones */
 };
 WICK_API WICK_CHECKED enum wick_status wick_memory_stats(const struct wick_device *device, struct wick_memory *memory);
 

@@ -3,30 +3,32 @@
 #include "core/tensor.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* Every family, best first. */
-static const struct wick__backend *const families[] = {&wick__cpu_backend};
-enum { FAMILY_COUNT = sizeof families / sizeof *families };
+/* Every family, those of GPUs first. */
+static const struct wick__backend *const families[] = {&wick__cuda_backend, &wick__rocm_backend, &wick__cpu_backend};
+enum { FAMILY_COUNT = sizeof families / sizeof *families, RANKS = 3 };
 
 static void device_name(char name[24], const struct wick__backend *family, int ordinal) {
-    if (family->count() == 1 && family == &wick__cpu_backend)
+    if (family == &wick__cpu_backend)
         snprintf(name, 24, "%s", family->family);
     else
         snprintf(name, 24, "%s:%d", family->family, ordinal);
 }
 
-/* Finds the family and ordinal of the i-th device of the list; false past its end. */
+/* Finds the family and ordinal of the i-th device of the list, best first; false past its end. */
 static bool device_at(int i, const struct wick__backend **family, int *ordinal) {
-    for (int f = 0; i >= 0 && f < FAMILY_COUNT; f++) {
-        int count = families[f]->count();
-        if (i < count) {
-            *family = families[f];
-            *ordinal = i;
-            return true;
+    for (int rank = 0; i >= 0 && rank < RANKS; rank++)
+        for (int f = 0; f < FAMILY_COUNT; f++) {
+            int count = families[f]->count();
+            for (int o = 0; o < count; o++) {
+                if (families[f]->rank(o) != rank || i-- > 0) continue;
+                *family = families[f];
+                *ordinal = o;
+                return true;
+            }
         }
-        i -= count;
-    }
     return false;
 }
 
@@ -45,36 +47,69 @@ const char *wick_device_list(int i) {
     return name;
 }
 
-struct wick_device *wick_device_open(const char *name) {
-    const struct wick__backend *family = NULL;
-    int ordinal = 0;
-    char known[24] = "", list[256] = "";
-    if (!name) {
-        wick__fail(WICK_INVALID, "device_open: name is NULL");
-        return NULL;
-    }
-    for (int i = 0; device_at(i, &family, &ordinal); i++) {
-        device_name(known, family, ordinal);
-        if (strcmp(name, "auto") == 0 || strcmp(name, known) == 0) break;
-        size_t at = strlen(list);
-        snprintf(list + at, sizeof list - at, "%s%s", at ? ", " : "", known);
-        family = NULL;
-    }
-    if (!family) {
-        wick__fail(WICK_DEVICE, "device_open: no device \"%.40s\"; there is auto, %s", name, list);
-        return NULL;
-    }
+static struct wick_device *device_open(const struct wick__backend *family, int ordinal) {
     struct wick_device *device = wick__calloc(1, sizeof *device);
     if (!device) return NULL;
     device->backend = family;
     device->ordinal = ordinal;
     atomic_init(&device->refs, 1);
-    memcpy(device->name, known, sizeof known);
-    if (family->open(device) != WICK_OK) {
-        wick__free(device, sizeof *device);
+    device_name(device->name, family, ordinal);
+    if (family->open(device) == WICK_OK) return device;
+    wick__free(device, sizeof *device);
+    return NULL;
+}
+
+/* The best device that works; what is wrong with better ones goes to the log. */
+static struct wick_device *device_open_best(void) {
+    const struct wick__backend *family;
+    int ordinal;
+    for (int i = 0; device_at(i, &family, &ordinal); i++) {
+        struct wick__error error = {0};
+        wick__error_swap(&error);
+        struct wick_device *device = device_open(family, ordinal);
+        wick__error_swap(&error);
+        if (device) return device;
+        wick__log(WICK_LOG_WARNING, "device_open: passed over %s:%d: %s", family->family, ordinal, error.text);
+    }
+    wick__fail(WICK_DEVICE, "device_open: no device works");
+    return NULL;
+}
+
+/* The family of a name such as "rocm:1", and its ordinal; NULL when it is not made like one. */
+static const struct wick__backend *family_of(const char *name, int *ordinal) {
+    for (int f = 0; f < FAMILY_COUNT; f++) {
+        size_t length = strlen(families[f]->family);
+        if (strncmp(name, families[f]->family, length) != 0) continue;
+        *ordinal = 0;
+        if (name[length] == '\0') return families[f];
+        char *end;
+        if (name[length] != ':' || name[length + 1] < '0' || name[length + 1] > '9') continue;
+        long number = strtol(name + length + 1, &end, 10);
+        if (*end || number > 4095 || families[f] == &wick__cpu_backend) continue;
+        *ordinal = (int)number;
+        return families[f];
+    }
+    return NULL;
+}
+
+struct wick_device *wick_device_open(const char *name) {
+    const struct wick__backend *family;
+    int ordinal = 0;
+    char known[24], list[256] = "";
+    if (!name) {
+        wick__fail(WICK_INVALID, "device_open: name is NULL");
         return NULL;
     }
-    return device;
+    if (strcmp(name, "auto") == 0) return device_open_best();
+    family = family_of(name, &ordinal);
+    if (family && ordinal < family->count()) return device_open(family, ordinal);
+    for (int i = 0; device_at(i, &family, &ordinal); i++) {
+        size_t at = strlen(list);
+        device_name(known, family, ordinal);
+        snprintf(list + at, sizeof list - at, ", %s", known);
+    }
+    wick__fail(WICK_DEVICE, "device_open: no device \"%.40s\"; there is auto%s", name, list);
+    return NULL;
 }
 
 void wick__device_unref(struct wick_device *device) {

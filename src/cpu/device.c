@@ -32,6 +32,11 @@ static void read_processor_name(void) {
 
 static int cpu_count(void) { return 1; }
 
+static int cpu_rank(int ordinal) {
+    (void)ordinal;
+    return 2;
+}
+
 static enum wick_status cpu_open(struct wick_device *device) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     (void)device;
@@ -99,6 +104,7 @@ const struct wick__backend wick__cpu_backend = {
     .version = WICK__BACKEND_VERSION,
     .family = "cpu",
     .count = cpu_count,
+    .rank = cpu_rank,
     .open = cpu_open,
     .close = cpu_close,
     .describe = cpu_describe,

@@ -138,11 +138,14 @@ void wick__pool_free(void *data, size_t nbytes) {
 void wick__pool_stats(struct wick_memory *memory) {
     pthread_mutex_lock(&pool.mutex);
     make_ready();
+    int c = CLASSES - 1;
+    while (c >= 0 && !pool.lists[c]) c--;
     *memory = (struct wick_memory){.used = atomic_load(&pool.used),
                                    .peak = atomic_load(&pool.peak),
                                    .cached = pool.cached,
                                    .limit = pool.limit,
-                                   .cache = pool.cache};
+                                   .cache = pool.cache,
+                                   .largest = c < 0 ? 0 : (size_t)(4 + c % 4) << (c / 4) >> 2};
     pthread_mutex_unlock(&pool.mutex);
 }
 

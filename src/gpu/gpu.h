@@ -10,8 +10,8 @@
 #include <pthread.h>
 
 struct wick__gpu_pool;
-struct wick__gpu_blas;
 struct wick__gpu_staging;
+struct wick__gpu_blas;
 
 struct wick__gpu {
     const struct wick__vendor *vendor;
@@ -22,12 +22,11 @@ struct wick__gpu {
     void *stream;
     bool foreign_stream;  /* the stream was given to us */
     bool capturing;       /* the stream records a graph */
-    uint64_t *fault;      /* one word of pinned memory that kernels write (gpu_fail) */
-    _Atomic int fault_op; /* the op of the latest launch that can fault, for the message */
+    uint64_t *faults;     /* a word an op, in pinned memory, that kernels write (gpu_fail) */
     struct wick__gpu_pool *pool;
     struct wick__gpu_staging *staging;
     struct wick__gpu_blas *blas;
-    pthread_mutex_t mutex; /* modules, staging, blas */
+    pthread_mutex_t mutex; /* modules and staging */
     void *modules[WICK__GPU_MODULES];
     _Atomic(void *) functions[WICK__GPU_KERNELS]; /* filled as kernels are first launched */
 };
@@ -61,8 +60,22 @@ unsigned wick__gpu_blocks(const struct wick__gpu *gpu, int64_t items, int per_th
 enum wick_status wick__gpu_scratch(struct wick__gpu *gpu, size_t nbytes, void **memory);
 void wick__gpu_release(struct wick__gpu *gpu, void *memory, size_t nbytes);
 
-/* To be called before launching a kernel that may call gpu_fail: returns the word to pass, and remembers the op. */
-uint64_t *wick__gpu_fault(struct wick__gpu *gpu, enum wick_op op);
+/* Where a kernel of the op reports a failure (gpu_fail); looked at when the device is next waited for. */
+static inline u64 *wick__gpu_fault(struct wick__gpu *gpu, enum wick_op op) { return (u64 *)gpu->faults + op; }
+
+/* ---- parts of a device, for device.c ---- */
+
+/* Waits for the stream, and returns the first failure: of the vendor, or one that a kernel reported. */
+enum wick_status wick__gpu_wait(struct wick__gpu *gpu);
+
+/* Uploads and downloads through pinned memory (staging.c). */
+enum wick_status wick__gpu_staging_open(struct wick__gpu *gpu);
+void wick__gpu_staging_close(struct wick__gpu *gpu);
+enum wick_status wick__gpu_upload(struct wick__gpu *gpu, void *to, const void *from, size_t nbytes);
+enum wick_status wick__gpu_download(struct wick__gpu *gpu, void *to, const void *from, size_t nbytes);
+
+/* Frees what the launches loaded (launch.c). */
+void wick__gpu_modules_close(struct wick__gpu *gpu);
 
 /* ---- layouts for kernels (layout.c) ---- */
 
