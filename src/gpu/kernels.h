@@ -1,5 +1,5 @@
-/* The finite list of kernels, made from kernels/*.def: WICK__GPU_K_copy_b4 and so on, grouped in modules, one a file of
- * kernels/. And the table of ops, made from ops.def and families.def, that both vendors share. */
+/* The finite list of kernels, made from the .def files of kernels/: WICK__GPU_K_copy_b4 and so on, grouped in modules,
+ * one a file of kernels/. And the table of ops, made from ops.def and families.def, that both vendors share. */
 #ifndef WICK_GPU_KERNELS_H
 #define WICK_GPU_KERNELS_H
 
@@ -30,16 +30,16 @@ extern const char *const wick__gpu_module_names[WICK__GPU_MODULES];
 
 /* The kernel of a dtype among ten that GPU_ENTRIES_ALL listed, given the one of u8; likewise for the five floats given
  * the one of bf16 and the five integers given the one of u8. */
-static inline enum wick__gpu_kernel wick__gpu_of_all(enum wick__gpu_kernel u8, enum wick_dtype dtype) {
-    return (enum wick__gpu_kernel)((int)u8 + (int)dtype - WICK_DTYPE_u8);
+static inline enum wick__gpu_kernel wick__gpu_of_all(enum wick__gpu_kernel first, enum wick_dtype dtype) {
+    return (enum wick__gpu_kernel)((int)first + (int)dtype - WICK_DTYPE_u8);
 }
-static inline enum wick__gpu_kernel wick__gpu_of_floats(enum wick__gpu_kernel bf16, enum wick_dtype dtype) {
-    return (enum wick__gpu_kernel)((int)bf16 + (int)dtype - WICK_DTYPE_bf16);
+static inline enum wick__gpu_kernel wick__gpu_of_floats(enum wick__gpu_kernel first, enum wick_dtype dtype) {
+    return (enum wick__gpu_kernel)((int)first + (int)dtype - WICK_DTYPE_bf16);
 }
 
 /* The kernel of an element size of 1, 2, 4 or 8 bytes among four that GPU_ENTRIES_SIZES listed. */
-static inline enum wick__gpu_kernel wick__gpu_of_size(enum wick__gpu_kernel b1, size_t size) {
-    return (enum wick__gpu_kernel)((int)b1 + (size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3));
+static inline enum wick__gpu_kernel wick__gpu_of_size(enum wick__gpu_kernel first, size_t size) {
+    return (enum wick__gpu_kernel)((int)first + (size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3));
 }
 
 extern const struct wick__kernel wick__gpu_kernels[WICK_OP_COUNT];
