@@ -3,7 +3,7 @@
 BUILD ?= build
 JOBS  ?= $(shell nproc)
 
-.PHONY: all demo check bench lint format fuzz install docs clean
+.PHONY: all demo check kernels bench lint format fuzz install docs clean
 
 all: $(BUILD)/build.ninja
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -20,6 +20,11 @@ demo: all
 check:
 	@tools/install-dependencies --test
 	@tools/check
+
+# The GPU kernels compiled ahead of time, and what each uses; $(BUILD)/wick-kernels/report.txt has all of it.
+kernels:
+	@tools/install-dependencies --kernels
+	@tools/kernels --build $(BUILD) --report
 
 # Wick beside PyTorch, on this machine, in one run; writes docs/results/.
 bench: all

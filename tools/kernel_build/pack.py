@@ -1,0 +1,55 @@
+"""Kernel packs: the file that src/gpu/pack.c reads, one for a target. docs/kernels.md gives the format."""
+import hashlib
+import os
+import re
+import struct
+import zlib
+
+MAGIC, VERSION = b"WICKPACK", 1
+HEADER = struct.Struct("<8sIIQ64sII")  # magic, version, entries, bytes of the file, target, check of header and index, 0
+ENTRY = struct.Struct("<48s32sQQQII")  # module, key of its sources, offset, packed and plain bytes, check, 0
+
+
+def source_key(folder, module):
+    """SHA-256 over a module's source and the headers it includes, each once, in the order they are met."""
+    digest, seen = hashlib.sha256(), []
+
+    def add(name):
+        if name in seen:
+            return
+        seen.append(name)
+        with open(os.path.join(folder, name), "rb") as file:
+            text = file.read()
+        digest.update(b"%s\n%d\n" % (name.encode(), len(text)))
+        digest.update(text)
+        for include in re.findall(rb'^#include "([^"\n]*)"', text, re.MULTILINE):
+            add(include.decode())
+
+    add(module + ".hip")
+    return digest.digest()
+
+
+def write(path, target, modules):
+    """Writes a pack of (module, key, code) and returns its size; the file stays untouched when it is the same."""
+    packed = [zlib.compress(code, 9) for _, _, code in modules]
+    offset = HEADER.size + ENTRY.size * len(modules)
+    index = b""
+    for (module, key, code), data in zip(modules, packed):
+        if len(module) > 47:
+            raise ValueError(module + ": a module's name has at most 47 letters")
+        index += ENTRY.pack(module.encode(), key, offset, len(data), len(code), zlib.crc32(code), 0)
+        offset += len(data)
+    header = HEADER.pack(MAGIC, VERSION, len(modules), offset, target.encode(), 0, 0)
+    check = zlib.crc32(index, zlib.crc32(header))
+    whole = HEADER.pack(MAGIC, VERSION, len(modules), offset, target.encode(), check, 0) + index + b"".join(packed)
+    try:
+        with open(path, "rb") as file:
+            if file.read() == whole:
+                return len(whole)
+    except FileNotFoundError:
+        pass
+    aside = "%s.%d" % (path, os.getpid())
+    with open(aside, "wb") as file:
+        file.write(whole)
+    os.replace(aside, path)
+    return len(whole)

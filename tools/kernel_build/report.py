@@ -1,0 +1,129 @@
+"""What a compiled kernel uses: registers, LDS, spills, scratch, occupancy, and its widest load and store."""
+import re
+import subprocess
+
+from .compile import HOST, tool
+
+FIELDS = ["vgprs", "agprs", "sgprs", "lds", "spills", "scratch", "occupancy", "load", "store"]
+
+
+def run(*command):
+    return subprocess.run([tool(command[0]), *command[1:]], stdout=subprocess.PIPE, check=True).stdout.decode()
+
+
+def widest(kernels, listing, start, load, store, width):
+    """Notes in kernels[name] the widest load and store in bytes; `start` finds where a kernel begins in a listing."""
+    name = None
+    for line in listing.splitlines():
+        begins = start.search(line)
+        if begins:
+            name = begins.group(1)
+        elif name in kernels:
+            for field, pattern in ("load", load), ("store", store):
+                found = pattern.search(line)
+                if found:
+                    kernels[name][field] = max(kernels[name][field], width(found.group(1) or ""))
+
+
+AMD_WIDTHS = {"dwordx4": 16, "b128": 16, "dwordx3": 12, "b96": 12, "dwordx2": 8, "b64": 8, "dword": 4, "b32": 4}
+
+
+def amd(path, log):
+    kernels, block = {}, {}
+    for line in run("llvm-readelf-19", "--notes", path).splitlines():
+        if re.match(r"  - \.", line) or line.startswith("amdhsa.target"):
+            block = {}
+        match = re.match(r" {2}(?:- |  )\.(\w+): +(\S+)$", line)
+        if not match:
+            continue
+        block[match.group(1)] = match.group(2)
+        if match.group(1) == "wavefront_size":
+            kernels[block["name"]] = {
+                "vgprs": int(block["vgpr_count"]), "agprs": int(block.get("agpr_count", 0)),
+                "sgprs": int(block["sgpr_count"]), "lds": int(block["group_segment_fixed_size"]),
+                "spills": int(block["vgpr_spill_count"]) + int(block["sgpr_spill_count"]),
+                "scratch": int(block["private_segment_fixed_size"]) + (block.get("uses_dynamic_stack") == "true"),
+                "occupancy": "?", "load": 0, "store": 0}
+    name = None
+    for line in log.splitlines():
+        match = re.search(r"remark: +(?:Function Name: (\S+)|Occupancy \[waves/SIMD\]: (\d+))", line)
+        if match and match.group(1):
+            name = match.group(1)
+        elif match and name in kernels:
+            kernels[name]["occupancy"] = match.group(2)
+    widest(kernels, run("llvm-objdump-19", "-d", "--no-show-raw-insn", path), re.compile(r"^[0-9a-f]+ <(\w+)>:"),
+           re.compile(r"\b(?:global|flat|buffer)_load_(\w+)"), re.compile(r"\b(?:global|flat|buffer)_store_(\w+)"),
+           lambda text: AMD_WIDTHS.get(text, 2 if "16" in text or "short" in text else 1))
+    return kernels
+
+
+def nvidia_occupancy(registers, shared, target):
+    """Warps resident on a multiprocessor with blocks of 256 threads, of 64."""
+    per_warp = -(-max(registers, 1) * 32 // 256) * 256
+    blocks = min(8, (65536 // per_warp) // 8)
+    if shared:
+        blocks = min(blocks, ((228 if target == "sm_90" else 164) * 1024) // (shared + 1024))
+    return str(blocks * 8)
+
+
+def nvidia(path, kept, log, target):
+    kernels, name = {}, None
+    for line in log.splitlines():
+        match = re.search(r"Compiling entry function '(\w+)'", line)
+        if match:
+            name = match.group(1)
+            kernels[name] = dict.fromkeys(FIELDS, 0)
+        match = re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", line)
+        if match and name:
+            kernels[name]["scratch"] = int(match.group(1))
+            kernels[name]["spills"] = int(match.group(2)) + int(match.group(3))
+        match = re.search(r"Used (\d+) registers", line)
+        if match and name:
+            shared = re.search(r"(\d+) bytes smem", line)
+            kernels[name]["vgprs"] = int(match.group(1))
+            kernels[name]["lds"] = int(shared.group(1)) if shared else 0
+            kernels[name]["occupancy"] = nvidia_occupancy(int(match.group(1)), kernels[name]["lds"], target)
+    if tool("cuobjdump"):
+        width = lambda text: next((bits // 8 for bits in (128, 64, 16, 8) if str(bits) in text), 4)  # noqa: E731
+        widest(kernels, run("cuobjdump", "-sass", path), re.compile(r"Function : (\w+)"),
+               re.compile(r"\bLDG?\.E((?:\.\w+)*)"), re.compile(r"\bSTG?\.E((?:\.\w+)*)"), width)
+    else:
+        for name, use in ptx(kept).items():
+            kernels[name].update(load=use["load"], store=use["store"])
+    return kernels
+
+
+def ptx(path):
+    """PTX has neither registers nor spills yet: those of sm_80 stand for it."""
+    with open(path) as file:
+        text = file.read()
+    kernels = {name: dict(dict.fromkeys(FIELDS, 0), occupancy="") for name in re.findall(r"\.entry (\w+)\(", text)}
+
+    def width(kind):
+        lanes, size = re.search(r"\.v([24])", kind), re.search(r"(\d+)$", kind)
+        return (int(lanes.group(1)) if lanes else 1) * int(size.group(1)) // 8
+
+    space = r"\b%s(?!\.param|\.shared|\.local)((?:\.\w+)*?\.[bfus]\d+)\b"
+    widest(kernels, text, re.compile(r"\.entry (\w+)\("), re.compile(space % "ld"), re.compile(space % "st"), width)
+    return kernels
+
+
+def read(path, kept, log, target):
+    """{kernel: {field: value}} of a compiled module; `kept` is the PTX that a cubin was made from."""
+    if target in HOST:
+        return {}
+    if target.startswith("gfx"):
+        return amd(path, log)
+    return ptx(path) if target == "ptx" else nvidia(path, kept, log, target)
+
+
+def faults(name, use):
+    """What is wrong with a kernel, as texts."""
+    wrong = []
+    if use["spills"]:
+        wrong.append("%d spills" % use["spills"])
+    if use["scratch"]:
+        wrong.append("%d bytes of scratch" % use["scratch"])
+    if "_flat" in name and (use["load"] or use["store"]) < 16:
+        wrong.append("widest load of a contiguous kernel is %d bytes" % (use["load"] or use["store"]))
+    return wrong
