@@ -14,11 +14,15 @@
 
 #if defined(GPU_HOST) /* a processor stands in for a GPU: tests/standin */
 #define GPU_FN static inline
-#define GPU_SHARED static thread_local
+#define GPU_SHARED static __attribute__((section("gpu_shared"))) /* one block runs at a time */
 #define GPU_CONSTANT static const
 #define GPU_KERNEL_(name, params, threads, blocks)                                                                     \
     static void name(const params &p);                                                                                 \
-    extern "C" __attribute__((visibility("default"))) void wick_host_##name(const void *p) { name(*(const params *)p); } \
+    static void name##_run(const void *p) { name(*(const params *)p); }                                                \
+    GPU_HOST_EXPORT const struct gpu_host_kernel *wick_host_##name(void) {                                             \
+        static const struct gpu_host_kernel kernel = {name##_run, sizeof(params), threads};                            \
+        return &kernel;                                                                                                \
+    }                                                                                                                  \
     static void name(const params &p)
 #else
 #if !defined(__CUDACC__) && !defined(__HIPCC_RTC__) && !defined(__global__)
@@ -65,21 +69,14 @@
 /* ---- threads, blocks, grid: one-dimensional blocks of threads, grids in x, y and z ---- */
 
 #if defined(GPU_HOST)
-extern "C" {
-struct gpu_host_index {
-    u32 thread, block[3], blocks[3], threads;
-};
-extern thread_local struct gpu_host_index gpu_host; /* of the thread that runs */
-void gpu_host_sync_block(void);                     /* until every thread of the block is here or has ended */
-void gpu_host_sync_wave(void);                      /* the same for the wave */
-}
+#include "host.h"
 GPU_FN u32 gpu_thread(void) { return gpu_host.thread; }
 GPU_FN u32 gpu_threads(void) { return gpu_host.threads; }
 GPU_FN u32 gpu_block_x(void) { return gpu_host.block[0]; }
 GPU_FN u32 gpu_block_y(void) { return gpu_host.block[1]; }
 GPU_FN u32 gpu_block_z(void) { return gpu_host.block[2]; }
 GPU_FN u32 gpu_blocks_x(void) { return gpu_host.blocks[0]; }
-GPU_FN void gpu_sync(void) { gpu_host_sync_block(); }
+GPU_FN void gpu_sync(void) { gpu_host.sync_block(); }
 GPU_FN void gpu_fence(void) { __sync_synchronize(); }
 #elif defined(GPU_NVIDIA)
 GPU_FN u32 gpu_thread(void) { return threadIdx.x; }
@@ -114,21 +111,11 @@ GPU_FN u64 gpu_stride(void) { return (u64)gpu_blocks_x() * GPU_BLOCK; }
 /* ---- between the lanes of a wave; all lanes must take part ---- */
 
 #if defined(GPU_HOST)
-extern "C" u64 *gpu_host_slots(void); /* GPU_WAVE words shared by this thread's wave */
-GPU_FN u32 gpu_shuffle_word(u32 v, u32 lane) {
-    u64 *slots = gpu_host_slots();
-    slots[gpu_lane()] = v;
-    gpu_host_sync_wave();
-    v = (u32)slots[lane % GPU_WAVE];
-    gpu_host_sync_wave();
-    return v;
-}
+GPU_FN u32 gpu_shuffle_word(u32 v, u32 lane) { return (u32)gpu_host.exchange(v)[lane % GPU_WAVE]; }
 GPU_FN u64 gpu_ballot(bool v) {
-    u64 *slots = gpu_host_slots(), all = 0;
-    slots[gpu_lane()] = v;
-    gpu_host_sync_wave();
+    const u64 *slots = gpu_host.exchange(v);
+    u64 all = 0;
     for (u32 i = 0; i < GPU_WAVE; i++) all |= (slots[i] & 1) << i;
-    gpu_host_sync_wave();
     return all;
 }
 #elif defined(GPU_NVIDIA)

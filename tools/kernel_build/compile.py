@@ -83,7 +83,8 @@ def nvidia_command(target, folder):
 
 def host_command(target):
     return [tool("clang-19"), "-x", "c++", "-std=c++14", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-DGPU_HOST",
-            "-DGPU_WAVE=%d" % wave(target), "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-Wno-pass-failed"]
+            "-DGPU_WAVE=%d" % wave(target), "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-Wno-pass-failed",
+            "-Wl,--no-as-needed", "-lm"]
 
 
 def command(target, folder, kernels):
