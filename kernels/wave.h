@@ -1,0 +1,84 @@
+/* Values of many lanes made one, in a fixed order: lanes 1 apart first, then 2, 4, ..., up through the waves of a block.
+ * The tree is the same for waves of 32 and 64, so that sums have the same bits on both.
+ *
+ * J says how two become one: a struct with `GPU_FN T of(T lower, T upper)`, where `lower` comes from lanes in front of
+ * those of `upper`. */
+#ifndef WICK_KERNELS_WAVE_H
+#define WICK_KERNELS_WAVE_H
+
+#include "gpu.h"
+
+enum { GPU_WAVE_LOG2 = GPU_WAVE == 64 ? 6 : 5 };
+
+struct gpu_join_add {
+    template <typename T> GPU_FN T of(T a, T b) { return (T)(a + b); }
+};
+/* The greater, or the NaN if there is one. */
+struct gpu_join_max {
+    template <typename T> GPU_FN T of(T a, T b) { return b > a || b != b ? b : a; }
+};
+struct gpu_join_min {
+    template <typename T> GPU_FN T of(T a, T b) { return b < a || b != b ? b : a; }
+};
+
+/* One value from each of `group` lanes side by side, a power of two up to GPU_WAVE; all lanes of the group get it. Every
+ * lane of the wave must take part. */
+template <typename J, typename T> GPU_FN T gpu_wave_join(T v, u32 group = GPU_WAVE) {
+    GPU_UNROLL for (u32 step = 0; step < GPU_WAVE_LOG2; step++) {
+        u32 mask = 1u << step;
+        if (mask >= group) break;
+        T other = gpu_shuffle_xor(v, mask);
+        v = gpu_lane() & mask ? J::of(other, v) : J::of(v, other);
+    }
+    return v;
+}
+
+/* Room in LDS for gpu_block_join: one value a wave of the largest block. */
+enum { GPU_WAVES = 1024 / GPU_WAVE };
+
+/* One value from all threads of a block of a power of two of them, at least one wave; all threads get it. Every thread
+ * must take part. `shared` has GPU_WAVES values and may be used again at once. */
+template <typename J, typename T> GPU_FN T gpu_block_join(T v, T *shared) {
+    u32 waves = gpu_threads() / GPU_WAVE;
+    v = gpu_wave_join<J>(v);
+    if (waves == 1) return v;
+    if (gpu_lane() == 0) shared[gpu_wave()] = v;
+    gpu_sync();
+    v = shared[gpu_lane() % waves];
+    v = gpu_wave_join<J>(v, waves);
+    gpu_sync();
+    return v;
+}
+
+/* v of the lanes in front, joined in order: that of this lane included. */
+template <typename J, typename T> GPU_FN T gpu_wave_scan(T v) {
+    GPU_UNROLL for (u32 step = 0; step < GPU_WAVE_LOG2; step++) {
+        u32 by = 1u << step;
+        T before = gpu_shuffle_up(v, by);
+        if (gpu_lane() >= by) v = J::of(before, v);
+    }
+    return v;
+}
+
+/* The same for a block: what stands in front of this thread is `*before` (left alone in thread 0), and the result is
+ * the join of all threads. `shared` has GPU_WAVES values and may be used again at once. */
+template <typename J, typename T> GPU_FN T gpu_block_scan(T v, T *shared, T *before) {
+    u32 waves = gpu_threads() / GPU_WAVE;
+    T through = gpu_wave_scan<J>(v), previous = gpu_shuffle_up(through, 1);
+    if (gpu_lane() == GPU_WAVE - 1) shared[gpu_wave()] = through;
+    gpu_sync();
+    T all = shared[0], mine = all;
+    GPU_NO_UNROLL for (u32 w = 1; w < waves; w++) {
+        if (w == gpu_wave()) mine = all;
+        all = J::of(all, shared[w]);
+    }
+    gpu_sync();
+    if (gpu_wave() == 0) {
+        if (gpu_lane() > 0) *before = previous;
+    } else {
+        *before = gpu_lane() > 0 ? J::of(mine, previous) : mine;
+    }
+    return all;
+}
+
+#endif
