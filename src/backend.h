@@ -148,6 +148,27 @@ struct wick__backend {
     /* Waits for all queued work and returns its first failure. */
     enum wick_status (*sync)(struct wick_device *device);
 
+    /* The stream work is queued on, as the vendor's own handle; and another one instead, whose owner keeps it alive. NULL
+     * for families that queue nothing. */
+    void *(*stream)(const struct wick_device *device);
+    enum wick_status (*stream_set)(struct wick_device *device, void *stream);
+
+    /* Events: *event stands for all work queued so far. wait makes work queued later on `device` wait for it, sync and
+     * done look at it from the host, elapsed gives milliseconds between two. NULL for families that queue nothing. */
+    enum wick_status (*event_record)(struct wick_device *device, void **event);
+    enum wick_status (*event_wait)(struct wick_device *device, void *event);
+    enum wick_status (*event_sync)(struct wick_device *device, void *event);
+    enum wick_status (*event_done)(struct wick_device *device, void *event, bool *done);
+    enum wick_status (*event_elapsed)(struct wick_device *device, void *from, void *to, double *ms);
+    void (*event_free)(struct wick_device *device, void *event);
+
+    /* Graphs: work queued between begin and end is recorded instead of done; launch queues all of it. A failed end leaves
+     * the device as it was before begin. NULL for families whose calls core/graph.c records itself. */
+    enum wick_status (*graph_begin)(struct wick_device *device);
+    enum wick_status (*graph_end)(struct wick_device *device, void **graph);
+    enum wick_status (*graph_launch)(struct wick_device *device, void *graph);
+    void (*graph_free)(struct wick_device *device, void *graph);
+
     /* The memory pool: figures, the limit, and giving cached blocks back. */
     void (*memory)(const struct wick_device *device, struct wick_memory *memory);
     void (*set_limit)(struct wick_device *device, size_t nbytes);

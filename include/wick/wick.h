@@ -43,6 +43,8 @@
 #include <wick/memory.h>
 #include <wick/dtype.h>
 #include <wick/device.h>
+#include <wick/stream.h>
+#include <wick/graph.h>
 #include <wick/tensor.h>
 #include <wick/ops.h>
 #include <wick/shape.h>

@@ -1,4 +1,5 @@
 /* The device registry, device handles, and calls that go straight to the family. */
+#include "core/graph.h"
 #include "core/memory.h"
 #include "core/tensor.h"
 
@@ -143,6 +144,7 @@ enum wick_status wick_device_describe(const struct wick_device *device, struct w
 
 enum wick_status wick_device_sync(struct wick_device *device) {
     WICK__TRY(wick__device_check("device_sync", device));
+    WICK__TRY(wick__graph_refuse(device, "device_sync"));
     return device->backend->sync(device);
 }
 

@@ -2,6 +2,7 @@
 #include "core/tensor.h"
 
 #include "core/checked.h"
+#include "core/graph.h"
 #include "core/memory.h"
 
 #include <wick/shape.h>
@@ -91,6 +92,10 @@ struct wick_tensor *wick_empty(struct wick_device *device, enum wick_dtype dtype
 struct wick_tensor *wick_from_data(struct wick_device *device, enum wick_dtype dtype, int rank, const int64_t *shape,
                                    const void *data) {
     struct wick_tensor *x = wick__tensor_new("from_data", device, dtype, rank, shape);
+    if (x && wick__graph_refuse(device, "from_data") != WICK_OK) {
+        wick_release(x);
+        return NULL;
+    }
     if (!x || x->storage->nbytes == 0) return wick__scope_add(x);
     if (!data)
         wick__fail(WICK_INVALID, "from_data: data is NULL");
@@ -245,6 +250,7 @@ enum wick_status wick_read(const struct wick_tensor *x, void *data, size_t nbyte
     if (!x) return wick__fail(WICK_INVALID, "read: x is NULL");
     struct wick_device *device = wick__device(x);
     WICK__TRY(wick__device_check("read", device));
+    WICK__TRY(wick__graph_refuse(device, "read"));
     if (!wick__nbytes(x->dtype, wick__count(x), &needed) || needed != nbytes || (nbytes > 0 && !data)) {
         char text[WICK__TENSOR_TEXT];
         return wick__fail(WICK_INVALID, "read: x %s has %zu bytes, data has room for %zu%s", wick__tensor_text(text, x),

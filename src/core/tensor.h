@@ -9,6 +9,8 @@
 
 #include <stdatomic.h>
 
+struct wick_graph;
+
 struct wick_device {
     const struct wick__backend *backend;
     atomic_int refs;    /* the handle, and one for each storage */
@@ -16,6 +18,7 @@ struct wick_device {
     int ordinal;
     char name[24];
     void *state; /* the family's */
+    _Atomic(struct wick_graph *) recording; /* NULL: calls are run */
     _Atomic uint64_t seed;
     _Atomic uint64_t random_offset; /* the next Philox block that has not been handed out */
 };

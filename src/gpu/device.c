@@ -1,5 +1,6 @@
 /* The GPU device families: opening and closing devices, and what src/backend.h asks of them. */
 #include "gpu/pool.h"
+#include "gpu/stream.h"
 
 #include "core/memory.h"
 #include "kernels/copy.h"
@@ -157,25 +158,16 @@ enum wick_status wick__gpu_wait(struct wick__gpu *gpu) {
     return faults(gpu);
 }
 
-/* Refuses what a graph can't hold. */
-static enum wick_status not_capturing(const struct wick__gpu *gpu, const char *what) {
-    if (!gpu->capturing) return WICK_OK;
-    return wick__fail(WICK_UNSUPPORTED, "%s: %s records a graph, which can't hold it", what, gpu->device->name);
-}
-
 static enum wick_status gpu_upload(struct wick_device *device, void *to, const void *from, size_t nbytes) {
-    WICK__TRY(not_capturing(device->state, "upload"));
     return wick__gpu_upload(device->state, to, from, nbytes);
 }
 
 static enum wick_status gpu_download(struct wick_device *device, void *to, const void *from, size_t nbytes) {
-    WICK__TRY(not_capturing(device->state, "download"));
     WICK__TRY(wick__gpu_download(device->state, to, from, nbytes));
     return faults(device->state);
 }
 
 static enum wick_status gpu_sync(struct wick_device *device) {
-    WICK__TRY(not_capturing(device->state, "device_sync"));
     return wick__gpu_wait(device->state);
 }
 
@@ -204,6 +196,18 @@ static void gpu_trim(struct wick_device *device) { wick__gpu_pool_trim(device->s
         .upload = gpu_upload,                                                                                          \
         .download = gpu_download,                                                                                      \
         .sync = gpu_sync,                                                                                              \
+        .stream = wick__gpu_stream,                                                                                    \
+        .stream_set = wick__gpu_stream_set,                                                                            \
+        .event_record = wick__gpu_event_record,                                                                        \
+        .event_wait = wick__gpu_event_wait,                                                                            \
+        .event_sync = wick__gpu_event_sync,                                                                            \
+        .event_done = wick__gpu_event_done,                                                                            \
+        .event_elapsed = wick__gpu_event_elapsed,                                                                      \
+        .event_free = wick__gpu_event_free,                                                                            \
+        .graph_begin = wick__gpu_graph_begin,                                                                          \
+        .graph_end = wick__gpu_graph_end,                                                                              \
+        .graph_launch = wick__gpu_graph_launch,                                                                        \
+        .graph_free = wick__gpu_graph_free,                                                                            \
         .memory = gpu_memory,                                                                                          \
         .set_limit = gpu_set_limit,                                                                                    \
         .set_cache = gpu_set_cache,                                                                                    \

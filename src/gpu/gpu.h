@@ -21,7 +21,7 @@ struct wick__gpu {
     void *context;
     void *stream;
     bool foreign_stream;  /* the stream was given to us */
-    bool capturing;       /* the stream records a graph */
+    void *capturing;      /* the graph that the stream records, NULL: none */
     uint64_t *faults;     /* a word an op, in pinned memory, that kernels write (gpu_fail) */
     struct wick__gpu_pool *pool;
     struct wick__gpu_staging *staging;

@@ -1,6 +1,8 @@
 /* Checks common to all ops, layouts, and the call into the device family. */
 #include "ops/dispatch.h"
 
+#include "core/graph.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -141,12 +143,17 @@ static bool fits(const struct wick__layout *layout, enum wick__layouts layouts) 
     return true;
 }
 
+static enum wick_status run_or_record(struct wick_device *device, const struct wick__kernel *kernel,
+                                      const struct wick__call *call) {
+    return wick__graph_records(device) ? wick__graph_add(device, call) : kernel->run(call);
+}
+
 /* A contiguous copy that belongs to no scope. */
 static struct wick_tensor *packed(const struct wick_tensor *x) {
     struct wick__call copy = {.op = WICK_OP_contiguous, .n_in = 1, .in = {x}, .name = {"x"}};
     const struct wick__kernel *kernel = &wick__device(x)->backend->kernels[WICK_OP_contiguous];
     if (!wick__call_out(&copy, x->dtype, x->layout.rank, x->layout.shape)) return NULL;
-    if (kernel->run(&copy) == WICK_OK) return copy.out[0];
+    if (run_or_record(wick__device(x), kernel, &copy) == WICK_OK) return copy.out[0];
     release_outs(&copy);
     return NULL;
 }
@@ -163,7 +170,7 @@ static enum wick_status run(struct wick__call *call) {
         if (!copies[i]) status = wick__latest();
         call->in[i] = copies[i];
     }
-    if (status == WICK_OK) status = kernel->run(call);
+    if (status == WICK_OK) status = run_or_record(wick__device(call->out[0]), kernel, call);
     for (int i = 0; i < call->n_in; i++) wick_release(copies[i]);
     return status;
 }

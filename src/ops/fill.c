@@ -1,7 +1,13 @@
 /* Casts, filling, copying in place and between devices. */
 #include "ops/dispatch.h"
 
+#include "core/graph.h"
+#include "core/memory.h"
+
 #include <math.h>
+
+/* What goes from one GPU to another at once, in bytes. */
+static const size_t MOVED = (size_t)32 << 20;
 
 struct wick_tensor *wick_cast(const struct wick_tensor *x, enum wick_dtype dtype) {
     struct wick__call call = {.op = WICK_OP_cast, .n_in = 1, .in = {x}, .name = {"x"}};
@@ -120,34 +126,44 @@ enum wick_status wick_read_scalar(const struct wick_tensor *x, double *value) {
     return status;
 }
 
+/* Elements of a contiguous tensor to a fresh one on another device, by way of host memory, piece by piece. */
+static enum wick_status move(const struct wick_tensor *from, struct wick_tensor *to) {
+    struct wick_device *source = wick__device(from), *target = wick__device(to);
+    size_t nbytes = to->storage->nbytes;
+    if (source->backend == &wick__cpu_backend)
+        return target->backend->upload(target, to->storage->data, wick__data(from), nbytes);
+    if (target->backend == &wick__cpu_backend)
+        return source->backend->download(source, to->storage->data, wick__data(from), nbytes);
+    size_t size = nbytes < MOVED ? nbytes : MOVED;
+    char *piece = wick__alloc(size);
+    enum wick_status status = piece ? WICK_OK : WICK_MEMORY;
+    for (size_t at = 0; at < nbytes && status == WICK_OK; at += size) {
+        size_t n = nbytes - at < size ? nbytes - at : size;
+        status = source->backend->download(source, piece, (char *)wick__data(from) + at, n);
+        if (status == WICK_OK) status = target->backend->upload(target, (char *)to->storage->data + at, piece, n);
+    }
+    wick__free(piece, size);
+    return status;
+}
+
 struct wick_tensor *wick_to_device(const struct wick_tensor *x, struct wick_device *device) {
-    char text[WICK__TENSOR_TEXT];
     if (!x) {
         wick__fail(WICK_INVALID, "to_device: x is NULL");
         return NULL;
     }
-    if (wick__device_check("to_device", device) != WICK_OK) return NULL;
     struct wick_device *from = wick__device(x);
-    if (wick__device_check("to_device", from) != WICK_OK) return NULL;
-    if (from == device) return wick__scope_add(wick__tensor_view(x, &x->layout));
-    if (from->backend != &wick__cpu_backend && device->backend != &wick__cpu_backend) {
-        wick__fail(WICK_DEVICE, "to_device: x %s, to %s: no direct way, go by the cpu", wick__tensor_text(text, x),
-                   device->name);
+    if (wick__device_check("to_device", device) != WICK_OK || wick__device_check("to_device", from) != WICK_OK)
         return NULL;
-    }
+    if (from == device) return wick__scope_add(wick__tensor_view(x, &x->layout));
+    if (wick__graph_refuse(from, "to_device") != WICK_OK || wick__graph_refuse(device, "to_device") != WICK_OK)
+        return NULL;
     struct wick_tensor *result = wick__tensor_new("to_device", device, x->dtype, x->layout.rank, x->layout.shape);
     if (!result) return NULL;
-    size_t nbytes = result->storage->nbytes;
-    enum wick_status status = WICK_OK;
-    if (device->backend == &wick__cpu_backend) {
-        status = wick_read(x, result->storage->data, nbytes);
-    } else if (nbytes > 0) {
-        wick_scope_begin();
-        struct wick_tensor *packed = wick_contiguous(x);
-        status = packed ? device->backend->upload(device, result->storage->data, wick__data(packed), nbytes)
-                        : wick__latest();
-        wick_scope_end(NULL);
-    }
+    wick_scope_begin();
+    struct wick_tensor *packed = wick_contiguous(x);
+    enum wick_status status = packed ? WICK_OK : wick__latest();
+    if (packed && result->storage->nbytes > 0) status = move(packed, result);
+    wick_scope_end(NULL);
     if (status == WICK_OK) return wick__scope_add(result);
     wick_release(result);
     return NULL;
