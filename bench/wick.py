@@ -6,17 +6,20 @@ import numpy
 
 DTYPES = {"u8": 0, "u32": 1, "i16": 2, "i32": 3, "i64": 4, "bf16": 5, "f16": 6, "f32": 7, "f64": 8, "f8e4m3": 9}
 NUMPY = {"u8": numpy.uint8, "u32": numpy.uint32, "i16": numpy.int16, "i32": numpy.int32, "i64": numpy.int64,
-         "f16": numpy.float16, "f32": numpy.float32, "f64": numpy.float64}
+         "f16": numpy.float16, "f8e4m3": numpy.uint8, "f32": numpy.float32, "f64": numpy.float64}
 
 
 class Wick:
     """Functions of libwick by name, without the prefix. Results that are tensors are raw addresses: release them."""
 
-    def __init__(self, build):
+    def __init__(self, build, device="cpu"):
         self.library = ctypes.CDLL(str(pathlib.Path(build) / "src" / "libwick.so"))
         self.library.wick_error.restype = ctypes.c_char_p
         self.library.wick_version.restype = ctypes.c_char_p
-        self.device = self.function("device_open", ctypes.c_void_p, ctypes.c_char_p)(b"cpu")
+        self.device = self.function("device_open", ctypes.c_void_p, ctypes.c_char_p)(device.encode())
+        if not self.device:
+            raise RuntimeError(self.library.wick_error().decode())
+        self.device_sync = self.function("device_sync", ctypes.c_int, ctypes.c_void_p)
         self.release = self.function("release", None, ctypes.c_void_p)
         self.shape_of = self.function("tensor_shape", ctypes.POINTER(ctypes.c_int64), ctypes.c_void_p)
         self.rank_of = self.function("tensor_rank", ctypes.c_int, ctypes.c_void_p)
@@ -24,6 +27,10 @@ class Wick:
         self.read = self.function("read", ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
         self.from_data = self.function("from_data", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_int,
                                        ctypes.POINTER(ctypes.c_int64), ctypes.c_void_p)
+
+    def synchronize(self):
+        if self.device_sync(self.device) != 0:
+            raise RuntimeError(self.library.wick_error().decode())
 
     def function(self, name, result, *arguments):
         function = getattr(self.library, "wick_" + name)
