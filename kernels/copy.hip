@@ -1,6 +1,7 @@
 /* Copies from any layout to any other, by the size of an element. */
-#include "copy.h"
 #include "layout.h"
+
+#include "copy.h"
 
 template <typename T> GPU_FN void copy_flat(const struct gpu_copy_flat &p) {
     enum { N = gpu_vec<T>::N };

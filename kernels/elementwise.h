@@ -1,0 +1,100 @@
+/* Elementwise kernels: blocks take tiles of a result that is contiguous, and each thread S elements of a tile, which it
+ * holds in registers while one uniform switch picks the op. Operands are read in chunks of E neighbours where they allow
+ * that, by 16 bytes or by what E elements of a narrower operand are; else element by element. */
+#ifndef WICK_KERNELS_ELEMENTWISE_H
+#define WICK_KERNELS_ELEMENTWISE_H
+
+#include "dtype.h"
+#include "layout.h"
+#include "walk.h"
+
+/* E elements, moved together. */
+template <int BYTES> struct gpu_align {
+    enum { value = BYTES > 16 ? 16 : BYTES };
+};
+template <typename T, int E> struct alignas(gpu_align<sizeof(T) * E>::value) gpu_pack {
+    T v[E];
+};
+
+/* Where one element or chunk of operand k begins, in elements. */
+GPU_FN i64 gpu_walk_at(const struct gpu_walk &w, int k, u32 i) {
+    i64 at = 0;
+    GPU_UNROLL for (u32 d = 0; d < GPU_RANK; d++) {
+        if (d == w.shape.rank) break;
+        u32 quotient = gpu_divide(i, w.shape.divisor[d]);
+        at += (i64)(u64)(i - quotient * w.shape.divisor[d].d) * w.layout[k].stride[d];
+        i = quotient;
+    }
+    return at;
+}
+
+/* Whether a tile is moved in chunks. */
+template <int S> GPU_FN bool gpu_walk_chunks(const struct gpu_walk &w, u64 tile) {
+    if (w.mode == GPU_WALK_FLAT) return (tile + 1) * (GPU_BLOCK * S) <= (u64)w.count;
+    return w.mode == GPU_WALK_ROWS;
+}
+
+/* Reads this thread's elements of a tile of operand k. What lies behind the end repeats element 0. */
+template <int E, int S, typename T>
+GPU_FN void gpu_fetch(T (&r)[S], const struct gpu_walk &w, int k, u64 tile) {
+    const T *in = (const T *)w.in[k];
+    bool splat = w.splat >> k & 1;
+    if (gpu_walk_chunks<S>(w, tile)) {
+        GPU_UNROLL for (int c = 0; c < S / E; c++) {
+            u64 chunk = tile * (GPU_BLOCK * S / E) + (u32)(c * GPU_BLOCK) + gpu_thread();
+            i64 at;
+            if (w.mode == GPU_WALK_FLAT) {
+                at = splat ? 0 : (i64)(chunk * E);
+            } else {
+                if (chunk >= (u64)w.shape.count) chunk = 0;
+                at = gpu_walk_at(w, k, (u32)chunk);
+            }
+            if (splat) {
+                T one = in[at];
+                GPU_UNROLL for (int e = 0; e < E; e++) r[c * E + e] = one;
+            } else {
+                gpu_pack<T, E> pack = *(const gpu_pack<T, E> *)(in + at);
+                GPU_UNROLL for (int e = 0; e < E; e++) r[c * E + e] = pack.v[e];
+            }
+        }
+    } else {
+        GPU_UNROLL for (int s = 0; s < S; s++) {
+            u64 i = tile * (GPU_BLOCK * S) + (u32)(s * GPU_BLOCK) + gpu_thread();
+            if (i >= (u64)w.count) i = 0;
+            if (w.mode == GPU_WALK_FLAT)
+                r[s] = in[splat ? 0 : i];
+            else
+                r[s] = in[gpu_walk_at(w, k, (u32)i)];
+        }
+    }
+}
+
+/* Writes this thread's elements of a tile of the result. */
+template <int E, int S, typename T>
+GPU_FN void gpu_put(const T (&r)[S], const struct gpu_walk &w, u64 tile) {
+    T *out = (T *)w.out;
+    if (gpu_walk_chunks<S>(w, tile)) {
+        GPU_UNROLL for (int c = 0; c < S / E; c++) {
+            u64 chunk = tile * (GPU_BLOCK * S / E) + (u32)(c * GPU_BLOCK) + gpu_thread();
+            gpu_pack<T, E> pack;
+            GPU_UNROLL for (int e = 0; e < E; e++) pack.v[e] = r[c * E + e];
+            if ((chunk + 1) * E <= (u64)w.count) *(gpu_pack<T, E> *)(out + chunk * E) = pack;
+        }
+    } else {
+        GPU_UNROLL for (int s = 0; s < S; s++) {
+            u64 i = tile * (GPU_BLOCK * S) + (u32)(s * GPU_BLOCK) + gpu_thread();
+            if (i < (u64)w.count) out[i] = r[s];
+        }
+    }
+}
+
+/* The tile of this block. Blocks that have none must do nothing: a grid of two dims may have a few too many. */
+GPU_FN u64 gpu_tile(void) { return (u64)gpu_block_y() * gpu_blocks_x() + gpu_block_x(); }
+
+GPU_FN bool gpu_negative(u8) { return false; }
+GPU_FN bool gpu_negative(u32) { return false; }
+GPU_FN bool gpu_negative(i16 x) { return x < 0; }
+GPU_FN bool gpu_negative(i32 x) { return x < 0; }
+GPU_FN bool gpu_negative(i64 x) { return x < 0; }
+
+#endif

@@ -1,0 +1,87 @@
+/* Plans of elementwise launches: which operands can be read in chunks, and where elements are otherwise. */
+#include "gpu/ops/elementwise.h"
+
+/* Drivers limit the threads in x to 32 bits. */
+enum { TILES_X = 1 << 22 };
+
+struct wick__launch wick__gpu_tiles(enum wick__gpu_kernel kernel, int64_t tiles) {
+    int64_t x = tiles < TILES_X ? tiles : TILES_X;
+    return (struct wick__launch){.kernel = kernel, .grid = {(unsigned)x, (unsigned)((tiles + x - 1) / x)}};
+}
+
+/* Whether chunks of operand k can be moved at once, were they in order. */
+static bool aligned(const struct wick__elements *e, const void *data, const struct wick_tensor *x) {
+    size_t nbytes = (size_t)e->chunk * wick__size(x->dtype);
+    return (uintptr_t)data % (nbytes > 16 ? 16 : nbytes) == 0;
+}
+
+/* Layouts (inputs, then the result) were collapsed: true when rows can be read in chunks. */
+static bool has_rows(const struct wick__elements *e, const struct wick__layout *layouts) {
+    int last = layouts[0].rank - 1;
+    if (layouts[0].shape[last] % e->chunk != 0 && last > 0) return false;
+    for (int k = 0; k < e->n_in; k++) {
+        if (layouts[k].stride[last] == 0) continue;
+        if (layouts[k].stride[last] != 1 || !aligned(e, e->walk->in[k], e->in[k])) return false;
+        for (int d = 0; d < last; d++)
+            if (layouts[k].stride[d] % e->chunk != 0) return false;
+    }
+    return aligned(e, e->walk->out, e->out);
+}
+
+static enum wick_status launch(const struct wick__elements *e, const struct wick__layout *layouts) {
+    struct gpu_walk *walk = e->walk;
+    struct wick__layout own[3];
+    int last = layouts[0].rank - 1;
+    bool rows = has_rows(e, layouts);
+    walk->count = wick__layout_count(&layouts[e->n_in]);
+    walk->tiles = (walk->count + GPU_BLOCK * e->slots - 1) / (GPU_BLOCK * e->slots);
+    walk->mode = !rows ? GPU_WALK_ELEMENTS : last == 0 ? GPU_WALK_FLAT : GPU_WALK_ROWS;
+    walk->splat = 0;
+    for (int k = 0; k < e->n_in; k++) {
+        own[k] = layouts[k];
+        if (own[k].stride[last] == 0) walk->splat |= 1u << k;
+        if (walk->mode != GPU_WALK_ROWS) continue;
+        own[k].shape[last] /= e->chunk;
+        own[k].stride[last] *= e->chunk;
+    }
+    if (walk->mode != GPU_WALK_FLAT) wick__gpu_shape(own, e->n_in, &walk->shape, walk->layout);
+    struct wick__launch tiles = wick__gpu_tiles(e->kernel, walk->tiles);
+    return wick__gpu_launch(wick__gpu_of(e->out), &tiles, e->params);
+}
+
+/* Halves the work until positions fit. Layouts are collapsed; walk->in and walk->out are set. */
+static enum wick_status halve(const struct wick__elements *e, struct wick__layout *layouts) {
+    int64_t count = wick__layout_count(&layouts[0]);
+    wick__layout_collapse(layouts, e->n_in + 1);
+    bool fits = has_rows(e, layouts) && (layouts[0].rank == 1 || count / e->chunk < INT32_MAX);
+    if (fits || count < INT32_MAX) return launch(e, layouts);
+    struct gpu_walk saved = *e->walk;
+    struct wick__layout half[4];
+    int64_t size = layouts[0].shape[0], first = size / 2;
+    if (layouts[0].rank == 1) first -= first % (GPU_BLOCK * e->slots);
+    for (int part = 0; part < 2; part++) {
+        for (int k = 0; k <= e->n_in; k++) {
+            half[k] = layouts[k];
+            half[k].shape[0] = part ? size - first : first;
+            size_t skip = part ? (size_t)(first * layouts[k].stride[0]) : 0;
+            if (k < e->n_in)
+                e->walk->in[k] = (const char *)saved.in[k] + skip * wick__size(e->in[k]->dtype);
+            else
+                e->walk->out = (char *)saved.out + skip * wick__size(e->out->dtype);
+        }
+        WICK__TRY(halve(e, half));
+    }
+    return WICK_OK;
+}
+
+enum wick_status wick__gpu_elements(const struct wick__elements *e) {
+    struct wick__layout layouts[4];
+    if (wick__count(e->out) == 0) return WICK_OK;
+    layouts[e->n_in] = e->out->layout;
+    e->walk->out = wick__data(e->out);
+    for (int k = 0; k < e->n_in; k++) {
+        wick__layout_expand(&e->in[k]->layout, e->out->layout.rank, e->out->layout.shape, &layouts[k]);
+        e->walk->in[k] = wick__data(e->in[k]);
+    }
+    return halve(e, layouts);
+}

@@ -1,0 +1,36 @@
+/* What the elementwise op code shares: from operands to a struct gpu_walk, and the launch. */
+#ifndef WICK_GPU_OPS_ELEMENTWISE_H
+#define WICK_GPU_OPS_ELEMENTWISE_H
+
+#include "gpu/gpu.h"
+#include "kernels/walk.h"
+
+struct wick__elements {
+    enum wick__gpu_kernel kernel;
+    void *params;          /* the kernel's, with all but the walk filled */
+    struct gpu_walk *walk; /* in params */
+    int n_in;
+    const struct wick_tensor *in[3]; /* which broadcast to the result's shape */
+    const struct wick_tensor *out;   /* contiguous */
+    int chunk, slots;                /* of the kernel: elements read together, elements of a thread */
+};
+
+/* Launches the kernel on all elements, in several launches where positions would not fit in 31 bits. */
+enum wick_status wick__gpu_elements(const struct wick__elements *e);
+
+/* Bytes of an element of a dtype of at least 8 bits. */
+static inline size_t wick__size(enum wick_dtype dtype) { return (size_t)wick_dtype_bits(dtype) / 8; }
+
+/* ---- numbers as elements (element.c) ---- */
+
+/* x as an element of a dtype of at least 8 bits: its bytes, and zeros behind them. */
+uint64_t wick__gpu_element(enum wick_dtype dtype, double x);
+/* x towards zero, saturated, NaN as 0. */
+int64_t wick__gpu_int(double x);
+/* The least and the largest value of an integer dtype. */
+void wick__gpu_int_range(enum wick_dtype dtype, int64_t *low, int64_t *high);
+
+/* A grid of `tiles` blocks in x and y. */
+struct wick__launch wick__gpu_tiles(enum wick__gpu_kernel kernel, int64_t tiles);
+
+#endif
