@@ -31,7 +31,9 @@
 #define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
 #define __launch_bounds__(...) GPU_BOUNDS_(__VA_ARGS__, 1)
-#define GPU_BOUNDS_(threads, blocks, ...) __attribute__((launch_bounds(threads, blocks)))
+/* clang takes no launch_bounds for AMD; without a bound a kernel has registers for blocks of 1024 threads. */
+#define GPU_BOUNDS_(threads, blocks, ...)                                                                              \
+    __attribute__((amdgpu_flat_work_group_size(1, threads), amdgpu_waves_per_eu(((blocks) * (threads) / GPU_WAVE + 3) / 4)))
 #endif
 #define GPU_FN static __device__ __forceinline
 #if defined(__CUDACC__)

@@ -1,0 +1,86 @@
+/* Parameters of the matrix products: gemm (any strides, plain arithmetic), mma (matrix instructions), gemv. */
+#ifndef WICK_KERNELS_GEMM_H
+#define WICK_KERNELS_GEMM_H
+
+#include "params.h"
+
+/* As enum wick_activation. */
+enum gpu_activation {
+    GPU_ACTIVATION_NONE,
+    GPU_ACTIVATION_RELU,
+    GPU_ACTIVATION_GELU,
+    GPU_ACTIVATION_GELU_TANH,
+    GPU_ACTIVATION_SILU,
+    GPU_ACTIVATION_TANH
+};
+
+/* How a block fetches an operand: whether the four elements a thread takes at a time follow one another along k or
+ * along the other dim, and whether they can be had by one aligned load. */
+enum gpu_gemm_mode { GPU_GEMM_ALONG_K = 1, GPU_GEMM_VECTOR = 2 };
+
+/* One operand as a matrix of `rows` (m of A, n of B) by k. Strides in elements. */
+struct gpu_gemm_side {
+    const void *from;
+    i64 row, k;
+    u32 mode;
+};
+
+/* What becomes of the sums: c = round(activation(sum + bias)), c[batch, m, n] row-major; or, when `partial`, the sums
+ * themselves, [split, batch, m, n] in the type they are summed in. */
+struct gpu_gemm_out {
+    void *to;
+    const void *bias; /* NULL: none */
+    i64 bias_step;    /* from one column of c to the next */
+    u32 activation;
+    u32 partial;
+    u32 vector; /* four neighbours of a row can be stored at once */
+};
+
+/* Block b of the grid works on tile (b + first) % tiles of split (b + first) / tiles % splits of batch
+ * (b + first) / tiles / splits. Tiles are numbered column by column in bands of `band` tile rows. */
+struct gpu_gemm {
+    i64 m, n, k;
+    i64 split; /* terms of k in each split, the last may have fewer */
+    u32 splits;
+    u32 tile_rows, tile_columns;
+    u32 first;
+    struct gpu_gemm_side a, b;
+    struct gpu_gemm_out out;
+    struct gpu_shape batch;
+    struct gpu_layout stride[2]; /* of A and B from batch to batch */
+};
+
+/* y[batch, i] = sum over k of matrix[i, k] vector[k]. */
+struct gpu_gemv {
+    i64 rows, k;
+    i64 split;
+    u32 splits;
+    u32 vector_load; /* the matrix can be read in vectors of 16 bytes along its contiguous dim, and so can `vector` */
+    i64 tasks;       /* waves (gemv_rows) or blocks (gemv_columns) of work */
+    const void *matrix, *vector;
+    i64 row, step; /* strides of the matrix along rows and k */
+    i64 vector_step;
+    struct gpu_gemm_out out; /* n of it is `rows` */
+    struct gpu_shape batch;
+    struct gpu_layout stride[2]; /* of matrix and vector */
+};
+
+/* out = round(activation(sum over splits + bias)). `columns` is n: the bias of element i is that of column i % n. */
+struct gpu_gemm_sum {
+    const void *partial; /* [splits, count] */
+    i64 count, columns;
+    u32 splits;
+    u32 wide; /* a wave an element instead of a thread */
+    struct gpu_gemm_out out;
+};
+
+/* An operand as rows of k elements with `pitch` between them, the rest of a row 0: [batch, rows, pitch]. */
+struct gpu_gemm_pack {
+    struct gpu_gemm_side from;
+    void *to;
+    i64 rows, k, pitch;
+    struct gpu_shape batch;
+    struct gpu_layout stride[1];
+};
+
+#endif

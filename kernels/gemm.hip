@@ -1,0 +1,252 @@
+/* Matrix products of any strides in plain arithmetic, the second pass of those whose k was split, and the packing of
+ * operands for matrix instructions. */
+#include "gemm_common.h"
+
+/* ---- tiles ----
+ *
+ * 256 threads, 16 x 16, each with SIDE x SIDE sums; a block goes through k in steps of DEPTH terms, which lie in LDS as
+ * [k][row], in two buffers. The rows and columns of a thread come in runs of RUN, so that it reads them by 16 bytes. */
+
+template <typename T, int SIDE> struct gemm_tile {
+    typedef typename gemm_sum<T>::type S;
+    enum {
+        EDGE = 16 * SIDE,      /* rows and columns of the tile */
+        DEPTH = 1024 / EDGE,   /* so that each thread fetches four elements of each operand */
+        PITCH = EDGE + 4,      /* of a row in LDS */
+        RUN = SIDE < 4 ? SIDE : 4,
+        AHEAD = SIDE == 8 && gpu_is_float<S>::value ? 8 : 4, /* terms whose operands are fetched from LDS together */
+        PART = DEPTH * PITCH,  /* one operand in one buffer */
+        STORE = SIDE > 4 ? 2 : SIDE, /* rows of each thread that are stored at a time */
+        WORDS = 4 * PART > 16 * STORE * PITCH ? 4 * PART : 16 * STORE * PITCH
+    };
+};
+
+/* The row or column of the tile that is the i-th of a thread. */
+template <int RUN> GPU_FN u32 gemm_position(u32 thread, u32 i) { return i / RUN * (16 * RUN) + thread * RUN + i % RUN; }
+
+/* Fetches four elements a step of one operand's EDGE rows. */
+template <typename T, int EDGE, int DEPTH, int PITCH> struct gemm_fetch {
+    typedef typename gemm_sum<T>::type S;
+    const T *from;
+    i64 inner, advance, left; /* terms of k from this thread's first one to the end */
+    u32 there, place, place_step;
+    u32 mode;
+    S v[4];
+};
+
+template <typename T, int EDGE, int DEPTH, int PITCH>
+GPU_FN void gemm_fetch_begin(gemm_fetch<T, EDGE, DEPTH, PITCH> &f, const struct gpu_gemm_side &side, i64 offset, i64 row0,
+                             i64 rows, i64 k0, i64 k1) {
+    u32 t = gpu_thread(), along_k = side.mode & GPU_GEMM_ALONG_K;
+    u32 row = along_k ? t / (DEPTH / 4) : t % (EDGE / 4) * 4, k = along_k ? t % (DEPTH / 4) * 4 : t / (EDGE / 4);
+    i64 rows_left = rows - row0 - row;
+    f.from = (const T *)side.from + offset + (row0 + row) * side.row + (k0 + k) * side.k;
+    f.inner = along_k ? side.k : side.row;
+    f.advance = DEPTH * side.k;
+    f.left = k1 - k0 - k;
+    f.mode = side.mode;
+    f.there = rows_left <= 0 ? 0 : along_k || rows_left >= 4 ? 4 : (u32)rows_left;
+    f.place = k * PITCH + row;
+    f.place_step = along_k ? PITCH : 1;
+}
+
+/* The next four into registers; what is past the end is 0. */
+template <typename T, int EDGE, int DEPTH, int PITCH> GPU_FN void gemm_fetch_next(gemm_fetch<T, EDGE, DEPTH, PITCH> &f) {
+    u32 n = f.left <= 0 ? 0 : f.there;
+    if ((f.mode & GPU_GEMM_ALONG_K) && f.left < (i64)n) n = (u32)f.left;
+    if (n == 4 && (f.mode & GPU_GEMM_VECTOR)) {
+        gemm_quad<T> x = *(const gemm_quad<T> *)f.from;
+        GPU_UNROLL for (int j = 0; j < 4; j++) f.v[j] = gemm_up(x.v[j]);
+    } else {
+        GPU_UNROLL for (u32 j = 0; j < 4; j++) f.v[j] = j < n ? gemm_up(f.from[j * f.inner]) : 0;
+    }
+    f.from += f.advance;
+    f.left -= DEPTH;
+}
+
+template <typename T, int EDGE, int DEPTH, int PITCH>
+GPU_FN void gemm_fetch_put(const gemm_fetch<T, EDGE, DEPTH, PITCH> &f, typename gemm_sum<T>::type *lds) {
+    typedef typename gemm_sum<T>::type S;
+    if (f.place_step == 1) {
+        gemm_quad<S> x;
+        GPU_UNROLL for (int j = 0; j < 4; j++) x.v[j] = f.v[j];
+        *(gemm_quad<S> *)(lds + f.place) = x;
+    } else {
+        GPU_UNROLL for (int j = 0; j < 4; j++) lds[f.place + j * PITCH] = f.v[j];
+    }
+}
+
+/* SIDE elements of a row of LDS, in runs. */
+template <typename S, int SIDE> GPU_FN void gemm_take(S (&x)[SIDE], const S *row) {
+    enum { RUN = SIDE < 4 ? SIDE : 4 };
+    struct alignas(RUN * sizeof(S)) run {
+        S v[RUN];
+    };
+    GPU_UNROLL for (int i = 0; i < SIDE; i += RUN) {
+        struct run r = *(const struct run *)(row + i / RUN * (16 * RUN));
+        GPU_UNROLL for (int j = 0; j < RUN; j++) x[i + j] = r.v[j];
+    }
+}
+
+template <typename T, int SIDE> GPU_FN void gemm(const struct gpu_gemm &p) {
+    typedef gemm_tile<T, SIDE> tile;
+    typedef typename tile::S S;
+    GPU_SHARED gemm_quad<S> shared[tile::WORDS / 4];
+    S *lds = (S *)shared;
+    struct gemm_place at = gemm_locate(p);
+    i64 row0 = (i64)at.tile_row * tile::EDGE, column0 = (i64)at.tile_column * tile::EDGE;
+    /* A wave covers 8 columns of threads, so that it reads as little of LDS as can be. */
+    u32 wave = gpu_wave(), lane = gpu_lane();
+    u32 ty = wave / 2 * (GPU_WAVE / 8) + lane / 8, tx = wave % 2 * 8 + lane % 8;
+
+    gemm_fetch<T, tile::EDGE, tile::DEPTH, tile::PITCH> a, b;
+    gemm_fetch_begin(a, p.a, at.a, row0, p.m, at.k0, at.k1);
+    gemm_fetch_begin(b, p.b, at.b, column0, p.n, at.k0, at.k1);
+    S sum[SIDE][SIDE];
+    GPU_UNROLL for (int i = 0; i < SIDE; i++) GPU_UNROLL for (int j = 0; j < SIDE; j++) sum[i][j] = 0;
+    i64 steps = (at.k1 - at.k0 + tile::DEPTH - 1) / tile::DEPTH;
+    gemm_fetch_next(a);
+    gemm_fetch_next(b);
+    gemm_fetch_put(a, lds);
+    gemm_fetch_put(b, lds + tile::PART);
+    gpu_sync();
+    u32 buffer = 0;
+    for (i64 step = 0; step < steps; step++) {
+        const S *from = lds + buffer * 2 * tile::PART;
+        if (step + 1 < steps) {
+            gemm_fetch_next(a);
+            gemm_fetch_next(b);
+        }
+        /* The outer loop stays one, or a compiler fetches more at a time than there are registers for. */
+        GPU_NO_UNROLL for (int k0 = 0; k0 < tile::DEPTH; k0 += tile::AHEAD) {
+            S x[2][SIDE], y[2][SIDE];
+            const S *xs = from + k0 * tile::PITCH + ty * tile::RUN, *ys = from + tile::PART + k0 * tile::PITCH + tx * tile::RUN;
+            gemm_take<S, SIDE>(x[0], xs);
+            gemm_take<S, SIDE>(y[0], ys);
+            GPU_UNROLL for (int k = 0; k < tile::AHEAD; k++) {
+                if (k + 1 < tile::AHEAD) {
+                    gemm_take<S, SIDE>(x[(k + 1) % 2], xs + (k + 1) * tile::PITCH);
+                    gemm_take<S, SIDE>(y[(k + 1) % 2], ys + (k + 1) * tile::PITCH);
+                }
+                GPU_UNROLL for (int i = 0; i < SIDE; i++)
+                    GPU_UNROLL for (int j = 0; j < SIDE; j++) sum[i][j] = gemm_mad(x[k % 2][i], y[k % 2][j], sum[i][j]);
+            }
+        }
+        if (step + 1 < steps) {
+            buffer ^= 1;
+            gemm_fetch_put(a, lds + buffer * 2 * tile::PART);
+            gemm_fetch_put(b, lds + buffer * 2 * tile::PART + tile::PART);
+        }
+        gpu_sync();
+    }
+
+    /* The sums go through LDS, a few rows of each thread at a time, to be stored by whole lines. */
+    GPU_NO_UNROLL for (u32 pass = 0; pass < SIDE / tile::STORE; pass++) {
+        GPU_UNROLL for (int i = 0; i < tile::STORE; i++) GPU_UNROLL for (u32 j = 0; j < SIDE; j++) {
+            S value = sum[i][j];
+            GPU_UNROLL for (u32 other = 1; other < SIDE / tile::STORE; other++)
+                value = pass == other ? sum[other * tile::STORE + i][j] : value;
+            lds[(ty * tile::STORE + i) * tile::PITCH + gemm_position<tile::RUN>(tx, j)] = value;
+        }
+        gpu_sync();
+        GPU_NO_UNROLL for (u32 u = gpu_thread(); u < 16 * tile::STORE * tile::EDGE / 4; u += GPU_BLOCK) {
+            u32 line = u / (tile::EDGE / 4), j = u % (tile::EDGE / 4) * 4;
+            i64 row = row0 + gemm_position<tile::RUN>(line / tile::STORE, pass * tile::STORE + line % tile::STORE);
+            i64 column = column0 + j;
+            if (row >= p.m || column >= p.n) continue;
+            u32 n = p.n - column < 4 ? (u32)(p.n - column) : 4;
+            gemm_store<T>(p.out, at.to + row * p.n + column, column, n, *(const gemm_quad<S> *)(lds + line * tile::PITCH + j));
+        }
+        gpu_sync();
+    }
+}
+
+/* ---- the second pass of a product whose k was split ---- */
+
+template <typename T> GPU_FN void gemm_sums(const struct gpu_gemm_sum &p) {
+    typedef typename gemm_sum<T>::type S;
+    const S *from = (const S *)p.partial;
+    if (p.wide) {
+        /* The lanes of a wave take the splits in turn, and a tree adds up the lanes. */
+        u64 waves = gpu_stride() / GPU_WAVE;
+        for (u64 i = gpu_global() / GPU_WAVE; i < (u64)p.count; i += waves) {
+            S sum = 0;
+            for (u32 s = gpu_lane(); s < p.splits; s += GPU_WAVE) sum += from[(i64)s * p.count + (i64)i];
+            GPU_UNROLL for (u32 lanes = GPU_WAVE / 2; lanes > 0; lanes /= 2) sum += gpu_shuffle_xor(sum, lanes);
+            gemm_quad<S> x = {{sum, 0, 0, 0}};
+            if (gpu_lane() == 0) gemm_store<T>(p.out, (i64)i, (i64)i % p.columns, 1, x);
+        }
+        return;
+    }
+    /* Four columns of one row at a time where rows are whole fours. */
+    u32 step = p.out.vector ? 4 : 1;
+    for (u64 u = gpu_global(); u < (u64)p.count / step; u += gpu_stride()) {
+        i64 i = (i64)u * step;
+        gemm_quad<S> x;
+        GPU_UNROLL for (int j = 0; j < 4; j++) x.v[j] = 0;
+        if (p.out.vector) {
+            for (u32 s = 0; s < p.splits; s++) {
+                gemm_quad<S> y = *(const gemm_quad<S> *)(from + (i64)s * p.count + i);
+                GPU_UNROLL for (int j = 0; j < 4; j++) x.v[j] += y.v[j];
+            }
+        } else {
+            for (u32 s = 0; s < p.splits; s++) x.v[0] += from[(i64)s * p.count + i];
+        }
+        gemm_store<T>(p.out, i, i % p.columns, step, x);
+    }
+}
+
+/* ---- packing ----
+ *
+ * Tiles of 32 x 32 through LDS, so that reads follow the operand's contiguous dim and writes the result's. */
+
+template <typename T> GPU_FN void gemm_pack_element(T *r, T x) { *r = x; }
+GPU_FN void gemm_pack_element(f16 *r, f8e4m3 x) { *r = gpu_to_f16(gpu_up(x)); }
+
+template <typename From, typename To> GPU_FN void gemm_pack(const struct gpu_gemm_pack &p) {
+    GPU_SHARED From tile[32][33];
+    u32 t = gpu_thread();
+    i64 offset = gpu_locate<1>(gpu_block_z(), p.batch, p.stride).at[0];
+    i64 row_tiles = (p.rows + 31) / 32;
+    const From *from = (const From *)p.from.from + offset;
+    To *to = (To *)p.to + (i64)gpu_block_z() * p.rows * p.pitch;
+    i64 k0 = (i64)gpu_block_x() * 32;
+    u32 along_k = p.from.mode & GPU_GEMM_ALONG_K;
+    for (i64 row_tile = gpu_block_y(); row_tile < row_tiles; row_tile += 65535) {
+        i64 row0 = row_tile * 32;
+        GPU_UNROLL for (u32 u = 0; u < 4; u++) {
+            u32 slow = t / 32 + u * 8, fast = t % 32, row = along_k ? slow : fast, k = along_k ? fast : slow;
+            if (row0 + row < p.rows && k0 + k < p.k)
+                tile[row][k] = from[(row0 + row) * p.from.row + (k0 + k) * p.from.k];
+        }
+        gpu_sync();
+        GPU_UNROLL for (u32 u = 0; u < 4; u++) {
+            u32 row = t / 32 + u * 8, k = t % 32;
+            if (row0 + row >= p.rows || k0 + k >= p.pitch) continue;
+            To x = {};
+            if (k0 + k < p.k) gemm_pack_element(&x, tile[row][k]);
+            to[(row0 + row) * p.pitch + k0 + k] = x;
+        }
+        gpu_sync();
+    }
+}
+
+GPU_KERNEL(gemm_pack_b1, struct gpu_gemm_pack) { gemm_pack<u8, u8>(p); }
+GPU_KERNEL(gemm_pack_b2, struct gpu_gemm_pack) { gemm_pack<u16, u16>(p); }
+GPU_KERNEL(gemm_pack_b4, struct gpu_gemm_pack) { gemm_pack<u32, u32>(p); }
+GPU_KERNEL(gemm_pack_b8, struct gpu_gemm_pack) { gemm_pack<u64, u64>(p); }
+GPU_KERNEL(gemm_pack_f8, struct gpu_gemm_pack) { gemm_pack<f8e4m3, f16>(p); }
+
+#define GEMM_SMALL(type) GPU_KERNEL_OF(gemm_32_##type, struct gpu_gemm, GPU_BLOCK, 1) { gemm<type, 2>(p); }
+#define GEMM_MEDIUM(type) GPU_KERNEL_OF(gemm_64_##type, struct gpu_gemm, GPU_BLOCK, 1) { gemm<type, 4>(p); }
+#define GEMM_LARGE(type) GPU_KERNEL_OF(gemm_128_##type, struct gpu_gemm, GPU_BLOCK, 2) { gemm<type, 8>(p); }
+#define GEMM_SUM(type) GPU_KERNEL(gemm_sum_##type, struct gpu_gemm_sum) { gemm_sums<type>(p); }
+GPU_ALL(GEMM_SMALL)
+GPU_ALL(GEMM_MEDIUM)
+GPU_ALL(GEMM_SUM)
+/* Larger tiles for what is summed in 32 bits. */
+GEMM_LARGE(u32)
+GEMM_LARGE(f32)
+GEMM_LARGE(bf16)
+GEMM_LARGE(f16)
+GEMM_LARGE(f8e4m3)
