@@ -1,0 +1,26 @@
+/* Parameters of the gather kernels. */
+#ifndef WICK_KERNELS_GATHER_H
+#define WICK_KERNELS_GATHER_H
+
+#include "ids.h"
+
+/* out[i] = x[at x's layout + id step], 0 where there is no id. Elements are units of 1 to 16 bytes. */
+struct gpu_gather {
+    const void *x;
+    void *out; /* contiguous */
+    struct gpu_ids ids;
+    i64 step;    /* of x along the dim that ids count along */
+    u32 fourfold; /* threads take four neighbours at once: size[0] is a multiple of 4, ids lie side by side */
+    struct gpu_shape shape;      /* of out */
+    struct gpu_layout layout[2]; /* ids, x; x has stride 0 along the dim */
+};
+
+/* Reports ids out of range; raises *bad when it is not NULL. */
+struct gpu_check_ids {
+    struct gpu_ids ids;
+    u32 *bad;
+    struct gpu_shape shape;
+    struct gpu_layout layout[1];
+};
+
+#endif

@@ -1,0 +1,34 @@
+/* Ids for kernels, and scratch memory in parts: shared by the ops that take ids. */
+#ifndef WICK_GPU_OPS_IDS_H
+#define WICK_GPU_OPS_IDS_H
+
+#include "gpu/gpu.h"
+#include "kernels/gather.h"
+
+/* Ids that count along a dim of n elements. */
+static inline struct gpu_ids wick__gpu_ids(const struct wick__call *call, const struct wick_tensor *ids, int64_t n) {
+    bool negative = ((unsigned)WICK__SIGNED >> ids->dtype & 1) != 0;
+    int bits = wick_dtype_bits(ids->dtype);
+    uint64_t sentinel = UINT64_MAX >> (64 - bits + negative);
+    return (struct gpu_ids){.data = wick__data(ids),
+                            .fault = wick__gpu_fault(wick__gpu_of(call->out[0]), call->op),
+                            .limit = (uint64_t)n < sentinel ? (uint64_t)n : sentinel,
+                            .sentinel = sentinel,
+                            .width = (uint32_t)bits / 8,
+                            .negative = negative};
+}
+
+/* A layout for each of a kernel's operands with the shape of `like`: ids of rank 1 lie along `dim` alone. */
+static inline struct wick__layout wick__gpu_ids_layout(const struct wick_tensor *ids, const struct wick__layout *like,
+                                                       int dim, bool shared) {
+    struct wick__layout layout = *like;
+    for (int d = 0; d < like->rank; d++)
+        layout.stride[d] = !shared ? ids->layout.stride[d] : d == dim ? ids->layout.stride[0] : 0;
+    return layout;
+}
+
+/* Queues a check of all ids; *bad, unless it is NULL, becomes 1 when there is one out of range. */
+enum wick_status wick__gpu_check_ids(const struct wick__call *call, const struct wick_tensor *ids, int64_t n,
+                                     uint32_t *bad);
+
+#endif
