@@ -67,6 +67,13 @@
 
 #define GPU_UNROLL _Pragma("unroll")
 #define GPU_NO_UNROLL _Pragma("unroll 1")
+/* For loops over dims, whose sizes and strides lie in the parameters. AMD would load all eight ahead into scalar
+ * registers, of which there are too few, and rolled reads them from the scalar cache as it goes. */
+#if defined(GPU_AMD)
+#define GPU_UNROLL_DIMS GPU_NO_UNROLL
+#else
+#define GPU_UNROLL_DIMS GPU_UNROLL
+#endif
 
 /* ---- threads, blocks, grid: one-dimensional blocks of threads, grids in x, y and z ---- */
 

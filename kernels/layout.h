@@ -17,7 +17,7 @@ GPU_FN gpu_offsets<N> gpu_locate(u64 i, const struct gpu_shape &shape, const str
     GPU_UNROLL for (int k = 0; k < N; k++) o.at[k] = 0;
     if (shape.narrow) {
         u32 rest = (u32)i;
-        GPU_UNROLL for (u32 d = 0; d < GPU_RANK; d++) {
+        GPU_UNROLL_DIMS for (u32 d = 0; d < GPU_RANK; d++) {
             if (d == shape.rank) break;
             u32 quotient = gpu_divide(rest, shape.divisor[d]);
             u32 digit = rest - quotient * (u32)shape.size[d];
@@ -26,8 +26,7 @@ GPU_FN gpu_offsets<N> gpu_locate(u64 i, const struct gpu_shape &shape, const str
         }
     } else {
         u64 rest = i;
-        GPU_UNROLL for (u32 d = 0; d < GPU_RANK; d++) {
-            if (d == shape.rank) break;
+        GPU_NO_UNROLL for (u32 d = 0; d < shape.rank; d++) {
             u64 quotient = rest / (u64)shape.size[d];
             i64 digit = (i64)(rest - quotient * (u64)shape.size[d]);
             rest = quotient;
