@@ -1,0 +1,34 @@
+/* Parameters of the convolution kernels.
+ *
+ * A convolution and a transposed one are the same sum seen from the result: the result's elements q of one phase meet
+ * taps j = 0 .. taps-1, and read the input at q in_mul + in_first + j in_step. A convolution has one phase, with in_mul
+ * its stride. A transposed one has stride[0] stride[1] stride[2] phases: elements r, r + stride, r + 2 stride, ... of the
+ * result meet the same taps, every tap_step-th of the kernel. */
+#ifndef WICK_KERNELS_CONV_H
+#define WICK_KERNELS_CONV_H
+
+#include "params.h"
+
+/* One of three spatial dims; those that are missing have size 1. */
+struct gpu_conv_dim {
+    i32 in, out, kernel;
+    i32 stride, padding, dilation;
+    i32 phases;   /* 1, or the stride of a transposed convolution */
+    i32 tap_step; /* transposed: stride / gcd(stride, dilation) */
+    i32 in_step;  /* transposed: dilation / gcd(stride, dilation) */
+};
+
+struct gpu_conv {
+    const void *x;      /* [n, groups cin, in...] */
+    const void *weight; /* convolution: [groups cout, cin, kernel...]; transposed: [groups cin, cout, kernel...] */
+    const void *bias;   /* [groups cout], NULL: none */
+    void *out;          /* [n, groups cout, out...] */
+    i64 n, groups, cin, cout;
+    i64 in_plane, out_plane; /* products of the dims */
+    i64 weight_m, weight_c, weight_group; /* strides of the weight along cout, cin and groups */
+    u32 transposed, relu;
+    u32 planes, grid_planes; /* conv_direct: images times channels, and how many of them the grid has in y */
+    struct gpu_conv_dim dim[3];
+};
+
+#endif

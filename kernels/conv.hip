@@ -1,0 +1,278 @@
+/* Convolutions of any dtype in plain arithmetic: as an implicit matrix product, weights times windows, whose second
+ * operand is fetched from the input as it lies; and element by element, for groups of few channels. */
+#include "conv.h"
+#include "gemm_common.h"
+
+/* One dim of one phase. */
+struct conv_dim {
+    i32 count;             /* results of the phase */
+    i32 out_mul, out_first; /* result q is at q out_mul + out_first */
+    i32 in_mul, in_first, in_step;
+    i32 taps, tap_first, tap_step;
+};
+
+GPU_FN struct conv_dim conv_dim_of(const struct gpu_conv_dim &d, u32 transposed, i32 phase) {
+    struct conv_dim r;
+    if (!transposed) {
+        r.count = d.out;
+        r.out_mul = 1;
+        r.out_first = 0;
+        r.in_mul = d.stride;
+        r.in_first = -d.padding;
+        r.in_step = d.dilation;
+        r.taps = d.kernel;
+        r.tap_first = 0;
+        r.tap_step = 1;
+        return r;
+    }
+    r.count = (d.out - phase + d.stride - 1) / d.stride;
+    r.out_mul = d.stride;
+    r.out_first = phase;
+    r.in_mul = 1;
+    r.tap_step = d.tap_step;
+    r.in_step = -d.in_step;
+    /* The first tap that meets an element of the input: (phase + padding - tap dilation) is a multiple of the stride. */
+    i32 at = phase + d.padding, last = d.tap_step < d.kernel ? d.tap_step : d.kernel;
+    r.tap_first = 0;
+    GPU_NO_UNROLL while (r.tap_first < last && at % d.stride != 0) {
+        r.tap_first++;
+        at -= d.dilation;
+    }
+    r.taps = r.tap_first < last ? (d.kernel - r.tap_first + d.tap_step - 1) / d.tap_step : 0;
+    r.in_first = at / d.stride;
+    return r;
+}
+
+/* Where result number q of a phase reads and is written. */
+struct conv_place {
+    i64 image, out;   /* offsets of its image in x, and of its place in channel 0 of the group in out */
+    i32 d, h, w;      /* the input's coordinates under tap 0 */
+};
+
+GPU_FN struct conv_place conv_place_of(const struct gpu_conv &p, const struct conv_dim *ph, u32 q) {
+    struct conv_place r;
+    i32 w = (i32)(q % (u32)ph[2].count);
+    q /= (u32)ph[2].count;
+    i32 h = (i32)(q % (u32)ph[1].count);
+    q /= (u32)ph[1].count;
+    i32 d = (i32)(q % (u32)ph[0].count);
+    i64 n = q / (u32)ph[0].count;
+    r.d = d * ph[0].in_mul + ph[0].in_first;
+    r.h = h * ph[1].in_mul + ph[1].in_first;
+    r.w = w * ph[2].in_mul + ph[2].in_first;
+    r.image = n * p.groups * p.cin * p.in_plane;
+    r.out = n * p.groups * p.cout * p.out_plane +
+            ((i64)(d * ph[0].out_mul + ph[0].out_first) * p.dim[1].out + h * ph[1].out_mul + ph[1].out_first) * p.dim[2].out +
+            w * ph[2].out_mul + ph[2].out_first;
+    return r;
+}
+
+/* One term of the sum: channel c and a tap, in both operands. */
+struct alignas(16) conv_term {
+    i64 x, weight; /* offsets */
+    i32 d, h, w;   /* the tap's step from tap 0 in the input */
+    i32 there;
+};
+
+GPU_FN struct conv_term conv_term_of(const struct gpu_conv &p, const struct conv_dim *ph, u32 k, u32 terms) {
+    struct conv_term r;
+    u32 tw = (u32)ph[2].taps, th = (u32)ph[1].taps, td = (u32)ph[0].taps;
+    r.there = k < terms;
+    if (!r.there) k = 0;
+    i32 w = (i32)(k % tw);
+    k /= tw;
+    i32 h = (i32)(k % th);
+    k /= th;
+    i32 d = (i32)(k % td);
+    i64 c = k / td;
+    r.d = d * ph[0].in_step;
+    r.h = h * ph[1].in_step;
+    r.w = w * ph[2].in_step;
+    r.x = c * p.in_plane + ((i64)r.d * p.dim[1].in + r.h) * p.dim[2].in + r.w;
+    r.weight = c * p.weight_c +
+               ((i64)(ph[0].tap_first + d * ph[0].tap_step) * p.dim[1].kernel + ph[1].tap_first + h * ph[1].tap_step) *
+                   p.dim[2].kernel +
+               ph[2].tap_first + w * ph[2].tap_step;
+    return r;
+}
+
+/* Whether an element is below 0, as the dtype it has. */
+GPU_FN bool conv_negative(u8) { return false; }
+GPU_FN bool conv_negative(u32) { return false; }
+template <typename T> GPU_FN bool conv_negative(T x) { return gpu_up(x) < 0; }
+
+template <typename T, typename S> GPU_FN T conv_finish(const struct gpu_conv &p, i64 channel, S sum) {
+    T r;
+    if (p.bias) sum += gemm_up(((const T *)p.bias)[channel]);
+    gemm_down(&r, sum);
+    if (p.relu && conv_negative(r)) gemm_down(&r, (S)0);
+    return r;
+}
+
+/* ---- tiles: EDGE channels by EDGE results, 16 x 16 threads with SIDE x SIDE sums each ---- */
+
+template <typename T, int SIDE> GPU_FN void conv_tile(const struct gpu_conv &p) {
+    typedef typename gemm_sum<T>::type S;
+    enum {
+        EDGE = 16 * SIDE,
+        DEPTH = 1024 / EDGE,
+        PITCH = EDGE + 4,
+        RUN = SIDE < 4 ? SIDE : 4,
+        ROWS = GPU_BLOCK / EDGE, /* terms that all threads fetch at once */
+        LOADS = DEPTH / ROWS
+    };
+    struct alignas(RUN * sizeof(S)) run {
+        S v[RUN];
+    };
+    GPU_SHARED S weights[2][DEPTH][PITCH];
+    GPU_SHARED S windows[2][DEPTH][PITCH];
+    GPU_SHARED conv_term terms[2][DEPTH];
+    GPU_SHARED conv_dim ph[3]; /* here rather than in registers: they are needed now and then only */
+    u32 t = gpu_thread(), tx = t % 16, ty = t / 16;
+    u32 channel_tiles = (u32)((p.cout + EDGE - 1) / EDGE);
+    u32 phases = (u32)(p.dim[0].phases * p.dim[1].phases * p.dim[2].phases);
+    u32 blocks = channel_tiles * (u32)p.groups * phases; /* that share the windows of a run of results */
+
+    u32 which = gpu_block_x() % blocks, q0 = gpu_block_x() / blocks * EDGE;
+    i64 channel0 = (i64)(which % channel_tiles) * EDGE;
+    which /= channel_tiles;
+    i64 group = which % (u32)p.groups;
+    which /= (u32)p.groups;
+    if (t == 0) ph[2] = conv_dim_of(p.dim[2], p.transposed, (i32)(which % (u32)p.dim[2].phases));
+    which /= (u32)p.dim[2].phases;
+    if (t == 1) ph[1] = conv_dim_of(p.dim[1], p.transposed, (i32)(which % (u32)p.dim[1].phases));
+    if (t == 2) ph[0] = conv_dim_of(p.dim[0], p.transposed, (i32)(which / (u32)p.dim[1].phases));
+    gpu_sync();
+    u32 results = (u32)p.n * (u32)(ph[0].count * ph[1].count * ph[2].count);
+    u32 k = (u32)p.cin * (u32)(ph[0].taps * ph[1].taps * ph[2].taps);
+    u32 steps = (k + DEPTH - 1) / DEPTH;
+
+    /* This thread fetches one column of windows and one row of weights. */
+    u32 q = q0 + t % EDGE;
+    bool column = q < results;
+    struct conv_place at = conv_place_of(p, ph, column ? q : 0);
+    const T *x = (const T *)p.x + at.image + group * p.cin * p.in_plane +
+                 ((i64)at.d * p.dim[1].in + at.h) * p.dim[2].in + at.w;
+    u32 wk = t % DEPTH, wm = t / DEPTH;
+    const T *weight = (const T *)p.weight + group * p.weight_group + (channel0 + wm) * p.weight_m;
+
+    S sum[SIDE][SIDE], w_next[LOADS], x_next[LOADS];
+    GPU_UNROLL for (int i = 0; i < SIDE; i++) GPU_UNROLL for (int j = 0; j < SIDE; j++) sum[i][j] = 0;
+    if (t < 2 * DEPTH && steps > 0) terms[t / DEPTH][t % DEPTH] = conv_term_of(p, ph, t, k);
+    gpu_sync();
+    for (u32 step = 0; step <= steps; step++) {
+        u32 now = step % 2;
+        if (step < steps) {
+            /* Fetch this step; it is used in the next round. */
+            GPU_UNROLL for (int i = 0; i < LOADS; i++) {
+                conv_term e = terms[now][t / EDGE + i * ROWS];
+                bool in = column && e.there && (u32)(at.d + e.d) < (u32)p.dim[0].in &&
+                          (u32)(at.h + e.h) < (u32)p.dim[1].in && (u32)(at.w + e.w) < (u32)p.dim[2].in;
+                x_next[i] = in ? gemm_up(x[e.x]) : (S)0;
+            }
+            conv_term e = terms[now][wk];
+            GPU_UNROLL for (int i = 0; i < LOADS; i++) {
+                i64 m = wm + i * (GPU_BLOCK / DEPTH);
+                w_next[i] = e.there && channel0 + m < p.cout ? gemm_up(weight[(i64)i * (GPU_BLOCK / DEPTH) * p.weight_m + e.weight]) : (S)0;
+            }
+        }
+        if (step > 0) {
+            u32 old = now ^ 1;
+            /* The outer loop stays one, or a compiler fetches more at a time than there are registers for. */
+            GPU_NO_UNROLL for (int d0 = 0; d0 < DEPTH; d0 += 4) GPU_UNROLL for (int d = d0; d < d0 + 4; d++) {
+                S a[SIDE], b[SIDE];
+                GPU_UNROLL for (int i = 0; i < SIDE; i += RUN) {
+                    run u = *(const run *)&weights[old][d][i / RUN * 16 * RUN + ty * RUN];
+                    run v = *(const run *)&windows[old][d][i / RUN * 16 * RUN + tx * RUN];
+                    GPU_UNROLL for (int j = 0; j < RUN; j++) {
+                        a[i + j] = u.v[j];
+                        b[i + j] = v.v[j];
+                    }
+                }
+                GPU_UNROLL for (int i = 0; i < SIDE; i++)
+                    GPU_UNROLL for (int j = 0; j < SIDE; j++) sum[i][j] = gemm_mad(a[i], b[j], sum[i][j]);
+            }
+        }
+        if (step < steps) {
+            GPU_UNROLL for (int i = 0; i < LOADS; i++) {
+                windows[now][t / EDGE + i * ROWS][t % EDGE] = x_next[i];
+                weights[now][wk][wm + i * (GPU_BLOCK / DEPTH)] = w_next[i];
+            }
+        }
+        gpu_sync();
+        if (t < DEPTH && step + 2 < steps) terms[now][t] = conv_term_of(p, ph, (step + 2) * DEPTH + t, k);
+    }
+
+    GPU_UNROLL for (int j = 0; j < SIDE; j++) {
+        u32 result = q0 + j / RUN * 16 * RUN + tx * RUN + j % RUN;
+        if (result < results) {
+            struct conv_place to = conv_place_of(p, ph, result);
+            GPU_UNROLL for (int i = 0; i < SIDE; i++) {
+                i64 m = channel0 + i / RUN * 16 * RUN + ty * RUN + i % RUN, channel = group * p.cout + m;
+                if (m < p.cout)
+                    ((T *)p.out)[to.out + channel * p.out_plane] = conv_finish<T>(p, channel, sum[i][j]);
+            }
+        }
+    }
+}
+
+/* ---- one result a thread ---- */
+
+/* The input's coordinate that result `o` meets under a tap; one out of range when there is none. */
+GPU_FN u32 conv_meet(const struct gpu_conv_dim &d, u32 transposed, i32 o, i32 tap) {
+    if (!transposed) return (u32)(o * d.stride - d.padding + tap * d.dilation);
+    u32 at = (u32)(o + d.padding - tap * d.dilation), q = at / (u32)d.stride;
+    return (i32)at >= 0 && q * (u32)d.stride == at ? q : ~0u;
+}
+
+template <typename T> GPU_FN void conv_direct(const struct gpu_conv &p) {
+    typedef typename gemm_sum<T>::type S;
+    GPU_SHARED struct gpu_conv_dim dims[3]; /* as in conv_tile */
+    u32 channels = (u32)(p.groups * p.cout);
+    if (gpu_thread() == 0) dims[0] = p.dim[0];
+    if (gpu_thread() == 1) dims[1] = p.dim[1];
+    if (gpu_thread() == 2) dims[2] = p.dim[2];
+    gpu_sync();
+    for (u32 plane = gpu_block_y(); plane < p.planes; plane += p.grid_planes) {
+        u32 n = plane / channels, channel = plane % channels, group = channel / (u32)p.cout;
+        const T *image = (const T *)p.x + ((i64)n * p.groups + group) * p.cin * p.in_plane;
+        const T *weights = (const T *)p.weight + group * p.weight_group + (channel - group * p.cout) * p.weight_m;
+        T *out = (T *)p.out + (i64)plane * p.out_plane;
+        for (u32 i = gpu_block_x() * GPU_BLOCK + gpu_thread(); i < (u32)p.out_plane; i += gpu_blocks_x() * GPU_BLOCK) {
+            u32 w = i % (u32)dims[2].out, rest = i / (u32)dims[2].out;
+            u32 h = rest % (u32)dims[1].out, d = rest / (u32)dims[1].out;
+            /* One loop over channels and taps, with its counters kept by hand: four loops, each with lanes that have
+             * left it, take more scalar registers than there are. */
+            i32 taps = dims[0].kernel * dims[1].kernel * dims[2].kernel;
+            u32 terms = (u32)p.cin * (u32)taps;
+            i32 a = 0, b = 0, e = 0;
+            const T *x = image, *weight = weights;
+            S sum = 0;
+            GPU_NO_UNROLL for (u32 k = 0; k < terms; k++) {
+                u32 xd = conv_meet(dims[0], p.transposed, (i32)d, a), xh = conv_meet(dims[1], p.transposed, (i32)h, b);
+                u32 xw = conv_meet(dims[2], p.transposed, (i32)w, e);
+                if (xd < (u32)dims[0].in && xh < (u32)dims[1].in && xw < (u32)dims[2].in)
+                    sum = gemm_mad(gemm_up(x[((i64)xd * dims[1].in + xh) * dims[2].in + xw]), gemm_up(*weight), sum);
+                weight++;
+                bool row = ++e == dims[2].kernel;
+                e = row ? 0 : e;
+                b += row;
+                bool plane_next = b == dims[1].kernel;
+                b = plane_next ? 0 : b;
+                a += plane_next;
+                if (a == dims[0].kernel) {
+                    a = 0;
+                    x += p.in_plane;
+                    weight += p.weight_c - taps;
+                }
+            }
+            out[i] = conv_finish<T>(p, channel, sum);
+        }
+    }
+}
+
+#define CONV(type)                                                                                                     \
+    GPU_KERNEL(conv_tile_##type, struct gpu_conv) { conv_tile<type, 4>(p); }                                           \
+    GPU_KERNEL(conv_direct_##type, struct gpu_conv) { conv_direct<type>(p); }
+GPU_ALL(CONV)
+GPU_KERNEL(conv_wide_f32, struct gpu_conv) { conv_tile<f32, 8>(p); }

@@ -1,0 +1,108 @@
+/* Convolutions and transposed convolutions of 1 to 3 spatial dims. */
+#include "gpu/gpu.h"
+
+#include "core/checked.h"
+#include "kernels/conv.h"
+
+static int64_t gcd(int64_t a, int64_t b) {
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Sizes and options as 32-bit numbers; false when one does not fit, or coordinates might not. */
+static bool set_dim(struct gpu_conv_dim *dim, const struct wick__call *call, bool transposed, int s) {
+    *dim = (struct gpu_conv_dim){
+        .in = 1, .out = 1, .kernel = 1, .stride = 1, .dilation = 1, .phases = 1, .tap_step = 1, .in_step = 1};
+    if (s < 0) return true;
+    int64_t in = call->in[0]->layout.shape[2 + s], out = call->out[0]->layout.shape[2 + s];
+    int64_t kernel = call->in[1]->layout.shape[2 + s], stride = call->p.window.stride[s];
+    int64_t padding = call->p.window.padding[s], dilation = call->p.window.dilation[s];
+    const int64_t limit = (int64_t)1 << 30;
+    /* A stride past the end, or a dilation that nothing is multiplied with, may be any number. */
+    stride = out == 1 && !transposed ? 1 : stride;
+    dilation = kernel == 1 ? 1 : dilation;
+    if (in >= limit || out >= limit || padding >= limit || stride >= limit || dilation >= limit || kernel >= limit)
+        return false;
+    *dim = (struct gpu_conv_dim){.in = (i32)in,
+                                 .out = (i32)out,
+                                 .kernel = (i32)kernel,
+                                 .stride = (i32)stride,
+                                 .padding = (i32)padding,
+                                 .dilation = (i32)dilation,
+                                 .phases = transposed ? (i32)wick__min(stride, out) : 1,
+                                 .tap_step = (i32)(stride / gcd(stride, dilation)),
+                                 .in_step = (i32)(dilation / gcd(stride, dilation))};
+    return kernel * dilation < limit && out * stride < 2 * limit;
+}
+
+static bool set_params(struct gpu_conv *p, const struct wick__call *call) {
+    const struct wick_tensor *x = call->in[0], *weight = call->in[1], *bias = call->in[2], *out = call->out[0];
+    bool transposed = call->op >= WICK_OP_conv_transpose1d;
+    int spatial = call->p.window.spatial;
+    int64_t groups = call->p.window.groups;
+    *p = (struct gpu_conv){.x = wick__data(x),
+                           .weight = wick__data(weight),
+                           .bias = bias ? wick__data(bias) : NULL,
+                           .out = wick__data(out),
+                           .n = x->layout.shape[0],
+                           .groups = groups,
+                           .cin = x->layout.shape[1] / groups,
+                           .cout = out->layout.shape[1] / groups,
+                           .in_plane = 1,
+                           .out_plane = 1,
+                           .transposed = transposed,
+                           .relu = call->p.window.relu};
+    int64_t taps = 1;
+    for (int a = 0; a < 3; a++) {
+        if (!set_dim(&p->dim[a], call, transposed, a - (3 - spatial))) return false;
+        p->in_plane *= p->dim[a].in;
+        p->out_plane *= p->dim[a].out;
+        taps *= p->dim[a].kernel;
+    }
+    p->weight_m = transposed ? taps : p->cin * taps;
+    p->weight_c = transposed ? p->cout * taps : taps;
+    p->weight_group = p->cin * p->cout * taps;
+    return p->cin * taps < INT32_MAX;
+}
+
+static int64_t tiles(const struct gpu_conv *p, int64_t results, int64_t edge) {
+    return (p->cout + edge - 1) / edge * ((results + edge - 1) / edge) * p->groups;
+}
+
+wick__kernel_fn wick__gpu_conv;
+enum wick_status wick__gpu_conv(const struct wick__call *call) {
+    enum { FEW = 8, WIDE = 128, NARROW = 64 };
+    enum wick_dtype dtype = call->out[0]->dtype;
+    struct wick__gpu *gpu = wick__gpu_of(call->out[0]);
+    struct gpu_conv p;
+    int64_t count = wick__count(call->out[0]);
+    if (count == 0) return WICK_OK;
+    if (!set_params(&p, call))
+        return wick__fail(WICK_OVERFLOW, "%s: a spatial size or option is beyond 2^30, on %s", wick_op_name(call->op),
+                          gpu->device->name);
+    int64_t phases = (int64_t)p.dim[0].phases * p.dim[1].phases * p.dim[2].phases, results = p.n;
+    /* Phases are of nearly one size: the first is the largest. */
+    for (int a = 0; a < 3; a++) results *= (p.dim[a].out + p.dim[a].phases - 1) / p.dim[a].phases;
+    int64_t wide = tiles(&p, results, WIDE) * phases;
+    bool is_wide = dtype == WICK_F32 && p.cout >= 96 && wide >= gpu->properties.units;
+    int64_t all = is_wide ? wide : tiles(&p, results, NARROW) * phases;
+    if (p.cout >= FEW && p.cin > 0 && phases <= 4096 && results < INT32_MAX && all < INT32_MAX) {
+        struct wick__launch launch = {.kernel = is_wide ? WICK__GPU_K_conv_wide_f32
+                                                        : wick__gpu_of_all(WICK__GPU_K_conv_tile_u8, dtype),
+                                      .grid = {(unsigned)all}};
+        return wick__gpu_launch(gpu, &launch, &p);
+    }
+    int64_t planes = p.n * p.groups * p.cout;
+    if (planes > UINT32_MAX || p.out_plane > INT32_MAX)
+        return wick__fail(WICK_OVERFLOW, "%s: %lld planes of %lld elements are too many for %s", wick_op_name(call->op),
+                          (long long)planes, (long long)p.out_plane, gpu->device->name);
+    p.planes = (u32)planes;
+    p.grid_planes = (u32)wick__min(planes, 65535);
+    struct wick__launch launch = {.kernel = wick__gpu_of_all(WICK__GPU_K_conv_direct_u8, dtype),
+                                  .grid = {(unsigned)((p.out_plane + GPU_BLOCK - 1) / GPU_BLOCK), p.grid_planes}};
+    return wick__gpu_launch(gpu, &launch, &p);
+}
