@@ -139,6 +139,20 @@ GPU_FN u64 gpu_ballot(bool v) { return __builtin_amdgcn_uicmp((u32)v, 0u, 33); }
 #endif
 #endif
 
+/* A bit for each lane of a wave, and what is asked of such bits: how many are set, and the first (there must be one). */
+#if GPU_WAVE == 64
+typedef u64 gpu_lanes;
+#else
+typedef u32 gpu_lanes;
+#endif
+#if defined(GPU_NVIDIA)
+GPU_FN u32 gpu_lanes_count(gpu_lanes v) { return (u32)__popc(v); }
+GPU_FN u32 gpu_lanes_first(gpu_lanes v) { return (u32)__ffs((int)v) - 1; }
+#else
+GPU_FN u32 gpu_lanes_count(gpu_lanes v) { return (u32)__builtin_popcountll(v); }
+GPU_FN u32 gpu_lanes_first(gpu_lanes v) { return (u32)__builtin_ctzll(v); }
+#endif
+
 /* v of another lane, for any type of 1, 2, 4 or 8 bytes or a struct of a multiple of 4. */
 template <typename T> GPU_FN T gpu_shuffle(T v, u32 lane) {
     enum { WORDS = (sizeof(T) + 3) / 4 };
@@ -186,16 +200,29 @@ GPU_FN u32 gpu_atomic_add(u32 *p, u32 v) { return atomicAdd(p, v); }
 GPU_FN u32 gpu_atomic_max(u32 *p, u32 v) { return atomicMax(p, v); }
 GPU_FN u32 gpu_atomic_min(u32 *p, u32 v) { return atomicMin(p, v); }
 GPU_FN u32 gpu_atomic_or(u32 *p, u32 v) { return atomicOr(p, v); }
+GPU_FN u32 gpu_atomic_exchange(u32 *p, u32 v) { return atomicExch(p, v); }
 #elif defined(GPU_HOST)
 GPU_FN u32 gpu_atomic_add(u32 *p, u32 v) { return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST); }
-GPU_FN u32 gpu_atomic_max(u32 *p, u32 v) { u32 old = *p; if (v > old) *p = v; return old; }
-GPU_FN u32 gpu_atomic_min(u32 *p, u32 v) { u32 old = *p; if (v < old) *p = v; return old; }
+GPU_FN u32 gpu_atomic_max(u32 *p, u32 v) {
+    u32 old = __atomic_load_n(p, __ATOMIC_SEQ_CST);
+    while (v > old && !__atomic_compare_exchange_n(p, &old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+    }
+    return old;
+}
+GPU_FN u32 gpu_atomic_min(u32 *p, u32 v) {
+    u32 old = __atomic_load_n(p, __ATOMIC_SEQ_CST);
+    while (v < old && !__atomic_compare_exchange_n(p, &old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+    }
+    return old;
+}
 GPU_FN u32 gpu_atomic_or(u32 *p, u32 v) { return __atomic_fetch_or(p, v, __ATOMIC_SEQ_CST); }
+GPU_FN u32 gpu_atomic_exchange(u32 *p, u32 v) { return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST); }
 #else
 GPU_FN u32 gpu_atomic_add(u32 *p, u32 v) { return __atomic_fetch_add(p, v, __ATOMIC_RELAXED); }
 GPU_FN u32 gpu_atomic_max(u32 *p, u32 v) { return __atomic_fetch_max(p, v, __ATOMIC_RELAXED); }
 GPU_FN u32 gpu_atomic_min(u32 *p, u32 v) { return __atomic_fetch_min(p, v, __ATOMIC_RELAXED); }
 GPU_FN u32 gpu_atomic_or(u32 *p, u32 v) { return __atomic_fetch_or(p, v, __ATOMIC_RELAXED); }
+GPU_FN u32 gpu_atomic_exchange(u32 *p, u32 v) { return __atomic_exchange_n(p, v, __ATOMIC_RELAXED); }
 #endif
 
 /* The bits of a value as another type of the same size. */
