@@ -33,21 +33,35 @@ template <typename J, typename T> GPU_FN T gpu_wave_join(T v, u32 group = GPU_WA
     return v;
 }
 
+/* N values that one thread has, a power of two of them: neighbours first. */
+template <int N> struct gpu_tree {
+    template <typename J, typename T> GPU_FN T of(const T *v) {
+        return J::of(gpu_tree<N / 2>::template of<J>(v), gpu_tree<N / 2>::template of<J>(v + N / 2));
+    }
+};
+template <> struct gpu_tree<1> {
+    template <typename J, typename T> GPU_FN T of(const T *v) { return *v; }
+};
+
 /* Room in LDS for gpu_block_join: one value a wave of the largest block. */
 enum { GPU_WAVES = 1024 / GPU_WAVE };
 
-/* One value from all threads of a block of a power of two of them, at least one wave; all threads get it. Every thread
- * must take part. `shared` has GPU_WAVES values and may be used again at once. */
-template <typename J, typename T> GPU_FN T gpu_block_join(T v, T *shared) {
+/* One value from each thread of a group: one of up to GPU_WAVE lanes as gpu_wave_join takes, or else the whole block of
+ * a power of two threads. All threads get it, and every one must take part. `shared` has GPU_WAVES values and may be
+ * used again at once. */
+template <typename J, typename T> GPU_FN T gpu_group_join(T v, u32 group, T *shared) {
+    v = gpu_wave_join<J>(v, group);
+    if (group <= GPU_WAVE) return v;
     u32 waves = gpu_threads() / GPU_WAVE;
-    v = gpu_wave_join<J>(v);
-    if (waves == 1) return v;
     if (gpu_lane() == 0) shared[gpu_wave()] = v;
     gpu_sync();
     v = shared[gpu_lane() % waves];
     v = gpu_wave_join<J>(v, waves);
     gpu_sync();
     return v;
+}
+template <typename J, typename T> GPU_FN T gpu_block_join(T v, T *shared) {
+    return gpu_group_join<J>(v, gpu_threads(), shared);
 }
 
 /* v of the lanes in front, joined in order: that of this lane included. */

@@ -1,0 +1,62 @@
+/* Reductions of integers by their size, with what else does not depend on more than the bits of elements; and the
+ * joining of parts, for every dtype. */
+#include "reduce_body.h"
+
+template <typename U> struct reduce_int_arg : reduce_arg<U, typename reduce_gather<U>::type> {};
+
+#define REDUCE_INTS(ONE, T)                                                                                            \
+    ONE(GPU_REDUCE_SUM, T, reduce_int_sum)                                                                             \
+    ONE(GPU_REDUCE_EXTREME, T, reduce_int_extreme)                                                                     \
+    ONE(GPU_REDUCE_PROD, T, reduce_int_prod)                                                                           \
+    ONE(GPU_REDUCE_COUNT, T, reduce_count)                                                                             \
+    ONE(GPU_REDUCE_ARG, T, reduce_int_arg)                                                                             \
+    default: break;
+
+#define REDUCE(suffix, T)                                                                                              \
+    GPU_KERNEL(reduce_rows_##suffix, struct gpu_reduce_rows) { REDUCE_ROWS(T, REDUCE_INTS(REDUCE_ROW, T)) }            \
+    GPU_KERNEL(reduce_columns_##suffix, struct gpu_reduce_columns) { REDUCE_COLUMNS(T, REDUCE_INTS(REDUCE_COLUMN, T)) }
+REDUCE(b1, u8)
+REDUCE(b2, u16)
+REDUCE(b4, u32)
+REDUCE(b8, u64)
+
+#define REDUCE_PARTS(kind, K)                                                                                          \
+    case kind: reduce_parts<K>(p, line, live, room, &w); break;
+
+/* Sums of integers wrap, whatever their size, when those of 64 bits are cut. Extremes and places are of 64 bits. */
+typedef reduce_arg<u64, u64> parts_int_arg;
+typedef reduce_arg<f64, f64> parts_float_arg;
+
+GPU_KERNEL(reduce_join, struct gpu_reduce_join) {
+    GPU_SHARED u64 room[REDUCE_ROOM];
+    u32 per_block = GPU_BLOCK / p.end.group;
+    i64 line = reduce_block() * per_block + gpu_thread() / p.end.group;
+    if (reduce_block() * per_block >= p.end.outs) return;
+    bool live = line < p.end.outs;
+    reduce_words w = {{0, 0, 0}};
+    if (p.is_float) {
+        switch (p.end.kind) {
+            REDUCE_PARTS(GPU_REDUCE_SUM, reduce_sum<f64>)
+            REDUCE_PARTS(GPU_REDUCE_EXTREME, reduce_extreme<f64>)
+            REDUCE_PARTS(GPU_REDUCE_PROD, reduce_prod<f64>)
+            REDUCE_PARTS(GPU_REDUCE_COUNT, reduce_count<u64>)
+            REDUCE_PARTS(GPU_REDUCE_ARG, parts_float_arg)
+            REDUCE_PARTS(GPU_REDUCE_SQUARES, reduce_squares<f64>)
+            REDUCE_PARTS(GPU_REDUCE_MOMENTS, reduce_moments<f64>)
+            REDUCE_PARTS(GPU_REDUCE_EXPS, reduce_exps<f64>)
+            REDUCE_PARTS(GPU_REDUCE_POWERS, reduce_powers<f64>)
+        default: break;
+        }
+    } else {
+        switch (p.end.kind) {
+            REDUCE_PARTS(GPU_REDUCE_SUM, reduce_int_sum<u64>)
+            REDUCE_PARTS(GPU_REDUCE_EXTREME, reduce_int_extreme<u64>)
+            REDUCE_PARTS(GPU_REDUCE_PROD, reduce_int_prod<u64>)
+            REDUCE_PARTS(GPU_REDUCE_COUNT, reduce_count<u64>)
+            REDUCE_PARTS(GPU_REDUCE_ARG, parts_int_arg)
+        default: break;
+        }
+    }
+    if (live && gpu_thread() % p.end.group == 0)
+        reduce_store(p.end, line, reduce_kind_words(p.end.kind), w);
+}

@@ -1,0 +1,310 @@
+/* Reductions of lines that lie along memory and across it, for an element type T and a kind K of reduce_kinds.h. */
+#ifndef WICK_KERNELS_REDUCE_BODY_H
+#define WICK_KERNELS_REDUCE_BODY_H
+
+#include "layout.h"
+#include "reduce_kinds.h"
+
+/* LDS that the kinds share: a part of three words for each thread. */
+enum { REDUCE_ROOM = GPU_BLOCK * 3 };
+
+/* The number of this block in a grid of x and y: reductions take as many blocks as there is work for. */
+GPU_FN i64 reduce_block(void) { return (i64)gpu_block_y() * gpu_blocks_x() + gpu_block_x(); }
+
+/* The f32 next to x that is odd unless it is x: rounding that to a smaller float rounds x but once. */
+GPU_FN f32 reduce_odd(f64 x) {
+    f32 y = (f32)x;
+    u32 bits = gpu_bits<u32>(y);
+    if ((f64)y == x || x != x || (bits & 0x7fffffffu) == 0x7f800000u) return y;
+    if (gpu_fabs((f64)y) > gpu_fabs(x)) bits--;
+    return gpu_bits<f32>(bits | 1);
+}
+
+/* Result number i, the bits of an f64 or an integer, in the result's dtype. */
+GPU_FN void reduce_put(const struct gpu_reduce_end &end, i64 i, u64 word) {
+    f64 y = gpu_bits<f64>(word);
+    switch (end.store) {
+    case GPU_STORE_B1: ((u8 *)end.out)[i] = (u8)word; break;
+    case GPU_STORE_B2: ((u16 *)end.out)[i] = (u16)word; break;
+    case GPU_STORE_B4: ((u32 *)end.out)[i] = (u32)word; break;
+    case GPU_STORE_B8: ((u64 *)end.out)[i] = word; break;
+    case GPU_STORE_BF16: ((bf16 *)end.out)[i] = gpu_to_bf16(reduce_odd(y)); break;
+    case GPU_STORE_F16: ((f16 *)end.out)[i] = gpu_to_f16(reduce_odd(y)); break;
+    case GPU_STORE_F32: ((f32 *)end.out)[i] = (f32)y; break;
+    case GPU_STORE_F64: ((f64 *)end.out)[i] = y; break;
+    default: ((f8e4m3 *)end.out)[i] = gpu_to_f8e4m3(reduce_odd(y)); break;
+    }
+}
+
+/* What a kind leaves for the kernel to store. */
+struct reduce_words {
+    u64 word[3];
+};
+
+template <typename K> GPU_FN void reduce_leave(typename K::Part q, const struct gpu_reduce_end &end, reduce_words *w) {
+    if (end.finish == GPU_FINISH_PART)
+        K::pack(q, w->word);
+    else
+        w->word[0] = K::result(q, end);
+}
+
+/* Stores what is left, as part or result number i. */
+GPU_FN void reduce_store(const struct gpu_reduce_end &end, i64 i, u32 words, const reduce_words &w) {
+    if (end.finish != GPU_FINISH_PART) {
+        reduce_put(end, i, w.word[0]);
+        return;
+    }
+    u64 *out = (u64 *)end.out + i;
+    out[0] = w.word[0];
+    if (words > 1) out[end.parts] = w.word[1];
+    if (words > 2) out[2 * end.parts] = w.word[2];
+}
+
+GPU_FN u32 reduce_kind_words(u32 kind) {
+    return kind == GPU_REDUCE_MOMENTS ? 3 : kind == GPU_REDUCE_EXPS || kind == GPU_REDUCE_ARG ? 2 : 1;
+}
+
+/* The offset of element i of a shape; small code, for where it is not often needed. */
+GPU_FN i64 reduce_offset(u64 i, const struct gpu_shape &shape, const struct gpu_layout &at) {
+    if (shape.rank == 1) return (i64)i * at.stride[0];
+    i64 offset = 0;
+    GPU_NO_UNROLL for (u32 d = 0; d < shape.rank; d++) {
+        u64 rest = shape.narrow ? (u64)gpu_divide((u32)i, shape.divisor[d]) : i / (u64)shape.size[d];
+        offset += (i64)(i - rest * (u64)shape.size[d]) * at.stride[d];
+        i = rest;
+    }
+    return offset;
+}
+
+/* ---- along memory ---- */
+
+/* n elements side by side, the first number `at` of the line, taken by the lanes of a group: a vector each, some in
+ * flight; those before the first whole vector and after the last come one by one. */
+template <typename T, typename K>
+GPU_FN void reduce_run(const struct gpu_reduce_end &end, const T *x, i64 n, i64 at, u32 lane, typename K::State &s) {
+    enum { N = gpu_vec<T>::N, AHEAD = N > 8 ? 2 : 4 };
+    i64 group = end.group;
+    i64 head = (i64)((16 - ((u64)x & 15)) % 16 / sizeof(T));
+    if (head > n) head = n;
+    i64 vectors = (n - head) / N, rest = n - vectors * N, v = lane;
+    const T *body = x + head;
+    at += head;
+    GPU_NO_UNROLL for (; v + (AHEAD - 1) * group < vectors; v += AHEAD * group) {
+        gpu_vec<T> u[AHEAD];
+        GPU_UNROLL for (int k = 0; k < AHEAD; k++) u[k] = gpu_load16(body + (v + k * group) * N);
+        GPU_UNROLL for (int k = 0; k < AHEAD; k++)
+            K::template several<N>(s, u[k].v, at + (v + k * group) * N, 1, end);
+    }
+    GPU_NO_UNROLL for (; v < vectors; v += group) {
+        gpu_vec<T> a = gpu_load16(body + v * N);
+        K::template several<N>(s, a.v, at + v * N, 1, end);
+    }
+    GPU_NO_UNROLL for (i64 i = lane; i < rest; i += group) {
+        i64 place = i < head ? i - head : i - head + vectors * N;
+        K::template several<1>(s, body + place, at + place, 1, end);
+    }
+}
+
+/* Runs run0 .. run1-1, elements i0 .. i1-1 of each. */
+template <typename T, typename K>
+GPU_FN void reduce_pieces(const struct gpu_reduce_rows &p, const T *x, i64 run0, i64 run1, i64 i0, i64 i1, u32 lane,
+                          typename K::State &s) {
+    u32 across = p.across;
+    GPU_NO_UNROLL for (i64 run = run0 + lane / across; run < run1; run += p.end.group / across) {
+        const T *y = x + reduce_offset((u64)run, p.outer, p.outer_at[0]);
+        i64 at = run * p.inner, i = i0 + lane % across, step = across;
+        GPU_NO_UNROLL for (; i + 3 * step < i1; i += 4 * step) {
+            T v[4] = {y[i * p.stride], y[(i + step) * p.stride], y[(i + 2 * step) * p.stride],
+                      y[(i + 3 * step) * p.stride]};
+            K::template several<4>(s, v, at + i, step, p.end);
+        }
+        GPU_NO_UNROLL for (; i < i1; i += step)
+            K::template several<1>(s, y + i * p.stride, at + i, step, p.end);
+    }
+}
+
+/* A segment of a line: where its elements are, and how many. */
+struct reduce_segment {
+    i64 number, run0, run1, i0, i1;
+};
+
+GPU_FN reduce_segment reduce_cut(const struct gpu_reduce_rows &p, i64 segment) {
+    reduce_segment s = {segment, 0, p.runs, 0, p.inner};
+    i64 from;
+    if (p.direct) {
+        s.run0 = p.splits == 1 ? segment : segment / p.splits;
+        s.run1 = s.run0 + 1;
+        segment -= s.run0 * p.splits;
+    }
+    from = segment * p.length;
+    if (p.direct || p.runs == 1) {
+        s.i0 = from;
+        s.i1 = from + p.length < p.inner ? from + p.length : p.inner;
+    } else {
+        s.run0 = from;
+        s.run1 = from + p.length < p.runs ? from + p.length : p.runs;
+    }
+    return s;
+}
+
+template <typename T, typename K>
+GPU_FN void reduce_row(const struct gpu_reduce_rows &p, const T *x, const reduce_segment &cut, bool live, u64 *room,
+                       reduce_words *w) {
+    u32 lane = gpu_thread() % p.end.group;
+    typename K::State s = K::start();
+    if (live) {
+        if (p.direct)
+            reduce_run<T, K>(p.end, x + cut.i0, cut.i1 - cut.i0, cut.run0 * p.inner + cut.i0, lane, s);
+        else
+            reduce_pieces<T, K>(p, x, cut.run0, cut.run1, cut.i0, cut.i1, lane, s);
+    }
+    i64 n = (cut.run1 - cut.run0) * (cut.i1 - cut.i0);
+    typename K::Part q = p.end.group == 1 ? K::part(s) : K::close(s, n, p.end.group, room);
+    reduce_leave<K>(q, p.end, w);
+}
+
+/* REDUCE_ROWS(case KIND: one(...)): the kernel around the kinds. */
+#define REDUCE_ROWS(T, cases)                                                                                          \
+    GPU_SHARED u64 room[REDUCE_ROOM];                                                                                  \
+    u32 per_block = GPU_BLOCK / p.end.group;                                                                           \
+    i64 items = p.end.outs * p.end.segments;                                                                           \
+    i64 item = reduce_block() * per_block + gpu_thread() / p.end.group;                                            \
+    if (reduce_block() * per_block >= items) return;                                                               \
+    bool live = item < items;                                                                                          \
+    i64 line = !live ? 0 : p.end.segments == 1 ? item : item / p.end.segments;                                         \
+    reduce_segment cut = reduce_cut(p, live ? item - line * p.end.segments : 0);                                       \
+    const T *x = (const T *)p.in + reduce_offset((u64)line, p.kept, p.kept_at[0]);                                     \
+    reduce_words w = {{0, 0, 0}};                                                                                      \
+    if (p.direct) x += reduce_offset((u64)cut.run0, p.outer, p.outer_at[0]);                                           \
+    switch (p.end.kind) { cases }                                                                                      \
+    i64 at = p.end.finish == GPU_FINISH_PART ? line * p.end.part_out + cut.number * p.end.part_segment : line;         \
+    if (live && gpu_thread() % p.end.group == 0) reduce_store(p.end, at, reduce_kind_words(p.end.kind), w);
+#define REDUCE_ROW(kind, T, K)                                                                                         \
+    case kind: reduce_row<T, K<T>>(p, x, cut, live, room, &w); break;
+
+/* ---- across memory ---- */
+
+/* Where a thread's columns are, and its rows: first, first + step, ... below `whole` and `rows`, the former whole vectors. */
+struct reduce_tile {
+    i64 column, first, whole, rows, step;
+    u64 at_out; /* the result of column 0 */
+    i64 split;
+};
+
+/* Rows of N columns; in those from `whole` on, only some elements may be there. */
+template <typename T, typename K, int N>
+GPU_FN void reduce_fall(const struct gpu_reduce_columns &p, const T *x, const reduce_tile &t, typename K::State (&s)[N]) {
+    i64 r = t.first;
+    enum { ROWS = N > 8 ? 2 : 4 };
+    GPU_NO_UNROLL for (; r + (ROWS - 1) * t.step < t.whole; r += ROWS * t.step) {
+        gpu_vec<T> rows[ROWS];
+        GPU_UNROLL for (int k = 0; k < ROWS; k++)
+            rows[k] = gpu_load16(x + reduce_offset((u64)(r + k * t.step), p.reduced, p.reduced_at[0]));
+        GPU_UNROLL for (int i = 0; i < N; i++) {
+            T v[ROWS];
+            GPU_UNROLL for (int k = 0; k < ROWS; k++) v[k] = rows[k].v[i];
+            K::template several<ROWS>(s[i], v, r, t.step, p.end);
+        }
+    }
+    GPU_NO_UNROLL for (; r < t.rows; r += t.step) {
+        const T *y = x + reduce_offset((u64)r, p.reduced, p.reduced_at[0]);
+        i64 left = p.width - t.column, bound = p.limit - r * p.width - t.column;
+        if (bound < left) left = bound;
+        GPU_UNROLL for (int i = 0; i < N; i++)
+            if (i < left) K::template several<1>(s[i], y + i, r, t.step, p.end);
+    }
+}
+
+/* Joins the threads that have the same columns, and stores. */
+template <typename T, typename K, int N>
+GPU_FN void reduce_land(const struct gpu_reduce_columns &p, const reduce_tile &t, typename K::State (&s)[N], u64 *room) {
+    typedef typename K::Part Part;
+    Part *shared = (Part *)room;
+    u32 across = p.end.group;
+    GPU_NO_UNROLL for (int k = 0; k < N; k++) {
+        typename K::State mine = s[0];
+        GPU_UNROLL for (int i = 1; i < N; i++)
+            if (i == k) mine = s[i];
+        Part q = K::part(mine);
+        shared[gpu_thread()] = q;
+        gpu_sync();
+        GPU_NO_UNROLL for (u32 half = GPU_BLOCK / 2; half >= across; half /= 2) {
+            if (gpu_thread() < half) {
+                q = K::of(q, shared[gpu_thread() + half]);
+                shared[gpu_thread()] = q;
+            }
+            gpu_sync();
+        }
+        i64 column = t.column + k;
+        if (gpu_thread() < across && column < p.width) {
+            reduce_words w = {{0, 0, 0}};
+            i64 fold = p.columns == p.width ? 0 : column / p.columns;
+            i64 at = (i64)t.at_out + (column - fold * p.columns) * p.out_stride;
+            reduce_leave<K>(q, p.end, &w);
+            if (p.end.finish == GPU_FINISH_PART)
+                at = at * p.end.part_out + (t.split + fold * p.splits) * p.end.part_segment;
+            reduce_store(p.end, at, K::WORDS, w);
+        }
+    }
+}
+
+template <typename T, typename K>
+GPU_FN void reduce_column(const struct gpu_reduce_columns &p, const T *x, const reduce_tile &t, u64 *room) {
+    enum { N = gpu_vec<T>::N };
+    typename K::State s[N];
+    GPU_UNROLL for (int i = 0; i < N; i++) s[i] = K::start();
+    if (t.column < p.width) reduce_fall<T, K, N>(p, x, t, s);
+    reduce_land<T, K, N>(p, t, s, room);
+}
+
+/* The tile of item i, and where its columns begin. */
+template <typename T> GPU_FN const T *reduce_place(const struct gpu_reduce_columns &p, i64 i, reduce_tile *t) {
+    enum { N = gpu_vec<T>::N };
+    i64 tile = i % p.tiles, rest = i / p.tiles;
+    t->split = rest % p.splits;
+    u64 kept = (u64)(rest / p.splits);
+    t->at_out = (u64)reduce_offset(kept, p.kept, p.kept_at[1]);
+    t->column = (tile * p.end.group + gpu_thread() % p.end.group) * N;
+    t->step = GPU_BLOCK / p.end.group;
+    t->first = t->split * p.length + gpu_thread() / p.end.group;
+    t->rows = (t->split + 1) * p.length < p.rows ? (t->split + 1) * p.length : p.rows;
+    const T *x = (const T *)p.in + reduce_offset(kept, p.kept, p.kept_at[0]) + t->column;
+    t->whole = t->first;
+    if (p.aligned && ((u64)x & 15) == 0 && t->column + N <= p.width) {
+        /* The last row may be folded of fewer. */
+        t->whole = t->rows;
+        if (t->rows == p.rows && (p.rows - 1) * p.width + t->column + N > p.limit) t->whole--;
+    }
+    return x;
+}
+
+#define REDUCE_COLUMNS(T, cases)                                                                                       \
+    GPU_SHARED u64 room[REDUCE_ROOM];                                                                                  \
+    i64 items = p.kept.count * p.splits * p.tiles;                                                                     \
+    if (reduce_block() >= items) return;                                                                           \
+    reduce_tile t;                                                                                                     \
+    const T *x = reduce_place<T>(p, reduce_block(), &t);                                                           \
+    switch (p.end.kind) { cases }
+#define REDUCE_COLUMN(kind, T, K)                                                                                      \
+    case kind: reduce_column<T, K<T>>(p, x, t, room); break;
+
+/* ---- parts ---- */
+
+/* Joins the parts of the line that this thread's group works on. */
+template <typename K>
+GPU_FN void reduce_parts(const struct gpu_reduce_join &p, i64 line, bool live, u64 *room, reduce_words *w) {
+    typedef typename K::Part Part;
+    u32 group = p.end.group, lane = gpu_thread() % group;
+    Part q = K::part(K::start());
+    GPU_NO_UNROLL for (i64 s = lane; live && s < p.end.segments; s += group) {
+        const u64 *in = p.in + line * p.end.part_out + s * p.end.part_segment;
+        u64 word[3] = {in[0], 0, 0};
+        if (K::WORDS > 1) word[1] = in[p.parts];
+        if (K::WORDS > 2) word[2] = in[2 * p.parts];
+        q = K::of(q, K::unpack(word));
+    }
+    q = gpu_group_join<K>(q, group, (Part *)room);
+    reduce_leave<K>(q, p.end, w);
+}
+
+#endif

@@ -1,0 +1,17 @@
+/* Reductions of floats whose parts are one word, and places of extremes. */
+#include "reduce_body.h"
+
+template <typename T> struct reduce_float_arg : reduce_arg<T, typename gpu_compute<T>::type> {};
+
+#define REDUCE_FLOATS(ONE, T)                                                                                          \
+    ONE(GPU_REDUCE_SUM, T, reduce_sum)                                                                                 \
+    ONE(GPU_REDUCE_EXTREME, T, reduce_extreme)                                                                         \
+    ONE(GPU_REDUCE_PROD, T, reduce_prod)                                                                               \
+    ONE(GPU_REDUCE_ARG, T, reduce_float_arg)                                                                           \
+    ONE(GPU_REDUCE_SQUARES, T, reduce_squares)                                                                         \
+    default: break;
+
+#define REDUCE(T)                                                                                                      \
+    GPU_KERNEL(reduce_rows_##T, struct gpu_reduce_rows) { REDUCE_ROWS(T, REDUCE_FLOATS(REDUCE_ROW, T)) }               \
+    GPU_KERNEL(reduce_columns_##T, struct gpu_reduce_columns) { REDUCE_COLUMNS(T, REDUCE_FLOATS(REDUCE_COLUMN, T)) }
+GPU_FLOATS(REDUCE)

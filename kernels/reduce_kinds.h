@@ -1,0 +1,437 @@
+/* The kinds of reductions, for an element type T each. A kind K has
+ *
+ *   State                      what a thread gathers; start() is one of nothing
+ *   several<N>(state, v, at, step, end)   takes in N elements, number at, at + step, ... of the line
+ *   Part, part(state)          what that comes to; of(a, b) joins two, a of elements in front of those of b
+ *   close(state, n, group, room)   the part of a group's n elements, in every thread
+ *   pack, unpack               a part as WORDS words
+ *   result(part, end)          the word to store: the bits of an f64, or an integer */
+#ifndef WICK_KERNELS_REDUCE_KINDS_H
+#define WICK_KERNELS_REDUCE_KINDS_H
+
+#include "dtype.h"
+#include "reduce.h"
+#include "wave.h"
+
+template <int SIZE> struct gpu_unsigned;
+template <> struct gpu_unsigned<1> { typedef u8 type; };
+template <> struct gpu_unsigned<2> { typedef u16 type; };
+template <> struct gpu_unsigned<4> { typedef u32 type; };
+template <> struct gpu_unsigned<8> { typedef u64 type; };
+
+/* (x & mask) ^ flip on the bits of x. */
+template <typename T> GPU_FN T reduce_masked(T x, u64 mask, u64 flip) {
+    typedef typename gpu_unsigned<sizeof(T)>::type U;
+    return gpu_bits<T>((U)((gpu_bits<U>(x) & (U)mask) ^ (U)flip));
+}
+
+GPU_FN u64 reduce_word(f64 x) { return gpu_bits<u64>(x); }
+GPU_FN u64 reduce_word(u64 x) { return x; }
+GPU_FN u64 reduce_word(u32 x) { return x; }
+GPU_FN void reduce_unword(f64 *x, u64 word) { *x = gpu_bits<f64>(word); }
+GPU_FN void reduce_unword(u64 *x, u64 word) { *x = word; }
+GPU_FN void reduce_unword(u32 *x, u64 word) { *x = (u32)word; }
+
+GPU_FN bool reduce_finite(f64 x) { return x - x == 0; }
+/* e^x, within (2 + |x|) 2^-23 of itself in f32. */
+GPU_FN f32 reduce_exp(f32 x) { return gpu_exp2(x * 1.44269504088896340736f); }
+GPU_FN f64 reduce_exp(f64 x) { return gpu_exp(x); }
+
+/* What kinds whose state is one value S have in common. */
+template <typename S> struct reduce_simple {
+    typedef S State;
+    typedef S Part;
+    enum { WORDS = 1 };
+    GPU_FN Part part(State s) { return s; }
+    GPU_FN void pack(Part q, u64 *w) { w[0] = reduce_word(q); }
+    GPU_FN Part unpack(const u64 *w) {
+        Part q;
+        reduce_unword(&q, w[0]);
+        return q;
+    }
+};
+
+/* ---- integers: U is the type without sign of their size, A that which they are gathered in ---- */
+
+template <typename U> struct reduce_gather { typedef u32 type; };
+template <> struct reduce_gather<u64> { typedef u64 type; };
+
+template <typename U, typename A, typename J> struct reduce_integers : reduce_simple<A>, J {
+    GPU_FN A close(A s, i64 n, u32 group, u64 *room) {
+        (void)n;
+        return gpu_group_join<J>(s, group, (A *)room);
+    }
+    GPU_FN u64 result(A q, const struct gpu_reduce_end &end) {
+        (void)end;
+        return q;
+    }
+};
+
+struct reduce_join_multiply {
+    template <typename T> GPU_FN T of(T a, T b) { return a * b; }
+};
+
+template <typename U> struct reduce_int_sum
+    : reduce_integers<U, typename reduce_gather<U>::type, gpu_join_add> {
+    typedef typename reduce_gather<U>::type A;
+    GPU_FN A start(void) { return 0; }
+    template <int N> GPU_FN void several(A &s, const U *v, i64 at, i64 step, const struct gpu_reduce_end &end) {
+        (void)at, (void)step, (void)end;
+        GPU_UNROLL for (int i = 0; i < N; i++) s += v[i];
+    }
+};
+
+template <typename U> struct reduce_int_prod
+    : reduce_integers<U, typename reduce_gather<U>::type, reduce_join_multiply> {
+    typedef typename reduce_gather<U>::type A;
+    GPU_FN A start(void) { return 1; }
+    template <int N> GPU_FN void several(A &s, const U *v, i64 at, i64 step, const struct gpu_reduce_end &end) {
+        (void)at, (void)step, (void)end;
+        GPU_UNROLL for (int i = 0; i < N; i++) s *= v[i];
+    }
+};
+
+template <typename U> struct reduce_int_extreme
+    : reduce_integers<U, typename reduce_gather<U>::type, gpu_join_max> {
+    typedef typename reduce_gather<U>::type A;
+    GPU_FN A start(void) { return 0; }
+    template <int N> GPU_FN void several(A &s, const U *v, i64 at, i64 step, const struct gpu_reduce_end &end) {
+        (void)at, (void)step;
+        GPU_UNROLL for (int i = 0; i < N; i++) {
+            A x = (U)(v[i] ^ (U)end.flip);
+            s = x > s ? x : s;
+        }
+    }
+    GPU_FN u64 result(A q, const struct gpu_reduce_end &end) { return q ^ (A)end.flip; }
+};
+
+template <typename U> struct reduce_count : reduce_integers<U, u64, gpu_join_add> {
+    GPU_FN u64 start(void) { return 0; }
+    template <int N> GPU_FN void several(u64 &s, const U *v, i64 at, i64 step, const struct gpu_reduce_end &end) {
+        u32 n = 0;
+        (void)at, (void)step;
+        GPU_UNROLL for (int i = 0; i < N; i++) {
+            U x = (U)(v[i] & (U)end.mask);
+            n += (u32)(x < 1 ? x : 1); /* the lesser of both: AMD has few registers for comparisons */
+        }
+        s += n;
+    }
+    GPU_FN u64 result(u64 q, const struct gpu_reduce_end &end) {
+        return end.finish == GPU_FINISH_ANY   ? q > 0
+               : end.finish == GPU_FINISH_ALL ? q == (u64)end.terms
+                                              : gpu_bits<u64>((f64)q);
+    }
+};
+
+/* ---- the place of an extreme; C is what is compared ---- */
+
+template <typename C> struct reduce_best {
+    C value;
+    u32 at; /* ~0u: nothing better than the start was seen */
+};
+
+GPU_FN void reduce_least(f32 *x) { *x = -gpu_bits<f32>(0x7f800000u); }
+GPU_FN void reduce_least(f64 *x) { *x = -gpu_bits<f64>(0x7ff0000000000000ull); }
+GPU_FN void reduce_least(u32 *x) { *x = 0; }
+GPU_FN void reduce_least(u64 *x) { *x = 0; }
+
+/* What elements are compared as: without sign in a word, or in the type that floats are computed in. */
+GPU_FN u32 reduce_key(u8 x) { return x; }
+GPU_FN u32 reduce_key(u16 x) { return x; }
+template <typename T> GPU_FN typename gpu_compute<T>::type reduce_key(T x) { return gpu_up(x); }
+
+template <typename T, typename C> struct reduce_arg {
+    typedef reduce_best<C> State;
+    typedef reduce_best<C> Part;
+    enum { WORDS = 2 };
+    GPU_FN State start(void) {
+        State s;
+        reduce_least(&s.value);
+        s.at = ~0u;
+        return s;
+    }
+    /* Greater, or the first NaN. */
+    GPU_FN bool beats(C a, C b) { return a > b || (a != a && b == b); }
+    template <int N> GPU_FN void several(State &s, const T *v, i64 at, i64 step, const struct gpu_reduce_end &end) {
+        C key[N];
+        GPU_UNROLL for (int i = 0; i < N; i++) key[i] = reduce_key(reduce_masked(v[i], ~0ull, end.flip));
+        C best = gpu_tree<N>::template of<gpu_join_max>(key);
+        if (!beats(best, s.value)) return;
+        u32 first = 0;
+        GPU_UNROLL for (int i = N - 1; i >= 0; i--)
+            if (key[i] == best || key[i] != key[i]) first = (u32)i;
+        s.value = best;
+        s.at = (u32)at + first * (u32)step;
+    }
+    GPU_FN Part part(State s) { return s; }
+    GPU_FN Part of(Part a, Part b) {
+        if (beats(b.value, a.value)) return b;
+        if (!beats(a.value, b.value) && b.at < a.at) return b;
+        return a;
+    }
+    GPU_FN Part close(State s, i64 n, u32 group, u64 *room) {
+        (void)n;
+        return gpu_group_join<reduce_arg>(s, group, (State *)room);
+    }
+    GPU_FN void pack(Part q, u64 *w) {
+        w[0] = reduce_word(q.value);
+        w[1] = q.at;
+    }
+    GPU_FN Part unpack(const u64 *w) {
+        Part q;
+        reduce_unword(&q.value, w[0]);
+        q.at = (u32)w[1];
+        return q;
+    }
+    GPU_FN u64 result(Part q, const struct gpu_reduce_end &end) {
+        (void)end;
+        return q.at == ~0u ? 0 : q.at; /* nothing is better than the least there is: all are that */
+    }
+};
+GPU_FN u64 reduce_word(f32 x) { return gpu_bits<u64>((f64)x); }
+GPU_FN void reduce_unword(f32 *x, u64 word) { *x = (f32)gpu_bits<f64>(word); }
+
+/* ---- floats; elements that are taken together are joined in the type they are computed in, and then in f64 ---- */
+
+template <typename T> struct reduce_sum : reduce_simple<f64>, gpu_join_add {
+    GPU_FN f64 start(void) { return 0; }
+    template <int N> GPU_FN void several(f64 &s, const T *v, i64 at, i64 step, const struct gpu_reduce_end &end) {
+        typename gpu_compute<T>::type c[N];
+        (void)at, (void)step;
+        GPU_UNROLL for (int i = 0; i < N; i++) c[i] = gpu_up(reduce_masked(v[i], end.mask, 0));
+        s += (f64)gpu_tree<N>::template of<gpu_join_add>(c);
+    }
+    GPU_FN f64 close(f64 s, i64 n, u32 group, u64 *room) {
+        (void)n;
+        return gpu_group_join<gpu_join_add>(s, group, (f64 *)room);
+    }
+    GPU_FN u64 result(f64 q, const struct gpu_reduce_end &end) {
+        return gpu_bits<u64>(end.finish == GPU_FINISH_MEAN ? q / (f64)end.terms : q);
+    }
+};
+
+template <typename T> struct reduce_prod : reduce_simple<f64>, reduce_join_multiply {
+    GPU_FN f64 start(void) { return 1; }
+    template <int N> GPU_FN void several(f64 &s, const T *v, i64 at, i64 step, const struct gpu_reduce_end &end) {
+        f64 c[N];
+        (void)at, (void)step, (void)end;
+        GPU_UNROLL for (int i = 0; i < N; i++) c[i] = (f64)gpu_up(v[i]);
+        s *= gpu_tree<N>::template of<reduce_join_multiply>(c);
+    }
+    GPU_FN f64 close(f64 s, i64 n, u32 group, u64 *room) {
+        (void)n;
+        return gpu_group_join<reduce_join_multiply>(s, group, (f64 *)room);
+    }
+    GPU_FN u64 result(f64 q, const struct gpu_reduce_end &end) {
+        (void)end;
+        return gpu_bits<u64>(q);
+    }
+};
+
+template <typename T> struct reduce_extreme : reduce_simple<f64>, gpu_join_max {
+    typedef typename gpu_compute<T>::type C;
+    typedef C State;
+    GPU_FN C start(void) {
+        C least;
+        reduce_least(&least);
+        return least;
+    }
+    template <int N> GPU_FN void several(C &s, const T *v, i64 at, i64 step, const struct gpu_reduce_end &end) {
+        C c[N];
+        (void)at, (void)step;
+        GPU_UNROLL for (int i = 0; i < N; i++) c[i] = gpu_up(reduce_masked(v[i], end.mask, end.flip));
+        s = gpu_join_max::of(s, gpu_tree<N>::template of<gpu_join_max>(c));
+    }
+    GPU_FN f64 part(C s) { return (f64)s; }
+    GPU_FN f64 close(C s, i64 n, u32 group, u64 *room) {
+        (void)n;
+        return (f64)gpu_group_join<gpu_join_max>(s, group, (C *)room);
+    }
+    /* The sign is turned back, if it was turned: the highest bit of `flip`, whatever the dtype's size. */
+    GPU_FN u64 result(f64 q, const struct gpu_reduce_end &end) {
+        return gpu_bits<u64>(q) ^ (end.flip ? 0x8000000000000000ull : 0);
+    }
+};
+
+/* f16 and f8e4m3 have squares that f32 can hold. */
+template <typename T> struct reduce_wide { typedef f64 type; };
+template <> struct reduce_wide<f16> { typedef f32 type; };
+template <> struct reduce_wide<f8e4m3> { typedef f32 type; };
+
+template <typename T> struct reduce_squares : reduce_simple<f64>, gpu_join_add {
+    typedef typename reduce_wide<T>::type W;
+    GPU_FN f64 start(void) { return 0; }
+    template <int N> GPU_FN void several(f64 &s, const T *v, i64 at, i64 step, const struct gpu_reduce_end &end) {
+        W c[N];
+        (void)at, (void)step, (void)end;
+        GPU_UNROLL for (int i = 0; i < N; i++) {
+            W x = (W)gpu_up(v[i]);
+            c[i] = x * x;
+        }
+        s += (f64)gpu_tree<N>::template of<gpu_join_add>(c);
+    }
+    GPU_FN f64 close(f64 s, i64 n, u32 group, u64 *room) {
+        (void)n;
+        return gpu_group_join<gpu_join_add>(s, group, (f64 *)room);
+    }
+    GPU_FN u64 result(f64 q, const struct gpu_reduce_end &end) {
+        return gpu_bits<u64>(end.finish == GPU_FINISH_ROOT ? gpu_sqrt(q) : q);
+    }
+};
+
+/* Each thread sums deviations, and their squares, from the mean of the elements it takes first. */
+template <typename C> struct reduce_deviations {
+    C center;
+    u32 n;
+    f64 sum, squares;
+};
+struct reduce_moments_part {
+    f64 n, mean, squares;
+};
+
+template <typename T> struct reduce_moments {
+    typedef typename gpu_compute<T>::type C;
+    typedef reduce_deviations<C> State;
+    typedef reduce_moments_part Part;
+    enum { WORDS = 3 };
+    GPU_FN State start(void) {
+        State s = {0, 0, 0, 0};
+        return s;
+    }
+    template <int N> GPU_FN void several(State &s, const T *v, i64 at, i64 step, const struct gpu_reduce_end &end) {
+        C c[N], d[N];
+        f64 q[N];
+        (void)at, (void)step, (void)end;
+        GPU_UNROLL for (int i = 0; i < N; i++) c[i] = gpu_up(v[i]);
+        if (s.n == 0) {
+            GPU_UNROLL for (int i = 0; i < N; i++) d[i] = c[i] * (C)(1.0 / N);
+            s.center = gpu_tree<N>::template of<gpu_join_add>(d);
+        }
+        GPU_UNROLL for (int i = 0; i < N; i++) {
+            d[i] = c[i] - s.center;
+            q[i] = (f64)d[i] * (f64)d[i];
+        }
+        s.sum += (f64)gpu_tree<N>::template of<gpu_join_add>(d);
+        s.squares += gpu_tree<N>::template of<gpu_join_add>(q);
+        s.n += N;
+    }
+    GPU_FN Part part(State s) {
+        Part q = {(f64)s.n, 0, 0};
+        if (s.n == 0) return q;
+        f64 apart = s.sum / q.n;
+        q.mean = (f64)s.center + apart;
+        q.squares = s.squares - s.sum * apart;
+        if (q.squares < 0) q.squares = 0;
+        return q;
+    }
+    /* Chan, Golub and LeVeque, 1979. */
+    GPU_FN Part of(Part a, Part b) {
+        Part q = {a.n + b.n, a.mean, a.squares};
+        if (b.n == 0) return q;
+        f64 apart = b.mean - a.mean, share = b.n / q.n;
+        if (a.n == 0) return b;
+        q.mean = a.mean + apart * share;
+        q.squares = a.squares + b.squares + apart * apart * (a.n * share);
+        return q;
+    }
+    GPU_FN Part close(State s, i64 n, u32 group, u64 *room) {
+        Part q = part(s);
+        if (group == 1) return q;
+        f64 mean = gpu_group_join<gpu_join_add>(q.n * q.mean, group, (f64 *)room) / (n > 0 ? (f64)n : 1);
+        f64 apart = q.mean - mean;
+        q.squares = gpu_group_join<gpu_join_add>(q.squares + q.n * apart * apart, group, (f64 *)room);
+        q.mean = mean;
+        q.n = (f64)n;
+        return q;
+    }
+    GPU_FN void pack(Part q, u64 *w) {
+        w[0] = reduce_word(q.n);
+        w[1] = reduce_word(q.mean);
+        w[2] = reduce_word(q.squares);
+    }
+    GPU_FN Part unpack(const u64 *w) {
+        Part q = {gpu_bits<f64>(w[0]), gpu_bits<f64>(w[1]), gpu_bits<f64>(w[2])};
+        return q;
+    }
+    GPU_FN u64 result(Part q, const struct gpu_reduce_end &end) {
+        f64 n = (f64)end.terms - end.correction, y = q.squares / (n > 0 ? n : 0);
+        return gpu_bits<u64>(end.finish == GPU_FINISH_ROOT ? gpu_sqrt(y) : y);
+    }
+};
+
+template <typename C> struct reduce_scaled {
+    C most;
+    f64 sum; /* void when `most` is not finite */
+};
+
+template <typename T> struct reduce_exps {
+    typedef typename gpu_compute<T>::type C;
+    typedef reduce_scaled<C> State;
+    typedef reduce_scaled<f64> Part;
+    enum { WORDS = 2 };
+    GPU_FN State start(void) {
+        State s;
+        reduce_least(&s.most);
+        s.sum = 0;
+        return s;
+    }
+    template <int N> GPU_FN void several(State &s, const T *v, i64 at, i64 step, const struct gpu_reduce_end &end) {
+        C c[N], least;
+        (void)at, (void)step, (void)end;
+        reduce_least(&least);
+        GPU_UNROLL for (int i = 0; i < N; i++) c[i] = gpu_up(v[i]);
+        C most = gpu_join_max::of(s.most, gpu_tree<N>::template of<gpu_join_max>(c));
+        if (most == least) return;
+        if (most != s.most) {
+            s.sum *= (f64)reduce_exp(s.most - most);
+            s.most = most;
+        }
+        GPU_UNROLL for (int i = 0; i < N; i++) c[i] = reduce_exp(c[i] - most);
+        s.sum += (f64)gpu_tree<N>::template of<gpu_join_add>(c);
+    }
+    GPU_FN Part part(State s) {
+        Part q = {(f64)s.most, s.sum};
+        return q;
+    }
+    GPU_FN Part of(Part a, Part b) {
+        Part q = {gpu_join_max::of(a.most, b.most), 0};
+        if (reduce_finite(q.most)) q.sum = a.sum * gpu_exp(a.most - q.most) + b.sum * gpu_exp(b.most - q.most);
+        return q;
+    }
+    GPU_FN Part close(State s, i64 n, u32 group, u64 *room) {
+        (void)n;
+        C most = gpu_group_join<gpu_join_max>(s.most, group, (C *)room);
+        bool finite = reduce_finite((f64)most);
+        s.sum = finite ? s.sum * (f64)reduce_exp(s.most - most) : 0;
+        Part q = {(f64)most, gpu_group_join<gpu_join_add>(s.sum, group, (f64 *)room)};
+        return q;
+    }
+    GPU_FN void pack(Part q, u64 *w) {
+        w[0] = reduce_word(q.most);
+        w[1] = reduce_word(q.sum);
+    }
+    GPU_FN Part unpack(const u64 *w) {
+        Part q = {gpu_bits<f64>(w[0]), gpu_bits<f64>(w[1])};
+        return q;
+    }
+    GPU_FN u64 result(Part q, const struct gpu_reduce_end &end) {
+        (void)end;
+        return gpu_bits<u64>(reduce_finite(q.most) ? q.most + gpu_log(q.sum) : q.most);
+    }
+};
+
+template <typename T> struct reduce_powers : reduce_simple<f64>, gpu_join_add {
+    typedef typename gpu_compute<T>::type C;
+    GPU_FN f64 start(void) { return 0; }
+    template <int N> GPU_FN void several(f64 &s, const T *v, i64 at, i64 step, const struct gpu_reduce_end &end) {
+        (void)at, (void)step;
+        GPU_UNROLL for (int i = 0; i < N; i++) s += (f64)gpu_pow(gpu_fabs(gpu_up(v[i])), (C)end.order);
+    }
+    GPU_FN f64 close(f64 s, i64 n, u32 group, u64 *room) {
+        (void)n;
+        return gpu_group_join<gpu_join_add>(s, group, (f64 *)room);
+    }
+    GPU_FN u64 result(f64 q, const struct gpu_reduce_end &end) { return gpu_bits<u64>(gpu_pow(q, 1 / end.order)); }
+};
+
+#endif

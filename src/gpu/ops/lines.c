@@ -1,0 +1,253 @@
+/* Reductions: how lines are cut into segments, and which kernel takes them. The cuts depend on shapes and strides alone,
+ * so that the same tensor gives the same bits, run after run. */
+#include "gpu/ops/reduce.h"
+
+#include "core/checked.h"
+
+enum {
+    SPREAD = 2048,     /* segments that keep a device busy */
+    WHOLE = 64 * 1024, /* bytes of a line that are not worth a second kernel */
+    LEAST = 16 * 1024, /* bytes of a segment, at least */
+    PIECE = 2048       /* bytes of a run that are worth a group of their own */
+};
+
+struct lines {
+    struct wick__gpu *gpu;
+    const struct wick__gpu_reduction *reduction;
+    struct wick__layout kept, kept_out, reduced; /* collapsed as far as neighbours allow; kept_out: of the results */
+    int64_t outs, terms;
+    int64_t size; /* of an element */
+    const char *data;
+};
+
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+static void push(struct wick__layout *layout, int64_t size, int64_t stride) {
+    int last = layout->rank - 1;
+    if (size == 1) return;
+    if (last >= 0 && layout->stride[last] == stride * size) {
+        layout->shape[last] *= size;
+        layout->stride[last] = stride;
+        return;
+    }
+    layout->shape[layout->rank] = size;
+    layout->stride[layout->rank++] = stride;
+}
+
+/* Reduced dims come in the order in which they lie in memory, but where places are asked for. */
+static struct lines lines_of(struct wick__gpu *gpu, const struct wick__gpu_reduction *reduction) {
+    const struct wick__layout *layout = &reduction->x->layout;
+    struct lines lines = {.gpu = gpu, .reduction = reduction, .outs = 1, .terms = 1};
+    int order[WICK_MAX_RANK], n = 0;
+    lines.size = wick_dtype_bits(reduction->x->dtype) / 8;
+    lines.data = wick__data(reduction->x);
+    for (int d = 0; d < layout->rank; d++) {
+        if (!(reduction->dims >> d & 1)) {
+            lines.outs *= layout->shape[d];
+            push(&lines.kept, layout->shape[d], layout->stride[d]);
+            continue;
+        }
+        lines.terms *= layout->shape[d];
+        int at = n++;
+        bool ordered = reduction->end.kind == GPU_REDUCE_ARG;
+        for (; !ordered && at > 0 && layout->stride[order[at - 1]] < layout->stride[d]; at--) order[at] = order[at - 1];
+        order[at] = d;
+    }
+    for (int i = 0; i < n; i++) push(&lines.reduced, layout->shape[order[i]], layout->stride[order[i]]);
+    lines.kept_out = lines.kept;
+    int64_t stride = 1;
+    for (int d = lines.kept.rank - 1; d >= 0; d--) {
+        lines.kept_out.stride[d] = stride;
+        stride *= lines.kept.shape[d];
+    }
+    return lines;
+}
+
+void wick__gpu_reduce_grid(struct wick__launch *launch, int64_t n) {
+    enum { ROW = 1 << 20 }; /* blocks in x; AMD's limit is 2^32 threads */
+    launch->grid[0] = (unsigned)wick__min(n, ROW);
+    launch->grid[1] = (unsigned)ceil_div(n, ROW);
+}
+
+static enum wick__gpu_kernel kernel_of(const struct lines *lines, bool columns) {
+    enum wick_dtype dtype = lines->reduction->x->dtype;
+    uint32_t kind = lines->reduction->end.kind;
+    if (!wick_dtype_is_float(dtype) || kind == GPU_REDUCE_COUNT)
+        return wick__gpu_of_size(columns ? WICK__GPU_K_reduce_columns_b1 : WICK__GPU_K_reduce_rows_b1,
+                                 (size_t)lines->size);
+    if (kind >= GPU_REDUCE_MOMENTS)
+        return wick__gpu_of_floats(columns ? WICK__GPU_K_stats_columns_bf16 : WICK__GPU_K_stats_rows_bf16, dtype);
+    return wick__gpu_of_floats(columns ? WICK__GPU_K_reduce_columns_bf16 : WICK__GPU_K_reduce_rows_bf16, dtype);
+}
+
+static int64_t words_of(uint32_t kind) {
+    return kind == GPU_REDUCE_MOMENTS ? 3 : kind == GPU_REDUCE_EXPS || kind == GPU_REDUCE_ARG ? 2 : 1;
+}
+
+/* Joins the parts that `end` says were made. */
+static enum wick_status join(const struct lines *lines, const struct gpu_reduce_end *end) {
+    struct gpu_reduce_join params = {.in = end->out, .end = *end};
+    const struct gpu_reduce_end *last = &lines->reduction->end;
+    uint32_t wave = (uint32_t)lines->gpu->properties.wave;
+    int64_t segments = end->segments;
+    params.is_float = wick_dtype_is_float(lines->reduction->x->dtype);
+    params.end.out = last->out;
+    params.end.finish = last->finish;
+    params.parts = end->parts;
+    params.end.parts = end->outs;
+    if (segments >= 256 && end->outs < 1024)
+        params.end.group = GPU_BLOCK;
+    else if (end->part_out == 1 && end->outs >= 8192)
+        params.end.group = 1;
+    else
+        params.end.group = wick__gpu_power(segments / 4, wave);
+    struct wick__launch last_launch = {.kernel = WICK__GPU_K_reduce_join};
+    wick__gpu_reduce_grid(&last_launch, ceil_div(end->outs, GPU_BLOCK / params.end.group));
+    return wick__gpu_launch(lines->gpu, &last_launch, &params);
+}
+
+/* Launches a kernel whose parameters hold `end`, on parts in scratch memory where a line has several segments. */
+static enum wick_status launch(const struct lines *lines, const struct wick__launch *first, void *params,
+                               struct gpu_reduce_end *end) {
+    void *scratch;
+    if (end->segments == 1) return wick__gpu_launch(lines->gpu, first, params);
+    end->parts = lines->outs * end->segments;
+    end->finish = GPU_FINISH_PART;
+    size_t nbytes = (size_t)(end->parts * words_of(end->kind)) * sizeof(u64);
+    WICK__TRY(wick__gpu_scratch(lines->gpu, nbytes, &scratch));
+    end->out = scratch;
+    enum wick_status status = wick__gpu_launch(lines->gpu, first, params);
+    if (status == WICK_OK) status = join(lines, end);
+    wick__gpu_release(lines->gpu, scratch, nbytes);
+    return status;
+}
+
+/* ---- along memory ---- */
+
+/* Cuts lines that are not direct: by runs, or by elements when there is one run. */
+static void cut_pieces(const struct lines *lines, struct gpu_reduce_rows *p) {
+    uint32_t wave = (uint32_t)lines->gpu->properties.wave;
+    int64_t units = p->runs > 1 ? p->runs : p->inner, each = p->runs > 1 ? p->inner : 1;
+    int64_t most = lines->terms * lines->size <= WHOLE ? 1 : ceil_div(lines->terms * lines->size, LEAST);
+    int64_t splits = wick__max(1, wick__min(ceil_div(SPREAD, lines->outs), wick__min(most, units)));
+    p->length = wick__max(1, ceil_div(units, splits));
+    p->splits = wick__max(1, ceil_div(units, p->length));
+    int64_t elements = p->length * each;
+    p->end.group = elements >= 32 * (int64_t)wave ? GPU_BLOCK : wick__gpu_power(elements / 4, wave);
+    p->across = wick__gpu_power(p->inner, p->end.group);
+    p->end.segments = p->splits;
+}
+
+static void cut_runs(const struct lines *lines, struct gpu_reduce_rows *p) {
+    uint32_t wave = (uint32_t)lines->gpu->properties.wave;
+    int64_t bytes = p->inner * lines->size;
+    int64_t most = bytes <= WHOLE ? 1 : ceil_div(bytes, LEAST);
+    int64_t splits = wick__max(1, wick__min(ceil_div(SPREAD, lines->outs * wick__max(p->runs, 1)), most));
+    p->length = wick__max(1, ceil_div(p->inner, splits));
+    if (splits > 1) p->length = ceil_div(p->length, 1024) * 1024; /* whole vectors */
+    p->splits = wick__max(1, ceil_div(p->inner, p->length));
+    p->end.segments = wick__max(1, p->runs) * p->splits;
+    int64_t vectors = p->length * lines->size / 16;
+    bool few = lines->outs * p->end.segments < 4096;
+    p->end.group = vectors >= (few ? 2 : 16) * (int64_t)wave ? GPU_BLOCK : wick__gpu_power(vectors / 4, wave);
+    p->across = 1;
+}
+
+static enum wick_status run_rows(const struct lines *lines) {
+    struct gpu_reduce_rows p = {.in = lines->data, .runs = 1, .inner = 1, .end = lines->reduction->end};
+    struct wick__layout kept = lines->kept, outer = lines->reduced;
+    if (outer.rank > 0) {
+        outer.rank--;
+        p.inner = outer.shape[outer.rank];
+        p.stride = outer.stride[outer.rank];
+    }
+    for (int d = 0; d < outer.rank; d++) p.runs *= outer.shape[d];
+    wick__gpu_shape(&kept, 1, &p.kept, p.kept_at);
+    wick__gpu_shape(&outer, 1, &p.outer, p.outer_at);
+    p.end.outs = lines->outs;
+    p.end.terms = lines->terms;
+    p.direct = p.stride == 1 && (p.runs == 1 || p.inner * lines->size >= PIECE);
+    if (p.direct)
+        cut_runs(lines, &p);
+    else
+        cut_pieces(lines, &p);
+    p.end.part_out = p.end.segments;
+    p.end.part_segment = 1;
+    struct wick__launch first = {.kernel = kernel_of(lines, false)};
+    wick__gpu_reduce_grid(&first, ceil_div(p.end.outs * p.end.segments, GPU_BLOCK / p.end.group));
+    return launch(lines, &first, &p, &p.end);
+}
+
+/* ---- across memory ---- */
+
+/* The kept dim whose elements lie side by side, or -1. */
+static int column_dim(const struct lines *lines) {
+    for (int d = lines->kept.rank - 1; d >= 0; d--)
+        if (lines->kept.stride[d] == 1) return d;
+    return -1;
+}
+
+/* How many rows that follow each other are taken as one, so that each begins at a multiple of 16 bytes. */
+static int64_t fold_of(const struct lines *lines, const struct gpu_reduce_columns *p) {
+    int64_t pitch = p->width * lines->size, fold = 1;
+    bool adjacent = lines->reduced.rank == 1 && lines->reduced.stride[0] == p->width;
+    if (!adjacent || lines->reduction->end.kind == GPU_REDUCE_ARG || lines->terms * pitch < WHOLE) return 1;
+    while (fold * pitch % 16 != 0) fold *= 2;
+    return fold;
+}
+
+/* Whether all that is added to the address of x is a multiple of 16 bytes. */
+static bool aligned(const struct lines *lines, const struct gpu_reduce_columns *p) {
+    bool all = wick__aligned16(lines->data);
+    for (u32 d = 0; d < p->reduced.rank; d++) all = all && p->reduced_at[0].stride[d] * lines->size % 16 == 0;
+    return all;
+}
+
+static enum wick_status run_columns(const struct lines *lines, int dim) {
+    struct gpu_reduce_columns p = {.in = lines->data, .limit = INT64_MAX, .end = lines->reduction->end};
+    struct wick__layout kept[2] = {lines->kept, lines->kept_out}, reduced = lines->reduced;
+    int64_t per_vector = 16 / lines->size;
+    p.columns = p.width = kept[0].shape[dim];
+    p.out_stride = kept[1].stride[dim];
+    kept[0].shape[dim] = kept[1].shape[dim] = 1;
+    wick__gpu_shape(kept, 2, &p.kept, p.kept_at);
+    p.rows = lines->terms;
+    int64_t fold = fold_of(lines, &p);
+    if (fold > 1) {
+        p.limit = p.rows * p.width;
+        p.width *= fold;
+        p.rows = ceil_div(p.rows, fold);
+        reduced.shape[0] = p.rows;
+        reduced.stride[0] = p.width;
+    }
+    wick__gpu_shape(&reduced, 1, &p.reduced, p.reduced_at);
+    p.aligned = aligned(lines, &p);
+    int64_t vectors = ceil_div(p.width, per_vector);
+    p.end.group = wick__gpu_power(vectors, 64);
+    p.tiles = ceil_div(vectors, p.end.group);
+    int64_t beside = GPU_BLOCK / p.end.group, tiles = p.kept.count * p.tiles;
+    int64_t splits = wick__max(1, wick__min(ceil_div(SPREAD, tiles), p.rows / (beside * 16)));
+    p.length = wick__max(1, ceil_div(p.rows, splits));
+    if (splits > 1) p.length = ceil_div(p.length, beside * 4) * beside * 4;
+    p.splits = wick__max(1, ceil_div(p.rows, p.length));
+    p.end.outs = lines->outs;
+    p.end.terms = lines->terms;
+    p.end.segments = p.splits * fold;
+    p.end.part_out = 1;
+    p.end.part_segment = lines->outs;
+    struct wick__launch first = {.kernel = kernel_of(lines, true)};
+    wick__gpu_reduce_grid(&first, tiles * p.splits);
+    return launch(lines, &first, &p, &p.end);
+}
+
+enum wick_status wick__gpu_reduce_lines(struct wick__gpu *gpu, const struct wick__gpu_reduction *reduction) {
+    struct lines lines = lines_of(gpu, reduction);
+    int last = lines.reduced.rank - 1, dim = column_dim(&lines);
+    if (lines.outs == 0) return WICK_OK;
+    bool across = dim >= 0 && last >= 0 && lines.terms > 0 && lines.reduced.stride[last] != 1;
+    /* Blocks that would have next to nothing to do: there a thread or a few take each line. */
+    if (across && lines.kept.shape[dim] * lines.size < 256 &&
+        lines.terms * lines.kept.shape[dim] * lines.size < 4096)
+        across = false;
+    return across ? run_columns(&lines, dim) : run_rows(&lines);
+}

@@ -1,0 +1,102 @@
+/* Reductions over dims, and the places of extremes. */
+#include "gpu/ops/reduce.h"
+
+#include <math.h>
+
+enum gpu_reduce_store wick__gpu_reduce_store(enum wick_dtype dtype) {
+    switch (dtype) {
+    case WICK_BF16: return GPU_STORE_BF16;
+    case WICK_F16: return GPU_STORE_F16;
+    case WICK_F32: return GPU_STORE_F32;
+    case WICK_F64: return GPU_STORE_F64;
+    case WICK_F8E4M3: return GPU_STORE_F8E4M3;
+    default: break;
+    }
+    switch (wick_dtype_bits(dtype)) {
+    case 8: return GPU_STORE_B1;
+    case 16: return GPU_STORE_B2;
+    case 32: return GPU_STORE_B4;
+    default: return GPU_STORE_B8;
+    }
+}
+
+static bool is_signed(enum wick_dtype dtype) { return dtype == WICK_I16 || dtype == WICK_I32 || dtype == WICK_I64; }
+
+/* What makes the greatest of the extreme that is asked for: floats change their sign for the least; integers are
+ * compared without sign. */
+static uint64_t flip_of(enum wick_dtype dtype, bool least) {
+    int bits = wick_dtype_bits(dtype);
+    uint64_t top = (uint64_t)1 << (bits - 1), all = top | (top - 1);
+    if (wick_dtype_is_float(dtype)) return least ? top : 0;
+    return (is_signed(dtype) ? top : 0) ^ (least ? all : 0);
+}
+
+static void set_norm(struct wick__gpu_reduction *r, double p, bool nothing) {
+    struct gpu_reduce_end *end = &r->end;
+    uint64_t magnitude = ((uint64_t)1 << (wick_dtype_bits(r->x->dtype) - 1)) - 1;
+    end->order = p;
+    end->mask = magnitude;
+    if (p == 0) {
+        end->kind = GPU_REDUCE_COUNT;
+    } else if (p == 2) {
+        end->kind = GPU_REDUCE_SQUARES;
+        end->finish = GPU_FINISH_ROOT;
+    } else if (p == 1 || (isinf(p) && nothing)) {
+        end->kind = GPU_REDUCE_SUM; /* of nothing, 0 */
+    } else if (isinf(p)) {
+        end->kind = GPU_REDUCE_EXTREME;
+        end->flip = flip_of(r->x->dtype, p < 0);
+    } else {
+        end->kind = GPU_REDUCE_POWERS;
+    }
+}
+
+/* Kind and finish of an op. */
+static void set_kind(struct wick__gpu_reduction *r, const struct wick__call *call) {
+    struct gpu_reduce_end *end = &r->end;
+    enum wick_dtype dtype = r->x->dtype;
+    switch (call->op) {
+    case WICK_OP_prod: end->kind = GPU_REDUCE_PROD; break;
+    case WICK_OP_min:
+    case WICK_OP_max:
+        end->kind = GPU_REDUCE_EXTREME;
+        end->flip = flip_of(dtype, call->op == WICK_OP_min);
+        break;
+    case WICK_OP_argmin:
+    case WICK_OP_argmax:
+        end->kind = GPU_REDUCE_ARG;
+        end->flip = flip_of(dtype, call->op == WICK_OP_argmin);
+        break;
+    case WICK_OP_any:
+    case WICK_OP_all:
+        end->kind = GPU_REDUCE_COUNT;
+        end->finish = call->op == WICK_OP_any ? GPU_FINISH_ANY : GPU_FINISH_ALL;
+        if (wick_dtype_is_float(dtype)) end->mask = ((uint64_t)1 << (wick_dtype_bits(dtype) - 1)) - 1; /* -0 is 0 */
+        break;
+    case WICK_OP_mean: end->finish = GPU_FINISH_MEAN; break;
+    case WICK_OP_var:
+    case WICK_OP_std:
+        end->kind = GPU_REDUCE_MOMENTS;
+        end->finish = call->op == WICK_OP_std ? GPU_FINISH_ROOT : GPU_FINISH_PLAIN;
+        end->correction = call->p.reduce.correction;
+        break;
+    case WICK_OP_norm: set_norm(r, call->p.reduce.order, wick__count(r->x) == 0); break;
+    case WICK_OP_log_sum_exp: end->kind = GPU_REDUCE_EXPS; break;
+    default: break;
+    }
+}
+
+wick__kernel_fn wick__gpu_reduce, wick__gpu_argreduce;
+enum wick_status wick__gpu_reduce(const struct wick__call *call) {
+    struct wick_tensor *out = call->out[0];
+    struct wick__gpu_reduction reduction = {.x = call->in[0], .dims = call->p.reduce.dims};
+    reduction.end = (struct gpu_reduce_end){.kind = GPU_REDUCE_SUM,
+                                            .finish = GPU_FINISH_PLAIN,
+                                            .store = wick__gpu_reduce_store(out->dtype),
+                                            .out = wick__data(out),
+                                            .mask = UINT64_MAX};
+    set_kind(&reduction, call);
+    return wick__gpu_reduce_lines(wick__gpu_of(out), &reduction);
+}
+
+enum wick_status wick__gpu_argreduce(const struct wick__call *call) { return wick__gpu_reduce(call); }
