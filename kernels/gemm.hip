@@ -53,7 +53,7 @@ GPU_FN void gemm_fetch_begin(gemm_fetch<T, EDGE, DEPTH, PITCH> &f, const struct 
 /* The next four into registers; what is past the end is 0. */
 template <typename T, int EDGE, int DEPTH, int PITCH> GPU_FN void gemm_fetch_next(gemm_fetch<T, EDGE, DEPTH, PITCH> &f) {
     u32 n = f.left <= 0 ? 0 : f.there;
-    if ((f.mode & GPU_GEMM_ALONG_K) && f.left < (i64)n) n = (u32)f.left;
+    if ((f.mode & GPU_GEMM_ALONG_K) && n > 0 && f.left < 4) n = (u32)f.left;
     if (n == 4 && (f.mode & GPU_GEMM_VECTOR)) {
         gemm_quad<T> x = *(const gemm_quad<T> *)f.from;
         GPU_UNROLL for (int j = 0; j < 4; j++) f.v[j] = gemm_up(x.v[j]);

@@ -1,0 +1,106 @@
+/* Products of a matrix and a vector, at the speed of memory: a wave a row where the terms of a row are neighbours in
+ * memory, a block a run of rows where the rows are. */
+#include "gemm_common.h"
+#include "wave.h"
+
+struct gemv_place {
+    i64 task, batch, k0, k1, matrix, vector, to;
+};
+
+/* Tasks are numbered by unit (a row, or a run of rows), then batch, then split. */
+GPU_FN struct gemv_place gemv_locate(const struct gpu_gemv &p, u64 task, u64 units) {
+    struct gemv_place at;
+    u64 whole = task / units, split = whole / (u64)p.batch.count;
+    at.task = (i64)(task - whole * units);
+    at.batch = (i64)(whole - split * (u64)p.batch.count);
+    at.k0 = (i64)split * p.split;
+    at.k1 = at.k0 + p.split < p.k ? at.k0 + p.split : p.k;
+    gpu_offsets<2> o = gpu_locate<2>((u64)at.batch, p.batch, p.stride);
+    at.matrix = o.at[0];
+    at.vector = o.at[1];
+    at.to = (i64)whole * p.rows;
+    return at;
+}
+
+/* Lanes take 16 bytes of the row each in turn, some turns at a time; a tree adds up the lanes. */
+template <typename T> GPU_FN void gemv_rows(const struct gpu_gemv &p) {
+    typedef typename gemm_sum<T>::type S;
+    enum { N = gpu_vec<T>::N, TURNS = N == 16 ? 2 : 4, STEP = N * GPU_WAVE };
+    u64 task = (u64)gpu_block_x() * (GPU_BLOCK / GPU_WAVE) + gpu_wave();
+    bool there = task < (u64)p.tasks;
+    struct gemv_place at = gemv_locate(p, there ? task : 0, (u64)p.rows);
+    const T *row = (const T *)p.matrix + at.matrix + at.task * p.row, *vector = (const T *)p.vector + at.vector;
+    S sum[4];
+    GPU_UNROLL for (int u = 0; u < 4; u++) sum[u] = 0;
+    i64 k = at.k0;
+    if (p.vector_load) {
+        GPU_NO_UNROLL for (; k + TURNS * STEP <= at.k1; k += TURNS * STEP) {
+            gpu_vec<T> x[TURNS], y[TURNS];
+            GPU_UNROLL for (int u = 0; u < TURNS; u++) x[u] = gpu_load16(row + k + u * STEP + gpu_lane() * N);
+            GPU_UNROLL for (int u = 0; u < TURNS; u++) y[u] = gpu_load16(vector + k + u * STEP + gpu_lane() * N);
+            GPU_UNROLL for (int u = 0; u < TURNS; u++)
+                GPU_UNROLL for (int j = 0; j < N; j++) sum[u] = gemm_mad(gemm_up(x[u].v[j]), gemm_up(y[u].v[j]), sum[u]);
+        }
+        GPU_NO_UNROLL for (; k + STEP <= at.k1; k += STEP) {
+            gpu_vec<T> x = gpu_load16(row + k + gpu_lane() * N), y = gpu_load16(vector + k + gpu_lane() * N);
+            GPU_UNROLL for (int j = 0; j < N; j++) sum[0] = gemm_mad(gemm_up(x.v[j]), gemm_up(y.v[j]), sum[0]);
+        }
+    } else {
+        GPU_NO_UNROLL for (; k + TURNS * GPU_WAVE <= at.k1; k += TURNS * GPU_WAVE)
+            GPU_UNROLL for (int u = 0; u < TURNS; u++) {
+                i64 kk = k + u * GPU_WAVE + gpu_lane();
+                sum[u] = gemm_mad(gemm_up(row[kk * p.step]), gemm_up(vector[kk * p.vector_step]), sum[u]);
+            }
+    }
+    GPU_NO_UNROLL for (k += gpu_lane(); k < at.k1; k += GPU_WAVE)
+        sum[1] = gemm_mad(gemm_up(row[k * p.step]), gemm_up(vector[k * p.vector_step]), sum[1]);
+    S total = gpu_wave_join<gpu_join_add>((S)((sum[0] + sum[1]) + (sum[2] + sum[3])));
+    gemm_quad<S> x = {{total, 0, 0, 0}};
+    if (there && gpu_lane() == 0) gemm_store<T>(p.out, at.to + at.task, at.task, 1, x);
+}
+
+/* A block takes GPU_WAVE * N rows, N a lane; its waves take the terms in turn, and their sums are added in order. */
+template <typename T> GPU_FN void gemv_columns(const struct gpu_gemv &p) {
+    typedef typename gemm_sum<T>::type S;
+    enum { N = gpu_vec<T>::N, WIDTH = N * GPU_WAVE, COUNT = GPU_BLOCK / GPU_WAVE, TURNS = 4 };
+    GPU_SHARED S shared[COUNT][WIDTH];
+    struct gemv_place at = gemv_locate(p, gpu_block_x(), (u64)(p.rows + WIDTH - 1) / WIDTH);
+    i64 row0 = at.task * WIDTH, mine = row0 + gpu_lane() * N, k = at.k0 + gpu_wave();
+    const T *from = (const T *)p.matrix + at.matrix + mine * p.row, *vector = (const T *)p.vector + at.vector;
+    S sum[N];
+    GPU_UNROLL for (int j = 0; j < N; j++) sum[j] = 0;
+    if (p.vector_load && mine + N <= p.rows) {
+        GPU_NO_UNROLL for (; k + (TURNS - 1) * COUNT < at.k1; k += TURNS * COUNT) {
+            gpu_vec<T> x[TURNS];
+            S y[TURNS];
+            GPU_UNROLL for (int u = 0; u < TURNS; u++) x[u] = gpu_load16(from + (k + u * COUNT) * p.step);
+            GPU_UNROLL for (int u = 0; u < TURNS; u++) y[u] = gemm_up(vector[(k + u * COUNT) * p.vector_step]);
+            GPU_UNROLL for (int u = 0; u < TURNS; u++)
+                GPU_UNROLL for (int j = 0; j < N; j++) sum[j] = gemm_mad(gemm_up(x[u].v[j]), y[u], sum[j]);
+        }
+        GPU_NO_UNROLL for (; k < at.k1; k += COUNT) {
+            gpu_vec<T> x = gpu_load16(from + k * p.step);
+            S y = gemm_up(vector[k * p.vector_step]);
+            GPU_UNROLL for (int j = 0; j < N; j++) sum[j] = gemm_mad(gemm_up(x.v[j]), y, sum[j]);
+        }
+    } else {
+        GPU_NO_UNROLL for (; k < at.k1; k += COUNT) {
+            S y = gemm_up(vector[k * p.vector_step]);
+            GPU_UNROLL for (int j = 0; j < N; j++)
+                if (mine + j < p.rows) sum[j] = gemm_mad(gemm_up(from[j * p.row + k * p.step]), y, sum[j]);
+        }
+    }
+    GPU_UNROLL for (int j = 0; j < N; j++) shared[gpu_wave()][gpu_lane() * N + j] = sum[j];
+    gpu_sync();
+    for (u32 c = gpu_thread(); c < WIDTH && row0 + c < p.rows; c += GPU_BLOCK) {
+        S total = shared[0][c];
+        GPU_UNROLL for (int w = 1; w < COUNT; w++) total += shared[w][c];
+        gemm_quad<S> x = {{total, 0, 0, 0}};
+        gemm_store<T>(p.out, at.to + row0 + c, row0 + c, 1, x);
+    }
+}
+
+#define GEMV_ROWS(type) GPU_KERNEL_OF(gemv_rows_##type, struct gpu_gemv, GPU_BLOCK, 3) { gemv_rows<type>(p); }
+#define GEMV_COLUMNS(type) GPU_KERNEL_OF(gemv_columns_##type, struct gpu_gemv, GPU_BLOCK, 2) { gemv_columns<type>(p); }
+GPU_ALL(GEMV_ROWS)
+GPU_ALL(GEMV_COLUMNS)

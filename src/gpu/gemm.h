@@ -1,0 +1,61 @@
+/* Matrix products on a GPU: what there is to multiply, and who does it. */
+#ifndef WICK_GPU_GEMM_H
+#define WICK_GPU_GEMM_H
+
+#include "gpu/gpu.h"
+#include "kernels/gemm.h"
+
+#include <wick/linalg.h>
+
+/* C = activation(A B + bias), batched: A is m x k, B k x n, both strided in any way; C is [batch..., m, n], row-major.
+ * Strides in elements. bf16, f16 and f8e4m3 are multiplied and summed in f32 and rounded once. */
+struct wick__product {
+    enum wick_dtype dtype; /* of A, B, C and bias */
+    int64_t m, n, k;
+    const void *a, *b;
+    void *c;
+    int64_t a_row, a_k, b_k, b_column;
+    const void *bias; /* one a column; NULL: none */
+    int64_t bias_step;
+    enum wick_activation activation;
+    /* The batch dims, row-major, with each operand's strides; stride 0 repeats. */
+    int batch_rank;
+    int64_t batch_shape[WICK_MAX_RANK], a_batch[WICK_MAX_RANK], b_batch[WICK_MAX_RANK];
+};
+
+static inline int64_t wick__product_batches(const struct wick__product *g) {
+    int64_t count = 1;
+    for (int d = 0; d < g->batch_rank; d++) count *= g->batch_shape[d];
+    return count;
+}
+
+/* Runs a product of m, n > 0 and at least one batch: through the vendor's library where that is chosen, or by
+ * wick__gemm_own. */
+enum wick_status wick__gemm_run(struct wick__gpu *gpu, const struct wick__product *g);
+
+/* The same with our kernels alone: matrix instructions where the device has them, or plain arithmetic. */
+enum wick_status wick__gemm_own(struct wick__gpu *gpu, const struct wick__product *g);
+
+/* ---- parts of the above ---- */
+
+/* One operand's rows or columns, k, and the batch strides, as kernels take them. */
+void wick__gemm_batch(const struct wick__product *g, struct gpu_shape *shape, struct gpu_layout strides[2]);
+
+/* How k is split. Sums of more than one split go to scratch memory first. */
+struct wick__split {
+    u32 count;
+    i64 terms;     /* of k in each */
+    void *partial; /* NULL for one split */
+    size_t nbytes;
+};
+/* Sets out's members for a product, and takes scratch memory when there is more than one split. */
+enum wick_status wick__split_begin(struct wick__gpu *gpu, const struct wick__product *g, struct wick__split *split,
+                                   struct gpu_gemm_out *out);
+/* Adds up the splits, if there is more than one, and gives the memory back; `status` is what came before. */
+enum wick_status wick__split_end(struct wick__gpu *gpu, const struct wick__product *g, const struct wick__split *split,
+                                 enum wick_status status);
+
+/* Whether what is `row` apart, and batches, start at multiples of `count` elements, and the base at `align` bytes. */
+bool wick__gemm_aligned(const struct wick__product *g, bool is_b, int64_t row, int64_t count, size_t align);
+
+#endif
