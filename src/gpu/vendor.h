@@ -129,7 +129,9 @@ struct wick__vendor {
     int (*blas_set_stream)(void *blas, void *stream);
     /* Runs a product, or answers a code that is not 0 when the library has none for the dtype. */
     int (*blas_gemm)(void *blas, const struct wick__gemm *gemm);
-    const char *(*blas_version)(void); /* "rocBLAS 4.4.0" */
+    const char *(*blas_version)(void); /* "rocBLAS 4.4.0"; "" when there is none */
+    /* Why the library can't be used for a target, "librocblas.so.4 has no kernels for gfx1103"; NULL when it can. */
+    const char *(*blas_missing)(const char *target);
 
     /* A DNN library (MIOpen, cuDNN) takes its place here. */
 };

@@ -1,0 +1,65 @@
+/* What the files of src/cuda/ share: the libraries' functions as they were found, and their types and constants. */
+#ifndef WICK_CUDA_CUDA_H
+#define WICK_CUDA_CUDA_H
+
+#include "gpu/library.h"
+
+#define WICK__TYPE(name, type) typedef type name;
+#include "cuda/cuda.def"
+#define WICK__TYPE(name, type) typedef type name;
+#include "cuda/nvrtc.def"
+#define WICK__TYPE(name, type) typedef type name;
+#include "cuda/cublas.def"
+
+enum {
+#define WICK__CONSTANT(name, value) name = value,
+#include "cuda/cuda.def"
+#define WICK__CONSTANT(name, value) name = value,
+#include "cuda/nvrtc.def"
+#define WICK__CONSTANT(name, value) name = value,
+#include "cuda/cublas.def"
+};
+
+struct wick__cuda {
+#define WICK__FN(need, result, name, parameters) result(*name) parameters;
+#include "cuda/cuda.def"
+};
+struct wick__nvrtc {
+#define WICK__FN(need, result, name, parameters) result(*name) parameters;
+#include "cuda/nvrtc.def"
+};
+struct wick__cublas {
+#define WICK__FN(need, result, name, parameters) result(*name) parameters;
+#include "cuda/cublas.def"
+};
+
+extern struct wick__cuda wick__cuda;
+extern struct wick__opener wick__cuda_opener, wick__nvrtc_opener, wick__cublas_opener;
+
+/* Where the CUDA toolkit is looked for, for openers. */
+extern const char *const wick__cuda_roots[];
+
+/* The CUDA version the driver knows, 11 and up; 0 when there is no driver. Opens it first. */
+int wick__cuda_major(void);
+
+/* Codes of other libraries are told from the driver's by these bits. */
+enum { WICK__CUBLAS_CODE = 0x10000 };
+
+/* compile.c */
+void wick__nvrtc_open(void);
+enum wick_status wick__nvrtc_compile(const char *target, const char *name, const char *source, int n_headers,
+                                     const char *const *header_names, const char *const *headers, int n_options,
+                                     const char *const *options, void **image, size_t *nbytes);
+const char *wick__nvrtc_version(void);
+
+/* blas.c */
+void wick__cublas_open(void);
+int wick__cublas_create(void **blas, void *stream);
+int wick__cublas_destroy(void *blas);
+int wick__cublas_set_stream(void *blas, void *stream);
+int wick__cublas_gemm(void *blas, const struct wick__gemm *gemm);
+const char *wick__cublas_version(void);
+const char *wick__cublas_missing(const char *target);
+const char *wick__cublas_status_text(int status);
+
+#endif

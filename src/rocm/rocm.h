@@ -1,0 +1,69 @@
+/* What the files of src/rocm/ share: the libraries' functions as they were found, and their types and constants. */
+#ifndef WICK_ROCM_ROCM_H
+#define WICK_ROCM_ROCM_H
+
+#include "gpu/library.h"
+
+#define WICK__TYPE(name, type) typedef type name;
+#include "rocm/hip.def"
+#define WICK__TYPE(name, type) typedef type name;
+#include "rocm/hiprtc.def"
+#define WICK__TYPE(name, type) typedef type name;
+#include "rocm/rocblas.def"
+
+enum {
+#define WICK__CONSTANT(name, value) name = value,
+#include "rocm/hip.def"
+#define WICK__CONSTANT(name, value) name = value,
+#include "rocm/hiprtc.def"
+#define WICK__CONSTANT(name, value) name = value,
+#include "rocm/rocblas.def"
+};
+
+struct wick__hip {
+#define WICK__FN(need, result, name, parameters) result(*name) parameters;
+#include "rocm/hip.def"
+};
+struct wick__hiprtc {
+#define WICK__FN(need, result, name, parameters) result(*name) parameters;
+#include "rocm/hiprtc.def"
+};
+struct wick__rocblas {
+#define WICK__FN(need, result, name, parameters) result(*name) parameters;
+#include "rocm/rocblas.def"
+};
+
+extern struct wick__hip wick__hip;
+extern struct wick__opener wick__hip_opener, wick__hiprtc_opener, wick__rocblas_opener;
+
+/* Where ROCm is looked for, for openers. */
+extern const char *const wick__rocm_roots[];
+
+/* The HIP runtime's major version, 5 to 7; 0 when there is none. Opens it first. */
+int wick__rocm_major(void);
+/* A HIP call's code. The runtime's own record of it is cleared, so that other users of HIP on this thread don't meet it. */
+int wick__rocm_code(hipError_t error);
+/* The name and features of the device that is current, "gfx90a:sramecc+:xnack-". */
+int wick__rocm_target(int ordinal, char *name, size_t name_size, char *target, size_t target_size);
+
+/* Codes of other libraries are told from HIP's by these bits. */
+enum { WICK__ROCBLAS_CODE = 0x10000 };
+
+/* compile.c */
+void wick__hiprtc_open(void);
+enum wick_status wick__hiprtc_compile(const char *target, const char *name, const char *source, int n_headers,
+                                      const char *const *header_names, const char *const *headers, int n_options,
+                                      const char *const *options, void **image, size_t *nbytes);
+const char *wick__hiprtc_version(void);
+
+/* blas.c */
+void wick__rocblas_open(void);
+int wick__rocblas_create(void **blas, void *stream);
+int wick__rocblas_destroy(void *blas);
+int wick__rocblas_set_stream(void *blas, void *stream);
+int wick__rocblas_gemm(void *blas, const struct wick__gemm *gemm);
+const char *wick__rocblas_version(void);
+const char *wick__rocblas_missing(const char *target);
+const char *wick__rocblas_status_text(int status);
+
+#endif
