@@ -1,0 +1,127 @@
+/* Matrix products on the stand-in's memory, for its BLAS libraries: plain loops, sums in f32 (f64 for f64). */
+#include "blas.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/* f16 by arithmetic: a subnormal is a multiple of 2^-24. */
+static float half_to_float(uint16_t h) {
+    int exponent = h >> 10 & 31, fraction = h & 1023;
+    float value = exponent == 0    ? ldexpf((float)fraction, -24)
+                  : exponent == 31 ? (fraction ? NAN : INFINITY)
+                                   : ldexpf((float)(1024 + fraction), exponent - 25);
+    return h >> 15 ? -value : value;
+}
+
+static uint16_t round_half(float f) {
+    uint16_t sign = signbit(f) ? 0x8000 : 0;
+    if (f != f) return 0x7e00;
+    float x = fabsf(f);
+    if (x >= 65520) return sign | 0x7c00;
+    int exponent;
+    frexpf(x, &exponent); /* x < 2^exponent */
+    if (x == 0 || exponent < -13) return sign | (uint16_t)rintf(ldexpf(x, 24));
+    /* 11 bits; rounding up to the next power of two carries into the exponent. */
+    return sign | (uint16_t)(((exponent + 14) << 10) + (int)rintf(ldexpf(x, 11 - exponent)) - 1024);
+}
+
+static double get(enum standin_dtype dtype, const void *p, long i) {
+    float f;
+    double d;
+    uint16_t h;
+    uint32_t bits;
+    switch (dtype) {
+    case STANDIN_F64: memcpy(&d, (const char *)p + i * 8, 8); return d;
+    case STANDIN_F32: memcpy(&f, (const char *)p + i * 4, 4); return f;
+    case STANDIN_F16: memcpy(&h, (const char *)p + i * 2, 2); return half_to_float(h);
+    default:
+        memcpy(&h, (const char *)p + i * 2, 2);
+        bits = (uint32_t)h << 16;
+        memcpy(&f, &bits, 4);
+        return f;
+    }
+}
+
+static uint16_t round_bf16(float f) {
+    uint32_t bits;
+    memcpy(&bits, &f, 4);
+    if (f != f) return 0x7fc0;
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+static void put(enum standin_dtype dtype, void *p, long i, double value) {
+    float f = (float)value;
+    uint16_t h;
+    switch (dtype) {
+    case STANDIN_F64: memcpy((char *)p + i * 8, &value, 8); return;
+    case STANDIN_F32: memcpy((char *)p + i * 4, &f, 4); return;
+    case STANDIN_F16:
+        h = round_half(f);
+        memcpy((char *)p + i * 2, &h, 2);
+        return;
+    default: h = round_bf16(f); memcpy((char *)p + i * 2, &h, 2);
+    }
+}
+
+/* One element: the sum of k products, each rounded as the dtype's accumulator is. */
+static double dot(const struct standin_gemm *g, long batch, long row, long column) {
+    double sum = 0;
+    float sum32 = 0;
+    for (long k = 0; k < g->k; k++) {
+        double a = get(g->dtype, g->a, batch * g->stride_a + (g->transpose_a ? row * g->lda + k : k * g->lda + row));
+        double b =
+            get(g->dtype, g->b, batch * g->stride_b + (g->transpose_b ? k * g->ldb + column : column * g->ldb + k));
+        if (g->dtype == STANDIN_F64)
+            sum += a * b;
+        else
+            sum32 += (float)a * (float)b;
+    }
+    return g->dtype == STANDIN_F64 ? sum : sum32;
+}
+
+static int run(const void *arguments) {
+    struct standin_gemm g;
+    memcpy(&g, arguments, sizeof g);
+    /* A library that is wrong forgets the last product of each sum. */
+    if (strcmp(standin_settings.blas, "wrong") == 0 && g.k > 0) g.k--;
+    for (long batch = 0; batch < g.batch; batch++)
+        for (long column = 0; column < g.n; column++)
+            for (long row = 0; row < g.m; row++) {
+                long at = batch * g.stride_c + column * g.ldc + row;
+                double value = g.alpha * dot(&g, batch, row, column);
+                if (g.beta != 0) value += g.beta * get(g.dtype, g.c, at);
+                put(g.dtype, g.c, at, value);
+            }
+    return STANDIN_OK;
+}
+
+/* Whether a matrix, over its batch, lies in live memory. */
+static bool lies(const struct standin_gemm *g, const void *p, long rows, long columns, long ld, long stride) {
+    static const size_t sizes[] = {2, 2, 4, 8};
+    if (rows == 0 || columns == 0 || g->batch == 0) return true;
+    if (ld < rows) return false;
+    size_t last = (size_t)((g->batch - 1) * stride + (columns - 1) * ld + rows);
+    const struct standin_allocation *a = standin_find(p, last * sizes[g->dtype]);
+    return a && !a->pinned;
+}
+
+static int gemm(const struct standin_gemm *g, void *stream) {
+    struct standin_stream *on = stream ? stream : standin_stream_of(&standin_devices[0], NULL);
+    if (!standin_stream_of(on->device, on)) return STANDIN_HANDLE;
+    if (strcmp(standin_settings.blas, "refuse") == 0 || g->dtype == STANDIN_NO_DTYPE) return STANDIN_NOT_FOUND;
+    if (g->m < 0 || g->n < 0 || g->k < 0 || g->batch < 0) return STANDIN_VALUE;
+    bool a = g->transpose_a, b = g->transpose_b;
+    if (!lies(g, g->a, a ? g->k : g->m, a ? g->m : g->k, g->lda, g->stride_a) ||
+        !lies(g, g->b, b ? g->n : g->k, b ? g->k : g->n, g->ldb, g->stride_b) ||
+        !lies(g, g->c, g->m, g->n, g->ldc, g->stride_c))
+        return STANDIN_VALUE;
+    return standin_call(on, run, g, sizeof *g);
+}
+
+static void count(int change) { standin_live_of[STANDIN_BLAS] += change; }
+
+__attribute__((visibility("default"))) const struct standin_blas_driver *standin_blas_driver(void) {
+    static const struct standin_blas_driver driver = {standin_enter, standin_leave, count, gemm};
+    return &driver;
+}

@@ -1,0 +1,37 @@
+/* What the stand-in BLAS libraries ask of the stand-in driver, whose memory and streams they work on. */
+#ifndef STANDIN_BLAS_H
+#define STANDIN_BLAS_H
+
+#include "standin.h"
+
+enum standin_dtype { STANDIN_F16, STANDIN_BF16, STANDIN_F32, STANDIN_F64, STANDIN_NO_DTYPE };
+
+/* C = alpha op(A) op(B) + beta C for each problem of the batch; matrices by columns, as BLAS has them. */
+struct standin_gemm {
+    enum standin_dtype dtype;
+    long m, n, k, batch, lda, ldb, ldc, stride_a, stride_b, stride_c;
+    bool transpose_a, transpose_b;
+    double alpha, beta;
+    const void *a, *b;
+    void *c;
+};
+
+/* The driver's side, exported by it under these names. */
+struct standin_blas_driver {
+    /* As standin_enter and standin_leave. */
+    int (*enter)(struct standin_entry *entry);
+    int (*leave)(int code);
+    void (*count)(int change); /* of handles; between enter and leave, as the next */
+    /* Queues a product on the stream: STANDIN_NOT_FOUND when STANDIN_BLAS says to refuse. */
+    int (*gemm)(const struct standin_gemm *gemm, void *stream);
+};
+const struct standin_blas_driver *standin_blas_driver(void);
+
+/* A handle of either library. */
+struct standin_blas {
+    void *stream;
+};
+/* The driver of the process: the first library of `names`, ended by NULL, that is open and is a stand-in. */
+const struct standin_blas_driver *standin_blas_find(const char *const *names);
+
+#endif
