@@ -69,6 +69,27 @@ GPU_FN void gpu_fetch(T (&r)[S], const struct gpu_walk &w, int k, u64 tile) {
     }
 }
 
+/* Whether this thread's elements of operand k, integers of `size` bytes, are not 0. */
+template <int E, int S> GPU_FN void gpu_fetch_truth(bool (&r)[S], const struct gpu_walk &w, int k, u32 size, u64 tile) {
+    bool splat = w.splat >> k & 1, chunks = gpu_walk_chunks<S>(w, tile);
+    GPU_UNROLL for (int s = 0; s < S; s++) {
+        u64 i = tile * (GPU_BLOCK * S) + (chunks ? (u32)(s / E * GPU_BLOCK + gpu_thread()) * E + s % E
+                                                 : (u32)(s * GPU_BLOCK) + gpu_thread());
+        i64 at;
+        if (i >= (u64)w.count) i = 0;
+        if (w.mode == GPU_WALK_FLAT)
+            at = splat ? 0 : (i64)i;
+        else if (w.mode == GPU_WALK_ROWS)
+            at = gpu_walk_at(w, k, (u32)(i / E)) + (splat ? 0 : (i64)(i % E));
+        else
+            at = gpu_walk_at(w, k, (u32)i);
+        r[s] = size == 1   ? ((const u8 *)w.in[k])[at] != 0
+               : size == 2 ? ((const u16 *)w.in[k])[at] != 0
+               : size == 4 ? ((const u32 *)w.in[k])[at] != 0
+                           : ((const u64 *)w.in[k])[at] != 0;
+    }
+}
+
 /* Writes this thread's elements of a tile of the result. */
 template <int E, int S, typename T>
 GPU_FN void gpu_put(const T (&r)[S], const struct gpu_walk &w, u64 tile) {

@@ -4,9 +4,7 @@
 
 #include <math.h>
 
-/* The op of the kernels of light functions; -1: another family of kernels has it. */
-static int light_op(enum wick_op op, const struct wick_tensor *x, bool whole) {
-    bool is_float = wick_dtype_is_float(x->dtype);
+static int kernel_op(enum wick_op op, bool is_float, bool whole) {
     switch (op) {
 #define CASE(name)                                                                                                     \
     case WICK_OP_##name: return GPU_UNARY_##name;
@@ -34,32 +32,38 @@ static int light_op(enum wick_op op, const struct wick_tensor *x, bool whole) {
         CASE(hard_swish)
         CASE(leaky_relu)
         CASE(bitwise_not)
+        GPU_UNARY_MATH(CASE)
 #undef CASE
     default: return -1;
     }
 }
 
-static enum wick_status light(const struct wick__call *call, int op, const double f[2], const int64_t i[2]) {
+/* f, i: the numbers of ops that have any, and the same as integers. */
+static enum wick_status run(const struct wick__call *call, int op, const double f[2], const int64_t i[2]) {
     const struct wick_tensor *x = call->in[0];
-    if (op < 0) return wick__fail(WICK_UNSUPPORTED, "%s: no kernel yet", wick_op_name(call->op));
     int size = (int)wick__size(x->dtype);
+    bool math = op >= GPU_UNARY_exp && op <= GPU_UNARY_powf;
     struct gpu_unary params = {.op = (u32)op, .f = {f[0], f[1]}, .i = {i[0], i[1]}};
-    struct wick__elements e = {.kernel = wick__gpu_of_all(WICK__GPU_K_unary_u8, x->dtype),
+    struct wick__elements e = {.kernel = math ? wick__gpu_of_floats(WICK__GPU_K_math_bf16, x->dtype)
+                                              : wick__gpu_of_all(WICK__GPU_K_unary_u8, x->dtype),
                                .params = &params,
                                .walk = &params.walk,
                                .n_in = 1,
                                .in = {x},
                                .out = call->out[0],
                                .chunk = GPU_CHUNK(size),
-                               .slots = GPU_SLOTS(size)};
+                               .slots = math ? GPU_SLOTS_OF_MATH(size) : GPU_SLOTS(size)};
     return wick__gpu_elements(&e);
 }
 
 wick__kernel_fn wick__gpu_unary;
+wick__kernel_fn wick__gpu_comparison;
 enum wick_status wick__gpu_unary(const struct wick__call *call) {
     static const double f[2];
     static const int64_t i[2];
-    return light(call, light_op(call->op, call->in[0], true), f, i);
+    int op = kernel_op(call->op, wick_dtype_is_float(call->in[0]->dtype), true);
+    if (op < 0) return wick__gpu_comparison(call); /* logical_not, isnan, isinf, isfinite */
+    return run(call, op, f, i);
 }
 
 static int64_t within(int64_t x, int64_t low, int64_t high) { return x < low ? low : x > high ? high : x; }
@@ -79,5 +83,5 @@ enum wick_status wick__gpu_scalar(const struct wick__call *call) {
     int64_t i[2] = {wick__gpu_int(f[0]), wick__gpu_int(f[1])};
     bool whole = (double)i[0] == f[0] && (double)i[1] == f[1];
     if (call->op == WICK_OP_clamp && !wick_dtype_is_float(dtype)) int_bounds(dtype, f, i);
-    return light(call, light_op(call->op, call->in[0], whole), f, i);
+    return run(call, kernel_op(call->op, wick_dtype_is_float(dtype), whole), f, i);
 }

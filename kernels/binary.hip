@@ -1,0 +1,124 @@
+/* Light functions of two tensors, with broadcasting. */
+#include "elementwise.h"
+
+#include "binary.h"
+
+#define CASE(name, value)                                                                                              \
+    case GPU_BINARY_##name:                                                                                            \
+        GPU_UNROLL for (int s = 0; s < S; s++) {                                                                       \
+            C x = a[s], y = b[s];                                                                                      \
+            a[s] = (C)(value);                                                                                         \
+        }                                                                                                              \
+        break;
+
+/* a[] = op(a[], b[]) in f32 or f64. */
+template <typename C, int S> GPU_FN void binary_float(C (&a)[S], const C (&b)[S], u32 op) {
+    switch (op) {
+        CASE(add, x + y)
+        CASE(sub, x - y)
+        CASE(mul, x * y)
+        CASE(div, x / y)
+        CASE(maximum, x != x || x > y ? x : y)
+        CASE(minimum, x != x || x < y ? x : y)
+        CASE(prelu, x > 0 ? x : x * y)
+    default: break;
+    }
+}
+
+template <typename T> GPU_FN void binary_floats(const struct gpu_binary &p) {
+    typedef typename gpu_compute<T>::type C;
+    enum { E = GPU_CHUNK(sizeof(T)), S = GPU_SLOTS_OF_MANY(sizeof(T)) };
+    u64 tile = gpu_tile();
+    if (tile >= (u64)p.walk.tiles) return;
+    T r[S], q[S];
+    C a[S], b[S];
+    gpu_fetch<E, S>(r, p.walk, 0, tile);
+    gpu_fetch<E, S>(q, p.walk, 1, tile);
+    GPU_UNROLL for (int s = 0; s < S; s++) {
+        a[s] = gpu_up(r[s]);
+        b[s] = gpu_up(q[s]);
+    }
+    binary_float<C, S>(a, b, p.op);
+    GPU_UNROLL for (int s = 0; s < S; s++) r[s] = gpu_round<T>(a[s]);
+    gpu_put<E, S>(r, p.walk, tile);
+}
+
+/* ---- integers: W is an unsigned type of at least 32 bits, which wraps ---- */
+
+template <typename W, typename T> GPU_FN W magnitude(T x) { return gpu_negative(x) ? 0 - (W)x : (W)x; }
+
+/* Towards zero. By magnitudes, so that the least value divided by -1 wraps to itself. */
+template <typename W, typename T> GPU_FN T divide(T x, T y) {
+    W quotient = magnitude<W>(x) / (y == 0 ? 1 : magnitude<W>(y));
+    return (T)(gpu_negative(x) != gpu_negative(y) ? 0 - quotient : quotient);
+}
+
+/* Of the sign of the divisor. */
+template <typename W, typename T> GPU_FN T remainder(T x, T y) {
+    W rest = magnitude<W>(x) % (y == 0 ? 1 : magnitude<W>(y));
+    W r = gpu_negative(x) ? 0 - rest : rest;
+    return (T)(rest != 0 && gpu_negative(x) != gpu_negative(y) ? r + (W)y : r);
+}
+
+/* x^y by squaring. A negative exponent leaves 1 for 1, +-1 for -1, and 0 for all else. */
+template <typename W, typename T> GPU_FN T power(T x, T y) {
+    W result = 1, square = (W)x;
+    if (gpu_negative(y)) return x == 1 ? (T)1 : x == (T)-1 ? (y & 1 ? (T)-1 : (T)1) : (T)0;
+    GPU_NO_UNROLL for (W n = (W)y; n; n >>= 1) {
+        if (n & 1) result *= square;
+        square *= square;
+    }
+    return (T)result;
+}
+
+/* Shifts by fewer than 0 or more than all bits move everything out. */
+template <typename W, typename T> GPU_FN T shift_left(T x, T y) {
+    return gpu_negative(y) || (u64)y >= 8 * sizeof(T) ? (T)0 : (T)((W)x << (u32)y);
+}
+template <typename T> GPU_FN T shift_right(T x, T y) {
+    return gpu_negative(y) || (u64)y >= 8 * sizeof(T) ? (gpu_negative(x) ? (T)-1 : (T)0) : (T)(x >> (u32)y);
+}
+
+template <typename W, typename C, int S> GPU_FN void binary_int(C (&a)[S], const C (&b)[S], u32 op) {
+    switch (op) {
+        CASE(add, (W)x + (W)y)
+        CASE(sub, (W)x - (W)y)
+        CASE(mul, (W)x * (W)y)
+        CASE(div, divide<W>(x, y))
+        CASE(maximum, x > y ? x : y)
+        CASE(minimum, x < y ? x : y)
+        CASE(pow, power<W>(x, y))
+        CASE(remainder, remainder<W>(x, y))
+        CASE(bitwise_and, x & y)
+        CASE(bitwise_or, x | y)
+        CASE(bitwise_xor, x ^ y)
+        CASE(shift_left, shift_left<W>(x, y))
+        CASE(shift_right, shift_right(x, y))
+    default: break;
+    }
+}
+
+template <typename T, typename W> GPU_FN void binary_ints(const struct gpu_binary &p) {
+    enum { E = GPU_CHUNK(sizeof(T)), S = GPU_SLOTS_OF_MANY(sizeof(T)) };
+    u64 tile = gpu_tile();
+    if (tile >= (u64)p.walk.tiles) return;
+    T a[S], b[S];
+    gpu_fetch<E, S>(a, p.walk, 0, tile);
+    gpu_fetch<E, S>(b, p.walk, 1, tile);
+    if (p.op == GPU_BINARY_div || p.op == GPU_BINARY_remainder) {
+        bool zero = false;
+        GPU_UNROLL for (int s = 0; s < S; s++) zero |= b[s] == 0;
+        if (zero) gpu_fail(p.fault, GPU_FAULT_DIVIDE, 0);
+    }
+    binary_int<W, T, S>(a, b, p.op);
+    gpu_put<E, S>(a, p.walk, tile);
+}
+
+GPU_KERNEL(binary_u8, struct gpu_binary) { binary_ints<u8, u32>(p); }
+GPU_KERNEL(binary_u32, struct gpu_binary) { binary_ints<u32, u32>(p); }
+GPU_KERNEL(binary_i16, struct gpu_binary) { binary_ints<i16, u32>(p); }
+GPU_KERNEL(binary_i32, struct gpu_binary) { binary_ints<i32, u32>(p); }
+GPU_KERNEL(binary_i64, struct gpu_binary) { binary_ints<i64, u64>(p); }
+#define BINARY(T)                                                                                                      \
+    GPU_KERNEL(binary_##T, struct gpu_binary) { binary_floats<T>(p); }
+GPU_FLOATS(BINARY)

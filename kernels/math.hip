@@ -1,0 +1,131 @@
+/* Functions of one and two tensors of floats that take more than a few instructions. */
+#include "elementwise.h"
+#include "functions.h"
+
+#include "binary.h"
+#include "unary.h"
+
+#define CASE(name, value)                                                                                              \
+    case GPU_UNARY_##name:                                                                                             \
+        GPU_UNROLL for (int s = 0; s < S; s++) {                                                                       \
+            C x = v[s];                                                                                                \
+            v[s] = (C)(value);                                                                                         \
+        }                                                                                                              \
+        break;
+
+/* mish: x tanh(log(1 + e)) = x e (e + 2) / (e (e + 2) + 2), e = exp x. */
+template <typename C> GPU_FN C mish(C x) {
+    C e = gpu_exp(x > 40 ? 40 : x), n = e * (e + 2);
+    return x * (n / (n + 2));
+}
+
+/* x[] = op(x[]) in f32 or f64. selu's constants are PyTorch's. */
+template <typename C, int S> GPU_FN void math(C (&v)[S], const struct gpu_unary &p) {
+    C a = (C)p.f[0];
+    switch (p.op) {
+        CASE(exp, gpu_exp(x))
+        CASE(exp2, gpu_power_of_2(x))
+        CASE(expm1, gpu_expm1(x))
+        CASE(log, gpu_log(x))
+        CASE(log2, gpu_log2(x))
+        CASE(log10, gpu_log_10(x))
+        CASE(log1p, gpu_log1p(x))
+        CASE(sin, gpu_wave_of(x, 0))
+        CASE(cos, gpu_wave_of(x, 1))
+        CASE(tan, gpu_tangent(x))
+        CASE(tanh, gpu_hyperbolic_tangent(x))
+        CASE(erf, gpu_erf(x))
+        CASE(gelu, (C)0.5 * x * (1 + gpu_erf(x * (C)0.70710678118654752440)))
+        CASE(gelu_tanh, x / (1 + gpu_exp((C)-1.59576912160573071176 * (x + (C)0.044715 * x * x * x))))
+        CASE(sigmoid, 1 / (1 + gpu_exp(-x)))
+        CASE(silu, x / (1 + gpu_exp(-x)))
+        CASE(softplus, (x > 0 ? x : x != x ? x : 0) + gpu_log1p(gpu_exp(-gpu_fabs(x))))
+        CASE(mish, mish(x))
+        CASE(selu, x > 0 ? (C)1.0507009873554804934193349852946 * x : (C)1.7580993408473768599402175208123 * gpu_expm1(x))
+        CASE(elu, x > 0 ? x : a * gpu_expm1(x))
+    case GPU_UNARY_powf:
+        GPU_UNROLL for (int s = 0; s < S; s++) v[s] = a == 2 ? v[s] * v[s] : gpu_raise(v[s], a);
+        break;
+    default: break;
+    }
+}
+
+/* One chunk a thread, but four of f64's and two of f8e4m3's: its 256 values are looked up. */
+template <typename T> GPU_FN void maths(const struct gpu_unary &p) {
+    typedef typename gpu_compute<T>::type C;
+    enum { E = GPU_CHUNK(sizeof(T)), S = GPU_SLOTS_OF_MATH(sizeof(T)) };
+    u64 tile = gpu_tile();
+    if (tile >= (u64)p.walk.tiles) return;
+    T r[S];
+    C v[S];
+    gpu_fetch<E, S>(r, p.walk, 0, tile);
+    GPU_UNROLL for (int s = 0; s < S; s++) v[s] = gpu_up(r[s]);
+    math<C, S>(v, p);
+    GPU_UNROLL for (int s = 0; s < S; s++) r[s] = gpu_round<T>(v[s]);
+    gpu_put<E, S>(r, p.walk, tile);
+}
+
+GPU_KERNEL(math_bf16, struct gpu_unary) { maths<bf16>(p); }
+GPU_KERNEL(math_f16, struct gpu_unary) { maths<f16>(p); }
+GPU_KERNEL(math_f32, struct gpu_unary) { maths<f32>(p); }
+GPU_KERNEL(math_f64, struct gpu_unary) { maths<f64>(p); }
+
+GPU_KERNEL(math_f8e4m3, struct gpu_unary) {
+    GPU_SHARED u8 table[256];
+    enum { E = GPU_CHUNK(1), S = GPU_SLOTS_OF_MATH(1) };
+    f8e4m3 self;
+    self.bits = (u8)gpu_thread();
+    f32 v[1] = {gpu_up(self)};
+    math<f32, 1>(v, p);
+    table[gpu_thread()] = gpu_round<f8e4m3>(v[0]).bits;
+    gpu_sync();
+    u64 tile = gpu_tile();
+    if (tile >= (u64)p.walk.tiles) return;
+    u8 r[S];
+    gpu_fetch<E, S>(r, p.walk, 0, tile);
+    GPU_UNROLL for (int s = 0; s < S; s++) r[s] = table[r[s]];
+    gpu_put<E, S>(r, p.walk, tile);
+}
+
+/* ---- two operands ---- */
+
+/* Of the sign of the divisor. */
+template <typename C> GPU_FN C remainder_of(C x, C y) {
+    C r = gpu_fmod(x, y);
+    return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+}
+
+#define CASE2(name, value)                                                                                             \
+    case GPU_BINARY_##name:                                                                                            \
+        GPU_UNROLL for (int s = 0; s < S; s++) {                                                                       \
+            C x = a[s], y = b[s];                                                                                      \
+            a[s] = (C)(value);                                                                                         \
+        }                                                                                                              \
+        break;
+
+template <typename T, int E> GPU_FN void binary_maths(const struct gpu_binary &p) {
+    typedef typename gpu_compute<T>::type C;
+    enum { S = E };
+    u64 tile = gpu_tile();
+    if (tile >= (u64)p.walk.tiles) return;
+    T r[S], q[S];
+    C a[S], b[S];
+    gpu_fetch<E, S>(r, p.walk, 0, tile);
+    gpu_fetch<E, S>(q, p.walk, 1, tile);
+    GPU_UNROLL for (int s = 0; s < S; s++) {
+        a[s] = gpu_up(r[s]);
+        b[s] = gpu_up(q[s]);
+    }
+    switch (p.op) {
+        CASE2(pow, gpu_raise(x, y))
+        CASE2(remainder, remainder_of(x, y))
+        CASE2(atan2, gpu_angle_of(x, y))
+        CASE2(swiglu, x / (1 + gpu_exp(-x)) * y)
+    default: break;
+    }
+    GPU_UNROLL for (int s = 0; s < S; s++) r[s] = gpu_round<T>(a[s]);
+    gpu_put<E, S>(r, p.walk, tile);
+}
+#define BINARY_MATH(T)                                                                                                 \
+    GPU_KERNEL(binary_math_##T, struct gpu_binary) { binary_maths<T, GPU_CHUNK_OF_MATH(sizeof(T))>(p); }
+GPU_FLOATS(BINARY_MATH)

@@ -1,0 +1,87 @@
+/* Functions and comparisons of two tensors, and choice between two. */
+#include "gpu/ops/elementwise.h"
+#include "kernels/binary.h"
+
+static int binary_op(enum wick_op op) {
+    switch (op) {
+#define CASE(name)                                                                                                     \
+    case WICK_OP_##name: return GPU_BINARY_##name;
+        GPU_BINARY_ALL(CASE)
+        GPU_BINARY_FLOATS(CASE)
+        GPU_BINARY_MATH(CASE)
+        GPU_BINARY_INTS(CASE)
+#undef CASE
+    default: return -1;
+    }
+}
+
+static enum wick_status run(const struct wick__call *call, enum wick__gpu_kernel kernel, struct gpu_binary *params, bool math) {
+    int size = (int)wick__size(call->in[0]->dtype);
+    struct wick__elements e = {.kernel = kernel,
+                               .params = params,
+                               .walk = &params->walk,
+                               .n_in = 2,
+                               .in = {call->in[0], call->n_in > 1 ? call->in[1] : call->in[0]},
+                               .out = call->out[0],
+                               .chunk = math ? GPU_CHUNK_OF_MATH(size) : GPU_CHUNK(size),
+                               .slots = math ? GPU_CHUNK_OF_MATH(size) : GPU_SLOTS_OF_MANY(size)};
+    return wick__gpu_elements(&e);
+}
+
+wick__kernel_fn wick__gpu_binary;
+enum wick_status wick__gpu_binary(const struct wick__call *call) {
+    enum wick_dtype dtype = call->in[0]->dtype;
+    struct gpu_binary params = {.op = (u32)binary_op(call->op)};
+    bool divides = params.op == GPU_BINARY_div || params.op == GPU_BINARY_remainder;
+    if (wick__count(call->out[0]) == 0) return WICK_OK;
+    if (!wick_dtype_is_float(dtype)) {
+        if (divides) params.fault = (u64 *)wick__gpu_fault(wick__gpu_of(call->out[0]), call->op);
+    } else if (params.op >= GPU_BINARY_pow && params.op <= GPU_BINARY_swiglu) {
+        return run(call, wick__gpu_of_floats(WICK__GPU_K_binary_math_bf16, dtype), &params, true);
+    }
+    return run(call, wick__gpu_of_all(WICK__GPU_K_binary_u8, dtype), &params, false);
+}
+
+static int question(enum wick_op op) {
+    switch (op) {
+#define CASE(name, answer)                                                                                             \
+    case WICK_OP_##name: return GPU_QUESTION_##name;
+        GPU_QUESTIONS(CASE)
+        GPU_FLOAT_QUESTIONS(CASE)
+#undef CASE
+    default: return -1;
+    }
+}
+
+wick__kernel_fn wick__gpu_comparison;
+enum wick_status wick__gpu_comparison(const struct wick__call *call) {
+    struct gpu_binary params = {.op = (u32)question(call->op)};
+    return run(call, wick__gpu_of_all(WICK__GPU_K_compare_u8, call->in[0]->dtype), &params, false);
+}
+
+/* a where the condition is not 0, b elsewhere; a is NULL for one value. */
+static enum wick_status choose(const struct wick_tensor *a, const struct wick_tensor *b,
+                               const struct wick_tensor *condition, const struct wick_tensor *out, double value) {
+    int size = (int)wick__size(b->dtype);
+    struct gpu_where params = {.condition = (u32)wick__size(condition->dtype), .immediate = !a};
+    if (!a) params.value = wick__gpu_element(b->dtype, value);
+    struct wick__elements e = {.kernel = wick__gpu_of_size(WICK__GPU_K_where_b1, (size_t)size),
+                               .params = &params,
+                               .walk = &params.walk,
+                               .n_in = 3,
+                               .in = {a ? a : b, b, condition},
+                               .out = out,
+                               .chunk = GPU_CHUNK(size),
+                               .slots = GPU_SLOTS_OF_MANY(size)};
+    return wick__gpu_elements(&e);
+}
+
+wick__kernel_fn wick__gpu_where;
+enum wick_status wick__gpu_where(const struct wick__call *call) {
+    return choose(call->in[0], call->in[1], call->in[2], call->out[0], 0);
+}
+
+wick__kernel_fn wick__gpu_masked_fill;
+enum wick_status wick__gpu_masked_fill(const struct wick__call *call) {
+    return choose(NULL, call->in[0], call->in[1], call->out[0], call->p.scalar[0]);
+}
