@@ -19,7 +19,7 @@ template <typename T, int E> struct alignas(gpu_align<sizeof(T) * E>::value) gpu
 /* Where one element or chunk of operand k begins, in elements. */
 GPU_FN i64 gpu_walk_at(const struct gpu_walk &w, int k, u32 i) {
     i64 at = 0;
-    GPU_UNROLL for (u32 d = 0; d < GPU_RANK; d++) {
+    GPU_UNROLL_DIMS for (u32 d = 0; d < GPU_RANK; d++) {
         if (d == w.shape.rank) break;
         u32 quotient = gpu_divide(i, w.shape.divisor[d]);
         at += (i64)(u64)(i - quotient * w.shape.divisor[d].d) * w.layout[k].stride[d];
