@@ -64,9 +64,7 @@ const char *wick__cublas_status_text(int status) {
     return text ? text : "cuBLAS status";
 }
 
-static int code_of(cublasStatus_t status) {
-    return status == CUBLAS_STATUS_SUCCESS ? 0 : WICK__CUBLAS_CODE | status;
-}
+static int code_of(cublasStatus_t status) { return status == CUBLAS_STATUS_SUCCESS ? 0 : WICK__CUBLAS_CODE | status; }
 
 /* The stream is set before the workspace, because setting it takes the workspace away. */
 static int set_stream(struct blas *blas, void *stream) {

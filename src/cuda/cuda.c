@@ -13,8 +13,8 @@ static const struct wick__symbol symbols[] = {
 
 static const char *const versions[] = {".so.1", ".so", NULL};
 static const char *const driver_roots[] = {"/usr/lib/wsl/lib", "/run/opengl-driver/lib", NULL};
-const char *const wick__cuda_roots[] = {"CUDA_PATH", "CUDA_HOME", "/usr/local/cuda/lib64", "/usr/local/cuda-*/lib64",
-                                        "/opt/cuda/lib64", NULL};
+const char *const wick__cuda_roots[] = {
+    "CUDA_PATH", "CUDA_HOME", "/usr/local/cuda/lib64", "/usr/local/cuda-*/lib64", "/opt/cuda/lib64", NULL};
 
 struct wick__opener wick__cuda_opener = {.name = "libcuda",
                                          .variable = "WICK_CUDA_PATH",
@@ -260,7 +260,8 @@ static int function_shared(void *function, size_t nbytes) {
     return wick__cuda.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)nbytes);
 }
 
-static int launch(void *function, const unsigned grid[3], unsigned threads, unsigned shared, void *stream, void **args) {
+static int launch(void *function, const unsigned grid[3], unsigned threads, unsigned shared, void *stream,
+                  void **args) {
     return wick__cuda.cuLaunchKernel(function, grid[0], grid[1], grid[2], threads, 1, 1, shared, stream, args, NULL);
 }
 

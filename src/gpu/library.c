@@ -84,7 +84,8 @@ static bool resolve(struct wick__opener *opener, void *handle, void *functions, 
 /* The file a library was opened from. */
 static const char *path_of(struct wick__opener *opener, void *handle, const char *path) {
     struct link_map *map;
-    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map->l_name && *map->l_name) return keep(opener, "%s", map->l_name);
+    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map->l_name && *map->l_name)
+        return keep(opener, "%s", map->l_name);
     return keep(opener, "%s", path);
 }
 

@@ -3,8 +3,10 @@
  * The search ends at the first library that opens and has every required symbol:
  *  1. the file that the library's own variable names (WICK_HIP_PATH, ...); when it is set, nothing else is tried;
  *  2. a copy that is in the process already, whatever file it came from: a second one would not know its handles;
- *  3. its versioned names, in the order given (newest first), then the unversioned one, as the dynamic linker finds them;
- *  4. the folders that the vendor's variables name (ROCM_PATH, CUDA_PATH, ...), then those where it is usually installed;
+ *  3. its versioned names, in the order given (newest first), then the unversioned one, as the dynamic linker finds
+ * them;
+ *  4. the folders that the vendor's variables name (ROCM_PATH, CUDA_PATH, ...), then those where it is usually
+ * installed;
  *  5. Python wheels' folders of the environment that is active.
  * Libraries are opened RTLD_LOCAL and never closed: the runtimes do not survive it, and nothing of theirs may be called
  * as the process ends. What is kept of the search lies in static memory for the same reason. */
@@ -25,7 +27,7 @@ struct wick__symbol {
 };
 enum { WICK__NEED_optional, WICK__NEED_required };
 #define WICK__SYMBOL(need, functions, name_)                                                                           \
-    {.name = #name_, .required = WICK__NEED_##need, .offset = offsetof(functions, name_)}
+    { .name = #name_, .required = WICK__NEED_##need, .offset = offsetof(functions, name_) }
 
 /* A library to look for. The first part is constant but for `versions`; the second is how it went. */
 struct wick__opener {

@@ -15,7 +15,8 @@ static enum wick_status fail(const struct wick__rtc *rtc, const struct wick__rtc
 }
 
 /* Fails with the beginning of the log, where the first error stands. */
-static enum wick_status fail_log(const struct wick__rtc *rtc, const struct wick__rtc_job *job, void *program, int code) {
+static enum wick_status fail_log(const struct wick__rtc *rtc, const struct wick__rtc_job *job, void *program,
+                                 int code) {
     size_t size = 0;
     if (rtc->log_size(program, &size) != 0 || size < 2) return fail(rtc, job, "compile", code);
     char *log = wick__alloc_quiet(size + 1);
@@ -59,8 +60,7 @@ enum wick_status wick__rtc_compile(const struct wick__rtc *rtc, const struct wic
     int code = rtc->create(&program, job->source, job->name, job->n_headers, job->headers, job->header_names);
     if (code) return fail(rtc, job, "create", code);
     code = rtc->compile(program, job->n_options + 1, options);
-    enum wick_status status =
-        code ? fail_log(rtc, job, program, code) : take_code(rtc, job, program, image, nbytes);
+    enum wick_status status = code ? fail_log(rtc, job, program, code) : take_code(rtc, job, program, image, nbytes);
     rtc->destroy(&program);
     return status;
 }

@@ -97,24 +97,23 @@ const char *wick__rocblas_missing(const char *target) {
     if (!realpath(wick__rocblas_opener.path, folder)) return NULL;
     char *slash = strrchr(folder, '/');
     if (slash) *slash = 0;
-    static const char *const places[] = {"/rocblas/library", "/rocblas/*/library", "/rocblas/*", "/../rocblas/lib/library",
-                                         "/library"};
+    static const char *const places[] = {"/rocblas/library", "/rocblas/*/library", "/rocblas/*",
+                                         "/../rocblas/lib/library", "/library"};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (any_file(folder, places[i], gfx)) return NULL;
     snprintf(text, sizeof text, "%s has no kernels for %s in %s/rocblas", wick__rocblas_opener.path, gfx, folder);
     return text;
 }
 
-static int code_of(rocblas_status status) {
-    return status == rocblas_status_success ? 0 : WICK__ROCBLAS_CODE | status;
-}
+static int code_of(rocblas_status status) { return status == rocblas_status_success ? 0 : WICK__ROCBLAS_CODE | status; }
 
 /* The workspace is only fixed where memory for it can be had; rocBLAS otherwise sees to its own. */
 static int prepare(struct blas *blas, void *stream) {
     int code = code_of(rocblas.rocblas_create_handle(&blas->handle));
     if (code) return code;
     code = code_of(rocblas.rocblas_set_stream(blas->handle, stream));
-    if (!code) code = code_of(rocblas.rocblas_set_atomics_mode(blas->handle, rocblas_atomics_not_allowed));
+    if (!code && rocblas.rocblas_set_atomics_mode)
+        code = code_of(rocblas.rocblas_set_atomics_mode(blas->handle, rocblas_atomics_not_allowed));
     if (!code && rocblas.rocblas_set_workspace &&
         wick__rocm_code(wick__hip.hipMalloc(&blas->workspace, WORKSPACE)) == 0)
         code = code_of(rocblas.rocblas_set_workspace(blas->handle, blas->workspace, WORKSPACE));

@@ -12,8 +12,8 @@ static const struct wick__symbol symbols[] = {
 };
 
 static const char *const versions[] = {".so.7", ".so.6", ".so.5", ".so", NULL};
-const char *const wick__rocm_roots[] = {"ROCM_PATH", "HIP_PATH", "/opt/rocm/lib", "/opt/rocm-*/lib",
-                                        "/opt/rocm/lib64", NULL};
+const char *const wick__rocm_roots[] = {"ROCM_PATH",       "HIP_PATH",        "/opt/rocm/lib",
+                                        "/opt/rocm-*/lib", "/opt/rocm/lib64", NULL};
 
 struct wick__opener wick__hip_opener = {.name = "libamdhip64",
                                         .variable = "WICK_HIP_PATH",
@@ -26,7 +26,7 @@ struct wick__opener wick__hip_opener = {.name = "libamdhip64",
 /* hipGetDeviceProperties writes one of two layouts of hipDeviceProp_t: HIP 6 made the struct longer and moved its
  * fields, under a symbol of its own; the plain symbol went on to write the old one. Of both, the name (at 0) and
  * gcnArchName are wanted; everything else is asked as attributes. Compared with the headers by tests/headers. */
-enum { PROPERTIES_ROOM = 8192, R0000_TARGET = 396, R0600_TARGET = 1160, NAME_SIZE = 256 };
+enum { PROPERTIES_ROOM = 8192, NAME_SIZE = 256 };
 static hipError_t (*get_properties)(void *properties, int ordinal);
 static bool new_layout;
 
@@ -41,6 +41,13 @@ int wick__rocm_code(hipError_t error) {
 
 /* ---- libraries ---- */
 
+/* On a machine without a GPU of its kind, hipInit answers one code or another, but counting says so. */
+static hipError_t initialise(void) {
+    int code = CODE(hipInit(0)), count = 0;
+    if (code != hipSuccess && CODE(hipGetDeviceCount(&count)) == hipErrorNoDevice) code = hipErrorNoDevice;
+    return code;
+}
+
 static void hip_open(void) {
     struct wick__opener *opener = &wick__hip_opener;
     pthread_mutex_lock(&opener->mutex);
@@ -49,8 +56,7 @@ static void hip_open(void) {
         new_layout = function != NULL;
         if (!function) function = wick__library_symbol(opener, "hipGetDeviceProperties");
         memcpy(&get_properties, &function, sizeof function);
-        init_code = wick__hip.hipInit(0);
-        if (init_code != hipSuccess) wick__hip.hipGetLastError();
+        init_code = initialise();
         if (wick__hip.hipRuntimeGetVersion(&runtime_version) != hipSuccess) runtime_version = 0;
         if (!function) wick__library_refuse(opener, "has no hipGetDeviceProperties");
     }
@@ -125,7 +131,7 @@ int wick__rocm_target(int ordinal, char *name, size_t name_size, char *target, s
     if (code != hipSuccess) return code;
     int length = NAME_SIZE - 1;
     snprintf(name, name_size, "%.*s", length, room.bytes);
-    const char *arch = room.bytes + (new_layout ? R0600_TARGET : R0000_TARGET);
+    const char *arch = room.bytes + (new_layout ? WICK__R0600_gcnArchName : WICK__R0000_gcnArchName);
     if (strncmp(arch, "gfx", 3) != 0) return hipErrorUnknown;
     snprintf(target, target_size, "%.*s", length, arch);
     return 0;
@@ -272,7 +278,8 @@ static int function_shared(void *function, size_t nbytes) {
     return nbytes <= 65536 ? 0 : hipErrorInvalidValue;
 }
 
-static int launch(void *function, const unsigned grid[3], unsigned threads, unsigned shared, void *stream, void **args) {
+static int launch(void *function, const unsigned grid[3], unsigned threads, unsigned shared, void *stream,
+                  void **args) {
     return CODE(hipModuleLaunchKernel(function, grid[0], grid[1], grid[2], threads, 1, 1, shared, stream, args, NULL));
 }
 

@@ -13,6 +13,7 @@
 
 enum {
 #define WICK__CONSTANT(name, value) name = value,
+#define WICK__OFFSET(generation, field, offset) WICK__##generation##_##field = offset,
 #include "rocm/hip.def"
 #define WICK__CONSTANT(name, value) name = value,
 #include "rocm/hiprtc.def"
@@ -41,7 +42,8 @@ extern const char *const wick__rocm_roots[];
 
 /* The HIP runtime's major version, 5 to 7; 0 when there is none. Opens it first. */
 int wick__rocm_major(void);
-/* A HIP call's code. The runtime's own record of it is cleared, so that other users of HIP on this thread don't meet it. */
+/* A HIP call's code. The runtime's own record of it is cleared, so that other users of HIP on this thread don't meet
+ * it. */
 int wick__rocm_code(hipError_t error);
 /* The name and features of the device that is current, "gfx90a:sramecc+:xnack-". */
 int wick__rocm_target(int ordinal, char *name, size_t name_size, char *target, size_t target_size);
