@@ -8,27 +8,16 @@
 #include "cpu/convert.h"
 #include "cpu/parallel.h"
 #include "cpu/pool.h"
+#include "cpu/vmath.h"
 
 #include "core/tensor.h"
-
-#include <sleef.h>
 
 #include <math.h>
 #include <string.h>
 
 enum { QUERY_ROWS = 5 * GEMM_ROWS < 70 ? 60 : 70, KEYS = 128 };
 
-#if WICK_ISA_LEVEL == 2
-#define VECTOR __m512
-#define VECTOR_EXP Sleef_expf16_u10avx512f
-#elif WICK_ISA_LEVEL == 1
-#define VECTOR __m256
-#define VECTOR_EXP Sleef_expf8_u10avx2
-#else
-#define VECTOR __m128
-#define VECTOR_EXP Sleef_expf4_u10sse2
-#endif
-enum { LANES = sizeof(VECTOR) / sizeof(float) };
+enum { LANES = WICK__VF };
 
 struct attention {
     const struct wick_tensor *q, *k, *v, *mask;
@@ -98,8 +87,9 @@ static void multiply(int64_t rows, int64_t columns, int64_t depth, const char *a
 /* Scale, soft cap, mask and causality, on the scores of one query. */
 static void shape_scores(const struct piece *p, int64_t row, float *score) {
     const struct attention *t = p->t;
-    float scale = (float)t->scale, cap = (float)t->soft_cap;
-    for (int64_t j = 0; j < p->columns; j++) score[j] *= scale;
+    const float cap = (float)t->soft_cap;
+    wick__vf *x = (wick__vf *)(void *)score, scale = wick__vf_all((float)t->scale);
+    for (int64_t v = 0; v * LANES < p->columns; v++) x[v] *= scale;
     if (cap > 0)
         for (int64_t j = 0; j < p->columns; j++) score[j] = cap * tanhf(score[j] / cap);
     if (t->mask) {
@@ -125,17 +115,16 @@ static void weigh(struct piece *p, int64_t row, float *score, float *sums, int64
     float most = p->most[row];
     shape_scores(p, row, score);
     for (int64_t j = p->columns; j < end; j++) score[j] = -INFINITY;
-    VECTOR *x = (VECTOR *)(void *)score, total = {0};
-    for (int64_t j = 0; j < p->columns; j++) most = score[j] > most ? score[j] : most;
+    wick__vf *x = (wick__vf *)(void *)score, total = {0}, greatest = wick__vf_all(most);
+    for (int64_t v = 0; v < end / LANES; v++) greatest = wick__vf_max(x[v], greatest); /* a NaN is passed over */
+    most = wick__vf_greatest(greatest);
     /* While all scores are -inf their weights are 0, as exp(-inf - 0) is. */
-    float base = most == -INFINITY ? 0 : most, fade = expf(p->most[row] - base);
+    float base = most == -INFINITY ? 0 : most, fade = p->j0 > 0 ? expf(p->most[row] - base) : 0;
     for (int64_t v = 0; v < end / LANES; v++) {
-        x[v] = VECTOR_EXP(x[v] - base);
+        x[v] = WICK__VF_FN(exp, u10)(x[v] - base);
         total += x[v];
     }
-    float sum = 0;
-    for (int i = 0; i < LANES; i++) sum += total[i];
-    p->total[row] = p->total[row] * fade + sum;
+    p->total[row] = p->total[row] * fade + wick__vf_total(total);
     p->most[row] = most;
     if (p->j0 > 0 && fade != 1)
         for (int64_t j = 0; j < sums_width; j++) sums[j] *= fade;

@@ -2,51 +2,33 @@
 #include "cpu/kernels/gemm_internal.h"
 
 #include "cpu/convert.h"
-
-#include <sleef.h>
+#include "cpu/vmath.h"
 
 #include <math.h>
 #include <string.h>
 
 /* ---- f32 accumulators ---- */
 
-#if WICK_ISA_LEVEL == 2
-#define VECTOR __m512
-#define VECTOR_ERF Sleef_erff16_u10avx512f
-#define VECTOR_EXP Sleef_expf16_u10avx512f
-#define VECTOR_TANH Sleef_tanhf16_u10avx512f
-#elif WICK_ISA_LEVEL == 1
-#define VECTOR __m256
-#define VECTOR_ERF Sleef_erff8_u10avx2
-#define VECTOR_EXP Sleef_expf8_u10avx2
-#define VECTOR_TANH Sleef_tanhf8_u10avx2
-#else
-#define VECTOR __m128
-#define VECTOR_ERF Sleef_erff4_u10sse2
-#define VECTOR_EXP Sleef_expf4_u10sse2
-#define VECTOR_TANH Sleef_tanhf4_u10sse2
-#endif
-
-static void activate(enum wick_activation activation, VECTOR *x, int vectors) {
+static inline __attribute__((always_inline)) void activate(enum wick_activation activation, wick__vf *x, int vectors) {
     const float half_root = 0.70710678118654752f, tanh_scale = 0.79788456080286536f;
     switch (activation) {
     case WICK_ACTIVATION_RELU: {
         float *one = (float *)x;
-        for (int i = 0; i < vectors * (int)(sizeof(VECTOR) / sizeof(float)); i++) one[i] = one[i] < 0 ? 0 : one[i];
+        for (int i = 0; i < vectors * WICK__VF; i++) one[i] = one[i] < 0 ? 0 : one[i];
         break;
     }
     case WICK_ACTIVATION_GELU:
-        for (int v = 0; v < vectors; v++) x[v] = 0.5f * x[v] * (1.0f + VECTOR_ERF(x[v] * half_root));
+        for (int v = 0; v < vectors; v++) x[v] = 0.5f * x[v] * (1.0f + wick__vf_erf(x[v] * half_root));
         break;
     case WICK_ACTIVATION_GELU_TANH:
         for (int v = 0; v < vectors; v++)
-            x[v] = 0.5f * x[v] * (1.0f + VECTOR_TANH(tanh_scale * (x[v] + 0.044715f * x[v] * x[v] * x[v])));
+            x[v] = 0.5f * x[v] * (1.0f + WICK__VF_FN(tanh, u10)(tanh_scale * (x[v] + 0.044715f * x[v] * x[v] * x[v])));
         break;
     case WICK_ACTIVATION_SILU:
-        for (int v = 0; v < vectors; v++) x[v] = x[v] / (1.0f + VECTOR_EXP(-x[v]));
+        for (int v = 0; v < vectors; v++) x[v] = x[v] / (1.0f + WICK__VF_FN(exp, u10)(-x[v]));
         break;
     case WICK_ACTIVATION_TANH:
-        for (int v = 0; v < vectors; v++) x[v] = VECTOR_TANH(x[v]);
+        for (int v = 0; v < vectors; v++) x[v] = WICK__VF_FN(tanh, u10)(x[v]);
         break;
     case WICK_ACTIVATION_NONE:
     case WICK_ACTIVATION_COUNT: break;
@@ -94,17 +76,62 @@ static bool store_plain_halves(const struct gemm_store *s) {
         return false;
     return true;
 }
+
+static inline __attribute__((always_inline)) void store_vectors_as(enum wick_dtype dtype, const struct gemm_store *s) {
+    enum { VECTORS = GEMM_COLUMNS_MAX / WICK__VF };
+    const struct wick__gemm *g = s->g;
+    const int64_t size = dtype == WICK_F32 ? 4 : 2;
+    __mmask16 mask[VECTORS];
+    float bias[GEMM_COLUMNS_MAX] = {0};
+    for (int v = 0; v < VECTORS; v++)
+        mask[v] = _bzhi_u32(0xffff, (unsigned)wick__max(0, wick__min(WICK__VF, s->columns - v * WICK__VF)));
+    if (s->bias && !g->bias_is_by_row)
+        wick__row_to_f32(dtype, (const char *)s->bias + s->j0 * g->bias_step * size, g->bias_step, bias, s->columns);
+    for (int64_t i = 0; i < s->rows; i++) {
+        const float *from = (const float *)s->tile + i * s->ld;
+        char *to = (char *)s->c + ((s->i0 + i) * g->c_row + s->j0) * size;
+        float by_row = 0;
+        __m512 x[VECTORS];
+        if (s->bias && g->bias_is_by_row)
+            by_row = wick__load_f32(dtype, (const char *)s->bias + (s->i0 + i) * g->bias_step * size);
+        for (int v = 0; v < VECTORS; v++) {
+            x[v] = _mm512_maskz_loadu_ps(mask[v], from + v * WICK__VF);
+            if (s->bias) x[v] += g->bias_is_by_row ? _mm512_set1_ps(by_row) : _mm512_loadu_ps(bias + v * WICK__VF);
+        }
+        activate(g->activation, x, VECTORS);
+        for (int v = 0; v < VECTORS; v++) {
+            if (dtype == WICK_F32)
+                _mm512_mask_storeu_ps((float *)to + v * WICK__VF, mask[v], x[v]);
+            else
+                _mm256_mask_storeu_epi16((uint16_t *)to + v * WICK__VF, mask[v], to_halves(dtype == WICK_BF16, x[v]));
+        }
+    }
+}
+
+/* f32, bf16 and f16 with bias and activation. */
+static bool store_vectors(const struct gemm_store *s) {
+    switch (s->g->dtype) {
+    case WICK_F32: store_vectors_as(WICK_F32, s); return true;
+    case WICK_BF16: store_vectors_as(WICK_BF16, s); return true;
+    case WICK_F16: store_vectors_as(WICK_F16, s); return true;
+    default: return false;
+    }
+}
 #else
 static bool store_plain_halves(const struct gemm_store *s) {
+    (void)s;
+    return false;
+}
+static bool store_vectors(const struct gemm_store *s) {
     (void)s;
     return false;
 }
 #endif
 
 static void store_f32(const struct gemm_store *s) {
-    enum { LANES = sizeof(VECTOR) / sizeof(float) };
+    enum { LANES = WICK__VF };
     union {
-        VECTOR vector[GEMM_COLUMNS_MAX / LANES];
+        wick__vf vector[GEMM_COLUMNS_MAX / LANES];
         float one[GEMM_COLUMNS_MAX];
     } row = {0}, bias = {0};
     const struct wick__gemm *g = s->g;
@@ -118,7 +145,7 @@ static void store_f32(const struct gemm_store *s) {
         memcpy(row.one, (const float *)s->tile + i * s->ld, (size_t)s->columns * sizeof(float));
         if (s->bias && g->bias_is_by_row) {
             float one = wick__load_f32(g->dtype, (const char *)s->bias + (s->i0 + i) * g->bias_step * size);
-            for (int v = 0; v < vectors; v++) bias.vector[v] = one - (VECTOR){0};
+            for (int v = 0; v < vectors; v++) bias.vector[v] = wick__vf_all(one);
         }
         if (s->bias)
             for (int v = 0; v < vectors; v++) row.vector[v] += bias.vector[v];
@@ -187,7 +214,7 @@ void WICK__ISA(wick__gemm_store)(const struct gemm_store *s) {
     case WICK_I64: store_i64(s); break;
     case WICK_F64: store_f64(s); break;
     default:
-        if (!store_plain_halves(s)) store_f32(s);
+        if (!store_plain_halves(s) && !store_vectors(s)) store_f32(s);
         break;
     }
 }

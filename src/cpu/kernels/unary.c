@@ -28,21 +28,6 @@
     X(softplus, MAX(K(0), x) + FN(log1p, u10)(FN(exp, u10)(-ABS(x))))                                                  \
     X(mish, mish_tail(x, FN(exp, u10)(MIN(K(40), x))))
 
-/* erf for f32, some three times as fast as SLEEF's and within a few units: x times a quotient of polynomials in x^2,
- * the minimax fit of Eigen's and XLA's erf. Beyond 4, erf is 1 in f32. */
-static inline wick__vf erf_f32_vector(wick__vf x) {
-    static const float above[] = {-2.72614225801306e-10f, 2.77068142495902e-08f,  -2.10102402082508e-06f,
-                                  -5.69250639462346e-05f, -7.34990630326855e-04f, -2.95459980854025e-03f,
-                                  -1.60960333262415e-02f};
-    static const float below[] = {-1.45660718464996e-05f, -2.13374055278905e-04f, -1.68282697438203e-03f,
-                                  -7.37332916720468e-03f, -1.42647390514189e-02f};
-    x = wick__vf_max(wick__vf_all(-4), wick__vf_min(wick__vf_all(4), x));
-    wick__vf square = x * x, p = wick__vf_all(above[0]), q = wick__vf_all(below[0]);
-    for (int i = 1; i < 7; i++) p = wick__vf_fma(p, square, wick__vf_all(above[i]));
-    for (int i = 1; i < 5; i++) q = wick__vf_fma(q, square, wick__vf_all(below[i]));
-    return x * (p / q);
-}
-
 /* The function over a row: whole vectors, then the elements left through one of their own. */
 #define VECTOR_LOOP(name, type, vector, lanes, load, store, expression)                                                \
     static void name(const struct wick__row *row) {                                                                    \
@@ -63,7 +48,7 @@ static inline wick__vf erf_f32_vector(wick__vf x) {
     }
 
 #define FN WICK__VF_FN
-#define ERF erf_f32_vector
+#define ERF wick__vf_erf
 #define K(c) wick__vf_all((float)(c))
 #define MAX wick__vf_max
 #define MIN wick__vf_min
