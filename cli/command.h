@@ -12,10 +12,14 @@
     COMMAND(classify, "--model PATH [--labels FILE] [--top K] [--device D] [--json] IMAGE...",                         \
             "names what is on pictures")                                                                               \
     COMMAND(devices, "[--json]", "what is here and usable")                                                            \
-    COMMAND(embed, "[--output NAME.jsonl|NAME.npy|NAME.safetensors] [--model DIR] [--device D] [--batch N] [FILE...]", \
+    COMMAND(embed,                                                                                                     \
+            "[--output NAME.jsonl|NAME.npy|NAME.safetensors] [--model DIR] [--device D] [--batch N] "                  \
+            "[--fast] [FILE...]",                                                                                      \
             "makes a vector of each line of the files, or of standard input")                                          \
     COMMAND(inspect, "FILE [--json] [--lenient]", "lists the tensors and metadata of a file or model folder")          \
-    COMMAND(search, "[--top K] [--json] [--words N] [--no-index] [--model DIR] [--device D] QUESTION FILE...",         \
+    COMMAND(search,                                                                                                    \
+            "[--top K] [--json] [--words N] [--no-index] [--exact] [--model DIR] [--device D] QUESTION "               \
+            "FILE...",                                                                                                 \
             "shows the passages of the files that come closest to a question")                                         \
     COMMAND(verify,                                                                                                    \
             "[--op PATTERN] [--family NAME] [--dtype T] [--layout NAME] [--case K] [--seed N] [--quick] [--json] "     \

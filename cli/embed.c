@@ -7,6 +7,7 @@
 struct options {
     const char *model, *device, *output;
     int64_t batch;
+    bool fast;
     int n_files;
     char **files;
 };
@@ -130,7 +131,7 @@ static int read_and_run(const struct options *options, enum kind kind) {
         good = split_lines(&texts[i], &lines);
     }
     if (!good) status = command_fail("embed", "out of memory");
-    good = good && text_model_open("embed", options->model, options->device, &model);
+    good = good && text_model_open("embed", options->model, options->device, options->fast, &model);
     if (!good || run(options, kind, &model, &lines) != 0) status = 1;
     text_model_close(&model);
     for (int i = 0; texts && i < n; i++) free(texts[i].data);
@@ -151,6 +152,8 @@ int command_embed(int argc, char **argv) {
             options.files[options.n_files++] = argv[i];
         else if (strcmp(argv[i], "--") == 0)
             only_files = true;
+        else if (strcmp(argv[i], "--fast") == 0)
+            options.fast = true;
         else if ((value = text_option("--model", argc, argv, &i, &missing)))
             options.model = value;
         else if ((value = text_option("--device", argc, argv, &i, &missing)))

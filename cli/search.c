@@ -8,7 +8,7 @@
 struct options {
     const char *model, *device, *query;
     int64_t top, words;
-    bool json, index;
+    bool json, index, exact;
     int n_files;
     char **files;
 };
@@ -182,7 +182,8 @@ static void print_hits(const struct options *options, const struct source *sourc
 static int search(const struct options *options, const struct text_model *model, struct source *sources) {
     int status = 0;
     int64_t n = 0;
-    uint64_t identity = index_model_identity(model->folder);
+    /* Vectors computed in bf16 and in f32 are told apart. */
+    uint64_t identity = index_model_identity(model->folder) + (uint64_t)wick_embedder_dtype(model->embedder);
     for (int i = 0; i < options->n_files; i++) {
         sources[i].path = options->files[i];
         if (read_source(&sources[i], options, identity, wick_embedder_dim(model->embedder)) == TEXT_FAILED) status = 1;
@@ -204,7 +205,8 @@ static int open_and_search(const struct options *options) {
     struct source *sources = calloc((size_t)options->n_files, sizeof *sources);
     int status = 1;
     if (!sources) return command_fail("search", "out of memory");
-    if (text_model_open("search", options->model, options->device, &model)) status = search(options, &model, sources);
+    if (text_model_open("search", options->model, options->device, !options->exact, &model))
+        status = search(options, &model, sources);
     text_model_close(&model);
     for (int i = 0; i < options->n_files; i++) {
         free(sources[i].text.data);
@@ -230,6 +232,8 @@ int command_search(int argc, char **argv) {
             only_files = true;
         else if (strcmp(argv[i], "--json") == 0)
             options.json = true;
+        else if (strcmp(argv[i], "--exact") == 0)
+            options.exact = true;
         else if (strcmp(argv[i], "--no-index") == 0)
             options.index = false;
         else if ((value = text_option("--model", argc, argv, &i, &missing)))

@@ -58,7 +58,8 @@ bool text_cache_path(const char *name, char *path, size_t size) {
     return length > 0 && (size_t)length < size;
 }
 
-bool text_model_open(const char *command, const char *folder, const char *device, struct text_model *model) {
+bool text_model_open(const char *command, const char *folder, const char *device, bool fast, struct text_model *model) {
+    const struct wick_embedder_options options = {.fast = fast};
     const char *from_environment = getenv("WICK_MODEL");
     *model = (struct text_model){.device = NULL};
     if (!folder && from_environment && *from_environment) folder = from_environment;
@@ -74,7 +75,7 @@ bool text_model_open(const char *command, const char *folder, const char *device
         return false;
     }
     model->device = wick_device_open(device);
-    if (model->device) model->embedder = wick_embedder_open(model->folder, model->device);
+    if (model->device) model->embedder = wick_embedder_open_with(model->folder, model->device, &options);
     if (!model->embedder) command_fail(command, "the model can't be opened");
     return model->embedder != NULL;
 }

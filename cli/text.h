@@ -25,9 +25,9 @@ struct text_model {
     struct wick_embedder *embedder;
 };
 
-/* Opens the embedder in `folder`, or, when that is NULL, in $WICK_MODEL, or else where tools/fetch-model puts it. False
- * after a failure was reported. Close in any case. */
-bool text_model_open(const char *command, const char *folder, const char *device, struct text_model *model);
+/* Opens the embedder in `folder`, or, when that is NULL, in $WICK_MODEL, or else where tools/fetch-model puts it.
+ * `fast` is wick_embedder_options'. False after a failure was reported. Close in any case. */
+bool text_model_open(const char *command, const char *folder, const char *device, bool fast, struct text_model *model);
 void text_model_close(struct text_model *model);
 
 /* $XDG_CACHE_HOME/wick/NAME, or ~/.cache/wick/NAME. False when neither is known or the path is too long. */

@@ -39,6 +39,7 @@ struct wick_device_info {
     int units;               /* multiprocessors or compute units of a GPU, 0 on the CPU */
     int wave;                /* lanes that run in step on a GPU, 0 on the CPU */
     bool integrated;         /* a GPU that shares the host's memory */
+    bool fast_bf16;          /* whether it has matrix products of bf16 that are faster than those of f32 */
 };
 WICK_API WICK_CHECKED enum wick_status wick_device_describe(const struct wick_device *device,
                                                             struct wick_device_info *info);

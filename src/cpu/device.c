@@ -51,6 +51,7 @@ static void cpu_describe(const struct wick_device *device, struct wick_device_in
     info->description = processor;
     info->isa = wick__isa_name(wick__isa());
     info->threads = wick__workers();
+    info->fast_bf16 = wick__isa_has_avx512_bf16();
     info->memory_total = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
 }
 

@@ -68,11 +68,11 @@ struct wick_tensor *wick__bert_forward(const struct wick__bert *bert, const stru
                                        const struct wick__bert_group *groups) {
     wick_scope_begin();
     struct wick_tensor *x = wick_add(wick_embedding(bert->words, ids), wick_embedding(bert->places, positions));
-    x = wick_layer_norm(x, 1, bert->norm_weight, bert->norm_bias, bert->epsilon);
+    x = wick_cast(wick_layer_norm(x, 1, bert->norm_weight, bert->norm_bias, bert->epsilon), bert->dtype);
     for (int64_t i = 0; i < bert->n_layers; i++) {
         struct wick_tensor *next = run_layer(bert, &bert->layers[i], x, n_groups, groups);
         wick_release(x); /* the scope's own reference: the next layer needs the memory */
         x = next;
     }
-    return wick_scope_end(x);
+    return wick_scope_end(wick_cast(x, WICK_F32));
 }

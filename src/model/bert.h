@@ -26,14 +26,16 @@ struct wick__bert {
     double epsilon;
     enum wick_activation activation;
     struct wick_device *device;
+    enum wick_dtype dtype;      /* of the layers: f32, or bf16 for speed; all else is f32 */
     struct wick_tensor *words;  /* [vocab, hidden] */
     struct wick_tensor *places; /* [positions, hidden]: position and first token type added up */
     struct wick_tensor *norm_weight, *norm_bias;
     struct wick__bert_layer *layers;
 };
 
-/* Fills a zeroed bert from a folder's config.json and weights. On failure the caller frees what is there. */
-enum wick_status wick__bert_load(struct wick__bert *bert, const char *folder, struct wick_device *device);
+/* Fills a zeroed bert, but for `device` and `dtype`, from a folder's config.json and weights. On failure the caller
+ * frees what is there. */
+enum wick_status wick__bert_load(struct wick__bert *bert, const char *folder);
 void wick__bert_free(struct wick__bert *bert);
 
 /* `count` sequences of `length` tokens each, from token `start` on. */
@@ -41,7 +43,7 @@ struct wick__bert_group {
     int64_t start, count, length;
 };
 
-/* The last hidden states [N, hidden] of N tokens: ids and positions [N] i32, cut into groups. */
+/* The last hidden states [N, hidden] f32 of N tokens: ids and positions [N] i32, cut into groups. */
 struct wick_tensor *wick__bert_forward(const struct wick__bert *bert, const struct wick_tensor *ids,
                                        const struct wick_tensor *positions, int n_groups,
                                        const struct wick__bert_group *groups);

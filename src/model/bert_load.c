@@ -69,6 +69,7 @@ struct loader {
     struct wick_archive *archive;
     struct wick_device *device;
     const char *prefix; /* "" or "bert." */
+    enum wick_dtype dtype;
 };
 
 /* The number of a tensor, also under the name that TensorFlow's checkpoints left: gamma and beta. */
@@ -85,7 +86,8 @@ static int64_t find(const struct loader *loader, const char *name) {
     return wick_archive_find(loader->archive, full);
 }
 
-/* Loads [rows, columns], or [rows] when columns is 0, as f32. The tensor gets a reference that no scope owns. */
+/* Loads [rows, columns], or [rows] when columns is 0, as loader->dtype. The tensor gets a reference that no scope owns.
+ */
 static enum wick_status load_tensor(const struct loader *loader, const char *name, int64_t rows, int64_t columns,
                                     struct wick_tensor **result) {
     int64_t i = find(loader, name);
@@ -98,7 +100,7 @@ static enum wick_status load_tensor(const struct loader *loader, const char *nam
     if (!entry.loadable || !wick_dtype_is_float(entry.dtype))
         return wick__fail(WICK_UNSUPPORTED, "tensor '%s' is of type %s; floats are needed", entry.name, entry.type);
     struct wick_tensor *x = wick_archive_load_at(loader->archive, i, loader->device);
-    if (x && wick_tensor_dtype(x) != WICK_F32) x = wick_cast(x, WICK_F32);
+    if (x && wick_tensor_dtype(x) != loader->dtype) x = wick_cast(x, loader->dtype);
     if (!x) return wick__latest();
     *result = wick_retain(x);
     return WICK_OK;
@@ -136,7 +138,8 @@ static enum wick_status load_weights(struct wick__bert *bert, const struct loade
     WICK__TRY(load_tensor(loader, "embeddings.word_embeddings.weight", bert->vocab, h, &bert->words));
     WICK__TRY(load_tensor(loader, "embeddings.LayerNorm.weight", h, 0, &bert->norm_weight));
     WICK__TRY(load_tensor(loader, "embeddings.LayerNorm.bias", h, 0, &bert->norm_bias));
-    for (int64_t i = 0; i < bert->n_layers; i++) WICK__TRY(load_layer(loader, bert, i));
+    const struct loader layers = {loader->archive, loader->device, loader->prefix, bert->dtype};
+    for (int64_t i = 0; i < bert->n_layers; i++) WICK__TRY(load_layer(&layers, bert, i));
     enum wick_status status =
         load_tensor(loader, "embeddings.position_embeddings.weight", bert->positions, h, &positions);
     if (status == WICK_OK)
@@ -153,14 +156,13 @@ static enum wick_status load_weights(struct wick__bert *bert, const struct loade
     return status;
 }
 
-enum wick_status wick__bert_load(struct wick__bert *bert, const char *folder, struct wick_device *device) {
+enum wick_status wick__bert_load(struct wick__bert *bert, const char *folder) {
     json_t *config;
-    struct loader loader = {NULL, device, ""};
+    struct loader loader = {NULL, bert->device, "", WICK_F32};
     WICK__TRY(wick__json_read(folder, "config.json", CONFIG_MAX, false, &config));
     enum wick_status status = load_config(bert, config);
     json_decref(config);
     if (status != WICK_OK) return status;
-    bert->device = device;
     bert->layers = wick__calloc((size_t)bert->n_layers, sizeof *bert->layers);
     if (!bert->layers) return WICK_MEMORY;
     loader.archive = wick_archive_open(folder, NULL);

@@ -28,13 +28,22 @@ struct work {
 };
 
 struct wick_embedder *wick_embedder_open(const char *folder, struct wick_device *device) {
+    return wick_embedder_open_with(folder, device, NULL);
+}
+
+struct wick_embedder *wick_embedder_open_with(const char *folder, struct wick_device *device,
+                                              const struct wick_embedder_options *options) {
+    struct wick_device_info info;
     if (!folder || !device) {
         wick__fail(WICK_INVALID, "embedder_open: %s is NULL", folder ? "device" : "folder");
         return NULL;
     }
+    if (wick_device_describe(device, &info) != WICK_OK) return NULL;
     struct wick_embedder *embedder = wick__calloc(1, sizeof *embedder);
     if (!embedder) return NULL;
-    enum wick_status status = wick__bert_load(&embedder->bert, folder, device);
+    embedder->bert.device = device;
+    embedder->bert.dtype = options && options->fast && info.fast_bf16 ? WICK_BF16 : WICK_F32;
+    enum wick_status status = wick__bert_load(&embedder->bert, folder);
     if (status == WICK_OK && !(embedder->tokenizer = wick_tokenizer_open(folder))) status = wick__latest();
     if (status == WICK_OK) status = wick__embedder_configure(embedder, folder);
     if (status == WICK_OK) return embedder;
@@ -47,6 +56,10 @@ void wick_embedder_close(struct wick_embedder *embedder) {
     wick__bert_free(&embedder->bert);
     wick_tokenizer_close(embedder->tokenizer);
     wick__free(embedder, sizeof *embedder);
+}
+
+enum wick_dtype wick_embedder_dtype(const struct wick_embedder *embedder) {
+    return embedder ? embedder->bert.dtype : WICK_F32;
 }
 
 int64_t wick_embedder_dim(const struct wick_embedder *embedder) { return embedder ? embedder->dim : 0; }

@@ -61,6 +61,8 @@ check "works without a cache" [ $? -eq 0 ]
 check "and says so once" [ "$(grep -c 'the index is not kept' err)" -eq 1 ]
 search --no-index "cats" b.txt
 check "no index wanted" grep -q '^b.txt:[13]  0\.' out
+search --exact --json --top 1 "cats" b.txt
+check "f32 gives the same passage" python3 -c 'import json; [hit] = json.load(open("out")); assert hit["line"] in (1, 3)'
 search "cats" c.bin b.txt
 check "binary files are skipped" grep -q 'c.bin: skipped' err
 search "cats" none.txt b.txt
@@ -87,6 +89,8 @@ check "embed: good JSON" python3 -c 'import json; r = [json.loads(l) for l in op
 check "npy: three lines" grep -q '3.*384' out
 "$wick" inspect e.safetensors >out 2>err
 check "safetensors: three lines" grep -q 'embeddings.*3.*384' out
+"$wick" embed --fast b.txt >out 2>err
+check "embed --fast: a JSON line for each line" [ "$(wc -l <out)" -eq 3 ]
 "$wick" embed --output e.txt b.txt >out 2>err
 check "an unknown output format" [ $? -eq 2 ]
 : | "$wick" embed >out 2>err
