@@ -115,21 +115,25 @@ static void pause_thread(int thread) {
         standin_switch(&block.pointer[thread], block.scheduler);
 }
 
-static void release_wave(int wave) {
+/* `next` is the set of slots that the wave's next exchange takes: nobody reads from it any more what a lane that has
+ * ended left there. */
+static void release_wave(int wave, int next) {
     block.arrived[wave] = 0;
     int first = wave * block.wave;
-    for (int i = first; i < first + block.wave && i < block.threads; i++)
-        if (block.state[i] == AT_WAVE) {
-            block.state[i] = READY;
-            block.runnable++;
-        }
+    for (int i = first; i < first + block.wave && i < block.threads; i++) {
+        if (block.state[i] == ENDED) block.slots[wave][next][i - first] = 0xdeadbeefdeadbeef;
+        if (block.state[i] != AT_WAVE) continue;
+        block.state[i] = READY;
+        block.runnable++;
+    }
 }
 
 static void end_thread(int thread) {
     int wave = wave_of(thread), lane = thread % block.wave;
     block.state[thread] = ENDED;
-    block.slots[wave][0][lane] = block.slots[wave][1][lane] = 0xdeadbeefdeadbeef;
-    if (--block.alive[wave] == block.arrived[wave] && block.alive[wave] > 0) release_wave(wave);
+    /* What it gave in its last exchange may still be read. */
+    block.slots[wave][block.parity[thread]][lane] = 0xdeadbeefdeadbeef;
+    if (--block.alive[wave] == block.arrived[wave] && block.alive[wave] > 0) release_wave(wave, !block.parity[thread]);
 }
 
 /* What runs on each stack: threads one after another, as long as they end without having had to wait. */
@@ -168,7 +172,7 @@ static const u64 *exchange(u64 v) {
     block.parity[thread] ^= 1;
     slots[thread % block.wave] = v;
     if (++block.arrived[wave] == block.alive[wave]) {
-        release_wave(wave);
+        release_wave(wave, block.parity[thread]);
         return slots;
     }
     block.state[thread] = AT_WAVE;
