@@ -145,6 +145,10 @@ struct wick__backend {
     enum wick_status (*upload)(struct wick_device *device, void *to, const void *from, size_t nbytes);
     /* Copies nbytes > 0 from a buffer to host memory, after all queued work. May block. */
     enum wick_status (*download)(struct wick_device *device, void *to, const void *from, size_t nbytes);
+    /* Copies nbytes > 0 between buffers of two devices of the family, in the order of both; *done is false when it can't be
+     * done without the host. NULL for families that never can. */
+    enum wick_status (*copy_between)(struct wick_device *target, void *to, struct wick_device *source, const void *from,
+                                     size_t nbytes, bool *done);
     /* Waits for all queued work and returns its first failure. */
     enum wick_status (*sync)(struct wick_device *device);
 

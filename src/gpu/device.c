@@ -1,4 +1,5 @@
 /* The GPU device families: opening and closing devices, and what src/backend.h asks of them. */
+#include "gpu/peer.h"
 #include "gpu/pool.h"
 #include "gpu/stream.h"
 
@@ -195,6 +196,7 @@ static void gpu_trim(struct wick_device *device) { wick__gpu_pool_trim(device->s
         .free = gpu_free,                                                                                              \
         .upload = gpu_upload,                                                                                          \
         .download = gpu_download,                                                                                      \
+        .copy_between = wick__gpu_copy_between,                                                                        \
         .sync = gpu_sync,                                                                                              \
         .stream = wick__gpu_stream,                                                                                    \
         .stream_set = wick__gpu_stream_set,                                                                            \

@@ -126,7 +126,8 @@ enum wick_status wick_read_scalar(const struct wick_tensor *x, double *value) {
     return status;
 }
 
-/* Elements of a contiguous tensor to a fresh one on another device, by way of host memory, piece by piece. */
+/* Elements of a contiguous tensor to a fresh one on another device; by way of host memory, piece by piece, where there is
+ * no other. */
 static enum wick_status move(const struct wick_tensor *from, struct wick_tensor *to) {
     struct wick_device *source = wick__device(from), *target = wick__device(to);
     size_t nbytes = to->storage->nbytes;
@@ -134,6 +135,10 @@ static enum wick_status move(const struct wick_tensor *from, struct wick_tensor 
         return target->backend->upload(target, to->storage->data, wick__data(from), nbytes);
     if (target->backend == &wick__cpu_backend)
         return source->backend->download(source, to->storage->data, wick__data(from), nbytes);
+    bool done = false;
+    if (source->backend == target->backend && source->backend->copy_between)
+        WICK__TRY(source->backend->copy_between(target, to->storage->data, source, wick__data(from), nbytes, &done));
+    if (done) return WICK_OK;
     size_t size = nbytes < MOVED ? nbytes : MOVED;
     char *piece = wick__alloc(size);
     enum wick_status status = piece ? WICK_OK : WICK_MEMORY;
