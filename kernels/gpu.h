@@ -287,7 +287,12 @@ GPU_MATH2(atan2)
 GPU_MATH2(copysign)
 #undef GPU_MATH1
 #undef GPU_MATH2
+#if defined(GPU_NVIDIA) /* NVRTC does not know the builtin */
+GPU_FN float gpu_fma(float a, float b, float c) { return fmaf(a, b, c); }
+GPU_FN double gpu_fma(double a, double b, double c) { return fma(a, b, c); }
+#else
 GPU_FN float gpu_fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 GPU_FN double gpu_fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
+#endif
 
 #endif
