@@ -89,7 +89,7 @@ static enum wick__pack_result read_index(int fd, const struct wick__pack_query *
     *why = "has a format this library does not know";
     if (get32(header + 8) != VERSION) return WICK__PACK_BAD;
     *why = "is for another target";
-    if (!serves(header + 24, query)) return WICK__PACK_BAD;
+    if (!serves(header + 24, query)) return query->target ? WICK__PACK_BAD : WICK__PACK_ABSENT;
     *why = "is cut short";
     *count = get32(header + 12);
     if (get64(header + 16) != *file || *count > MOST_MODULES || *file < HEADER + (uint64_t)*count * ENTRY)
@@ -135,6 +135,7 @@ static enum wick__pack_result find(int fd, const struct wick__pack_query *query,
     enum wick__pack_result result = read_index(fd, query, &index, &count, &file, why);
     if (result != WICK__PACK_FOUND) return result;
     result = WICK__PACK_ABSENT;
+    *why = "";
     for (uint32_t i = 0; i < count && result == WICK__PACK_ABSENT; i++) {
         struct entry entry = entry_at(index + (size_t)i * ENTRY);
         if (!field_is(entry.name, NAME, query->module)) continue;
@@ -162,7 +163,7 @@ enum wick__pack_result wick__pack_find(const struct wick__pack_query *query, voi
     }
     enum wick__pack_result result = find(fd, query, data, nbytes, &why);
     close(fd);
-    if (result == WICK__PACK_ABSENT) why = "does not hold it";
+    if (result == WICK__PACK_ABSENT && !*why) why = "does not hold it";
     if (result == WICK__PACK_STALE) why = "was made from other sources";
     if (result == WICK__PACK_MEMORY) why = "out of memory";
     snprintf(reason, size, "%s %s", query->path, why);

@@ -81,7 +81,7 @@ static enum wick__pack_result try_pack(struct search *search, struct wick__pack_
     char(*folders)[PATH] = wick__alloc_quiet(FOLDERS * PATH), path[PATH + 96], reason[PATH + 160];
     enum wick__pack_result result = WICK__PACK_ABSENT;
     if (!folders) return WICK__PACK_MEMORY;
-    int count = pack_folders(folders);
+    int count = strchr(name, '/') ? 0 : pack_folders(folders);
     for (int i = 0; i < count && result != WICK__PACK_FOUND && result != WICK__PACK_MEMORY; i++) {
         size_t nbytes = 0;
         void *data = NULL;
