@@ -7,7 +7,6 @@
 #ifndef WICK_KERNELS_GPU_H
 #define WICK_KERNELS_GPU_H
 
-#define GPU_DEVICE 1
 #include "params.h"
 
 /* ---- compilers ---- */

@@ -3,7 +3,7 @@
 #ifndef WICK_KERNELS_PARAMS_H
 #define WICK_KERNELS_PARAMS_H
 
-#if defined(GPU_DEVICE)
+#if defined(__cplusplus) /* kernels are C++ without system headers, src/gpu/ is C */
 typedef signed char i8;
 typedef unsigned char u8;
 typedef short i16;

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PATH = 4096, FOLDERS = 4, REASON = 320, KERNEL_ABI = 1, HEADERS = 128 };
+enum { PATH = 4096, FOLDERS = 4, REASON = 240, LOG = 600, KERNEL_ABI = 1, HEADERS = 128 };
 
 /* What is being looked for, and why each route did not have it. */
 struct search {
@@ -24,7 +24,7 @@ struct search {
     enum wick__gpu_module module;
     unsigned char key[WICK__HASH];
     char base[64]; /* the target without its features: "gfx942" of "gfx942:sramecc+:xnack-" */
-    char pack[REASON], cache[REASON], compile[REASON];
+    char pack[REASON], cache[REASON], compile[LOG];
 };
 
 static struct search begin(const struct wick__vendor *vendor, const struct wick__properties *properties,
@@ -169,11 +169,11 @@ static enum wick_status compile(struct search *search, struct wick__image *image
     struct wick__error error = {0};
     wick__error_swap(&error);
     pthread_mutex_lock(&mutex);
-    enum wick_status status = search->vendor->compile(search->properties->target, source->name, source->text, n, names,
-                                                      texts, n_options, options, &image->data, &image->nbytes);
+    enum wick_status status = search->vendor->compile(search->base, source->name, source->text, n, names, texts,
+                                                      n_options, options, &image->data, &image->nbytes);
     pthread_mutex_unlock(&mutex);
     wick__error_swap(&error);
-    if (status != WICK_OK) snprintf(search->compile, sizeof search->compile, "%.*s", REASON - 1, error.text);
+    if (status != WICK_OK) snprintf(search->compile, sizeof search->compile, "%.*s", LOG - 1, error.text);
     image->room = image->nbytes;
     image->route = WICK__ROUTE_COMPILE;
     return status;

@@ -1,0 +1,61 @@
+/* The sources inside the library compile with the vendor's own run-time compiler, for a target in the arguments, each
+ * module in a process of its own: hipRTC has crashed before. Skipped where there is no compiler. */
+#include "tests/test.h"
+
+#include "core/memory.h"
+#include "gpu/store.h"
+
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static int compile(const struct wick__vendor *vendor, const struct wick__properties *device,
+                   enum wick__gpu_module module) {
+    struct wick__image image = {0};
+    double began = now();
+    enum wick_status status = wick__store_find(vendor, device, module, WICK__ROUTE_CACHE, &image);
+    const unsigned char *code = image.data;
+    if (status != WICK_OK) {
+        printf("%s\n", wick_error());
+        return 1;
+    }
+    bool elf = image.nbytes > 64 && memcmp(code, "\177ELF", 4) == 0;
+    bool bundle = image.nbytes > 64 && memcmp(code, "__CLANG_OFFLOAD_BUNDLE__", 24) == 0;
+    printf("%-12s %s, %zu bytes in %.1f s\n", wick__gpu_module_names[module], device->target, image.nbytes,
+           now() - began);
+    bool good = image.route == WICK__ROUTE_COMPILE && (elf || bundle);
+    wick__store_release(&image);
+    return !good || wick_host_memory_used() != 0;
+}
+
+int main(int argc, char **argv) {
+    const char *target = argc > 1 ? argv[1] : "sm_90";
+    bool nvidia = strncmp(target, "sm_", 3) == 0;
+    const struct wick__vendor *vendor = nvidia ? &wick__cuda_vendor : &wick__rocm_vendor;
+    struct wick__properties device = {.wave = strncmp(target, "gfx9", 4) == 0 ? 64 : 32};
+    snprintf(device.target, sizeof device.target, "%s", target);
+    setenv("WICK_CACHE_DIR", "/nonexistent", 1);
+    if (!*vendor->compiler_version()) test_skip("there is no run-time compiler");
+    printf("%s\n", vendor->compiler_version());
+    for (int module = 0; module < WICK__GPU_MODULES; module++) {
+        int status = -1;
+        fflush(stdout);
+        pid_t child = fork();
+        if (child == 0) {
+            int failed = compile(vendor, &device, (enum wick__gpu_module)module);
+            fflush(stdout);
+            _exit(failed);
+        }
+        CHECK(child > 0 && waitpid(child, &status, 0) == child);
+        TEST_CHECK_(WIFEXITED(status) && WEXITSTATUS(status) == 0, "module %s for %s: %s %d",
+                    wick__gpu_module_names[module], target, WIFSIGNALED(status) ? "signal" : "status",
+                    WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    }
+    return test_end();
+}
