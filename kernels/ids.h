@@ -13,7 +13,7 @@ struct gpu_ids {
     u32 negative; /* the id type is signed, for the fault's value */
 };
 
-#if defined(GPU_DEVICE)
+#if defined(__cplusplus)
 #include "gpu.h"
 
 /* Whether v is a valid id; reports it when it is neither that nor the sentinel. */
