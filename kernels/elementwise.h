@@ -16,6 +16,21 @@ template <typename T, int E> struct alignas(gpu_align<sizeof(T) * E>::value) gpu
     T v[E];
 };
 
+/* Offsets of element i of a narrow shape in N operands. */
+template <int N>
+GPU_FN gpu_offsets<N> gpu_offsets_at(u32 i, const struct gpu_shape &shape, const struct gpu_layout (&layouts)[N]) {
+    gpu_offsets<N> o;
+    GPU_UNROLL for (int k = 0; k < N; k++) o.at[k] = 0;
+    GPU_UNROLL_DIMS for (u32 d = 0; d < GPU_RANK; d++) {
+        if (d == shape.rank) break;
+        u32 quotient = gpu_divide(i, shape.divisor[d]);
+        i64 digit = (i64)(u64)(i - quotient * shape.divisor[d].d);
+        GPU_UNROLL for (int k = 0; k < N; k++) o.at[k] += digit * layouts[k].stride[d];
+        i = quotient;
+    }
+    return o;
+}
+
 /* Where one element or chunk of operand k begins, in elements. */
 GPU_FN i64 gpu_walk_at(const struct gpu_walk &w, int k, u32 i) {
     i64 at = 0;

@@ -59,8 +59,8 @@ static enum wick_status probe(struct wick__gpu *gpu) {
     WICK__TRY(wick__gpu_pool_alloc(gpu, 2 * sizeof pattern, &memory));
     char *copy = (char *)memory + sizeof pattern;
     enum wick_status status = wick__gpu_upload(gpu, memory, pattern, sizeof pattern);
-    struct gpu_copy_flat params = {.in = memory, .out = copy, .count = N, .vectors = N / 4};
-    struct wick__launch launch = {.kernel = WICK__GPU_K_copy_flat_b4, .grid = {1}};
+    struct gpu_copy_flat params = {.in = memory, .out = copy, .nbytes = sizeof pattern};
+    struct wick__launch launch = {.kernel = WICK__GPU_K_copy_flat, .grid = {1}};
     if (status == WICK_OK) status = wick__gpu_launch(gpu, &launch, &params);
     if (status == WICK_OK) status = wick__gpu_download(gpu, back, copy, sizeof pattern);
     if (status == WICK_OK && memcmp(pattern, back, sizeof pattern) != 0)

@@ -1,24 +1,150 @@
 /* contiguous, copy_inplace: from any layout to any other. */
-#include "gpu/gpu.h"
+#include "gpu/ops/copy.h"
+
+#include "core/checked.h"
+
+#include "gpu/ops/elementwise.h"
 #include "kernels/copy.h"
+
+static bool divides(const struct wick__gpu_move *move, size_t by) {
+    uintptr_t in = move->in ? (uintptr_t)move->in : 0;
+    return (in | (uintptr_t)move->out) % by == 0;
+}
+
+static bool even(const struct wick__layout *layout, int last) {
+    if (layout->stride[last] != 1) return false;
+    for (int d = 0; d < last; d++)
+        if (layout->stride[d] % 2 != 0) return false;
+    return layout->shape[last] % 2 == 0;
+}
+
+/* Pairs of neighbours become one element of twice the size, up to 16 bytes, while every row is made of pairs. */
+static void widen(struct wick__gpu_move *move) {
+    int last = move->to.rank - 1;
+    while (move->size < 16 && divides(move, 2 * move->size) && even(&move->to, last) &&
+           (!move->in || even(&move->from, last))) {
+        struct wick__layout *layouts[2] = {&move->to, &move->from};
+        if (!move->in && move->size < 8) move->value[0] |= move->value[0] << 8 * move->size;
+        if (!move->in && move->size == 8) move->value[1] = move->value[0];
+        move->size *= 2;
+        for (int k = 0; k < 2; k++) {
+            layouts[k]->shape[last] /= 2;
+            for (int d = 0; d < last; d++) layouts[k]->stride[d] /= 2;
+        }
+    }
+}
+
+static enum wick_status flat(struct wick__gpu *gpu, const struct wick__gpu_move *move, int64_t nbytes) {
+    struct gpu_copy_flat params = {.in = move->in, .out = move->out, .nbytes = nbytes};
+    uint64_t value = move->value[0];
+    for (size_t size = move->size; size < 8; size *= 2) value |= value << 8 * size;
+    params.value[0] = value;
+    params.value[1] = move->size == 16 ? move->value[1] : value;
+    int64_t tile = GPU_BLOCK * GPU_COPY_FLAT;
+    struct wick__launch launch = wick__gpu_tiles(WICK__GPU_K_copy_flat, (nbytes + tile - 1) / tile);
+    return wick__gpu_launch(gpu, &launch, &params);
+}
+
+static enum wick_status strided(struct wick__gpu *gpu, const struct wick__gpu_move *move) {
+    struct gpu_copy_strided params = {
+        .in = move->in, .out = move->out, .value = {move->value[0], move->value[1]}};
+    struct wick__layout layouts[2] = {move->from, move->to};
+    wick__gpu_shape(layouts, 2, &params.shape, params.layout);
+    int64_t tile = (int64_t)GPU_BLOCK * GPU_COPY_SLOTS(move->size);
+    enum wick__gpu_kernel kernel = move->size == 16 ? WICK__GPU_K_copy_strided_b16
+                                                    : wick__gpu_of_size(WICK__GPU_K_copy_strided_b1, move->size);
+    struct wick__launch launch = wick__gpu_tiles(kernel, (params.shape.count + tile - 1) / tile);
+    return wick__gpu_launch(gpu, &launch, &params);
+}
+
+/* The dim of stride 1, -1 when there is none of some size. */
+static int fast_dim(const struct wick__layout *layout) {
+    for (int d = layout->rank - 1; d >= 0; d--)
+        if (layout->stride[d] == 1 && layout->shape[d] >= 8) return d;
+    return -1;
+}
+
+static bool wide_rows(const struct wick__gpu_move *move, const struct wick__layout *layout, const void *data, int fast) {
+    int64_t n = (int64_t)(16 / move->size);
+    bool wide = (uintptr_t)data % 16 == 0 && layout->shape[fast] % n == 0;
+    for (int d = 0; d < layout->rank; d++)
+        if (d != fast && layout->stride[d] % n != 0) wide = false;
+    return wide;
+}
+
+/* By tiles in LDS, when neighbours in the source lie along another dim than neighbours in the target. False when they do
+ * not. */
+static bool turn(struct wick__gpu *gpu, const struct wick__gpu_move *move, enum wick_status *status) {
+    if (!move->in || move->size == 16) return false;
+    int i = fast_dim(&move->from), o = fast_dim(&move->to);
+    if (i < 0 || o < 0 || i == o) return false;
+    int64_t side = GPU_TURN_SIDE(move->size);
+    struct gpu_copy_turn params = {.in = move->in,
+                                   .out = move->out,
+                                   .ni = move->from.shape[i],
+                                   .no = move->from.shape[o],
+                                   .in_o = move->from.stride[o],
+                                   .out_i = move->to.stride[i]};
+    params.wide_in = wide_rows(move, &move->from, move->in, i);
+    params.wide_out = wide_rows(move, &move->to, move->out, o);
+    struct wick__layout rest[2] = {move->from, move->to};
+    for (int k = 0; k < 2; k++) rest[k].shape[i] = rest[k].shape[o] = 1;
+    int64_t tiles_i = (params.ni + side - 1) / side, tiles_o = (params.no + side - 1) / side, tiles;
+    if (!wick__mul(tiles_i, tiles_o, &tiles) || !wick__mul(tiles, wick__layout_count(&rest[0]), &tiles) ||
+        tiles >= INT32_MAX)
+        return false;
+    params.tiles_i = (u32)tiles_i;
+    params.tiles_o = (u32)tiles_o;
+    params.tiles = (u32)tiles;
+    wick__gpu_shape(rest, 2, &params.shape, params.layout);
+    struct wick__launch launch = wick__gpu_tiles(wick__gpu_of_size(WICK__GPU_K_copy_turn_b1, move->size), tiles);
+    *status = wick__gpu_launch(gpu, &launch, &params);
+    return true;
+}
+
+enum wick_status wick__gpu_move(struct wick__gpu *gpu, const struct wick__gpu_move *given) {
+    struct wick__gpu_move move = *given;
+    struct wick__layout layouts[2] = {move.in ? move.from : move.to, move.to};
+    enum wick_status status;
+    if (wick__layout_count(&move.to) == 0) return WICK_OK;
+    wick__layout_collapse(layouts, 2);
+    move.from = layouts[0];
+    move.to = layouts[1];
+    bool contiguous = move.to.rank == 1 && (move.to.stride[0] == 1 || move.to.shape[0] == 1) &&
+                      (!move.in || move.from.stride[0] == 1 || move.to.shape[0] == 1);
+    int64_t count = wick__layout_count(&move.to);
+    if (contiguous && divides(&move, 16)) return flat(gpu, &move, count * (int64_t)move.size);
+    if (turn(gpu, &move, &status)) return status;
+    widen(&move);
+    count = wick__layout_count(&move.to);
+    if (count < INT32_MAX) return strided(gpu, &move);
+    /* Too many positions for 31 bits: by halves. */
+    struct wick__gpu_move half = move;
+    int64_t size = move.to.shape[0], first = size / 2;
+    for (int part = 0; part < 2; part++) {
+        half.from.shape[0] = half.to.shape[0] = part ? size - first : first;
+        if (part && move.in) half.in = (const char *)move.in + first * move.from.stride[0] * (int64_t)move.size;
+        if (part) half.out = (char *)move.out + first * move.to.stride[0] * (int64_t)move.size;
+        WICK__TRY(wick__gpu_move(gpu, &half));
+    }
+    return WICK_OK;
+}
 
 wick__kernel_fn wick__gpu_copy;
 enum wick_status wick__gpu_copy(const struct wick__call *call) {
-    const struct wick_tensor *in = call->in[0], *out = call->out[0];
-    struct wick__gpu *gpu = wick__gpu_of(out);
-    size_t size = (size_t)wick_dtype_bits(in->dtype) / 8;
-    struct wick__layout layouts[2] = {in->layout, out->layout};
-    struct gpu_copy_strided strided = {.in = wick__data(in), .out = wick__data(out)};
-    int64_t count = wick__count(out);
-    if (count == 0) return WICK_OK;
-    if (wick__gpu_shape(layouts, 2, &strided.shape, strided.layout)) {
-        struct gpu_copy_flat flat = {.in = strided.in, .out = strided.out, .count = count};
-        if (wick__aligned16(flat.in) && wick__aligned16(flat.out)) flat.vectors = count / (int64_t)(16 / size);
-        struct wick__launch launch = {.kernel = wick__gpu_of_size(WICK__GPU_K_copy_flat_b1, size),
-                                      .grid = {wick__gpu_blocks(gpu, flat.vectors ? flat.vectors : count, 2)}};
-        return wick__gpu_launch(gpu, &launch, &flat);
+    const struct wick_tensor *x = call->in[0], *y = call->out[0];
+    struct wick__gpu *gpu = wick__gpu_of(y);
+    if (wick__count(y) == 0) return WICK_OK;
+    struct wick__gpu_move move = {.to = y->layout, .in = wick__data(x), .out = wick__data(y)};
+    if (wick_dtype_bits(x->dtype) < 8) { /* packed dtypes are only ever whole buffers */
+        move = (struct wick__gpu_move){.from = {.rank = 1, .shape = {(int64_t)x->storage->nbytes}, .stride = {1}},
+                                       .in = x->storage->data,
+                                       .out = y->storage->data,
+                                       .size = 1};
+        move.to = move.from;
+        return wick__gpu_move(gpu, &move);
     }
-    struct wick__launch launch = {.kernel = wick__gpu_of_size(WICK__GPU_K_copy_strided_b1, size),
-                                  .grid = {wick__gpu_blocks(gpu, count, 4)}};
-    return wick__gpu_launch(gpu, &launch, &strided);
+    move.size = wick__size(x->dtype);
+    wick__layout_expand(&x->layout, y->layout.rank, y->layout.shape, &move.from);
+    return wick__gpu_move(gpu, &move);
 }
