@@ -44,11 +44,17 @@ struct gpu_gemm {
     u32 splits;
     u32 tile_rows, tile_columns;
     u32 first;
+    u32 stages; /* mma with asynchronous copies: steps of k that LDS holds, 2 to 4 */
+    u32 f8;     /* mma of f16: the result is f8e4m3 */
     struct gpu_gemm_side a, b;
     struct gpu_gemm_out out;
     struct gpu_shape batch;
     struct gpu_layout stride[2]; /* of A and B from batch to batch */
 };
+
+/* LDS that a step of k takes in a tile of `rows` x `columns`, where copies are asynchronous. */
+enum { GPU_MMA_STEP = 64 };
+#define GPU_MMA_STAGE(rows, columns) (((rows) + (columns)) * GPU_MMA_STEP * 2)
 
 /* y[batch, i] = sum over k of matrix[i, k] vector[k]. */
 struct gpu_gemv {

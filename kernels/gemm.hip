@@ -143,10 +143,9 @@ template <typename T, int SIDE> GPU_FN void gemm(const struct gpu_gemm &p) {
     /* The sums go through LDS, a few rows of each thread at a time, to be stored by whole lines. */
     GPU_NO_UNROLL for (u32 pass = 0; pass < SIDE / tile::STORE; pass++) {
         GPU_UNROLL for (int i = 0; i < tile::STORE; i++) GPU_UNROLL for (u32 j = 0; j < SIDE; j++) {
-            S value = sum[i][j];
-            GPU_UNROLL for (u32 other = 1; other < SIDE / tile::STORE; other++)
-                value = pass == other ? sum[other * tile::STORE + i][j] : value;
-            lds[(ty * tile::STORE + i) * tile::PITCH + gemm_position<tile::RUN>(tx, j)] = value;
+            lds[(ty * tile::STORE + i) * tile::PITCH + gemm_position<tile::RUN>(tx, j)] = sum[i][j];
+            /* The next rows move up, for registers can't be picked by number. */
+            GPU_UNROLL for (int k = i; k + tile::STORE < SIDE; k += tile::STORE) sum[k][j] = sum[k + tile::STORE][j];
         }
         gpu_sync();
         GPU_NO_UNROLL for (u32 u = gpu_thread(); u < 16 * tile::STORE * tile::EDGE / 4; u += GPU_BLOCK) {

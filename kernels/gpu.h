@@ -48,6 +48,13 @@
     extern "C" __global__ void __launch_bounds__(threads, blocks) name(const params p)
 #endif
 
+/* At file scope: LDS whose size the launch says (struct wick__launch), up to 227 KiB on the GPUs that have it. */
+#if defined(GPU_HOST)
+#define GPU_DYNAMIC_SHARED(type, name) GPU_SHARED type name[(227 << 10) / sizeof(type)]
+#else
+#define GPU_DYNAMIC_SHARED(type, name) extern GPU_SHARED type name[]
+#endif
+
 /* A kernel: GPU_KERNEL(copy_b4, struct copy_params) { ... p.count ... } runs in blocks of GPU_BLOCK threads in x.
  * The second form for blocks of up to `threads`, with registers few enough that `blocks` of them fit on a unit. */
 #define GPU_KERNEL(name, params) GPU_KERNEL_(name, params, GPU_BLOCK, 1)

@@ -78,8 +78,7 @@ enum wick_status wick__split_end(struct wick__gpu *gpu, const struct wick__produ
 
 static int64_t divide_up(int64_t x, int64_t by) { return x / by + (x % by != 0); }
 
-/* Splits k into about `wanted` parts of at least `least` terms, each a multiple of 64. */
-static struct wick__split split_of(int64_t k, int64_t wanted, int64_t least) {
+struct wick__split wick__split_of(int64_t k, int64_t wanted, int64_t least) {
     int64_t count = wick__max(1, wick__min(wanted, k / least));
     int64_t terms = count == 1 ? wick__max(k, 1) : divide_up(divide_up(k, count), 64) * 64;
     return (struct wick__split){.count = (u32)wick__max(1, divide_up(k, terms)), .terms = terms};
@@ -87,52 +86,44 @@ static struct wick__split split_of(int64_t k, int64_t wanted, int64_t least) {
 
 /* ---- tiles ---- */
 
-/* The kernel of a tile for a dtype; WICK__GPU_KERNELS when there is none. */
-static enum wick__gpu_kernel tile_kernel(int edge, enum wick_dtype dtype) {
-    if (edge == 32) return wick__gpu_of_all(WICK__GPU_K_gemm_32_u8, dtype);
-    if (edge == 64) return wick__gpu_of_all(WICK__GPU_K_gemm_64_u8, dtype);
-    switch (dtype) {
-    case WICK_U32:
-    case WICK_I32: return WICK__GPU_K_gemm_128_u32;
-    case WICK_F32: return WICK__GPU_K_gemm_128_f32;
-    case WICK_BF16: return WICK__GPU_K_gemm_128_bf16;
-    case WICK_F16: return WICK__GPU_K_gemm_128_f16;
-    case WICK_F8E4M3: return WICK__GPU_K_gemm_128_f8e4m3;
-    default: return WICK__GPU_KERNELS;
-    }
-}
-
-struct tile_plan {
-    int edge;
-    struct wick__split split;
-};
-
-/* The tile and the split of k that should take the least time, in multiplications of one unit: those of the fullest
- * unit at the tile's efficiency, and what writing and adding up the parts costs. */
-static struct tile_plan plan_tile(const struct wick__gpu *gpu, const struct wick__product *g) {
-    static const struct {
-        int edge;
-        double efficiency;
-    } tiles[] = {{128, 1.0}, {64, 0.65}, {32, 0.3}};
+/* In multiplications of one unit: those of the fullest unit at the tile's efficiency, and what writing and adding up
+ * the parts costs. */
+const struct wick__tile *wick__tile_pick(const struct wick__gpu *gpu, const struct wick__product *g,
+                                         const struct wick__tile *tiles, int n, struct wick__split *split) {
     const double launch = 1e6, bytes_to_work = 6;
     int64_t units = wick__max(1, gpu->properties.units), batches = wick__product_batches(g);
-    struct tile_plan best = {0};
+    const struct wick__tile *best = NULL;
     double least = 0;
-    for (int t = 0; t < 3; t++) {
-        int64_t edge = tiles[t].edge;
-        if (tile_kernel((int)edge, g->dtype) == WICK__GPU_KERNELS) continue;
-        int64_t blocks = divide_up(g->m, edge) * divide_up(g->n, edge) * batches;
-        struct wick__split split = split_of(g->k, blocks < units ? 2 * units / blocks : 1, 256);
-        double work = (double)divide_up(blocks * split.count, units) * (double)(edge * edge) * (double)split.terms /
-                      tiles[t].efficiency;
-        if (split.count > 1)
-            work += launch + (double)split.count * 2 * 4 * (double)(g->m * g->n * batches) / (double)units * bytes_to_work;
-        if (best.edge == 0 || work < least) {
-            best = (struct tile_plan){.edge = (int)edge, .split = split};
-            least = work;
+    for (const struct wick__tile *tile = tiles; tile < tiles + n; tile++) {
+        int64_t blocks = divide_up(g->m, tile->rows) * divide_up(g->n, tile->columns) * batches;
+        for (int split_up = 0; split_up < 2; split_up++) {
+            struct wick__split way = wick__split_of(g->k, split_up && blocks < units ? 2 * units / blocks : 1, 256);
+            if (split_up && way.count == 1) continue;
+            double work = (double)divide_up(blocks * way.count, units) * (double)tile->rows * (double)tile->columns *
+                          (double)way.terms / tile->efficiency;
+            if (way.count > 1)
+                work += launch + (double)way.count * 8 * (double)(g->m * g->n * batches) / (double)units * bytes_to_work;
+            if (!best || work < least) {
+                best = tile;
+                least = work;
+                *split = way;
+            }
         }
     }
     return best;
+}
+
+enum wick_status wick__gemm_launch(struct wick__gpu *gpu, struct wick__launch launch, int64_t rows, int64_t columns,
+                                   struct gpu_gemm *p) {
+    p->tile_rows = (u32)divide_up(p->m, rows);
+    p->tile_columns = (u32)divide_up(p->n, columns);
+    int64_t blocks = (int64_t)p->tile_rows * p->tile_columns * p->batch.count * p->splits;
+    for (int64_t first = 0; first < blocks; first += BLOCKS_MAX) {
+        launch.grid[0] = (unsigned)wick__min(blocks - first, BLOCKS_MAX);
+        p->first = (u32)first;
+        WICK__TRY(wick__gpu_launch(gpu, &launch, p));
+    }
+    return WICK_OK;
 }
 
 /* How a block fetches an operand whose rows are `row` apart. */
@@ -147,26 +138,35 @@ static u32 fetch_mode(const struct wick__product *g, bool is_b, int64_t rows, in
     return (along_k ? (u32)GPU_GEMM_ALONG_K : 0) | (vector ? (u32)GPU_GEMM_VECTOR : 0);
 }
 
+/* The kernel with tiles of 128 x 128; WICK__GPU_KERNELS when there is none. */
+static enum wick__gpu_kernel large_kernel(enum wick_dtype dtype) {
+    switch (dtype) {
+    case WICK_U32:
+    case WICK_I32: return WICK__GPU_K_gemm_128_u32;
+    case WICK_F32: return WICK__GPU_K_gemm_128_f32;
+    case WICK_BF16: return WICK__GPU_K_gemm_128_bf16;
+    case WICK_F16: return WICK__GPU_K_gemm_128_f16;
+    case WICK_F8E4M3: return WICK__GPU_K_gemm_128_f8e4m3;
+    default: return WICK__GPU_KERNELS;
+    }
+}
+
 static enum wick_status run_tiles(struct wick__gpu *gpu, const struct wick__product *g) {
-    struct tile_plan plan = plan_tile(gpu, g);
-    struct gpu_gemm p = {.m = g->m, .n = g->n, .k = g->k, .split = plan.split.terms, .splits = plan.split.count};
+    const struct wick__tile tiles[] = {{wick__gpu_of_all(WICK__GPU_K_gemm_32_u8, g->dtype), 32, 32, 0.3},
+                                       {wick__gpu_of_all(WICK__GPU_K_gemm_64_u8, g->dtype), 64, 64, 0.65},
+                                       {large_kernel(g->dtype), 128, 128, 1.0}};
+    struct wick__split split;
+    const struct wick__tile *tile =
+        wick__tile_pick(gpu, g, tiles, large_kernel(g->dtype) == WICK__GPU_KERNELS ? 2 : 3, &split);
+    struct gpu_gemm p = {.m = g->m, .n = g->n, .k = g->k, .split = split.terms, .splits = split.count};
     p.a = (struct gpu_gemm_side){.from = g->a, .row = g->a_row, .k = g->a_k};
     p.b = (struct gpu_gemm_side){.from = g->b, .row = g->b_column, .k = g->b_k};
     p.a.mode = fetch_mode(g, false, g->m, g->a_row, g->a_k);
     p.b.mode = fetch_mode(g, true, g->n, g->b_column, g->b_k);
-    p.tile_rows = (u32)divide_up(g->m, plan.edge);
-    p.tile_columns = (u32)divide_up(g->n, plan.edge);
     wick__gemm_batch(g, &p.batch, p.stride);
-    WICK__TRY(wick__split_begin(gpu, g, &plan.split, &p.out));
-    int64_t blocks = (int64_t)p.tile_rows * p.tile_columns * p.batch.count * p.splits;
-    enum wick_status status = WICK_OK;
-    for (int64_t first = 0; first < blocks && status == WICK_OK; first += BLOCKS_MAX) {
-        struct wick__launch launch = {.kernel = tile_kernel(plan.edge, g->dtype),
-                                      .grid = {(unsigned)wick__min(blocks - first, BLOCKS_MAX)}};
-        p.first = (u32)first;
-        status = wick__gpu_launch(gpu, &launch, &p);
-    }
-    return wick__split_end(gpu, g, &plan.split, status);
+    WICK__TRY(wick__split_begin(gpu, g, &split, &p.out));
+    struct wick__launch launch = {.kernel = tile->kernel};
+    return wick__split_end(gpu, g, &split, wick__gemm_launch(gpu, launch, tile->rows, tile->columns, &p));
 }
 
 /* ---- a matrix and a vector ---- */
@@ -192,13 +192,13 @@ static enum wick_status run_vector(struct wick__gpu *gpu, const struct wick__pro
     if (columns) {
         units_of_work = divide_up(p.rows, wave * count) * p.batch.count;
         p.vector_load = p.row == 1 && wick__gemm_aligned(g, is_row, p.step, count, 16);
-        split = split_of(p.k, wick__min(units * 4 / units_of_work, 256), 64);
+        split = wick__split_of(p.k, wick__min(units * 4 / units_of_work, 256), 64);
     } else {
         units_of_work = p.rows * p.batch.count;
         p.vector_load = p.step == 1 && p.vector_step == 1 &&
                         wick__gemm_aligned(g, is_row, p.rows == 1 ? 0 : p.row, count, 16) &&
                         wick__gemm_aligned(g, !is_row, 0, count, 16);
-        split = split_of(p.k, wick__min(units * 32 / units_of_work, 1024), wave * count * 4);
+        split = wick__split_of(p.k, wick__min(units * 32 / units_of_work, 1024), wave * count * 4);
     }
     p.split = split.terms;
     p.splits = split.count;
@@ -215,6 +215,7 @@ static enum wick_status run_vector(struct wick__gpu *gpu, const struct wick__pro
 
 enum wick_status wick__gemm_own(struct wick__gpu *gpu, const struct wick__product *g) {
     if ((g->m == 1 || g->n == 1) && wick__product_batches(g) * wick__max(g->m, g->n) < BLOCKS_MAX) return run_vector(gpu, g);
+    if (wick__gemm_mma_takes(gpu, g)) return wick__gemm_mma(gpu, g);
     return run_tiles(gpu, g);
 }
 

@@ -55,6 +55,27 @@ enum wick_status wick__split_begin(struct wick__gpu *gpu, const struct wick__pro
 enum wick_status wick__split_end(struct wick__gpu *gpu, const struct wick__product *g, const struct wick__split *split,
                                  enum wick_status status);
 
+/* Splits k into about `wanted` parts of at least `least` terms, each a multiple of 64. */
+struct wick__split wick__split_of(int64_t k, int64_t wanted, int64_t least);
+
+/* Launches a kernel of tiles of rows x columns over p's batches and splits; sets the members of p that number tiles. */
+enum wick_status wick__gemm_launch(struct wick__gpu *gpu, struct wick__launch launch, int64_t rows, int64_t columns,
+                                   struct gpu_gemm *p);
+
+/* One way to cut a product into blocks: tiles of rows x columns, at `efficiency` of the fastest way's speed. */
+struct wick__tile {
+    enum wick__gpu_kernel kernel;
+    int rows, columns;
+    double efficiency;
+};
+/* The one of n ways, and the split of k, that should take the least time. */
+const struct wick__tile *wick__tile_pick(const struct wick__gpu *gpu, const struct wick__product *g,
+                                         const struct wick__tile *tiles, int n, struct wick__split *split);
+
+/* Whether matrix instructions are there and worth while for a product (gemm_mma.c), and the product by them. */
+bool wick__gemm_mma_takes(const struct wick__gpu *gpu, const struct wick__product *g);
+enum wick_status wick__gemm_mma(struct wick__gpu *gpu, const struct wick__product *g);
+
 /* Whether what is `row` apart, and batches, start at multiples of `count` elements, and the base at `align` bytes. */
 bool wick__gemm_aligned(const struct wick__product *g, bool is_b, int64_t row, int64_t count, size_t align);
 

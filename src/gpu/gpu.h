@@ -47,7 +47,7 @@ struct wick__launch {
     enum wick__gpu_kernel kernel;
     unsigned grid[3]; /* 0 in y and z means 1 */
     unsigned threads; /* 0: GPU_BLOCK */
-    unsigned shared;  /* dynamic LDS, bytes */
+    unsigned shared;  /* dynamic LDS, bytes: as many at every launch of a kernel on a device */
 };
 enum wick_status wick__gpu_launch(struct wick__gpu *gpu, const struct wick__launch *launch, void *params);
 

@@ -47,7 +47,7 @@ static enum wick_status load(struct wick__gpu *gpu, enum wick__gpu_module module
 }
 
 /* The slow way of the first launch of a kernel. */
-static enum wick_status find(struct wick__gpu *gpu, enum wick__gpu_kernel kernel, void **function) {
+static enum wick_status find(struct wick__gpu *gpu, enum wick__gpu_kernel kernel, unsigned shared, void **function) {
     enum wick__gpu_module module = wick__gpu_entries[kernel].module;
     const char *name = wick__gpu_entries[kernel].name;
     enum wick_status status = WICK_OK;
@@ -57,6 +57,9 @@ static enum wick_status find(struct wick__gpu *gpu, enum wick__gpu_kernel kernel
         int code = gpu->vendor->module_function(function, gpu->modules[module], name);
         status = wick__gpu_check(gpu, code, "find kernel %s", name);
     }
+    if (status == WICK_OK && shared > 0)
+        status = wick__gpu_check(gpu, gpu->vendor->function_shared(*function, shared), "give %u bytes of LDS to %s",
+                                 shared, name);
     if (status == WICK_OK) atomic_store_explicit(&gpu->functions[kernel], *function, memory_order_release);
     pthread_mutex_unlock(&gpu->mutex);
     return status;
@@ -67,7 +70,7 @@ enum wick_status wick__gpu_launch(struct wick__gpu *gpu, const struct wick__laun
     void *function = atomic_load_explicit(&gpu->functions[launch->kernel], memory_order_acquire);
     if (grid[0] == 0) return WICK_OK;
     WICK__TRY(wick__gpu_use(gpu));
-    if (!function) WICK__TRY(find(gpu, launch->kernel, &function));
+    if (!function) WICK__TRY(find(gpu, launch->kernel, launch->shared, &function));
     void *args[] = {params};
     int code = gpu->vendor->launch(function, grid, launch->threads ? launch->threads : GPU_BLOCK, launch->shared,
                                    gpu->stream, args);

@@ -1,0 +1,313 @@
+/* Matrix products of bf16 and f16 by matrix instructions. Operands have one dim of stride 1 and start, as their rows do,
+ * at multiples of 16 bytes; others are packed first (gemm.hip).
+ *
+ * A block of 256 threads makes a tile of 128 x 256, 128 x 128 or 64 x 64; its waves, 2 x WAVES / 2 of them, have
+ * MI x NI tiles of 16 x 16 each. */
+#include "gemm_common.h"
+#include "mma.h"
+
+#if MMA
+enum { WAVES = GPU_BLOCK / GPU_WAVE, WAVE_COLUMNS = WAVES / 2 };
+
+/* Through LDS, 32 rows at a time, to stores of whole lines. `lds` has room for 32 rows of PITCH sums. */
+template <typename T, int MI, int NI>
+GPU_FN void mma_store(const struct gpu_gemm &p, const struct gemm_place &at, struct mma_tile (&sum)[MI][NI], f32 *lds) {
+    enum { ROWS = 2 * MI * 16, COLUMNS = WAVE_COLUMNS * NI * 16, PITCH = COLUMNS + 8 };
+    u32 wave_row = gpu_wave() / WAVE_COLUMNS, wave_column = gpu_wave() % WAVE_COLUMNS;
+    i64 row0 = (i64)at.tile_row * ROWS, column0 = (i64)at.tile_column * COLUMNS;
+    GPU_NO_UNROLL for (u32 pass = 0; pass < MI; pass++) {
+        gpu_sync();
+        GPU_UNROLL for (int j = 0; j < NI; j++) GPU_UNROLL for (u32 e = 0; e < MMA_SUMS; e++) {
+            lds[(wave_row * 16 + mma_row(e)) * PITCH + (wave_column * NI + j) * 16 + mma_column(e)] = sum[0][j].v[e];
+            /* The next tiles move up, for registers can't be picked by number. */
+            GPU_UNROLL for (int i = 0; i + 1 < MI; i++) sum[i][j].v[e] = sum[i + 1][j].v[e];
+        }
+        gpu_sync();
+        GPU_NO_UNROLL for (u32 u = gpu_thread(); u < 32 * COLUMNS / 4; u += GPU_BLOCK) {
+            u32 line = u / (COLUMNS / 4), j = u % (COLUMNS / 4) * 4;
+            i64 row = row0 + line / 16 * (MI * 16) + pass * 16 + line % 16, column = column0 + j;
+            if (row >= p.m || column >= p.n) continue;
+            u32 n = p.n - column < 4 ? (u32)(p.n - column) : 4;
+            gemm_quad<f32> x = *(const gemm_quad<f32> *)(lds + line * PITCH + j);
+            if (p.f8)
+                gemm_store<f8e4m3>(p.out, at.to + row * p.n + column, column, n, x);
+            else
+                gemm_store<T>(p.out, at.to + row * p.n + column, column, n, x);
+        }
+    }
+}
+
+template <int MI, int NI> GPU_FN void mma_clear(struct mma_tile (&sum)[MI][NI]) {
+    GPU_UNROLL for (int i = 0; i < MI; i++) GPU_UNROLL for (int j = 0; j < NI; j++)
+        GPU_UNROLL for (int e = 0; e < MMA_SUMS; e++) sum[i][j].v[e] = 0;
+}
+#endif
+
+#if MMA && MMA_ASYNC
+/* ---- asynchronous copies ----
+ *
+ * LDS holds some steps of 64 terms. A step of an operand of ROWS rows lies there as [row][k] or, when the operand's rows
+ * are neighbours in memory (ACROSS), as [k][row]; 16-byte pieces of a line change places, piece c of line l being at
+ * c ^ l % 8, so that neither copies nor fragments meet in a bank. */
+GPU_DYNAMIC_SHARED(gpu_16, mma_shared);
+enum { STEP = GPU_MMA_STEP };
+
+/* This thread's pieces of an operand: ROWS / 32 of them, `next` bytes apart in memory and 4096 in LDS. */
+struct mma_source {
+    const u8 *base, *from;
+    i64 next, advance;
+    i64 left; /* terms of k from this thread's first piece to the end */
+    u32 place, there; /* there: ACROSS, bytes of a piece that exist; otherwise a bit a piece */
+};
+
+template <int ROWS, bool ACROSS>
+GPU_FN struct mma_source mma_source_of(const struct gpu_gemm_side &side, i64 offset, i64 row0, i64 rows, i64 k0, i64 k1) {
+    enum { PIECES = ACROSS ? ROWS / 8 : STEP / 8 };
+    struct mma_source s;
+    u32 line = gpu_thread() / PIECES, piece = gpu_thread() % PIECES;
+    i64 pitch = (ACROSS ? side.k : side.row) * 2;
+    s.base = (const u8 *)side.from + offset * 2;
+    s.place = line * (PIECES * 16) + (piece ^ line % 8) * 16;
+    s.next = GPU_BLOCK / PIECES * pitch;
+    if (ACROSS) {
+        i64 bytes = (rows - row0 - piece * 8) * 2;
+        s.from = s.base + (k0 + line) * pitch + (row0 + piece * 8) * 2;
+        s.advance = STEP * pitch;
+        s.left = k1 - k0 - line;
+        s.there = bytes <= 0 ? 0 : bytes < 16 ? (u32)bytes : 16;
+    } else {
+        s.from = s.base + (row0 + line) * pitch + (k0 + piece * 8) * 2;
+        s.advance = STEP * 2;
+        s.left = k1 - k0 - piece * 8;
+        s.there = 0;
+        GPU_UNROLL for (u32 j = 0; j < ROWS / 32; j++)
+            if (row0 + line + j * (GPU_BLOCK / PIECES) < rows) s.there |= 1u << j;
+    }
+    return s;
+}
+
+template <int ROWS, bool ACROSS> GPU_FN void mma_source_copy(struct mma_source &s, u8 *lds) {
+    enum { LINES = GPU_BLOCK / (ACROSS ? ROWS / 8 : STEP / 8) };
+    u32 whole = s.left >= 8 ? 16 : s.left <= 0 ? 0 : (u32)s.left * 2;
+    GPU_UNROLL for (u32 j = 0; j < ROWS / 32; j++) {
+        u32 n = ACROSS ? (s.left > (i64)(j * LINES) ? s.there : 0) : (s.there >> j & 1 ? whole : 0);
+        mma_copy16(lds + s.place + j * 4096, n ? s.from + j * s.next : s.base, n);
+    }
+    s.from += s.advance;
+    s.left -= STEP;
+}
+
+/* A lane's part of the address of a fragment, and the fragment of tile i and terms 16 t. `second` says which of the lane
+ * number's upper bits picks the second eight rows, the other picks the second eight terms. */
+template <int ROWS, bool ACROSS> GPU_FN u32 mma_fragment_base(u32 row0, u32 second) {
+    u32 lane = gpu_lane(), low = lane % 8, rows = lane / (second ? 16 : 8) % 2, terms = lane / (second ? 8 : 16) % 2;
+    if (ACROSS) return (low + terms * 8) * (ROWS * 2) + ((row0 / 8 + rows) ^ low) * 16;
+    return (row0 + low + rows * 8) * (STEP * 2) + (terms ^ low) * 16;
+}
+template <int ROWS, bool ACROSS> GPU_FN struct mma_fragment mma_fragment_at(const u8 *lds, u32 base, u32 i, u32 t) {
+    if (ACROSS) return mma_load<true>(lds + (base ^ i * 32) + t * (16 * ROWS * 2));
+    return mma_load<false>(lds + (base ^ t * 32) + i * (16 * STEP * 2));
+}
+
+template <typename T, int MI, int NI, bool A_ACROSS, bool B_ACROSS> GPU_FN void mma_run(const struct gpu_gemm &p) {
+    enum { ROWS = 2 * MI * 16, COLUMNS = WAVE_COLUMNS * NI * 16, STAGE = GPU_MMA_STAGE(ROWS, COLUMNS), B = ROWS * STEP * 2 };
+    u8 *lds = (u8 *)mma_shared;
+    struct gemm_place at = gemm_locate(p);
+    struct mma_source a = mma_source_of<ROWS, A_ACROSS>(p.a, at.a, (i64)at.tile_row * ROWS, p.m, at.k0, at.k1);
+    struct mma_source b = mma_source_of<COLUMNS, B_ACROSS>(p.b, at.b, (i64)at.tile_column * COLUMNS, p.n, at.k0, at.k1);
+    u32 a_base = mma_fragment_base<ROWS, A_ACROSS>(gpu_wave() / WAVE_COLUMNS * (MI * 16), 0);
+    u32 b_base = mma_fragment_base<COLUMNS, B_ACROSS>(gpu_wave() % WAVE_COLUMNS * (NI * 16), 1);
+    struct mma_tile sum[MI][NI];
+    mma_clear(sum);
+    u32 steps = (u32)((at.k1 - at.k0 + STEP - 1) / STEP), stages = p.stages, filled = 0, used = 0;
+    for (u32 s = 0; s + 1 < stages; s++) {
+        if (s < steps) {
+            mma_source_copy<ROWS, A_ACROSS>(a, lds + s * STAGE);
+            mma_source_copy<COLUMNS, B_ACROSS>(b, lds + s * STAGE + B);
+        }
+        mma_copy_commit();
+    }
+    filled = stages - 1;
+    GPU_NO_UNROLL for (u32 step = 0; step < steps; step++) {
+        if (stages == 4)
+            mma_copy_wait<2>();
+        else if (stages == 3)
+            mma_copy_wait<1>();
+        else
+            mma_copy_wait<0>();
+        gpu_sync();
+        if (step + stages - 1 < steps) {
+            mma_source_copy<ROWS, A_ACROSS>(a, lds + filled * STAGE);
+            mma_source_copy<COLUMNS, B_ACROSS>(b, lds + filled * STAGE + B);
+        }
+        mma_copy_commit();
+        filled = filled + 1 == stages ? 0 : filled + 1;
+        const u8 *from = lds + used * STAGE;
+        used = used + 1 == stages ? 0 : used + 1;
+        struct mma_fragment x[2][MI], y[2][NI];
+        GPU_UNROLL for (int i = 0; i < MI; i++) x[0][i] = mma_fragment_at<ROWS, A_ACROSS>(from, a_base, i, 0);
+        GPU_UNROLL for (int j = 0; j < NI; j++) y[0][j] = mma_fragment_at<COLUMNS, B_ACROSS>(from + B, b_base, j, 0);
+        GPU_UNROLL for (int t = 0; t < STEP / MMA_K; t++) {
+            if (t + 1 < STEP / MMA_K) {
+                GPU_UNROLL for (int i = 0; i < MI; i++)
+                    x[(t + 1) % 2][i] = mma_fragment_at<ROWS, A_ACROSS>(from, a_base, i, t + 1);
+                GPU_UNROLL for (int j = 0; j < NI; j++)
+                    y[(t + 1) % 2][j] = mma_fragment_at<COLUMNS, B_ACROSS>(from + B, b_base, j, t + 1);
+            }
+            GPU_UNROLL for (int i = 0; i < MI; i++) GPU_UNROLL for (int j = 0; j < NI; j++)
+                mma<T>(sum[i][j], x[t % 2][i], y[t % 2][j]);
+        }
+    }
+    mma_copy_wait<0>();
+    mma_store<T, MI, NI>(p, at, sum, (f32 *)lds);
+}
+
+template <typename T, int ROWS, int COLUMNS> GPU_FN void mma_product(const struct gpu_gemm &p) {
+    enum { MI = ROWS / 32, NI = COLUMNS / 16 / WAVE_COLUMNS };
+    bool a_across = !(p.a.mode & GPU_GEMM_ALONG_K), b_across = !(p.b.mode & GPU_GEMM_ALONG_K);
+    if (a_across && b_across)
+        mma_run<T, MI, NI, true, true>(p);
+    else if (a_across)
+        mma_run<T, MI, NI, true, false>(p);
+    else if (b_across)
+        mma_run<T, MI, NI, false, true>(p);
+    else
+        mma_run<T, MI, NI, false, false>(p);
+}
+
+#elif MMA
+/* ---- through registers ----
+ *
+ * LDS holds two steps of 32 terms as [row][k]. An operand whose rows are neighbours in memory is transposed on the way:
+ * a thread takes eight rows of two neighbouring terms, and stores pairs of terms. */
+enum { STEP = 32, PITCH = STEP + 8 };
+
+struct mma_source {
+    const u16 *from;
+    i64 pitch, left;
+    i64 rows; /* from this thread's first row to the end */
+    u32 place, across;
+    gpu_16 v[2];
+};
+
+template <int ROWS>
+GPU_FN struct mma_source mma_source_of(const struct gpu_gemm_side &side, i64 offset, i64 row0, i64 rows, i64 k0, i64 k1) {
+    struct mma_source s;
+    u32 t = gpu_thread(), row, k;
+    s.across = !(side.mode & GPU_GEMM_ALONG_K);
+    if (s.across) {
+        row = t / 8 % (ROWS / 8) * 8;
+        k = (t % 8 + t / ROWS * 8) * 2;
+    } else {
+        row = t / 4;
+        k = t % 4 * 8;
+    }
+    s.pitch = s.across ? side.k : side.row;
+    s.from = (const u16 *)side.from + offset + (row0 + row) * side.row + (k0 + k) * side.k;
+    s.left = k1 - k0 - k;
+    s.rows = rows - row0 - row;
+    if (k >= STEP) { /* a tile of 64 rows leaves half of the threads nothing to transpose */
+        s.left = s.rows = 0;
+        k = STEP;
+    }
+    s.place = row * PITCH + k;
+    return s;
+}
+
+/* Eight elements, those past n as zeros. */
+GPU_FN gpu_16 mma_fetch8(const u16 *from, i64 n) {
+    u32 w[4] = {0, 0, 0, 0};
+    if (n >= 8) {
+        gpu_16 x = *(const gpu_16 *)from;
+        GPU_UNROLL for (int i = 0; i < 4; i++) w[i] = x.word[i];
+    } else if (n > 0) {
+        GPU_UNROLL for (int i = 0; i < 4; i++)
+            w[i] = (i * 2 < n ? (u32)from[i * 2] : 0) | (i * 2 + 1 < n ? (u32)from[i * 2 + 1] << 16 : 0);
+    }
+    return gpu_16{{w[0], w[1], w[2], w[3]}};
+}
+
+template <int ROWS> GPU_FN void mma_source_fetch(struct mma_source &s) {
+    if (s.across) {
+        s.v[0] = mma_fetch8(s.from, s.left > 0 ? s.rows : 0);
+        s.v[1] = mma_fetch8(s.from + s.pitch, s.left > 1 ? s.rows : 0);
+        s.from += STEP * s.pitch;
+    } else {
+        GPU_UNROLL for (int j = 0; j < ROWS / 64; j++)
+            s.v[j] = mma_fetch8(s.from + j * 64 * s.pitch, s.rows > j * 64 ? s.left : 0);
+        s.from += STEP;
+    }
+    s.left -= STEP;
+}
+
+template <int ROWS> GPU_FN void mma_source_put(const struct mma_source &s, u16 *lds) {
+    if (s.across) {
+        if (s.place % PITCH >= STEP) return;
+        GPU_UNROLL for (int i = 0; i < 4; i++) {
+            u32 low = s.v[0].word[i], high = s.v[1].word[i];
+            *(u32 *)(lds + s.place + i * 2 * PITCH) = (low & 0xffff) | high << 16;
+            *(u32 *)(lds + s.place + (i * 2 + 1) * PITCH) = low >> 16 | (high & 0xffff0000u);
+        }
+    } else {
+        GPU_UNROLL for (int j = 0; j < ROWS / 64; j++) *(gpu_16 *)(lds + s.place + j * 64 * PITCH) = s.v[j];
+    }
+}
+
+template <typename T, int ROWS, int COLUMNS> GPU_FN void mma_product(const struct gpu_gemm &p) {
+    enum { MI = ROWS / 32, NI = COLUMNS / 16 / WAVE_COLUMNS, STAGE = (ROWS + COLUMNS) * PITCH, B = ROWS * PITCH,
+           STORE = 32 * (COLUMNS + 8) * 2, SIZE = 2 * STAGE > STORE ? 2 * STAGE : STORE };
+    GPU_SHARED gpu_16 shared[SIZE / 8];
+    u16 *lds = (u16 *)shared;
+    struct gemm_place at = gemm_locate(p);
+    struct mma_source a = mma_source_of<ROWS>(p.a, at.a, (i64)at.tile_row * ROWS, p.m, at.k0, at.k1);
+    struct mma_source b = mma_source_of<COLUMNS>(p.b, at.b, (i64)at.tile_column * COLUMNS, p.n, at.k0, at.k1);
+    const u32 a_base = gpu_wave() / WAVE_COLUMNS * (MI * 16) * PITCH;
+    const u32 b_base = B + gpu_wave() % WAVE_COLUMNS * (NI * 16) * PITCH;
+    struct mma_tile sum[MI][NI];
+    mma_clear(sum);
+    u32 steps = (u32)((at.k1 - at.k0 + STEP - 1) / STEP), buffer = 0;
+    mma_source_fetch<ROWS>(a);
+    mma_source_fetch<COLUMNS>(b);
+    mma_source_put<ROWS>(a, lds);
+    mma_source_put<COLUMNS>(b, lds + B);
+    gpu_sync();
+    GPU_NO_UNROLL for (u32 step = 0; step < steps; step++) {
+        const u16 *from = lds + buffer * STAGE;
+        if (step + 1 < steps) {
+            mma_source_fetch<ROWS>(a);
+            mma_source_fetch<COLUMNS>(b);
+        }
+        GPU_UNROLL for (int t = 0; t < STEP; t += MMA_K) {
+            struct mma_fragment x[MI], y[NI];
+            GPU_UNROLL for (int i = 0; i < MI; i++) x[i] = mma_load_rows(from + a_base + i * 16 * PITCH + t, PITCH);
+            GPU_UNROLL for (int j = 0; j < NI; j++) y[j] = mma_load_rows(from + b_base + j * 16 * PITCH + t, PITCH);
+            GPU_UNROLL for (int i = 0; i < MI; i++) GPU_UNROLL for (int j = 0; j < NI; j++) mma<T>(sum[i][j], x[i], y[j]);
+        }
+        buffer ^= 1;
+        if (step + 1 < steps) {
+            mma_source_put<ROWS>(a, lds + buffer * STAGE);
+            mma_source_put<COLUMNS>(b, lds + buffer * STAGE + B);
+        }
+        gpu_sync();
+    }
+    mma_store<T, MI, NI>(p, at, sum, (f32 *)lds);
+}
+#endif
+
+#if MMA
+#define MMA_PRODUCT(type, rows, columns) mma_product<type, rows, columns>(p)
+#else
+/* The host never asks for these where there are no matrix instructions. */
+#define MMA_PRODUCT(type, rows, columns) (void)p
+#endif
+#if MMA && MMA_ASYNC
+#define MMA_WIDE(type) MMA_PRODUCT(type, 128, 256)
+#else
+#define MMA_WIDE(type) (void)p
+#endif
+#define MMA_KERNELS(type)                                                                                              \
+    GPU_KERNEL(mma_64_##type, struct gpu_gemm) { MMA_PRODUCT(type, 64, 64); }                                          \
+    GPU_KERNEL(mma_128_##type, struct gpu_gemm) { MMA_PRODUCT(type, 128, 128); }                                       \
+    GPU_KERNEL(mma_256_##type, struct gpu_gemm) { MMA_WIDE(type); }
+MMA_KERNELS(bf16)
+MMA_KERNELS(f16)

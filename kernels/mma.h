@@ -1,0 +1,238 @@
+/* Matrix instructions: products of 16 x 16 tiles by one wave, f16 or bf16 in, f32 sums. The other file beside gpu.h with
+ * differences between targets, for it is about instructions.
+ *
+ *   MMA        whether the target has them; the rest is there only if so
+ *   MMA_ASYNC  tiles reach LDS by asynchronous copies, and fragments leave it by loads that can transpose (NVIDIA);
+ *              otherwise tiles pass through registers and lie in LDS with k innermost
+ *   MMA_K      terms of k in a fragment
+ *   MMA_SUMS   elements of a 16 x 16 tile of sums that a lane holds; mma_row and mma_column say which
+ *
+ * A fragment is 16 rows of A, or 16 columns of B, by MMA_K terms. Which terms a lane holds does not matter where A and B
+ * agree. A processor stands in for NVIDIA with waves of 32 and for AMD's MFMA with waves of 64. */
+#ifndef WICK_KERNELS_MMA_H
+#define WICK_KERNELS_MMA_H
+
+#include "dtype.h"
+
+#if defined(GPU_NVIDIA)
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+#define MMA_PTX 1
+#endif
+#elif defined(GPU_HOST)
+#if GPU_WAVE == 32
+#define MMA_PTX 1
+#else
+#define MMA_MFMA 1
+#endif
+#elif defined(__gfx90a__) || defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__) || defined(__gfx950__)
+#define MMA_MFMA 1
+#elif defined(__GFX11__)
+#define MMA_WMMA11 1
+#elif defined(__GFX12__)
+#define MMA_WMMA12 1
+#endif
+
+#if defined(MMA_PTX) || defined(MMA_MFMA) || defined(MMA_WMMA11) || defined(MMA_WMMA12)
+#define MMA 1
+#else
+#define MMA 0
+#endif
+#if defined(MMA_PTX)
+#define MMA_ASYNC 1
+#else
+#define MMA_ASYNC 0
+#endif
+
+#if MMA
+enum { MMA_SUMS = 256 / GPU_WAVE };
+#if defined(MMA_MFMA)
+enum { MMA_K = 32, MMA_WORDS = 4 };
+#elif defined(MMA_WMMA11)
+enum { MMA_K = 16, MMA_WORDS = 8 };
+#else
+enum { MMA_K = 16, MMA_WORDS = 4 };
+#endif
+
+struct mma_fragment {
+    u32 word[MMA_WORDS];
+};
+struct mma_tile {
+    f32 v[MMA_SUMS];
+};
+
+/* The place in a tile of this lane's element i of the sums. */
+#if defined(MMA_PTX)
+GPU_FN u32 mma_row(u32 i) { return gpu_lane() / 4 + i / 2 % 2 * 8; }
+GPU_FN u32 mma_column(u32 i) { return i / 4 * 8 + gpu_lane() % 4 * 2 + i % 2; }
+#else
+GPU_FN u32 mma_column(u32) { return gpu_lane() % 16; }
+#if defined(MMA_MFMA)
+GPU_FN u32 mma_row(u32 i) { return gpu_lane() / 16 * 4 + i; }
+#elif defined(MMA_WMMA11)
+GPU_FN u32 mma_row(u32 i) { return i * 2 + gpu_lane() / 16; }
+#else
+GPU_FN u32 mma_row(u32 i) { return gpu_lane() / 16 * 8 + i; }
+#endif
+#endif
+
+/* ---- sum += a b ---- */
+
+#if defined(GPU_HOST)
+/* Lane l's fragments hold elements of row (column) and k as below, two to a word. */
+GPU_FN f32 mma_up(u16 bits, bf16) { return gpu_from_bf16(bf16{bits}); }
+GPU_FN f32 mma_up(u16 bits, f16) { return gpu_from_f16(f16{bits}); }
+template <typename T> static void mma(struct mma_tile &sum, const struct mma_fragment &a, const struct mma_fragment &b) {
+    f32 x[16][MMA_K], y[16][MMA_K];
+    for (u32 w = 0; w < MMA_WORDS; w++) {
+        const u64 *all = gpu_host.exchange((u64)b.word[w] << 32 | a.word[w]);
+        for (u32 l = 0; l < GPU_WAVE; l++)
+            for (u32 e = 0; e < 2; e++) {
+#if defined(MMA_PTX)
+                u32 row = l / 4 + w % 2 * 8, column = l / 4 + w / 2 * 8, ka = w / 2 * 8 + l % 4 * 2 + e,
+                    kb = w % 2 * 8 + l % 4 * 2 + e;
+#else
+                u32 row = l % 16, column = row, ka = l / 16 * 8 + w * 2 + e, kb = ka;
+#endif
+                x[row][ka] = mma_up((u16)(all[l] >> 16 * e), T());
+                y[column][kb] = mma_up((u16)(all[l] >> (32 + 16 * e)), T());
+            }
+    }
+    for (u32 i = 0; i < MMA_SUMS; i++)
+        for (u32 k = 0; k < MMA_K; k++) sum.v[i] = gpu_fma(x[mma_row(i)][k], y[mma_column(i)][k], sum.v[i]);
+}
+#elif defined(MMA_PTX)
+#define MMA_PTX_HALF(type, c, h)                                                                                       \
+    asm("mma.sync.aligned.m16n8k16.row.col.f32." type "." type ".f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "          \
+        "{%0,%1,%2,%3};"                                                                                               \
+        : "+f"(sum.v[c]), "+f"(sum.v[c + 1]), "+f"(sum.v[c + 2]), "+f"(sum.v[c + 3])                                   \
+        : "r"(a.word[0]), "r"(a.word[1]), "r"(a.word[2]), "r"(a.word[3]), "r"(b.word[h]), "r"(b.word[h + 1]))
+GPU_FN void mma_of(struct mma_tile &sum, const struct mma_fragment &a, const struct mma_fragment &b, bf16) {
+    MMA_PTX_HALF("bf16", 0, 0);
+    MMA_PTX_HALF("bf16", 4, 2);
+}
+GPU_FN void mma_of(struct mma_tile &sum, const struct mma_fragment &a, const struct mma_fragment &b, f16) {
+    MMA_PTX_HALF("f16", 0, 0);
+    MMA_PTX_HALF("f16", 4, 2);
+}
+#undef MMA_PTX_HALF
+#else
+typedef f32 mma_sums __attribute__((ext_vector_type(MMA_SUMS)));
+typedef short mma_shorts __attribute__((ext_vector_type(MMA_WORDS * 2)));
+typedef _Float16 mma_halves __attribute__((ext_vector_type(MMA_WORDS * 2)));
+#if defined(MMA_MFMA)
+typedef short mma_shorts4 __attribute__((ext_vector_type(4)));
+typedef _Float16 mma_halves4 __attribute__((ext_vector_type(4)));
+struct mma_pair {
+    u32 word[2];
+};
+GPU_FN void mma_of(struct mma_tile &sum, const struct mma_fragment &a, const struct mma_fragment &b, bf16) {
+    GPU_UNROLL for (int h = 0; h < 4; h += 2)
+        sum = gpu_bits<mma_tile>(__builtin_amdgcn_mfma_f32_16x16x16bf16_1k(
+            gpu_bits<mma_shorts4>(mma_pair{{a.word[h], a.word[h + 1]}}),
+            gpu_bits<mma_shorts4>(mma_pair{{b.word[h], b.word[h + 1]}}), gpu_bits<mma_sums>(sum), 0, 0, 0));
+}
+GPU_FN void mma_of(struct mma_tile &sum, const struct mma_fragment &a, const struct mma_fragment &b, f16) {
+    GPU_UNROLL for (int h = 0; h < 4; h += 2)
+        sum = gpu_bits<mma_tile>(__builtin_amdgcn_mfma_f32_16x16x16f16(
+            gpu_bits<mma_halves4>(mma_pair{{a.word[h], a.word[h + 1]}}),
+            gpu_bits<mma_halves4>(mma_pair{{b.word[h], b.word[h + 1]}}), gpu_bits<mma_sums>(sum), 0, 0, 0));
+}
+#else
+#if defined(MMA_WMMA11)
+#define MMA_BF16 __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32
+#define MMA_F16 __builtin_amdgcn_wmma_f32_16x16x16_f16_w32
+#else
+#define MMA_BF16 __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32_gfx12
+#define MMA_F16 __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12
+#endif
+GPU_FN void mma_of(struct mma_tile &sum, const struct mma_fragment &a, const struct mma_fragment &b, bf16) {
+    sum = gpu_bits<mma_tile>(MMA_BF16(gpu_bits<mma_shorts>(a), gpu_bits<mma_shorts>(b), gpu_bits<mma_sums>(sum)));
+}
+GPU_FN void mma_of(struct mma_tile &sum, const struct mma_fragment &a, const struct mma_fragment &b, f16) {
+    sum = gpu_bits<mma_tile>(MMA_F16(gpu_bits<mma_halves>(a), gpu_bits<mma_halves>(b), gpu_bits<mma_sums>(sum)));
+}
+#undef MMA_BF16
+#undef MMA_F16
+#endif
+#endif
+#if !defined(GPU_HOST)
+template <typename T> GPU_FN void mma(struct mma_tile &sum, const struct mma_fragment &a, const struct mma_fragment &b) {
+    mma_of(sum, a, b, T());
+}
+#endif
+
+/* ---- fragments from LDS ---- */
+
+#if MMA_ASYNC
+/* Four 8 x 8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l / 8. Lane l gets elements
+ * l % 4 * 2 and the next of row l / 4 of each; transposed, element l / 4 of rows l % 4 * 2 and the next. */
+template <bool TRANSPOSED> GPU_FN struct mma_fragment mma_load(const void *row) {
+    struct mma_fragment f;
+#if defined(GPU_HOST)
+    const u64 *all = gpu_host.exchange((u64)row);
+    u32 lane = gpu_lane();
+    for (u32 q = 0; q < 4; q++) {
+        u16 e[2];
+        for (u32 i = 0; i < 2; i++)
+            e[i] = TRANSPOSED ? ((const u16 *)all[q * 8 + lane % 4 * 2 + i])[lane / 4]
+                              : ((const u16 *)all[q * 8 + lane / 4])[lane % 4 * 2 + i];
+        f.word[q] = (u32)e[1] << 16 | e[0];
+    }
+#else
+    u32 address = (u32)__cvta_generic_to_shared(row);
+    if (TRANSPOSED)
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                     : "=r"(f.word[0]), "=r"(f.word[1]), "=r"(f.word[2]), "=r"(f.word[3])
+                     : "r"(address)
+                     : "memory");
+    else
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                     : "=r"(f.word[0]), "=r"(f.word[1]), "=r"(f.word[2]), "=r"(f.word[3])
+                     : "r"(address)
+                     : "memory");
+#endif
+    return f;
+}
+
+/* ---- asynchronous copies of 16 bytes to LDS, those past `n` as zeros ---- */
+
+GPU_FN void mma_copy16(void *to, const void *from, u32 n) {
+#if defined(GPU_HOST)
+    for (u32 i = 0; i < 16; i++) ((u8 *)to)[i] = i < n ? ((const u8 *)from)[i] : 0;
+#else
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                 :
+                 : "r"((u32)__cvta_generic_to_shared(to)), "l"(__cvta_generic_to_global(from)), "r"(n)
+                 : "memory");
+#endif
+}
+GPU_FN void mma_copy_commit(void) {
+#if !defined(GPU_HOST)
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+/* Until no more than N of this thread's committed groups are under way. */
+template <int N> GPU_FN void mma_copy_wait(void) {
+#if !defined(GPU_HOST)
+    asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+#endif
+}
+#else
+/* A fragment of 16 rows of `pitch` 16-bit elements with k innermost, from the row and the term given. */
+GPU_FN struct mma_fragment mma_load_rows(const u16 *lds, u32 pitch) {
+    struct mma_fragment f;
+#if defined(MMA_WMMA11)
+    const gpu_16 *from = (const gpu_16 *)(lds + gpu_lane() % 16 * pitch);
+    gpu_16 low = from[0], high = from[1];
+    GPU_UNROLL for (int i = 0; i < 4; i++) f.word[i] = low.word[i];
+    GPU_UNROLL for (int i = 0; i < 4; i++) f.word[4 + i] = high.word[i];
+#else
+    gpu_16 x = *(const gpu_16 *)(lds + gpu_lane() % 16 * pitch + gpu_lane() / 16 * 8);
+    GPU_UNROLL for (int i = 0; i < 4; i++) f.word[i] = x.word[i];
+#endif
+    return f;
+}
+#endif
+#endif
+
+#endif

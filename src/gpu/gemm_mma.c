@@ -1,0 +1,133 @@
+/* Matrix products by matrix instructions: whether the device has them, operands made ready, tiles. */
+#include "gpu/gemm.h"
+
+#include "core/checked.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The compute capability of an NVIDIA target, "sm_90" or "sm_90a"; 0 for others. */
+static int capability(const struct wick__gpu *gpu) {
+    const char *target = gpu->properties.target;
+    return strncmp(target, "sm_", 3) == 0 ? atoi(target + 3) : 0;
+}
+
+/* As kernels/mma.h has it: sm_80 and up, MFMA of gfx90a and gfx94x, WMMA of gfx11 and gfx12. */
+static bool has_instructions(const struct wick__gpu *gpu) {
+    static const char *const targets[] = {"gfx90a", "gfx94", "gfx950", "gfx11", "gfx12"};
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
+        if (strncmp(gpu->properties.target, targets[i], strlen(targets[i])) == 0) return true;
+    return capability(gpu) >= 80;
+}
+
+/* LDS bytes that a block can have when it asks. */
+static unsigned shared_limit(int sm) {
+    if (sm == 90 || sm == 100 || sm == 103) return 227 << 10;
+    return sm == 80 || sm == 87 ? 163 << 10 : 99 << 10;
+}
+
+/* An operand as kernels take it, in memory of its own when it had to be packed. */
+struct operand {
+    struct gpu_gemm_side side;
+    int64_t batch[WICK_MAX_RANK]; /* strides of g's batch dims */
+    void *packed;
+    size_t nbytes;
+};
+
+/* Whether the operand can be read as it is: one dim of stride 1, everything else at multiples of 16 bytes. */
+static bool is_ready(const struct wick__product *g, bool is_b, struct operand *o) {
+    int64_t rows = is_b ? g->n : g->m, row = is_b ? g->b_column : g->a_row, k = is_b ? g->b_k : g->a_k;
+    if (g->dtype == WICK_F8E4M3) return false;
+    memcpy(o->batch, is_b ? g->b_batch : g->a_batch, sizeof o->batch);
+    o->side = (struct gpu_gemm_side){.from = is_b ? g->b : g->a, .row = row, .k = k};
+    if (k == 1 && wick__gemm_aligned(g, is_b, rows == 1 ? 0 : row, 8, 16)) {
+        o->side.mode = GPU_GEMM_ALONG_K;
+        return true;
+    }
+    return row == 1 && wick__gemm_aligned(g, is_b, k, 8, 16);
+}
+
+/* Batches of the operand's own: dims that repeat it count once. */
+static int64_t own_batches(const struct wick__product *g, bool is_b) {
+    const int64_t *stride = is_b ? g->b_batch : g->a_batch;
+    int64_t count = 1;
+    for (int d = 0; d < g->batch_rank; d++)
+        if (stride[d] != 0) count *= g->batch_shape[d];
+    return count;
+}
+
+/* Copies an operand to [batch, rows, pitch], f8e4m3 as f16. */
+static enum wick_status pack(struct wick__gpu *gpu, const struct wick__product *g, bool is_b, struct operand *o) {
+    const int64_t *stride = is_b ? g->b_batch : g->a_batch;
+    struct gpu_gemm_pack p = {.rows = is_b ? g->n : g->m, .k = g->k, .pitch = (g->k + 7) / 8 * 8};
+    struct wick__layout own = {0};
+    p.from = (struct gpu_gemm_side){
+        .from = is_b ? g->b : g->a, .row = is_b ? g->b_column : g->a_row, .k = is_b ? g->b_k : g->a_k};
+    if (p.from.k <= p.from.row) p.from.mode = GPU_GEMM_ALONG_K;
+    for (int d = 0; d < g->batch_rank; d++)
+        if (stride[d] != 0) {
+            own.shape[own.rank] = g->batch_shape[d];
+            own.stride[own.rank++] = stride[d];
+        }
+    int64_t batches = own_batches(g, is_b), step = p.rows * p.pitch;
+    for (int d = g->batch_rank - 1; d >= 0; d--) {
+        o->batch[d] = stride[d] != 0 ? step : 0;
+        if (stride[d] != 0) step *= g->batch_shape[d];
+    }
+    o->nbytes = (size_t)(batches * p.rows * p.pitch) * 2;
+    WICK__TRY(wick__gpu_scratch(gpu, o->nbytes, &o->packed));
+    p.to = o->packed;
+    wick__gpu_shape(&own, 1, &p.batch, p.stride);
+    o->side = (struct gpu_gemm_side){.from = o->packed, .row = p.pitch, .k = 1, .mode = GPU_GEMM_ALONG_K};
+    struct wick__launch launch = {
+        .kernel = g->dtype == WICK_F8E4M3 ? WICK__GPU_K_gemm_pack_f8 : WICK__GPU_K_gemm_pack_b2,
+        .grid = {(unsigned)((p.pitch + 31) / 32), (unsigned)wick__min((p.rows + 31) / 32, 65535), (unsigned)batches}};
+    return wick__gpu_launch(gpu, &launch, &p);
+}
+
+bool wick__gemm_mma_takes(const struct wick__gpu *gpu, const struct wick__product *g) {
+    struct operand o;
+    if (g->dtype != WICK_BF16 && g->dtype != WICK_F16 && g->dtype != WICK_F8E4M3) return false;
+    if (g->k < 16 || g->k >= INT32_MAX || g->m * g->n < 256 || !has_instructions(gpu)) return false;
+    /* To pack an operand pays when each of its elements is used often. */
+    for (int is_b = 0; is_b < 2; is_b++)
+        if (!is_ready(g, is_b, &o) && ((is_b ? g->m : g->n) < 32 || own_batches(g, is_b) > 65535)) return false;
+    return true;
+}
+
+static enum wick_status multiply(struct wick__gpu *gpu, const struct wick__product *g, const struct operand *a,
+                                 const struct operand *b) {
+    bool bf16 = g->dtype == WICK_BF16;
+    int sm = capability(gpu);
+    const struct wick__tile tiles[] = {{bf16 ? WICK__GPU_K_mma_64_bf16 : WICK__GPU_K_mma_64_f16, 64, 64, 0.45},
+                                       {bf16 ? WICK__GPU_K_mma_128_bf16 : WICK__GPU_K_mma_128_f16, 128, 128, 0.8},
+                                       {bf16 ? WICK__GPU_K_mma_256_bf16 : WICK__GPU_K_mma_256_f16, 128, 256, 1.0}};
+    struct wick__product seen = *g;
+    struct wick__split split;
+    struct gpu_gemm p = {.m = g->m, .n = g->n, .k = g->k, .a = a->side, .b = b->side, .f8 = g->dtype == WICK_F8E4M3};
+    const struct wick__tile *tile = wick__tile_pick(gpu, g, tiles, sm ? 3 : 2, &split);
+    struct wick__launch launch = {.kernel = tile->kernel};
+    p.split = split.terms;
+    p.splits = split.count;
+    if (sm) {
+        unsigned stage = GPU_MMA_STAGE((unsigned)tile->rows, (unsigned)tile->columns);
+        p.stages = wick__min(4, shared_limit(sm) / stage);
+        launch.shared = p.stages * stage;
+    }
+    memcpy(seen.a_batch, a->batch, sizeof seen.a_batch);
+    memcpy(seen.b_batch, b->batch, sizeof seen.b_batch);
+    wick__gemm_batch(&seen, &p.batch, p.stride);
+    WICK__TRY(wick__split_begin(gpu, g, &split, &p.out));
+    return wick__split_end(gpu, g, &split, wick__gemm_launch(gpu, launch, tile->rows, tile->columns, &p));
+}
+
+enum wick_status wick__gemm_mma(struct wick__gpu *gpu, const struct wick__product *g) {
+    struct operand a = {0}, b = {0};
+    enum wick_status status = WICK_OK;
+    if (!is_ready(g, false, &a)) status = pack(gpu, g, false, &a);
+    if (status == WICK_OK && !is_ready(g, true, &b)) status = pack(gpu, g, true, &b);
+    if (status == WICK_OK) status = multiply(gpu, g, &a, &b);
+    if (a.packed) wick__gpu_release(gpu, a.packed, a.nbytes);
+    if (b.packed) wick__gpu_release(gpu, b.packed, b.nbytes);
+    return status;
+}
