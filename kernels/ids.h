@@ -28,22 +28,16 @@ template <typename ID> GPU_FN bool gpu_id_valid(const struct gpu_ids &ids, ID v)
 
 /* The id at an offset, of whatever width; 2^64 - 1 when it is no valid one. */
 GPU_FN u64 gpu_id_at(const struct gpu_ids &ids, i64 at) {
-    u64 v;
-    bool valid;
-    if (ids.width == 8) {
-        v = ((const u64 *)ids.data)[at];
-        valid = gpu_id_valid<u64>(ids, v);
-    } else if (ids.width == 4) {
-        v = ((const u32 *)ids.data)[at];
-        valid = gpu_id_valid<u32>(ids, (u32)v);
-    } else if (ids.width == 2) {
-        v = ((const u16 *)ids.data)[at];
-        valid = gpu_id_valid<u16>(ids, (u16)v);
-    } else {
-        v = ((const u8 *)ids.data)[at];
-        valid = gpu_id_valid<u8>(ids, (u8)v);
+    u64 v = ids.width == 8   ? ((const u64 *)ids.data)[at]
+            : ids.width == 4 ? ((const u32 *)ids.data)[at]
+            : ids.width == 2 ? ((const u16 *)ids.data)[at]
+                             : ((const u8 *)ids.data)[at];
+    if (v < ids.limit) return v;
+    if (v != ids.sentinel) {
+        u32 shift = 64 - 8 * ids.width;
+        gpu_fail(ids.fault, GPU_FAULT_INDEX, ids.negative ? (i64)(v << shift) >> shift : (i64)v);
     }
-    return valid ? v : ~0ull;
+    return ~0ull;
 }
 #endif
 

@@ -59,6 +59,5 @@
 #include <wick/elementwise.h>
 #include <wick/vision.h>
 #include <wick/model.h>
-#include <wick/doctor.h>
 
 #endif

@@ -5,7 +5,7 @@
 
 static int64_t round_up(int64_t nbytes) { return (nbytes + 255) / 256 * 256; }
 
-static enum wick_status zero(struct wick__gpu *gpu, void *memory, int64_t nbytes) {
+enum wick_status wick__gpu_zero(struct wick__gpu *gpu, void *memory, int64_t nbytes) {
     struct gpu_sort_zero params = {.memory = memory, .vectors = nbytes / 16};
     struct wick__launch launch = {.kernel = WICK__GPU_K_sort_zero,
                                   .grid = {wick__gpu_blocks(gpu, params.vectors, 2)}};
@@ -56,7 +56,7 @@ static enum wick_status sort_long(struct wick__gpu *gpu, const struct gpu_sort *
                                  .counts = (u32 *)(void *)(at + status),
                                  .ticket = (u32 *)(void *)(at + status + counts),
                                  .tiles = (u32)tiles};
-    enum wick_status result = zero(gpu, memory, status + counts + 256);
+    enum wick_status result = wick__gpu_zero(gpu, memory, status + counts + 256);
     if (result == WICK_OK) result = run_passes(gpu, &pass, size, at + status + counts + 256, tile);
     wick__gpu_release(gpu, memory, nbytes);
     return result;

@@ -9,4 +9,7 @@
  * `in` must not be written before it is done; the results must not overlap it. */
 enum wick_status wick__gpu_sort_lines(struct wick__gpu *gpu, const struct gpu_sort *sort, size_t size);
 
+/* Queues the clearing of memory, of a multiple of 16 bytes. */
+enum wick_status wick__gpu_zero(struct wick__gpu *gpu, void *memory, int64_t nbytes);
+
 #endif
