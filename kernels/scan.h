@@ -1,0 +1,32 @@
+/* Parameters of running sums and products. Floats run in f64, integers without sign; both are words of 8 bytes. */
+#ifndef WICK_KERNELS_SCAN_H
+#define WICK_KERNELS_SCAN_H
+
+#include "params.h"
+
+/* in and out are [outer,n,inner]. Lines are cut into segments; where there are several, a first launch writes their totals,
+ * scan_before makes of those what stands in front of each, and a second launch begins there. */
+struct gpu_scan {
+    const void *in;
+    void *out;   /* NULL: totals alone */
+    u64 *totals; /* [outer,segments,inner] */
+    u64 *before; /* the same, or NULL for nothing */
+    i64 outer, n, inner;
+    i64 segments, length; /* inner == 1: of `length` vectors of 16 bytes, counted from the one the line begins in;
+                           * otherwise of `length` rows */
+    i64 tiles;            /* inner > 1: of `group` vectors */
+    u32 group;            /* inner == 1: threads for a segment, a wave or a block; otherwise: threads across */
+    u32 product;
+    u32 aligned; /* inner == 1: in and out begin alike, modulo 16 bytes; otherwise: every row begins at a multiple */
+};
+
+/* words[o,s,i] becomes what words [o,0,i] .. [o,s-1,i] come to. */
+struct gpu_scan_before {
+    u64 *words;
+    i64 outer, segments, inner;
+    u32 by_block; /* a block for each line, instead of a thread */
+    u32 product;
+    u32 is_float;
+};
+
+#endif

@@ -1,0 +1,226 @@
+/* Running sums and products along lines that lie along memory or across it. */
+#include "reduce_body.h"
+#include "scan.h"
+
+struct scan_add : gpu_join_add {
+    template <typename A> GPU_FN A unit(void) { return 0; }
+};
+struct scan_multiply : reduce_join_multiply {
+    template <typename A> GPU_FN A unit(void) { return 1; }
+};
+
+/* What a dtype runs in. */
+template <typename T> struct scan_type { typedef f64 type; };
+template <> struct scan_type<u8> { typedef u32 type; };
+template <> struct scan_type<u16> { typedef u32 type; };
+template <> struct scan_type<u32> { typedef u32 type; };
+template <> struct scan_type<u64> { typedef u64 type; };
+
+template <typename T> GPU_FN void scan_down(T *r, f64 x) { *r = gpu_round<T>(reduce_odd(x)); }
+GPU_FN void scan_down(f32 *r, f64 x) { *r = (f32)x; }
+GPU_FN void scan_down(f64 *r, f64 x) { *r = x; }
+GPU_FN void scan_down(u8 *r, u32 x) { *r = (u8)x; }
+GPU_FN void scan_down(u16 *r, u32 x) { *r = (u16)x; }
+GPU_FN void scan_down(u32 *r, u32 x) { *r = x; }
+GPU_FN void scan_down(u64 *r, u64 x) { *r = x; }
+
+/* A line as vectors of 16 bytes: element 0 is number `shift` of vector 0. */
+template <typename T> struct scan_line {
+    const T *x; /* vector 0 */
+    T *out;
+    i64 shift, end; /* the elements that are there, counted from vector 0 */
+};
+
+template <typename T, typename A, int N> GPU_FN void scan_load(const scan_line<T> &l, i64 v, A unit, A (&a)[N]) {
+    i64 at = v * N;
+    if (at >= l.shift && at + N <= l.end) {
+        gpu_vec<T> u = gpu_load16(l.x + at);
+        GPU_UNROLL for (int i = 0; i < N; i++) a[i] = (A)gpu_up(u.v[i]);
+    } else {
+        GPU_UNROLL for (int i = 0; i < N; i++)
+            a[i] = at + i >= l.shift && at + i < l.end ? (A)gpu_up(l.x[at + i]) : unit;
+    }
+}
+
+template <typename T, typename A, int N>
+GPU_FN void scan_store(const scan_line<T> &l, i64 v, const A (&a)[N], bool aligned) {
+    i64 at = v * N;
+    gpu_vec<T> u;
+    GPU_UNROLL for (int i = 0; i < N; i++) scan_down(&u.v[i], a[i]);
+    if (aligned && at >= l.shift && at + N <= l.end) {
+        gpu_store16(l.out + at, u);
+    } else {
+        GPU_UNROLL for (int i = 0; i < N; i++)
+            if (at + i >= l.shift && at + i < l.end) l.out[at + i] = u.v[i];
+    }
+}
+
+/* Vectors from .. to-1 of a line, behind `carry`; returns what carry comes to. */
+template <typename T, typename J, typename A>
+GPU_FN A scan_vectors(const struct gpu_scan &p, const scan_line<T> &l, i64 from, i64 to, A carry, A *room) {
+    enum { N = gpu_vec<T>::N, K = 16 / N > 4 ? 4 : 16 / N };
+    u32 group = p.group, waves = group > GPU_WAVE ? group / GPU_WAVE : 1, wave = waves > 1 ? gpu_wave() : 0;
+    const A unit = J::template unit<A>();
+    GPU_NO_UNROLL for (i64 v = from; v < to; v += K * group) {
+        A a[K][N], base[K], through[K];
+        GPU_UNROLL for (int k = 0; k < K; k++) {
+            i64 mine = v + k * group + gpu_thread() % group;
+            if (mine < to) {
+                scan_load(l, mine, unit, a[k]);
+            } else {
+                GPU_UNROLL for (int i = 0; i < N; i++) a[k][i] = unit;
+            }
+        }
+        GPU_UNROLL for (int k = 0; k < K; k++) {
+            GPU_UNROLL for (int i = 1; i < N; i++) a[k][i] = J::of(a[k][i - 1], a[k][i]);
+            through[k] = gpu_wave_scan<J>(a[k][N - 1]);
+            if (waves > 1 && gpu_lane() == GPU_WAVE - 1) room[k * waves + wave] = through[k];
+        }
+        if (waves > 1) gpu_sync();
+        GPU_UNROLL for (int k = 0; k < K; k++) {
+            A last = gpu_shuffle(through[k], GPU_WAVE - 1), previous = gpu_shuffle_up(through[k], 1);
+            base[k] = carry;
+            if (waves > 1) {
+                GPU_NO_UNROLL for (u32 w = 0; w < waves; w++) {
+                    if (w == wave) base[k] = carry;
+                    carry = J::of(carry, room[k * waves + w]);
+                }
+            } else {
+                carry = J::of(carry, last);
+            }
+            if (gpu_lane() > 0) base[k] = J::of(base[k], previous);
+        }
+        if (waves > 1) gpu_sync();
+        if (!p.out) continue;
+        GPU_UNROLL for (int k = 0; k < K; k++) {
+            i64 mine = v + k * group + gpu_thread() % group;
+            GPU_UNROLL for (int i = 0; i < N; i++) a[k][i] = J::of(base[k], a[k][i]);
+            if (mine < to) scan_store(l, mine, a[k], p.aligned);
+        }
+    }
+    return carry;
+}
+
+template <typename T, typename J> GPU_FN void scan_rows(const struct gpu_scan &p, u64 *room) {
+    enum { N = gpu_vec<T>::N };
+    typedef typename scan_type<T>::type A;
+    i64 item = reduce_block() * (GPU_BLOCK / p.group) + gpu_thread() / p.group;
+    if (item >= p.outer * p.segments) return; /* the whole group, which no other waits for */
+    i64 line = p.segments == 1 ? item : item / p.segments, from = (item - line * p.segments) * p.length;
+    scan_line<T> l;
+    const T *x = (const T *)p.in + line * p.n;
+    l.shift = (i64)(((u64)x & 15) / sizeof(T));
+    l.end = l.shift + p.n;
+    l.x = x - l.shift;
+    l.out = (T *)p.out + line * p.n - l.shift;
+    i64 vectors = (l.end + N - 1) / N, to = from + p.length < vectors ? from + p.length : vectors;
+    A carry = J::template unit<A>();
+    if (p.before) reduce_unword(&carry, p.before[item]);
+    carry = scan_vectors<T, J, A>(p, l, from, to, carry, (A *)room);
+    if (!p.out && gpu_thread() % p.group == 0) p.totals[item] = reduce_word(carry);
+}
+
+template <typename T, typename J> GPU_FN void scan_columns(const struct gpu_scan &p) {
+    enum { N = gpu_vec<T>::N, ROWS = N > 8 ? 2 : 4 };
+    typedef typename scan_type<T>::type A;
+    i64 item = reduce_block(), beside = GPU_BLOCK / p.group, blocks = (p.segments + beside - 1) / beside;
+    i64 tile = item % p.tiles, outer = item / p.tiles / blocks;
+    i64 segment = (item / p.tiles - outer * blocks) * beside + gpu_thread() / p.group;
+    i64 column = (tile * p.group + gpu_thread() % p.group) * N, left = p.inner - column;
+    if (outer >= p.outer || segment >= p.segments || left <= 0) return;
+    i64 from = segment * p.length, to = from + p.length < p.n ? from + p.length : p.n;
+    i64 word = (outer * p.segments + segment) * p.inner + column, base = outer * p.n * p.inner + column;
+    const T *x = (const T *)p.in + base;
+    T *out = (T *)p.out + base;
+    A s[N];
+    GPU_UNROLL for (int i = 0; i < N; i++) {
+        s[i] = J::template unit<A>();
+        if (p.before && i < left) reduce_unword(&s[i], p.before[word + i]);
+    }
+    bool whole = p.aligned && left >= N;
+    i64 r = from;
+    GPU_NO_UNROLL for (; whole && r + ROWS <= to; r += ROWS) {
+        gpu_vec<T> u[ROWS];
+        GPU_UNROLL for (int k = 0; k < ROWS; k++) u[k] = gpu_load16(x + (r + k) * p.inner);
+        GPU_UNROLL for (int k = 0; k < ROWS; k++) {
+            GPU_UNROLL for (int i = 0; i < N; i++) {
+                s[i] = J::of(s[i], (A)gpu_up(u[k].v[i]));
+                scan_down(&u[k].v[i], s[i]);
+            }
+            if (p.out) gpu_store16(out + (r + k) * p.inner, u[k]);
+        }
+    }
+    GPU_NO_UNROLL for (; r < to; r++) {
+        GPU_UNROLL for (int i = 0; i < N; i++) {
+            if (i >= left) continue;
+            s[i] = J::of(s[i], (A)gpu_up(x[r * p.inner + i]));
+            if (p.out) scan_down(&out[r * p.inner + i], s[i]);
+        }
+    }
+    if (p.out) return;
+    GPU_UNROLL for (int i = 0; i < N; i++)
+        if (i < left) p.totals[word + i] = reduce_word(s[i]);
+}
+
+#define SCAN(suffix, T)                                                                                                \
+    GPU_KERNEL(scan_rows_##suffix, struct gpu_scan) {                                                                  \
+        GPU_SHARED u64 room[4 * GPU_BLOCK / 32];                                                                       \
+        if (p.product)                                                                                                 \
+            scan_rows<T, scan_multiply>(p, room);                                                                      \
+        else                                                                                                           \
+            scan_rows<T, scan_add>(p, room);                                                                           \
+    }                                                                                                                  \
+    GPU_KERNEL(scan_columns_##suffix, struct gpu_scan) {                                                               \
+        if (p.product)                                                                                                 \
+            scan_columns<T, scan_multiply>(p);                                                                         \
+        else                                                                                                           \
+            scan_columns<T, scan_add>(p);                                                                              \
+    }
+SCAN(b1, u8)
+SCAN(b2, u16)
+SCAN(b4, u32)
+SCAN(b8, u64)
+SCAN(bf16, bf16)
+SCAN(f16, f16)
+SCAN(f32, f32)
+SCAN(f64, f64)
+SCAN(f8e4m3, f8e4m3)
+
+template <typename A, typename J> GPU_FN void scan_before(const struct gpu_scan_before &p, u64 *room) {
+    A carry = J::template unit<A>();
+    if (p.by_block) {
+        i64 line = reduce_block();
+        if (line >= p.outer * p.inner) return;
+        u64 *words = p.words + line / p.inner * p.segments * p.inner + line % p.inner;
+        GPU_NO_UNROLL for (i64 first = 0; first < p.segments; first += GPU_BLOCK) {
+            i64 s = first + gpu_thread();
+            A mine = J::template unit<A>(), before = mine;
+            if (s < p.segments) reduce_unword(&mine, words[s * p.inner]);
+            A all = gpu_block_scan<J>(mine, (A *)room, &before);
+            if (s < p.segments) words[s * p.inner] = reduce_word(J::of(carry, before));
+            carry = J::of(carry, all);
+        }
+    } else {
+        i64 line = reduce_block() * GPU_BLOCK + gpu_thread();
+        if (line >= p.outer * p.inner) return;
+        u64 *words = p.words + line / p.inner * p.segments * p.inner + line % p.inner;
+        GPU_NO_UNROLL for (i64 s = 0; s < p.segments; s++) {
+            A mine;
+            reduce_unword(&mine, words[s * p.inner]);
+            words[s * p.inner] = reduce_word(carry);
+            carry = J::of(carry, mine);
+        }
+    }
+}
+
+GPU_KERNEL(scan_before, struct gpu_scan_before) {
+    GPU_SHARED u64 room[GPU_WAVES];
+    if (p.is_float && p.product)
+        scan_before<f64, scan_multiply>(p, room);
+    else if (p.is_float)
+        scan_before<f64, scan_add>(p, room);
+    else if (p.product)
+        scan_before<u64, scan_multiply>(p, room);
+    else
+        scan_before<u64, scan_add>(p, room);
+}

@@ -1,0 +1,86 @@
+/* cumsum, cumprod: segments side by side, after what stands in front of each has been found. */
+#include "gpu/ops/reduce.h"
+
+#include "core/checked.h"
+#include "kernels/scan.h"
+
+enum {
+    SPREAD = 2048,          /* blocks that keep a device busy */
+    THREADS = SPREAD * 64   /* threads that do, where each takes columns of its own */
+};
+
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* Cuts lines along memory; returns the number of blocks. */
+static int64_t cut_rows(const struct wick__gpu *gpu, struct gpu_scan *p, int64_t size) {
+    int64_t vectors = ceil_div(p->n * size, 16) + 1; /* a line may begin inside one */
+    int64_t tile = 4 * GPU_BLOCK;
+    int64_t segments = p->outer >= SPREAD / 4 ? 1 : wick__min(ceil_div(SPREAD, p->outer), vectors / tile);
+    p->group = vectors > 16 * gpu->properties.wave ? GPU_BLOCK : (u32)gpu->properties.wave;
+    p->length = segments > 1 ? ceil_div(ceil_div(vectors, segments), tile) * tile : vectors;
+    p->segments = ceil_div(vectors, p->length);
+    p->aligned = (((uintptr_t)p->in ^ (uintptr_t)p->out) & 15) == 0;
+    return ceil_div(p->outer * p->segments, GPU_BLOCK / p->group);
+}
+
+/* The same for lines across memory. */
+static int64_t cut_columns(struct gpu_scan *p, int64_t size) {
+    int64_t vectors = ceil_div(p->inner * size, 16), all = p->outer * vectors;
+    int64_t segments = wick__max(1, wick__min(ceil_div(THREADS, all), p->n / 32));
+    p->group = wick__gpu_power(vectors, segments > 1 ? 64 : GPU_BLOCK);
+    p->tiles = ceil_div(vectors, p->group);
+    p->length = ceil_div(p->n, segments);
+    p->segments = ceil_div(p->n, p->length);
+    p->aligned = wick__aligned16(p->in) && wick__aligned16(p->out) && p->inner * size % 16 == 0;
+    return p->outer * p->tiles * ceil_div(p->segments, GPU_BLOCK / p->group);
+}
+
+static enum wick_status run_before(struct wick__gpu *gpu, const struct gpu_scan *p, bool is_float) {
+    struct gpu_scan_before b = {.words = p->totals,
+                                .outer = p->outer,
+                                .segments = p->segments,
+                                .inner = p->inner,
+                                .by_block = p->segments >= 64 && p->outer * p->inner < 4 * SPREAD,
+                                .product = p->product,
+                                .is_float = is_float};
+    struct wick__launch launch = {.kernel = WICK__GPU_K_scan_before};
+    wick__gpu_reduce_grid(&launch, b.by_block ? b.outer * b.inner : ceil_div(b.outer * b.inner, GPU_BLOCK));
+    return wick__gpu_launch(gpu, &launch, &b);
+}
+
+wick__kernel_fn wick__gpu_scan;
+enum wick_status wick__gpu_scan(const struct wick__call *call) {
+    const struct wick_tensor *x = call->in[0];
+    struct wick__gpu *gpu = wick__gpu_of(x);
+    int64_t count = wick__count(x), size = wick_dtype_bits(x->dtype) / 8;
+    int dim = call->p.along.dim;
+    if (count == 0) return WICK_OK;
+    void *out = wick__data(call->out[0]);
+    bool is_float = wick_dtype_is_float(x->dtype);
+    struct gpu_scan p = {.in = wick__data(x),
+                         .out = out,
+                         .n = x->layout.shape[dim],
+                         .inner = 1,
+                         .product = call->op == WICK_OP_cumprod};
+    for (int d = dim + 1; d < x->layout.rank; d++) p.inner *= x->layout.shape[d];
+    p.outer = count / (p.n * p.inner);
+    bool rows = p.inner == 1;
+    enum wick__gpu_kernel floats = rows ? WICK__GPU_K_scan_rows_bf16 : WICK__GPU_K_scan_columns_bf16;
+    enum wick__gpu_kernel sizes = rows ? WICK__GPU_K_scan_rows_b1 : WICK__GPU_K_scan_columns_b1;
+    struct wick__launch launch = {.kernel = is_float ? wick__gpu_of_floats(floats, x->dtype)
+                                                     : wick__gpu_of_size(sizes, (size_t)size)};
+    wick__gpu_reduce_grid(&launch, rows ? cut_rows(gpu, &p, size) : cut_columns(&p, size));
+    if (p.segments == 1) return wick__gpu_launch(gpu, &launch, &p);
+    void *totals;
+    size_t nbytes = (size_t)(p.outer * p.segments * p.inner) * sizeof(u64);
+    WICK__TRY(wick__gpu_scratch(gpu, nbytes, &totals));
+    p.totals = totals;
+    p.out = NULL;
+    enum wick_status status = wick__gpu_launch(gpu, &launch, &p);
+    if (status == WICK_OK) status = run_before(gpu, &p, is_float);
+    p.out = out;
+    p.before = totals;
+    if (status == WICK_OK) status = wick__gpu_launch(gpu, &launch, &p);
+    wick__gpu_release(gpu, totals, nbytes);
+    return status;
+}
