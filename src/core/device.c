@@ -93,10 +93,21 @@ static const struct wick__backend *family_of(const char *name, int *ordinal) {
     return NULL;
 }
 
+/* Tries a device of a family that counts none, for the reason; NULL as a rule. */
+static struct wick_device *device_try(const struct wick__backend *family, int ordinal, struct wick__error *reason) {
+    struct wick__error kept = {0};
+    wick__error_swap(&kept);
+    struct wick_device *device = device_open(family, ordinal);
+    wick__error_swap(&kept);
+    *reason = kept;
+    return device;
+}
+
 struct wick_device *wick_device_open(const char *name) {
     const struct wick__backend *family;
     int ordinal = 0;
     char known[24], list[256] = "";
+    struct wick__error reason = {0};
     if (!name) {
         wick__fail(WICK_INVALID, "device_open: name is NULL");
         return NULL;
@@ -104,12 +115,17 @@ struct wick_device *wick_device_open(const char *name) {
     if (strcmp(name, "auto") == 0) return device_open_best();
     family = family_of(name, &ordinal);
     if (family && ordinal < family->count()) return device_open(family, ordinal);
+    if (family && family->count() == 0) {
+        struct wick_device *device = device_try(family, ordinal, &reason);
+        if (device) return device;
+    }
     for (int i = 0; device_at(i, &family, &ordinal); i++) {
         size_t at = strlen(list);
         device_name(known, family, ordinal);
         snprintf(list + at, sizeof list - at, ", %s", known);
     }
-    wick__fail(WICK_DEVICE, "device_open: no device \"%.40s\"; there is auto%s", name, list);
+    wick__fail(WICK_DEVICE, "device_open: no device \"%.40s\"; there is auto%s%s%s", name, list,
+               *reason.text ? "; " : "", reason.text);
     return NULL;
 }
 

@@ -35,7 +35,8 @@ static int rocm_rank(int ordinal) { return integrated(&wick__rocm_vendor, ordina
 static void gpu_close(struct wick_device *device) {
     struct wick__gpu *gpu = device->state;
     const struct wick__vendor *vendor = gpu->vendor;
-    if (gpu->context && vendor->use(gpu->ordinal, gpu->context) == 0) {
+    if (gpu->context) {
+        vendor->use(gpu->ordinal, gpu->context); /* where that fails, most can be given back all the same */
         if (gpu->stream) vendor->stream_synchronize(gpu->stream);
         wick__gpu_staging_close(gpu);
         wick__gpu_pool_close(gpu);
@@ -72,7 +73,11 @@ static enum wick_status probe(struct wick__gpu *gpu) {
 static enum wick_status prepare(struct wick__gpu *gpu) {
     const struct wick__vendor *vendor = gpu->vendor;
     void *faults;
+    int count = 0;
     WICK__TRY(vendor->load());
+    WICK__TRY(wick__gpu_check(gpu, vendor->count(&count), "count devices"));
+    if (gpu->ordinal >= count)
+        return wick__fail(WICK_DEVICE, "%s: the driver finds %d devices", gpu->device->name, count);
     WICK__TRY(wick__gpu_check(gpu, vendor->properties(gpu->ordinal, &gpu->properties), "read properties"));
     WICK__TRY(wick__gpu_check(gpu, vendor->context_open(gpu->ordinal, &gpu->context), "open"));
     WICK__TRY(wick__gpu_use(gpu));
