@@ -24,6 +24,7 @@ import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import rows  # noqa: E402
+import others  # noqa: E402
 from wick import Wick  # noqa: E402
 
 BLOCKS = 4
@@ -51,8 +52,22 @@ def block(call, finish, cold, count, warm_up=True):
     return times
 
 
-def measure(row, wick, repeats):
-    """Median seconds of both, and the error of both against float64."""
+def measure_other(row, other, count):
+    """Median seconds; None where the library has no such op."""
+    call = other.prepare(row)
+    if not call:
+        return None
+    began = time.perf_counter()
+    call()
+    if time.perf_counter() - began > 1:
+        count = 1
+    times = block(call, lambda result: None, row.cold, count, count > 1)
+    other.forget()
+    return statistics.median(times)
+
+
+def measure(row, wick, beside, repeats):
+    """Median seconds of both, the error of both against float64, runs, and the median seconds of the others."""
     ours, theirs, reference = row.prepare(wick)
     release = wick.release
     with torch.inference_mode():
@@ -69,8 +84,9 @@ def measure(row, wick, repeats):
         for _ in range(blocks):
             times[0].extend(block(theirs, lambda result: None, row.cold, each, not slow))
             times[1].extend(block(ours, release, row.cold, each, not slow))
+    seconds = [measure_other(row, other, blocks * each) for other in beside]
     row.forget(wick)
-    return statistics.median(times[0]), statistics.median(times[1]), errors, blocks * each
+    return statistics.median(times[0]), statistics.median(times[1]), errors, blocks * each, seconds
 
 
 def time_text(seconds):
@@ -152,24 +168,28 @@ def main():
     wick = Wick(options.build)
     wick.function("threads_set", rows.INT, rows.INT)(options.threads)
     revision = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    beside = others.open_others(options.threads)
     lines = ["# Wick beside PyTorch on a CPU", "",
              f"Made by `make bench` ({time.strftime('%Y-%m-%d')}): Wick {wick.library.wick_version().decode()} at "
              f"{revision}, PyTorch {torch.__version__} ({torch.backends.cpu.get_cpu_capability()}), "
-             f"{options.threads} threads each, {processor()}.", "",
+             f"{options.threads} threads each, {processor()}."
+             + others.describe(beside), "",
              f"Medians of {options.repeats} runs in {BLOCKS} blocks, the two libraries taking turns block by block, caches "
              "emptied before each run but those of whole models; rows marked with * have one run, since PyTorch "
              "needs more than a second for it. Ratio: PyTorch's time / Wick's, more than "
              "1 is faster. Error: the largest difference from PyTorch in float64, relative to its largest magnitude.", "",
-             "| op | size | PyTorch | Wick | ratio | Wick's rate | error, PyTorch | error, Wick |",
-             "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
+             f"| op | size | PyTorch | {''.join(other.name + ' | ' for other in beside)}Wick | ratio | Wick's rate | "
+             "error, PyTorch | error, Wick |",
+             f"| --- | --- | {'---: | ' * len(beside)}---: | ---: | ---: | ---: | ---: | ---: |"]
     print("\n".join(lines[-2:]), flush=True)
     ratios = []
     for row in rows.all_rows(options.model):
         if not fnmatch.fnmatch(row.name, options.only):
             continue
-        theirs, ours, errors, count = measure(row, wick, options.repeats)
+        theirs, ours, errors, count, seconds = measure(row, wick, beside, options.repeats)
         ratios.append((theirs / ours, f"{row.name} {row.size}"))
         lines.append(f"| {row.name} | {row.size}{'*' if count < options.repeats else ''} | {time_text(theirs)} | "
+                     f"{''.join((time_text(x) if x else '') + ' | ' for x in seconds)}"
                      f"{time_text(ours)} | {theirs / ours:.2f} | {rate_text(row, ours)} | {errors[0]:.1e} | {errors[1]:.1e} |")
         print(lines[-1], flush=True)
     if not ratios:

@@ -11,7 +11,8 @@
             "times every op beside this machine's measured peaks")                                                     \
     COMMAND(classify, "--model PATH [--labels FILE] [--top K] [--device D] [--json] IMAGE...",                         \
             "names what is on pictures")                                                                               \
-    COMMAND(devices, "[--json]", "what is here and usable")                                                            \
+    COMMAND(devices, "[--json]", "lists what is here, and what is wrong with what does not work")                      \
+    COMMAND(doctor, "[--json]", "says what keeps GPUs from being used, and what to do about it")                       \
     COMMAND(embed,                                                                                                     \
             "[--output NAME.jsonl|NAME.npy|NAME.safetensors] [--model DIR] [--device D] [--batch N] "                  \
             "[--fast] [FILE...]",                                                                                      \

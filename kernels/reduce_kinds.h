@@ -156,7 +156,8 @@ template <typename T, typename C> struct reduce_arg {
         C key[N];
         GPU_UNROLL for (int i = 0; i < N; i++) key[i] = reduce_key(reduce_masked(v[i], ~0ull, end.flip));
         C best = gpu_tree<N>::template of<gpu_join_max>(key);
-        if (!beats(best, s.value)) return;
+        /* Elements may come out of order. */
+        if (!beats(best, s.value) && ((u32)at >= s.at || beats(s.value, best))) return;
         u32 first = 0;
         GPU_UNROLL for (int i = N - 1; i >= 0; i--)
             if (key[i] == best || key[i] != key[i]) first = (u32)i;

@@ -59,5 +59,6 @@
 #include <wick/elementwise.h>
 #include <wick/vision.h>
 #include <wick/model.h>
+#include <wick/doctor.h>
 
 #endif

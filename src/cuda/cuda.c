@@ -127,7 +127,10 @@ static int properties(int ordinal, struct wick__properties *out) {
     out->shared = (size_t)shared;
     out->integrated = integrated != 0;
     code = wick__cuda.cuDeviceTotalMem_v2(&out->memory, device);
-    return code ? code : wick__cuda.cuDeviceGetPCIBusId(out->bus, sizeof out->bus, device);
+    if (!code) code = wick__cuda.cuDeviceGetPCIBusId(out->bus, sizeof out->bus, device);
+    for (char *c = out->bus; *c; c++) /* as the kernel writes it */
+        if (*c >= 'A' && *c <= 'F') *c = (char)(*c + 'a' - 'A');
+    return code;
 }
 
 static int context_open(int ordinal, void **context) {

@@ -72,6 +72,11 @@ struct wick__tile {
 const struct wick__tile *wick__tile_pick(const struct wick__gpu *gpu, const struct wick__product *g,
                                          const struct wick__tile *tiles, int n, struct wick__split *split);
 
+/* Whether a device has matrix instructions, as kernels/mma.h has it: sm_80 and up, MFMA of gfx90a and gfx94x, WMMA of gfx11
+ * and gfx12; and LDS bytes a block can ask for where tiles reach it by asynchronous copies, 0 elsewhere. */
+bool wick__has_mma(const struct wick__gpu *gpu);
+unsigned wick__mma_shared(const struct wick__gpu *gpu);
+
 /* Whether matrix instructions are there and worth while for a product (gemm_mma.c), and the product by them. */
 bool wick__gemm_mma_takes(const struct wick__gpu *gpu, const struct wick__product *g);
 enum wick_status wick__gemm_mma(struct wick__gpu *gpu, const struct wick__product *g);

@@ -12,16 +12,16 @@ static int capability(const struct wick__gpu *gpu) {
     return strncmp(target, "sm_", 3) == 0 ? atoi(target + 3) : 0;
 }
 
-/* As kernels/mma.h has it: sm_80 and up, MFMA of gfx90a and gfx94x, WMMA of gfx11 and gfx12. */
-static bool has_instructions(const struct wick__gpu *gpu) {
+bool wick__has_mma(const struct wick__gpu *gpu) {
     static const char *const targets[] = {"gfx90a", "gfx94", "gfx950", "gfx11", "gfx12"};
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
         if (strncmp(gpu->properties.target, targets[i], strlen(targets[i])) == 0) return true;
     return capability(gpu) >= 80;
 }
 
-/* LDS bytes that a block can have when it asks. */
-static unsigned shared_limit(int sm) {
+unsigned wick__mma_shared(const struct wick__gpu *gpu) {
+    int sm = capability(gpu);
+    if (sm == 0) return 0;
     if (sm == 90 || sm == 100 || sm == 103) return 227 << 10;
     return sm == 80 || sm == 87 ? 163 << 10 : 99 << 10;
 }
@@ -88,7 +88,7 @@ static enum wick_status pack(struct wick__gpu *gpu, const struct wick__product *
 bool wick__gemm_mma_takes(const struct wick__gpu *gpu, const struct wick__product *g) {
     struct operand o;
     if (g->dtype != WICK_BF16 && g->dtype != WICK_F16 && g->dtype != WICK_F8E4M3) return false;
-    if (g->k < 16 || g->k >= INT32_MAX || g->m * g->n < 256 || !has_instructions(gpu)) return false;
+    if (g->k < 16 || g->k >= INT32_MAX || g->m * g->n < 256 || !wick__has_mma(gpu)) return false;
     /* To pack an operand pays when each of its elements is used often. */
     for (int is_b = 0; is_b < 2; is_b++)
         if (!is_ready(g, is_b, &o) && ((is_b ? g->m : g->n) < 32 || own_batches(g, is_b) > 65535)) return false;
@@ -111,7 +111,7 @@ static enum wick_status multiply(struct wick__gpu *gpu, const struct wick__produ
     p.splits = split.count;
     if (sm) {
         unsigned stage = GPU_MMA_STAGE((unsigned)tile->rows, (unsigned)tile->columns);
-        p.stages = wick__min(4, shared_limit(sm) / stage);
+        p.stages = wick__min(4, wick__mma_shared(gpu) / stage);
         launch.shared = p.stages * stage;
     }
     memcpy(seen.a_batch, a->batch, sizeof seen.a_batch);

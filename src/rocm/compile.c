@@ -38,7 +38,11 @@ void wick__hiprtc_open(void) {
         opener->versions = hip == 7 ? versions_7 : hip == 6 ? versions_6 : hip == 5 ? versions_5 : versions_any;
         bool open = wick__library_open(opener, &hiprtc);
         const char *path = getenv(opener->variable);
-        if (!open && !(path && *path)) open = wick__library_within(opener, &wick__hip_opener, &hiprtc);
+        if (!open && !(path && *path)) {
+            const char *fault = opener->fault;
+            open = wick__library_within(opener, &wick__hip_opener, &hiprtc);
+            if (!open) opener->fault = fault;
+        }
         int major = 0, minor = 0;
         if (open && hiprtc.hiprtcVersion(&major, &minor) == HIPRTC_SUCCESS)
             snprintf(version_text, sizeof version_text, "hipRTC %d.%d of HIP %d", major, minor, hip);

@@ -4,6 +4,9 @@ import subprocess
 
 from .compile import HOST, tool
 
+# Kernels that run over contiguous operands, so whose loads (stores, where they only write) must be of 16 bytes.
+WIDE = re.compile(r"_flat|^(unary|binary|compare|where|math|cast|fill|affine|reduce_rows|reduce_columns|stats_rows|"
+                  r"stats_columns)_")
 FIELDS = ["vgprs", "agprs", "sgprs", "lds", "spills", "scratch", "occupancy", "load", "store"]
 
 
@@ -117,6 +120,10 @@ def read(path, kept, log, target):
     return ptx(path) if target == "ptx" else nvidia(path, kept, log, target)
 
 
+def width(use):
+    return use["load"] or use["store"]
+
+
 def faults(name, use):
     """What is wrong with a kernel, as texts."""
     wrong = []
@@ -124,6 +131,6 @@ def faults(name, use):
         wrong.append("%d spills" % use["spills"])
     if use["scratch"]:
         wrong.append("%d bytes of scratch" % use["scratch"])
-    if "_flat" in name and (use["load"] or use["store"]) < 16:
-        wrong.append("widest load of a contiguous kernel is %d bytes" % (use["load"] or use["store"]))
+    if WIDE.search(name) and width(use) < 16:
+        wrong.append("the widest load of a contiguous kernel is of %d bytes" % width(use))
     return wrong

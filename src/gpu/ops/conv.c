@@ -1,8 +1,7 @@
 /* Convolutions and transposed convolutions of 1 to 3 spatial dims. */
-#include "gpu/gpu.h"
+#include "gpu/conv.h"
 
 #include "core/checked.h"
-#include "kernels/conv.h"
 
 static int64_t gcd(int64_t a, int64_t b) {
     while (b) {
@@ -84,6 +83,7 @@ enum wick_status wick__gpu_conv(const struct wick__call *call) {
     if (!set_params(&p, call))
         return wick__fail(WICK_OVERFLOW, "%s: a spatial size or option is beyond 2^30, on %s", wick_op_name(call->op),
                           gpu->device->name);
+    if (wick__conv_mma_takes(gpu, dtype, &p)) return wick__conv_mma(gpu, dtype, &p);
     int64_t phases = (int64_t)p.dim[0].phases * p.dim[1].phases * p.dim[2].phases, results = p.n;
     /* Phases are of nearly one size: the first is the largest. */
     for (int a = 0; a < 3; a++) results *= (p.dim[a].out + p.dim[a].phases - 1) / p.dim[a].phases;

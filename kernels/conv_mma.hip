@@ -1,0 +1,287 @@
+/* Convolutions of bf16 and f16 by matrix instructions.
+ *
+ * The input is first written once more with channels innermost and zeros around it (conv_pack). After that every run of
+ * eight terms of the sum is 16 bytes that lie together, none needs a check, and a window is an address plus the step of a
+ * tap: nothing like a matrix of windows is ever made.
+ *
+ * A block of 256 threads makes 64 or 128 channels by 128 results; its waves, 2 x WAVES / 2, have MI x NI tiles of 16 x 16
+ * each. */
+#include "conv_mma.h"
+#include "layout.h"
+#include "mma.h"
+
+/* ---- packing: 64 positions by 64 channels through LDS ---- */
+
+GPU_KERNEL(conv_pack, struct gpu_conv_pack) {
+    enum { EDGE = 64, PITCH = EDGE + 2 };
+    GPU_SHARED u16 tile[EDGE * PITCH]; /* [position][channel] */
+    u32 t = gpu_thread(), channel0 = gpu_block_x() % p.channel_tiles * EDGE;
+    u32 place0 = gpu_block_x() / p.channel_tiles * EDGE, place = place0 + t % EDGE;
+    u32 row = p.size[2] + 2 * p.margin[2], lines = p.size[1] + 2 * p.margin[1];
+    u32 w = place % row - p.margin[2], h = place / row % lines - p.margin[1], d = place / row / lines - p.margin[0];
+    bool inside = place < p.out_plane && w < p.size[2] && h < p.size[1] && d < p.size[0];
+    u32 from = inside ? (d * p.size[1] + h) * p.size[2] + w : 0;
+    for (i64 b = gpu_block_y(); b < p.batch; b += p.grid_batch) {
+        i64 in = b * p.channels * (i64)p.in_plane + from;
+        GPU_NO_UNROLL for (u32 c = t / EDGE; c < EDGE; c += GPU_BLOCK / EDGE) {
+            u16 x = 0;
+            if (inside && channel0 + c < p.channels) {
+                i64 at = in + (i64)(channel0 + c) * p.in_plane;
+                x = p.f8 ? gpu_to_f16(gpu_up(((const f8e4m3 *)p.in)[at])).bits : ((const u16 *)p.in)[at];
+            }
+            tile[t % EDGE * PITCH + c] = x;
+        }
+        gpu_sync();
+        GPU_NO_UNROLL for (u32 u = t; u < EDGE * EDGE / 8; u += GPU_BLOCK) {
+            u32 position = u / (EDGE / 8), c = u % (EDGE / 8) * 8;
+            if (place0 + position < p.out_plane && channel0 + c < p.pitch) {
+                gpu_16 v;
+                const u32 *words = (const u32 *)(tile + position * PITCH + c);
+                GPU_UNROLL for (int i = 0; i < 4; i++) v.word[i] = words[i];
+                *(gpu_16 *)((u16 *)p.out + (b * p.out_plane + place0 + position) * p.pitch + channel0 + c) = v;
+            }
+        }
+        gpu_sync();
+    }
+}
+
+#if MMA
+enum { WAVES = GPU_BLOCK / GPU_WAVE, WAVE_COLUMNS = WAVES / 2, COLUMNS = GPU_CONV_MMA_COLUMNS,
+       NI = COLUMNS / 16 / WAVE_COLUMNS };
+
+/* Offset in x of result q's window. */
+GPU_FN i64 conv_window(const struct gpu_conv_mma &p, u32 q) {
+    u32 image = gpu_divide(q, p.by_plane), rest = q - image * p.out_plane;
+    u32 line = gpu_divide(rest, p.by_w), w = rest - line * p.out_size[2];
+    u32 d = gpu_divide(line, p.by_h), h = line - d * p.out_size[1];
+    return image * p.image + d * p.result_step[0] + h * p.result_step[1] + w * p.result_step[2];
+}
+
+/* A run of eight terms of the sum, and where it is in x. */
+struct conv_terms {
+    u32 k, channel;
+    u32 h, w; /* tap in the last two dims */
+    i64 offset;
+};
+
+GPU_FN struct conv_terms conv_terms_of(const struct gpu_conv_mma &p, u32 k) {
+    struct conv_terms r;
+    u32 tap = k / p.pitch;
+    r.k = k;
+    r.channel = k - tap * p.pitch;
+    r.w = tap % p.taps_w;
+    tap /= p.taps_w;
+    r.h = tap % p.taps_h;
+    r.offset = tap / p.taps_h * p.tap_step[0] + r.h * p.tap_step[1] + r.w * p.tap_step[2] + r.channel;
+    return r;
+}
+
+GPU_FN void conv_terms_next(const struct gpu_conv_mma &p, struct conv_terms &r, u32 step) {
+    r.k += step;
+    r.channel += step;
+    r.offset += step;
+    GPU_NO_UNROLL while (r.channel >= p.pitch) {
+        r.channel -= p.pitch;
+        r.offset += p.tap_step[2] - p.pitch;
+        if (++r.w == p.taps_w) {
+            r.w = 0;
+            r.offset += p.tap_step[1] - p.taps_w * p.tap_step[2];
+            if (++r.h == p.taps_h) {
+                r.h = 0;
+                r.offset += p.tap_step[0] - p.taps_h * p.tap_step[1];
+            }
+        }
+    }
+}
+
+struct conv_block {
+    u32 group, channel0, q0, results;
+};
+
+GPU_FN struct conv_block conv_block_of(const struct gpu_conv_mma &p, u32 rows) {
+    struct conv_block r;
+    u32 which = gpu_block_x() % (p.channel_tiles * p.groups);
+    r.q0 = gpu_block_x() / (p.channel_tiles * p.groups) * COLUMNS;
+    r.group = which / p.channel_tiles;
+    r.channel0 = which % p.channel_tiles * rows;
+    r.results = p.images * p.out_plane;
+    return r;
+}
+
+/* Through LDS, 32 channels at a time, so that neighbours store neighbouring results. */
+template <typename T, int MI>
+GPU_FN void conv_store(const struct gpu_conv_mma &p, const struct conv_block &at, struct mma_tile (&sum)[MI][NI], f32 *lds) {
+    enum { PITCH = COLUMNS + 8 };
+    u32 wave_row = gpu_wave() / WAVE_COLUMNS, wave_column = gpu_wave() % WAVE_COLUMNS;
+    u32 q = at.q0 + gpu_thread() % COLUMNS, image = gpu_divide(q, p.by_plane);
+    i64 to = (i64)image * p.groups * p.cout * p.out_plane + (q - image * p.out_plane);
+    GPU_NO_UNROLL for (u32 pass = 0; pass < MI; pass++) {
+        gpu_sync();
+        GPU_UNROLL for (int j = 0; j < NI; j++) GPU_UNROLL for (u32 e = 0; e < MMA_SUMS; e++) {
+            lds[(wave_row * 16 + mma_row(e)) * PITCH + (wave_column * NI + j) * 16 + mma_column(e)] = sum[0][j].v[e];
+            /* The next tiles move up, for registers can't be picked by number. */
+            GPU_UNROLL for (int i = 0; i + 1 < MI; i++) sum[i][j].v[e] = sum[i + 1][j].v[e];
+        }
+        gpu_sync();
+        GPU_NO_UNROLL for (u32 line = gpu_thread() / COLUMNS; line < 32; line += GPU_BLOCK / COLUMNS) {
+            u32 m = at.channel0 + line / 16 * (MI * 16) + pass * 16 + line % 16;
+            if (m >= p.cout || q >= at.results) continue;
+            i64 channel = (i64)at.group * p.cout + m, place = to + channel * p.out_plane;
+            f32 x = lds[line * PITCH + gpu_thread() % COLUMNS];
+            if (p.bias) x += p.f8 ? gpu_up(((const f8e4m3 *)p.bias)[channel]) : gpu_up(((const T *)p.bias)[channel]);
+            if (p.relu && x < 0) x = 0;
+            if (p.f8)
+                ((f8e4m3 *)p.out)[place] = gpu_to_f8e4m3(x);
+            else
+                gpu_down((T *)p.out + place, x);
+        }
+    }
+}
+
+template <int MI> GPU_FN void conv_clear(struct mma_tile (&sum)[MI][NI]) {
+    GPU_UNROLL for (int i = 0; i < MI; i++) GPU_UNROLL for (int j = 0; j < NI; j++)
+        GPU_UNROLL for (int e = 0; e < MMA_SUMS; e++) sum[i][j].v[e] = 0;
+}
+#endif
+
+#if MMA && MMA_ASYNC
+/* LDS holds some steps, [row][k] with the 16-byte pieces of a row in other places: piece c of row r at c ^ r % 8. */
+GPU_DYNAMIC_SHARED(gpu_16, conv_shared);
+enum { STEP = GPU_CONV_MMA_STEP, PIECES = STEP / 8, LINES = GPU_BLOCK / PIECES };
+
+GPU_FN u32 conv_fragment_base(u32 row0, u32 second) {
+    u32 lane = gpu_lane(), low = lane % 8, rows = lane / (second ? 16 : 8) % 2, terms = lane / (second ? 8 : 16) % 2;
+    return (row0 + low + rows * 8) * (STEP * 2) + (terms ^ low) * 16;
+}
+
+template <typename T, int ROWS> GPU_FN void conv_mma(const struct gpu_conv_mma &p) {
+    enum { MI = ROWS / 32, STAGE = GPU_CONV_MMA_STAGE(ROWS), B = ROWS * STEP * 2 };
+    u8 *lds = (u8 *)conv_shared;
+    struct conv_block at = conv_block_of(p, ROWS);
+    u32 line = gpu_thread() / PIECES, piece = gpu_thread() % PIECES;
+    u32 place = line * (STEP * 2) + (piece ^ line % 8) * 16;
+    const u16 *weight = (const u16 *)p.weight + ((i64)at.group * p.cout + at.channel0 + line) * p.k + piece * 8;
+    const u16 *x = (const u16 *)p.x + at.group * p.group;
+    u32 channels = p.cout - at.channel0;
+    i64 window[COLUMNS / LINES];
+    GPU_UNROLL for (u32 j = 0; j < COLUMNS / LINES; j++) {
+        u32 q = at.q0 + line + j * LINES;
+        window[j] = conv_window(p, q < at.results ? q : 0);
+    }
+    struct conv_terms terms = conv_terms_of(p, piece * 8);
+    struct mma_tile sum[MI][NI];
+    conv_clear(sum);
+    u32 steps = (p.k + STEP - 1) / STEP, stages = p.stages, filled = 0, used = 0;
+    u32 a_base = conv_fragment_base(gpu_wave() / WAVE_COLUMNS * (MI * 16), 0);
+    u32 b_base = conv_fragment_base(gpu_wave() % WAVE_COLUMNS * (NI * 16), 1);
+    GPU_NO_UNROLL for (u32 step = 0; step < steps + stages - 1; step++) {
+        if (step >= stages - 1) {
+            if (stages == 4)
+                mma_copy_wait<2>();
+            else if (stages == 3)
+                mma_copy_wait<1>();
+            else
+                mma_copy_wait<0>();
+            gpu_sync();
+        }
+        if (step < steps) {
+            u8 *to = lds + filled * STAGE + place;
+            u32 there = terms.k < p.k ? 16 : 0;
+            GPU_UNROLL for (u32 j = 0; j < ROWS / LINES; j++) {
+                u32 n = line + j * LINES < channels ? there : 0;
+                mma_copy16(to + j * (LINES * STEP * 2), n ? weight + (i64)j * LINES * p.k : (const u16 *)p.weight, n);
+            }
+            GPU_UNROLL for (u32 j = 0; j < COLUMNS / LINES; j++)
+                mma_copy16(to + B + j * (LINES * STEP * 2), there ? x + window[j] + terms.offset : x, there);
+            weight += STEP;
+            conv_terms_next(p, terms, STEP);
+            filled = filled + 1 == stages ? 0 : filled + 1;
+        }
+        mma_copy_commit();
+        if (step < stages - 1) continue;
+        const u8 *from = lds + used * STAGE;
+        used = used + 1 == stages ? 0 : used + 1;
+        GPU_UNROLL for (u32 t = 0; t < STEP / MMA_K; t++) {
+            struct mma_fragment a[MI], b[NI];
+            GPU_UNROLL for (int i = 0; i < MI; i++) a[i] = mma_load<false>(from + (a_base ^ t * 32) + i * (16 * STEP * 2));
+            GPU_UNROLL for (int j = 0; j < NI; j++) b[j] = mma_load<false>(from + B + (b_base ^ t * 32) + j * (16 * STEP * 2));
+            GPU_UNROLL for (int i = 0; i < MI; i++) GPU_UNROLL for (int j = 0; j < NI; j++) mma<T>(sum[i][j], a[i], b[j]);
+        }
+    }
+    mma_copy_wait<0>();
+    conv_store<T, MI>(p, at, sum, (f32 *)lds);
+}
+
+#elif MMA
+/* Through registers; LDS holds two steps of 32 terms as [row][k]. */
+enum { STEP = 32, PITCH = STEP + 8, PIECES = STEP / 8, LINES = GPU_BLOCK / PIECES };
+
+/* Eight elements, or zeros. */
+GPU_FN gpu_16 conv_fetch(const u16 *from, bool there) {
+    u32 w[4] = {0, 0, 0, 0};
+    if (there) {
+        gpu_16 x = *(const gpu_16 *)from;
+        GPU_UNROLL for (int i = 0; i < 4; i++) w[i] = x.word[i];
+    }
+    return gpu_16{{w[0], w[1], w[2], w[3]}};
+}
+
+template <typename T, int ROWS> GPU_FN void conv_mma(const struct gpu_conv_mma &p) {
+    enum { MI = ROWS / 32, B = ROWS * PITCH, STAGE = (ROWS + COLUMNS) * PITCH, STORE = 32 * (COLUMNS + 8) * 2,
+           SIZE = 2 * STAGE > STORE ? 2 * STAGE : STORE };
+    GPU_SHARED gpu_16 shared[SIZE / 8];
+    u16 *lds = (u16 *)shared;
+    struct conv_block at = conv_block_of(p, ROWS);
+    u32 line = gpu_thread() / PIECES, piece = gpu_thread() % PIECES, place = line * PITCH + piece * 8;
+    const u16 *weight = (const u16 *)p.weight + ((i64)at.group * p.cout + at.channel0 + line) * p.k + piece * 8;
+    const u16 *x = (const u16 *)p.x + at.group * p.group;
+    u32 channels = p.cout - at.channel0;
+    i64 window[COLUMNS / LINES];
+    GPU_UNROLL for (u32 j = 0; j < COLUMNS / LINES; j++) {
+        u32 q = at.q0 + line + j * LINES;
+        window[j] = conv_window(p, q < at.results ? q : 0);
+    }
+    struct conv_terms terms = conv_terms_of(p, piece * 8);
+    struct mma_tile sum[MI][NI];
+    conv_clear(sum);
+    u32 steps = (p.k + STEP - 1) / STEP;
+    const u32 a_base = gpu_wave() / WAVE_COLUMNS * (MI * 16) * PITCH;
+    const u32 b_base = B + gpu_wave() % WAVE_COLUMNS * (NI * 16) * PITCH;
+    gpu_16 a_next[ROWS / LINES], b_next[COLUMNS / LINES];
+    GPU_NO_UNROLL for (u32 step = 0; step <= steps; step++) {
+        /* Past the last step zeros are fetched, which nobody uses. */
+        bool there = terms.k < p.k;
+        GPU_UNROLL for (u32 j = 0; j < ROWS / LINES; j++)
+            a_next[j] = conv_fetch(weight + (i64)j * LINES * p.k, there && line + j * LINES < channels);
+        GPU_UNROLL for (u32 j = 0; j < COLUMNS / LINES; j++) b_next[j] = conv_fetch(x + window[j] + terms.offset, there);
+        weight += STEP;
+        conv_terms_next(p, terms, STEP);
+        if (step > 0) {
+            const u16 *from = lds + (step - 1) % 2 * STAGE;
+            GPU_UNROLL for (int t = 0; t < STEP; t += MMA_K) {
+                struct mma_fragment a[MI], b[NI];
+                GPU_UNROLL for (int i = 0; i < MI; i++) a[i] = mma_load_rows(from + a_base + i * 16 * PITCH + t, PITCH);
+                GPU_UNROLL for (int j = 0; j < NI; j++) b[j] = mma_load_rows(from + b_base + j * 16 * PITCH + t, PITCH);
+                GPU_UNROLL for (int i = 0; i < MI; i++) GPU_UNROLL for (int j = 0; j < NI; j++) mma<T>(sum[i][j], a[i], b[j]);
+            }
+        }
+        u16 *to = lds + step % 2 * STAGE + place;
+        GPU_UNROLL for (u32 j = 0; j < ROWS / LINES; j++) *(gpu_16 *)(to + j * LINES * PITCH) = a_next[j];
+        GPU_UNROLL for (u32 j = 0; j < COLUMNS / LINES; j++) *(gpu_16 *)(to + B + j * LINES * PITCH) = b_next[j];
+        gpu_sync();
+    }
+    conv_store<T, MI>(p, at, sum, (f32 *)lds);
+}
+#endif
+
+#if MMA
+#define CONV_MMA(type, rows) conv_mma<type, rows>(p)
+#else
+/* The host never asks for these where there are no matrix instructions. */
+#define CONV_MMA(type, rows) (void)p
+#endif
+#define CONV_KERNELS(type)                                                                                             \
+    GPU_KERNEL(conv_mma_64_##type, struct gpu_conv_mma) { CONV_MMA(type, 64); }                                        \
+    GPU_KERNEL(conv_mma_128_##type, struct gpu_conv_mma) { CONV_MMA(type, 128); }
+CONV_KERNELS(bf16)
+CONV_KERNELS(f16)

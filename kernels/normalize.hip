@@ -1,0 +1,174 @@
+/* Layer, RMS, group and batch norm. Rows that fit are kept in registers: read once, written once. Of others, reductions
+ * have found mean and variance, or they are given. */
+#include "layout.h"
+#include "reduce_body.h"
+#include "rows.h"
+#include "normalize.h"
+
+/* What a row is normalised by. The mean is in two parts, so that no digit of it is lost where elements are large and
+ * lie close together. */
+template <typename C> struct normalize_moments {
+    C high, low, scale;
+};
+
+template <typename C> GPU_FN normalize_moments<C> normalize_by(f64 mean, f64 variance, f64 epsilon) {
+    normalize_moments<C> m;
+    m.high = (C)mean;
+    m.low = (C)(mean - (f64)m.high);
+    m.scale = (C)(1 / gpu_sqrt(variance + epsilon));
+    return m;
+}
+
+/* The number of the weight of element i of a row whose channels begin at `channel`. */
+GPU_FN u32 normalize_weight(const struct gpu_normalize &p, u32 i, u32 channel) {
+    if (p.by == GPU_NORMALIZE_ELEMENT) return i;
+    return p.per_group == 1 ? channel : channel + gpu_divide(i, p.plane);
+}
+GPU_FN u32 normalize_channel(const struct gpu_normalize &p, i64 row) {
+    return p.by == GPU_NORMALIZE_ELEMENT ? 0 : (u32)(row % p.groups * p.per_group);
+}
+
+/* N elements from number i on, normalised but for weight and bias, get those. */
+template <typename T, int N, typename C>
+GPU_FN void normalize_weigh(const struct gpu_normalize &p, C *c, u32 i, u32 channel) {
+    const T *weight = (const T *)p.weight, *bias = (const T *)p.bias;
+    if (N > 1 && p.vectors) {
+        if (weight) {
+            gpu_vec<T> w = gpu_load16(weight + i);
+            GPU_UNROLL for (int k = 0; k < N; k++) c[k] *= gpu_up(w.v[k]);
+        }
+        if (bias) {
+            gpu_vec<T> b = gpu_load16(bias + i);
+            GPU_UNROLL for (int k = 0; k < N; k++) c[k] += gpu_up(b.v[k]);
+        }
+        return;
+    }
+    GPU_UNROLL for (int k = 0; k < N; k++) {
+        u32 at = normalize_weight(p, i + (u32)k, channel);
+        if (weight) c[k] *= gpu_up(weight[at]);
+        if (bias) c[k] += gpu_up(bias[at]);
+    }
+}
+
+/* Sums of a row's elements: of f32 each in f64, of smaller floats, whose sums f32 mostly holds, in f32 for a thread. */
+template <typename T> struct normalize_sums { typedef f32 type; };
+template <> struct normalize_sums<f32> { typedef f64 type; };
+template <> struct normalize_sums<f64> { typedef f64 type; };
+
+template <typename T> GPU_FN void normalize_rows(const struct gpu_normalize &p) {
+    typedef gpu_row<T, GPU_ROW_KEPT> Row;
+    typedef typename Row::C C;
+    typedef typename normalize_sums<T>::type S;
+    typedef typename reduce_wide<T>::type W;
+    GPU_SHARED f64 room[GPU_WAVES];
+    u32 per_block = gpu_threads() / p.group;
+    i64 first = reduce_block() * per_block, row = first + gpu_thread() / p.group;
+    if (first >= p.rows) return;
+    bool live = row < p.rows;
+    Row r;
+    gpu_row_load(&r, (const T *)p.in + (live ? row * p.n : 0), live ? (u32)p.n : 0, gpu_thread() % p.group, p.group,
+                 (C)0);
+    f64 mean = 0;
+    if (p.centered) {
+        S s[Row::COUNT];
+        GPU_UNROLL for (int i = 0; i < Row::COUNT; i++) s[i] = (S)r.c[i];
+        S sum = gpu_tree<Row::COUNT>::template of<gpu_join_add>(s) + (S)r.c[Row::COUNT];
+        mean = gpu_group_join<gpu_join_add>((f64)sum, p.group, room) / (f64)p.n;
+    }
+    C high = (C)mean, low = (C)(mean - (f64)high);
+    W q[Row::COUNT];
+    GPU_UNROLL for (int i = 0; i < Row::COUNT; i++) {
+        r.c[i] = gpu_row_has(r, i / Row::N) ? r.c[i] - high - low : 0;
+        q[i] = (W)r.c[i] * (W)r.c[i];
+    }
+    C end = r.lane < r.rest ? r.c[Row::COUNT] - high - low : 0;
+    W squares = gpu_tree<Row::COUNT>::template of<gpu_join_add>(q) + (W)end * (W)end;
+    f64 variance = gpu_group_join<gpu_join_add>((f64)squares, p.group, room) / (f64)p.n;
+    C scale = (C)(1 / gpu_sqrt(variance + p.epsilon));
+    GPU_UNROLL for (int i = 0; i < Row::COUNT; i++) r.c[i] *= scale;
+    r.c[Row::COUNT] = end * scale;
+    if (!live) return;
+    u32 channel = normalize_channel(p, row);
+    if (p.weight || p.bias) {
+        GPU_UNROLL for (int k = 0; k < Row::VECTORS; k++)
+            if (gpu_row_has(r, k)) normalize_weigh<T, Row::N>(p, r.c + k * Row::N, gpu_row_at(r, k), channel);
+        if (r.lane < r.rest) normalize_weigh<T, 1>(p, r.c + Row::COUNT, gpu_row_end(r), channel);
+    }
+    gpu_row_store(r, (T *)p.out + row * p.n, p.aligned);
+}
+
+/* The moments that belong to element i of a row: the row's own, or its channel's. */
+template <typename T, typename C>
+GPU_FN normalize_moments<C> normalize_given(const struct gpu_normalize &p, u32 i, u32 channel) {
+    u32 at = normalize_weight(p, i, channel);
+    return normalize_by<C>((f64)gpu_up(((const T *)p.mean)[at]), (f64)gpu_up(((const T *)p.variance)[at]), p.epsilon);
+}
+template <typename C> GPU_FN normalize_moments<C> normalize_found(const struct gpu_normalize &p, i64 row) {
+    i64 line = p.share == 1 ? row : row / p.share;
+    f64 squares = gpu_bits<f64>(p.stats[p.centered ? 2 * p.lines + line : line]);
+    return normalize_by<C>(p.centered ? gpu_bits<f64>(p.stats[p.lines + line]) : 0, squares / (f64)p.terms, p.epsilon);
+}
+
+/* N elements of a row from number i on; `m` is the row's, unless each element has its own. */
+template <typename T, int N>
+GPU_FN void normalize_some(const struct gpu_normalize &p, const T *x, T *out, u32 i, u32 channel,
+                           normalize_moments<typename gpu_compute<T>::type> m) {
+    typedef typename gpu_compute<T>::type C;
+    C c[N];
+    T y[N];
+    if (N > 1) {
+        gpu_vec<T> v = gpu_load16(x);
+        GPU_UNROLL for (int k = 0; k < N; k++) c[k] = gpu_up(v.v[k % gpu_vec<T>::N]);
+    } else {
+        c[0] = gpu_up(*x);
+    }
+    GPU_UNROLL for (int k = 0; k < N; k++) {
+        if (p.mean && p.by == GPU_NORMALIZE_ELEMENT) m = normalize_given<T, C>(p, i + (u32)k, channel);
+        c[k] = (c[k] - m.high - m.low) * m.scale;
+    }
+    if (p.weight || p.bias) normalize_weigh<T, N>(p, c, i, channel);
+    GPU_UNROLL for (int k = 0; k < N; k++) y[k] = gpu_round<T>(c[k]);
+    if (N > 1) {
+        gpu_vec<T> v;
+        GPU_UNROLL for (int k = 0; k < N; k++) v.v[k % gpu_vec<T>::N] = y[k];
+        gpu_store16(out, v);
+    } else {
+        *out = y[0];
+    }
+}
+
+/* A piece of a row, by a group of threads. */
+template <typename T> GPU_FN void normalize_apply(const struct gpu_normalize &p) {
+    enum { N = gpu_vec<T>::N };
+    typedef typename gpu_compute<T>::type C;
+    i64 item = reduce_block() * (GPU_BLOCK / p.group) + gpu_thread() / p.group;
+    if (item >= p.rows * p.pieces) return;
+    i64 row = p.pieces == 1 ? item : item / p.pieces, from = (item - row * p.pieces) * p.length;
+    i64 n = p.n - from < p.length ? p.n - from : p.length;
+    u32 lane = gpu_thread() % p.group, channel = normalize_channel(p, row), at = (u32)from;
+    const T *x = (const T *)p.in + row * p.n + from;
+    T *out = (T *)p.out + row * p.n + from;
+    normalize_moments<C> m = {0, 0, 0};
+    if (!p.mean)
+        m = normalize_found<C>(p, row);
+    else if (p.by == GPU_NORMALIZE_CHANNEL)
+        m = normalize_given<T, C>(p, 0, channel);
+    i64 head = (i64)((16 - ((u64)x & 15)) % 16 / sizeof(T));
+    if (head > n || !p.aligned) head = n;
+    i64 vectors = (n - head) / N, rest = n - vectors * N;
+    GPU_NO_UNROLL for (i64 v = lane; v < vectors; v += p.group)
+        normalize_some<T, N>(p, x + head + v * N, out + head + v * N, at + (u32)(head + v * N), channel, m);
+    GPU_NO_UNROLL for (i64 i = lane; i < rest; i += p.group) {
+        i64 place = i < head ? i : i + vectors * N;
+        normalize_some<T, 1>(p, x + place, out + place, at + (u32)place, channel, m);
+    }
+}
+
+#define NORMALIZE(T, threads)                                                                                          \
+    GPU_KERNEL_OF(normalize_rows_##T, struct gpu_normalize, threads, 1) { normalize_rows<T>(p); }                      \
+    GPU_KERNEL(normalize_apply_##T, struct gpu_normalize) { normalize_apply<T>(p); }
+NORMALIZE(bf16, 1024)
+NORMALIZE(f16, 1024)
+NORMALIZE(f32, 1024)
+NORMALIZE(f64, GPU_ROW_WIDE)
+NORMALIZE(f8e4m3, 1024)

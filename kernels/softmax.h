@@ -1,0 +1,32 @@
+/* Parameters of softmax. */
+#ifndef WICK_KERNELS_SOFTMAX_H
+#define WICK_KERNELS_SOFTMAX_H
+
+#include "params.h"
+
+/* Rows that `group` threads keep in registers: up to GPU_WAVE lanes, or a block of as many threads. */
+struct gpu_softmax_rows {
+    const void *in;
+    void *out;
+    i64 rows, n;
+    u32 group;
+    u32 log;
+    u32 aligned; /* in and out begin alike, modulo 16 bytes */
+};
+
+/* x [outer,n,inner] with the greatest element and the sum of exponentials of each of `lines` = outer * inner lines, as
+ * parts of GPU_REDUCE_EXPS. */
+struct gpu_softmax_apply {
+    const void *in;
+    void *out;
+    const u64 *stats;
+    i64 lines, n, inner;
+    i64 pieces; /* inner == 1: blocks for a line; otherwise: of `length` elements of each line of a tile */
+    i64 length;
+    i64 tiles;  /* inner > 1: of `across` vectors */
+    u32 across; /* threads beside each other */
+    u32 log;
+    u32 aligned; /* inner == 1: as above; otherwise: every row of a tile begins at a multiple of 16 bytes */
+};
+
+#endif

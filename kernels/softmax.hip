@@ -1,0 +1,116 @@
+/* Softmax and its logarithm. Rows that fit are kept in registers: read once, written once. Of longer rows, and of lines
+ * that lie across memory, reductions have found the greatest element and the sum. */
+#include "reduce_body.h"
+#include "rows.h"
+#include "softmax.h"
+
+template <typename T> GPU_FN void softmax_rows(const struct gpu_softmax_rows &p) {
+    typedef gpu_row<T, GPU_ROW_KEPT> Row;
+    typedef typename Row::C C;
+    GPU_SHARED C room[GPU_WAVES];
+    u32 per_block = gpu_threads() / p.group;
+    i64 first = reduce_block() * per_block, number = first + gpu_thread() / p.group;
+    if (first >= p.rows) return;
+    bool live = number < p.rows;
+    C none;
+    reduce_least(&none);
+    Row r;
+    gpu_row_load(&r, (const T *)p.in + (live ? number * p.n : 0), live ? (u32)p.n : 0, gpu_thread() % p.group, p.group,
+                 none);
+    C most = gpu_group_join<gpu_join_max>(gpu_row_join<gpu_join_max>(r), p.group, room);
+    GPU_UNROLL for (int i = 0; i <= Row::COUNT; i++) r.c[i] -= most;
+    C less, e[Row::COUNT + 1];
+    GPU_UNROLL for (int i = 0; i <= Row::COUNT; i++) e[i] = reduce_exp(r.c[i]);
+    C sum = gpu_tree<Row::COUNT>::template of<gpu_join_add>(e) + e[Row::COUNT];
+    sum = gpu_group_join<gpu_join_add>(sum, p.group, room);
+    if (p.log) {
+        less = gpu_log(sum);
+        GPU_UNROLL for (int i = 0; i <= Row::COUNT; i++) r.c[i] -= less;
+    } else {
+        less = 1 / sum;
+        GPU_UNROLL for (int i = 0; i <= Row::COUNT; i++) r.c[i] = e[i] * less;
+    }
+    if (live) gpu_row_store(r, (T *)p.out + number * p.n, p.aligned);
+}
+
+/* What a line's elements become: exp(x - most) * scale, or x - most - less. */
+template <typename C> struct softmax_line {
+    C most, scale;
+};
+template <typename C> GPU_FN softmax_line<C> softmax_stats(const struct gpu_softmax_apply &p, i64 line) {
+    f64 sum = gpu_bits<f64>(p.stats[p.lines + line]);
+    softmax_line<C> s = {(C)gpu_bits<f64>(p.stats[line]), (C)(p.log ? gpu_log(sum) : 1 / sum)};
+    return s;
+}
+template <typename T, typename C> GPU_FN T softmax_of(T x, softmax_line<C> s, u32 log) {
+    C d = gpu_up(x) - s.most;
+    return gpu_round<T>(log ? d - s.scale : reduce_exp(d) * s.scale);
+}
+
+/* A piece of a line whose elements lie side by side: vectors of the piece's range, whole ones. */
+template <typename T> GPU_FN void softmax_apply(const struct gpu_softmax_apply &p) {
+    enum { N = gpu_vec<T>::N };
+    typedef typename gpu_compute<T>::type C;
+    i64 item = reduce_block();
+    if (item >= p.lines * p.pieces) return;
+    i64 line = item / p.pieces, from = (item - line * p.pieces) * p.length;
+    i64 n = p.n - from < p.length ? p.n - from : p.length;
+    const T *x = (const T *)p.in + line * p.n + from;
+    T *out = (T *)p.out + line * p.n + from;
+    softmax_line<C> s = softmax_stats<C>(p, line);
+    i64 head = (i64)((16 - ((u64)x & 15)) % 16 / sizeof(T));
+    if (head > n || !p.aligned) head = n;
+    i64 vectors = (n - head) / N, rest = n - vectors * N;
+    GPU_NO_UNROLL for (i64 v = gpu_thread(); v < vectors; v += 2 * GPU_BLOCK) {
+        bool both = v + GPU_BLOCK < vectors;
+        gpu_vec<T> a = gpu_load16(x + head + v * N), b = a;
+        if (both) b = gpu_load16(x + head + (v + GPU_BLOCK) * N);
+        GPU_UNROLL for (int i = 0; i < N; i++) a.v[i] = softmax_of(a.v[i], s, p.log);
+        gpu_store16(out + head + v * N, a);
+        if (!both) break;
+        GPU_UNROLL for (int i = 0; i < N; i++) b.v[i] = softmax_of(b.v[i], s, p.log);
+        gpu_store16(out + head + (v + GPU_BLOCK) * N, b);
+    }
+    GPU_NO_UNROLL for (i64 i = gpu_thread(); i < rest; i += GPU_BLOCK) {
+        i64 at = i < head ? i : i + vectors * N;
+        out[at] = softmax_of(x[at], s, p.log);
+    }
+}
+
+/* A tile of lines that lie across: `across` vectors wide. */
+template <typename T> GPU_FN void softmax_across(const struct gpu_softmax_apply &p) {
+    enum { N = gpu_vec<T>::N };
+    typedef typename gpu_compute<T>::type C;
+    i64 item = reduce_block();
+    if (item >= p.lines / p.inner * p.tiles * p.pieces) return;
+    i64 tile = item % p.tiles, outer = item / p.tiles / p.pieces, piece = item / p.tiles - outer * p.pieces;
+    i64 column = (tile * p.across + gpu_thread() % p.across) * N, left = p.inner - column;
+    i64 from = piece * p.length, to = from + p.length < p.n ? from + p.length : p.n, step = GPU_BLOCK / p.across;
+    if (left <= 0) return;
+    softmax_line<C> s[N];
+    GPU_UNROLL for (int i = 0; i < N; i++)
+        s[i] = softmax_stats<C>(p, outer * p.inner + column + (i < left ? i : 0));
+    i64 base = outer * p.n * p.inner + column;
+    const T *x = (const T *)p.in + base;
+    T *out = (T *)p.out + base;
+    GPU_NO_UNROLL for (i64 r = from + gpu_thread() / p.across; r < to; r += step) {
+        if (p.aligned && left >= N) {
+            gpu_vec<T> a = gpu_load16(x + r * p.inner);
+            GPU_UNROLL for (int i = 0; i < N; i++) a.v[i] = softmax_of(a.v[i], s[i], p.log);
+            gpu_store16(out + r * p.inner, a);
+        } else {
+            GPU_UNROLL for (int i = 0; i < N; i++)
+                if (i < left) out[r * p.inner + i] = softmax_of(x[r * p.inner + i], s[i], p.log);
+        }
+    }
+}
+
+#define SOFTMAX(T, threads)                                                                                            \
+    GPU_KERNEL_OF(softmax_rows_##T, struct gpu_softmax_rows, threads, 1) { softmax_rows<T>(p); }                       \
+    GPU_KERNEL(softmax_apply_##T, struct gpu_softmax_apply) { softmax_apply<T>(p); }                                   \
+    GPU_KERNEL(softmax_across_##T, struct gpu_softmax_apply) { softmax_across<T>(p); }
+SOFTMAX(bf16, 1024)
+SOFTMAX(f16, 1024)
+SOFTMAX(f32, 1024)
+SOFTMAX(f64, GPU_ROW_WIDE)
+SOFTMAX(f8e4m3, 1024)

@@ -1,0 +1,27 @@
+/* Rows that kernels keep in registers (kernels/rows.h). */
+#ifndef WICK_GPU_OPS_ROWS_H
+#define WICK_GPU_OPS_ROWS_H
+
+#include "gpu/ops/reduce.h"
+
+/* The threads for a row of n elements, contiguous rows from `data` on: up to a wave's lanes, or a block of a power of two
+ * that is more. 0 when no block is large enough. */
+static inline uint32_t wick__gpu_row_group(enum wick_dtype dtype, const void *data, int64_t n) {
+    int64_t size = wick_dtype_bits(dtype) / 8, per_vector = 16 / size, kept = GPU_ROW_KEPT / per_vector;
+    uint32_t most = dtype == WICK_F64 ? GPU_ROW_WIDE : 1024;
+    int64_t lanes = (n / per_vector + kept - 1) / kept;
+    int64_t ends = wick__aligned16(data) && n * size % 16 == 0 ? 1 : 2 * per_vector - 2;
+    if (ends > n) ends = n;
+    if (lanes < ends) lanes = ends;
+    return lanes > most ? 0 : wick__gpu_power(lanes, most);
+}
+
+/* Threads of a block, and blocks, for `rows` rows. */
+static inline void wick__gpu_row_launch(const struct wick__gpu *gpu, struct wick__launch *launch, int64_t rows,
+                                        uint32_t group) {
+    launch->threads = group > (uint32_t)gpu->properties.wave ? group : GPU_BLOCK;
+    int64_t per_block = launch->threads / group;
+    wick__gpu_reduce_grid(launch, (rows + per_block - 1) / per_block);
+}
+
+#endif

@@ -1,0 +1,87 @@
+/* softmax, log_softmax: rows in registers, or first the statistics of each line and then the lines. */
+#include "gpu/ops/rows.h"
+
+#include "core/checked.h"
+#include "kernels/softmax.h"
+
+struct softmax {
+    struct wick__gpu *gpu;
+    const struct wick__call *call;
+    enum wick_dtype dtype;
+    const void *in;
+    void *out;
+    int64_t size, n, inner, lines;
+};
+
+static enum wick_status kept_rows(const struct softmax *s, uint32_t group) {
+    struct gpu_softmax_rows p = {.in = s->in,
+                                 .out = s->out,
+                                 .rows = s->lines,
+                                 .n = s->n,
+                                 .group = group,
+                                 .log = s->call->op == WICK_OP_log_softmax,
+                                 .aligned = (((uintptr_t)s->in ^ (uintptr_t)s->out) & 15) == 0};
+    struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_softmax_rows_bf16, s->dtype)};
+    wick__gpu_row_launch(s->gpu, &launch, s->lines, group);
+    return wick__gpu_launch(s->gpu, &launch, &p);
+}
+
+static enum wick_status apply(const struct softmax *s, const void *stats) {
+    struct gpu_softmax_apply p = {.in = s->in,
+                                  .out = s->out,
+                                  .stats = stats,
+                                  .lines = s->lines,
+                                  .n = s->n,
+                                  .inner = s->inner,
+                                  .log = s->call->op == WICK_OP_log_softmax};
+    struct wick__launch launch = {.kernel = 0};
+    if (s->inner == 1) {
+        p.length = 16 * 1024 / s->size;
+        p.pieces = (s->n + p.length - 1) / p.length;
+        p.aligned = (((uintptr_t)s->in ^ (uintptr_t)s->out) & 15) == 0;
+        launch.kernel = wick__gpu_of_floats(WICK__GPU_K_softmax_apply_bf16, s->dtype);
+        wick__gpu_reduce_grid(&launch, s->lines * p.pieces);
+        return wick__gpu_launch(s->gpu, &launch, &p);
+    }
+    int64_t per_vector = 16 / s->size, vectors = (s->inner + per_vector - 1) / per_vector;
+    p.across = wick__gpu_power(vectors, 64);
+    p.tiles = (vectors + p.across - 1) / p.across;
+    p.aligned = wick__aligned16(s->in) && wick__aligned16(s->out) && s->inner * s->size % 16 == 0;
+    int64_t all = s->lines / s->inner * p.tiles, rows = GPU_BLOCK / p.across * 8;
+    int64_t pieces = wick__max(1, wick__min((4096 + all - 1) / all, s->n / rows));
+    p.length = (s->n + pieces - 1) / pieces;
+    p.pieces = (s->n + p.length - 1) / p.length;
+    launch.kernel = wick__gpu_of_floats(WICK__GPU_K_softmax_across_bf16, s->dtype);
+    wick__gpu_reduce_grid(&launch, all * p.pieces);
+    return wick__gpu_launch(s->gpu, &launch, &p);
+}
+
+wick__kernel_fn wick__gpu_softmax;
+enum wick_status wick__gpu_softmax(const struct wick__call *call) {
+    const struct wick_tensor *x = call->in[0];
+    int64_t count = wick__count(x);
+    int dim = call->p.along.dim;
+    if (count == 0) return WICK_OK;
+    struct softmax s = {.gpu = wick__gpu_of(x),
+                        .call = call,
+                        .dtype = x->dtype,
+                        .in = wick__data(x),
+                        .out = wick__data(call->out[0]),
+                        .size = wick_dtype_bits(x->dtype) / 8,
+                        .n = x->layout.shape[dim],
+                        .inner = 1};
+    for (int d = dim + 1; d < x->layout.rank; d++) s.inner *= x->layout.shape[d];
+    s.lines = count / s.n;
+    uint32_t group = wick__gpu_row_group(s.dtype, s.in, s.n);
+    if (s.inner == 1 && group > 0) return kept_rows(&s, group);
+    void *stats;
+    size_t nbytes = (size_t)s.lines * 2 * sizeof(u64);
+    WICK__TRY(wick__gpu_scratch(s.gpu, nbytes, &stats));
+    struct wick__gpu_reduction reduction = {.x = x, .dims = 1u << dim};
+    reduction.end = (struct gpu_reduce_end){
+        .kind = GPU_REDUCE_EXPS, .finish = GPU_FINISH_PART, .out = stats, .parts = s.lines, .mask = UINT64_MAX};
+    enum wick_status status = wick__gpu_reduce_lines(s.gpu, &reduction);
+    if (status == WICK_OK) status = apply(&s, stats);
+    wick__gpu_release(s.gpu, stats, nbytes);
+    return status;
+}
