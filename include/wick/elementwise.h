@@ -153,7 +153,9 @@ WICK_API struct wick_tensor *wick_where(const struct wick_tensor *condition, con
  *   float to integer    towards 0, saturating; NaN gives 0
  *   integer to integer  wraps
  *   integer to float    to nearest even, rounded once
- *   to bool             x != 0 */
+ *   to bool             x != 0
+ *
+ * WICK_DTYPE for a number that is no dtype, WICK_UNSUPPORTED for a dtype the device has no cast to. */
 WICK_API struct wick_tensor *wick_cast(const struct wick_tensor *x, enum wick_dtype dtype);
 
 /* Writes the value, cast to its dtype as wick_cast does, to every element of x. WICK_INVALID when elements of x share

@@ -83,7 +83,9 @@ bool wick__call_check(const struct wick__call *call) {
     for (int i = 0; i < call->n_in; i++) {
         if (!call->in[i]) continue;
         if (wick__device(call->in[i]) != device) {
-            wick__call_fail(call, WICK_DEVICE, "operands must be on one device");
+            bool handles = strcmp(wick__device(call->in[i])->name, device->name) == 0;
+            wick__call_fail(call, WICK_DEVICE, "operands must be on one device%s",
+                            handles ? "; these are on two handles, opened apart" : "");
             return false;
         }
     }

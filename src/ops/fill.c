@@ -12,6 +12,10 @@ static const size_t MOVED = (size_t)32 << 20;
 struct wick_tensor *wick_cast(const struct wick_tensor *x, enum wick_dtype dtype) {
     struct wick__call call = {.op = WICK_OP_cast, .n_in = 1, .in = {x}, .name = {"x"}};
     if (!wick__call_check(&call)) return NULL;
+    if ((unsigned)dtype >= WICK_DTYPE_COUNT) {
+        wick__call_fail(&call, WICK_DTYPE, "dtype %d is unknown", (int)dtype);
+        return NULL;
+    }
     if (!wick_supports(wick__device(x), WICK_OP_cast, dtype)) {
         wick__call_fail(&call, WICK_UNSUPPORTED, "%s has no cast to %s", wick__device(x)->name, wick_dtype_name(dtype));
         return NULL;
@@ -126,8 +130,8 @@ enum wick_status wick_read_scalar(const struct wick_tensor *x, double *value) {
     return status;
 }
 
-/* Elements of a contiguous tensor to a fresh one on another device; by way of host memory, piece by piece, where there is
- * no other. */
+/* Elements of a contiguous tensor to a fresh one on another device; by way of host memory, piece by piece, where there
+ * is no other. */
 static enum wick_status move(const struct wick_tensor *from, struct wick_tensor *to) {
     struct wick_device *source = wick__device(from), *target = wick__device(to);
     size_t nbytes = to->storage->nbytes;

@@ -225,7 +225,10 @@ enum wick_status WICK__ISA(wick__cpu_binary)(const struct wick__call *call) {
     e.row = wick_dtype_is_float(dtype) ? choose_float(call->op, dtype == WICK_DTYPE_f64) : choose_int(call->op, dtype);
     WICK__ISA(wick__elementwise)(&e);
     if (!atomic_load(&e.failed)) return WICK_OK;
-    char lhs[WICK__TENSOR_TEXT], rhs[WICK__TENSOR_TEXT];
-    return wick__fail(WICK_DIVIDE, "%s: %s %s, %s %s: integer division by zero", wick_op_name(call->op), call->name[0],
-                      wick__tensor_text(lhs, call->in[0]), call->name[1], wick__tensor_text(rhs, call->in[1]));
+    const struct wick_tensor *a = call->in[0], *b = call->in[1];
+    char lhs[WICK__SHAPE_TEXT], rhs[WICK__SHAPE_TEXT];
+    return wick__fail(WICK_DIVIDE, "%s: %s %s %s, %s %s %s on %s: integer division by zero", wick_op_name(call->op),
+                      call->name[0], wick__shape_text(lhs, a->layout.rank, a->layout.shape), wick_dtype_name(a->dtype),
+                      call->name[1], wick__shape_text(rhs, b->layout.rank, b->layout.shape), wick_dtype_name(b->dtype),
+                      wick__device(a)->name);
 }
