@@ -20,7 +20,7 @@ static bool has_rows(const struct wick__elements *e, const struct wick__layout *
     int last = layouts[0].rank - 1;
     if (layouts[0].shape[last] % e->chunk != 0 && last > 0) return false;
     for (int k = 0; k < e->n_in; k++) {
-        if (layouts[k].stride[last] == 0) continue;
+        if (layouts[k].stride[last] == 0 && !e->no_splat) continue;
         if (layouts[k].stride[last] != 1 || !aligned(e, e->walk->in[k], e->in[k])) return false;
         for (int d = 0; d < last; d++)
             if (layouts[k].stride[d] % e->chunk != 0) return false;

@@ -12,6 +12,7 @@ struct wick__elements {
     int n_in;
     const struct wick_tensor *in[3]; /* which broadcast to the result's shape */
     const struct wick_tensor *out;   /* contiguous */
+    bool no_splat;                   /* the kernel does not take one element for a row */
     int chunk, slots;                /* of the kernel: elements read together, elements of a thread */
 };
 

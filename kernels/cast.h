@@ -1,0 +1,29 @@
+/* Parameters of the cast kernels. */
+#ifndef WICK_KERNELS_CAST_H
+#define WICK_KERNELS_CAST_H
+
+#include "walk.h"
+
+/* X(name): the dtypes that are cast, numbered as enum wick_dtype. */
+#define GPU_DTYPES(X)                                                                                                  \
+    X(u8) X(u32) X(i16) X(i32) X(i64) X(bf16) X(f16) X(f32) X(f64) X(f8e4m3) X(i8) X(u16) X(u64) X(bool) X(f8e5m2)
+enum gpu_dtype {
+#define GPU_DTYPE(name) GPU_DTYPE_##name,
+    GPU_DTYPES(GPU_DTYPE)
+#undef GPU_DTYPE
+};
+
+/* Elements of a chunk by the bytes of the wider dtype, and of a thread. */
+#define GPU_CAST_CHUNK(bytes) ((bytes) >= 4 ? 4 : 8)
+#define GPU_CAST_SLOTS 8
+
+/* cast_TYPE_CHUNK: from any dtype through TYPE, which holds its values, to any. */
+struct gpu_cast {
+    struct gpu_walk walk;
+    u32 from, to;
+    u32 sticky;  /* from integers of 64 bits to narrow floats, through f64 */
+    u32 numbers; /* not from an operand, but start + i step; through f64 */
+    double start, step;
+};
+
+#endif

@@ -1,0 +1,66 @@
+/* Conversion to another dtype; filling with one value, and with evenly spaced values. */
+#include "gpu/ops/copy.h"
+#include "gpu/ops/elementwise.h"
+#include "kernels/cast.h"
+
+#define SAME(name) _Static_assert((int)GPU_DTYPE_##name == (int)WICK_DTYPE_##name, #name);
+GPU_DTYPES(SAME)
+#undef SAME
+
+static bool is_long(enum wick_dtype dtype) { return dtype == WICK_DTYPE_i64 || dtype == WICK_DTYPE_u64; }
+
+/* Through a type that holds all values of `from`, and in which the result is rounded once. */
+static enum wick__gpu_kernel cast_kernel(enum wick_dtype from, enum wick_dtype to, int chunk, bool *sticky) {
+    bool from_float = wick_dtype_is_float(from), to_float = wick_dtype_is_float(to);
+    enum wick__gpu_kernel f32 = chunk == 4 ? WICK__GPU_K_cast_f32_4 : WICK__GPU_K_cast_f32_8;
+    *sticky = false;
+    if (from == WICK_DTYPE_f32 || to == WICK_DTYPE_f32) return f32;
+    if (!from_float && !to_float) return chunk == 4 ? WICK__GPU_K_cast_i64_4 : WICK__GPU_K_cast_i32_8;
+    if (from == WICK_DTYPE_f64 || to == WICK_DTYPE_f64) return WICK__GPU_K_cast_f64_4;
+    if (from_float || wick__size(from) <= 2) return f32;
+    *sticky = is_long(from);
+    return WICK__GPU_K_cast_f64_4;
+}
+
+wick__kernel_fn wick__gpu_cast;
+enum wick_status wick__gpu_cast(const struct wick__call *call) {
+    enum wick_dtype from = call->in[0]->dtype, to = call->out[0]->dtype;
+    size_t size = wick__size(from) > wick__size(to) ? wick__size(from) : wick__size(to);
+    struct gpu_cast params = {.from = (u32)from, .to = (u32)to};
+    bool sticky;
+    struct wick__elements e = {.kernel = cast_kernel(from, to, GPU_CAST_CHUNK(size), &sticky),
+                               .params = &params,
+                               .walk = &params.walk,
+                               .n_in = 1,
+                               .in = {call->in[0]},
+                               .out = call->out[0],
+                               .chunk = GPU_CAST_CHUNK(size),
+                               .slots = GPU_CAST_SLOTS};
+    params.sticky = sticky;
+    return wick__gpu_elements(&e);
+}
+
+static enum wick_status arange(const struct wick__call *call) {
+    struct gpu_cast params = {
+        .to = (u32)call->out[0]->dtype, .numbers = 1, .start = call->p.scalar[0], .step = call->p.scalar[1]};
+    struct wick__elements e = {.kernel = WICK__GPU_K_cast_f64_4,
+                               .params = &params,
+                               .walk = &params.walk,
+                               .out = call->out[0],
+                               .chunk = 4,
+                               .slots = GPU_CAST_SLOTS};
+    return wick__gpu_elements(&e);
+}
+
+wick__kernel_fn wick__gpu_fill;
+enum wick_status wick__gpu_fill(const struct wick__call *call) {
+    struct wick_tensor *y = call->out[0];
+    if (wick__count(y) == 0) return WICK_OK;
+    if (call->op == WICK_OP_arange) return arange(call);
+    struct wick__gpu_move move = {.from = y->layout,
+                                  .to = y->layout,
+                                  .out = wick__data(y),
+                                  .size = wick__size(y->dtype),
+                                  .value = {wick__gpu_element(y->dtype, call->p.scalar[0])}};
+    return wick__gpu_move(wick__gpu_of(y), &move);
+}
