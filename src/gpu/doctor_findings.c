@@ -37,18 +37,22 @@ static void mode_text(unsigned mode, char out[10]) {
 
 /* ---- what both vendors share ---- */
 
-/* A node that is there and can't be opened. */
+/* A node that is there and can't be opened. Joining the group root would be a bad cure. */
 static void permission(struct wick__doctor *d, const char *code, const struct wick__node *node) {
     struct wick__finding *f = add(d, WICK__FAULT, code);
+    const bool grouped = (node->mode & 060) == 060, root = strcmp(node->group, "root") == 0;
     char mode[10];
     mode_text(node->mode, mode);
-    text(f, "%s (%s %s:%s) can't be opened by user %s, who is not in group %s", node->path, mode, node->owner,
-         node->group, d->user, node->group);
-    if (d->container)
+    text(f, "%s (%s %s:%s) can't be opened by user %s%s%s", node->path, mode, node->owner, node->group, d->user,
+         grouped ? ", who is not in group " : "", grouped ? node->group : "");
+    if (root && strncmp(node->path, "/dev/nvidia", 11) == 0)
+        fix(f, "sudo chmod a+rw /dev/nvidia*   (for good: NVreg_DeviceFileMode=0666 for the module nvidia)");
+    else if (root)
+        fix(f, "sudo chgrp render %s && sudo chmod g+rw %s   (for good: a udev rule)", node->path, node->path);
+    else if (!grouped)
+        fix(f, "sudo chmod g+rw %s   (for good: a udev rule)", node->path);
+    else if (d->container)
         fix(f, "start the container with: --group-add %u", node->gid);
-    else if ((node->mode & 060) != 060)
-        fix(f, "sudo chmod g+rw %s && sudo usermod -aG %s %s   then log out and in again", node->path, node->group,
-            d->user);
     else if (node->member)
         fix(f, "log out and in again (or run: newgrp %s): the group was joined after this login", node->group);
     else
@@ -154,7 +158,8 @@ static void rocm_nodes(struct wick__doctor *d, const struct wick__family_facts *
     }
     for (int i = 0; (render = wick__doctor_node(d, "/dev/dri/renderD", i)); i++)
         if (render->usable) return;
-    permission(d, "rocm-render-permission", wick__doctor_node(d, "/dev/dri/renderD", 0));
+    render = wick__doctor_node(d, "/dev/dri/renderD", 0);
+    if (kfd->usable || strcmp(kfd->group, render->group) != 0) permission(d, "rocm-render-permission", render);
 }
 
 static void rocm(struct wick__doctor *d) {
@@ -168,7 +173,8 @@ static void rocm(struct wick__doctor *d) {
     if (family->hardware == 0 && !wick__doctor_node(d, "/dev/kfd", 0) && family->count == 0 &&
         !wick__doctor_variable("WICK_HIP_PATH"))
         return;
-    if (family->hardware > 0 || wick__doctor_node(d, "/dev/kfd", 0)) rocm_nodes(d, family);
+    const bool expected = family->hardware > 0 || wick__doctor_node(d, "/dev/kfd", 0);
+    if (expected) rocm_nodes(d, family);
     bool nodes_fine = d->findings == before;
     if (!family->libraries[WICK__DRIVER].path) {
         no_library(d, family, "rocm-library", "WICK_HIP_PATH", install_hip(d));
@@ -177,7 +183,7 @@ static void rocm(struct wick__doctor *d) {
         text(f, "%.500s", family->fault);
         fix(f, nodes_fine ? "sudo dmesg | grep -iE 'kfd|amdgpu'   then reload the module or reboot"
                           : "mend the findings above first");
-    } else if (family->count == 0 && nodes_fine) {
+    } else if (family->count == 0 && expected && nodes_fine) {
         none_shown(d, family, "rocm-hidden", hiding,
                    "install a HIP runtime that knows this GPU; a newer one than is in use, most likely");
     } else if (family->count > 0) {
@@ -246,7 +252,8 @@ static void cuda(struct wick__doctor *d) {
     if (family->hardware == 0 && !wick__doctor_node(d, "/dev/nvidia", 0) && family->count == 0 &&
         !wick__doctor_variable("WICK_CUDA_PATH"))
         return;
-    if (family->hardware > 0 || wick__doctor_node(d, "/dev/nvidia", 0)) cuda_nodes(d, family);
+    const bool expected = family->hardware > 0 || wick__doctor_node(d, "/dev/nvidia", 0);
+    if (expected) cuda_nodes(d, family);
     bool nodes_fine = d->findings == before;
     if (!family->libraries[WICK__DRIVER].path) {
         no_library(d, family, "cuda-library", "WICK_CUDA_PATH",
@@ -256,8 +263,8 @@ static void cuda(struct wick__doctor *d) {
     } else if (!family->loaded) {
         struct wick__finding *f = add(d, WICK__FAULT, "cuda-init");
         text(f, "%.500s", family->fault);
-        fix(f, "%s", init_fix(family->fault));
-    } else if (family->count == 0 && nodes_fine) {
+        fix(f, "%s", nodes_fine ? init_fix(family->fault) : "mend the findings above first");
+    } else if (family->count == 0 && expected && nodes_fine) {
         none_shown(d, family, "cuda-hidden", hiding, "nvidia-smi   says what is wrong with them");
     } else if (family->count > 0) {
         some_hidden(d, family, "cuda-some-hidden", hiding);
@@ -269,33 +276,47 @@ static void cuda(struct wick__doctor *d) {
 
 static bool is_rocm(const struct wick__gpu_facts *gpu) { return strncmp(gpu->name, "rocm", 4) == 0; }
 
+/* Neither the pack nor the cache has its kernels, and they can't be compiled. */
 static void no_kernels(struct wick__doctor *d, const struct wick__gpu_facts *gpu) {
     struct wick__finding *f = add(d, WICK__FAULT, "gpu-kernels");
     const char *compile = wick__doctor_variable("WICK_COMPILE");
     const struct wick__library *compiler =
         &d->family[is_rocm(gpu) ? WICK__DOCTOR_ROCM : WICK__DOCTOR_CUDA].libraries[WICK__COMPILER];
-    text(f, "%s: there are no kernels for %s in the pack or the cache, and no compiler to make them", gpu->name,
-         gpu->properties.target);
+    text(f, "%s: %.480s", gpu->name, gpu->fault);
     if (compile && strcmp(compile, "never") == 0)
-        fix(f, "unset WICK_COMPILE");
+        fix(f, "unset WICK_COMPILE   or let WICK_KERNEL_PACK name the folder of a pack with %s",
+            gpu->properties.target);
     else if (is_rocm(gpu))
-        fix(f, "install hipRTC (%s): %.300s", compiler->name, compiler->fault ? compiler->fault : "too old");
+        fix(f, "install %s of the runtime's version (in use: %.300s)", compiler->name,
+            compiler->path ? compiler->path : compiler->fault);
     else
-        fix(f, "pip install nvidia-cuda-nvrtc   or install the CUDA toolkit: %.300s",
-            compiler->fault ? compiler->fault : "too old");
+        fix(f,
+            "install the CUDA toolkit, or in the active Python environment: pip install nvidia-cuda-nvrtc   (in use: "
+            "%.280s)",
+            compiler->path ? compiler->path : compiler->fault);
+}
+
+/* It works, but not with every op. */
+static void some_kernels(struct wick__doctor *d, const struct wick__gpu_facts *gpu) {
+    struct wick__finding *f = add(d, WICK__WARNING, "gpu-some-kernels");
+    text(f, "%s: some kernels are missing for %s, and there is no compiler to make them", gpu->name,
+         gpu->properties.target);
+    fix(f, "wick kernels   lists them; install a pack of this version or the run-time compiler");
 }
 
 static void sick(struct wick__doctor *d, const struct wick__gpu_facts *gpu) {
     struct wick__finding *f = add(d, WICK__FAULT, "gpu-sick");
+    const char *ordinal = gpu->name + 5;
     text(f, "%.500s", gpu->fault);
-    if (strstr(gpu->fault, "OutOfMemory") || strstr(gpu->fault, "OUT_OF_MEMORY"))
-        fix(f, "end what holds its memory: %s", is_rocm(gpu) ? "rocm-smi --showpids" : "nvidia-smi");
+    if (strstr(gpu->fault, "out of memory") || strstr(gpu->fault, "OUT_OF_MEMORY"))
+        fix(f, "end what holds its memory; %s   lists it", is_rocm(gpu) ? "rocm-smi --showpids" : "nvidia-smi");
     else if (gpu->properties.integrated)
         fix(f, "%s=%s   leaves this integrated GPU out", is_rocm(gpu) ? "ROCR_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES",
-            strcmp(gpu->name + 5, "0") == 0 ? "1" : "0");
+            strcmp(ordinal, "0") == 0 ? "1" : "0");
+    else if (is_rocm(gpu))
+        fix(f, "sudo rocm-smi --gpureset -d %s   (sudo dmesg | tail   says more)", ordinal);
     else
-        fix(f, "sudo dmesg | tail   says more; reset it with: %s",
-            is_rocm(gpu) ? "sudo rocm-smi --gpureset -d N" : "sudo nvidia-smi --gpu-reset -i N");
+        fix(f, "sudo nvidia-smi --gpu-reset -i %s   (sudo dmesg | tail   says more)", ordinal);
 }
 
 static void gpus(struct wick__doctor *d) {
@@ -303,16 +324,18 @@ static void gpus(struct wick__doctor *d) {
     for (int i = 0; i < d->gpus; i++) {
         const struct wick__gpu_facts *gpu = &d->gpu[i];
         routes |= gpu->routes;
-        if (gpu->routes >> WICK__ROUTE_NONE & 1)
+        if (!gpu->healthy && strncmp(gpu->fault, "no code of kernel", 17) == 0)
             no_kernels(d, gpu);
         else if (!gpu->healthy)
             sick(d, gpu);
+        else if (gpu->routes >> WICK__ROUTE_NONE & 1)
+            some_kernels(d, gpu);
         if (gpu->healthy && !gpu->blas_usable && !wick__doctor_variable("WICK_BLAS")) {
             struct wick__finding *f = add(d, WICK__NOTE, "gpu-blas");
             text(f, "%s: matrix products run on %.480s", gpu->name, gpu->blas);
             fix(f, "%s",
                 is_rocm(gpu) ? "nothing must be done; rocBLAS with files for this GPU may be faster"
-                             : "nothing must be done; pip install nvidia-cublas   may be faster");
+                             : "nothing must be done; the CUDA toolkit's cuBLAS may be faster");
         }
     }
     if (*d->cache_fault && routes >> WICK__ROUTE_COMPILE & 1) {

@@ -29,7 +29,7 @@ static void put_host(struct wick__buffer *out, const struct wick__doctor *d) {
                      : "",
         d->user, *d->groups ? d->groups : "none");
     for (int i = 0; i < d->variables; i++) put(out, "%s=%s\n", d->variable[i], wick__doctor_variable(d->variable[i]));
-    put(out, "kernel cache: %s%s%s\n", *d->cache ? d->cache : "none", *d->cache_fault ? ": " : "", d->cache_fault);
+    put(out, "kernel cache: %s\n", *d->cache_fault ? d->cache_fault : d->cache);
 }
 
 static void put_node(struct wick__buffer *out, const struct wick__node *node) {
