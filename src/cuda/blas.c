@@ -40,9 +40,12 @@ void wick__cublas_open(void) {
     if (!opener->tried) {
         opener->versions = cuda == 12 ? versions_12 : cuda == 11 ? versions_11 : versions_new;
         int version = 0;
-        if (wick__library_open(opener, &cublas) && cublas.cublasGetVersion_v2(NULL, &version) == CUBLAS_STATUS_SUCCESS)
-            snprintf(version_text, sizeof version_text, "cuBLAS %d.%d.%d", version / 10000, version / 100 % 100,
-                     version % 100);
+        if (wick__library_open(opener, &cublas)) {
+            snprintf(version_text, sizeof version_text, "cuBLAS");
+            if (cublas.cublasGetVersion_v2(NULL, &version) == CUBLAS_STATUS_SUCCESS)
+                snprintf(version_text, sizeof version_text, "cuBLAS %d.%d.%d", version / 10000, version / 100 % 100,
+                         version % 100);
+        }
     }
     pthread_mutex_unlock(&opener->mutex);
 }

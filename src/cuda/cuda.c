@@ -139,9 +139,14 @@ static int context_open(int ordinal, void **context) {
     int code = wick__cuda.cuDeviceGet(&device, ordinal);
     if (!code) code = wick__cuda.cuDevicePrimaryCtxRetain(&primary, device);
     if (code) return code;
+    code = wick__cuda.cuCtxSetCurrent(primary);
+    if (code) {
+        wick__cuda.cuDevicePrimaryCtxRelease_v2(device);
+        return code;
+    }
     if (ordinal < MAX_DEVICES) atomic_store(&contexts[ordinal], primary);
     *context = primary;
-    return wick__cuda.cuCtxSetCurrent(primary);
+    return 0;
 }
 
 static int context_close(int ordinal, void *context) {

@@ -57,6 +57,8 @@ void wick__rocblas_open(void) {
                 wick__library_refuse(opener, reason);
             } else if (rocblas.rocblas_get_version_string(version, sizeof version) == rocblas_status_success) {
                 snprintf(version_text, sizeof version_text, "rocBLAS %s", version);
+            } else {
+                snprintf(version_text, sizeof version_text, "rocBLAS");
             }
         }
     }

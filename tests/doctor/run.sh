@@ -84,6 +84,25 @@ amd_apu() {
 }
 amd_no_kernels() { amd "users render"; export STANDIN_DEVICES=gfx1201; }
 amd_no_blas_files() { amd "users render"; export ROCBLAS_TENSILE_LIBPATH=$root; }
+# Which of several runtimes is taken: the newest name; one that is loaded already, before all; of wheels, rocBLAS.
+offer() { # FOLDER FILE...: the stand-in's files there
+    mkdir -p "$1"
+    for name in "${@:2}"; do ln -sf "$standin/$name" "$1/$name"; done
+}
+amd_newest() {
+    amd "users render"
+    offer "$work/newest" libamdhip64.so.5 libamdhip64.so.6 libamdhip64.so.7
+    unset WICK_HIP_PATH
+    export LD_LIBRARY_PATH=$work/newest
+}
+amd_loaded() { amd_newest; export LD_PRELOAD=$standin/libamdhip64.so.5; }
+amd_two() { amd "users render"; unset WICK_HIP_PATH; export LD_PRELOAD="$standin/libamdhip64.so.5 $standin/libamdhip64.so.6"; }
+amd_wheel() {
+    amd "users render"
+    offer "$work/venv/lib/python3.11/site-packages/_rocm_sdk_libraries_gfx94X/lib" librocblas.so.4
+    unset WICK_ROCBLAS_PATH
+    export VIRTUAL_ENV=$work/venv
+}
 nvidia_no_module() { machine; nvidia_card; nvidia_runtime; export STANDIN_FAIL=cuInit:1+=100; }
 nvidia_container() { machine; nvidia_card; nvidia_module; container; nvidia_runtime; export STANDIN_FAIL=cuInit:1+=100; }
 nvidia_mode() { machine; nvidia_card; nvidia_module; nvidia_nodes 660; nvidia_runtime; export STANDIN_FAIL=cuInit:1+=100; }
@@ -100,7 +119,7 @@ nvidia_compiler() {
 
 cases=(nothing healthy amd_no_module amd_no_kfd amd_container amd_group amd_login amd_container_group amd_mode amd_no_render
     amd_wrong_path amd_not_hip amd_damaged amd_old_runtime amd_init amd_hidden amd_override amd_sick amd_apu amd_no_kernels
-    amd_no_blas_files nvidia_no_module nvidia_container nvidia_mode nvidia_no_uvm nvidia_mismatch nvidia_fabric
+    amd_no_blas_files amd_newest amd_loaded amd_two amd_wheel nvidia_no_module nvidia_container nvidia_mode nvidia_no_uvm nvidia_mismatch nvidia_fabric
     nvidia_hidden nvidia_memory_full nvidia_compiler)
 
 # ---- running them ----
