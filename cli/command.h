@@ -18,6 +18,8 @@
             "[--fast] [FILE...]",                                                                                      \
             "makes a vector of each line of the files, or of standard input")                                          \
     COMMAND(inspect, "FILE [--json] [--lenient]", "lists the tensors and metadata of a file or model folder")          \
+    COMMAND(kernels, "[--device D] [--warm] [--export DIR] [--import PATH] [--json]",                                  \
+            "lists the GPU kernels and where their code comes from")                                                   \
     COMMAND(search,                                                                                                    \
             "[--top K] [--json] [--words N] [--no-index] [--exact] [--model DIR] [--device D] QUESTION "               \
             "FILE...",                                                                                                 \

@@ -45,6 +45,7 @@
 #include <wick/device.h>
 #include <wick/stream.h>
 #include <wick/graph.h>
+#include <wick/kernels.h>
 #include <wick/tensor.h>
 #include <wick/ops.h>
 #include <wick/shape.h>

@@ -50,6 +50,7 @@ static bool folder_path(char *path, size_t size) {
 }
 
 bool wick__cache_folder(char *path, size_t size, char *reason, size_t reason_size) {
+    const mode_t others = S_IWGRP | S_IWOTH;
     struct stat info;
     if (!folder_path(path, size)) {
         snprintf(reason, reason_size, "none of WICK_CACHE_DIR, XDG_CACHE_HOME and HOME is set");
@@ -59,11 +60,11 @@ bool wick__cache_folder(char *path, size_t size, char *reason, size_t reason_siz
         snprintf(reason, reason_size, "%s: %s", path, strerror(errno));
         return false;
     }
-    if (!S_ISDIR(info.st_mode) || (info.st_uid != geteuid() && info.st_uid != 0) || (info.st_mode & S_IWOTH)) {
+    if (!S_ISDIR(info.st_mode) || (info.st_uid != geteuid() && info.st_uid != 0) || (info.st_mode & others)) {
         snprintf(reason, reason_size, "%s %s", path,
-                 !S_ISDIR(info.st_mode)   ? "is not a folder"
-                 : info.st_mode & S_IWOTH ? "can be written by anybody"
-                                          : "belongs to another user");
+                 !S_ISDIR(info.st_mode)  ? "is not a folder"
+                 : info.st_mode & others ? "can be written by others"
+                                         : "belongs to another user");
         return false;
     }
     return true;
@@ -216,24 +217,23 @@ static bool write_all(int fd, const void *from, size_t nbytes) {
     return true;
 }
 
-/* The folder, made when it is not there; false when there is none. */
-static bool writable_folder(char *folder, size_t size) {
-    char reason[PATH + 64];
-    if (wick__cache_folder(folder, size, reason, sizeof reason)) return true;
+bool wick__cache_make(char *path, size_t size, char *reason, size_t reason_size) {
+    if (wick__cache_folder(path, size, reason, reason_size)) return true;
     make_folder();
-    if (wick__cache_folder(folder, size, reason, sizeof reason)) return true;
-    complain("there is none", reason);
-    return false;
+    return wick__cache_folder(path, size, reason, reason_size);
 }
 
 void wick__cache_put(const struct wick__cache_key *key, const void *data, size_t nbytes) {
     static _Atomic unsigned serial;
-    char folder[PATH], path[PATH + 256], aside[PATH + 64], text[MOST_KEY];
+    char folder[PATH], path[PATH + 256], aside[PATH + 64], text[MOST_KEY], reason[PATH + 64];
     struct header header = blank;
     struct timespec now;
-    if (!*key->compiler || nbytes == 0 || nbytes > most_bytes || !writable_folder(folder, sizeof folder) ||
-        !entry_path(key, folder, path, sizeof path))
+    if (!*key->compiler || nbytes == 0 || nbytes > most_bytes) return;
+    if (!wick__cache_make(folder, sizeof folder, reason, sizeof reason)) {
+        complain("there is none", reason);
         return;
+    }
+    if (!entry_path(key, folder, path, sizeof path)) return;
     header.key = (uint32_t)snprintf(text, sizeof text, "%scompiler=%s", key->text, key->compiler);
     header.code = nbytes;
     header.check = (uint32_t)crc32(crc32(0, NULL, 0), data, (uInt)nbytes);

@@ -20,14 +20,17 @@ enum wick__cache_result {
 };
 
 /* The folder: WICK_CACHE_DIR, else XDG_CACHE_HOME/wick/kernels, else HOME/.cache/wick/kernels. False, with the reason,
- * when none of them is set, or the folder is not there, not ours or root's, or open for others to write. */
+ * when none of them is set, or the folder is not there, not ours or root's, or one that others can write. */
 bool wick__cache_folder(char *path, size_t size, char *reason, size_t reason_size);
+
+/* The same, making the folder (mode 0700) when it is not there. */
+bool wick__cache_make(char *path, size_t size, char *reason, size_t reason_size);
 
 /* Looks an entry up and, when `image` is given, reads it. A damaged or foreign entry is deleted, with a line in the
  * log, and absent. */
 enum wick__cache_result wick__cache_find(const struct wick__cache_key *key, struct wick__image *image, char *reason,
                                          size_t size);
-/* Puts an entry in; a failure is a line in the log, once. Makes the folder (mode 0700) when it is not there. */
+/* Puts an entry in; a failure is a line in the log, once. Makes the folder. */
 void wick__cache_put(const struct wick__cache_key *key, const void *data, size_t nbytes);
 /* Deletes an entry that the driver refused. */
 void wick__cache_drop(const struct wick__cache_key *key);

@@ -51,6 +51,9 @@ struct wick__launch {
 };
 enum wick_status wick__gpu_launch(struct wick__gpu *gpu, const struct wick__launch *launch, void *params);
 
+/* Loads a module unless it is there. */
+enum wick_status wick__gpu_load(struct wick__gpu *gpu, enum wick__gpu_module module);
+
 /* Blocks for a grid-stride loop over `items` items, `per_thread` each: enough to fill the device a few times over, no
  * more than there is work for. At least 1 for items > 0. */
 unsigned wick__gpu_blocks(const struct wick__gpu *gpu, int64_t items, int per_thread);

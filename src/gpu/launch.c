@@ -46,6 +46,13 @@ static enum wick_status load(struct wick__gpu *gpu, enum wick__gpu_module module
     }
 }
 
+enum wick_status wick__gpu_load(struct wick__gpu *gpu, enum wick__gpu_module module) {
+    pthread_mutex_lock(&gpu->mutex);
+    enum wick_status status = gpu->modules[module] ? WICK_OK : load(gpu, module);
+    pthread_mutex_unlock(&gpu->mutex);
+    return status;
+}
+
 /* The slow way of the first launch of a kernel. */
 static enum wick_status find(struct wick__gpu *gpu, enum wick__gpu_kernel kernel, unsigned shared, void **function) {
     enum wick__gpu_module module = wick__gpu_entries[kernel].module;

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PATH = 4096, FOLDERS = 4, REASON = 240, LOG = 600, KERNEL_ABI = 1, HEADERS = 128 };
+enum { PATH = 4096, FOLDERS = 5, REASON = 240, LOG = 600, KERNEL_ABI = 1, HEADERS = 128 };
 
 /* What is being looked for, and why each route did not have it. */
 struct search {
@@ -56,22 +56,22 @@ static bool library_folder(char *path, size_t size) {
     return true;
 }
 
-/* Folders that may hold packs, best first. */
+/* Folders that may hold packs, best first. The cache's holds those that were imported. */
 static int pack_folders(char (*folders)[PATH]) {
     const char *own = secure_getenv("WICK_KERNEL_PACK");
-    char base[PATH - 128];
+    char base[PATH - 128], reason[REASON];
     int n = 0;
     if (own && *own) {
         snprintf(folders[n++], PATH, "%s", own);
-        return n;
+    } else {
+        if (library_folder(base, sizeof base)) {
+            snprintf(folders[n++], PATH, "%s/wick-kernels", base);
+            snprintf(folders[n++], PATH, "%s/../wick-kernels", base);
+            snprintf(folders[n++], PATH, "%s/../" WICK__LIBDIR "/wick-kernels", base);
+        }
+        snprintf(folders[n++], PATH, "%s", WICK__PACKS);
     }
-    if (library_folder(base, sizeof base)) {
-        snprintf(folders[n++], PATH, "%s/wick-kernels", base);
-        snprintf(folders[n++], PATH, "%s/../wick-kernels", base);
-        snprintf(folders[n++], PATH, "%s/../" WICK__LIBDIR "/wick-kernels", base);
-    }
-    snprintf(folders[n++], PATH, "%s", WICK__PACKS);
-    return n;
+    return n + wick__cache_folder(folders[n], PATH, reason, sizeof reason);
 }
 
 /* Tries one file; the reason stays in search->pack, and is logged, once, when there is a pack but not a good one. */

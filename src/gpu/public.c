@@ -1,0 +1,154 @@
+/* The public side of the kernel store: what include/wick/kernels.h promises. */
+#include "core/memory.h"
+#include "gpu/cache.h"
+#include "gpu/pack.h"
+
+#include <wick/kernels.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { PATH = 4096 };
+
+static struct wick__gpu *gpu_of(const struct wick_device *device) {
+    bool gpu = device && (device->backend == &wick__cuda_backend || device->backend == &wick__rocm_backend);
+    return gpu ? device->state : NULL;
+}
+
+int wick_kernels_modules(void) { return WICK__GPU_MODULES; }
+
+const char *wick_kernels_module(int i) { return i >= 0 && i < WICK__GPU_MODULES ? wick__gpu_module_names[i] : NULL; }
+
+int wick_kernels_count(int module) {
+    int count = 0;
+    for (int i = 0; i < WICK__GPU_KERNELS; i++) count += (int)wick__gpu_entries[i].module == module;
+    return count;
+}
+
+const char *wick_kernels_name(int module, int k) {
+    for (int i = 0; i < WICK__GPU_KERNELS && k >= 0; i++)
+        if ((int)wick__gpu_entries[i].module == module && k-- == 0) return wick__gpu_entries[i].name;
+    return NULL;
+}
+
+const char *wick_route_name(enum wick_route route) {
+    static const char *const names[] = {"none", "pack", "cache", "compile", "built in"};
+    return (unsigned)route < sizeof names / sizeof *names ? names[route] : "?";
+}
+
+enum wick_route wick_kernels_route(const struct wick_device *device, int module) {
+    const struct wick__gpu *gpu = gpu_of(device);
+    if (!device || module < 0 || module >= WICK__GPU_MODULES) return WICK_ROUTE_NONE;
+    if (!gpu) return WICK_ROUTE_BUILT_IN;
+    return (enum wick_route)wick__store_route(gpu->vendor, &gpu->properties, (enum wick__gpu_module)module);
+}
+
+enum wick_status wick_kernels_warm(struct wick_device *device) {
+    struct wick__gpu *gpu = gpu_of(device);
+    if (!device) return wick__fail(WICK_INVALID, "kernels_warm: device is NULL");
+    enum wick_status status = gpu ? wick__gpu_use(gpu) : WICK_OK;
+    for (int module = 0; gpu && module < WICK__GPU_MODULES; module++) {
+        enum wick_status one = wick__gpu_load(gpu, (enum wick__gpu_module)module);
+        if (status == WICK_OK) status = one;
+    }
+    return status;
+}
+
+/* ---- packs ---- */
+
+struct modules {
+    struct wick__image images[WICK__GPU_MODULES];
+    struct wick__pack_module rows[WICK__GPU_MODULES];
+    int count;
+};
+
+static void add(struct modules *modules, int module, const unsigned char key[WICK__HASH]) {
+    struct wick__image *image = &modules->images[modules->count];
+    struct wick__pack_module *row = &modules->rows[modules->count++];
+    *row = (struct wick__pack_module){
+        .name = wick__gpu_module_names[module], .data = image->data, .nbytes = image->nbytes};
+    memcpy(row->key, key, WICK__HASH);
+}
+
+static enum wick_status write(struct modules *modules, const char *target, const char *folder, const char *who) {
+    char path[PATH + 80], reason[PATH + 160];
+    snprintf(path, sizeof path, "%s/%s.pack", folder, target);
+    if (wick__pack_write(path, target, modules->rows, modules->count, reason, sizeof reason)) return WICK_OK;
+    return wick__fail(WICK_IO, "%s: %.900s", who, reason);
+}
+
+static void release(struct modules *modules) {
+    for (int i = 0; i < modules->count; i++) wick__store_release(&modules->images[i]);
+    wick__free(modules, sizeof *modules);
+}
+
+/* "gfx942" of "gfx942:sramecc+:xnack-". */
+static void base_target(const struct wick__gpu *gpu, char base[64]) {
+    snprintf(base, 64, "%.*s", (int)strcspn(gpu->properties.target, ":"), gpu->properties.target);
+}
+
+enum wick_status wick_kernels_export(struct wick_device *device, const char *folder) {
+    struct wick__gpu *gpu = gpu_of(device);
+    enum wick_status status = WICK_OK;
+    char base[64];
+    if (!device || !folder) return wick__fail(WICK_INVALID, "kernels_export: %s is NULL", device ? "folder" : "device");
+    if (!gpu) return wick__fail(WICK_UNSUPPORTED, "kernels_export: %s has no kernel packs", device->name);
+    struct modules *modules = wick__calloc(1, sizeof *modules);
+    if (!modules) return WICK_MEMORY;
+    base_target(gpu, base);
+    for (int module = 0; module < WICK__GPU_MODULES && status == WICK_OK; module++) {
+        unsigned char key[WICK__HASH];
+        wick__store_source_key((enum wick__gpu_module)module, key);
+        status = wick__store_find(gpu->vendor, &gpu->properties, (enum wick__gpu_module)module, WICK__ROUTE_NONE,
+                                  &modules->images[modules->count]);
+        if (status == WICK_OK) add(modules, module, key);
+    }
+    if (status == WICK_OK && mkdir(folder, 0755) != 0 && errno != EEXIST)
+        status = wick__fail(WICK_IO, "kernels_export: %s: %s", folder, strerror(errno));
+    if (status == WICK_OK) status = write(modules, base, folder, "kernels_export");
+    release(modules);
+    return status;
+}
+
+/* Reads every module of a pack. */
+static enum wick_status read_pack(struct modules *modules, const char *path, const char *target) {
+    enum wick__pack_result result = WICK__PACK_FOUND;
+    char reason[PATH + 160] = "";
+    for (int module = 0; module < WICK__GPU_MODULES && result != WICK__PACK_BAD && result != WICK__PACK_MEMORY;
+         module++) {
+        struct wick__pack_query query = {.path = path, .target = target, .module = wick__gpu_module_names[module]};
+        struct wick__image *image = &modules->images[modules->count];
+        wick__store_source_key((enum wick__gpu_module)module, query.key);
+        result = wick__pack_find(&query, &image->data, &image->nbytes, reason, sizeof reason);
+        image->room = image->nbytes + 1;
+        if (result == WICK__PACK_FOUND) add(modules, module, query.key);
+    }
+    if (result == WICK__PACK_MEMORY) return wick__fail(WICK_MEMORY, "kernels_import: out of memory");
+    if (result == WICK__PACK_BAD) return wick__fail(WICK_FORMAT, "kernels_import: %.900s", reason);
+    if (modules->count > 0) return WICK_OK;
+    return wick__fail(result == WICK__PACK_STALE ? WICK_INVALID : WICK_IO, "kernels_import: %.900s", reason);
+}
+
+enum wick_status wick_kernels_import(struct wick_device *device, const char *path) {
+    struct wick__gpu *gpu = gpu_of(device);
+    char base[64], file[PATH + 80], folder[PATH], reason[PATH + 80];
+    struct stat info;
+    if (!device || !path) return wick__fail(WICK_INVALID, "kernels_import: %s is NULL", device ? "path" : "device");
+    if (!gpu) return wick__fail(WICK_UNSUPPORTED, "kernels_import: %s has no kernel packs", device->name);
+    base_target(gpu, base);
+    bool inside = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    if (inside)
+        snprintf(file, sizeof file, "%s/%s.pack", path, base);
+    else
+        snprintf(file, sizeof file, "%s", path);
+    if (!wick__cache_make(folder, sizeof folder, reason, sizeof reason))
+        return wick__fail(WICK_IO, "kernels_import: %.900s", reason);
+    struct modules *modules = wick__calloc(1, sizeof *modules);
+    if (!modules) return WICK_MEMORY;
+    enum wick_status status = read_pack(modules, file, base);
+    if (status == WICK_OK) status = write(modules, base, folder, "kernels_import");
+    release(modules);
+    return status;
+}
