@@ -50,7 +50,7 @@ static bool add(struct devices *devices, const char *name, bool wanted) {
 }
 
 static bool open_devices(struct devices *devices, const struct options *options) {
-    bool acts = options->warm || options->export || options->import;
+    bool acts = options->warm || options->export;
     if (options->device || acts) return add(devices, options->device ? options->device : "auto", true);
     for (int i = 0; i < wick_device_count() && devices->count < MOST_DEVICES; i++) {
         char name[64];
@@ -73,7 +73,7 @@ static void print_names(int module) {
     printf("\n");
 }
 
-static void print_text(const struct devices *devices) {
+static void print_text(const struct devices *devices, bool names) {
     int total = 0;
     printf("%-14s %7s", "module", "kernels");
     for (int i = 0; i < devices->count; i++)
@@ -88,7 +88,7 @@ static void print_text(const struct devices *devices) {
             printf("  %-*s", width, wick_route_name(wick_kernels_route(devices->open[i], module)));
         }
         printf("\n");
-        print_names(module);
+        if (names) print_names(module);
     }
     printf("%d modules, %d kernels\n", wick_kernels_modules(), total);
 }
@@ -122,8 +122,6 @@ static int print_json(const struct devices *devices) {
 static int act(const struct devices *devices, const struct options *options) {
     struct wick_device *device = devices->open[0];
     const char *name = devices->info[0].name;
-    if (options->import && wick_kernels_import(device, options->import) != WICK_OK)
-        return command_fail("kernels", "%s can't be imported for %s", options->import, name);
     if (options->warm && wick_kernels_warm(device) != WICK_OK)
         return command_fail("kernels", "not all kernels can be loaded on %s", name);
     if (options->export && wick_kernels_export(device, options->export) != WICK_OK)
@@ -136,14 +134,16 @@ int command_kernels(int argc, char **argv) {
     struct devices devices = {.count = 0};
     int status = 0;
     if (!parse(argc, argv, &options)) return 2;
+    if (options.import && wick_kernels_import(options.import) != WICK_OK)
+        return command_fail("kernels", "%s can't be imported", options.import);
     if (!open_devices(&devices, &options))
         return command_fail("kernels", "%s can't be opened", options.device ? options.device : "auto");
-    if (options.warm || options.export || options.import) status = act(&devices, &options);
+    if (options.warm || options.export) status = act(&devices, &options);
     if (status == 0) {
         if (options.json)
             status = print_json(&devices);
         else
-            print_text(&devices);
+            print_text(&devices, !options.warm && !options.export && !options.import);
     }
     for (int i = 0; i < devices.count; i++) wick_device_close(devices.open[i]);
     return status;

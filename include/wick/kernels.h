@@ -44,11 +44,11 @@ WICK_API WICK_CHECKED enum wick_status wick_kernels_warm(struct wick_device *dev
  * CPU, WICK_DEVICE when a module can't be had, WICK_IO when the file can't be written. */
 WICK_API WICK_CHECKED enum wick_status wick_kernels_export(struct wick_device *device, const char *folder);
 
-/* Takes a pack for this device's kind of GPU, a file or a folder with TARGET.pack in it, into the disk cache's folder,
- * where it is found from now on. WICK_UNSUPPORTED on the CPU, WICK_FORMAT when it is damaged or for another target,
- * WICK_INVALID when it was made from other sources than this library's, WICK_IO when there is no such file or no
- * folder to write in. */
-WICK_API WICK_CHECKED enum wick_status wick_kernels_import(struct wick_device *device, const char *path);
+/* Takes packs, a file or a folder of TARGET.pack files, into the disk cache's folder, where they are found from now on.
+ * It needs no device, so that one can be opened afterwards that has no other route. WICK_FORMAT when a pack is damaged,
+ * WICK_INVALID when it was made from other sources than this library's, WICK_IO when there is none, or no folder to
+ * write in; packs of a folder that were taken before one failed stay. */
+WICK_API WICK_CHECKED enum wick_status wick_kernels_import(const char *path);
 
 #ifdef __cplusplus
 }

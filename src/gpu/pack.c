@@ -53,9 +53,11 @@ static bool field_is(const unsigned char *field, size_t size, const char *text) 
     return length < size && memcmp(field, text, length + 1) == 0;
 }
 
-/* Whether the header's target serves the query: "gfx942", or "compute_80" for a device of at least sm_80. */
+/* Whether the header's target serves the query, any without one: "gfx942", or "compute_80" for a device of at least
+ * sm_80. */
 static bool serves(const unsigned char *field, const struct wick__pack_query *query) {
     int oldest = 0;
+    if (!query) return memchr(field, 0, TARGET) != NULL;
     if (query->target) return field_is(field, TARGET, query->target);
     if (memcmp(field, "compute_", 8) != 0) return false;
     for (int i = 8; i < 12 && field[i] >= '0' && field[i] <= '9'; i++) oldest = oldest * 10 + (field[i] - '0');
@@ -89,7 +91,7 @@ static enum wick__pack_result read_index(int fd, const struct wick__pack_query *
     *why = "has a format this library does not know";
     if (get32(header + 8) != VERSION) return WICK__PACK_BAD;
     *why = "is for another target";
-    if (!serves(header + 24, query)) return query->target ? WICK__PACK_BAD : WICK__PACK_ABSENT;
+    if (!serves(header + 24, query)) return !query || query->target ? WICK__PACK_BAD : WICK__PACK_ABSENT;
     *why = "is cut short";
     *count = get32(header + 12);
     if (get64(header + 16) != *file || *count > MOST_MODULES || *file < HEADER + (uint64_t)*count * ENTRY)
@@ -168,6 +170,28 @@ enum wick__pack_result wick__pack_find(const struct wick__pack_query *query, voi
     if (result == WICK__PACK_MEMORY) why = "out of memory";
     snprintf(reason, size, "%s %s", query->path, why);
     return result;
+}
+
+bool wick__pack_target(const char *path, char target[64], char *reason, size_t size) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+    unsigned char *index = NULL;
+    const char *why = "";
+    uint32_t count;
+    uint64_t file;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        snprintf(reason, size, "%s: %s", path, strerror(errno));
+        return false;
+    }
+    enum wick__pack_result result = read_index(fd, NULL, &index, &count, &file, &why);
+    if (result == WICK__PACK_FOUND) {
+        wick__free(index, (size_t)count * ENTRY);
+        if (!read_at(fd, target, TARGET, 24)) result = WICK__PACK_BAD;
+    }
+    close(fd);
+    if (result == WICK__PACK_FOUND && *target && target[strspn(target, letters)] == '\0') return true;
+    snprintf(reason, size, "%s %s", path, *why ? why : "is for no target");
+    return false;
 }
 
 static bool write_all(int fd, const void *from, size_t nbytes) {

@@ -28,6 +28,9 @@ struct wick__pack_query {
 enum wick__pack_result wick__pack_find(const struct wick__pack_query *query, void **data, size_t *nbytes, char *reason,
                                        size_t size);
 
+/* What target a pack is for, letters, digits and '_' only; false with the reason when it is no good pack. */
+bool wick__pack_target(const char *path, char target[64], char *reason, size_t size);
+
 /* A module to be put into a pack. */
 struct wick__pack_module {
     const char *name;

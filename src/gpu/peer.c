@@ -25,13 +25,15 @@ static enum wick_status follow(struct wick__gpu *later, struct wick__gpu *earlie
     WICK__TRY(wick__gpu_check(earlier, vendor->event_create(&event, false), "make an event"));
     enum wick_status status = wick__gpu_check(earlier, vendor->event_record(event, earlier->stream), "record an event");
     if (status == WICK_OK) status = wick__gpu_use(later);
-    if (status == WICK_OK) status = wick__gpu_check(later, vendor->stream_wait(later->stream, event), "wait for an event");
+    if (status == WICK_OK)
+        status = wick__gpu_check(later, vendor->stream_wait(later->stream, event), "wait for an event");
     if (wick__gpu_use(earlier) == WICK_OK) vendor->event_destroy(event); /* the driver keeps it until it has passed */
     return status;
 }
 
 /* Queues the copy on the target's stream, after the source's work so far and before its work to come. */
-static enum wick_status queue(struct wick__gpu *target, void *to, struct wick__gpu *source, const void *from, size_t n) {
+static enum wick_status queue(struct wick__gpu *target, void *to, struct wick__gpu *source, const void *from,
+                              size_t n) {
     WICK__TRY(follow(target, source));
     WICK__TRY(wick__gpu_use(target));
     int code = target->ordinal == source->ordinal
@@ -76,8 +78,8 @@ static enum verdict try_pair(struct wick__gpu *target, struct wick__gpu *source)
     wick__error_swap(&error);
     wick__free(words, 2 * PATTERN);
     if (!same)
-        wick__log(WICK_LOG_WARNING, "%s to %s: peer copies are not used: %s", source->device->name, target->device->name,
-                  status == WICK_OK ? "a pattern arrived changed" : error.text);
+        wick__log(WICK_LOG_WARNING, "%s to %s: peer copies are not used: %s", source->device->name,
+                  target->device->name, status == WICK_OK ? "a pattern arrived changed" : error.text);
     return same ? GOOD : BAD;
 }
 

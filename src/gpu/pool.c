@@ -2,9 +2,9 @@
  *
  * Memory comes from the driver in segments: 2 MiB for blocks of up to 1 MiB, 32 MiB for blocks under 16 MiB, and one of
  * their own, in steps of 2 MiB, for the rest. A segment is a list of blocks in the order of their addresses; a block is
- * split when it is much larger than what is asked for, and merges with its free neighbours when it is freed. Free blocks
- * are in bins of four sizes between powers of two. There is one stream, so a freed block may be given out at once: the
- * work that used it was queued before. */
+ * split when it is much larger than what is asked for, and merges with its free neighbours when it is freed. Free
+ * blocks are in bins of four sizes between powers of two. There is one stream, so a freed block may be given out at
+ * once: the work that used it was queued before. */
 #include "gpu/pool.h"
 
 #include "core/checked.h"
@@ -20,11 +20,11 @@ struct block {
     char *at;
     size_t size;
     bool used;
-    bool small;              /* of a segment for small blocks */
-    const void *owner;       /* who keeps it for itself, NULL: nobody */
-    struct block *prev, *next;           /* neighbours in the segment */
-    struct block *bin_prev, *bin_next;   /* others of the bin, while free */
-    struct block *chain;                 /* others of the bucket, while used; others without a use */
+    bool small;                        /* of a segment for small blocks */
+    const void *owner;                 /* who keeps it for itself, NULL: nobody */
+    struct block *prev, *next;         /* neighbours in the segment */
+    struct block *bin_prev, *bin_next; /* others of the bin, while free */
+    struct block *chain;               /* others of the bucket, while used; others without a use */
 };
 
 struct wick__gpu_pool {

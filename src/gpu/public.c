@@ -5,6 +5,7 @@
 
 #include <wick/kernels.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,7 +75,7 @@ static void add(struct modules *modules, int module, const unsigned char key[WIC
 
 static enum wick_status write(struct modules *modules, const char *target, const char *folder, const char *who) {
     char path[PATH + 80], reason[PATH + 160];
-    snprintf(path, sizeof path, "%s/%s.pack", folder, target);
+    snprintf(path, sizeof path, "%s/%s.pack", folder, strncmp(target, "compute_", 8) == 0 ? "ptx" : target);
     if (wick__pack_write(path, target, modules->rows, modules->count, reason, sizeof reason)) return WICK_OK;
     return wick__fail(WICK_IO, "%s: %.900s", who, reason);
 }
@@ -131,24 +132,37 @@ static enum wick_status read_pack(struct modules *modules, const char *path, con
     return wick__fail(result == WICK__PACK_STALE ? WICK_INVALID : WICK_IO, "kernels_import: %.900s", reason);
 }
 
-enum wick_status wick_kernels_import(struct wick_device *device, const char *path) {
-    struct wick__gpu *gpu = gpu_of(device);
-    char base[64], file[PATH + 80], folder[PATH], reason[PATH + 80];
+/* Takes one pack. */
+static enum wick_status import(const char *path, const char *folder) {
+    char target[64], reason[PATH + 160];
     struct stat info;
-    if (!device || !path) return wick__fail(WICK_INVALID, "kernels_import: %s is NULL", device ? "path" : "device");
-    if (!gpu) return wick__fail(WICK_UNSUPPORTED, "kernels_import: %s has no kernel packs", device->name);
-    base_target(gpu, base);
-    bool inside = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-    if (inside)
-        snprintf(file, sizeof file, "%s/%s.pack", path, base);
-    else
-        snprintf(file, sizeof file, "%s", path);
-    if (!wick__cache_make(folder, sizeof folder, reason, sizeof reason))
-        return wick__fail(WICK_IO, "kernels_import: %.900s", reason);
+    if (stat(path, &info) != 0) return wick__fail(WICK_IO, "kernels_import: %s: %s", path, strerror(errno));
+    if (!wick__pack_target(path, target, reason, sizeof reason))
+        return wick__fail(WICK_FORMAT, "kernels_import: %.900s", reason);
     struct modules *modules = wick__calloc(1, sizeof *modules);
     if (!modules) return WICK_MEMORY;
-    enum wick_status status = read_pack(modules, file, base);
-    if (status == WICK_OK) status = write(modules, base, folder, "kernels_import");
+    enum wick_status status = read_pack(modules, path, target);
+    if (status == WICK_OK) status = write(modules, target, folder, "kernels_import");
     release(modules);
     return status;
+}
+
+enum wick_status wick_kernels_import(const char *path) {
+    char file[PATH + 300], folder[PATH], reason[PATH + 80];
+    enum wick_status status = WICK_OK;
+    int count = 0;
+    if (!path) return wick__fail(WICK_INVALID, "kernels_import: path is NULL");
+    if (!wick__cache_make(folder, sizeof folder, reason, sizeof reason))
+        return wick__fail(WICK_IO, "kernels_import: %.900s", reason);
+    DIR *entries = opendir(path);
+    if (!entries) return import(path, folder);
+    for (struct dirent *entry; status == WICK_OK && (entry = readdir(entries));) {
+        size_t length = strlen(entry->d_name);
+        if (length < 6 || strcmp(entry->d_name + length - 5, ".pack") != 0) continue;
+        snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
+        status = import(file, folder);
+        count++;
+    }
+    closedir(entries);
+    return status == WICK_OK && count == 0 ? wick__fail(WICK_IO, "kernels_import: no pack in %s", path) : status;
 }

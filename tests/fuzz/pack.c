@@ -49,6 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t nbytes) {
     look(&query);
     query.look = true;
     look(&query);
+    if (wick__pack_target(path, target, module, sizeof module) && !*target) abort();
+    if (wick_host_memory_used() != 0) abort();
     query.target = NULL;
     query.ptx = 90;
     query.look = false;
