@@ -177,7 +177,7 @@ template <typename T> GPU_FN T gpu_shuffle_up(T v, u32 by) { return gpu_shuffle(
 
 /* ---- memory ---- */
 
-/* 16 bytes, moved by one load or store; the address must be a multiple of 16. */
+/* 16 bytes, moved by one load or store; the address must be a multiple of 16, and of device memory for stores. */
 struct alignas(16) gpu_16 {
     u32 word[4];
 };
@@ -185,8 +185,31 @@ template <typename T> struct alignas(16) gpu_vec {
     enum { N = 16 / sizeof(T) };
     T v[N];
 };
+/* The compilers must not take them apart, even where another branch moves the same elements one by one. */
+#if defined(GPU_NVIDIA)
 template <typename T> GPU_FN gpu_vec<T> gpu_load16(const T *p) { return *(const gpu_vec<T> *)p; }
-template <typename T> GPU_FN void gpu_store16(T *p, const gpu_vec<T> &v) { *(gpu_vec<T> *)p = v; }
+template <typename T> GPU_FN void gpu_store16(T *p, const gpu_vec<T> &v) {
+    uint4 words;
+    __builtin_memcpy(&words, &v, 16);
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
+                 :
+                 : "l"(__cvta_generic_to_global(p)), "r"(words.x), "r"(words.y), "r"(words.z), "r"(words.w)
+                 : "memory");
+}
+#else
+typedef u32 gpu_words __attribute__((vector_size(16), may_alias));
+template <typename T> GPU_FN gpu_vec<T> gpu_load16(const T *p) {
+    gpu_words words = *(const gpu_words *)p;
+    gpu_vec<T> v;
+    __builtin_memcpy(&v, &words, 16);
+    return v;
+}
+template <typename T> GPU_FN void gpu_store16(T *p, const gpu_vec<T> &v) {
+    gpu_words words;
+    __builtin_memcpy(&words, &v, 16);
+    *(gpu_words *)p = words;
+}
+#endif
 
 /* Reports that the op failed: `code` is an enum gpu_fault, `value` what was wrong, cut to 56 bits. The last writer wins.
  * `fault` is memory of the host that the device can write. */
