@@ -192,8 +192,10 @@ enum wick__cache_result wick__cache_find(const struct wick__cache_key *key, stru
     if (!wrong) return WICK__CACHE_FOUND;
     if (!*wrong) return WICK__CACHE_MEMORY;
     snprintf(reason, size, "%s %s", path, wrong);
-    wick__log(WICK_LOG_WARNING, "kernel cache: %s; deleted", reason);
-    (void)unlink(path);
+    if (unlink(path) == 0)
+        wick__log(WICK_LOG_WARNING, "kernel cache: %s; deleted", reason);
+    else
+        complain("can't delete", reason);
     return WICK__CACHE_ABSENT;
 }
 

@@ -221,10 +221,13 @@ enum wick_status wick__store_find(const struct wick__vendor *vendor, const struc
     } else if (after == WICK__ROUTE_CACHE) {
         wick__cache_drop(&key);
     }
-    if (forbidden())
+    if (forbidden()) {
         snprintf(search.compile, sizeof search.compile, "forbidden by WICK_COMPILE=never");
-    else if (compile_once(&search, &key, after < WICK__ROUTE_CACHE, image) == WICK_OK)
-        return WICK_OK;
+    } else {
+        enum wick_status status = compile_once(&search, &key, after < WICK__ROUTE_CACHE, image);
+        if (status == WICK_OK) return WICK_OK;
+        if (status == WICK_MEMORY) return wick__fail(WICK_MEMORY, "out of memory compiling kernels");
+    }
     return nowhere(&search);
 }
 
