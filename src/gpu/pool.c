@@ -4,12 +4,17 @@
  * their own, in steps of 2 MiB, for the rest. A segment is a list of blocks in the order of their addresses; a block is
  * split when it is much larger than what is asked for, and merges with its free neighbours when it is freed. Free
  * blocks are in bins of four sizes between powers of two. There is one stream, so a freed block may be given out at
- * once: the work that used it was queued before. */
+ * once: the work that used it was queued before.
+ *
+ * With WICK_POOL=off in the environment each block is an allocation of the driver's, of its own size, and goes back
+ * when it is freed, for tools that watch over memory (compute-sanitizer, the stand-in driver's guards). */
+#define _GNU_SOURCE /* secure_getenv */
 #include "gpu/pool.h"
 
 #include "core/checked.h"
 #include "core/memory.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { ALIGN = 512, BINS = 4 * 64, BUCKETS = 4096 };
@@ -33,6 +38,7 @@ struct wick__gpu_pool {
     struct block *buckets[BUCKETS]; /* used blocks by address */
     struct block *spare;            /* structs to be used again */
     const void *owner;
+    bool off;
     size_t used, peak, reserved, limit, cache; /* cached is reserved - used */
 };
 
@@ -93,7 +99,10 @@ static struct block *find(struct wick__gpu_pool *pool, size_t size, bool small, 
 /* A whole new segment as one free block; NULL with the driver's code in *code. */
 static struct block *segment_new(struct wick__gpu *gpu, size_t size, bool small, int *code) {
     struct wick__gpu_pool *pool = gpu->pool;
-    size_t nbytes = small ? SMALL_SEGMENT : size < LARGE ? LARGE_SEGMENT : (size + STEP - 1) / STEP * STEP;
+    size_t nbytes = pool->off      ? size
+                    : small        ? SMALL_SEGMENT
+                    : size < LARGE ? LARGE_SEGMENT
+                                   : (size + STEP - 1) / STEP * STEP;
     void *memory = NULL;
     *code = 0;
     if (nbytes > room(pool)) {
@@ -165,8 +174,9 @@ enum wick_status wick__gpu_pool_alloc(struct wick__gpu *gpu, size_t nbytes, void
     enum wick_status status = WICK_OK;
     size_t size;
     int code = 0;
-    if (!wick__add_size(nbytes, ALIGN - 1, &size)) return no_memory(gpu, nbytes, 0);
-    size &= ~(size_t)(ALIGN - 1);
+    size_t align = pool->off ? 16 : ALIGN;
+    if (!wick__add_size(nbytes, align - 1, &size)) return no_memory(gpu, nbytes, 0);
+    size &= ~(align - 1);
     bool small = size <= SMALL;
     WICK__TRY(wick__gpu_use(gpu));
     pthread_mutex_lock(&pool->mutex);
@@ -229,7 +239,9 @@ enum wick_status wick__gpu_pool_open(struct wick__gpu *gpu) {
     if (!gpu->pool) return WICK_MEMORY;
     pthread_mutex_init(&gpu->pool->mutex, NULL);
     gpu->pool->limit = SIZE_MAX;
-    gpu->pool->cache = SIZE_MAX;
+    const char *setting = secure_getenv("WICK_POOL");
+    gpu->pool->off = setting && strcmp(setting, "off") == 0;
+    gpu->pool->cache = gpu->pool->off ? 0 : SIZE_MAX;
     return WICK_OK;
 }
 
