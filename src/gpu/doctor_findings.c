@@ -59,6 +59,13 @@ static void permission(struct wick__doctor *d, const char *code, const struct wi
         fix(f, "sudo usermod -aG %s %s   then log out and in again", node->group, d->user);
 }
 
+/* Whether a GPU of the family works, whatever its nodes look like. */
+static bool works(const struct wick__doctor *d, const struct wick__family_facts *family) {
+    for (int i = 0; i < d->gpus; i++)
+        if (d->gpu[i].healthy && strncmp(d->gpu[i].name, family->vendor->family, 4) == 0) return true;
+    return false;
+}
+
 /* The first of several variables that is set. */
 static const char *first_set(const char *const *names) {
     for (; *names; names++)
@@ -174,7 +181,7 @@ static void rocm(struct wick__doctor *d) {
         !wick__doctor_variable("WICK_HIP_PATH"))
         return;
     const bool expected = family->hardware > 0 || wick__doctor_node(d, "/dev/kfd", 0);
-    if (expected) rocm_nodes(d, family);
+    if (expected && !works(d, family)) rocm_nodes(d, family);
     bool nodes_fine = d->findings == before;
     if (!family->libraries[WICK__DRIVER].path) {
         no_library(d, family, "rocm-library", "WICK_HIP_PATH", install_hip(d));
@@ -253,7 +260,7 @@ static void cuda(struct wick__doctor *d) {
         !wick__doctor_variable("WICK_CUDA_PATH"))
         return;
     const bool expected = family->hardware > 0 || wick__doctor_node(d, "/dev/nvidia", 0);
-    if (expected) cuda_nodes(d, family);
+    if (expected && !works(d, family)) cuda_nodes(d, family);
     bool nodes_fine = d->findings == before;
     if (!family->libraries[WICK__DRIVER].path) {
         no_library(d, family, "cuda-library", "WICK_CUDA_PATH",
