@@ -207,13 +207,14 @@ GPU_FN float gpu_log_10(float x) {
 GPU_FN double gpu_log_10(double x) { return gpu_log10(x); }
 
 GPU_FN float gpu_hyperbolic_tangent(float x) {
-    float a = gpu_fabs(x), s = x * x, p = 2.34993245e-3f;
-    p = gpu_fma(p, s, -8.37544631e-3f);
-    p = gpu_fma(p, s, 2.17708964e-2f);
-    p = gpu_fma(p, s, -5.39579876e-2f);
-    p = gpu_fma(p, s, 1.33332834e-1f);
+    float a = gpu_fabs(x), s = x * x, p = -5.51469682e-4f;
+    p = gpu_fma(p, s, 2.80958018e-3f);
+    p = gpu_fma(p, s, -8.47378932e-3f);
+    p = gpu_fma(p, s, 2.17581727e-2f);
+    p = gpu_fma(p, s, -5.39508462e-2f);
+    p = gpu_fma(p, s, 1.33332029e-1f);
     p = gpu_fma(p, s, -3.33333313e-1f);
-    if (a < 0.55f) return gpu_fma(p, s * x, x);
+    if (a < 0.8f) return gpu_fma(p, s * x, x);
     return gpu_copysign(a > 10.0f ? 1.0f : 1.0f - 2.0f / (gpu_exp(2.0f * a) + 1.0f), x) + (x == x ? 0.0f : x);
 }
 GPU_FN double gpu_hyperbolic_tangent(double x) { return gpu_tanh(x); }
@@ -262,14 +263,14 @@ GPU_FN void gpu_log_parts(float a, float *high, float *low) {
     m = m - 1.0f;
     float q = r * m, q_low = r * gpu_fma(q, -m, gpu_fma(q, -2.0f, m));
     float s = q * q, t;
-    r = 0.1293334961f;
-    r = gpu_fma(r, s, 0.1419928074f);
-    r = gpu_fma(r, s, 0.2000148296f);
-    r = gpu_fma(r, s, 0.3333332539f);
+    /* atanh q = q + q^3 (1/3 + q^2 r), 1/3 in two parts */
+    r = 0.1205174550f;
+    r = gpu_fma(r, s, 0.1425339729f);
+    r = gpu_fma(r, s, 0.2000043392f);
     t = gpu_fma(q, q_low + q_low, gpu_fma(q, q, -s)); /* the low part of the square */
     p = s * q;
     t = gpu_fma(s, q_low, gpu_fma(t, q, gpu_fma(s, q, -p))); /* of the cube */
-    s = gpu_fma(r, p, gpu_fma(r, t, q_low));
+    s = gpu_fma(p, 0.333333343f, gpu_fma(p, gpu_fma(r, s, -9.934107e-9f), gpu_fma(t, 0.333333343f, q_low)));
     r = 2.0f * q;
     t = gpu_fma(0.693147182f, e, r);
     p = gpu_fma(-0.693147182f, e, t);

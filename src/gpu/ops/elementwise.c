@@ -1,6 +1,8 @@
 /* Plans of elementwise launches: which operands can be read in chunks, and where elements are otherwise. */
 #include "gpu/ops/elementwise.h"
 
+#include "gpu/ops/copy.h"
+
 /* Drivers limit the threads in x to 32 bits. */
 enum { TILES_X = 1 << 22 };
 
@@ -74,14 +76,50 @@ static enum wick_status halve(const struct wick__elements *e, struct wick__layou
     return WICK_OK;
 }
 
+/* From this many bytes on, an operand whose neighbours lie along another dim than the result's is turned first by the
+ * copy kernels: read where it lies, it would fetch a sector of memory for each element. */
+enum { TURN_FROM = 256 * 1024 };
+
+static bool turned(const struct wick_tensor *x) {
+    struct wick__layout layout = x->layout;
+    if (wick__count(x) * (int64_t)wick__size(x->dtype) < TURN_FROM) return false;
+    wick__layout_collapse(&layout, 1);
+    int last = layout.rank - 1;
+    if (layout.stride[last] <= 1 || layout.shape[last] < 16) return false;
+    for (int d = 0; d < last; d++)
+        if (layout.stride[d] == 1 && layout.shape[d] >= 16) return true;
+    return false;
+}
+
+/* A packed copy of x in memory of the pool; its layout into *layout. */
+static enum wick_status pack(struct wick__gpu *gpu, const struct wick_tensor *x, struct wick__layout *layout,
+                             void **copy) {
+    size_t size = wick__size(x->dtype);
+    WICK__TRY(wick__layout_new(layout, "copy", x->layout.rank, x->layout.shape));
+    WICK__TRY(wick__gpu_scratch(gpu, (size_t)wick__count(x) * size, copy));
+    struct wick__gpu_move move = {.from = x->layout, .to = *layout, .in = wick__data(x), .out = *copy, .size = size};
+    return wick__gpu_move(gpu, &move);
+}
+
 enum wick_status wick__gpu_elements(const struct wick__elements *e) {
+    struct wick__gpu *gpu = wick__gpu_of(e->out);
     struct wick__layout layouts[4];
+    void *copies[3] = {NULL};
+    enum wick_status status = WICK_OK;
     if (wick__count(e->out) == 0) return WICK_OK;
     layouts[e->n_in] = e->out->layout;
     e->walk->out = wick__data(e->out);
-    for (int k = 0; k < e->n_in; k++) {
-        wick__layout_expand(&e->in[k]->layout, e->out->layout.rank, e->out->layout.shape, &layouts[k]);
+    for (int k = 0; k < e->n_in && status == WICK_OK; k++) {
+        struct wick__layout own = e->in[k]->layout;
         e->walk->in[k] = wick__data(e->in[k]);
+        if (turned(e->in[k])) {
+            status = pack(gpu, e->in[k], &own, &copies[k]);
+            e->walk->in[k] = copies[k];
+        }
+        wick__layout_expand(&own, e->out->layout.rank, e->out->layout.shape, &layouts[k]);
     }
-    return halve(e, layouts);
+    if (status == WICK_OK) status = halve(e, layouts);
+    for (int k = 0; k < e->n_in; k++)
+        if (copies[k]) wick__gpu_release(gpu, copies[k], (size_t)wick__count(e->in[k]) * wick__size(e->in[k]->dtype));
+    return status;
 }
