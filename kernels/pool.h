@@ -1,0 +1,27 @@
+/* Parameters of the pooling kernels. */
+#ifndef WICK_KERNELS_POOL_H
+#define WICK_KERNELS_POOL_H
+
+#include "params.h"
+
+/* What a window covers of one dim. */
+struct gpu_window {
+    i64 start, count; /* the first element inside x, and how many are */
+    i64 full;         /* with those in the padding */
+};
+
+/* x [planes, from...] to out [planes, to...], both contiguous; missing leading dims have size 1. PyTorch's windows. */
+struct gpu_pool {
+    const void *in;
+    void *out;
+    i64 count; /* of out */
+    i64 from[3], to[3];
+    i64 kernel[3], stride[3], padding[3], step[3]; /* step: of elements within a window */
+    struct gpu_window *windows[3];                 /* [to], which pool_windows fills */
+    i64 divisor;                                   /* of averages; 0: the number of elements */
+    u32 max, adaptive, count_padding;
+    u32 narrow; /* count < 2^31 */
+    struct gpu_divisor by[3]; /* to */
+};
+
+#endif

@@ -1,0 +1,195 @@
+/* Max and average pooling over 1 to 3 dims, plain and adaptive: a thread makes an element, or a block where windows are
+ * large. Averages of floats are summed in f64, those of integers in 128 bits. */
+#include "dtype.h"
+#include "layout.h"
+#include "wave.h"
+
+#include "pool.h"
+
+GPU_FN struct gpu_window find_window(const struct gpu_pool &p, int d, i64 o) {
+    struct gpu_window w;
+    i64 in = p.from[d];
+    if (p.adaptive) {
+        /* floor(o in / n) without the product. */
+        i64 n = p.to[d], whole = in / n, part = in % n;
+        w.start = o * whole + (i64)((u64)o * (u64)part / (u64)n);
+        w.count = (o + 1) * whole + (i64)(((u64)(o + 1) * (u64)part + (u64)n - 1) / (u64)n) - w.start;
+        w.full = w.count;
+        return w;
+    }
+    i64 start = o * p.stride[d] - p.padding[d], step = p.step[d];
+    i64 stop = start + (p.kernel[d] - 1) * step + 1;
+    if (stop > in + p.padding[d]) stop = in + p.padding[d];
+    w.full = stop - start;
+    w.start = start < 0 ? start + (-start + step - 1) / step * step : start;
+    if (stop > in) stop = in;
+    w.count = stop > w.start ? (stop - w.start + step - 1) / step : 0;
+    return w;
+}
+
+/* The windows of each dim, of which block y makes those of one. */
+GPU_KERNEL(pool_windows, struct gpu_pool) {
+    u32 d = gpu_block_y();
+    for (u64 o = gpu_global(); o < (u64)p.to[d]; o += gpu_stride()) p.windows[d][o] = find_window(p, (int)d, (i64)o);
+}
+
+/* Window of element i of the result. */
+struct place {
+    i64 plane;
+    struct gpu_window w[3];
+};
+
+GPU_FN struct place find_place(const struct gpu_pool &p, u64 i) {
+    struct place at;
+    u64 rest = i;
+    GPU_UNROLL for (int d = 2; d >= 0; d--) {
+        u64 quotient = p.narrow ? gpu_divide((u32)rest, p.by[d]) : rest / (u64)p.to[d];
+        at.w[d] = p.windows[d][rest - quotient * (u64)p.to[d]];
+        rest = quotient;
+    }
+    at.plane = (i64)rest;
+    return at;
+}
+
+/* ---- arithmetic ---- */
+
+template <typename T> GPU_FN T lowest(T) {
+    return (T)((T)-1 < (T)0 ? (u64)1 << (8 * sizeof(T) - 1) : 0);
+}
+GPU_FN f32 lowest(f32) { return gpu_bits<f32>(0xff800000u); }
+GPU_FN f64 lowest(f64) { return gpu_bits<f64>(0xfff0000000000000ull); }
+
+/* A sum of i64 that can't overflow. */
+struct sum128 {
+    u64 low;
+    i64 high;
+};
+GPU_FN struct sum128 zero_of(i64) { return {0, 0}; }
+GPU_FN f64 zero_of(f64) { return 0; }
+GPU_FN struct sum128 plus(struct sum128 a, struct sum128 b) {
+    struct sum128 r;
+    r.low = a.low + b.low;
+    r.high = (i64)((u64)a.high + (u64)b.high + (r.low < a.low ? 1 : 0));
+    return r;
+}
+GPU_FN f64 plus(f64 a, f64 b) { return a + b; }
+GPU_FN struct sum128 widened(i64 x) { return {(u64)x, x < 0 ? -1 : 0}; }
+GPU_FN f64 widened(f64 x) { return x; }
+
+struct join_plus {
+    template <typename T> GPU_FN T of(T a, T b) { return plus(a, b); }
+};
+
+/* sum / n toward zero, cut to 64 bits; 0 for n = 0. */
+GPU_FN i64 quotient_of(struct sum128 sum, i64 n) {
+    if (n == 0) return 0;
+    if (sum.high == (i64)sum.low >> 63) {
+        u64 size = (i64)sum.low < 0 ? 0 - sum.low : sum.low, q = size / (u64)n;
+        return (i64)((i64)sum.low < 0 ? 0 - q : q);
+    }
+    bool negative = sum.high < 0;
+    u64 low = negative ? 0 - sum.low : sum.low, high = negative ? ~(u64)sum.high + (sum.low == 0 ? 1 : 0) : (u64)sum.high;
+    u64 rest = high % (u64)n, q = 0;
+    GPU_NO_UNROLL for (int bit = 63; bit >= 0; bit--) {
+        rest = rest << 1 | (low >> bit & 1);
+        q = q << 1 | (rest >= (u64)n ? 1 : 0);
+        if (rest >= (u64)n) rest -= (u64)n;
+    }
+    return (i64)(negative ? 0 - q : q);
+}
+GPU_FN f64 quotient_of(f64 sum, i64 n) { return sum / (f64)n; }
+
+/* What a dtype's averages are made in. */
+template <typename T> struct wide_of {
+    typedef i64 type;
+};
+#define WIDE_OF(T)                                                                                                     \
+    template <> struct wide_of<T> {                                                                                    \
+        typedef f64 type;                                                                                              \
+    };
+GPU_FLOATS(WIDE_OF)
+
+GPU_FN void put(bf16 *r, f64 x) { *r = gpu_to_bf16((f32)x); }
+GPU_FN void put(f16 *r, f64 x) { *r = gpu_to_f16((f32)x); }
+GPU_FN void put(f8e4m3 *r, f64 x) { *r = gpu_to_f8e4m3((f32)x); }
+template <typename T, typename V> GPU_FN void put(T *r, V x) { *r = (T)x; }
+
+template <typename T> GPU_FN void put_mean(const struct gpu_pool &p, const struct place &at, i64 i,
+                                           decltype(zero_of((typename wide_of<T>::type)0)) sum) {
+    i64 n = at.w[0].count * at.w[1].count * at.w[2].count;
+    if (p.count_padding) n = at.w[0].full * at.w[1].full * at.w[2].full;
+    put((T *)p.out + i, quotient_of(sum, p.divisor > 0 ? p.divisor : n));
+}
+
+/* Adds what element number `from`, `from` + `by`, ... of the window are: to the greatest, and to the sum. */
+template <typename T, bool MAX, typename V, typename S>
+GPU_FN void look(const struct gpu_pool &p, const struct place &at, i64 row, i64 first, i64 by, V *most, S *sum) {
+    const T *in = (const T *)p.in + row * p.from[2] + at.w[2].start;
+    GPU_NO_UNROLL for (i64 k = first; k < at.w[2].count; k += by) {
+        V x = gpu_up(in[k * p.step[2]]);
+        if (MAX)
+            *most = x > *most || x != x ? x : *most;
+        else
+            *sum = plus(*sum, widened((typename wide_of<T>::type)x));
+    }
+}
+
+template <typename T, bool MAX> GPU_FN void pool_each(const struct gpu_pool &p) {
+    typedef typename gpu_compute<T>::type V;
+    for (u64 i = gpu_global(); i < (u64)p.count; i += gpu_stride()) {
+        struct place at = find_place(p, i);
+        V most = lowest((V)0);
+        auto sum = zero_of((typename wide_of<T>::type)0);
+        for (i64 d = 0; d < at.w[0].count; d++)
+            for (i64 h = 0; h < at.w[1].count; h++) {
+                i64 row = (at.plane * p.from[0] + at.w[0].start + d * p.step[0]) * p.from[1] + at.w[1].start + h * p.step[1];
+                look<T, MAX>(p, at, row, 0, 1, &most, &sum);
+            }
+        if (MAX)
+            ((T *)p.out)[i] = gpu_round<T>(most);
+        else
+            put_mean<T>(p, at, (i64)i, sum);
+    }
+}
+
+/* A block for each element: waves take rows of the window, lanes the elements of a row. */
+template <typename T, bool MAX> GPU_FN void pool_wide(const struct gpu_pool &p) {
+    typedef typename gpu_compute<T>::type V;
+    typedef decltype(zero_of((typename wide_of<T>::type)0)) S;
+    GPU_SHARED V most_shared[GPU_WAVES];
+    GPU_SHARED S sum_shared[GPU_WAVES];
+    u32 i = gpu_block_x();
+    struct place at = find_place(p, i);
+    V most = lowest((V)0);
+    S sum = zero_of((typename wide_of<T>::type)0);
+    i64 rows = at.w[0].count * at.w[1].count;
+    /* Few rows: all threads go along each. */
+    bool along = rows < GPU_BLOCK / GPU_WAVE;
+    GPU_NO_UNROLL for (i64 r = along ? 0 : gpu_wave(); r < rows; r += along ? 1 : GPU_BLOCK / GPU_WAVE) {
+        i64 d = r / at.w[1].count, h = r - d * at.w[1].count;
+        i64 row = (at.plane * p.from[0] + at.w[0].start + d * p.step[0]) * p.from[1] + at.w[1].start + h * p.step[1];
+        look<T, MAX>(p, at, row, along ? gpu_thread() : gpu_lane(), along ? GPU_BLOCK : GPU_WAVE, &most, &sum);
+    }
+    if (MAX) {
+        most = gpu_block_join<gpu_join_max>(most, most_shared);
+        if (gpu_thread() == 0) ((T *)p.out)[i] = gpu_round<T>(most);
+    } else {
+        sum = gpu_block_join<join_plus>(sum, sum_shared);
+        if (gpu_thread() == 0) put_mean<T>(p, at, (i64)i, sum);
+    }
+}
+
+#define POOL(type)                                                                                                     \
+    GPU_KERNEL(pool_each_##type, struct gpu_pool) {                                                                    \
+        if (p.max)                                                                                                     \
+            pool_each<type, true>(p);                                                                                  \
+        else                                                                                                           \
+            pool_each<type, false>(p);                                                                                 \
+    }                                                                                                                  \
+    GPU_KERNEL(pool_wide_##type, struct gpu_pool) {                                                                    \
+        if (p.max)                                                                                                     \
+            pool_wide<type, true>(p);                                                                                  \
+        else                                                                                                           \
+            pool_wide<type, false>(p);                                                                                 \
+    }
+GPU_ALL(POOL)

@@ -1,0 +1,63 @@
+/* Pooling: a thread an element, or a block where windows are large. */
+#include "gpu/gpu.h"
+#include "kernels/pool.h"
+
+#include "core/checked.h"
+
+enum { LARGE = 256 }; /* from so many elements on, a window is a block's work */
+
+static bool is_max(enum wick_op op) {
+    return (op >= WICK_OP_max_pool1d && op <= WICK_OP_max_pool3d) ||
+           (op >= WICK_OP_adaptive_max_pool1d && op <= WICK_OP_adaptive_max_pool3d);
+}
+
+/* Makes the windows, then the result. */
+static enum wick_status run(struct wick__gpu *gpu, const struct wick__launch *launch, struct gpu_pool *p) {
+    int64_t most = wick__max(p->to[0], wick__max(p->to[1], p->to[2]));
+    size_t nbytes = (size_t)(p->to[0] + p->to[1] + p->to[2]) * sizeof(struct gpu_window);
+    struct wick__launch windows = {.kernel = WICK__GPU_K_pool_windows, .grid = {wick__gpu_blocks(gpu, most, 1), 3}};
+    void *memory;
+    WICK__TRY(wick__gpu_scratch(gpu, nbytes, &memory));
+    p->windows[0] = memory;
+    p->windows[1] = p->windows[0] + p->to[0];
+    p->windows[2] = p->windows[1] + p->to[1];
+    enum wick_status status = wick__gpu_launch(gpu, &windows, p);
+    if (status == WICK_OK) status = wick__gpu_launch(gpu, launch, p);
+    wick__gpu_release(gpu, memory, nbytes);
+    return status;
+}
+
+wick__kernel_fn wick__gpu_pool;
+enum wick_status wick__gpu_pool(const struct wick__call *call) {
+    const struct wick_tensor *x = call->in[0];
+    struct wick_tensor *y = call->out[0];
+    struct wick__gpu *gpu = wick__gpu_of(y);
+    int missing = 3 - call->p.window.spatial;
+    struct gpu_pool p = {.in = wick__data(x),
+                         .out = wick__data(y),
+                         .count = wick__count(y),
+                         .divisor = call->p.window.divisor,
+                         .max = is_max(call->op),
+                         .adaptive = call->op >= WICK_OP_adaptive_max_pool1d && call->op <= WICK_OP_adaptive_avg_pool3d,
+                         .count_padding = call->p.window.count_include_pad,
+                         .narrow = wick__count(y) < INT32_MAX};
+    int64_t taps = 1;
+    if (p.count == 0) return WICK_OK;
+    for (int d = 0; d < 3; d++) {
+        int s = d - missing;
+        p.from[d] = s < 0 ? 1 : x->layout.shape[2 + s];
+        p.to[d] = s < 0 ? 1 : y->layout.shape[2 + s];
+        p.kernel[d] = s < 0 ? 1 : call->p.window.kernel[s];
+        p.stride[d] = s < 0 ? 1 : call->p.window.stride[s];
+        p.padding[d] = s < 0 ? 0 : call->p.window.padding[s];
+        p.step[d] = s < 0 || p.adaptive ? 1 : call->p.window.dilation[s];
+        taps *= wick__max(1, wick__min(p.from[d], p.adaptive ? p.from[d] / p.to[d] : p.kernel[d]));
+        taps = wick__min(taps, LARGE);
+        if (p.narrow) wick__gpu_divisor(&p.by[d], (u32)p.to[d]);
+    }
+    bool wide = taps >= LARGE && p.narrow;
+    struct wick__launch launch = {
+        .kernel = wick__gpu_of_all(wide ? WICK__GPU_K_pool_wide_u8 : WICK__GPU_K_pool_each_u8, x->dtype),
+        .grid = {wide ? (unsigned)p.count : wick__gpu_blocks(gpu, p.count, 1)}};
+    return run(gpu, &launch, &p);
+}
