@@ -85,6 +85,34 @@ WICK_API WICK_CHECKED enum wick_status wick_memory_reset_peak(struct wick_device
 /* Gives the cached blocks back. */
 WICK_API WICK_CHECKED enum wick_status wick_memory_trim(struct wick_device *device);
 
+/* Whose matrix products a GPU uses. The start value is WICK_BLAS from the environment, "auto", "own" or "vendor". */
+enum wick_blas {
+    WICK_BLAS_AUTO,  /* cuBLAS or rocBLAS for large products that they have, where they passed their check; else ours */
+    WICK_BLAS_OWN,   /* ours alone */
+    WICK_BLAS_VENDOR /* the vendor's for every product that it has and is checked for */
+};
+/* WICK_UNSUPPORTED on the CPU, WICK_INVALID for a value that is none of the enum. */
+WICK_API WICK_CHECKED enum wick_status wick_blas_set(struct wick_device *device, enum wick_blas blas);
+
+/* What is known of the vendor's products of one dtype. */
+enum wick_blas_verdict {
+    WICK_BLAS_UNCHECKED, /* it has not been asked for yet */
+    WICK_BLAS_GOOD,      /* it passed its check: small products, compared with what they must be */
+    WICK_BLAS_ABSENT,    /* it has no products of this dtype here */
+    WICK_BLAS_WRONG      /* it gave a wrong result and is not used */
+};
+struct wick_blas_info {
+    enum wick_blas blas;   /* as set */
+    const char *library;   /* "cuBLAS 13.1.0"; NULL when there is none */
+    const char *fault;     /* why there is none; NULL when there is one. Belongs to the library, until the next call */
+    enum wick_blas_verdict bf16, f16, f32, f64;
+    int64_t used, refused; /* products that it made; that it would not make, so that ours did */
+};
+/* Looks for the library, and checks it for each dtype that was not checked before when `check` is set; that waits for
+ * the device. WICK_UNSUPPORTED on the CPU. */
+WICK_API WICK_CHECKED enum wick_status wick_blas_describe(struct wick_device *device, bool check,
+                                                          struct wick_blas_info *info);
+
 /* Seeds the device's random numbers; the start value is 0. See random.h. */
 WICK_API WICK_CHECKED enum wick_status wick_seed_set(struct wick_device *device, uint64_t seed);
 

@@ -1,5 +1,6 @@
 /* The GPU device families: opening and closing devices, and what src/backend.h asks of them. */
 #include "gpu/peer.h"
+#include "gpu/gemm.h"
 #include "gpu/pool.h"
 #include "gpu/stream.h"
 
@@ -38,6 +39,7 @@ static void gpu_close(struct wick_device *device) {
     if (gpu->context) {
         vendor->use(gpu->ordinal, gpu->context); /* where that fails, most can be given back all the same */
         if (gpu->stream) vendor->stream_synchronize(gpu->stream);
+        wick__blas_close(gpu);
         wick__gpu_staging_close(gpu);
         wick__gpu_pool_close(gpu);
         wick__gpu_modules_close(gpu);

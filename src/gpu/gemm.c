@@ -52,26 +52,32 @@ enum wick_status wick__split_begin(struct wick__gpu *gpu, const struct wick__pro
     return WICK_OK;
 }
 
+/* c = round(activation(sums + bias)), from `splits` parts at `partial`. */
+static enum wick_status add_up(struct wick__gpu *gpu, const struct wick__product *g, const void *partial, u32 splits) {
+    struct gpu_gemm_sum p = {.partial = partial,
+                             .count = wick__product_batches(g) * g->m * g->n,
+                             .columns = g->n,
+                             .splits = splits,
+                             .out = {.to = g->c,
+                                     .bias = g->bias,
+                                     .bias_step = g->bias_step,
+                                     .activation = (u32)g->activation,
+                                     .vector = g->n % 4 == 0 && (uintptr_t)g->c % (4 * size_of(g->dtype)) == 0}};
+    p.wide = p.count <= 4096 && splits >= 16;
+    int64_t items = p.wide ? p.count * gpu->properties.wave : p.out.vector ? p.count / 4 : p.count;
+    struct wick__launch launch = {.kernel = wick__gpu_of_all(WICK__GPU_K_gemm_sum_u8, g->dtype),
+                                  .grid = {wick__gpu_blocks(gpu, items, 1)}};
+    return wick__gpu_launch(gpu, &launch, &p);
+}
+
+enum wick_status wick__gemm_finish(struct wick__gpu *gpu, const struct wick__product *g) {
+    return add_up(gpu, g, g->c, 1);
+}
+
 enum wick_status wick__split_end(struct wick__gpu *gpu, const struct wick__product *g, const struct wick__split *split,
                                  enum wick_status status) {
     if (!split->partial) return status;
-    if (status == WICK_OK) {
-        size_t size = size_of(g->dtype);
-        struct gpu_gemm_sum p = {.partial = split->partial,
-                                 .count = wick__product_batches(g) * g->m * g->n,
-                                 .columns = g->n,
-                                 .splits = split->count,
-                                 .out = {.to = g->c,
-                                         .bias = g->bias,
-                                         .bias_step = g->bias_step,
-                                         .activation = (u32)g->activation,
-                                         .vector = g->n % 4 == 0 && (uintptr_t)g->c % (4 * size) == 0}};
-        p.wide = p.count <= 4096 && split->count >= 16;
-        int64_t items = p.wide ? p.count * gpu->properties.wave : p.out.vector ? p.count / 4 : p.count;
-        struct wick__launch launch = {.kernel = wick__gpu_of_all(WICK__GPU_K_gemm_sum_u8, g->dtype),
-                                      .grid = {wick__gpu_blocks(gpu, items, 1)}};
-        status = wick__gpu_launch(gpu, &launch, &p);
-    }
+    if (status == WICK_OK) status = add_up(gpu, g, split->partial, split->count);
     wick__gpu_release(gpu, split->partial, split->nbytes);
     return status;
 }
@@ -219,4 +225,8 @@ enum wick_status wick__gemm_own(struct wick__gpu *gpu, const struct wick__produc
     return run_tiles(gpu, g);
 }
 
-enum wick_status wick__gemm_run(struct wick__gpu *gpu, const struct wick__product *g) { return wick__gemm_own(gpu, g); }
+enum wick_status wick__gemm_run(struct wick__gpu *gpu, const struct wick__product *g) {
+    bool done = false;
+    WICK__TRY(wick__blas_run(gpu, g, &done));
+    return done ? WICK_OK : wick__gemm_own(gpu, g);
+}

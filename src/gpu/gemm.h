@@ -76,6 +76,12 @@ const struct wick__tile *wick__tile_pick(const struct wick__gpu *gpu, const stru
  * and gfx12; and LDS bytes a block can ask for where tiles reach it by asynchronous copies, 0 elsewhere. */
 bool wick__has_mma(const struct wick__gpu *gpu);
 unsigned wick__mma_shared(const struct wick__gpu *gpu);
+/* Applies bias and activation to sums that lie in C already, f32 or f64. */
+enum wick_status wick__gemm_finish(struct wick__gpu *gpu, const struct wick__product *g);
+
+/* Makes the product by the vendor's library, if it has it, it is chosen, and it passed its check; *done says so. */
+enum wick_status wick__blas_run(struct wick__gpu *gpu, const struct wick__product *g, bool *done);
+void wick__blas_close(struct wick__gpu *gpu);
 
 /* Whether matrix instructions are there and worth while for a product (gemm_mma.c), and the product by them. */
 bool wick__gemm_mma_takes(const struct wick__gpu *gpu, const struct wick__product *g);
