@@ -190,7 +190,7 @@ template <typename T> struct alignas(16) gpu_vec {
 template <typename T> GPU_FN gpu_vec<T> gpu_load16(const T *p) { return *(const gpu_vec<T> *)p; }
 template <typename T> GPU_FN void gpu_store16(T *p, const gpu_vec<T> &v) {
     uint4 words;
-    __builtin_memcpy(&words, &v, 16);
+    memcpy(&words, &v, 16); /* NVRTC has no __builtin_memcpy */
     asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
                  :
                  : "l"(__cvta_generic_to_global(p)), "r"(words.x), "r"(words.y), "r"(words.z), "r"(words.w)

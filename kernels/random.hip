@@ -4,6 +4,10 @@
 
 #include "random.h"
 
+/* C++14 has no hexadecimal floats, and NVRTC keeps to it. */
+#define TWO_TO_MINUS_53 1.1102230246251565e-16
+#define TWO_TO_MINUS_32 2.3283064365386963e-10
+
 struct block {
     u32 a, b, c, d;
 };
@@ -22,7 +26,7 @@ GPU_FN struct block philox(u64 seed, u64 n) {
     return x;
 }
 GPU_FN u64 wide(u32 low, u32 high) { return low | (u64)high << 32; }
-GPU_FN f64 unit(u64 x) { return (f64)(x >> 11) * 0x1p-53; }
+GPU_FN f64 unit(u64 x) { return (f64)(x >> 11) * TWO_TO_MINUS_53; }
 
 /* x as an f32 whose last bit says whether anything was cut off, so that rounding it further rounds x once. */
 GPU_FN f32 odd_f32(f64 x) {
@@ -97,8 +101,8 @@ template <typename T> GPU_FN four<T> make_four(const struct gpu_random &p, i64 i
             put(&x.v[j], p.a + (f64)(word[j] >> (32 - p.significand)) * scale * (p.b - p.a));
     } else if (p.kind == GPU_NORMAL) {
         f64 n[4];
-        box_muller(((f64)w.a + 1) * 0x1p-32, (f64)w.b * 0x1p-32, &n[0], &n[1]);
-        box_muller(((f64)w.c + 1) * 0x1p-32, (f64)w.d * 0x1p-32, &n[2], &n[3]);
+        box_muller(((f64)w.a + 1) * TWO_TO_MINUS_32, (f64)w.b * TWO_TO_MINUS_32, &n[0], &n[1]);
+        box_muller(((f64)w.c + 1) * TWO_TO_MINUS_32, (f64)w.d * TWO_TO_MINUS_32, &n[2], &n[3]);
         GPU_UNROLL for (int j = 0; j < 4; j++) put(&x.v[j], p.a + p.b * n[j]);
     } else {
         GPU_UNROLL for (int j = 0; j < 4; j++) {
@@ -127,7 +131,7 @@ GPU_FN void random_wide(const struct gpu_random &p) {
             x.v[0] = p.a + unit(first) * (p.b - p.a);
             x.v[1] = p.a + unit(second) * (p.b - p.a);
         } else {
-            box_muller((f64)((first >> 11) + 1) * 0x1p-53, unit(second), &x.v[0], &x.v[1]);
+            box_muller((f64)((first >> 11) + 1) * TWO_TO_MINUS_53, unit(second), &x.v[0], &x.v[1]);
             x.v[0] = p.a + p.b * x.v[0];
             x.v[1] = p.a + p.b * x.v[1];
         }
