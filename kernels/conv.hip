@@ -68,8 +68,8 @@ GPU_FN struct conv_place conv_place_of(const struct gpu_conv &p, const struct co
 }
 
 /* One term of the sum: channel c and a tap, in both operands. */
-struct alignas(16) conv_term {
-    i64 x, weight; /* offsets */
+struct alignas(8) conv_term {
+    i32 x, weight; /* offsets */
     i32 d, h, w;   /* the tap's step from tap 0 in the input */
     i32 there;
 };
@@ -84,13 +84,13 @@ GPU_FN struct conv_term conv_term_of(const struct gpu_conv &p, const struct conv
     i32 h = (i32)(k % th);
     k /= th;
     i32 d = (i32)(k % td);
-    i64 c = k / td;
+    i32 c = (i32)(k / td);
     r.d = d * ph[0].in_step;
     r.h = h * ph[1].in_step;
     r.w = w * ph[2].in_step;
-    r.x = c * p.in_plane + ((i64)r.d * p.dim[1].in + r.h) * p.dim[2].in + r.w;
-    r.weight = c * p.weight_c +
-               ((i64)(ph[0].tap_first + d * ph[0].tap_step) * p.dim[1].kernel + ph[1].tap_first + h * ph[1].tap_step) *
+    r.x = c * (i32)p.in_plane + (r.d * p.dim[1].in + r.h) * p.dim[2].in + r.w;
+    r.weight = c * (i32)p.weight_c +
+               ((ph[0].tap_first + d * ph[0].tap_step) * p.dim[1].kernel + ph[1].tap_first + h * ph[1].tap_step) *
                    p.dim[2].kernel +
                ph[2].tap_first + w * ph[2].tap_step;
     return r;
@@ -155,6 +155,7 @@ template <typename T, int SIDE> GPU_FN void conv_tile(const struct gpu_conv &p) 
                  ((i64)at.d * p.dim[1].in + at.h) * p.dim[2].in + at.w;
     u32 wk = t % DEPTH, wm = t / DEPTH;
     const T *weight = (const T *)p.weight + group * p.weight_group + (channel0 + wm) * p.weight_m;
+    i32 rows_left = (i32)(p.cout - channel0 - wm);
 
     S sum[SIDE][SIDE], w_next[LOADS], x_next[LOADS];
     GPU_UNROLL for (int i = 0; i < SIDE; i++) GPU_UNROLL for (int j = 0; j < SIDE; j++) sum[i][j] = 0;
@@ -172,14 +173,14 @@ template <typename T, int SIDE> GPU_FN void conv_tile(const struct gpu_conv &p) 
             }
             conv_term e = terms[now][wk];
             GPU_UNROLL for (int i = 0; i < LOADS; i++) {
-                i64 m = wm + i * (GPU_BLOCK / DEPTH);
-                w_next[i] = e.there && channel0 + m < p.cout ? gemm_up(weight[(i64)i * (GPU_BLOCK / DEPTH) * p.weight_m + e.weight]) : (S)0;
+                bool in = e.there && i * (GPU_BLOCK / DEPTH) < rows_left;
+                w_next[i] = in ? gemm_up(weight[i * (GPU_BLOCK / DEPTH) * (i32)p.weight_m + e.weight]) : (S)0;
             }
         }
         if (step > 0) {
             u32 old = now ^ 1;
             /* The outer loop stays one, or a compiler fetches more at a time than there are registers for. */
-            GPU_NO_UNROLL for (int d0 = 0; d0 < DEPTH; d0 += 4) GPU_UNROLL for (int d = d0; d < d0 + 4; d++) {
+            GPU_NO_UNROLL for (int d0 = 0; d0 < DEPTH; d0 += 2) GPU_UNROLL for (int d = d0; d < d0 + 2; d++) {
                 S a[SIDE], b[SIDE];
                 GPU_UNROLL for (int i = 0; i < SIDE; i += RUN) {
                     run u = *(const run *)&weights[old][d][i / RUN * 16 * RUN + ty * RUN];
@@ -275,4 +276,4 @@ template <typename T> GPU_FN void conv_direct(const struct gpu_conv &p) {
     GPU_KERNEL(conv_tile_##type, struct gpu_conv) { conv_tile<type, 4>(p); }                                           \
     GPU_KERNEL(conv_direct_##type, struct gpu_conv) { conv_direct<type>(p); }
 GPU_ALL(CONV)
-GPU_KERNEL(conv_wide_f32, struct gpu_conv) { conv_tile<f32, 8>(p); }
+GPU_KERNEL_OF(conv_wide_f32, struct gpu_conv, GPU_BLOCK, 2) { conv_tile<f32, 8>(p); }

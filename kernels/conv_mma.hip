@@ -20,21 +20,28 @@ GPU_KERNEL(conv_pack, struct gpu_conv_pack) {
     u32 row = p.size[2] + 2 * p.margin[2], lines = p.size[1] + 2 * p.margin[1];
     u32 w = place % row - p.margin[2], h = place / row % lines - p.margin[1], d = place / row / lines - p.margin[0];
     bool inside = place < p.out_plane && w < p.size[2] && h < p.size[1] && d < p.size[0];
+    u32 channels = p.channels - channel0, filled = p.pitch - channel0 < EDGE ? p.pitch - channel0 : EDGE;
     u32 from = inside ? (d * p.size[1] + h) * p.size[2] + w : 0;
     for (i64 b = gpu_block_y(); b < p.batch; b += p.grid_batch) {
-        i64 in = b * p.channels * (i64)p.in_plane + from;
-        GPU_NO_UNROLL for (u32 c = t / EDGE; c < EDGE; c += GPU_BLOCK / EDGE) {
-            u16 x = 0;
-            if (inside && channel0 + c < p.channels) {
-                i64 at = in + (i64)(channel0 + c) * p.in_plane;
-                x = p.f8 ? gpu_to_f16(gpu_up(((const f8e4m3 *)p.in)[at])).bits : ((const u16 *)p.in)[at];
+        i64 in = (b * p.channels + channel0) * (i64)p.in_plane + from;
+        GPU_NO_UNROLL for (u32 c0 = t / EDGE; c0 < filled; c0 += 8 * (GPU_BLOCK / EDGE)) {
+            u16 x[8]; /* in flight together */
+            GPU_UNROLL for (u32 i = 0; i < 8; i++) {
+                u32 c = c0 + i * (GPU_BLOCK / EDGE);
+                i64 at = in + (i64)c * p.in_plane;
+                x[i] = 0;
+                if (inside && c < channels)
+                    x[i] = p.f8 ? gpu_to_f16(gpu_up(((const f8e4m3 *)p.in)[at])).bits : ((const u16 *)p.in)[at];
             }
-            tile[t % EDGE * PITCH + c] = x;
+            GPU_UNROLL for (u32 i = 0; i < 8; i++) {
+                u32 c = c0 + i * (GPU_BLOCK / EDGE);
+                if (c < EDGE) tile[t % EDGE * PITCH + c] = x[i];
+            }
         }
         gpu_sync();
-        GPU_NO_UNROLL for (u32 u = t; u < EDGE * EDGE / 8; u += GPU_BLOCK) {
-            u32 position = u / (EDGE / 8), c = u % (EDGE / 8) * 8;
-            if (place0 + position < p.out_plane && channel0 + c < p.pitch) {
+        GPU_NO_UNROLL for (u32 u = t; u < EDGE * (filled / 8); u += GPU_BLOCK) {
+            u32 position = u / (filled / 8), c = u % (filled / 8) * 8;
+            if (place0 + position < p.out_plane) {
                 gpu_16 v;
                 const u32 *words = (const u32 *)(tile + position * PITCH + c);
                 GPU_UNROLL for (int i = 0; i < 4; i++) v.word[i] = words[i];
@@ -201,11 +208,18 @@ template <typename T, int ROWS> GPU_FN void conv_mma(const struct gpu_conv_mma &
         if (step < stages - 1) continue;
         const u8 *from = lds + used * STAGE;
         used = used + 1 == stages ? 0 : used + 1;
+        struct mma_fragment a[2][MI], b[2][NI];
+        GPU_UNROLL for (int i = 0; i < MI; i++) a[0][i] = mma_load<false>(from + a_base + i * (16 * STEP * 2));
+        GPU_UNROLL for (int j = 0; j < NI; j++) b[0][j] = mma_load<false>(from + B + b_base + j * (16 * STEP * 2));
         GPU_UNROLL for (u32 t = 0; t < STEP / MMA_K; t++) {
-            struct mma_fragment a[MI], b[NI];
-            GPU_UNROLL for (int i = 0; i < MI; i++) a[i] = mma_load<false>(from + (a_base ^ t * 32) + i * (16 * STEP * 2));
-            GPU_UNROLL for (int j = 0; j < NI; j++) b[j] = mma_load<false>(from + B + (b_base ^ t * 32) + j * (16 * STEP * 2));
-            GPU_UNROLL for (int i = 0; i < MI; i++) GPU_UNROLL for (int j = 0; j < NI; j++) mma<T>(sum[i][j], a[i], b[j]);
+            if (t + 1 < STEP / MMA_K) {
+                GPU_UNROLL for (int i = 0; i < MI; i++)
+                    a[(t + 1) % 2][i] = mma_load<false>(from + (a_base ^ (t + 1) * 32) + i * (16 * STEP * 2));
+                GPU_UNROLL for (int j = 0; j < NI; j++)
+                    b[(t + 1) % 2][j] = mma_load<false>(from + B + (b_base ^ (t + 1) * 32) + j * (16 * STEP * 2));
+            }
+            GPU_UNROLL for (int i = 0; i < MI; i++)
+                GPU_UNROLL for (int j = 0; j < NI; j++) mma<T>(sum[i][j], a[t % 2][i], b[t % 2][j]);
         }
     }
     mma_copy_wait<0>();

@@ -30,7 +30,9 @@ struct gpu_gemm_side {
 struct gpu_gemm_out {
     void *to;
     const void *bias; /* NULL: none */
-    i64 bias_step;    /* from one column of c to the next */
+    i64 bias_step;    /* from one column of c to the next, or from one row */
+    i64 columns;      /* n */
+    i64 bias_rows;    /* m when the bias is one a row of c; 0 when it is one a column */
     u32 activation;
     u32 partial;
     u32 vector; /* four neighbours of a row can be stored at once */

@@ -62,11 +62,14 @@ template <typename F> GPU_FN F gemm_activate_float(u32 activation, F x) {
 }
 
 /* Bias and activation; integers have neither. `n` says how many of the four are there. */
-template <typename T> GPU_FN void gemm_finish(const struct gpu_gemm_out &, i64, u32, gemm_quad<u32> &) {}
-template <typename T> GPU_FN void gemm_finish(const struct gpu_gemm_out &, i64, u32, gemm_quad<u64> &) {}
+template <typename T> GPU_FN void gemm_finish(const struct gpu_gemm_out &, i64, i64, u32, gemm_quad<u32> &) {}
+template <typename T> GPU_FN void gemm_finish(const struct gpu_gemm_out &, i64, i64, u32, gemm_quad<u64> &) {}
 template <typename T, typename F>
-GPU_FN void gemm_finish_float(const struct gpu_gemm_out &out, i64 column, u32 n, gemm_quad<F> &x) {
-    if (out.bias) {
+GPU_FN void gemm_finish_float(const struct gpu_gemm_out &out, i64 at, i64 column, u32 n, gemm_quad<F> &x) {
+    if (out.bias && out.bias_rows) {
+        F bias = gemm_up(((const T *)out.bias)[at / out.columns % out.bias_rows * out.bias_step]);
+        GPU_UNROLL for (u32 j = 0; j < 4; j++) x.v[j] += bias;
+    } else if (out.bias) {
         const T *bias = (const T *)out.bias + column * out.bias_step;
         GPU_UNROLL for (u32 j = 0; j < 4; j++) if (j < n) x.v[j] += gemm_up(bias[j * out.bias_step]);
     }
@@ -84,11 +87,11 @@ GPU_FN void gemm_finish_float(const struct gpu_gemm_out &out, i64 column, u32 n,
         x.v[3] = y;
     }
 }
-template <typename T> GPU_FN void gemm_finish(const struct gpu_gemm_out &out, i64 column, u32 n, gemm_quad<f32> &x) {
-    gemm_finish_float<T>(out, column, n, x);
+template <typename T> GPU_FN void gemm_finish(const struct gpu_gemm_out &out, i64 at, i64 column, u32 n, gemm_quad<f32> &x) {
+    gemm_finish_float<T>(out, at, column, n, x);
 }
-template <typename T> GPU_FN void gemm_finish(const struct gpu_gemm_out &out, i64 column, u32 n, gemm_quad<f64> &x) {
-    gemm_finish_float<T>(out, column, n, x);
+template <typename T> GPU_FN void gemm_finish(const struct gpu_gemm_out &out, i64 at, i64 column, u32 n, gemm_quad<f64> &x) {
+    gemm_finish_float<T>(out, at, column, n, x);
 }
 
 /* Stores the first n of four sums, of columns `column` and up, at element `at` of the result. */
@@ -103,7 +106,7 @@ GPU_FN void gemm_store(const struct gpu_gemm_out &out, i64 at, i64 column, u32 n
         }
         return;
     }
-    gemm_finish<T>(out, column, n, x);
+    gemm_finish<T>(out, at, column, n, x);
     gemm_quad<T> y;
     GPU_UNROLL for (int j = 0; j < 4; j++) gemm_down(&y.v[j], x.v[j]);
     T *to = (T *)out.to + at;

@@ -42,6 +42,8 @@ enum wick_status wick__split_begin(struct wick__gpu *gpu, const struct wick__pro
     *out = (struct gpu_gemm_out){.to = g->c,
                                  .bias = g->bias,
                                  .bias_step = g->bias_step,
+                                 .columns = g->n,
+                                 .bias_rows = g->bias_by_row ? g->m : 0,
                                  .activation = (u32)g->activation,
                                  .vector = g->n % 4 == 0 && (uintptr_t)g->c % (4 * size) == 0};
     split->partial = NULL;
@@ -61,6 +63,8 @@ static enum wick_status add_up(struct wick__gpu *gpu, const struct wick__product
                              .out = {.to = g->c,
                                      .bias = g->bias,
                                      .bias_step = g->bias_step,
+                                     .columns = g->n,
+                                     .bias_rows = g->bias_by_row ? g->m : 0,
                                      .activation = (u32)g->activation,
                                      .vector = g->n % 4 == 0 && (uintptr_t)g->c % (4 * size_of(g->dtype)) == 0}};
     p.wide = p.count <= 4096 && splits >= 16;
@@ -211,7 +215,7 @@ static enum wick_status run_vector(struct wick__gpu *gpu, const struct wick__pro
     p.tasks = units_of_work * split.count;
     WICK__TRY(wick__split_begin(gpu, g, &split, &p.out));
     /* The kernel's columns are the matrix's rows; a column of C has one bias for all of them. */
-    if (!is_row) p.out.bias_step = 0;
+    if (!is_row && !g->bias_by_row) p.out.bias_step = 0;
     int64_t blocks = columns ? p.tasks : divide_up(p.tasks, GPU_BLOCK / wave);
     struct wick__launch launch = {.kernel = wick__gpu_of_all(columns ? WICK__GPU_K_gemv_columns_u8 : WICK__GPU_K_gemv_rows_u8,
                                                              g->dtype),

@@ -15,7 +15,8 @@ struct wick__product {
     const void *a, *b;
     void *c;
     int64_t a_row, a_k, b_k, b_column;
-    const void *bias; /* one a column; NULL: none */
+    const void *bias; /* one a column, or one a row; NULL: none */
+    bool bias_by_row;
     int64_t bias_step;
     enum wick_activation activation;
     /* The batch dims, row-major, with each operand's strides; stride 0 repeats. */

@@ -1,5 +1,6 @@
 /* Convolutions and transposed convolutions of 1 to 3 spatial dims. */
 #include "gpu/conv.h"
+#include "gpu/gemm.h"
 
 #include "core/checked.h"
 
@@ -72,6 +73,39 @@ static int64_t tiles(const struct gpu_conv *p, int64_t results, int64_t edge) {
     return (p->cout + edge - 1) / edge * ((results + edge - 1) / edge) * p->groups;
 }
 
+/* Whether the window is one element of every channel, so that an image's result is weight times image. */
+static bool is_product(const struct gpu_conv *p, enum wick_dtype dtype) {
+    for (int a = 0; a < 3; a++)
+        if (p->dim[a].kernel != 1 || p->dim[a].stride != 1 || p->dim[a].padding != 0) return false;
+    bool floats = dtype == WICK_F32 || dtype == WICK_F64 || dtype == WICK_BF16 || dtype == WICK_F16;
+    /* 16-bit products want rows at multiples of 16 bytes; conv_mma does not mind. */
+    bool aligned = p->in_plane % 8 == 0 && p->cin % 8 == 0;
+    return floats && !p->transposed && p->groups == 1 && p->cin > 0 && p->cout >= 8 &&
+           (wick_dtype_bits(dtype) > 16 || aligned);
+}
+
+static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *p) {
+    struct wick__product g = {.dtype = dtype,
+                              .m = p->cout,
+                              .n = p->in_plane,
+                              .k = p->cin,
+                              .a = p->weight,
+                              .b = p->x,
+                              .c = p->out,
+                              .a_row = p->cin,
+                              .a_k = 1,
+                              .b_k = p->in_plane,
+                              .b_column = 1,
+                              .bias = p->bias,
+                              .bias_step = 1,
+                              .bias_by_row = true,
+                              .activation = p->relu ? WICK_ACTIVATION_RELU : WICK_ACTIVATION_NONE,
+                              .batch_rank = 1,
+                              .batch_shape = {p->n},
+                              .b_batch = {p->cin * p->in_plane}};
+    return wick__gemm_run(gpu, &g);
+}
+
 wick__kernel_fn wick__gpu_conv;
 enum wick_status wick__gpu_conv(const struct wick__call *call) {
     enum { FEW = 8, WIDE = 128, NARROW = 64 };
@@ -83,6 +117,7 @@ enum wick_status wick__gpu_conv(const struct wick__call *call) {
     if (!set_params(&p, call))
         return wick__fail(WICK_OVERFLOW, "%s: a spatial size or option is beyond 2^30, on %s", wick_op_name(call->op),
                           gpu->device->name);
+    if (is_product(&p, dtype)) return multiply(gpu, dtype, &p);
     if (wick__conv_mma_takes(gpu, dtype, &p)) return wick__conv_mma(gpu, dtype, &p);
     int64_t phases = (int64_t)p.dim[0].phases * p.dim[1].phases * p.dim[2].phases, results = p.n;
     /* Phases are of nearly one size: the first is the largest. */
@@ -90,7 +125,8 @@ enum wick_status wick__gpu_conv(const struct wick__call *call) {
     int64_t wide = tiles(&p, results, WIDE) * phases;
     bool is_wide = dtype == WICK_F32 && p.cout >= 96 && wide >= gpu->properties.units;
     int64_t all = is_wide ? wide : tiles(&p, results, NARROW) * phases;
-    if (p.cout >= FEW && p.cin > 0 && phases <= 4096 && results < INT32_MAX && all < INT32_MAX) {
+    if (p.cout >= FEW && p.cin > 0 && phases <= 4096 && results < INT32_MAX && all < INT32_MAX &&
+        p.cin * p.in_plane < INT32_MAX && p.weight_group < INT32_MAX) {
         struct wick__launch launch = {.kernel = is_wide ? WICK__GPU_K_conv_wide_f32
                                                         : wick__gpu_of_all(WICK__GPU_K_conv_tile_u8, dtype),
                                       .grid = {(unsigned)all}};
