@@ -35,14 +35,14 @@ GPU_FN u32 to_f8e5m2(f32 x) {
 #define FROM_SHORT FROM(u8, (u8)b) FROM(i16, (i16)b) FROM(i8, (i8)b) FROM(u16, (u16)b) FROM(bool, (b & 0xff) != 0)
 #define FROM_LONG FROM(u32, (u32)b) FROM(i32, (i32)b) FROM(i64, (i64)b) FROM(u64, (u64)b)
 #define FROM_NARROW_FLOATS                                                                                             \
-    FROM(bf16, gpu_bits<f32>((u32)b << 16)) FROM(f16, half(b)) FROM(f8e4m3, eighth(b)) FROM(f8e5m2, from_f8e5m2((u32)b))
+    FROM(bf16, gpu_bits<f32>((u32)b << 16)) FROM(f16, from_f16(b)) FROM(f8e4m3, from_f8e4m3(b)) FROM(f8e5m2, from_f8e5m2((u32)b))
 
-template <typename R> GPU_FN f32 half(R b) {
+template <typename R> GPU_FN f32 from_f16(R b) {
     f16 x;
     x.bits = (u16)b;
     return gpu_from_f16(x);
 }
-template <typename R> GPU_FN f32 eighth(R b) {
+template <typename R> GPU_FN f32 from_f8e4m3(R b) {
     f8e4m3 x;
     x.bits = (u8)b;
     return gpu_from_f8e4m3(x);
