@@ -56,7 +56,7 @@ template <> struct normalize_sums<f32> { typedef f64 type; };
 template <> struct normalize_sums<f64> { typedef f64 type; };
 
 template <typename T> GPU_FN void normalize_rows(const struct gpu_normalize &p) {
-    typedef gpu_row<T, GPU_ROW_KEPT> Row;
+    typedef gpu_row<T, GPU_ROW_KEPT(sizeof(T))> Row;
     typedef typename Row::C C;
     typedef typename normalize_sums<T>::type S;
     typedef typename reduce_wide<T>::type W;
@@ -70,19 +70,25 @@ template <typename T> GPU_FN void normalize_rows(const struct gpu_normalize &p) 
                  (C)0);
     f64 mean = 0;
     if (p.centered) {
-        S s[Row::COUNT];
-        GPU_UNROLL for (int i = 0; i < Row::COUNT; i++) s[i] = (S)r.c[i];
-        S sum = gpu_tree<Row::COUNT>::template of<gpu_join_add>(s) + (S)r.c[Row::COUNT];
+        S sum = (S)r.c[Row::COUNT];
+        GPU_UNROLL for (int i = 0; i < Row::COUNT; i += Row::N) {
+            S s[Row::N];
+            GPU_UNROLL for (int k = 0; k < Row::N; k++) s[k] = (S)r.c[i + k];
+            sum += gpu_tree<Row::N>::template of<gpu_join_add>(s);
+        }
         mean = gpu_group_join<gpu_join_add>((f64)sum, p.group, room) / (f64)p.n;
     }
     C high = (C)mean, low = (C)(mean - (f64)high);
-    W q[Row::COUNT];
-    GPU_UNROLL for (int i = 0; i < Row::COUNT; i++) {
-        r.c[i] = gpu_row_has(r, i / Row::N) ? r.c[i] - high - low : 0;
-        q[i] = (W)r.c[i] * (W)r.c[i];
-    }
     C end = r.lane < r.rest ? r.c[Row::COUNT] - high - low : 0;
-    W squares = gpu_tree<Row::COUNT>::template of<gpu_join_add>(q) + (W)end * (W)end;
+    W squares = (W)end * (W)end;
+    GPU_UNROLL for (int i = 0; i < Row::COUNT; i += Row::N) {
+        W q[Row::N];
+        GPU_UNROLL for (int k = 0; k < Row::N; k++) {
+            r.c[i + k] = gpu_row_has(r, i / Row::N) ? r.c[i + k] - high - low : 0;
+            q[k] = (W)r.c[i + k] * (W)r.c[i + k];
+        }
+        squares += gpu_tree<Row::N>::template of<gpu_join_add>(q);
+    }
     f64 variance = gpu_group_join<gpu_join_add>((f64)squares, p.group, room) / (f64)p.n;
     C scale = (C)(1 / gpu_sqrt(variance + p.epsilon));
     GPU_UNROLL for (int i = 0; i < Row::COUNT; i++) r.c[i] *= scale;
@@ -164,11 +170,7 @@ template <typename T> GPU_FN void normalize_apply(const struct gpu_normalize &p)
     }
 }
 
-#define NORMALIZE(T, threads)                                                                                          \
-    GPU_KERNEL_OF(normalize_rows_##T, struct gpu_normalize, threads, 1) { normalize_rows<T>(p); }                      \
+#define NORMALIZE(T)                                                                                                   \
+    GPU_KERNEL_OF(normalize_rows_##T, struct gpu_normalize, GPU_ROW_THREADS, 1) { normalize_rows<T>(p); }              \
     GPU_KERNEL(normalize_apply_##T, struct gpu_normalize) { normalize_apply<T>(p); }
-NORMALIZE(bf16, 1024)
-NORMALIZE(f16, 1024)
-NORMALIZE(f32, 1024)
-NORMALIZE(f64, GPU_ROW_WIDE)
-NORMALIZE(f8e4m3, 1024)
+GPU_FLOATS(NORMALIZE)

@@ -28,10 +28,10 @@ typedef uint64_t u64;
 #define GPU_BLOCK 256
 #define GPU_RANK 8
 
-/* Rows kept in registers (rows.h): elements that a thread keeps, but for those before the first whole vector and after
- * the last; and the most threads for a row of f64, which are 1024 for other floats. */
-#define GPU_ROW_KEPT 16
-#define GPU_ROW_WIDE 512
+/* Rows kept in registers (rows.h): elements of `size` bytes that a thread keeps, but for those before the first whole
+ * vector and after the last; and the most threads for a row. */
+#define GPU_ROW_KEPT(size) ((size) == 8 ? 16 : 32)
+#define GPU_ROW_THREADS 512
 
 /* What a kernel can report; the host makes the message. */
 enum gpu_fault {

@@ -95,9 +95,15 @@ GPU_FN void reduce_run(const struct gpu_reduce_end &end, const T *x, i64 n, i64 
         GPU_UNROLL for (int k = 0; k < AHEAD; k++)
             K::template several<N>(s, u[k].v, at + (v + k * group) * N, 1, end);
     }
-    GPU_NO_UNROLL for (; v < vectors; v += group) {
-        gpu_vec<T> a = gpu_load16(body + v * N);
-        K::template several<N>(s, a.v, at + v * N, 1, end);
+    /* What is left of them, at once too: where there is no vector the last one is loaded, and not taken. */
+    if (v < vectors) {
+        gpu_vec<T> u[AHEAD - 1];
+        GPU_UNROLL for (int k = 0; k < AHEAD - 1; k++) {
+            i64 at_k = v + k * group < vectors ? v + k * group : vectors - 1;
+            u[k] = gpu_load16(body + at_k * N);
+        }
+        GPU_UNROLL for (int k = 0; k < AHEAD - 1; k++)
+            if (v + k * group < vectors) K::template several<N>(s, u[k].v, at + (v + k * group) * N, 1, end);
     }
     GPU_NO_UNROLL for (i64 i = lane; i < rest; i += group) {
         i64 place = i < head ? i - head : i - head + vectors * N;
@@ -296,12 +302,18 @@ GPU_FN void reduce_parts(const struct gpu_reduce_join &p, i64 line, bool live, u
     typedef typename K::Part Part;
     u32 group = p.end.group, lane = gpu_thread() % group;
     Part q = K::part(K::start());
-    GPU_NO_UNROLL for (i64 s = lane; live && s < p.end.segments; s += group) {
-        const u64 *in = p.in + line * p.end.part_out + s * p.end.part_segment;
-        u64 word[3] = {in[0], 0, 0};
-        if (K::WORDS > 1) word[1] = in[p.parts];
-        if (K::WORDS > 2) word[2] = in[2 * p.parts];
-        q = K::of(q, K::unpack(word));
+    i64 last = p.end.segments - 1;
+    GPU_NO_UNROLL for (i64 s = lane; live && s <= last; s += 4 * group) {
+        u64 word[4][3];
+        GPU_UNROLL for (int k = 0; k < 4; k++) {
+            i64 segment = s + k * group < last ? s + k * group : last;
+            const u64 *in = p.in + line * p.end.part_out + segment * p.end.part_segment;
+            word[k][0] = in[0];
+            if (K::WORDS > 1) word[k][1] = in[p.parts];
+            if (K::WORDS > 2) word[k][2] = in[2 * p.parts];
+        }
+        GPU_UNROLL for (int k = 0; k < 4; k++)
+            if (s + k * group <= last) q = K::of(q, K::unpack(word[k]));
     }
     q = gpu_group_join<K>(q, group, (Part *)room);
     reduce_leave<K>(q, p.end, w);

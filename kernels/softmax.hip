@@ -5,7 +5,7 @@
 #include "softmax.h"
 
 template <typename T> GPU_FN void softmax_rows(const struct gpu_softmax_rows &p) {
-    typedef gpu_row<T, GPU_ROW_KEPT> Row;
+    typedef gpu_row<T, GPU_ROW_KEPT(sizeof(T))> Row;
     typedef typename Row::C C;
     GPU_SHARED C room[GPU_WAVES];
     u32 per_block = gpu_threads() / p.group;
@@ -19,16 +19,19 @@ template <typename T> GPU_FN void softmax_rows(const struct gpu_softmax_rows &p)
                  none);
     C most = gpu_group_join<gpu_join_max>(gpu_row_join<gpu_join_max>(r), p.group, room);
     GPU_UNROLL for (int i = 0; i <= Row::COUNT; i++) r.c[i] -= most;
-    C less, e[Row::COUNT + 1];
-    GPU_UNROLL for (int i = 0; i <= Row::COUNT; i++) e[i] = reduce_exp(r.c[i]);
-    C sum = gpu_tree<Row::COUNT>::template of<gpu_join_add>(e) + e[Row::COUNT];
-    sum = gpu_group_join<gpu_join_add>(sum, p.group, room);
     if (p.log) {
-        less = gpu_log(sum);
+        C sum = reduce_exp(r.c[Row::COUNT]);
+        GPU_UNROLL for (int i = 0; i < Row::COUNT; i += Row::N) {
+            C e[Row::N];
+            GPU_UNROLL for (int k = 0; k < Row::N; k++) e[k] = reduce_exp(r.c[i + k]);
+            sum += gpu_tree<Row::N>::template of<gpu_join_add>(e);
+        }
+        C less = gpu_log(gpu_group_join<gpu_join_add>(sum, p.group, room));
         GPU_UNROLL for (int i = 0; i <= Row::COUNT; i++) r.c[i] -= less;
     } else {
-        less = 1 / sum;
-        GPU_UNROLL for (int i = 0; i <= Row::COUNT; i++) r.c[i] = e[i] * less;
+        GPU_UNROLL for (int i = 0; i <= Row::COUNT; i++) r.c[i] = reduce_exp(r.c[i]);
+        C scale = 1 / gpu_group_join<gpu_join_add>(gpu_row_join<gpu_join_add>(r), p.group, room);
+        GPU_UNROLL for (int i = 0; i <= Row::COUNT; i++) r.c[i] *= scale;
     }
     if (live) gpu_row_store(r, (T *)p.out + number * p.n, p.aligned);
 }
@@ -105,12 +108,10 @@ template <typename T> GPU_FN void softmax_across(const struct gpu_softmax_apply 
     }
 }
 
-#define SOFTMAX(T, threads)                                                                                            \
-    GPU_KERNEL_OF(softmax_rows_##T, struct gpu_softmax_rows, threads, 1) { softmax_rows<T>(p); }                       \
+#define SOFTMAX(T)                                                                                                     \
+    GPU_KERNEL_OF(softmax_rows_##T, struct gpu_softmax_rows, GPU_ROW_THREADS, sizeof(T) == 8 ? 1 : 2) {                \
+        softmax_rows<T>(p);                                                                                            \
+    }                                                                                                                  \
     GPU_KERNEL(softmax_apply_##T, struct gpu_softmax_apply) { softmax_apply<T>(p); }                                   \
     GPU_KERNEL(softmax_across_##T, struct gpu_softmax_apply) { softmax_across<T>(p); }
-SOFTMAX(bf16, 1024)
-SOFTMAX(f16, 1024)
-SOFTMAX(f32, 1024)
-SOFTMAX(f64, GPU_ROW_WIDE)
-SOFTMAX(f8e4m3, 1024)
+GPU_FLOATS(SOFTMAX)
