@@ -36,7 +36,8 @@ struct wick__gpu_facts {
     size_t free;
     unsigned routes; /* bit r: some module takes route r */
     char blas[WICK__DOCTOR_TEXT];
-    bool blas_usable;
+    bool blas_usable;    /* for some dtype */
+    char blas_wrong[32]; /* the dtypes it failed its self-check for */
 };
 
 struct wick__family_facts {

@@ -326,6 +326,22 @@ static void sick(struct wick__doctor *d, const struct wick__gpu_facts *gpu) {
         fix(f, "sudo nvidia-smi --gpu-reset -i %s   (sudo dmesg | tail   says more)", ordinal);
 }
 
+static void blas(struct wick__doctor *d, const struct wick__gpu_facts *gpu) {
+    struct wick__finding *f;
+    if (*gpu->blas_wrong) {
+        f = add(d, WICK__WARNING, "gpu-blas-wrong");
+        text(f, "%s: the vendor's matrix products of %s are wrong; own kernels are used for them", gpu->name,
+             gpu->blas_wrong);
+        fix(f, "nothing must be done; another version of %s may be right", is_rocm(gpu) ? "rocBLAS" : "cuBLAS");
+    } else if (!gpu->blas_usable && !wick__doctor_variable("WICK_BLAS")) {
+        f = add(d, WICK__NOTE, "gpu-blas");
+        text(f, "%s: matrix products run on %.480s", gpu->name, gpu->blas);
+        fix(f, "%s",
+            is_rocm(gpu) ? "nothing must be done; rocBLAS with files for this GPU may be faster"
+                         : "nothing must be done; the CUDA toolkit's cuBLAS may be faster");
+    }
+}
+
 static void gpus(struct wick__doctor *d) {
     unsigned routes = 0;
     for (int i = 0; i < d->gpus; i++) {
@@ -337,13 +353,7 @@ static void gpus(struct wick__doctor *d) {
             sick(d, gpu);
         else if (gpu->routes >> WICK__ROUTE_NONE & 1)
             some_kernels(d, gpu);
-        if (gpu->healthy && !gpu->blas_usable && !wick__doctor_variable("WICK_BLAS")) {
-            struct wick__finding *f = add(d, WICK__NOTE, "gpu-blas");
-            text(f, "%s: matrix products run on %.480s", gpu->name, gpu->blas);
-            fix(f, "%s",
-                is_rocm(gpu) ? "nothing must be done; rocBLAS with files for this GPU may be faster"
-                             : "nothing must be done; the CUDA toolkit's cuBLAS may be faster");
-        }
+        if (gpu->healthy) blas(d, gpu);
     }
     if (*d->cache_fault && routes >> WICK__ROUTE_COMPILE & 1) {
         struct wick__finding *f = add(d, WICK__WARNING, "cache");

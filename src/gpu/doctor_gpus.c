@@ -24,33 +24,60 @@ static void apu_memory(struct wick__gpu_facts *gpu) {
     if (wick__doctor_line(path, line, sizeof line)) gpu->shared = (size_t)strtoull(line, NULL, 10);
 }
 
-static void blas_verdict(const struct wick__vendor *vendor, struct wick__gpu_facts *gpu) {
-    const char *choice = wick__doctor_variable("WICK_BLAS");
-    const char *missing = vendor->blas_missing ? vendor->blas_missing(gpu->properties.target) : "not bound";
-    if (choice && strcmp(choice, "own") == 0) {
+/* "f16, f32" of the dtypes with a verdict. */
+static void list_dtypes(const struct wick_blas_info *info, enum wick_blas_verdict verdict, char *list, size_t size) {
+    const struct {
+        const char *name;
+        enum wick_blas_verdict verdict;
+    } dtypes[] = {{"bf16", info->bf16}, {"f16", info->f16}, {"f32", info->f32}, {"f64", info->f64}};
+    *list = 0;
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
+        size_t at = strlen(list);
+        if (dtypes[i].verdict == verdict) snprintf(list + at, size - at, "%s%s", at ? ", " : "", dtypes[i].name);
+    }
+}
+
+/* What became of the vendor's matrix products on a device that is open; runs their self-check. */
+static void blas_verdict(struct wick__gpu_facts *gpu, struct wick_device *device) {
+    struct wick_blas_info info;
+    char good[32], wrong[32];
+    if (wick_blas_describe(device, true, &info) != WICK_OK) {
+        snprintf(gpu->blas, sizeof gpu->blas, "own kernels");
+    } else if (info.blas == WICK_BLAS_OWN) {
         snprintf(gpu->blas, sizeof gpu->blas, "switched off by WICK_BLAS=own");
-    } else if (missing) {
-        snprintf(gpu->blas, sizeof gpu->blas, "own kernels: %.450s", missing);
+    } else if (!info.library) {
+        snprintf(gpu->blas, sizeof gpu->blas, "own kernels: %.450s", info.fault ? info.fault : "no library");
     } else {
-        gpu->blas_usable = true;
-        snprintf(gpu->blas, sizeof gpu->blas, "%.64s, for dtypes where it passes a self-check", vendor->blas_version());
+        list_dtypes(&info, WICK_BLAS_GOOD, good, sizeof good);
+        list_dtypes(&info, WICK_BLAS_WRONG, wrong, sizeof wrong);
+        memcpy(gpu->blas_wrong, wrong, sizeof wrong);
+        gpu->blas_usable = *good;
+        if (*good || *wrong)
+            snprintf(gpu->blas, sizeof gpu->blas, "%.64s: right for %s%s%s", info.library, *good ? good : "no dtype",
+                     *wrong ? "; WRONG for " : "", wrong);
+        else
+            snprintf(gpu->blas, sizeof gpu->blas, "own kernels: %.64s refuses products", info.library);
     }
 }
 
 /* Opens the device, which runs a test kernel on it. */
 static void try_device(struct wick__gpu_facts *gpu) {
-    struct wick__error error = {0};
+    struct wick__error error = {0}, quiet = {0};
     wick__error_swap(&error);
     struct wick_device *device = wick_device_open(gpu->name);
-    if (device) {
-        const struct wick__gpu *state = device->state;
-        size_t total = 0;
-        gpu->healthy = true;
-        if (state->vendor->memory_info(&gpu->free, &total) != 0) gpu->free = 0;
-        wick_device_close(device);
-    }
     wick__error_swap(&error);
-    if (!gpu->healthy) snprintf(gpu->fault, sizeof gpu->fault, "%.511s", error.text);
+    gpu->healthy = device != NULL;
+    if (!device) {
+        snprintf(gpu->fault, sizeof gpu->fault, "%.511s", error.text);
+        return;
+    }
+    const struct wick__gpu *state = device->state;
+    size_t total = 0;
+    if (state->vendor->memory_info(&gpu->free, &total) != 0) gpu->free = 0;
+    wick__error_swap(&quiet);
+    blas_verdict(gpu, device);
+    wick__error_swap(&quiet);
+    wick_device_close(device);
 }
 
 static void examine(struct wick__doctor *doctor, const struct wick__vendor *vendor, int ordinal) {
@@ -68,7 +95,6 @@ static void examine(struct wick__doctor *doctor, const struct wick__vendor *vend
     for (int module = 0; module < WICK__GPU_MODULES; module++)
         gpu->routes |= 1u << wick__store_route(vendor, &gpu->properties, (enum wick__gpu_module)module);
     try_device(gpu);
-    blas_verdict(vendor, gpu);
 }
 
 static void family(struct wick__doctor *doctor, struct wick__family_facts *facts) {

@@ -57,7 +57,7 @@ static json_t *gpu_of(const struct wick__gpu_facts *gpu) {
     if (gpu->carve_out) json_object_set_new(object, "memory_carve_out", json_integer((json_int_t)gpu->carve_out));
     if (gpu->shared) json_object_set_new(object, "memory_shared", json_integer((json_int_t)gpu->shared));
     json_object_set_new(object, "kernels", routes);
-    json_object_set_new(object, "blas", string(gpu->blas));
+    json_object_set_new(object, "blas", string(*gpu->blas ? gpu->blas : NULL));
     json_object_set_new(object, "works", json_boolean(gpu->healthy));
     json_object_set_new(object, "fault", string(*gpu->fault ? gpu->fault : NULL));
     return object;

@@ -85,7 +85,8 @@ static void put_gpu(struct wick__buffer *out, const struct wick__gpu_facts *gpu)
         put(out, "  kernels from:");
         for (int route = 0; route < WICK__ROUTE_LIMIT; route++)
             if (gpu->routes >> route & 1) put(out, " %s", wick__route_name((enum wick__route)route));
-        put(out, "\n  BLAS: %s\n", gpu->blas);
+        put(out, "\n");
+        if (*gpu->blas) put(out, "  BLAS: %s\n", gpu->blas);
     }
     put(out, "  %s%s\n", gpu->healthy ? "works" : "does not work: ", gpu->healthy ? "" : gpu->fault);
 }
