@@ -16,6 +16,36 @@ template <typename T, int E> struct alignas(gpu_align<sizeof(T) * E>::value) gpu
     T v[E];
 };
 
+template <typename T, int E, int VECTORS> struct gpu_packs {
+    enum { N = gpu_vec<T>::N };
+    GPU_FN gpu_pack<T, E> load(const T *p) {
+        gpu_pack<T, E> pack;
+        GPU_UNROLL for (int k = 0; k < VECTORS; k++) {
+            gpu_vec<T> v = gpu_load16(p + k * N);
+            GPU_UNROLL for (int e = 0; e < N; e++) pack.v[k * N + e] = v.v[e];
+        }
+        return pack;
+    }
+    GPU_FN void store(T *p, const gpu_pack<T, E> &pack) {
+        GPU_UNROLL for (int k = 0; k < VECTORS; k++) {
+            gpu_vec<T> v;
+            GPU_UNROLL for (int e = 0; e < N; e++) v.v[e] = pack.v[k * N + e];
+            gpu_store16(p + k * N, v);
+        }
+    }
+};
+/* Of fewer than 16 bytes. */
+template <typename T, int E> struct gpu_packs<T, E, 0> {
+    GPU_FN gpu_pack<T, E> load(const T *p) { return *(const gpu_pack<T, E> *)p; }
+    GPU_FN void store(T *p, const gpu_pack<T, E> &pack) { *(gpu_pack<T, E> *)p = pack; }
+};
+template <typename T, int E> GPU_FN gpu_pack<T, E> gpu_load_pack(const T *p) {
+    return gpu_packs<T, E, E / gpu_vec<T>::N>::load(p);
+}
+template <typename T, int E> GPU_FN void gpu_store_pack(T *p, const gpu_pack<T, E> &pack) {
+    gpu_packs<T, E, E / gpu_vec<T>::N>::store(p, pack);
+}
+
 /* Offsets of element i of a narrow shape in N operands. */
 template <int N>
 GPU_FN gpu_offsets<N> gpu_offsets_at(u32 i, const struct gpu_shape &shape, const struct gpu_layout (&layouts)[N]) {
@@ -68,7 +98,7 @@ GPU_FN void gpu_fetch(T (&r)[S], const struct gpu_walk &w, int k, u64 tile) {
                 T one = in[at];
                 GPU_UNROLL for (int e = 0; e < E; e++) r[c * E + e] = one;
             } else {
-                gpu_pack<T, E> pack = *(const gpu_pack<T, E> *)(in + at);
+                gpu_pack<T, E> pack = gpu_load_pack<T, E>(in + at);
                 GPU_UNROLL for (int e = 0; e < E; e++) r[c * E + e] = pack.v[e];
             }
         }
@@ -114,7 +144,7 @@ GPU_FN void gpu_put(const T (&r)[S], const struct gpu_walk &w, u64 tile) {
             u64 chunk = tile * (GPU_BLOCK * S / E) + (u32)(c * GPU_BLOCK) + gpu_thread();
             gpu_pack<T, E> pack;
             GPU_UNROLL for (int e = 0; e < E; e++) pack.v[e] = r[c * E + e];
-            if ((chunk + 1) * E <= (u64)w.count) *(gpu_pack<T, E> *)(out + chunk * E) = pack;
+            if ((chunk + 1) * E <= (u64)w.count) gpu_store_pack(out + chunk * E, pack);
         }
     } else {
         GPU_UNROLL for (int s = 0; s < S; s++) {

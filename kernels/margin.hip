@@ -78,7 +78,7 @@ template <typename T> GPU_FN void triangle(const struct gpu_triangle &p) {
             bool one_row = column + E <= p.columns;
             if (one_row && !triangle_has(p, row, p.upper ? column + E - 1 : column)) continue;
             i64 at = p.walk.mode == GPU_WALK_FLAT ? (i64)(chunk * E) : gpu_walk_at(p.walk, 0, (u32)chunk);
-            gpu_pack<T, E> pack = *(const gpu_pack<T, E> *)((const T *)p.walk.in[0] + at);
+            gpu_pack<T, E> pack = gpu_load_pack<T, E>((const T *)p.walk.in[0] + at);
             GPU_UNROLL for (int e = 0; e < E; e++) {
                 i64 i = row, j = column + e;
                 if (!one_row) triangle_place(p, base + chunk * E + e, &i, &j);

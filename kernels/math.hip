@@ -127,5 +127,5 @@ template <typename T, int E> GPU_FN void binary_maths(const struct gpu_binary &p
     gpu_put<E, S>(r, p.walk, tile);
 }
 #define BINARY_MATH(T)                                                                                                 \
-    GPU_KERNEL(binary_math_##T, struct gpu_binary) { binary_maths<T, GPU_CHUNK_OF_MATH(sizeof(T))>(p); }
+    GPU_KERNEL(binary_math_##T, struct gpu_binary) { binary_maths<T, GPU_CHUNK(sizeof(T))>(p); }
 GPU_FLOATS(BINARY_MATH)

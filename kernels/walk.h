@@ -27,8 +27,7 @@ struct gpu_walk {
 #define GPU_SLOTS(bytes) ((bytes) >= 8 ? 4 : (bytes) == 4 ? 8 : 16)
 /* The same with two operands or more. */
 #define GPU_SLOTS_OF_MANY(bytes) ((bytes) >= 8 ? 4 : (bytes) >= 2 ? 8 : 16)
-/* Of the kernels `math`, and the chunks, which are the slots too, of `binary_math`. */
+/* Of the kernels `math`, and of `binary_math`, which take one chunk. */
 #define GPU_SLOTS_OF_MATH(bytes) ((bytes) >= 8 ? 2 : (bytes) == 4 ? 4 : (bytes) == 2 ? 8 : 32)
-#define GPU_CHUNK_OF_MATH(bytes) ((bytes) >= 8 ? 2 : (bytes) == 1 ? 4 : 16 / (int)(bytes))
 
 #endif

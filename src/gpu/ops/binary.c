@@ -23,8 +23,8 @@ static enum wick_status run(const struct wick__call *call, enum wick__gpu_kernel
                                .n_in = 2,
                                .in = {call->in[0], call->n_in > 1 ? call->in[1] : call->in[0]},
                                .out = call->out[0],
-                               .chunk = math ? GPU_CHUNK_OF_MATH(size) : GPU_CHUNK(size),
-                               .slots = math ? GPU_CHUNK_OF_MATH(size) : GPU_SLOTS_OF_MANY(size)};
+                               .chunk = GPU_CHUNK(size),
+                               .slots = math ? GPU_CHUNK(size) : GPU_SLOTS_OF_MANY(size)};
     return wick__gpu_elements(&e);
 }
 
