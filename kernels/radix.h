@@ -83,4 +83,32 @@ GPU_FN u32 radix_rank(const T (&key)[I], u32 (&place)[I], u32 pass, struct radix
     return sum;
 }
 
+/* What sorting up to I items a thread in LDS takes. */
+template <typename T, int I> struct radix_items {
+    T keys[GPU_BLOCK * I];
+    u16 ats[GPU_BLOCK * I];
+    struct radix_ranks ranks;
+};
+
+/* Sorts a block's keys by their lowest `passes` bytes; ats moves with them. Every thread has what the others wrote before
+ * and after. */
+template <typename T, int I> GPU_FN void radix_sort(struct radix_items<T, I> *items, u32 passes) {
+    gpu_sync();
+    GPU_NO_UNROLL for (u32 pass = 0; pass < passes; pass++) {
+        T key[I];
+        u16 at[I];
+        u32 place[I], first;
+        GPU_UNROLL for (int j = 0; j < I; j++) {
+            key[j] = items->keys[radix_number(j, I)];
+            at[j] = items->ats[radix_number(j, I)];
+        }
+        radix_rank<T, I>(key, place, pass, &items->ranks, &first);
+        GPU_UNROLL for (int j = 0; j < I; j++) {
+            items->keys[place[j]] = key[j];
+            items->ats[place[j]] = at[j];
+        }
+        gpu_sync();
+    }
+}
+
 #endif

@@ -9,6 +9,7 @@ enum {
     GPU_SCATTER_ADD_TILE = 1024, /* the same for scatter_add_lines */
     GPU_SCATTER_CHUNK = 1024,   /* sources that it takes at once */
     GPU_SCATTER_LINES = 64,     /* lines of a block at most */
+    GPU_INDEX_LIST = 4096,      /* ids that one block lists at most, for as many rows and 4 times that */
     GPU_SCATTER_FEW = 16        /* sources of one element and chunk that one thread adds */
 };
 
@@ -54,9 +55,10 @@ struct gpu_index_add {
     i64 ids_step, k, n;
     i64 step;        /* of source along the dim */
     u32 *keys;       /* ids, n for none */
-    const u32 *at;   /* places in ids, sorted by id */
+    u32 *places;     /* in ids, sorted by id */
     u32 *first;      /* [n + 1]: where those of a row begin */
     u32 vectors;     /* rows in units of 16 bytes */
+    u32 passes;      /* index_list: bytes of n */
     struct gpu_shape shape;      /* of out */
     struct gpu_layout layout[3]; /* x, source (0 along the dim), the place along the dim */
 };

@@ -2,6 +2,7 @@
  * each time. Lines that fit are made in LDS; otherwise the sources of an element are brought together by sorting. */
 #include "dtype.h"
 #include "layout.h"
+#include "radix.h"
 
 #include "scatter.h"
 
@@ -320,6 +321,32 @@ GPU_KERNEL(index_first, struct gpu_index_add) {
     }
 }
 
+/* All of that for a list that one block can sort. */
+template <int I> GPU_FN void index_list(const struct gpu_index_add &p) {
+    GPU_SHARED struct radix_items<u32, I> items;
+    u32 k = (u32)p.k;
+    for (u32 i = gpu_thread(); i < GPU_BLOCK * I; i += GPU_BLOCK) {
+        u64 id = i < k ? gpu_id_at(p.ids, (i64)i * p.ids_step) : ~0ull;
+        items.keys[i] = id == ~0ull ? (u32)p.n : (u32)id;
+        items.ats[i] = (u16)i;
+    }
+    radix_sort<u32, I>(&items, p.passes);
+    for (u32 i = gpu_thread(); i < k; i += GPU_BLOCK) p.places[i] = items.ats[i];
+    for (u32 r = gpu_thread(); r <= (u32)p.n; r += GPU_BLOCK) {
+        u32 begin = 0, end = k;
+        while (begin < end) {
+            u32 middle = (begin + end) / 2;
+            if (items.keys[middle] < r)
+                begin = middle + 1;
+            else
+                end = middle;
+        }
+        p.first[r] = begin;
+    }
+}
+GPU_KERNEL(index_list4, struct gpu_index_add) { index_list<4>(p); }
+GPU_KERNEL(index_list16, struct gpu_index_add) { index_list<16>(p); }
+
 template <typename T, int V> struct alignas(sizeof(T) * V) pack {
     T v[V];
 };
@@ -334,7 +361,7 @@ template <typename T, int V> GPU_FN void index_sum(const struct gpu_index_add &p
             S sum[V];
             GPU_UNROLL for (int j = 0; j < V; j++) sum[j] = sum_of<T>::up(x.v[j]);
             GPU_NO_UNROLL for (u32 s = begin; s < end; s++) {
-                pack<T, V> v = *(const pack<T, V> *)((const T *)p.source + o.at[1] + (i64)p.at[s] * p.step);
+                pack<T, V> v = *(const pack<T, V> *)((const T *)p.source + o.at[1] + (i64)p.places[s] * p.step);
                 GPU_UNROLL for (int j = 0; j < V; j++) sum[j] += sum_of<T>::up(v.v[j]);
             }
             GPU_UNROLL for (int j = 0; j < V; j++) x.v[j] = sum_of<T>::down(sum[j]);

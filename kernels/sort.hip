@@ -58,34 +58,17 @@ template <typename T> GPU_FN void sort_short(const struct gpu_sort &s) {
 
 /* Lines of up to a tile, one to a block at a time. */
 template <typename T, int I> GPU_FN void sort_block(const struct gpu_sort &s) {
-    GPU_SHARED T keys[GPU_BLOCK * I];
-    GPU_SHARED u16 ats[GPU_BLOCK * I];
-    GPU_SHARED struct radix_ranks ranks;
+    GPU_SHARED struct radix_items<T, I> items;
     u32 n = (u32)s.n;
     for (u64 l = gpu_block_x(); l < (u64)s.lines; l += gpu_blocks_x()) {
         struct line line = find_line(l, s);
         const T *in = (const T *)s.in + line.in;
         for (u32 i = gpu_thread(); i < GPU_BLOCK * I; i += GPU_BLOCK) {
-            keys[i] = i < n ? radix_key(in[(i64)i * s.inner], s) : (T)~(T)0; /* those that fill up come last */
-            ats[i] = (u16)i;
+            items.keys[i] = i < n ? radix_key(in[(i64)i * s.inner], s) : (T)~(T)0; /* those that fill up come last */
+            items.ats[i] = (u16)i;
         }
-        gpu_sync();
-        GPU_NO_UNROLL for (u32 pass = 0; pass < s.passes; pass++) {
-            T key[I];
-            u16 at[I];
-            u32 place[I], first;
-            GPU_UNROLL for (int j = 0; j < I; j++) {
-                key[j] = keys[radix_number(j, I)];
-                at[j] = ats[radix_number(j, I)];
-            }
-            radix_rank<T, I>(key, place, pass, &ranks, &first);
-            GPU_UNROLL for (int j = 0; j < I; j++) {
-                keys[place[j]] = key[j];
-                ats[place[j]] = at[j];
-            }
-            gpu_sync();
-        }
-        for (u32 i = gpu_thread(); i < n && i < (u64)s.k; i += GPU_BLOCK) put(s, line, i, keys[i], ats[i]);
+        radix_sort<T, I>(&items, s.passes);
+        for (u32 i = gpu_thread(); i < n && i < (u64)s.k; i += GPU_BLOCK) put(s, line, i, items.keys[i], items.ats[i]);
         gpu_sync();
     }
 }

@@ -23,20 +23,37 @@ static enum wick_status launch_over(struct wick__gpu *gpu, enum wick__gpu_kernel
     return wick__gpu_launch(gpu, &launch, p);
 }
 
-/* `memory` has room for the keys, for them sorted, their places, and the beginnings of rows. */
-static enum wick_status run(struct wick__gpu *gpu, struct gpu_index_add *p, char *memory, enum wick_dtype dtype) {
-    size_t list = round_up((size_t)p->k * 4), size = (size_t)wick_dtype_bits(dtype) / 8;
-    u32 *at = (u32 *)(void *)(memory + 2 * list);
-    struct gpu_sort sort = {
-        .in = memory, .values = memory + list, .indices = at, .lines = 1, .n = p->k, .inner = 1, .k = p->k};
-    for (uint64_t most = (uint64_t)p->n; most; most >>= 8) sort.passes++;
+/* Lists the sources of each row. `memory` has room for the keys, for them sorted, their places, and the beginnings of
+ * rows. */
+static enum wick_status list(struct wick__gpu *gpu, struct gpu_index_add *p, char *memory) {
+    size_t size = round_up((size_t)p->k * 4);
+    p->passes = 0;
+    for (uint64_t most = (uint64_t)p->n; most; most >>= 8) p->passes++;
     p->keys = (u32 *)(void *)memory;
+    p->places = (u32 *)(void *)(memory + 2 * size);
+    p->first = (u32 *)(void *)(memory + 3 * size);
+    if (p->k <= GPU_INDEX_LIST && p->n <= 4 * GPU_INDEX_LIST) {
+        struct wick__launch launch = {
+            .kernel = p->k <= 4 * GPU_BLOCK ? WICK__GPU_K_index_list4 : WICK__GPU_K_index_list16, .grid = {1}};
+        return wick__gpu_launch(gpu, &launch, p);
+    }
+    struct gpu_sort sort = {.in = memory,
+                            .values = memory + size,
+                            .indices = p->places,
+                            .lines = 1,
+                            .n = p->k,
+                            .inner = 1,
+                            .k = p->k,
+                            .passes = p->passes};
     WICK__TRY(launch_over(gpu, WICK__GPU_K_index_keys, p->k, p));
     WICK__TRY(wick__gpu_sort_lines(gpu, &sort, 4));
     p->keys = sort.values;
-    p->at = at;
-    p->first = (u32 *)(void *)(memory + 3 * list);
-    WICK__TRY(launch_over(gpu, WICK__GPU_K_index_first, p->n + 1, p));
+    return launch_over(gpu, WICK__GPU_K_index_first, p->n + 1, p);
+}
+
+static enum wick_status run(struct wick__gpu *gpu, struct gpu_index_add *p, char *memory, enum wick_dtype dtype) {
+    size_t size = (size_t)wick_dtype_bits(dtype) / 8;
+    WICK__TRY(list(gpu, p, memory));
     return launch_over(gpu, wick__gpu_of_all(WICK__GPU_K_index_add_u8, dtype),
                        p->vectors ? p->shape.count / (int64_t)(16 / size) : p->shape.count, p);
 }
