@@ -9,9 +9,9 @@ struct gpu_gather {
     const void *x;
     void *out; /* contiguous */
     struct gpu_ids ids;
-    i64 step;    /* of x along the dim that ids count along */
-    u32 fourfold; /* threads take four neighbours at once: size[0] is a multiple of 4, ids lie side by side */
-    struct gpu_shape shape;      /* of out */
+    i64 step;               /* of x along the dim that ids count along */
+    u32 fourfold;           /* threads take four neighbours at once: size[0] is a multiple of 4, ids lie side by side */
+    struct gpu_shape shape; /* of out */
     struct gpu_layout layout[2]; /* ids, x; x has stride 0 along the dim */
 };
 

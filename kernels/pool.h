@@ -20,7 +20,7 @@ struct gpu_pool {
     struct gpu_window *windows[3];                 /* [to], which pool_windows fills */
     i64 divisor;                                   /* of averages; 0: the number of elements */
     u32 max, adaptive, count_padding;
-    u32 narrow; /* count < 2^31 */
+    u32 narrow;               /* count < 2^31 */
     struct gpu_divisor by[3]; /* to */
 };
 

@@ -10,9 +10,9 @@ struct gpu_resize {
     void *out;
     i64 count; /* of out */
     i64 from[3], to[3];
-    double scale[3]; /* source step per step of the result */
-    u32 centers;     /* linear: positions count from the middle of elements */
-    u32 narrow;      /* count < 2^31 */
+    double scale[3];          /* source step per step of the result */
+    u32 centers;              /* linear: positions count from the middle of elements */
+    u32 narrow;               /* count < 2^31 */
     struct gpu_divisor by[3]; /* to */
 };
 

@@ -5,23 +5,23 @@
 #include "ids.h"
 
 enum {
-    GPU_SCATTER_TILE = 4096,    /* elements of out that a block of scatter_lines makes at once */
+    GPU_SCATTER_TILE = 4096,     /* elements of out that a block of scatter_lines makes at once */
     GPU_SCATTER_ADD_TILE = 1024, /* the same for scatter_add_lines */
-    GPU_SCATTER_CHUNK = 1024,   /* sources that it takes at once */
-    GPU_SCATTER_LINES = 64,     /* lines of a block at most */
-    GPU_INDEX_LIST = 4096,      /* ids that one block lists at most, for as many rows and 4 times that */
-    GPU_SCATTER_FEW = 16        /* sources of one element and chunk that one thread adds */
+    GPU_SCATTER_CHUNK = 1024,    /* sources that it takes at once */
+    GPU_SCATTER_LINES = 64,      /* lines of a block at most */
+    GPU_INDEX_LIST = 4096,       /* ids that one block lists at most, for as many rows and 4 times that */
+    GPU_SCATTER_FEW = 16         /* sources of one element and chunk that one thread adds */
 };
 
-/* out[id step[0]] = or += source[j step[3]], id = ids[j step[2]] for j in 0 .. k-1, for each line along the dim; what is
- * not placed comes from x[i step[1]], which may be out itself. */
+/* out[id step[0]] = or += source[j step[3]], id = ids[j step[2]] for j in 0 .. k-1, for each line along the dim; what
+ * is not placed comes from x[i step[1]], which may be out itself. */
 struct gpu_scatter {
     void *out;
     const void *x, *source;
     struct gpu_ids ids;
-    const u32 *bad; /* not NULL: nothing is done when it is not 0 */
-    i64 n, k;       /* along the dim of out, and of ids */
-    i64 step[4];    /* along the dim: out, x, ids, source */
+    const u32 *bad;         /* not NULL: nothing is done when it is not 0 */
+    i64 n, k;               /* along the dim of out, and of ids */
+    i64 step[4];            /* along the dim: out, x, ids, source */
     struct gpu_shape shape; /* the other dims: the lines */
     struct gpu_layout layout[4];
     u32 together, across; /* lines of a block, numbered first across them */
@@ -37,10 +37,10 @@ struct gpu_scatter_all {
     const void *source;
     struct gpu_ids ids;
     const u32 *bad;
-    i64 n, step; /* along the dim of out */
-    i64 none;    /* the key of what goes nowhere: the number of elements of out in all lines */
-    u32 *latest; /* [lines, n]: 1 + the place of the last source */
-    void *keys;  /* number of the element of out that each source goes to, then sorted; u64 when wide */
+    i64 n, step;   /* along the dim of out */
+    i64 none;      /* the key of what goes nowhere: the number of elements of out in all lines */
+    u32 *latest;   /* [lines, n]: 1 + the place of the last source */
+    void *keys;    /* number of the element of out that each source goes to, then sorted; u64 when wide */
     const u32 *at; /* which source it is, sorted with the keys */
     u32 wide;
     struct gpu_shape shape;
@@ -53,12 +53,12 @@ struct gpu_index_add {
     const void *x, *source;
     struct gpu_ids ids;
     i64 ids_step, k, n;
-    i64 step;        /* of source along the dim */
-    u32 *keys;       /* ids, n for none */
-    u32 *places;     /* in ids, sorted by id */
-    u32 *first;      /* [n + 1]: where those of a row begin */
-    u32 vectors;     /* rows in units of 16 bytes */
-    u32 passes;      /* index_list: bytes of n */
+    i64 step;                    /* of source along the dim */
+    u32 *keys;                   /* ids, n for none */
+    u32 *places;                 /* in ids, sorted by id */
+    u32 *first;                  /* [n + 1]: where those of a row begin */
+    u32 vectors;                 /* rows in units of 16 bytes */
+    u32 passes;                  /* index_list: bytes of n */
     struct gpu_shape shape;      /* of out */
     struct gpu_layout layout[3]; /* x, source (0 along the dim), the place along the dim */
 };

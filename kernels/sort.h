@@ -7,11 +7,11 @@
 enum gpu_order { GPU_ORDER_UNSIGNED, GPU_ORDER_SIGNED, GPU_ORDER_FLOAT };
 
 enum {
-    GPU_SORT_SHORT = 128,     /* up to this many elements a line, each is ranked by comparison with all others */
-    GPU_SORT_ITEMS = 16,      /* of a thread, for elements of up to 4 bytes; half as many of 8 bytes */
-    GPU_SORT_DIGITS = 256,    /* a pass sorts by 8 bits */
-    GPU_SORT_PASSES = 8,      /* at most */
-    GPU_SORT_COUNT_TILES = 8  /* a block of sort_count counts so many tiles of GPU_BLOCK * GPU_SORT_ITEMS elements */
+    GPU_SORT_SHORT = 128,    /* up to this many elements a line, each is ranked by comparison with all others */
+    GPU_SORT_ITEMS = 16,     /* of a thread, for elements of up to 4 bytes; half as many of 8 bytes */
+    GPU_SORT_DIGITS = 256,   /* a pass sorts by 8 bits */
+    GPU_SORT_PASSES = 8,     /* at most */
+    GPU_SORT_COUNT_TILES = 8 /* a block of sort_count counts so many tiles of GPU_BLOCK * GPU_SORT_ITEMS elements */
 };
 
 /* Lines of n elements, [outer, n, inner] in memory, sorted stably; the first k of each go to values and indices, either
@@ -33,9 +33,9 @@ struct gpu_sort_pass {
     const u32 *at;
     void *next_keys; /* NULL in the last pass */
     u32 *next_at;
-    u32 *counts; /* [lines][passes][GPU_SORT_DIGITS]: how many keys of the line have the digit */
-    u64 *status; /* [lines][tiles][GPU_SORT_DIGITS]: tag << 40 | count */
-    u32 *ticket; /* [passes]: the next tile to be taken */
+    u32 *counts;     /* [lines][passes][GPU_SORT_DIGITS]: how many keys of the line have the digit */
+    u64 *status;     /* [lines][tiles][GPU_SORT_DIGITS]: tag << 40 | count */
+    u32 *ticket;     /* [passes]: the next tile to be taken */
     u32 pass, tiles; /* tiles of a line */
 };
 

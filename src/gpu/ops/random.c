@@ -61,8 +61,7 @@ enum wick_status wick__gpu_random(const struct wick__call *call) {
                            .kind = kind,
                            .significand = significand_of(y->dtype)};
     if (count == 0) return WICK_OK;
-    if (kind == GPU_DROPOUT || kind == GPU_BERNOULLI)
-        p.threshold = (uint64_t)nearbyint(ldexp(call->p.random.a, 32));
+    if (kind == GPU_DROPOUT || kind == GPU_BERNOULLI) p.threshold = (uint64_t)nearbyint(ldexp(call->p.random.a, 32));
     struct wick__launch launch = {
         .kernel = bits ? wick__gpu_of_size(WICK__GPU_K_random_bits_b1, (size_t)wick_dtype_bits(y->dtype) / 8)
                        : wick__gpu_of_floats(WICK__GPU_K_random_bf16, y->dtype),

@@ -64,10 +64,9 @@ static enum wick_status run_lines(const struct scatter *s) {
     wick__gpu_shape(layouts, 4, &p.shape, p.layout);
     cut(&p, s);
     int64_t blocks = (p.shape.count + p.together - 1) / p.together * p.tiles;
-    struct wick__launch launch = {
-        .kernel = s->add ? wick__gpu_of_all(WICK__GPU_K_scatter_add_lines_u8, s->out->dtype)
-                         : wick__gpu_of_size(WICK__GPU_K_scatter_lines_b1, s->size),
-        .grid = {(unsigned)blocks}};
+    struct wick__launch launch = {.kernel = s->add ? wick__gpu_of_all(WICK__GPU_K_scatter_add_lines_u8, s->out->dtype)
+                                                   : wick__gpu_of_size(WICK__GPU_K_scatter_lines_b1, s->size),
+                                  .grid = {(unsigned)blocks}};
     return wick__gpu_launch(s->gpu, &launch, &p);
 }
 
@@ -130,8 +129,7 @@ static enum wick_status add_all(const struct scatter *s, struct gpu_scatter_all 
     if (status == WICK_OK) status = wick__gpu_sort_lines(s->gpu, &sort, width);
     p->keys = sort.values;
     p->at = sort.indices;
-    if (status == WICK_OK)
-        status = launch_over(s, wick__gpu_of_all(WICK__GPU_K_scatter_add_all_u8, s->out->dtype), p);
+    if (status == WICK_OK) status = launch_over(s, wick__gpu_of_all(WICK__GPU_K_scatter_add_all_u8, s->out->dtype), p);
     wick__gpu_release(s->gpu, scratch, nbytes);
     return status;
 }

@@ -7,8 +7,7 @@ static int64_t round_up(int64_t nbytes) { return (nbytes + 255) / 256 * 256; }
 
 enum wick_status wick__gpu_zero(struct wick__gpu *gpu, void *memory, int64_t nbytes) {
     struct gpu_sort_zero params = {.memory = memory, .vectors = nbytes / 16};
-    struct wick__launch launch = {.kernel = WICK__GPU_K_sort_zero,
-                                  .grid = {wick__gpu_blocks(gpu, params.vectors, 2)}};
+    struct wick__launch launch = {.kernel = WICK__GPU_K_sort_zero, .grid = {wick__gpu_blocks(gpu, params.vectors, 2)}};
     return wick__gpu_launch(gpu, &launch, &params);
 }
 
