@@ -14,13 +14,12 @@
 /* The same for questions, whose answers are u8; those with one operand take it as both. */
 #define GPU_QUESTIONS(X)                                                                                               \
     X(eq, x == y) X(ne, x != y) X(lt, x < y) X(le, x <= y) X(gt, x > y) X(ge, x >= y) X(logical_not, x == 0)
-#define GPU_FLOAT_QUESTIONS(X)                                                                                         \
-    X(isnan, x != x) X(isinf, x - x != 0 && x == x) X(isfinite, x - x == 0)
+#define GPU_FLOAT_QUESTIONS(X) X(isnan, x != x) X(isinf, x - x != 0 && x == x) X(isfinite, x - x == 0)
 
 enum gpu_binary_op {
 #define GPU_BINARY_OP(name) GPU_BINARY_##name,
     GPU_BINARY_ALL(GPU_BINARY_OP) GPU_BINARY_FLOATS(GPU_BINARY_OP) GPU_BINARY_MATH(GPU_BINARY_OP)
-    GPU_BINARY_INTS(GPU_BINARY_OP)
+        GPU_BINARY_INTS(GPU_BINARY_OP)
 #undef GPU_BINARY_OP
 };
 enum gpu_question {
@@ -38,8 +37,8 @@ struct gpu_binary {
 /* out = condition ? a : b. Operands: a, b, condition. */
 struct gpu_where {
     struct gpu_walk walk;
-    u32 condition;  /* bytes of an element of it */
-    u32 immediate;  /* a is `value` everywhere, and walk has none */
+    u32 condition; /* bytes of an element of it */
+    u32 immediate; /* a is `value` everywhere, and walk has none */
     u64 value;
 };
 

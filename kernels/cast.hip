@@ -3,7 +3,6 @@
 
 #include "cast.h"
 
-
 /* The upper half of f16. */
 GPU_FN f32 from_f8e5m2(u32 bits) {
     f16 x;
@@ -35,7 +34,8 @@ GPU_FN u32 to_f8e5m2(f32 x) {
 #define FROM_SHORT FROM(u8, (u8)b) FROM(i16, (i16)b) FROM(i8, (i8)b) FROM(u16, (u16)b) FROM(bool, (b & 0xff) != 0)
 #define FROM_LONG FROM(u32, (u32)b) FROM(i32, (i32)b) FROM(i64, (i64)b) FROM(u64, (u64)b)
 #define FROM_NARROW_FLOATS                                                                                             \
-    FROM(bf16, gpu_bits<f32>((u32)b << 16)) FROM(f16, from_f16(b)) FROM(f8e4m3, from_f8e4m3(b)) FROM(f8e5m2, from_f8e5m2((u32)b))
+    FROM(bf16, gpu_bits<f32>((u32)b << 16))                                                                            \
+    FROM(f16, from_f16(b)) FROM(f8e4m3, from_f8e4m3(b)) FROM(f8e5m2, from_f8e5m2((u32)b))
 
 template <typename R> GPU_FN f32 from_f16(R b) {
     f16 x;
@@ -49,9 +49,7 @@ template <typename R> GPU_FN f32 from_f8e4m3(R b) {
 }
 
 /* 64-bit integers in f64 so that rounding to a narrower float is right: bits that f64 would round away become one. */
-GPU_FN u64 stick(u64 x, u64 magnitude) {
-    return magnitude >> 53 ? (x & ~0xfffull) | (u64)((x & 0xfff) != 0) << 11 : x;
-}
+GPU_FN u64 stick(u64 x, u64 magnitude) { return magnitude >> 53 ? (x & ~0xfffull) | (u64)((x & 0xfff) != 0) << 11 : x; }
 
 /* M is i32, i64, f32 or f64; R is u32 where no dtype has more than 2 bytes. */
 template <typename M, int S> GPU_FN void from_bits(M (&v)[S], const u32 (&r)[S], const struct gpu_cast &p) {
@@ -176,18 +174,15 @@ template <typename T, int E, int S, typename R> GPU_FN void fetch_as(R (&r)[S], 
     gpu_fetch<E, S>(v, w, 0, tile);
     GPU_UNROLL for (int s = 0; s < S; s++) r[s] = v[s];
 }
-template <typename T, int E, int S, typename R> GPU_FN void put_as(const R (&r)[S], const struct gpu_walk &w, u64 tile) {
+template <typename T, int E, int S, typename R>
+GPU_FN void put_as(const R (&r)[S], const struct gpu_walk &w, u64 tile) {
     T v[S];
     GPU_UNROLL for (int s = 0; s < S; s++) v[s] = (T)r[s];
     gpu_put<E, S>(v, w, tile);
 }
 
-template <int E> struct bits_of {
-    typedef u32 type;
-};
-template <> struct bits_of<4> {
-    typedef u64 type;
-};
+template <int E> struct bits_of { typedef u32 type; };
+template <> struct bits_of<4> { typedef u64 type; };
 
 /* start + i step in f64; other types have no such cast. */
 template <typename M, int S> GPU_FN void numbers(M (&)[S], const struct gpu_cast &, u64, int) {}

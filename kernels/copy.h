@@ -33,8 +33,8 @@ struct gpu_copy_turn {
     const void *in;
     void *out;
     i64 ni, no;
-    i64 in_o;  /* stride of dim o in `in`; that of dim i is 1 */
-    i64 out_i; /* stride of dim i in `out`; that of dim o is 1 */
+    i64 in_o;                    /* stride of dim o in `in`; that of dim i is 1 */
+    i64 out_i;                   /* stride of dim i in `out`; that of dim o is 1 */
     u32 tiles_i, tiles_o, tiles; /* in each direction, in all */
     u32 wide_in, wide_out;       /* 16 bytes at a time: rows begin at multiples of 16 and so they end */
     struct gpu_shape shape;

@@ -20,7 +20,7 @@ GPU_KERNEL(copy_flat, struct gpu_copy_flat) {
                 v[k].word[3] = (u32)(p.value[1] >> 32);
             }
         }
-        GPU_UNROLL for (int k = 0; k < N; k++) *(gpu_16 *)(out + vector + k * GPU_BLOCK * 16) = v[k];
+        GPU_UNROLL for (int k = 0; k < N; k++) * (gpu_16 *)(out + vector + k * GPU_BLOCK * 16) = v[k];
         return;
     }
     /* The last tile: whole vectors, then single bytes. */
@@ -36,8 +36,7 @@ GPU_KERNEL(copy_flat, struct gpu_copy_flat) {
         }
         *(gpu_16 *)(out + vector) = one;
     }
-    if (vector < end)
-        GPU_NO_UNROLL for (u64 i = vector; i < end; i++) {
+    if (vector < end) GPU_NO_UNROLL for (u64 i = vector; i < end; i++) {
             u32 at = (u32)i & 15;
             out[i] = in ? in[i] : (u8)((at < 8 ? p.value[0] : p.value[1]) >> (at & 7) * 8);
         }
@@ -68,16 +67,23 @@ template <typename T> GPU_FN void copy_strided(const struct gpu_copy_strided &p)
         else
             copy_value(&v[s], p.value);
     }
-    GPU_UNROLL for (int s = 0; s < S; s++)
-        if (first + (u32)(s * GPU_BLOCK) < count) ((T *)p.out)[at[s]] = v[s];
+    GPU_UNROLL for (int s = 0; s < S; s++) if (first + (u32)(s * GPU_BLOCK) < count)((T *)p.out)[at[s]] = v[s];
 }
 
-/* A thread takes tasks of WORD rows of 16 bytes along i, where WORD elements fill a word, and turns them into N words of
- * WORD neighbours along o each, which wait in LDS until the block writes 16 bytes along o. One word is left free after
- * those of each i, so that lanes meet in few banks. */
+/* A thread takes tasks of WORD rows of 16 bytes along i, where WORD elements fill a word, and turns them into N words
+ * of WORD neighbours along o each, which wait in LDS until the block writes 16 bytes along o. One word is left free
+ * after those of each i, so that lanes meet in few banks. */
 template <typename T, typename Word> GPU_FN void copy_turn(const struct gpu_copy_turn &p) {
-    enum { SIDE = GPU_TURN_SIDE(sizeof(T)), N = 16 / sizeof(T), WORD = sizeof(Word) / sizeof(T), WORDS = SIDE / WORD,
-           PITCH = WORDS + 1, ACROSS = SIDE / N, TASKS = ACROSS * WORDS / GPU_BLOCK, BITS = 8 * sizeof(T) };
+    enum {
+        SIDE = GPU_TURN_SIDE(sizeof(T)),
+        N = 16 / sizeof(T),
+        WORD = sizeof(Word) / sizeof(T),
+        WORDS = SIDE / WORD,
+        PITCH = WORDS + 1,
+        ACROSS = SIDE / N,
+        TASKS = ACROSS * WORDS / GPU_BLOCK,
+        BITS = 8 * sizeof(T)
+    };
     GPU_SHARED Word shared[SIDE * PITCH];
     u64 tile = gpu_tile();
     if (tile >= p.tiles) return; /* the whole block */

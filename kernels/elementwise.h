@@ -1,6 +1,6 @@
 /* Elementwise kernels: blocks take tiles of a result that is contiguous, and each thread S elements of a tile, which it
- * holds in registers while one uniform switch picks the op. Operands are read in chunks of E neighbours where they allow
- * that, by 16 bytes or by what E elements of a narrower operand are; else element by element. */
+ * holds in registers while one uniform switch picks the op. Operands are read in chunks of E neighbours where they
+ * allow that, by 16 bytes or by what E elements of a narrower operand are; else element by element. */
 #ifndef WICK_KERNELS_ELEMENTWISE_H
 #define WICK_KERNELS_ELEMENTWISE_H
 
@@ -12,9 +12,7 @@
 template <int BYTES> struct gpu_align {
     enum { value = BYTES > 16 ? 16 : BYTES };
 };
-template <typename T, int E> struct alignas(gpu_align<sizeof(T) * E>::value) gpu_pack {
-    T v[E];
-};
+template <typename T, int E> struct alignas(gpu_align<sizeof(T) * E>::value) gpu_pack { T v[E]; };
 
 template <typename T, int E, int VECTORS> struct gpu_packs {
     enum { N = gpu_vec<T>::N };
@@ -80,8 +78,7 @@ template <int S> GPU_FN bool gpu_walk_chunks(const struct gpu_walk &w, u64 tile)
 }
 
 /* Reads this thread's elements of a tile of operand k. What lies behind the end repeats element 0. */
-template <int E, int S, typename T>
-GPU_FN void gpu_fetch(T (&r)[S], const struct gpu_walk &w, int k, u64 tile) {
+template <int E, int S, typename T> GPU_FN void gpu_fetch(T (&r)[S], const struct gpu_walk &w, int k, u64 tile) {
     const T *in = (const T *)w.in[k];
     bool splat = w.splat >> k & 1;
     if (gpu_walk_chunks<S>(w, tile)) {
@@ -118,8 +115,8 @@ GPU_FN void gpu_fetch(T (&r)[S], const struct gpu_walk &w, int k, u64 tile) {
 template <int E, int S> GPU_FN void gpu_fetch_truth(bool (&r)[S], const struct gpu_walk &w, int k, u32 size, u64 tile) {
     bool splat = w.splat >> k & 1, chunks = gpu_walk_chunks<S>(w, tile);
     GPU_UNROLL for (int s = 0; s < S; s++) {
-        u64 i = tile * (GPU_BLOCK * S) + (chunks ? (u32)(s / E * GPU_BLOCK + gpu_thread()) * E + s % E
-                                                 : (u32)(s * GPU_BLOCK) + gpu_thread());
+        u64 i = tile * (GPU_BLOCK * S) +
+                (chunks ? (u32)(s / E * GPU_BLOCK + gpu_thread()) * E + s % E : (u32)(s * GPU_BLOCK) + gpu_thread());
         i64 at;
         if (i >= (u64)w.count) i = 0;
         if (w.mode == GPU_WALK_FLAT)
@@ -136,8 +133,7 @@ template <int E, int S> GPU_FN void gpu_fetch_truth(bool (&r)[S], const struct g
 }
 
 /* Writes this thread's elements of a tile of the result. */
-template <int E, int S, typename T>
-GPU_FN void gpu_put(const T (&r)[S], const struct gpu_walk &w, u64 tile) {
+template <int E, int S, typename T> GPU_FN void gpu_put(const T (&r)[S], const struct gpu_walk &w, u64 tile) {
     T *out = (T *)w.out;
     if (gpu_walk_chunks<S>(w, tile)) {
         GPU_UNROLL for (int c = 0; c < S / E; c++) {

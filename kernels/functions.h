@@ -11,12 +11,25 @@
 /* 2/pi = 0.A2F9836E..., behind 64 bits of zeros. */
 GPU_CONSTANT u32 gpu_two_over_pi_32[9] = {0,           0,           0xa2f9836eu, 0x4e441529u, 0xfc2757d1u,
                                           0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu};
-GPU_CONSTANT u64 gpu_two_over_pi_64[19] = {
-    0,
-    0xa2f9836e4e441529ull, 0xfc2757d1f534ddc0ull, 0xdb6295993c439041ull, 0xfe5163abdebbc561ull, 0xb7246e3a424dd2e0ull,
-    0x06492eea09d1921cull, 0xfe1deb1cb129a73eull, 0xe88235f52ebb4484ull, 0xe99c7026b45f7e41ull, 0x3991d639835339f4ull,
-    0x9c845f8bbdf9283bull, 0x1ff897ffde05980full, 0xef2f118b5a0a6d1full, 0x6d367ecf27cb09b7ull, 0x4f463f669e5fea2dull,
-    0x7527bac7ebe5f17bull, 0x3d0739f78a5292eaull, 0x6bfb5fb11f8d5d08ull};
+GPU_CONSTANT u64 gpu_two_over_pi_64[19] = {0,
+                                           0xa2f9836e4e441529ull,
+                                           0xfc2757d1f534ddc0ull,
+                                           0xdb6295993c439041ull,
+                                           0xfe5163abdebbc561ull,
+                                           0xb7246e3a424dd2e0ull,
+                                           0x06492eea09d1921cull,
+                                           0xfe1deb1cb129a73eull,
+                                           0xe88235f52ebb4484ull,
+                                           0xe99c7026b45f7e41ull,
+                                           0x3991d639835339f4ull,
+                                           0x9c845f8bbdf9283bull,
+                                           0x1ff897ffde05980full,
+                                           0xef2f118b5a0a6d1full,
+                                           0x6d367ecf27cb09b7ull,
+                                           0x4f463f669e5fea2dull,
+                                           0x7527bac7ebe5f17bull,
+                                           0x3d0739f78a5292eaull,
+                                           0x6bfb5fb11f8d5d08ull};
 
 template <typename T> struct gpu_angle {
     T r, rest; /* r + rest; rest is 0 for f32 */
@@ -69,11 +82,10 @@ GPU_FN u64 gpu_mulhi64(u64 a, u64 b) {
 
 GPU_FN u32 gpu_leading_zeros(u64 x) {
     u32 n = 0;
-    GPU_UNROLL for (u32 step = 32; step; step >>= 1)
-        if (x >> (64 - step) == 0) {
-            n += step;
-            x <<= step;
-        }
+    GPU_UNROLL for (u32 step = 32; step; step >>= 1) if (x >> (64 - step) == 0) {
+        n += step;
+        x <<= step;
+    }
     return n;
 }
 

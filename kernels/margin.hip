@@ -40,8 +40,8 @@ template <typename T> GPU_FN void pad(const struct gpu_pad &p) {
         else
             margin_value(&v[s], p.value);
     }
-    GPU_UNROLL for (int s = 0; s < S; s++)
-        if (first + (u32)(s * GPU_BLOCK) < count) ((T *)p.out)[first + (u32)(s * GPU_BLOCK)] = v[s];
+    GPU_UNROLL for (int s = 0; s < S;
+                    s++) if (first + (u32)(s * GPU_BLOCK) < count)((T *)p.out)[first + (u32)(s * GPU_BLOCK)] = v[s];
 }
 
 /* Row and column of element i of the whole result. */

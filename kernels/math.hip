@@ -41,11 +41,10 @@ template <typename C, int S> GPU_FN void math(C (&v)[S], const struct gpu_unary 
         CASE(silu, x / (1 + gpu_exp(-x)))
         CASE(softplus, (x > 0 ? x : x != x ? x : 0) + gpu_log1p(gpu_exp(-gpu_fabs(x))))
         CASE(mish, mish(x))
-        CASE(selu, x > 0 ? (C)1.0507009873554804934193349852946 * x : (C)1.7580993408473768599402175208123 * gpu_expm1(x))
+        CASE(selu,
+             x > 0 ? (C)1.0507009873554804934193349852946 * x : (C)1.7580993408473768599402175208123 * gpu_expm1(x))
         CASE(elu, x > 0 ? x : a * gpu_expm1(x))
-    case GPU_UNARY_powf:
-        GPU_UNROLL for (int s = 0; s < S; s++) v[s] = a == 2 ? v[s] * v[s] : gpu_raise(v[s], a);
-        break;
+    case GPU_UNARY_powf: GPU_UNROLL for (int s = 0; s < S; s++) v[s] = a == 2 ? v[s] * v[s] : gpu_raise(v[s], a); break;
     default: break;
     }
 }

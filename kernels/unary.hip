@@ -59,7 +59,7 @@ GPU_FN i64 saturate(i64, f64 x) {
 /* x / a, which is not 0, by magnitudes: dividing the least value by -1 wraps. W is unsigned, at least 32 bits. */
 template <typename W, typename T> GPU_FN T divide_by(T x, i64 a) {
     u64 by = a < 0 ? 0 - (u64)a : (u64)a;
-    W n = gpu_negative(x) ? 0 - (W)x : (W)x, quotient = by > (u64)(W)~(W)0 ? 0 : n / (W)by;
+    W n = gpu_negative(x) ? 0 - (W)x : (W)x, quotient = by > (u64)(W) ~(W)0 ? 0 : n / (W)by;
     return (T)(gpu_negative(x) != (a < 0) ? 0 - quotient : quotient);
 }
 

@@ -15,9 +15,9 @@ struct gpu_walk {
     const void *in[3];
     void *out;
     u32 mode;
-    u32 splat;   /* bit k: operand k is the same all along the last dim (along all, when flat) */
-    i64 count;   /* elements */
-    i64 tiles;   /* of GPU_BLOCK * S elements */
+    u32 splat;              /* bit k: operand k is the same all along the last dim (along all, when flat) */
+    i64 count;              /* elements */
+    i64 tiles;              /* of GPU_BLOCK * S elements */
     struct gpu_shape shape; /* unused when flat */
     struct gpu_layout layout[3];
 };

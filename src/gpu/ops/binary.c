@@ -15,7 +15,8 @@ static int binary_op(enum wick_op op) {
     }
 }
 
-static enum wick_status run(const struct wick__call *call, enum wick__gpu_kernel kernel, struct gpu_binary *params, bool math) {
+static enum wick_status run(const struct wick__call *call, enum wick__gpu_kernel kernel, struct gpu_binary *params,
+                            bool math) {
     int size = (int)wick__size(call->in[0]->dtype);
     struct wick__elements e = {.kernel = kernel,
                                .params = params,

@@ -46,13 +46,12 @@ static enum wick_status flat(struct wick__gpu *gpu, const struct wick__gpu_move 
 }
 
 static enum wick_status strided(struct wick__gpu *gpu, const struct wick__gpu_move *move) {
-    struct gpu_copy_strided params = {
-        .in = move->in, .out = move->out, .value = {move->value[0], move->value[1]}};
+    struct gpu_copy_strided params = {.in = move->in, .out = move->out, .value = {move->value[0], move->value[1]}};
     struct wick__layout layouts[2] = {move->from, move->to};
     wick__gpu_shape(layouts, 2, &params.shape, params.layout);
     int64_t tile = (int64_t)GPU_BLOCK * GPU_COPY_SLOTS(move->size);
-    enum wick__gpu_kernel kernel = move->size == 16 ? WICK__GPU_K_copy_strided_b16
-                                                    : wick__gpu_of_size(WICK__GPU_K_copy_strided_b1, move->size);
+    enum wick__gpu_kernel kernel =
+        move->size == 16 ? WICK__GPU_K_copy_strided_b16 : wick__gpu_of_size(WICK__GPU_K_copy_strided_b1, move->size);
     struct wick__launch launch = wick__gpu_tiles(kernel, (params.shape.count + tile - 1) / tile);
     return wick__gpu_launch(gpu, &launch, &params);
 }
@@ -64,7 +63,8 @@ static int fast_dim(const struct wick__layout *layout) {
     return -1;
 }
 
-static bool wide_rows(const struct wick__gpu_move *move, const struct wick__layout *layout, const void *data, int fast) {
+static bool wide_rows(const struct wick__gpu_move *move, const struct wick__layout *layout, const void *data,
+                      int fast) {
     int64_t n = (int64_t)(16 / move->size);
     bool wide = (uintptr_t)data % 16 == 0 && layout->shape[fast] % n == 0;
     for (int d = 0; d < layout->rank; d++)
@@ -72,8 +72,8 @@ static bool wide_rows(const struct wick__gpu_move *move, const struct wick__layo
     return wide;
 }
 
-/* By tiles in LDS, when neighbours in the source lie along another dim than neighbours in the target. False when they do
- * not. */
+/* By tiles in LDS, when neighbours in the source lie along another dim than neighbours in the target. False when they
+ * do not. */
 static bool turn(struct wick__gpu *gpu, const struct wick__gpu_move *move, enum wick_status *status) {
     if (!move->in || move->size == 16) return false;
     int i = fast_dim(&move->from), o = fast_dim(&move->to);

@@ -12,7 +12,8 @@ static int kernel_op(enum wick_op op, bool is_float, bool whole) {
     case WICK_OP_floor: return is_float ? GPU_UNARY_floor : GPU_UNARY_same;
     case WICK_OP_ceil: return is_float ? GPU_UNARY_ceil : GPU_UNARY_same;
     case WICK_OP_round: return is_float ? GPU_UNARY_round : GPU_UNARY_same;
-    case WICK_OP_trunc: return is_float ? GPU_UNARY_trunc : GPU_UNARY_same;
+    case WICK_OP_trunc:
+        return is_float ? GPU_UNARY_trunc : GPU_UNARY_same;
         CASE(abs)
         CASE(neg)
         CASE(sqr)
