@@ -138,6 +138,8 @@ static const char *parse(int argc, char **argv, struct arguments *a) {
             a->options.layout = value;
         else if (strcmp(name, "--seed") == 0 && parse_number(value, &number))
             a->options.seed = number;
+        else if (strcmp(name, "--repeat") == 0 && parse_number(value, &number) && number >= 1 && number <= 10000)
+            a->options.repeat = (int)number;
         else if (strcmp(name, "--case") == 0 && parse_number(value, &number) && number < 1000000)
             a->options.case_plus_one = (int)number + 1;
         else

@@ -5,15 +5,16 @@
 #include "params.h"
 
 /* out[batch, position, channel] = in[batch, channel, position], channels filled up with zeros to `pitch`, a multiple of
- * 8, and each spatial dim with `margin` zeros on both sides. Elements of 16 bits, or of f8e4m3 that become f16. */
+ * 8, and each dim of the positions with `margin` zeros on both sides. Elements of 16 bits, or of f8e4m3 that become f16. */
 struct gpu_conv_pack {
     const void *in;
     void *out;
-    i64 batch;
+    i64 batch, in_batch; /* how many, and elements from one to the next in `in` */
     u32 channels, pitch;
     u32 size[3], margin[3];
-    u32 in_plane, out_plane; /* products of size, and of size + 2 margin */
-    u32 channel_tiles; /* of 64; blocks in x are these times runs of 64 positions */
+    u32 channel_step, step; /* elements of `in` from one channel, and from one position of the first dim, to the next */
+    u32 out_plane;          /* product of size + 2 margin */
+    u32 channel_tiles;      /* of 64; blocks in x are these times runs of 64 positions */
     u32 grid_batch, f8;
 };
 

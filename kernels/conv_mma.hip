@@ -21,14 +21,14 @@ GPU_KERNEL(conv_pack, struct gpu_conv_pack) {
     u32 w = place % row - p.margin[2], h = place / row % lines - p.margin[1], d = place / row / lines - p.margin[0];
     bool inside = place < p.out_plane && w < p.size[2] && h < p.size[1] && d < p.size[0];
     u32 channels = p.channels - channel0, filled = p.pitch - channel0 < EDGE ? p.pitch - channel0 : EDGE;
-    u32 from = inside ? (d * p.size[1] + h) * p.size[2] + w : 0;
+    u32 from = inside ? d * p.step + h * p.size[2] + w : 0;
     for (i64 b = gpu_block_y(); b < p.batch; b += p.grid_batch) {
-        i64 in = (b * p.channels + channel0) * (i64)p.in_plane + from;
+        i64 in = b * p.in_batch + (i64)channel0 * p.channel_step + from;
         GPU_NO_UNROLL for (u32 c0 = t / EDGE; c0 < filled; c0 += 8 * (GPU_BLOCK / EDGE)) {
             u16 x[8]; /* in flight together */
             GPU_UNROLL for (u32 i = 0; i < 8; i++) {
                 u32 c = c0 + i * (GPU_BLOCK / EDGE);
-                i64 at = in + (i64)c * p.in_plane;
+                i64 at = in + (i64)c * p.channel_step;
                 x[i] = 0;
                 if (inside && c < channels)
                     x[i] = p.f8 ? gpu_to_f16(gpu_up(((const f8e4m3 *)p.in)[at])).bits : ((const u16 *)p.in)[at];

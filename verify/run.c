@@ -108,6 +108,40 @@ static size_t in_use(void) {
     return wick_memory_stats(device_under_test, &memory) == WICK_OK ? wick_host_memory_used() - memory.cached : 0;
 }
 
+/* The bytes of a result, to be freed; NULL for none, and after a failure. */
+static void *bytes_of(const struct wick_tensor *x, size_t *nbytes) {
+    *nbytes = x ? (size_t)wick_tensor_count(x) * (size_t)wick_dtype_bits(wick_tensor_dtype(x)) / 8 : 0;
+    void *bytes = *nbytes ? malloc(*nbytes) : NULL;
+    if (bytes && wick_read(x, bytes, *nbytes) == WICK_OK) return bytes;
+    free(bytes);
+    return NULL;
+}
+
+/* Calls the op again and again: each result must have the very bits of the first. Results are released. */
+static enum verify_outcome check_repeats(struct trial *t) {
+    void *first[VERIFY_MAX_OUTPUTS] = {NULL};
+    enum verify_outcome outcome = VERIFY_GOOD;
+    for (int run = 0; run < t->options->repeat && outcome == VERIFY_GOOD; run++) {
+        release_results(t);
+        if (wick_seed_set(device_under_test, 7) != WICK_OK || !t->family->call(&t->c, t->operands.tensor, t->out))
+            outcome = bad(t, "failed in run %d: %s", run, wick_error());
+        for (int i = 0; i < t->c.n_out && outcome == VERIFY_GOOD; i++) {
+            size_t nbytes;
+            void *bytes = bytes_of(t->out[i], &nbytes);
+            if (run > 0 && bytes && first[i] && memcmp(bytes, first[i], nbytes) != 0)
+                outcome = bad(t, "result %d of run %d has other bits than that of run 0", i, run);
+            if (nbytes > 0 && !bytes) outcome = bad(t, "result %d of run %d can't be read: %s", i, run, wick_error());
+            if (run == 0)
+                first[i] = bytes;
+            else
+                free(bytes);
+        }
+    }
+    for (int i = 0; i < VERIFY_MAX_OUTPUTS; i++) free(first[i]);
+    release_results(t);
+    return outcome;
+}
+
 static enum verify_outcome call_and_check(struct trial *t) {
     if (!t->family->reference(&t->c, t->operands.in, t->want)) return bad(t, "the reference ran out of memory");
     size_t before = in_use();
@@ -117,6 +151,7 @@ static enum verify_outcome call_and_check(struct trial *t) {
     if (wick_error_status() != WICK_OK) return bad(t, "succeeded, but left the error %s", wick_error());
     enum verify_outcome outcome = check_results(t);
     release_results(t);
+    if (outcome == VERIFY_GOOD && t->options->repeat > 1) outcome = check_repeats(t);
     if (outcome != VERIFY_GOOD) return outcome;
     if (verify_allocator_damage() != damage) return bad(t, "wrote beside a block of memory");
     if (in_use() == before) return VERIFY_GOOD;

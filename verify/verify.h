@@ -152,6 +152,7 @@ struct verify_options {
     int case_plus_one;   /* one case's number + 1, 0 for all */
     uint64_t seed;
     bool quick; /* each case in two layouts instead of all */
+    int repeat; /* > 1: also runs every check so often, and the results must have the same bits each time */
     /* Called with one line for each bad check, which ends in the command that repeats it. */
     void (*print)(void *context, const char *line);
     /* Called after each op x dtype cell; may be NULL. */

@@ -23,16 +23,14 @@ bool wick__conv_mma_takes(const struct wick__gpu *gpu, enum wick_dtype dtype, co
     for (int a = 0; a < 3; a++)
         if (conv->dim[a].padding > 4 + 2 * conv->dim[a].in) return false;
     int64_t plane = padded_plane(conv), results = conv->n * conv->out_plane, k = taps * round_up8(conv->cin);
-    return plane < INT32_MAX && results < INT32_MAX && k < INT32_MAX && conv->n * conv->groups < INT32_MAX &&
+    int64_t weights = conv->groups * conv->cout * conv->cin * taps;
+    return plane < INT32_MAX && results < INT32_MAX && weights < INT32_MAX && k < INT32_MAX && conv->n * conv->groups < INT32_MAX &&
            wick__has_mma(gpu);
 }
 
 static enum wick_status pack(struct wick__gpu *gpu, struct gpu_conv_pack *p) {
-    p->in_plane = p->out_plane = 1;
-    for (int a = 0; a < 3; a++) {
-        p->in_plane *= p->size[a];
-        p->out_plane *= p->size[a] + 2 * p->margin[a];
-    }
+    p->out_plane = 1;
+    for (int a = 0; a < 3; a++) p->out_plane *= p->size[a] + 2 * p->margin[a];
     p->channel_tiles = (p->pitch + EDGE - 1) / EDGE;
     p->grid_batch = (u32)wick__min(p->batch, 65535);
     struct wick__launch launch = {.kernel = WICK__GPU_K_conv_pack,
@@ -70,7 +68,8 @@ static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, c
     wick__gpu_divisor(&p.by_h, p.out_size[1]);
     wick__gpu_divisor(&p.by_w, p.out_size[2]);
     int64_t columns = (conv->n * conv->out_plane + GPU_CONV_MMA_COLUMNS - 1) / GPU_CONV_MMA_COLUMNS;
-    bool wide = conv->cout > 64 && columns * ((conv->cout + 127) / 128) * conv->groups >= gpu->properties.units;
+    /* Larger tiles read less of LDS for each product; smaller ones give more units work. */
+    bool wide = conv->cout > 64 && 2 * columns * ((conv->cout + 127) / 128) * conv->groups >= gpu->properties.units;
     unsigned rows = wide ? 128 : 64;
     p.channel_tiles = (u32)((conv->cout + rows - 1) / rows);
     enum wick__gpu_kernel kernel = wide ? WICK__GPU_K_conv_mma_128_bf16 : WICK__GPU_K_conv_mma_64_bf16;
@@ -85,34 +84,50 @@ static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, c
     return wick__gpu_launch(gpu, &launch, &p);
 }
 
-enum wick_status wick__conv_mma(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv) {
-    int64_t pitch = round_up8(conv->cin);
-    int64_t taps = (int64_t)conv->dim[0].kernel * conv->dim[1].kernel * conv->dim[2].kernel;
-    size_t x_bytes = (size_t)(conv->n * conv->groups * padded_plane(conv) * pitch) * 2;
-    size_t weight_bytes = (size_t)(conv->groups * conv->cout * taps * pitch) * 2;
+/* The input with channels innermost and its margins. */
+static enum wick_status pack_input(struct wick__gpu *gpu, const struct gpu_conv *conv, bool f8, void *to) {
     struct gpu_conv_pack p = {.in = conv->x,
+                              .out = to,
                               .batch = conv->n * conv->groups,
+                              .in_batch = conv->cin * conv->in_plane,
                               .channels = (u32)conv->cin,
-                              .pitch = (u32)pitch,
-                              .f8 = dtype == WICK_F8E4M3};
+                              .pitch = (u32)round_up8(conv->cin),
+                              .channel_step = (u32)conv->in_plane,
+                              .step = (u32)conv->dim[1].in * (u32)conv->dim[2].in,
+                              .f8 = f8};
     for (int a = 0; a < 3; a++) {
         p.size[a] = (u32)conv->dim[a].in;
         p.margin[a] = (u32)conv->dim[a].padding;
     }
-    WICK__TRY(wick__gpu_scratch(gpu, x_bytes + weight_bytes, &p.out));
-    void *x = p.out, *weight = (char *)x + x_bytes;
-    enum wick_status status = pack(gpu, &p);
-    if (status == WICK_OK) {
-        p = (struct gpu_conv_pack){.in = conv->weight,
-                                   .out = weight,
-                                   .batch = conv->groups * conv->cout,
-                                   .channels = (u32)conv->cin,
-                                   .pitch = (u32)pitch,
-                                   .size = {1, 1, (u32)taps},
-                                   .f8 = dtype == WICK_F8E4M3};
-        status = pack(gpu, &p);
-    }
-    if (status == WICK_OK) status = multiply(gpu, dtype, conv, x, weight);
+    return pack(gpu, &p);
+}
+
+/* The weights with channels innermost: every channel of the result and tap is a position. */
+static enum wick_status pack_weight(struct wick__gpu *gpu, const struct gpu_conv *conv, bool f8, int64_t taps, void *to) {
+    struct gpu_conv_pack p = {.in = conv->weight,
+                              .out = to,
+                              .batch = 1,
+                              .channels = (u32)conv->cin,
+                              .pitch = (u32)round_up8(conv->cin),
+                              .size = {(u32)(conv->groups * conv->cout), 1, (u32)taps},
+                              .channel_step = (u32)taps,
+                              .step = (u32)(conv->cin * taps),
+                              .f8 = f8};
+    return pack(gpu, &p);
+}
+
+enum wick_status wick__conv_mma(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv) {
+    int64_t pitch = round_up8(conv->cin);
+    int64_t taps = (int64_t)conv->dim[0].kernel * conv->dim[1].kernel * conv->dim[2].kernel;
+    bool f8 = dtype == WICK_F8E4M3, ready = taps == 1 && pitch == conv->cin && !f8 && wick__aligned16(conv->weight);
+    size_t x_bytes = (size_t)(conv->n * conv->groups * padded_plane(conv) * pitch) * 2;
+    size_t weight_bytes = ready ? 0 : (size_t)(conv->groups * conv->cout * taps * pitch) * 2;
+    void *x;
+    WICK__TRY(wick__gpu_scratch(gpu, x_bytes + weight_bytes, &x));
+    void *packed = (char *)x + x_bytes;
+    enum wick_status status = pack_input(gpu, conv, f8, x);
+    if (status == WICK_OK && !ready) status = pack_weight(gpu, conv, f8, taps, packed);
+    if (status == WICK_OK) status = multiply(gpu, dtype, conv, x, ready ? conv->weight : packed);
     wick__gpu_release(gpu, x, x_bytes + weight_bytes);
     return status;
 }
