@@ -194,6 +194,47 @@ template <bool TRANSPOSED> GPU_FN struct mma_fragment mma_load(const void *row) 
     return f;
 }
 
+/* Two sums as neighbours in a word of a fragment, each rounded once. */
+GPU_FN u32 mma_pack(f32 low, f32 high, bf16) {
+#if defined(GPU_HOST)
+    return (u32)gpu_to_bf16(high).bits << 16 | gpu_to_bf16(low).bits;
+#else
+    u32 r;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+    return r;
+#endif
+}
+GPU_FN u32 mma_pack(f32 low, f32 high, f16) {
+#if defined(GPU_HOST)
+    return (u32)gpu_to_f16(high).bits << 16 | gpu_to_f16(low).bits;
+#else
+    u32 r;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+    return r;
+#endif
+}
+/* 2^x by the instruction for it, to 2 units in the last place; denormal results are 0. */
+GPU_FN f32 mma_exp2(f32 x) {
+#if defined(GPU_HOST)
+    return gpu_exp2(x);
+#else
+    f32 r;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+#endif
+}
+
+/* 1 / x by the instruction for it, to 1 unit in the last place. */
+GPU_FN f32 mma_reciprocal(f32 x) {
+#if defined(GPU_HOST)
+    return 1.0f / x;
+#else
+    f32 r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+#endif
+}
+
 /* ---- asynchronous copies of 16 bytes to LDS, those past `n` as zeros ---- */
 
 GPU_FN void mma_copy16(void *to, const void *from, u32 n) {

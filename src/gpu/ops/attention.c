@@ -1,5 +1,5 @@
 /* scaled_dot_product_attention. */
-#include "gpu/gpu.h"
+#include "gpu/gemm.h"
 
 #include "core/checked.h"
 #include "kernels/attention.h"
@@ -7,14 +7,51 @@
 #include <string.h>
 
 /* The most blocks in x of one launch: the product with GPU_BLOCK must stay below 2^32. */
-enum { BLOCKS_MAX = 1 << 23, TILE_ROWS = 64 };
+enum { BLOCKS_MAX = 1 << 23 };
 
 static int64_t divide_up(int64_t x, int64_t by) { return x / by + (x % by != 0); }
 
 static void set_strides(i64 to[4], const struct wick_tensor *x) { memcpy(to, x->layout.stride, 4 * sizeof *to); }
 
+/* A kernel, the queries and columns of a block of it, and how it is launched. */
+struct way {
+    enum wick__gpu_kernel kernel;
+    int64_t rows, columns;
+    unsigned threads, shared;
+};
+
+/* Elements side by side, all else at multiples of 16 bytes. */
+static bool is_aligned(const struct wick_tensor *x) {
+    const struct wick__layout *layout = &x->layout;
+    if (!wick__aligned16(wick__data(x)) || (layout->shape[3] > 1 && layout->stride[3] != 1)) return false;
+    for (int d = 0; d < 3; d++)
+        if (layout->shape[d] > 1 && layout->stride[d] % 8 != 0) return false;
+    return true;
+}
+
+static struct way way_of(const struct wick__gpu *gpu, const struct wick__call *call) {
+    const struct wick_tensor *q = call->in[0], *k = call->in[1], *v = call->in[2];
+    int64_t dim = wick__max(q->layout.shape[3], v->layout.shape[3]);
+    enum wick_dtype dtype = q->dtype;
+    bool bf16 = dtype == WICK_BF16;
+    if ((bf16 || dtype == WICK_F16) && wick__has_mma(gpu) && wick__mma_shared(gpu) > 0 && dim <= 256 &&
+        q->layout.shape[3] > 0 && k->layout.shape[2] > 0 && k->layout.shape[2] < INT32_MAX && is_aligned(q) &&
+        is_aligned(k) && is_aligned(v)) {
+        /* LDS has the queries, and 64 or 32 keys and values. */
+        if (dim <= 64)
+            return (struct way){bf16 ? WICK__GPU_K_attention_mma_64_bf16 : WICK__GPU_K_attention_mma_64_f16, 128, 64, 128,
+                                (128 + 2 * 64) * 64 * 2};
+        if (dim <= 128)
+            return (struct way){bf16 ? WICK__GPU_K_attention_mma_128_bf16 : WICK__GPU_K_attention_mma_128_f16, 128, 128,
+                                128, (128 + 2 * 32) * 128 * 2};
+        return (struct way){bf16 ? WICK__GPU_K_attention_mma_256_bf16 : WICK__GPU_K_attention_mma_256_f16, 64, 256, 128,
+                            (64 + 2 * 64) * 256 * 2};
+    }
+    return (struct way){wick__gpu_of_floats(WICK__GPU_K_attention_bf16, dtype), 64, dtype == WICK_F64 ? 64 : 128, 0, 0};
+}
+
 /* Shapes, strides and options; how rows are put into tiles. */
-static struct gpu_attention describe(const struct wick__call *call) {
+static struct gpu_attention describe(const struct wick__call *call, const struct way *way) {
     const struct wick_tensor *q = call->in[0], *k = call->in[1], *v = call->in[2], *mask = call->in[3];
     struct gpu_attention p = {.q = wick__data(q), .k = wick__data(k), .v = wick__data(v), .out = wick__data(call->out[0])};
     int64_t key_heads = k->layout.shape[1];
@@ -33,10 +70,10 @@ static struct gpu_attention describe(const struct wick__call *call) {
     p.width = v->layout.shape[3];
     p.group = key_heads > 0 ? (u32)(p.heads / key_heads) : 1;
     /* The heads that share keys go into one tile where one alone would not fill it. */
-    p.merged = p.group > 1 && p.queries < TILE_ROWS;
+    p.merged = p.group > 1 && p.queries < way->rows;
     p.units = p.merged ? (u32)key_heads : p.heads;
     p.rows = p.merged ? p.group * p.queries : p.queries;
-    p.tiles = (u32)divide_up(p.rows, TILE_ROWS);
+    p.tiles = (u32)divide_up(p.rows, way->rows);
     p.causal = call->p.attention.causal;
     p.scale = call->p.attention.scale;
     p.cap = call->p.attention.soft_cap;
@@ -83,15 +120,17 @@ static enum wick_status launch_splits(struct wick__gpu *gpu, const struct wick__
 wick__kernel_fn wick__gpu_attention;
 enum wick_status wick__gpu_attention(const struct wick__call *call) {
     struct wick__gpu *gpu = wick__gpu_of(call->out[0]);
-    enum wick_dtype dtype = call->in[0]->dtype;
     if (wick__count(call->out[0]) == 0) return WICK_OK;
-    struct gpu_attention p = describe(call);
-    int64_t chunks = divide_up(p.width, dtype == WICK_F64 ? 64 : 128);
+    struct way way = way_of(gpu, call);
+    struct gpu_attention p = describe(call, &way);
+    int64_t chunks = divide_up(p.width, way.columns);
     int64_t blocks = call->in[0]->layout.shape[0] * p.units * p.tiles * chunks, units = gpu->properties.units;
     int64_t splits = blocks < units ? wick__min(2 * units / blocks, p.keys / 256) : 1;
     p.split = splits > 1 ? divide_up(divide_up(p.keys, splits), 64) * 64 : wick__max(1, p.keys);
     p.splits = (u32)wick__max(1, divide_up(p.keys, p.split));
-    struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_attention_bf16, dtype),
-                                  .grid = {0, p.splits, (unsigned)chunks}};
+    struct wick__launch launch = {.kernel = way.kernel,
+                                  .grid = {0, p.splits, (unsigned)chunks},
+                                  .threads = way.threads,
+                                  .shared = way.shared};
     return p.splits > 1 ? launch_splits(gpu, call, launch, p) : launch_batches(gpu, call, launch, p);
 }
