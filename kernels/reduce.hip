@@ -44,7 +44,7 @@ GPU_KERNEL(reduce_join, struct gpu_reduce_join) {
             REDUCE_PARTS(GPU_REDUCE_SQUARES, reduce_squares<f64>)
             REDUCE_PARTS(GPU_REDUCE_MOMENTS, reduce_moments<f64>)
             REDUCE_PARTS(GPU_REDUCE_EXPS, reduce_exps<f64>)
-            REDUCE_PARTS(GPU_REDUCE_POWERS, reduce_powers<f64>)
+            REDUCE_PARTS(GPU_REDUCE_POWERS, reduce_powers_root)
         default: break;
         }
     } else {

@@ -82,7 +82,7 @@ GPU_FN i64 reduce_offset(u64 i, const struct gpu_shape &shape, const struct gpu_
  * flight; those before the first whole vector and after the last come one by one. */
 template <typename T, typename K>
 GPU_FN void reduce_run(const struct gpu_reduce_end &end, const T *x, i64 n, i64 at, u32 lane, typename K::State &s) {
-    enum { N = gpu_vec<T>::N, AHEAD = N > 8 ? 2 : 4 };
+    enum { N = gpu_vec<T>::N, AHEAD = N > 8 || K::SLOW ? 2 : 4 };
     i64 group = end.group;
     i64 head = (i64)((16 - ((u64)x & 15)) % 16 / sizeof(T));
     if (head > n) head = n;
@@ -201,7 +201,7 @@ struct reduce_tile {
 template <typename T, typename K, int N>
 GPU_FN void reduce_fall(const struct gpu_reduce_columns &p, const T *x, const reduce_tile &t, typename K::State (&s)[N]) {
     i64 r = t.first;
-    enum { ROWS = N > 8 ? 2 : 4 };
+    enum { ROWS = N > 8 && K::SLOW ? 1 : N > 8 || K::SLOW ? 2 : 4 };
     GPU_NO_UNROLL for (; r + (ROWS - 1) * t.step < t.whole; r += ROWS * t.step) {
         gpu_vec<T> rows[ROWS];
         GPU_UNROLL for (int k = 0; k < ROWS; k++)

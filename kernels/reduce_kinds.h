@@ -5,6 +5,7 @@
  *   Part, part(state)          what that comes to; of(a, b) joins two, a of elements in front of those of b
  *   close(state, n, group, room)   the part of a group's n elements, in every thread
  *   pack, unpack               a part as WORDS words
+ *   SLOW                       whether it takes much code for an element: fewer are then in flight
  *   result(part, end)          the word to store: the bits of an f64, or an integer */
 #ifndef WICK_KERNELS_REDUCE_KINDS_H
 #define WICK_KERNELS_REDUCE_KINDS_H
@@ -41,7 +42,7 @@ GPU_FN f64 reduce_exp(f64 x) { return gpu_exp(x); }
 template <typename S> struct reduce_simple {
     typedef S State;
     typedef S Part;
-    enum { WORDS = 1 };
+    enum { WORDS = 1, SLOW = 0 };
     GPU_FN Part part(State s) { return s; }
     GPU_FN void pack(Part q, u64 *w) { w[0] = reduce_word(q); }
     GPU_FN Part unpack(const u64 *w) {
@@ -143,7 +144,7 @@ template <typename T> GPU_FN typename gpu_compute<T>::type reduce_key(T x) { ret
 template <typename T, typename C> struct reduce_arg {
     typedef reduce_best<C> State;
     typedef reduce_best<C> Part;
-    enum { WORDS = 2 };
+    enum { WORDS = 2, SLOW = 0 };
     GPU_FN State start(void) {
         State s;
         reduce_least(&s.value);
@@ -294,7 +295,7 @@ template <typename T> struct reduce_moments {
     typedef typename gpu_compute<T>::type C;
     typedef reduce_deviations<C> State;
     typedef reduce_moments_part Part;
-    enum { WORDS = 3 };
+    enum { WORDS = 3, SLOW = 0 };
     GPU_FN State start(void) {
         State s = {0, 0, 0, 0};
         return s;
@@ -369,7 +370,7 @@ template <typename T> struct reduce_exps {
     typedef typename gpu_compute<T>::type C;
     typedef reduce_scaled<C> State;
     typedef reduce_scaled<f64> Part;
-    enum { WORDS = 2 };
+    enum { WORDS = 2, SLOW = 0 };
     GPU_FN State start(void) {
         State s;
         reduce_least(&s.most);
@@ -423,15 +424,29 @@ template <typename T> struct reduce_exps {
 
 template <typename T> struct reduce_powers : reduce_simple<f64>, gpu_join_add {
     typedef typename gpu_compute<T>::type C;
+    enum { SLOW = 1 };
     GPU_FN f64 start(void) { return 0; }
     template <int N> GPU_FN void several(f64 &s, const T *v, i64 at, i64 step, const struct gpu_reduce_end &end) {
         (void)at, (void)step;
-        GPU_UNROLL for (int i = 0; i < N; i++) s += (f64)gpu_pow(gpu_fabs(gpu_up(v[i])), (C)end.order);
+        GPU_NO_UNROLL for (int i = 0; i < N; i++) {
+            C x = gpu_up(v[0]);
+            GPU_UNROLL for (int k = 1; k < N; k++)
+                if (i == k) x = gpu_up(v[k]);
+            s += (f64)gpu_pow(gpu_fabs(x), (C)end.order);
+        }
     }
     GPU_FN f64 close(f64 s, i64 n, u32 group, u64 *room) {
         (void)n;
         return gpu_group_join<gpu_join_add>(s, group, (f64 *)room);
     }
+    /* The root is left to reduce_join, which takes parts of this kind even where lines are one segment: one power less
+     * in the kernels that have many. */
+    GPU_FN u64 result(f64 q, const struct gpu_reduce_end &end) {
+        (void)end;
+        return gpu_bits<u64>(q);
+    }
+};
+struct reduce_powers_root : reduce_powers<f64> {
     GPU_FN u64 result(f64 q, const struct gpu_reduce_end &end) { return gpu_bits<u64>(gpu_pow(q, 1 / end.order)); }
 };
 

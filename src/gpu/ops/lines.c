@@ -106,11 +106,12 @@ static enum wick_status join(const struct lines *lines, const struct gpu_reduce_
     return wick__gpu_launch(lines->gpu, &last_launch, &params);
 }
 
-/* Launches a kernel whose parameters hold `end`, on parts in scratch memory where a line has several segments. */
+/* Launches a kernel whose parameters hold `end`, on parts in scratch memory where a line has several segments, and for
+ * sums of powers, whose root reduce_join takes. */
 static enum wick_status launch(const struct lines *lines, const struct wick__launch *first, void *params,
                                struct gpu_reduce_end *end) {
     void *scratch;
-    if (end->segments == 1) return wick__gpu_launch(lines->gpu, first, params);
+    if (end->segments == 1 && end->kind != GPU_REDUCE_POWERS) return wick__gpu_launch(lines->gpu, first, params);
     end->parts = lines->outs * end->segments;
     end->finish = GPU_FINISH_PART;
     size_t nbytes = (size_t)(end->parts * words_of(end->kind)) * sizeof(u64);
