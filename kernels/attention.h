@@ -6,9 +6,9 @@
 
 enum gpu_attention_mask { GPU_ATTENTION_FREE, GPU_ATTENTION_KEEP, GPU_ATTENTION_ADD };
 
-/* Strides are of batch, head, position and element. A unit is what shares keys: one head, or, when `merged`, all `group`
- * query heads of a key head, one after another. Block x works on tile x % tiles of unit x / tiles, from the last tile to
- * the first; block y on a run of `split` keys; block z on a run of columns of v. */
+/* Strides are of batch, head, position and element. A unit is what shares keys: one head, or, when `merged`, all
+ * `group` query heads of a key head, one after another. Block x works on tile x % tiles of unit x / tiles, from the
+ * last tile to the first; block y on a run of `split` keys; block z on a run of columns of v. */
 struct gpu_attention {
     const void *q, *k, *v, *mask;
     void *out;     /* [batch, heads, queries, width] */

@@ -35,7 +35,8 @@ GPU_FN struct attention_place attention_locate(const struct gpu_attention &p, u3
     return at;
 }
 
-GPU_FN struct attention_row attention_row_of(const struct gpu_attention &p, const struct attention_place &at, u32 line) {
+GPU_FN struct attention_row attention_row_of(const struct gpu_attention &p, const struct attention_place &at,
+                                             u32 line) {
     struct attention_row r;
     i64 row = at.row0 + line, head = at.unit;
     r.q = r.mask = r.index = 0;

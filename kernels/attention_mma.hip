@@ -37,8 +37,8 @@ GPU_FN void attention_copy_keys(u8 *lds, const u16 *from, i64 stride, u32 first,
 /* Soft cap, mask, and what a row may not see, on scores times scale. Of rows, `index` is how many of the block's keys
  * they see, and `mask` the offset of the first one's. */
 template <typename T, int TILES, int COLUMNS>
-GPU_FN void attention_adjust(const struct gpu_attention &p, struct mma_tile (&s)[TILES][COLUMNS], const struct attention_row *rows,
-                             u32 key0) {
+GPU_FN void attention_adjust(const struct gpu_attention &p, struct mma_tile (&s)[TILES][COLUMNS],
+                             const struct attention_row *rows, u32 key0) {
     if (p.cap > 0) {
         f32 cap = (f32)p.cap, turn = 2.8853900817779268f / cap;
         /* tanh x = 1 - 2 / (e^2x + 1) */
@@ -51,13 +51,15 @@ GPU_FN void attention_adjust(const struct gpu_attention &p, struct mma_tile (&s)
         i32 limit = (i32)row->index - (i32)key0;
         if (p.masked == GPU_ATTENTION_KEEP) {
             const u8 *mask = (const u8 *)p.mask + row->mask + key0 * p.mask_stride[3];
-            GPU_UNROLL for (int j = 0; j < COLUMNS; j++) GPU_UNROLL for (u32 e = half * 2; e < MMA_SUMS; e += e % 2 ? 3 : 1) {
+            GPU_UNROLL for (int j = 0; j < COLUMNS; j++)
+                GPU_UNROLL for (u32 e = half * 2; e < MMA_SUMS; e += e % 2 ? 3 : 1) {
                 i32 key = (i32)(j * 16 + mma_column(e));
                 if (key < limit && !mask[key * p.mask_stride[3]]) s[i][j].v[e] = attention_lowest(0.0f);
             }
         } else if (p.masked == GPU_ATTENTION_ADD) {
             const T *mask = (const T *)p.mask + row->mask + key0 * p.mask_stride[3];
-            GPU_UNROLL for (int j = 0; j < COLUMNS; j++) GPU_UNROLL for (u32 e = half * 2; e < MMA_SUMS; e += e % 2 ? 3 : 1) {
+            GPU_UNROLL for (int j = 0; j < COLUMNS; j++)
+                GPU_UNROLL for (u32 e = half * 2; e < MMA_SUMS; e += e % 2 ? 3 : 1) {
                 i32 key = (i32)(j * 16 + mma_column(e));
                 if (key < limit) s[i][j].v[e] += gpu_up(mask[key * p.mask_stride[3]]);
             }
@@ -73,7 +75,8 @@ template <typename T, int DIM, int TILES, int KEYS> GPU_FN void attention_run(co
     GPU_SHARED struct attention_row rows[ROWS];
     u8 *qs = (u8 *)attention_shared, *ks = qs + ROWS * DIM * 2, *vs = ks + KEYS * DIM * 2;
     struct attention_place at = attention_locate(p, ROWS);
-    u32 piece = gpu_thread() % (DIM / 8) * 8, k_bytes = attention_bytes<DIM>(p.depth), v_bytes = attention_bytes<DIM>(p.width);
+    u32 piece = gpu_thread() % (DIM / 8) * 8;
+    u32 k_bytes = attention_bytes<DIM>(p.depth), v_bytes = attention_bytes<DIM>(p.width);
     const u16 *k = (const u16 *)p.k + at.k + at.begin * p.k_stride[2];
     const u16 *v = (const u16 *)p.v + at.v + at.begin * p.v_stride[2];
     u32 lane = gpu_lane(), low = lane % 8, mine = gpu_wave() * (16 * TILES);
@@ -93,7 +96,8 @@ template <typename T, int DIM, int TILES, int KEYS> GPU_FN void attention_run(co
         free_keys = first < 0 ? 0 : first < keys ? (u32)first : keys;
     }
     GPU_NO_UNROLL for (u32 r = gpu_thread() / (DIM / 8); r < ROWS; r += THREADS / (DIM / 8))
-        attention_copy<DIM>(qs, r, (const u16 *)p.q + rows[r].q + (k_bytes ? piece : 0), rows[r].out >= 0 ? k_bytes : 0);
+        attention_copy<DIM>(qs, r, (const u16 *)p.q + rows[r].q + (k_bytes ? piece : 0),
+                            rows[r].out >= 0 ? k_bytes : 0);
     attention_copy_keys<DIM, KEYS>(ks, k, p.k_stride[2], 0, keys, k_bytes);
     mma_copy_commit();
 
@@ -117,7 +121,8 @@ template <typename T, int DIM, int TILES, int KEYS> GPU_FN void attention_run(co
             GPU_UNROLL for (int e = 0; e < MMA_SUMS; e++) s[i][j].v[e] = 0;
         GPU_UNROLL for (u32 d = 0; d < STEPS; d++) {
             struct mma_fragment x[TILES];
-            GPU_UNROLL for (int i = 0; i < TILES; i++) x[i] = mma_load<false>(qs + (q_base ^ d * 32) + i * (16 * DIM * 2));
+            GPU_UNROLL for (int i = 0; i < TILES; i++)
+                x[i] = mma_load<false>(qs + (q_base ^ d * 32) + i * (16 * DIM * 2));
             GPU_UNROLL for (int j = 0; j < COLUMNS; j++) {
                 struct mma_fragment y = mma_load<false>(ks + (k_base ^ d * 32) + j * (16 * DIM * 2));
                 GPU_UNROLL for (int i = 0; i < TILES; i++) mma<T>(s[i][j], x[i], y);
@@ -205,8 +210,8 @@ template <typename T, int DIM, int TILES, int KEYS> GPU_FN void attention_run(co
 #endif
 
 #define ATTENTION_MMA(type)                                                                                            \
-    GPU_KERNEL_OF(attention_mma_64_##type, struct gpu_attention, 128, 2) { ATTENTION_RUN(type, 64, 2, 64); }               \
-    GPU_KERNEL_OF(attention_mma_128_##type, struct gpu_attention, 128, 2) { ATTENTION_RUN(type, 128, 2, 32); }             \
+    GPU_KERNEL_OF(attention_mma_64_##type, struct gpu_attention, 128, 2) { ATTENTION_RUN(type, 64, 2, 64); } \
+    GPU_KERNEL_OF(attention_mma_128_##type, struct gpu_attention, 128, 2) { ATTENTION_RUN(type, 128, 2, 32); } \
     GPU_KERNEL_OF(attention_mma_256_##type, struct gpu_attention, 128, 2) { ATTENTION_RUN(type, 256, 1, 64); }
 ATTENTION_MMA(bf16)
 ATTENTION_MMA(f16)

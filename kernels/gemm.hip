@@ -22,7 +22,9 @@ template <typename T, int SIDE> struct gemm_tile {
 };
 
 /* The row or column of the tile that is the i-th of a thread. */
-template <int RUN> GPU_FN u32 gemm_position(u32 thread, u32 i) { return i / RUN * (16 * RUN) + thread * RUN + i % RUN; }
+template <int RUN> GPU_FN u32 gemm_position(u32 thread, u32 i) {
+    return i / RUN * (16 * RUN) + thread * RUN + i % RUN;
+}
 
 /* Fetches four elements a step of one operand's EDGE rows. */
 template <typename T, int EDGE, int DEPTH, int PITCH> struct gemm_fetch {
@@ -35,8 +37,8 @@ template <typename T, int EDGE, int DEPTH, int PITCH> struct gemm_fetch {
 };
 
 template <typename T, int EDGE, int DEPTH, int PITCH>
-GPU_FN void gemm_fetch_begin(gemm_fetch<T, EDGE, DEPTH, PITCH> &f, const struct gpu_gemm_side &side, i64 offset, i64 row0,
-                             i64 rows, i64 k0, i64 k1) {
+GPU_FN void gemm_fetch_begin(gemm_fetch<T, EDGE, DEPTH, PITCH> &f, const struct gpu_gemm_side &side, i64 offset,
+                             i64 row0, i64 rows, i64 k0, i64 k1) {
     u32 t = gpu_thread(), along_k = side.mode & GPU_GEMM_ALONG_K;
     u32 row = along_k ? t / (DEPTH / 4) : t % (EDGE / 4) * 4, k = along_k ? t % (DEPTH / 4) * 4 : t / (EDGE / 4);
     i64 rows_left = rows - row0 - row;
@@ -120,7 +122,8 @@ template <typename T, int SIDE> GPU_FN void gemm(const struct gpu_gemm &p) {
         /* The outer loop stays one, or a compiler fetches more at a time than there are registers for. */
         GPU_NO_UNROLL for (int k0 = 0; k0 < tile::DEPTH; k0 += tile::AHEAD) {
             S x[2][SIDE], y[2][SIDE];
-            const S *xs = from + k0 * tile::PITCH + ty * tile::RUN, *ys = from + tile::PART + k0 * tile::PITCH + tx * tile::RUN;
+            const S *xs = from + k0 * tile::PITCH + ty * tile::RUN;
+            const S *ys = from + tile::PART + k0 * tile::PITCH + tx * tile::RUN;
             gemm_take<S, SIDE>(x[0], xs);
             gemm_take<S, SIDE>(y[0], ys);
             GPU_UNROLL for (int k = 0; k < tile::AHEAD; k++) {
@@ -154,7 +157,8 @@ template <typename T, int SIDE> GPU_FN void gemm(const struct gpu_gemm &p) {
             i64 column = column0 + j;
             if (row >= p.m || column >= p.n) continue;
             u32 n = p.n - column < 4 ? (u32)(p.n - column) : 4;
-            gemm_store<T>(p.out, at.to + row * p.n + column, column, n, *(const gemm_quad<S> *)(lds + line * tile::PITCH + j));
+            gemm_store<T>(p.out, at.to + row * p.n + column, column, n,
+                          *(const gemm_quad<S> *)(lds + line * tile::PITCH + j));
         }
         gpu_sync();
     }

@@ -7,21 +7,11 @@
 #include "layout.h"
 
 /* The type a dtype is multiplied and summed in: integers in unsigned arithmetic, which wraps. */
-template <typename T> struct gemm_sum {
-    typedef typename gpu_compute<T>::type type;
-};
-template <> struct gemm_sum<u8> {
-    typedef u32 type;
-};
-template <> struct gemm_sum<i16> {
-    typedef u32 type;
-};
-template <> struct gemm_sum<i32> {
-    typedef u32 type;
-};
-template <> struct gemm_sum<i64> {
-    typedef u64 type;
-};
+template <typename T> struct gemm_sum { typedef typename gpu_compute<T>::type type; };
+template <> struct gemm_sum<u8> { typedef u32 type; };
+template <> struct gemm_sum<i16> { typedef u32 type; };
+template <> struct gemm_sum<i32> { typedef u32 type; };
+template <> struct gemm_sum<i64> { typedef u64 type; };
 
 GPU_FN f32 gemm_up(bf16 x) { return gpu_up(x); }
 GPU_FN f32 gemm_up(f16 x) { return gpu_up(x); }
@@ -45,9 +35,7 @@ GPU_FN u32 gemm_mad(u32 a, u32 b, u32 c) { return a * b + c; }
 GPU_FN u64 gemm_mad(u64 a, u64 b, u64 c) { return a * b + c; }
 
 /* Four neighbours, moved at once where they are aligned. */
-template <typename T> struct alignas(4 * sizeof(T)) gemm_quad {
-    T v[4];
-};
+template <typename T> struct alignas(4 * sizeof(T)) gemm_quad { T v[4]; };
 
 template <typename F> GPU_FN F gemm_activate_float(u32 activation, F x) {
     switch (activation) {
@@ -87,10 +75,12 @@ GPU_FN void gemm_finish_float(const struct gpu_gemm_out &out, i64 at, i64 column
         x.v[3] = y;
     }
 }
-template <typename T> GPU_FN void gemm_finish(const struct gpu_gemm_out &out, i64 at, i64 column, u32 n, gemm_quad<f32> &x) {
+template <typename T>
+GPU_FN void gemm_finish(const struct gpu_gemm_out &out, i64 at, i64 column, u32 n, gemm_quad<f32> &x) {
     gemm_finish_float<T>(out, at, column, n, x);
 }
-template <typename T> GPU_FN void gemm_finish(const struct gpu_gemm_out &out, i64 at, i64 column, u32 n, gemm_quad<f64> &x) {
+template <typename T>
+GPU_FN void gemm_finish(const struct gpu_gemm_out &out, i64 at, i64 column, u32 n, gemm_quad<f64> &x) {
     gemm_finish_float<T>(out, at, column, n, x);
 }
 

@@ -61,7 +61,8 @@ struct mma_source {
 };
 
 template <int ROWS, bool ACROSS>
-GPU_FN struct mma_source mma_source_of(const struct gpu_gemm_side &side, i64 offset, i64 row0, i64 rows, i64 k0, i64 k1) {
+GPU_FN struct mma_source mma_source_of(const struct gpu_gemm_side &side, i64 offset, i64 row0, i64 rows, i64 k0,
+                                       i64 k1) {
     enum { PIECES = ACROSS ? ROWS / 8 : STEP / 8 };
     struct mma_source s;
     u32 line = gpu_thread() / PIECES, piece = gpu_thread() % PIECES;
@@ -110,7 +111,12 @@ template <int ROWS, bool ACROSS> GPU_FN struct mma_fragment mma_fragment_at(cons
 }
 
 template <typename T, int MI, int NI, bool A_ACROSS, bool B_ACROSS> GPU_FN void mma_run(const struct gpu_gemm &p) {
-    enum { ROWS = 2 * MI * 16, COLUMNS = WAVE_COLUMNS * NI * 16, STAGE = GPU_MMA_STAGE(ROWS, COLUMNS), B = ROWS * STEP * 2 };
+    enum {
+        ROWS = 2 * MI * 16,
+        COLUMNS = WAVE_COLUMNS * NI * 16,
+        STAGE = GPU_MMA_STAGE(ROWS, COLUMNS),
+        B = ROWS * STEP * 2
+    };
     u8 *lds = (u8 *)mma_shared;
     struct gemm_place at = gemm_locate(p);
     struct mma_source a = mma_source_of<ROWS, A_ACROSS>(p.a, at.a, (i64)at.tile_row * ROWS, p.m, at.k0, at.k1);
@@ -191,7 +197,8 @@ struct mma_source {
 };
 
 template <int ROWS>
-GPU_FN struct mma_source mma_source_of(const struct gpu_gemm_side &side, i64 offset, i64 row0, i64 rows, i64 k0, i64 k1) {
+GPU_FN struct mma_source mma_source_of(const struct gpu_gemm_side &side, i64 offset, i64 row0, i64 rows, i64 k0,
+                                       i64 k1) {
     struct mma_source s;
     u32 t = gpu_thread(), row, k;
     s.across = !(side.mode & GPU_GEMM_ALONG_K);
@@ -281,7 +288,8 @@ template <typename T, int ROWS, int COLUMNS> GPU_FN void mma_product(const struc
             struct mma_fragment x[MI], y[NI];
             GPU_UNROLL for (int i = 0; i < MI; i++) x[i] = mma_load_rows(from + a_base + i * 16 * PITCH + t, PITCH);
             GPU_UNROLL for (int j = 0; j < NI; j++) y[j] = mma_load_rows(from + b_base + j * 16 * PITCH + t, PITCH);
-            GPU_UNROLL for (int i = 0; i < MI; i++) GPU_UNROLL for (int j = 0; j < NI; j++) mma<T>(sum[i][j], x[i], y[j]);
+            GPU_UNROLL for (int i = 0; i < MI; i++)
+                GPU_UNROLL for (int j = 0; j < NI; j++) mma<T>(sum[i][j], x[i], y[j]);
         }
         buffer ^= 1;
         if (step + 1 < steps) {

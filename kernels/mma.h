@@ -1,5 +1,5 @@
-/* Matrix instructions: products of 16 x 16 tiles by one wave, f16 or bf16 in, f32 sums. The other file beside gpu.h with
- * differences between targets, for it is about instructions.
+/* Matrix instructions: products of 16 x 16 tiles by one wave, f16 or bf16 in, f32 sums. The other file beside gpu.h
+ * with differences between targets, for it is about instructions.
  *
  *   MMA        whether the target has them; the rest is there only if so
  *   MMA_ASYNC  tiles reach LDS by asynchronous copies, and fragments leave it by loads that can transpose (NVIDIA);
@@ -7,8 +7,8 @@
  *   MMA_K      terms of k in a fragment
  *   MMA_SUMS   elements of a 16 x 16 tile of sums that a lane holds; mma_row and mma_column say which
  *
- * A fragment is 16 rows of A, or 16 columns of B, by MMA_K terms. Which terms a lane holds does not matter where A and B
- * agree. A processor stands in for NVIDIA with waves of 32 and for AMD's MFMA with waves of 64. */
+ * A fragment is 16 rows of A, or 16 columns of B, by MMA_K terms. Which terms a lane holds does not matter where A and
+ * B agree. A processor stands in for NVIDIA with waves of 32 and for AMD's MFMA with waves of 64. */
 #ifndef WICK_KERNELS_MMA_H
 #define WICK_KERNELS_MMA_H
 
@@ -81,7 +81,8 @@ GPU_FN u32 mma_row(u32 i) { return gpu_lane() / 16 * 8 + i; }
 /* Lane l's fragments hold elements of row (column) and k as below, two to a word. */
 GPU_FN f32 mma_up(u16 bits, bf16) { return gpu_from_bf16(bf16{bits}); }
 GPU_FN f32 mma_up(u16 bits, f16) { return gpu_from_f16(f16{bits}); }
-template <typename T> static void mma(struct mma_tile &sum, const struct mma_fragment &a, const struct mma_fragment &b) {
+template <typename T>
+static void mma(struct mma_tile &sum, const struct mma_fragment &a, const struct mma_fragment &b) {
     f32 x[16][MMA_K], y[16][MMA_K];
     for (u32 w = 0; w < MMA_WORDS; w++) {
         const u64 *all = gpu_host.exchange((u64)b.word[w] << 32 | a.word[w]);
@@ -126,16 +127,14 @@ struct mma_pair {
     u32 word[2];
 };
 GPU_FN void mma_of(struct mma_tile &sum, const struct mma_fragment &a, const struct mma_fragment &b, bf16) {
-    GPU_UNROLL for (int h = 0; h < 4; h += 2)
-        sum = gpu_bits<mma_tile>(__builtin_amdgcn_mfma_f32_16x16x16bf16_1k(
-            gpu_bits<mma_shorts4>(mma_pair{{a.word[h], a.word[h + 1]}}),
-            gpu_bits<mma_shorts4>(mma_pair{{b.word[h], b.word[h + 1]}}), gpu_bits<mma_sums>(sum), 0, 0, 0));
+    GPU_UNROLL for (int h = 0; h < 4; h += 2) sum = gpu_bits<mma_tile>(__builtin_amdgcn_mfma_f32_16x16x16bf16_1k(
+        gpu_bits<mma_shorts4>(mma_pair{{a.word[h], a.word[h + 1]}}),
+        gpu_bits<mma_shorts4>(mma_pair{{b.word[h], b.word[h + 1]}}), gpu_bits<mma_sums>(sum), 0, 0, 0));
 }
 GPU_FN void mma_of(struct mma_tile &sum, const struct mma_fragment &a, const struct mma_fragment &b, f16) {
-    GPU_UNROLL for (int h = 0; h < 4; h += 2)
-        sum = gpu_bits<mma_tile>(__builtin_amdgcn_mfma_f32_16x16x16f16(
-            gpu_bits<mma_halves4>(mma_pair{{a.word[h], a.word[h + 1]}}),
-            gpu_bits<mma_halves4>(mma_pair{{b.word[h], b.word[h + 1]}}), gpu_bits<mma_sums>(sum), 0, 0, 0));
+    GPU_UNROLL for (int h = 0; h < 4; h += 2) sum = gpu_bits<mma_tile>(__builtin_amdgcn_mfma_f32_16x16x16f16(
+        gpu_bits<mma_halves4>(mma_pair{{a.word[h], a.word[h + 1]}}),
+        gpu_bits<mma_halves4>(mma_pair{{b.word[h], b.word[h + 1]}}), gpu_bits<mma_sums>(sum), 0, 0, 0));
 }
 #else
 #if defined(MMA_WMMA11)
@@ -156,7 +155,8 @@ GPU_FN void mma_of(struct mma_tile &sum, const struct mma_fragment &a, const str
 #endif
 #endif
 #if !defined(GPU_HOST)
-template <typename T> GPU_FN void mma(struct mma_tile &sum, const struct mma_fragment &a, const struct mma_fragment &b) {
+template <typename T>
+GPU_FN void mma(struct mma_tile &sum, const struct mma_fragment &a, const struct mma_fragment &b) {
     mma_of(sum, a, b, T());
 }
 #endif

@@ -14,10 +14,10 @@ extern "C" {
 struct wick_device;
 
 /* Opens a device by name: "cpu", "cuda:0", "rocm:1", or "auto" for the best one that is healthy: a GPU with memory of
- * its own, then one that shares the host's, then the CPU. A GPU is tried with a small kernel when it is opened. NULL and
- * WICK_DEVICE when there is none of that name, or it does not work; the text says why. Each call gives a new handle with
- * its own random numbers and, on a GPU, its own stream and memory pool; the CPU family's threads and memory pool are
- * shared. Give back with wick_device_close. */
+ * its own, then one that shares the host's, then the CPU. A GPU is tried with a small kernel when it is opened. NULL
+ * and WICK_DEVICE when there is none of that name, or it does not work; the text says why. Each call gives a new handle
+ * with its own random numbers and, on a GPU, its own stream and memory pool; the CPU family's threads and memory pool
+ * are shared. Give back with wick_device_close. */
 WICK_API struct wick_device *wick_device_open(const char *name);
 
 /* Ends the use of a device. Tensors that live on it may still be released; every other call with them fails with
@@ -67,11 +67,11 @@ WICK_API int wick_threads_spin(void);
 
 /* Memory figures of a device, in bytes. Freed blocks are kept for reuse up to a limit. */
 struct wick_memory {
-    size_t used;   /* held by tensors now */
-    size_t peak;   /* the highest `used` since the last wick_memory_reset_peak */
-    size_t cached; /* freed and kept for reuse */
-    size_t limit;  /* the most that used and cached may come to; SIZE_MAX when there is no limit */
-    size_t cache;  /* the most that cached may come to */
+    size_t used;    /* held by tensors now */
+    size_t peak;    /* the highest `used` since the last wick_memory_reset_peak */
+    size_t cached;  /* freed and kept for reuse */
+    size_t limit;   /* the most that used and cached may come to; SIZE_MAX when there is no limit */
+    size_t cache;   /* the most that cached may come to */
     size_t largest; /* the largest block among the cached ones */
 };
 WICK_API WICK_CHECKED enum wick_status wick_memory_stats(const struct wick_device *device, struct wick_memory *memory);
@@ -102,9 +102,9 @@ enum wick_blas_verdict {
     WICK_BLAS_WRONG      /* it gave a wrong result and is not used */
 };
 struct wick_blas_info {
-    enum wick_blas blas;   /* as set */
-    const char *library;   /* "cuBLAS 13.1.0"; NULL when there is none */
-    const char *fault;     /* why there is none; NULL when there is one. Belongs to the library, until the next call */
+    enum wick_blas blas; /* as set */
+    const char *library; /* "cuBLAS 13.1.0"; NULL when there is none */
+    const char *fault;   /* why there is none; NULL when there is one. Belongs to the library, until the next call */
     enum wick_blas_verdict bf16, f16, f32, f64;
     int64_t used, refused; /* products that it made; that it would not make, so that ours did */
 };

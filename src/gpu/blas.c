@@ -170,10 +170,12 @@ static void fill(const struct trial *t, const struct wick__gemm *g) {
     for (int64_t p = 0; p < t->batch; p++)
         for (int64_t k = 0; k < t->k; k++) {
             for (int64_t i = 0; i < t->m; i++)
-                put(g->dtype, (void *)(uintptr_t)g->a, p * g->stride_a + (t->transpose_a ? k * g->lda + i : i * g->lda + k),
+                put(g->dtype, (void *)(uintptr_t)g->a,
+                    p * g->stride_a + (t->transpose_a ? k * g->lda + i : i * g->lda + k),
                     term(t, g->dtype, false, p, i, k));
             for (int64_t j = 0; j < t->n; j++)
-                put(g->dtype, (void *)(uintptr_t)g->b, p * g->stride_b + (t->transpose_b ? j * g->ldb + k : k * g->ldb + j),
+                put(g->dtype, (void *)(uintptr_t)g->b,
+                    p * g->stride_b + (t->transpose_b ? j * g->ldb + k : k * g->ldb + j),
                     term(t, g->dtype, true, p, j, k));
         }
     for (int64_t i = 0; i < t->batch * g->stride_c; i++) put(g->dtype, g->c, i, -5);
@@ -284,8 +286,8 @@ enum wick_status wick__blas_run(struct wick__gpu *gpu, const struct wick__produc
     /* A library can't be opened or checked while a graph is recorded. */
     if (is_chosen(blas->choice, g) && (blas->tried || !gpu->capturing) && have_handle(gpu, blas)) {
         enum wick_blas_verdict verdict = check(gpu, blas, dtype);
-        *done = verdict == WICK_BLAS_GOOD && wick__gpu_use(gpu) == WICK_OK &&
-                gpu->vendor->blas_gemm(blas->handle, &b) == 0;
+        *done =
+            verdict == WICK_BLAS_GOOD && wick__gpu_use(gpu) == WICK_OK && gpu->vendor->blas_gemm(blas->handle, &b) == 0;
         if (*done)
             blas->used++;
         else if (verdict == WICK_BLAS_GOOD || verdict == WICK_BLAS_ABSENT)
@@ -307,7 +309,8 @@ static struct wick__gpu_blas *open_device(const char *op, struct wick_device *de
 }
 
 enum wick_status wick_blas_set(struct wick_device *device, enum wick_blas choice) {
-    if ((unsigned)choice > WICK_BLAS_VENDOR) return wick__fail(WICK_INVALID, "blas_set: there is no choice %d", (int)choice);
+    if ((unsigned)choice > WICK_BLAS_VENDOR)
+        return wick__fail(WICK_INVALID, "blas_set: there is no choice %d", (int)choice);
     struct wick__gpu_blas *blas = open_device("blas_set", device);
     if (!blas) return wick_error_status();
     blas->choice = choice;

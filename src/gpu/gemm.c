@@ -112,7 +112,8 @@ const struct wick__tile *wick__tile_pick(const struct wick__gpu *gpu, const stru
             double work = (double)divide_up(blocks * way.count, units) * (double)tile->rows * (double)tile->columns *
                           (double)way.terms / tile->efficiency;
             if (way.count > 1)
-                work += launch + (double)way.count * 8 * (double)(g->m * g->n * batches) / (double)units * bytes_to_work;
+                work +=
+                    launch + (double)way.count * 8 * (double)(g->m * g->n * batches) / (double)units * bytes_to_work;
             if (!best || work < least) {
                 best = tile;
                 least = work;
@@ -217,14 +218,15 @@ static enum wick_status run_vector(struct wick__gpu *gpu, const struct wick__pro
     /* The kernel's columns are the matrix's rows; a column of C has one bias for all of them. */
     if (!is_row && !g->bias_by_row) p.out.bias_step = 0;
     int64_t blocks = columns ? p.tasks : divide_up(p.tasks, GPU_BLOCK / wave);
-    struct wick__launch launch = {.kernel = wick__gpu_of_all(columns ? WICK__GPU_K_gemv_columns_u8 : WICK__GPU_K_gemv_rows_u8,
-                                                             g->dtype),
-                                  .grid = {(unsigned)blocks}};
+    struct wick__launch launch = {
+        .kernel = wick__gpu_of_all(columns ? WICK__GPU_K_gemv_columns_u8 : WICK__GPU_K_gemv_rows_u8, g->dtype),
+        .grid = {(unsigned)blocks}};
     return wick__split_end(gpu, g, &split, wick__gpu_launch(gpu, &launch, &p));
 }
 
 enum wick_status wick__gemm_own(struct wick__gpu *gpu, const struct wick__product *g) {
-    if ((g->m == 1 || g->n == 1) && wick__product_batches(g) * wick__max(g->m, g->n) < BLOCKS_MAX) return run_vector(gpu, g);
+    if ((g->m == 1 || g->n == 1) && wick__product_batches(g) * wick__max(g->m, g->n) < BLOCKS_MAX)
+        return run_vector(gpu, g);
     if (wick__gemm_mma_takes(gpu, g)) return wick__gemm_mma(gpu, g);
     return run_tiles(gpu, g);
 }

@@ -73,8 +73,8 @@ struct wick__tile {
 const struct wick__tile *wick__tile_pick(const struct wick__gpu *gpu, const struct wick__product *g,
                                          const struct wick__tile *tiles, int n, struct wick__split *split);
 
-/* Whether a device has matrix instructions, as kernels/mma.h has it: sm_80 and up, MFMA of gfx90a and gfx94x, WMMA of gfx11
- * and gfx12; and LDS bytes a block can ask for where tiles reach it by asynchronous copies, 0 elsewhere. */
+/* Whether a device has matrix instructions, as kernels/mma.h has it: sm_80 and up, MFMA of gfx90a and gfx94x, WMMA of
+ * gfx11 and gfx12; and LDS bytes a block can ask for where tiles reach it by asynchronous copies, 0 elsewhere. */
 bool wick__has_mma(const struct wick__gpu *gpu);
 unsigned wick__mma_shared(const struct wick__gpu *gpu);
 /* Applies bias and activation to sums that lie in C already, f32 or f64. */

@@ -39,8 +39,8 @@ static struct way way_of(const struct wick__gpu *gpu, const struct wick__call *c
         is_aligned(k) && is_aligned(v)) {
         /* LDS has the queries, and 64 or 32 keys and values. */
         if (dim <= 64)
-            return (struct way){bf16 ? WICK__GPU_K_attention_mma_64_bf16 : WICK__GPU_K_attention_mma_64_f16, 128, 64, 128,
-                                (128 + 2 * 64) * 64 * 2};
+            return (struct way){bf16 ? WICK__GPU_K_attention_mma_64_bf16 : WICK__GPU_K_attention_mma_64_f16, 128, 64,
+                                128, (128 + 2 * 64) * 64 * 2};
         if (dim <= 128)
             return (struct way){bf16 ? WICK__GPU_K_attention_mma_128_bf16 : WICK__GPU_K_attention_mma_128_f16, 128, 128,
                                 128, (128 + 2 * 32) * 128 * 2};
@@ -53,7 +53,8 @@ static struct way way_of(const struct wick__gpu *gpu, const struct wick__call *c
 /* Shapes, strides and options; how rows are put into tiles. */
 static struct gpu_attention describe(const struct wick__call *call, const struct way *way) {
     const struct wick_tensor *q = call->in[0], *k = call->in[1], *v = call->in[2], *mask = call->in[3];
-    struct gpu_attention p = {.q = wick__data(q), .k = wick__data(k), .v = wick__data(v), .out = wick__data(call->out[0])};
+    struct gpu_attention p = {
+        .q = wick__data(q), .k = wick__data(k), .v = wick__data(v), .out = wick__data(call->out[0])};
     int64_t key_heads = k->layout.shape[1];
     set_strides(p.q_stride, q);
     set_strides(p.k_stride, k);
@@ -104,9 +105,8 @@ static enum wick_status launch_splits(struct wick__gpu *gpu, const struct wick__
                                       struct gpu_attention p) {
     size_t sum = call->in[0]->dtype == WICK_F64 ? 8 : 4, stats = 2 * p.splits * (size_t)p.total * sum;
     size_t nbytes = stats + p.splits * (size_t)(p.total * p.width) * sum;
-    struct wick__launch join = {
-        .kernel = wick__gpu_of_floats(WICK__GPU_K_attention_join_bf16, call->in[0]->dtype),
-        .grid = {wick__gpu_blocks(gpu, p.total * p.width, 1)}};
+    struct wick__launch join = {.kernel = wick__gpu_of_floats(WICK__GPU_K_attention_join_bf16, call->in[0]->dtype),
+                                .grid = {wick__gpu_blocks(gpu, p.total * p.width, 1)}};
     void *memory;
     WICK__TRY(wick__gpu_scratch(gpu, nbytes, &memory));
     p.stats = memory;
@@ -128,9 +128,7 @@ enum wick_status wick__gpu_attention(const struct wick__call *call) {
     int64_t splits = blocks < units ? wick__min(2 * units / blocks, p.keys / 256) : 1;
     p.split = splits > 1 ? divide_up(divide_up(p.keys, splits), 64) * 64 : wick__max(1, p.keys);
     p.splits = (u32)wick__max(1, divide_up(p.keys, p.split));
-    struct wick__launch launch = {.kernel = way.kernel,
-                                  .grid = {0, p.splits, (unsigned)chunks},
-                                  .threads = way.threads,
-                                  .shared = way.shared};
+    struct wick__launch launch = {
+        .kernel = way.kernel, .grid = {0, p.splits, (unsigned)chunks}, .threads = way.threads, .shared = way.shared};
     return p.splits > 1 ? launch_splits(gpu, call, launch, p) : launch_batches(gpu, call, launch, p);
 }
