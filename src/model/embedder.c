@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tokens of a batch: enough to keep all cores busy, little enough for activations of some tens of MB. */
-enum { BATCH_TOKENS = 1024 };
+/* Tokens of a batch: enough to keep all cores or a GPU busy, little enough for activations of some tens of MB on a
+ * processor. */
+enum { BATCH_TOKENS = 1024, GPU_BATCH_TOKENS = 65536 };
 
 /* One text: its ids are ids[start .. start + length). */
 struct item {
@@ -23,7 +24,7 @@ struct work {
     struct wick__bert_group *groups;       /* of the present batch; room for n */
     struct wick_tensor **parts, **batches; /* room for n each */
     int32_t *packed;                       /* ids, then positions of the present batch */
-    int64_t packed_capacity;
+    int64_t packed_capacity, batch_tokens;
     int64_t n;
 };
 
@@ -98,7 +99,7 @@ static int64_t pack(struct work *work, int64_t first, int64_t *n_tokens, int *n_
     *n_groups = 0;
     for (; i < work->n; i++) {
         const struct item *item = &work->items[i];
-        if (i > first && at + item->length > BATCH_TOKENS) break;
+        if (i > first && at + item->length > work->batch_tokens) break;
         if (*n_groups == 0 || group->length != item->length) {
             *++group = (struct wick__bert_group){at, 0, item->length};
             ++*n_groups;
@@ -112,19 +113,45 @@ static int64_t pack(struct work *work, int64_t first, int64_t *n_tokens, int *n_
     return i - first;
 }
 
+/* Groups of texts of one length each, one after the other. -> [texts, dim] */
+static struct wick_tensor *run_groups(const struct wick_embedder *embedder, const struct wick_tensor *ids,
+                                      const struct wick_tensor *positions, int n, const struct wick__bert_group *groups,
+                                      struct wick_tensor **parts) {
+    struct wick_tensor *x = wick__bert_forward(&embedder->bert, ids, positions, n, groups);
+    for (int i = 0; i < n; i++) parts[i] = pool(embedder, wick__bert_group_view(x, &groups[i]), groups[i].length);
+    struct wick_tensor *vectors = n == 1 ? parts[0] : wick_cat(n, parts, 0);
+    if (embedder->normalize) vectors = normalize(vectors);
+    return vectors ? wick_contiguous(vectors) : NULL;
+}
+
 static struct wick_tensor *run_batch(struct work *work, int64_t n_tokens, int n_groups) {
-    const struct wick_embedder *embedder = work->embedder;
-    struct wick_device *device = embedder->bert.device;
+    struct wick_device *device = work->embedder->bert.device;
     wick_scope_begin();
     struct wick_tensor *ids = wick_from_data(device, WICK_I32, WICK_SHAPE(n_tokens), work->packed);
     struct wick_tensor *positions =
         wick_from_data(device, WICK_I32, WICK_SHAPE(n_tokens), work->packed + work->packed_capacity);
-    struct wick_tensor *x = wick__bert_forward(&embedder->bert, ids, positions, n_groups, work->groups);
-    for (int i = 0; i < n_groups; i++)
-        work->parts[i] = pool(embedder, wick__bert_group_view(x, &work->groups[i]), work->groups[i].length);
-    struct wick_tensor *vectors = n_groups == 1 ? work->parts[0] : wick_cat(n_groups, work->parts, 0);
-    if (embedder->normalize) vectors = normalize(vectors);
-    return wick_scope_end(vectors ? wick_contiguous(vectors) : NULL);
+    return wick_scope_end(run_groups(work->embedder, ids, positions, n_groups, work->groups, work->parts));
+}
+
+struct wick_tensor *wick_embedder_forward(const struct wick_embedder *embedder, const struct wick_tensor *ids) {
+    if (!embedder || !ids) {
+        wick__fail(WICK_INVALID, "embedder_forward: %s is NULL", embedder ? "ids" : "embedder");
+        return NULL;
+    }
+    const int64_t *shape = wick_tensor_shape(ids);
+    if (wick_tensor_rank(ids) != 2 || wick_tensor_dtype(ids) != WICK_I32 || shape[0] < 1 || shape[1] < 1 ||
+        shape[1] > embedder->bert.positions) {
+        char text[WICK__TENSOR_TEXT];
+        wick__fail(WICK_INVALID, "embedder_forward: ids %s, not [N,L] i32 with 1 <= L <= %lld",
+                   wick__tensor_text(text, ids), (long long)embedder->bert.positions);
+        return NULL;
+    }
+    struct wick__bert_group all = {0, shape[0], shape[1]};
+    struct wick_tensor *part;
+    wick_scope_begin();
+    struct wick_tensor *position = wick_arange(embedder->bert.device, WICK_I32, 0, (double)shape[1], 1);
+    struct wick_tensor *positions = wick_flatten(wick_broadcast_to(position, 2, shape), 0, -1);
+    return wick_scope_end(run_groups(embedder, wick_flatten(ids, 0, -1), positions, 1, &all, &part));
 }
 
 /* Vectors in the order of `items`, put back into the caller's. */
@@ -163,7 +190,7 @@ static bool prepare(struct work *work, const int64_t *lengths) {
         longest = wick__max(longest, lengths[i]);
     }
     qsort(work->items, (size_t)work->n, sizeof *work->items, shorter_first);
-    work->packed_capacity = wick__max(wick__max(BATCH_TOKENS, longest), work->n);
+    work->packed_capacity = wick__max(wick__max(work->batch_tokens, longest), work->n);
     work->packed = wick__calloc((size_t)work->packed_capacity, 2 * sizeof *work->packed);
     return work->packed != NULL;
 }
@@ -176,7 +203,10 @@ struct wick_tensor *wick_embedder_encode_ids(const struct wick_embedder *embedde
     }
     if (n == 0) return wick_empty(embedder->bert.device, WICK_F32, WICK_SHAPE(0, embedder->dim));
     const size_t count = (size_t)n;
-    struct work work = {.embedder = embedder, .ids = ids, .n = n};
+    struct work work = {.embedder = embedder, .ids = ids, .n = n, .batch_tokens = BATCH_TOKENS};
+    struct wick_device_info info;
+    if (wick_device_describe(embedder->bert.device, &info) == WICK_OK && info.units > 0)
+        work.batch_tokens = GPU_BATCH_TOKENS;
     struct wick_tensor *result = NULL;
     work.items = wick__calloc(count, sizeof *work.items);
     work.groups = wick__calloc(count, sizeof *work.groups);
