@@ -1,7 +1,7 @@
-/* What an op costs beside its arithmetic: the time of an add of two scalars, called, run and released, in ns, on the device
- * named in argv[1], "cpu" without one. Prints the median of 21 rounds: of 100,000 calls on the CPU, and of 500 on a GPU,
- * fewer than its queue holds, without the wait for them. On a GPU a second line says how long the first op took, from the
- * start of main to its result on the host, in ms. */
+/* What an op costs beside its arithmetic: the time of an add of two scalars, called, run and released, in ns, on the
+ * device named in argv[1], "cpu" without one. Prints the median of 21 rounds: of 100,000 calls on the CPU, and of 500
+ * on a GPU, fewer than its queue holds, without the wait for them. On a GPU a second line says how long the first op
+ * took, from the start of main to its result on the host, in ms. */
 #include <wick/wick.h>
 
 #include <stdio.h>

@@ -128,7 +128,8 @@ struct wick__backend {
 
     /* Devices of this family that are usable now; >= 0. Must not fail or block for long. */
     int (*count)(void);
-    /* Where "auto" looks first: 0 for a GPU with memory of its own, 1 for one that shares the host's, 2 for the host. */
+    /* Where "auto" looks first: 0 for a GPU with memory of its own, 1 for one that shares the host's, 2 for the host.
+     */
     int (*rank)(int ordinal);
     /* Makes `device` ready; device->ordinal is set. What it allocates hangs off device->state. */
     enum wick_status (*open)(struct wick_device *device);
@@ -145,15 +146,15 @@ struct wick__backend {
     enum wick_status (*upload)(struct wick_device *device, void *to, const void *from, size_t nbytes);
     /* Copies nbytes > 0 from a buffer to host memory, after all queued work. May block. */
     enum wick_status (*download)(struct wick_device *device, void *to, const void *from, size_t nbytes);
-    /* Copies nbytes > 0 between buffers of two devices of the family, in the order of both; *done is false when it can't be
-     * done without the host. NULL for families that never can. */
+    /* Copies nbytes > 0 between buffers of two devices of the family, in the order of both; *done is false when it
+     * can't be done without the host. NULL for families that never can. */
     enum wick_status (*copy_between)(struct wick_device *target, void *to, struct wick_device *source, const void *from,
                                      size_t nbytes, bool *done);
     /* Waits for all queued work and returns its first failure. */
     enum wick_status (*sync)(struct wick_device *device);
 
-    /* The stream work is queued on, as the vendor's own handle; and another one instead, whose owner keeps it alive. NULL
-     * for families that queue nothing. */
+    /* The stream work is queued on, as the vendor's own handle; and another one instead, whose owner keeps it alive.
+     * NULL for families that queue nothing. */
     void *(*stream)(const struct wick_device *device);
     enum wick_status (*stream_set)(struct wick_device *device, void *stream);
 
@@ -166,8 +167,8 @@ struct wick__backend {
     enum wick_status (*event_elapsed)(struct wick_device *device, void *from, void *to, double *ms);
     void (*event_free)(struct wick_device *device, void *event);
 
-    /* Graphs: work queued between begin and end is recorded instead of done; launch queues all of it. A failed end leaves
-     * the device as it was before begin. NULL for families whose calls core/graph.c records itself. */
+    /* Graphs: work queued between begin and end is recorded instead of done; launch queues all of it. A failed end
+     * leaves the device as it was before begin. NULL for families whose calls core/graph.c records itself. */
     enum wick_status (*graph_begin)(struct wick_device *device);
     enum wick_status (*graph_end)(struct wick_device *device, void **graph);
     enum wick_status (*graph_launch)(struct wick_device *device, void *graph);

@@ -11,8 +11,8 @@
 extern "C" {
 #endif
 
-/* The device's stream as the vendor's own handle, a CUstream (cudaStream_t) or hipStream_t; NULL on the CPU. Work queued
- * on it by others runs in order with Wick's. It belongs to the device. */
+/* The device's stream as the vendor's own handle, a CUstream (cudaStream_t) or hipStream_t; NULL on the CPU. Work
+ * queued on it by others runs in order with Wick's. It belongs to the device. */
 WICK_API void *wick_stream(const struct wick_device *device);
 
 /* Makes the device queue its work on another stream of the same GPU, made by the caller in the GPU's primary context,

@@ -17,7 +17,7 @@ struct wick_device {
     atomic_bool closed; /* the handle was given back */
     int ordinal;
     char name[24];
-    void *state; /* the family's */
+    void *state;                            /* the family's */
     _Atomic(struct wick_graph *) recording; /* NULL: calls are run */
     _Atomic uint64_t seed;
     _Atomic uint64_t random_offset; /* the next Philox block that has not been handed out */

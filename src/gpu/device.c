@@ -175,9 +175,7 @@ static enum wick_status gpu_download(struct wick_device *device, void *to, const
     return faults(device->state);
 }
 
-static enum wick_status gpu_sync(struct wick_device *device) {
-    return wick__gpu_wait(device->state);
-}
+static enum wick_status gpu_sync(struct wick_device *device) { return wick__gpu_wait(device->state); }
 
 /* ---- the pool ---- */
 
@@ -185,8 +183,12 @@ static void gpu_memory(const struct wick_device *device, struct wick_memory *mem
     wick__gpu_pool_stats(device->state, memory);
 }
 
-static void gpu_set_limit(struct wick_device *device, size_t nbytes) { wick__gpu_pool_set_limit(device->state, nbytes); }
-static void gpu_set_cache(struct wick_device *device, size_t nbytes) { wick__gpu_pool_set_cache(device->state, nbytes); }
+static void gpu_set_limit(struct wick_device *device, size_t nbytes) {
+    wick__gpu_pool_set_limit(device->state, nbytes);
+}
+static void gpu_set_cache(struct wick_device *device, size_t nbytes) {
+    wick__gpu_pool_set_cache(device->state, nbytes);
+}
 static void gpu_reset_peak(struct wick_device *device) { wick__gpu_pool_reset_peak(device->state); }
 static void gpu_trim(struct wick_device *device) { wick__gpu_pool_trim(device->state, 0); }
 

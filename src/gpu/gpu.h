@@ -20,9 +20,9 @@ struct wick__gpu {
     struct wick__properties properties;
     void *context;
     void *stream;
-    bool foreign_stream;  /* the stream was given to us */
-    void *capturing;      /* the graph that the stream records, NULL: none */
-    uint64_t *faults;     /* a word an op, in pinned memory, that kernels write (gpu_fail) */
+    bool foreign_stream; /* the stream was given to us */
+    void *capturing;     /* the graph that the stream records, NULL: none */
+    uint64_t *faults;    /* a word an op, in pinned memory, that kernels write (gpu_fail) */
     struct wick__gpu_pool *pool;
     struct wick__gpu_staging *staging;
     struct wick__gpu_blas *blas;
@@ -58,8 +58,8 @@ enum wick_status wick__gpu_load(struct wick__gpu *gpu, enum wick__gpu_module mod
  * more than there is work for. At least 1 for items > 0. */
 unsigned wick__gpu_blocks(const struct wick__gpu *gpu, int64_t items, int per_thread);
 
-/* Device memory from the pool, for the time of a call: give back with wick__gpu_release as soon as the work that uses it
- * is queued; stream order keeps it valid. */
+/* Device memory from the pool, for the time of a call: give back with wick__gpu_release as soon as the work that uses
+ * it is queued; stream order keeps it valid. */
 enum wick_status wick__gpu_scratch(struct wick__gpu *gpu, size_t nbytes, void **memory);
 void wick__gpu_release(struct wick__gpu *gpu, void *memory, size_t nbytes);
 

@@ -35,7 +35,8 @@ enum {
 
 const struct wick__kernel wick__gpu_kernels[WICK_OP_COUNT] = {
 #define WICK__OP(name, family, dtypes_, ulp, formula)                                                                  \
-    [WICK_OP_##name] = {.run = wick__gpu_##family, .dtypes = (dtypes_), .layouts = (enum wick__layouts)family##_layouts},
+    [WICK_OP_##                                                                                                        \
+        name] = {.run = wick__gpu_##family, .dtypes = (dtypes_), .layouts = (enum wick__layouts)family##_layouts},
 #include <wick/ops.def>
 #undef WICK__OP
 };

@@ -1,5 +1,5 @@
-/* Uploads and downloads, through pinned memory: the driver copies only from pages that can't move, and what it does with
- * others ranges from slow to a hang (a mapped file on ROCm).
+/* Uploads and downloads, through pinned memory: the driver copies only from pages that can't move, and what it does
+ * with others ranges from slow to a hang (a mapped file on ROCm).
  *
  * Two pieces of pinned memory take turns. An upload fills one while the device reads the other; small ones share a
  * piece until it is full, so that they never wait. */
@@ -46,7 +46,8 @@ void wick__gpu_staging_close(struct wick__gpu *gpu) {
 
 /* Makes a piece ready to be filled from its start. */
 static enum wick_status piece_take(struct wick__gpu *gpu, struct piece *piece) {
-    if (!piece->event) WICK__TRY(wick__gpu_check(gpu, gpu->vendor->event_create(&piece->event, false), "make an event"));
+    if (!piece->event)
+        WICK__TRY(wick__gpu_check(gpu, gpu->vendor->event_create(&piece->event, false), "make an event"));
     if (!piece->memory) {
         void *memory;
         WICK__TRY(wick__gpu_check(gpu, gpu->vendor->host_malloc(&memory, PIECE), "allocate pinned memory"));
@@ -73,7 +74,8 @@ struct move {
 static void move_part(void *context, int worker, int64_t begin, int64_t end) {
     const struct move *move = context;
     (void)worker;
-    size_t first = (size_t)begin * GRAIN, last = (size_t)end * GRAIN < move->nbytes ? (size_t)end * GRAIN : move->nbytes;
+    size_t first = (size_t)begin * GRAIN,
+           last = (size_t)end * GRAIN < move->nbytes ? (size_t)end * GRAIN : move->nbytes;
     memcpy(move->to + first, move->from + first, last - first);
 }
 

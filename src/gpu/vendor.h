@@ -16,15 +16,15 @@
 #include <stdint.h>
 
 struct wick__properties {
-    char name[128];     /* "AMD Instinct MI300X", "NVIDIA H200" */
-    char target[64];    /* what its code is compiled for: "gfx942:sramecc+:xnack-", "sm_90" */
-    char bus[32];       /* "0000:c1:00.0" */
-    int wave;           /* lanes that run in step, 32 or 64 */
-    int units;          /* multiprocessors, compute units */
-    int threads;        /* the most that are resident on a unit */
-    size_t shared;      /* LDS bytes a block can have without asking for more */
-    size_t memory;      /* bytes of device memory; on an integrated GPU the carve-out */
-    bool integrated;    /* an APU: shares the host's memory */
+    char name[128];      /* "AMD Instinct MI300X", "NVIDIA H200" */
+    char target[64];     /* what its code is compiled for: "gfx942:sramecc+:xnack-", "sm_90" */
+    char bus[32];        /* "0000:c1:00.0" */
+    int wave;            /* lanes that run in step, 32 or 64 */
+    int units;           /* multiprocessors, compute units */
+    int threads;         /* the most that are resident on a unit */
+    size_t shared;       /* LDS bytes a block can have without asking for more */
+    size_t memory;       /* bytes of device memory; on an integrated GPU the carve-out */
+    bool integrated;     /* an APU: shares the host's memory */
     int driver, runtime; /* versions as the vendor numbers them */
 };
 
@@ -35,8 +35,8 @@ struct wick__attempt {
 };
 /* How the search for a library went. */
 struct wick__library {
-    const char *name; /* "libamdhip64" */
-    const char *path; /* the one in use, NULL when none */
+    const char *name;  /* "libamdhip64" */
+    const char *path;  /* the one in use, NULL when none */
     const char *fault; /* why none is: "libamdhip64.so.6 has no hipModuleLoadData", the last error, ... */
     const struct wick__attempt *attempts;
     int count;
@@ -82,9 +82,9 @@ struct wick__vendor {
     int (*free)(void *memory);
     int (*host_malloc)(void **memory, size_t nbytes); /* pinned, and addressable by the device under the same address */
     int (*host_free)(void *memory);
-    int (*copy_in)(void *to, const void *from, size_t nbytes, void *stream);   /* host to device, in stream order */
-    int (*copy_out)(void *to, const void *from, size_t nbytes, void *stream);  /* device to host */
-    int (*copy)(void *to, const void *from, size_t nbytes, void *stream);      /* within the device */
+    int (*copy_in)(void *to, const void *from, size_t nbytes, void *stream);  /* host to device, in stream order */
+    int (*copy_out)(void *to, const void *from, size_t nbytes, void *stream); /* device to host */
+    int (*copy)(void *to, const void *from, size_t nbytes, void *stream);     /* within the device */
     int (*copy_peer)(void *to, int to_ordinal, const void *from, int from_ordinal, size_t nbytes, void *stream);
     int (*peer_access)(int ordinal, int other, bool *possible); /* and switches it on where possible */
 

@@ -8,8 +8,8 @@
 struct wick__gpu_reduction {
     const struct wick_tensor *x;
     uint32_t dims; /* those of x that are reduced */
-    /* The kind, the finish, where results go and how they are stored, mask, flip, order, correction. With PART, `out` is
-     * for the words of a part a line, and `parts` is how many lines there are. */
+    /* The kind, the finish, where results go and how they are stored, mask, flip, order, correction. With PART, `out`
+     * is for the words of a part a line, and `parts` is how many lines there are. */
     struct gpu_reduce_end end;
 };
 

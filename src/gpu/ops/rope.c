@@ -37,13 +37,11 @@ enum wick_status wick__gpu_rope(const struct wick__call *call) {
                          .apart = half,
                          .interleaved = interleaved};
     if (wick__count(out) == 0) return WICK_OK;
-    p.vectors = aligned(x, per_vector) && aligned(out, per_vector) &&
-                (interleaved ? width : half) % per_vector == 0 &&
+    p.vectors = aligned(x, per_vector) && aligned(out, per_vector) && (interleaved ? width : half) % per_vector == 0 &&
                 (interleaved || (aligned(cosine, per_vector) && aligned(sine, per_vector)));
     int64_t pairs = !p.vectors ? 1 : interleaved ? per_vector / 2 : per_vector;
     int64_t items = half / pairs;
-    struct wick__layout layouts[4] = {x->layout, out->layout,
-                                      table_layout(cosine, &x->layout, time_dim, items, pairs),
+    struct wick__layout layouts[4] = {x->layout, out->layout, table_layout(cosine, &x->layout, time_dim, items, pairs),
                                       table_layout(sine, &x->layout, time_dim, items, pairs)};
     for (int i = 0; i < 2; i++) {
         layouts[i].shape[3] = items;

@@ -5,8 +5,8 @@
 #include "kernels/scan.h"
 
 enum {
-    SPREAD = 2048,          /* blocks that keep a device busy */
-    THREADS = SPREAD * 64   /* threads that do, where each takes columns of its own */
+    SPREAD = 2048,        /* blocks that keep a device busy */
+    THREADS = SPREAD * 64 /* threads that do, where each takes columns of its own */
 };
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -57,11 +57,8 @@ enum wick_status wick__gpu_scan(const struct wick__call *call) {
     if (count == 0) return WICK_OK;
     void *out = wick__data(call->out[0]);
     bool is_float = wick_dtype_is_float(x->dtype);
-    struct gpu_scan p = {.in = wick__data(x),
-                         .out = out,
-                         .n = x->layout.shape[dim],
-                         .inner = 1,
-                         .product = call->op == WICK_OP_cumprod};
+    struct gpu_scan p = {
+        .in = wick__data(x), .out = out, .n = x->layout.shape[dim], .inner = 1, .product = call->op == WICK_OP_cumprod};
     for (int d = dim + 1; d < x->layout.rank; d++) p.inner *= x->layout.shape[d];
     p.outer = count / (p.n * p.inner);
     bool rows = p.inner == 1;
