@@ -3,6 +3,7 @@
 
 #include "core/checked.h"
 #include "core/memory.h"
+#include "core/tensor.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 
 #include "gpu/ops/reduce.h"
 
-/* The threads for a row of n elements, contiguous rows from `data` on: up to a wave's lanes, or a block of a power of two
- * that is more. 0 when no block is large enough. */
+/* The threads for a row of n elements, contiguous rows from `data` on: up to a wave's lanes, or a block of a power of
+ * two that is more. 0 when no block is large enough. */
 static inline uint32_t wick__gpu_row_group(enum wick_dtype dtype, const void *data, int64_t n) {
     int64_t size = wick_dtype_bits(dtype) / 8, per_vector = 16 / size, kept = GPU_ROW_KEPT(size) / per_vector;
     int64_t lanes = (n / per_vector + kept - 1) / kept;
