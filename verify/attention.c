@@ -14,11 +14,13 @@ static const struct {
     bool causal;
     double scale, soft_cap;
 } shapes[] = {
-    {1, 1, 1, 1, 1, 1, 1, NONE, 0, false, 0, 0},   {1, 2, 2, 5, 7, 8, 6, NONE, 0, false, 0, 0},
-    {2, 4, 2, 3, 9, 5, 5, KEEP, 4, false, 0, 0},   {1, 2, 1, 17, 17, 16, 16, NONE, 0, true, 0, 0},
-    {1, 1, 1, 6, 3, 4, 4, ADD, 2, true, 0.5, 0},   {1, 1, 1, 3, 130, 33, 34, ADD, 4, false, 0, 2},
-    {1, 1, 1, 75, 140, 4, 3, KEEP, 2, true, 0, 0}, {1, 2, 2, 0, 4, 3, 3, NONE, 0, false, 0, 0},
-    {1, 2, 2, 4, 0, 3, 3, NONE, 0, false, 0, 0},   {1, 1, 1, 2, 3, 0, 2, NONE, 0, false, 0, 0},
+    {1, 1, 1, 1, 1, 1, 1, NONE, 0, false, 0, 0},       {1, 2, 2, 5, 7, 8, 6, NONE, 0, false, 0, 0},
+    {2, 4, 2, 3, 9, 5, 5, KEEP, 4, false, 0, 0},       {1, 2, 1, 17, 17, 16, 16, NONE, 0, true, 0, 0},
+    {1, 1, 1, 6, 3, 4, 4, ADD, 2, true, 0.5, 0},       {1, 1, 1, 3, 130, 33, 34, ADD, 4, false, 0, 2},
+    {1, 1, 1, 75, 140, 4, 3, KEEP, 2, true, 0, 0},     {1, 2, 2, 0, 4, 3, 3, NONE, 0, false, 0, 0},
+    {1, 2, 2, 4, 0, 3, 3, NONE, 0, false, 0, 0},       {1, 1, 1, 2, 3, 0, 2, NONE, 0, false, 0, 0},
+    {1, 4, 2, 70, 130, 64, 64, NONE, 0, true, 0, 0},   {1, 2, 2, 20, 150, 128, 72, KEEP, 4, false, 0, 0},
+    {1, 1, 1, 20, 70, 200, 192, ADD, 2, true, 0, 1.5},
 };
 
 static int attention_cases(enum wick_op op) {
