@@ -1,0 +1,90 @@
+/* Whose matrix products a GPU uses: the vendor's where they pass their check, ours where those are wrong, refused or
+ * not wanted; the results are right in each case. argv: the device, and what STANDIN_BLAS makes of the vendor's
+ * library: good, wrong, refuse, absent. */
+#include "tests/test.h"
+
+#include <stdlib.h>
+
+enum { N = 48 };
+static struct wick_device *device;
+
+/* Small integers, whose sums are exact in f32. */
+static float left(int i, int k) { return (float)((i * 5 + k * 3) % 7 - 3); }
+static float right(int k, int j) { return (float)((k * 2 + j * 7) % 5 - 2); }
+
+static void check_product(void) {
+    static float a[N * N], b[N * N], c[N * N], want[N * N];
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            float sum = 0;
+            a[i * N + j] = left(i, j);
+            b[i * N + j] = right(i, j);
+            for (int k = 0; k < N; k++) sum += left(i, k) * right(k, j);
+            want[i * N + j] = sum;
+        }
+    wick_scope_begin();
+    struct wick_tensor *x = wick_from_data(device, WICK_F32, WICK_SHAPE(N, N), a);
+    struct wick_tensor *y = wick_from_data(device, WICK_F32, WICK_SHAPE(N, N), b);
+    CHECK_OK(wick_read(wick_matmul(x, y), c, sizeof c));
+    CHECK_BYTES(c, want, sizeof c);
+    wick_scope_end(NULL);
+}
+
+static void check_verdicts(enum wick_blas_verdict want) {
+    struct wick_blas_info info;
+    CHECK_OK(wick_blas_describe(device, true, &info));
+    CHECK(info.library && *info.library);
+    CHECK(!info.fault);
+    CHECK_INT(info.bf16, want);
+    CHECK_INT(info.f16, want);
+    CHECK_INT(info.f32, want);
+    CHECK_INT(info.f64, want);
+}
+
+static void check_absent(void) {
+    struct wick_blas_info info;
+    CHECK_OK(wick_blas_describe(device, true, &info));
+    CHECK(!info.library);
+    CHECK(info.fault && *info.fault);
+}
+
+/* The log has a line about a wrong product, once a dtype. */
+static int complaints;
+static void on_log(void *context, enum wick_log_level level, const char *text) {
+    (void)context;
+    complaints += level == WICK_LOG_ERROR && strstr(text, "wrong product") != NULL;
+}
+
+int main(int argc, char **argv) {
+    const char *mode = argc > 2 ? argv[2] : "good";
+    struct wick_blas_info before, after;
+    bool good = strcmp(mode, "good") == 0, wrong = strcmp(mode, "wrong") == 0, absent = strcmp(mode, "absent") == 0;
+    if (absent) {
+        setenv("WICK_ROCBLAS_PATH", "/nowhere/librocblas.so.4", 1);
+        setenv("WICK_CUBLAS_PATH", "/nowhere/libcublas.so.13", 1);
+    } else if (!good) {
+        setenv("STANDIN_BLAS", mode, 1);
+    }
+    wick_log_set(on_log, NULL, WICK_LOG_ERROR);
+    device = wick_device_open(argc > 1 ? argv[1] : "rocm:0");
+    if (!device) test_skip(wick_error());
+    check_product(); /* the first product checks the dtype by itself */
+    CHECK_OK(wick_blas_set(device, WICK_BLAS_VENDOR));
+    check_product();
+    if (absent)
+        check_absent();
+    else
+        check_verdicts(good ? WICK_BLAS_GOOD : wrong ? WICK_BLAS_WRONG : WICK_BLAS_ABSENT);
+    CHECK_INT(complaints, wrong ? 4 : 0);
+    CHECK_OK(wick_blas_describe(device, false, &before));
+    check_product();
+    CHECK_OK(wick_blas_describe(device, false, &after));
+    CHECK_INT(after.used - before.used, good);
+    CHECK_INT(after.refused - before.refused, strcmp(mode, "refuse") == 0);
+    CHECK_OK(wick_blas_set(device, WICK_BLAS_OWN));
+    check_product();
+    CHECK_OK(wick_blas_describe(device, false, &before));
+    CHECK_INT(before.used, after.used);
+    wick_device_close(device);
+    return test_end();
+}
