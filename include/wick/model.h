@@ -70,8 +70,8 @@ WICK_API struct wick_tensor *wick_embedder_encode_ids(const struct wick_embedder
                                                       const int32_t *ids, const int64_t *lengths);
 
 /* The network alone, for N texts of L tokens each whose ids are on the embedder's device already: ids [N,L] i32 ->
- * [N, dim] f32. Nothing is uploaded, so that a graph (graph.h) can record it. WICK_INVALID unless ids has that shape and
- * dtype and L is no more than the longest input; an id outside the vocabulary is found when the result is read. */
+ * [N, dim] f32. Nothing is uploaded, so that a graph (graph.h) can record it. WICK_INVALID unless ids has that shape
+ * and dtype and L is no more than the longest input; an id outside the vocabulary is found when the result is read. */
 WICK_API struct wick_tensor *wick_embedder_forward(const struct wick_embedder *embedder, const struct wick_tensor *ids);
 
 #ifdef __cplusplus

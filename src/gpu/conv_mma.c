@@ -24,8 +24,8 @@ bool wick__conv_mma_takes(const struct wick__gpu *gpu, enum wick_dtype dtype, co
         if (conv->dim[a].padding > 4 + 2 * conv->dim[a].in) return false;
     int64_t plane = padded_plane(conv), results = conv->n * conv->out_plane, k = taps * round_up8(conv->cin);
     int64_t weights = conv->groups * conv->cout * conv->cin * taps;
-    return plane < INT32_MAX && results < INT32_MAX && weights < INT32_MAX && k < INT32_MAX && conv->n * conv->groups < INT32_MAX &&
-           wick__has_mma(gpu);
+    return plane < INT32_MAX && results < INT32_MAX && weights < INT32_MAX && k < INT32_MAX &&
+           conv->n * conv->groups < INT32_MAX && wick__has_mma(gpu);
 }
 
 static enum wick_status pack(struct wick__gpu *gpu, struct gpu_conv_pack *p) {
@@ -103,7 +103,8 @@ static enum wick_status pack_input(struct wick__gpu *gpu, const struct gpu_conv 
 }
 
 /* The weights with channels innermost: every channel of the result and tap is a position. */
-static enum wick_status pack_weight(struct wick__gpu *gpu, const struct gpu_conv *conv, bool f8, int64_t taps, void *to) {
+static enum wick_status pack_weight(struct wick__gpu *gpu, const struct gpu_conv *conv, bool f8, int64_t taps,
+                                    void *to) {
     struct gpu_conv_pack p = {.in = conv->weight,
                               .out = to,
                               .batch = 1,

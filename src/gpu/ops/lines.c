@@ -1,5 +1,5 @@
-/* Reductions: how lines are cut into segments, and which kernel takes them. The cuts depend on shapes and strides alone,
- * so that the same tensor gives the same bits, run after run. */
+/* Reductions: how lines are cut into segments, and which kernel takes them. The cuts depend on shapes and strides
+ * alone, so that the same tensor gives the same bits, run after run. */
 #include "gpu/ops/reduce.h"
 
 #include "core/checked.h"
@@ -247,8 +247,7 @@ enum wick_status wick__gpu_reduce_lines(struct wick__gpu *gpu, const struct wick
     if (lines.outs == 0) return WICK_OK;
     bool across = dim >= 0 && last >= 0 && lines.terms > 0 && lines.reduced.stride[last] != 1;
     /* Blocks that would have next to nothing to do: there a thread or a few take each line. */
-    if (across && lines.kept.shape[dim] * lines.size < 256 &&
-        lines.terms * lines.kept.shape[dim] * lines.size < 4096)
+    if (across && lines.kept.shape[dim] * lines.size < 256 && lines.terms * lines.kept.shape[dim] * lines.size < 4096)
         across = false;
     return across ? run_columns(&lines, dim) : run_rows(&lines);
 }
