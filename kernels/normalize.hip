@@ -56,7 +56,7 @@ template <> struct normalize_sums<f32> { typedef f64 type; };
 template <> struct normalize_sums<f64> { typedef f64 type; };
 
 template <typename T> GPU_FN void normalize_rows(const struct gpu_normalize &p) {
-    typedef gpu_row<T, GPU_ROW_KEPT(sizeof(T))> Row;
+    typedef gpu_row<T, GPU_NORMALIZE_KEPT> Row;
     typedef typename Row::C C;
     typedef typename normalize_sums<T>::type S;
     typedef typename reduce_wide<T>::type W;
@@ -171,6 +171,8 @@ template <typename T> GPU_FN void normalize_apply(const struct gpu_normalize &p)
 }
 
 #define NORMALIZE(T)                                                                                                   \
-    GPU_KERNEL_OF(normalize_rows_##T, struct gpu_normalize, GPU_ROW_THREADS, 1) { normalize_rows<T>(p); }              \
+    GPU_KERNEL_OF(normalize_rows_##T, struct gpu_normalize, GPU_NORMALIZE_THREADS(sizeof(T)), 1) {                     \
+        normalize_rows<T>(p);                                                                                          \
+    }                                                                                                                  \
     GPU_KERNEL(normalize_apply_##T, struct gpu_normalize) { normalize_apply<T>(p); }
 GPU_FLOATS(NORMALIZE)

@@ -5,7 +5,7 @@
 #include "softmax.h"
 
 template <typename T> GPU_FN void softmax_rows(const struct gpu_softmax_rows &p) {
-    typedef gpu_row<T, GPU_ROW_KEPT(sizeof(T))> Row;
+    typedef gpu_row<T, GPU_SOFTMAX_KEPT(sizeof(T))> Row;
     typedef typename Row::C C;
     GPU_SHARED C room[GPU_WAVES];
     u32 per_block = gpu_threads() / p.group;
@@ -109,7 +109,7 @@ template <typename T> GPU_FN void softmax_across(const struct gpu_softmax_apply 
 }
 
 #define SOFTMAX(T)                                                                                                     \
-    GPU_KERNEL_OF(softmax_rows_##T, struct gpu_softmax_rows, GPU_ROW_THREADS, sizeof(T) == 8 ? 1 : 2) {                \
+    GPU_KERNEL_OF(softmax_rows_##T, struct gpu_softmax_rows, GPU_SOFTMAX_THREADS, sizeof(T) == 8 ? 1 : 2) {                \
         softmax_rows<T>(p);                                                                                            \
     }                                                                                                                  \
     GPU_KERNEL(softmax_apply_##T, struct gpu_softmax_apply) { softmax_apply<T>(p); }                                   \

@@ -120,6 +120,7 @@ static void gpu_describe(const struct wick_device *device, struct wick_device_in
     info->units = gpu->properties.units;
     info->wave = gpu->properties.wave;
     info->integrated = gpu->properties.integrated;
+    info->fast_bf16 = wick__has_mma(gpu);
 }
 
 /* ---- buffers ---- */

@@ -4,15 +4,16 @@
 
 #include "gpu/ops/reduce.h"
 
-/* The threads for a row of n elements, contiguous rows from `data` on: up to a wave's lanes, or a block of a power of
- * two that is more. 0 when no block is large enough. */
-static inline uint32_t wick__gpu_row_group(enum wick_dtype dtype, const void *data, int64_t n) {
-    int64_t size = wick_dtype_bits(dtype) / 8, per_vector = 16 / size, kept = GPU_ROW_KEPT(size) / per_vector;
+/* The threads for a row of n elements, contiguous rows from `data` on, of which each keeps `elements`: up to a wave's
+ * lanes, or a block of a power of two that is more. 0 when that would be more than `most`. */
+static inline uint32_t wick__gpu_row_group(enum wick_dtype dtype, const void *data, int64_t n, int elements,
+                                           uint32_t most) {
+    int64_t size = wick_dtype_bits(dtype) / 8, per_vector = 16 / size, kept = elements / per_vector;
     int64_t lanes = (n / per_vector + kept - 1) / kept;
     int64_t ends = wick__aligned16(data) && n * size % 16 == 0 ? 1 : 2 * per_vector - 2;
     if (ends > n) ends = n;
     if (lanes < ends) lanes = ends;
-    return lanes > GPU_ROW_THREADS ? 0 : wick__gpu_power(lanes, GPU_ROW_THREADS);
+    return lanes > most ? 0 : wick__gpu_power(lanes, most);
 }
 
 /* Threads of a block, and blocks, for `rows` rows. */
