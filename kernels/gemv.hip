@@ -86,8 +86,9 @@ template <typename T> GPU_FN void gemv_columns(const struct gpu_gemv &p) {
     } else {
         GPU_NO_UNROLL for (; k < at.k1; k += COUNT) {
             S y = gemm_up(vector[k * p.vector_step]);
+            i64 here = gpu_anew(mine);
             GPU_UNROLL for (int j = 0; j < N; j++)
-                if (mine + j < p.rows) sum[j] = gemm_mad(gemm_up(from[j * p.row + k * p.step]), y, sum[j]);
+                if (here + j < p.rows) sum[j] = gemm_mad(gemm_up(from[j * p.row + k * p.step]), y, sum[j]);
         }
     }
     GPU_UNROLL for (int j = 0; j < N; j++) shared[gpu_wave()][gpu_lane() * N + j] = sum[j];

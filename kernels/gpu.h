@@ -81,6 +81,17 @@
 #define GPU_UNROLL_DIMS GPU_UNROLL
 #endif
 
+/* v, but what is computed from it stays in the loop: AMD would keep the results of comparisons from before the loop in
+ * scalar registers, of which there are too few. */
+#if defined(GPU_AMD)
+template <typename T> GPU_FN T gpu_anew(T v) {
+    asm volatile("" : "+v"(v));
+    return v;
+}
+#else
+template <typename T> GPU_FN T gpu_anew(T v) { return v; }
+#endif
+
 /* ---- threads, blocks, grid: one-dimensional blocks of threads, grids in x, y and z ---- */
 
 #if defined(GPU_HOST)

@@ -9,6 +9,9 @@ NVIDIA = ["sm_80", "sm_90", "ptx"]
 HOST = ["host32", "host64"]
 BITCODE_FOLDERS = ["/usr/lib/x86_64-linux-gnu/amdgcn/bitcode", "/usr/lib/aarch64-linux-gnu/amdgcn/bitcode",
                    "/opt/rocm/amdgcn/bitcode"]
+# Modules in which clang would move the constants of f64 functions out of loops, into more scalar registers than there are.
+# The others keep the pass: it shortens the loops around matrix instructions.
+CONSTANTS_STAY = {"gemm", "attention", "reduce_stats"}
 PTX = "compute_80"  # the oldest architecture that the PTX pack serves
 
 
@@ -87,12 +90,14 @@ def host_command(target):
             "-Wl,--no-as-needed", "-lm"]
 
 
-def command(target, folder, kernels):
+def command(module, target, folder, kernels):
     """The compiler's command line but for -o OUTPUT SOURCE; `folder` is for files that it needs on the way."""
     if target in HOST:
         line = host_command(target)
     elif target.startswith("gfx"):
         line = amd_command(target, folder)
+        if module in CONSTANTS_STAY:
+            line += ["-mllvm", "-disable-machine-licm"]
     else:
         line = nvidia_command(target, folder)
     return line + ["-I" + kernels]
