@@ -106,6 +106,35 @@ GPU_FN f32 gpu_up(f16 x) { return gpu_from_f16(x); }
 GPU_FN f32 gpu_up(f8e4m3 x) { return gpu_from_f8e4m3(x); }
 template <typename T> GPU_FN T gpu_up(T x) { return x; }
 
+/* The elements of a vector. */
+template <typename T> GPU_FN void gpu_up_vector(const gpu_vec<T> &v, typename gpu_compute<T>::type (&x)[gpu_vec<T>::N]) {
+    GPU_UNROLL for (int i = 0; i < gpu_vec<T>::N; i++) x[i] = gpu_up(v.v[i]);
+}
+/* By words: half of them need no shift. */
+GPU_FN void gpu_up_vector(const gpu_vec<bf16> &v, f32 (&x)[8]) {
+    u32 word[4];
+    __builtin_memcpy(word, &v, 16);
+    GPU_UNROLL for (int i = 0; i < 4; i++) {
+        x[2 * i] = gpu_bits<f32>(word[i] << 16);
+        x[2 * i + 1] = gpu_bits<f32>(word[i] & 0xffff0000u);
+    }
+}
+
+/* The greater ones of two pairs of elements, by pairs; NaN where either is. */
+#if defined(GPU_NVIDIA) && __CUDA_ARCH__ >= 800
+#define GPU_MAX_PAIRS 1
+GPU_FN u32 gpu_max_pair(bf16, u32 a, u32 b) {
+    u32 r;
+    asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+    return r;
+}
+GPU_FN u32 gpu_max_pair(f16, u32 a, u32 b) {
+    u32 r;
+    asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+    return r;
+}
+#endif
+
 /* A computed value as an element, rounded once. */
 GPU_FN void gpu_down(bf16 *r, f32 x) { *r = gpu_to_bf16(x); }
 GPU_FN void gpu_down(f16 *r, f32 x) { *r = gpu_to_f16(x); }

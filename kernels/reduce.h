@@ -96,6 +96,7 @@ struct gpu_reduce_join {
     i64 parts;     /* of all lines; end.parts counts those that are written, when they are */
     struct gpu_reduce_end end;
     u32 is_float;
+    u32 across; /* 1, or how many lines side by side a block takes at a time; then end.group is 1 */
 };
 
 #endif

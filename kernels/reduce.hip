@@ -13,7 +13,9 @@ template <typename U> struct reduce_int_arg : reduce_arg<U, typename reduce_gath
     default: break;
 
 #define REDUCE(suffix, T)                                                                                              \
-    GPU_KERNEL(reduce_rows_##suffix, struct gpu_reduce_rows) { REDUCE_ROWS(T, REDUCE_INTS(REDUCE_ROW, T)) }            \
+    GPU_KERNEL_OF(reduce_rows_##suffix, struct gpu_reduce_rows, GPU_BLOCK, REDUCE_BLOCKS(T)) {                         \
+        REDUCE_ROWS(T, REDUCE_INTS(REDUCE_ROW, T))                                                                     \
+    }                                                                                                                  \
     GPU_KERNEL(reduce_columns_##suffix, struct gpu_reduce_columns) { REDUCE_COLUMNS(T, REDUCE_INTS(REDUCE_COLUMN, T)) }
 REDUCE(b1, u8)
 REDUCE(b2, u16)
@@ -29,8 +31,9 @@ typedef reduce_arg<f64, f64> parts_float_arg;
 
 GPU_KERNEL(reduce_join, struct gpu_reduce_join) {
     GPU_SHARED u64 room[REDUCE_ROOM];
-    u32 per_block = GPU_BLOCK / p.end.group;
-    i64 line = reduce_block() * per_block + gpu_thread() / p.end.group;
+    bool beside = p.across > 1;
+    u32 per_block = beside ? p.across : GPU_BLOCK / p.end.group;
+    i64 line = reduce_block() * per_block + (beside ? gpu_thread() % p.across : gpu_thread() / p.end.group);
     if (reduce_block() * per_block >= p.end.outs) return;
     bool live = line < p.end.outs;
     reduce_words w = {{0, 0, 0}};
@@ -57,6 +60,6 @@ GPU_KERNEL(reduce_join, struct gpu_reduce_join) {
         default: break;
         }
     }
-    if (live && gpu_thread() % p.end.group == 0)
+    if (live && (beside ? gpu_thread() < p.across : gpu_thread() % p.end.group == 0))
         reduce_store(p.end, line, reduce_kind_words(p.end.kind), w);
 }

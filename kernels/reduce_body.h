@@ -7,6 +7,8 @@
 
 /* LDS that the kinds share: a part of three words for each thread. */
 enum { REDUCE_ROOM = GPU_BLOCK * 3 };
+/* Blocks on a unit at a time, at least: enough loads in flight for kernels that do nothing else. */
+#define REDUCE_BLOCKS(T) (sizeof(T) == 1 ? 3 : 4)
 
 /* The number of this block in a grid of x and y: reductions take as many blocks as there is work for. */
 GPU_FN i64 reduce_block(void) { return (i64)gpu_block_y() * gpu_blocks_x() + gpu_block_x(); }
@@ -79,35 +81,35 @@ GPU_FN i64 reduce_offset(u64 i, const struct gpu_shape &shape, const struct gpu_
 /* ---- along memory ---- */
 
 /* n elements side by side, the first number `at` of the line, taken by the lanes of a group: a vector each, some in
- * flight; those before the first whole vector and after the last come one by one. */
-template <typename T, typename K>
+ * flight; those before the first whole vector and after the last come one by one, last. */
+template <typename T, typename K, int AHEAD>
 GPU_FN void reduce_run(const struct gpu_reduce_end &end, const T *x, i64 n, i64 at, u32 lane, typename K::State &s) {
-    enum { N = gpu_vec<T>::N, AHEAD = N > 8 || K::SLOW ? 2 : 4 };
-    i64 group = end.group;
+    enum { N = gpu_vec<T>::N };
+    u32 group = end.group;
     i64 head = (i64)((16 - ((u64)x & 15)) % 16 / sizeof(T));
     if (head > n) head = n;
-    i64 vectors = (n - head) / N, rest = n - vectors * N, v = lane;
-    const T *body = x + head;
-    at += head;
-    GPU_NO_UNROLL for (; v + (AHEAD - 1) * group < vectors; v += AHEAD * group) {
+    i64 body = (n - head) / N * N, step = (i64)(group * N), left = body / N - lane;
+    const T *y = x + head + lane * N;
+    i64 here = at + head + lane * N;
+    GPU_NO_UNROLL for (; left > (AHEAD - 1) * group; left -= AHEAD * group) {
         gpu_vec<T> u[AHEAD];
-        GPU_UNROLL for (int k = 0; k < AHEAD; k++) u[k] = gpu_load16(body + (v + k * group) * N);
-        GPU_UNROLL for (int k = 0; k < AHEAD; k++)
-            K::template several<N>(s, u[k].v, at + (v + k * group) * N, 1, end);
+        GPU_UNROLL for (int k = 0; k < AHEAD; k++) u[k] = gpu_load16(y + k * step);
+        K::template vectors<AHEAD>(s, u, here, step, end);
+        y += AHEAD * step;
+        here += AHEAD * step;
     }
-    /* What is left of them, at once too: where there is no vector the last one is loaded, and not taken. */
-    if (v < vectors) {
-        gpu_vec<T> u[AHEAD - 1];
+    /* What is left of them, at once too: where there is no vector the first is loaded again, and not taken. */
+    if (left > 0) {
+        gpu_vec<T> u[AHEAD > 1 ? AHEAD - 1 : 1];
+        GPU_UNROLL for (int k = 0; k < AHEAD - 1; k++) u[k] = gpu_load16(k * group < left ? y + k * step : y);
         GPU_UNROLL for (int k = 0; k < AHEAD - 1; k++) {
-            i64 at_k = v + k * group < vectors ? v + k * group : vectors - 1;
-            u[k] = gpu_load16(body + at_k * N);
+            gpu_vec<T> one[1] = {u[k]};
+            if (k * group < left) K::template vectors<1>(s, one, here + k * step, step, end);
         }
-        GPU_UNROLL for (int k = 0; k < AHEAD - 1; k++)
-            if (v + k * group < vectors) K::template several<N>(s, u[k].v, at + (v + k * group) * N, 1, end);
     }
-    GPU_NO_UNROLL for (i64 i = lane; i < rest; i += group) {
-        i64 place = i < head ? i - head : i - head + vectors * N;
-        K::template several<1>(s, body + place, at + place, 1, end);
+    GPU_NO_UNROLL for (i64 i = lane; i < n - body; i += group) {
+        i64 place = i < head ? i : i + body;
+        K::template several<1>(s, x + place, at + place, 1, end);
     }
 }
 
@@ -157,12 +159,17 @@ template <typename T, typename K>
 GPU_FN void reduce_row(const struct gpu_reduce_rows &p, const T *x, const reduce_segment &cut, bool live, u64 *room,
                        reduce_words *w) {
     u32 lane = gpu_thread() % p.end.group;
+    typedef reduce_careful<K> again;
     typename K::State s = K::start();
-    if (live) {
-        if (p.direct)
-            reduce_run<T, K>(p.end, x + cut.i0, cut.i1 - cut.i0, cut.run0 * p.inner + cut.i0, lane, s);
-        else
-            reduce_pieces<T, K>(p, x, cut.run0, cut.run1, cut.i0, cut.i1, lane, s);
+    if (live && p.direct) {
+        i64 at = cut.run0 * p.inner + cut.i0;
+        reduce_run<T, K, (sizeof(T) == 1 || K::SLOW ? 2 : 4)>(p.end, x + cut.i0, cut.i1 - cut.i0, at, lane, s);
+        if (again::rough(s)) {
+            s = K::start();
+            reduce_run<T, typename again::type, 1>(p.end, x + cut.i0, cut.i1 - cut.i0, at, lane, s);
+        }
+    } else if (live) {
+        reduce_pieces<T, typename again::type>(p, x, cut.run0, cut.run1, cut.i0, cut.i1, lane, s);
     }
     i64 n = (cut.run1 - cut.run0) * (cut.i1 - cut.i0);
     typename K::Part q = p.end.group == 1 ? K::part(s) : K::close(s, n, p.end.group, room);
@@ -296,26 +303,53 @@ template <typename T> GPU_FN const T *reduce_place(const struct gpu_reduce_colum
 
 /* ---- parts ---- */
 
-/* Joins the parts of the line that this thread's group works on. */
+template <typename K> GPU_FN typename K::Part reduce_part(const struct gpu_reduce_join &p, i64 i) {
+    u64 word[3] = {p.in[i], 0, 0};
+    if (K::WORDS > 1) word[1] = p.in[i + p.parts];
+    if (K::WORDS > 2) word[2] = p.in[i + 2 * p.parts];
+    return K::unpack(word);
+}
+
+/* Joins the parts of a line: every `step` of them from `first` on, some in flight. */
+template <typename K>
+GPU_FN typename K::Part reduce_parts_of(const struct gpu_reduce_join &p, i64 line, u32 first, u32 step) {
+    enum { AHEAD = 4 };
+    typename K::Part q = K::part(K::start());
+    i64 s = first, i = line * p.end.part_out + s * p.end.part_segment, far = step * p.end.part_segment;
+    GPU_NO_UNROLL for (; s < p.end.segments; s += AHEAD * step) {
+        typename K::Part part[AHEAD];
+        /* Where there is no part one is loaded twice, and not taken. */
+        GPU_UNROLL for (int k = 0; k < AHEAD; k++)
+            part[k] = reduce_part<K>(p, s + k * step < p.end.segments ? i + k * far : i);
+        GPU_UNROLL for (int k = 0; k < AHEAD; k++)
+            if (s + k * step < p.end.segments) q = K::of(q, part[k]);
+        i += AHEAD * far;
+    }
+    return q;
+}
+
+/* Joins the parts of this thread's line: with those of its group, or where lines lie side by side, with those of the
+ * threads below. */
 template <typename K>
 GPU_FN void reduce_parts(const struct gpu_reduce_join &p, i64 line, bool live, u64 *room, reduce_words *w) {
     typedef typename K::Part Part;
-    u32 group = p.end.group, lane = gpu_thread() % group;
-    Part q = K::part(K::start());
-    i64 last = p.end.segments - 1;
-    GPU_NO_UNROLL for (i64 s = lane; live && s <= last; s += 4 * group) {
-        u64 word[4][3];
-        GPU_UNROLL for (int k = 0; k < 4; k++) {
-            i64 segment = s + k * group < last ? s + k * group : last;
-            const u64 *in = p.in + line * p.end.part_out + segment * p.end.part_segment;
-            word[k][0] = in[0];
-            if (K::WORDS > 1) word[k][1] = in[p.parts];
-            if (K::WORDS > 2) word[k][2] = in[2 * p.parts];
+    u32 across = p.across, group = p.end.group;
+    Part *shared = (Part *)room, q = K::part(K::start());
+    if (across == 1) {
+        if (live) q = reduce_parts_of<K>(p, line, gpu_thread() % group, group);
+        q = gpu_group_join<K>(q, group, shared);
+    } else {
+        if (live) q = reduce_parts_of<K>(p, line, gpu_thread() / across, GPU_BLOCK / across);
+        shared[gpu_thread()] = q;
+        gpu_sync();
+        GPU_NO_UNROLL for (u32 half = GPU_BLOCK / 2; half >= across; half /= 2) {
+            if (gpu_thread() < half) {
+                q = K::of(q, shared[gpu_thread() + half]);
+                shared[gpu_thread()] = q;
+            }
+            gpu_sync();
         }
-        GPU_UNROLL for (int k = 0; k < 4; k++)
-            if (s + k * group <= last) q = K::of(q, K::unpack(word[k]));
     }
-    q = gpu_group_join<K>(q, group, (Part *)room);
     reduce_leave<K>(q, p.end, w);
 }
 

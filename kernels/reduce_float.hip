@@ -1,4 +1,4 @@
-/* Reductions of floats whose parts are one word, and places of extremes. */
+/* Reductions of floats whose parts are one word, places of extremes, and variances along memory. */
 #include "reduce_body.h"
 
 template <typename T> struct reduce_float_arg : reduce_arg<T, typename gpu_compute<T>::type> {};
@@ -12,6 +12,8 @@ template <typename T> struct reduce_float_arg : reduce_arg<T, typename gpu_compu
     default: break;
 
 #define REDUCE(T)                                                                                                      \
-    GPU_KERNEL(reduce_rows_##T, struct gpu_reduce_rows) { REDUCE_ROWS(T, REDUCE_FLOATS(REDUCE_ROW, T)) }               \
+    GPU_KERNEL_OF(reduce_rows_##T, struct gpu_reduce_rows, GPU_BLOCK, REDUCE_BLOCKS(T)) {                              \
+        REDUCE_ROWS(T, REDUCE_ROW(GPU_REDUCE_MOMENTS, T, reduce_moments) REDUCE_FLOATS(REDUCE_ROW, T))                 \
+    }                                                                                                                  \
     GPU_KERNEL(reduce_columns_##T, struct gpu_reduce_columns) { REDUCE_COLUMNS(T, REDUCE_FLOATS(REDUCE_COLUMN, T)) }
 GPU_FLOATS(REDUCE)

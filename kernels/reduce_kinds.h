@@ -2,6 +2,7 @@
  *
  *   State                      what a thread gathers; start() is one of nothing
  *   several<N>(state, v, at, step, end)   takes in N elements, number at, at + step, ... of the line
+ *   vectors<A>(state, u, at, step, end)   takes in A vectors, the first elements of which are number at, at + step, ...
  *   Part, part(state)          what that comes to; of(a, b) joins two, a of elements in front of those of b
  *   close(state, n, group, room)   the part of a group's n elements, in every thread
  *   pack, unpack               a part as WORDS words
@@ -24,6 +25,20 @@ template <> struct gpu_unsigned<8> { typedef u64 type; };
 template <typename T> GPU_FN T reduce_masked(T x, u64 mask, u64 flip) {
     typedef typename gpu_unsigned<sizeof(T)>::type U;
     return gpu_bits<T>((U)((gpu_bits<U>(x) & (U)mask) ^ (U)flip));
+}
+
+/* The same of a vector, by words. */
+template <typename T> GPU_FN gpu_vec<T> reduce_masked_vector(gpu_vec<T> v, u64 mask, u64 flip) {
+    u32 word[4], low = sizeof(T) == 1 ? 0x1010101u : sizeof(T) == 2 ? 0x10001u : 1;
+    u32 mask_low = (u32)(typename gpu_unsigned<sizeof(T) == 8 ? 4 : sizeof(T)>::type)mask * low;
+    u32 flip_low = (u32)(typename gpu_unsigned<sizeof(T) == 8 ? 4 : sizeof(T)>::type)flip * low;
+    __builtin_memcpy(word, &v, 16);
+    GPU_UNROLL for (int i = 0; i < 4; i++) {
+        bool high = sizeof(T) == 8 && i % 2;
+        word[i] = (word[i] & (high ? (u32)(mask >> 32) : mask_low)) ^ (high ? (u32)(flip >> 32) : flip_low);
+    }
+    __builtin_memcpy(&v, word, 16);
+    return v;
 }
 
 GPU_FN u64 reduce_word(f64 x) { return gpu_bits<u64>(x); }
@@ -52,6 +67,27 @@ template <typename S> struct reduce_simple {
     }
 };
 
+/* Vectors one by one, for kinds that have no better way. */
+template <typename K> struct reduce_each {
+    template <int A, typename S, typename T>
+    GPU_FN void vectors(S &s, const gpu_vec<T> (&u)[A], i64 at, i64 step, const struct gpu_reduce_end &end) {
+        GPU_UNROLL for (int k = 0; k < A; k++)
+            K::template several<gpu_vec<T>::N>(s, u[k].v, at + k * step, 1, end);
+    }
+};
+
+/* The elements of A vectors, (x & mask) ^ flip, in the type they are computed in. */
+template <int A, typename T>
+GPU_FN void reduce_up(const gpu_vec<T> (&u)[A], u64 mask, u64 flip, typename gpu_compute<T>::type *c) {
+    enum { N = gpu_vec<T>::N };
+    GPU_UNROLL for (int k = 0; k < A; k++) {
+        gpu_vec<T> v = reduce_masked_vector(u[k], mask, flip);
+        typename gpu_compute<T>::type up[N];
+        gpu_up_vector(v, up);
+        GPU_UNROLL for (int i = 0; i < N; i++) c[k * N + i] = up[i];
+    }
+}
+
 /* ---- integers: U is the type without sign of their size, A that which they are gathered in ---- */
 
 template <typename U> struct reduce_gather { typedef u32 type; };
@@ -73,7 +109,7 @@ struct reduce_join_multiply {
 };
 
 template <typename U> struct reduce_int_sum
-    : reduce_integers<U, typename reduce_gather<U>::type, gpu_join_add> {
+    : reduce_integers<U, typename reduce_gather<U>::type, gpu_join_add>, reduce_each<reduce_int_sum<U>> {
     typedef typename reduce_gather<U>::type A;
     GPU_FN A start(void) { return 0; }
     template <int N> GPU_FN void several(A &s, const U *v, i64 at, i64 step, const struct gpu_reduce_end &end) {
@@ -83,7 +119,7 @@ template <typename U> struct reduce_int_sum
 };
 
 template <typename U> struct reduce_int_prod
-    : reduce_integers<U, typename reduce_gather<U>::type, reduce_join_multiply> {
+    : reduce_integers<U, typename reduce_gather<U>::type, reduce_join_multiply>, reduce_each<reduce_int_prod<U>> {
     typedef typename reduce_gather<U>::type A;
     GPU_FN A start(void) { return 1; }
     template <int N> GPU_FN void several(A &s, const U *v, i64 at, i64 step, const struct gpu_reduce_end &end) {
@@ -93,7 +129,7 @@ template <typename U> struct reduce_int_prod
 };
 
 template <typename U> struct reduce_int_extreme
-    : reduce_integers<U, typename reduce_gather<U>::type, gpu_join_max> {
+    : reduce_integers<U, typename reduce_gather<U>::type, gpu_join_max>, reduce_each<reduce_int_extreme<U>> {
     typedef typename reduce_gather<U>::type A;
     GPU_FN A start(void) { return 0; }
     template <int N> GPU_FN void several(A &s, const U *v, i64 at, i64 step, const struct gpu_reduce_end &end) {
@@ -106,7 +142,7 @@ template <typename U> struct reduce_int_extreme
     GPU_FN u64 result(A q, const struct gpu_reduce_end &end) { return q ^ (A)end.flip; }
 };
 
-template <typename U> struct reduce_count : reduce_integers<U, u64, gpu_join_add> {
+template <typename U> struct reduce_count : reduce_integers<U, u64, gpu_join_add>, reduce_each<reduce_count<U>> {
     GPU_FN u64 start(void) { return 0; }
     template <int N> GPU_FN void several(u64 &s, const U *v, i64 at, i64 step, const struct gpu_reduce_end &end) {
         u32 n = 0;
@@ -141,6 +177,34 @@ GPU_FN u32 reduce_key(u8 x) { return x; }
 GPU_FN u32 reduce_key(u16 x) { return x; }
 template <typename T> GPU_FN typename gpu_compute<T>::type reduce_key(T x) { return gpu_up(x); }
 
+/* The greatest of each vector, as keys; NaN if there is one. */
+template <typename T, int A, typename C> GPU_FN void reduce_tops(const gpu_vec<T> (&v)[A], C (&top)[A]) {
+    enum { N = gpu_vec<T>::N };
+    GPU_UNROLL for (int k = 0; k < A; k++) {
+        C key[N];
+        GPU_UNROLL for (int i = 0; i < N; i++) key[i] = reduce_key(v[k].v[i]);
+        top[k] = gpu_tree<N>::template of<gpu_join_max>(key);
+    }
+}
+#if defined(GPU_MAX_PAIRS)
+/* Two at a time. */
+template <typename T> GPU_FN f32 reduce_top_of_pairs(const gpu_vec<T> &v) {
+    u32 word[4], most;
+    __builtin_memcpy(word, &v, 16);
+    most = gpu_max_pair(v.v[0], gpu_max_pair(v.v[0], word[0], word[1]), gpu_max_pair(v.v[0], word[2], word[3]));
+    T low, high;
+    low.bits = (u16)most;
+    high.bits = (u16)(most >> 16);
+    return gpu_join_max::of(gpu_up(low), gpu_up(high));
+}
+template <int A> GPU_FN void reduce_tops(const gpu_vec<bf16> (&v)[A], f32 (&top)[A]) {
+    GPU_UNROLL for (int k = 0; k < A; k++) top[k] = reduce_top_of_pairs(v[k]);
+}
+template <int A> GPU_FN void reduce_tops(const gpu_vec<f16> (&v)[A], f32 (&top)[A]) {
+    GPU_UNROLL for (int k = 0; k < A; k++) top[k] = reduce_top_of_pairs(v[k]);
+}
+#endif
+
 template <typename T, typename C> struct reduce_arg {
     typedef reduce_best<C> State;
     typedef reduce_best<C> Part;
@@ -153,17 +217,44 @@ template <typename T, typename C> struct reduce_arg {
     }
     /* Greater, or the first NaN. */
     GPU_FN bool beats(C a, C b) { return a > b || (a != a && b == b); }
+    /* Single elements may come after those that they stand in front of. */
+    GPU_FN bool settled(const State &s, C best, i64 at) {
+        return !beats(best, s.value) && ((u32)at >= s.at || beats(s.value, best));
+    }
     template <int N> GPU_FN void several(State &s, const T *v, i64 at, i64 step, const struct gpu_reduce_end &end) {
         C key[N];
         GPU_UNROLL for (int i = 0; i < N; i++) key[i] = reduce_key(reduce_masked(v[i], ~0ull, end.flip));
         C best = gpu_tree<N>::template of<gpu_join_max>(key);
-        /* Elements may come out of order. */
-        if (!beats(best, s.value) && ((u32)at >= s.at || beats(s.value, best))) return;
+        if (settled(s, best, at)) return;
         u32 first = 0;
         GPU_UNROLL for (int i = N - 1; i >= 0; i--)
             if (key[i] == best || key[i] != key[i]) first = (u32)i;
         s.value = best;
         s.at = (u32)at + first * (u32)step;
+    }
+    /* Which vector it is comes first, then where in that. */
+    template <int A>
+    GPU_FN void vectors(State &s, const gpu_vec<T> (&u)[A], i64 at, i64 step, const struct gpu_reduce_end &end) {
+        enum { N = gpu_vec<T>::N };
+        gpu_vec<T> v[A];
+        C top[A];
+        GPU_UNROLL for (int k = 0; k < A; k++) v[k] = reduce_masked_vector(u[k], ~0ull, end.flip);
+        reduce_tops(v, top);
+        C best = gpu_tree<A>::template of<gpu_join_max>(top);
+        if (settled(s, best, at)) return;
+        gpu_vec<T> chosen = v[A - 1];
+        u32 number = A - 1, first = N - 1;
+        GPU_UNROLL for (int k = A - 2; k >= 0; k--)
+            if (top[k] == best || top[k] != top[k]) {
+                chosen = v[k];
+                number = (u32)k;
+            }
+        GPU_UNROLL for (int i = N - 2; i >= 0; i--) {
+            C key = reduce_key(chosen.v[i]);
+            if (key == best || key != key) first = (u32)i;
+        }
+        s.value = best;
+        s.at = (u32)at + number * (u32)step + first;
     }
     GPU_FN Part part(State s) { return s; }
     GPU_FN Part of(Part a, Part b) {
@@ -203,6 +294,16 @@ template <typename T> struct reduce_sum : reduce_simple<f64>, gpu_join_add {
         GPU_UNROLL for (int i = 0; i < N; i++) c[i] = gpu_up(reduce_masked(v[i], end.mask, 0));
         s += (f64)gpu_tree<N>::template of<gpu_join_add>(c);
     }
+    /* A tree in f32 over the few bits of small floats rounds next to nothing, and saves conversions to f64. */
+    template <int A>
+    GPU_FN void vectors(f64 &s, const gpu_vec<T> (&u)[A], i64 at, i64 step, const struct gpu_reduce_end &end) {
+        enum { N = gpu_vec<T>::N, TOGETHER = sizeof(T) < 4 ? A * N : N };
+        typename gpu_compute<T>::type c[A * N];
+        (void)at, (void)step;
+        reduce_up(u, end.mask, 0, c);
+        GPU_UNROLL for (int i = 0; i < A * N; i += TOGETHER)
+            s += (f64)gpu_tree<TOGETHER>::template of<gpu_join_add>(c + i);
+    }
     GPU_FN f64 close(f64 s, i64 n, u32 group, u64 *room) {
         (void)n;
         return gpu_group_join<gpu_join_add>(s, group, (f64 *)room);
@@ -212,7 +313,7 @@ template <typename T> struct reduce_sum : reduce_simple<f64>, gpu_join_add {
     }
 };
 
-template <typename T> struct reduce_prod : reduce_simple<f64>, reduce_join_multiply {
+template <typename T> struct reduce_prod : reduce_simple<f64>, reduce_join_multiply, reduce_each<reduce_prod<T>> {
     GPU_FN f64 start(void) { return 1; }
     template <int N> GPU_FN void several(f64 &s, const T *v, i64 at, i64 step, const struct gpu_reduce_end &end) {
         f64 c[N];
@@ -244,6 +345,15 @@ template <typename T> struct reduce_extreme : reduce_simple<f64>, gpu_join_max {
         GPU_UNROLL for (int i = 0; i < N; i++) c[i] = gpu_up(reduce_masked(v[i], end.mask, end.flip));
         s = gpu_join_max::of(s, gpu_tree<N>::template of<gpu_join_max>(c));
     }
+    template <int A>
+    GPU_FN void vectors(C &s, const gpu_vec<T> (&u)[A], i64 at, i64 step, const struct gpu_reduce_end &end) {
+        gpu_vec<T> v[A];
+        C top[A];
+        (void)at, (void)step;
+        GPU_UNROLL for (int k = 0; k < A; k++) v[k] = reduce_masked_vector(u[k], end.mask, end.flip);
+        reduce_tops(v, top);
+        s = gpu_join_max::of(s, gpu_tree<A>::template of<gpu_join_max>(top));
+    }
     GPU_FN f64 part(C s) { return (f64)s; }
     GPU_FN f64 close(C s, i64 n, u32 group, u64 *room) {
         (void)n;
@@ -260,7 +370,7 @@ template <typename T> struct reduce_wide { typedef f64 type; };
 template <> struct reduce_wide<f16> { typedef f32 type; };
 template <> struct reduce_wide<f8e4m3> { typedef f32 type; };
 
-template <typename T> struct reduce_squares : reduce_simple<f64>, gpu_join_add {
+template <typename T> struct reduce_squares : reduce_simple<f64>, gpu_join_add, reduce_each<reduce_squares<T>> {
     typedef typename reduce_wide<T>::type W;
     GPU_FN f64 start(void) { return 0; }
     template <int N> GPU_FN void several(f64 &s, const T *v, i64 at, i64 step, const struct gpu_reduce_end &end) {
@@ -284,38 +394,39 @@ template <typename T> struct reduce_squares : reduce_simple<f64>, gpu_join_add {
 /* Each thread sums deviations, and their squares, from the mean of the elements it takes first. */
 template <typename C> struct reduce_deviations {
     C center;
-    u32 n;
+    u32 n, rough;
     f64 sum, squares;
 };
 struct reduce_moments_part {
     f64 n, mean, squares;
 };
 
-template <typename T> struct reduce_moments {
+/* The careful way: squares of f64. */
+template <typename T> struct reduce_moments_careful : reduce_each<reduce_moments_careful<T>> {
     typedef typename gpu_compute<T>::type C;
     typedef reduce_deviations<C> State;
     typedef reduce_moments_part Part;
     enum { WORDS = 3, SLOW = 0 };
     GPU_FN State start(void) {
-        State s = {0, 0, 0, 0};
+        State s = {0, 0, 0, 0, 0};
         return s;
     }
     template <int N> GPU_FN void several(State &s, const T *v, i64 at, i64 step, const struct gpu_reduce_end &end) {
-        C c[N], d[N];
-        f64 q[N];
+        f64 d[N], q[N];
         (void)at, (void)step, (void)end;
-        GPU_UNROLL for (int i = 0; i < N; i++) c[i] = gpu_up(v[i]);
-        if (s.n == 0) {
-            GPU_UNROLL for (int i = 0; i < N; i++) d[i] = c[i] * (C)(1.0 / N);
-            s.center = gpu_tree<N>::template of<gpu_join_add>(d);
-        }
+        if (s.n == 0) s.center = center<N>(v);
         GPU_UNROLL for (int i = 0; i < N; i++) {
-            d[i] = c[i] - s.center;
-            q[i] = (f64)d[i] * (f64)d[i];
+            d[i] = (f64)gpu_up(v[i]) - (f64)s.center;
+            q[i] = d[i] * d[i];
         }
-        s.sum += (f64)gpu_tree<N>::template of<gpu_join_add>(d);
+        s.sum += gpu_tree<N>::template of<gpu_join_add>(d);
         s.squares += gpu_tree<N>::template of<gpu_join_add>(q);
         s.n += N;
+    }
+    template <int N> GPU_FN C center(const T *v) {
+        C c[N];
+        GPU_UNROLL for (int i = 0; i < N; i++) c[i] = gpu_up(v[i]) * (C)(1.0 / N);
+        return gpu_tree<N>::template of<gpu_join_add>(c);
     }
     GPU_FN Part part(State s) {
         Part q = {(f64)s.n, 0, 0};
@@ -361,12 +472,54 @@ template <typename T> struct reduce_moments {
     }
 };
 
+/* Squares are summed in f32, some at a time, where they neither overflow nor vanish; else the state is rough. */
+template <typename T> struct reduce_moments : reduce_moments_careful<T> {
+    typedef typename reduce_moments_careful<T>::C C;
+    typedef typename reduce_moments_careful<T>::State State;
+    template <int A>
+    GPU_FN void vectors(State &s, const gpu_vec<T> (&u)[A], i64 at, i64 step, const struct gpu_reduce_end &end) {
+        enum { N = gpu_vec<T>::N };
+        (void)at, (void)step, (void)end;
+        if (s.n == 0) s.center = reduce_moments_careful<T>::template center<N>(u[0].v);
+        C sum[A], squares[A];
+        GPU_UNROLL for (int k = 0; k < A; k++) {
+            C d[N], q[N];
+            gpu_up_vector(u[k], d);
+            GPU_UNROLL for (int i = 0; i < N; i++) {
+                d[i] -= s.center;
+                q[i] = d[i] * d[i];
+            }
+            sum[k] = gpu_tree<N>::template of<gpu_join_add>(d);
+            squares[k] = gpu_tree<N>::template of<gpu_join_add>(q);
+        }
+        C all = gpu_tree<A>::template of<gpu_join_add>(squares);
+        s.sum += (f64)gpu_tree<A>::template of<gpu_join_add>(sum);
+        s.squares += (f64)all;
+        s.n += A * N;
+        if (!(all > (C)1e-28f && all < (C)1e37f)) s.rough = 1;
+    }
+};
+
+/* Whether a state must be gathered again, with more care, and how. */
+template <typename K> struct reduce_careful {
+    typedef K type;
+    GPU_FN bool rough(const typename K::State &) { return false; }
+};
+template <typename T> struct reduce_careful<reduce_moments<T>> {
+    typedef reduce_moments_careful<T> type;
+    GPU_FN bool rough(const typename type::State &s) { return s.rough; }
+};
+template <> struct reduce_careful<reduce_moments<f64>> {
+    typedef reduce_moments_careful<f64> type;
+    GPU_FN bool rough(const reduce_deviations<f64> &) { return false; }
+};
+
 template <typename C> struct reduce_scaled {
     C most;
     f64 sum; /* void when `most` is not finite */
 };
 
-template <typename T> struct reduce_exps {
+template <typename T> struct reduce_exps : reduce_each<reduce_exps<T>> {
     typedef typename gpu_compute<T>::type C;
     typedef reduce_scaled<C> State;
     typedef reduce_scaled<f64> Part;
@@ -422,7 +575,7 @@ template <typename T> struct reduce_exps {
     }
 };
 
-template <typename T> struct reduce_powers : reduce_simple<f64>, gpu_join_add {
+template <typename T> struct reduce_powers : reduce_simple<f64>, gpu_join_add, reduce_each<reduce_powers<T>> {
     typedef typename gpu_compute<T>::type C;
     enum { SLOW = 1 };
     GPU_FN f64 start(void) { return 0; }

@@ -16,6 +16,13 @@ struct gpu_join_add {
 /* The greater, or the NaN if there is one. */
 struct gpu_join_max {
     template <typename T> GPU_FN T of(T a, T b) { return b > a || b != b ? b : a; }
+#if defined(GPU_NVIDIA) && __CUDA_ARCH__ >= 800
+    GPU_FN float of(float a, float b) {
+        float r;
+        asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+        return r;
+    }
+#endif
 };
 struct gpu_join_min {
     template <typename T> GPU_FN T of(T a, T b) { return b < a || b != b ? b : a; }

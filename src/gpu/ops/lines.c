@@ -5,7 +5,9 @@
 #include "core/checked.h"
 
 enum {
-    SPREAD = 2048,     /* segments that keep a device busy */
+    SPREAD = 1024,     /* segments that keep a device busy */
+    ACROSS = 512,      /* the same across memory: each comes to parts of many lines */
+    THREADS = 1 << 18, /* that keep a device busy, when each has several loads in flight */
     WHOLE = 64 * 1024, /* bytes of a line that are not worth a second kernel */
     LEAST = 16 * 1024, /* bytes of a segment, at least */
     PIECE = 2048       /* bytes of a run that are worth a group of their own */
@@ -75,7 +77,7 @@ static enum wick__gpu_kernel kernel_of(const struct lines *lines, bool columns) 
     if (!wick_dtype_is_float(dtype) || kind == GPU_REDUCE_COUNT)
         return wick__gpu_of_size(columns ? WICK__GPU_K_reduce_columns_b1 : WICK__GPU_K_reduce_rows_b1,
                                  (size_t)lines->size);
-    if (kind >= GPU_REDUCE_MOMENTS)
+    if (kind > GPU_REDUCE_MOMENTS || (kind == GPU_REDUCE_MOMENTS && columns))
         return wick__gpu_of_floats(columns ? WICK__GPU_K_stats_columns_bf16 : WICK__GPU_K_stats_rows_bf16, dtype);
     return wick__gpu_of_floats(columns ? WICK__GPU_K_reduce_columns_bf16 : WICK__GPU_K_reduce_rows_bf16, dtype);
 }
@@ -95,14 +97,17 @@ static enum wick_status join(const struct lines *lines, const struct gpu_reduce_
     params.end.finish = last->finish;
     params.parts = end->parts;
     params.end.parts = end->outs;
-    if (segments >= 256 && end->outs < 1024)
+    params.end.group = params.across = 1;
+    if (end->part_out == 1 && end->outs >= 8)
+        /* Lines side by side are read together. */
+        params.across = segments >= 64 ? 8 : segments >= 8 ? 32 : GPU_BLOCK;
+    else if (segments >= 256 && end->outs < 1024)
         params.end.group = GPU_BLOCK;
-    else if (end->part_out == 1 && end->outs >= 8192)
-        params.end.group = 1;
     else
         params.end.group = wick__gpu_power(segments / 4, wave);
     struct wick__launch last_launch = {.kernel = WICK__GPU_K_reduce_join};
-    wick__gpu_reduce_grid(&last_launch, ceil_div(end->outs, GPU_BLOCK / params.end.group));
+    int64_t per_block = params.across > 1 ? params.across : GPU_BLOCK / params.end.group;
+    wick__gpu_reduce_grid(&last_launch, ceil_div(end->outs, per_block));
     return wick__gpu_launch(lines->gpu, &last_launch, &params);
 }
 
@@ -149,9 +154,15 @@ static void cut_runs(const struct lines *lines, struct gpu_reduce_rows *p) {
     p->splits = wick__max(1, ceil_div(p->inner, p->length));
     p->end.segments = wick__max(1, p->runs) * p->splits;
     int64_t vectors = p->length * lines->size / 16;
-    bool few = lines->outs * p->end.segments < 4096;
-    p->end.group = vectors >= (few ? 2 : 16) * (int64_t)wave ? GPU_BLOCK : wick__gpu_power(vectors / 4, wave);
+    int64_t rows = lines->outs * p->end.segments;
     p->across = 1;
+    p->end.group = wick__gpu_power(vectors / 4, wave);
+    /* Whole blocks where waves would be too few, or their rows are long; and where there are many rows, fewer threads for
+     * each, so that several share the work of joining them. */
+    if (vectors >= 2 * (int64_t)wave && (rows * wave < THREADS / 2 || vectors >= 64 * (int64_t)wave))
+        p->end.group = GPU_BLOCK;
+    else
+        while (p->end.group > vectors / 16 && p->end.group > 1 && rows * p->end.group >= 2 * THREADS) p->end.group /= 2;
 }
 
 static enum wick_status run_rows(const struct lines *lines) {
@@ -227,7 +238,7 @@ static enum wick_status run_columns(const struct lines *lines, int dim) {
     p.end.group = wick__gpu_power(vectors, 64);
     p.tiles = ceil_div(vectors, p.end.group);
     int64_t beside = GPU_BLOCK / p.end.group, tiles = p.kept.count * p.tiles;
-    int64_t splits = wick__max(1, wick__min(ceil_div(SPREAD, tiles), p.rows / (beside * 16)));
+    int64_t splits = wick__max(1, wick__min(ceil_div(ACROSS, tiles), p.rows / (beside * 16)));
     p.length = wick__max(1, ceil_div(p.rows, splits));
     if (splits > 1) p.length = ceil_div(p.length, beside * 4) * beside * 4;
     p.splits = wick__max(1, ceil_div(p.rows, p.length));
