@@ -145,7 +145,7 @@ static double expected(const struct trial *t, enum wick_dtype dtype, int64_t bat
     return sum;
 }
 
-/* The trial's operands and sentinels into `host`: A, then B, then C, each a matrix a batch. */
+/* The trial's operands and sentinels in `host`, which may be NULL: A, then B, then C, each a matrix a batch. */
 static struct wick__gemm lay_out(const struct trial *t, enum wick_dtype dtype, char *host, size_t *nbytes) {
     struct wick__gemm g = {.dtype = dtype, .m = t->m, .n = t->n, .k = t->k, .batch = t->batch};
     int64_t size = wick_dtype_bits(dtype) / 8;
@@ -160,6 +160,7 @@ static struct wick__gemm lay_out(const struct trial *t, enum wick_dtype dtype, c
     size_t b_at = (size_t)(t->batch * g.stride_a * size + 255) / 256 * 256;
     size_t c_at = b_at + (size_t)(t->batch * g.stride_b * size + 255) / 256 * 256;
     *nbytes = c_at + (size_t)(t->batch * g.stride_c * size);
+    if (!host) return g; /* only the size is asked for */
     g.a = host;
     g.b = host + b_at;
     g.c = host + c_at;

@@ -148,6 +148,7 @@ struct standin_op {
     char data[]; /* of a launch: the parameters, of a call: its arguments, of a copy: bytes of pageable memory */
 };
 struct standin_graph {
+    struct standin_graph *next; /* of all that there are: what could not be given back is no leak of the stand-in's */
     struct standin_op *first, **last;
     int device;
     bool executable;

@@ -278,12 +278,16 @@ int standin_event_elapsed(float *ms, struct standin_event *from, struct standin_
 
 /* ---- graphs ---- */
 
+static struct standin_graph *graphs;
+
 static struct standin_graph *make_graph(int device) {
     struct standin_graph *graph = calloc(1, sizeof *graph);
     if (!graph) abort();
     graph->magic = GRAPH;
     graph->last = &graph->first;
     graph->device = device;
+    graph->next = graphs;
+    graphs = graph;
     return graph;
 }
 
@@ -301,6 +305,9 @@ static void free_graph(struct standin_graph *graph) {
         graph->first = op->next;
         free(op);
     }
+    struct standin_graph **link = &graphs;
+    while (*link != graph) link = &(*link)->next;
+    *link = graph->next;
     graph->magic = STANDIN_DEAD;
     free(graph);
 }
