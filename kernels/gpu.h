@@ -102,6 +102,7 @@ GPU_FN u32 gpu_block_x(void) { return gpu_host.block[0]; }
 GPU_FN u32 gpu_block_y(void) { return gpu_host.block[1]; }
 GPU_FN u32 gpu_block_z(void) { return gpu_host.block[2]; }
 GPU_FN u32 gpu_blocks_x(void) { return gpu_host.blocks[0]; }
+GPU_FN u32 gpu_blocks_y(void) { return gpu_host.blocks[1]; }
 GPU_FN void gpu_sync(void) { gpu_host.sync_block(); }
 GPU_FN void gpu_fence(void) { __sync_synchronize(); }
 #elif defined(GPU_NVIDIA)
@@ -111,6 +112,7 @@ GPU_FN u32 gpu_block_x(void) { return blockIdx.x; }
 GPU_FN u32 gpu_block_y(void) { return blockIdx.y; }
 GPU_FN u32 gpu_block_z(void) { return blockIdx.z; }
 GPU_FN u32 gpu_blocks_x(void) { return gridDim.x; }
+GPU_FN u32 gpu_blocks_y(void) { return gridDim.y; }
 GPU_FN void gpu_sync(void) { __syncthreads(); }
 GPU_FN void gpu_fence(void) { __threadfence(); }
 #else
@@ -120,6 +122,7 @@ GPU_FN u32 gpu_block_x(void) { return __builtin_amdgcn_workgroup_id_x(); }
 GPU_FN u32 gpu_block_y(void) { return __builtin_amdgcn_workgroup_id_y(); }
 GPU_FN u32 gpu_block_z(void) { return __builtin_amdgcn_workgroup_id_z(); }
 GPU_FN u32 gpu_blocks_x(void) { return __builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x(); }
+GPU_FN u32 gpu_blocks_y(void) { return __builtin_amdgcn_grid_size_y() / __builtin_amdgcn_workgroup_size_y(); }
 GPU_FN void gpu_sync(void) {
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
     __builtin_amdgcn_s_barrier();
@@ -334,5 +337,21 @@ GPU_FN double gpu_fma(double a, double b, double c) { return fma(a, b, c); }
 GPU_FN float gpu_fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 GPU_FN double gpu_fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
 #endif
+
+/* 1 / x within a unit in the last place, where both are normal numbers. A step of Newton's behind the device's own, which
+ * takes a tenth of the instructions of a division that is right for all. */
+GPU_FN float gpu_reciprocal(float x) {
+#if defined(GPU_HOST)
+    return 1.0f / x;
+#else
+    float y;
+#if defined(GPU_NVIDIA)
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+#else
+    y = __builtin_amdgcn_rcpf(x);
+#endif
+    return gpu_fma(gpu_fma(-x, y, 1.0f), y, y);
+#endif
+}
 
 #endif

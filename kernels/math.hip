@@ -35,7 +35,7 @@ template <typename C, int S> GPU_FN void math(C (&v)[S], const struct gpu_unary 
         CASE(tan, gpu_tangent(x))
         CASE(tanh, gpu_hyperbolic_tangent(x))
         CASE(erf, gpu_erf(x))
-        CASE(gelu, (C)0.5 * x * (1 + gpu_erf(x * (C)0.70710678118654752440)))
+        CASE(gelu, gpu_gelu(x))
         CASE(gelu_tanh, x / (1 + gpu_exp((C)-1.59576912160573071176 * (x + (C)0.044715 * x * x * x))))
         CASE(sigmoid, 1 / (1 + gpu_exp(-x)))
         CASE(silu, x / (1 + gpu_exp(-x)))
@@ -49,19 +49,31 @@ template <typename C, int S> GPU_FN void math(C (&v)[S], const struct gpu_unary 
     }
 }
 
-/* One chunk a thread, but four of f64's and two of f8e4m3's: its 256 values are looked up. */
+/* A chunk of several tiles a thread. Values of f8e4m3 are looked up among 256, one tile a block. */
 template <typename T> GPU_FN void maths(const struct gpu_unary &p) {
     typedef typename gpu_compute<T>::type C;
     enum { E = GPU_CHUNK(sizeof(T)), S = GPU_SLOTS_OF_MATH(sizeof(T)) };
-    u64 tile = gpu_tile();
-    if (tile >= (u64)p.walk.tiles) return;
-    T r[S];
-    C v[S];
-    gpu_fetch<E, S>(r, p.walk, 0, tile);
-    GPU_UNROLL for (int s = 0; s < S; s++) v[s] = gpu_up(r[s]);
-    math<C, S>(v, p);
-    GPU_UNROLL for (int s = 0; s < S; s++) r[s] = gpu_round<T>(v[s]);
-    gpu_put<E, S>(r, p.walk, tile);
+    static_assert(E == S && E == gpu_vec<T>::N, "a thread takes 16 bytes of a tile");
+    u64 tile = gpu_tile(), step = (u64)gpu_blocks_x() * gpu_blocks_y(), tiles = (u64)p.walk.tiles;
+    /* The next tile is loaded before this one is worked on. */
+    u64 ahead = p.walk.mode == GPU_WALK_FLAT && !(p.walk.splat & 1) ? (u64)p.walk.count / (GPU_BLOCK * S) : 0;
+    const T *in = (const T *)p.walk.in[0] + gpu_thread() * S;
+    gpu_vec<T> next = {};
+    if (tile < ahead) next = gpu_load16(in + tile * (GPU_BLOCK * S));
+    GPU_NO_UNROLL for (; tile < tiles; tile += step) {
+        T r[S];
+        C v[S];
+        if (tile < ahead) {
+            gpu_up_vector(next, v);
+            if (tile + step < ahead) next = gpu_load16(in + (tile + step) * (GPU_BLOCK * S));
+        } else {
+            gpu_fetch<E, S>(r, p.walk, 0, tile);
+            GPU_UNROLL for (int s = 0; s < S; s++) v[s] = gpu_up(r[s]);
+        }
+        math<C, S>(v, p);
+        GPU_UNROLL for (int s = 0; s < S; s++) r[s] = gpu_round<T>(v[s]);
+        gpu_put<E, S>(r, p.walk, tile);
+    }
 }
 
 GPU_KERNEL(math_bf16, struct gpu_unary) { maths<bf16>(p); }

@@ -1,6 +1,7 @@
 /* Plans of elementwise launches: which operands can be read in chunks, and where elements are otherwise. */
 #include "gpu/ops/elementwise.h"
 
+#include "core/checked.h"
 #include "gpu/ops/copy.h"
 
 /* Drivers limit the threads in x to 32 bits. */
@@ -47,7 +48,10 @@ static enum wick_status launch(const struct wick__elements *e, const struct wick
         own[k].stride[last] *= e->chunk;
     }
     if (walk->mode != GPU_WALK_FLAT) wick__gpu_shape(own, e->n_in, &walk->shape, walk->layout);
-    struct wick__launch tiles = wick__gpu_tiles(e->kernel, walk->tiles);
+    enum { BUSY = 2048 }; /* blocks that keep a device busy */
+    int64_t blocks = walk->tiles;
+    if (e->repeat > 1) blocks = wick__min(blocks, wick__max(BUSY, (blocks + e->repeat - 1) / e->repeat));
+    struct wick__launch tiles = wick__gpu_tiles(e->kernel, blocks);
     return wick__gpu_launch(wick__gpu_of(e->out), &tiles, e->params);
 }
 

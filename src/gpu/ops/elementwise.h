@@ -14,6 +14,7 @@ struct wick__elements {
     const struct wick_tensor *out;   /* contiguous */
     bool no_splat;                   /* the kernel does not take one element for a row */
     int chunk, slots;                /* of the kernel: elements read together, elements of a thread */
+    int repeat;                      /* tiles that a block of the kernel may take, when there are many; 0 for one */
 };
 
 /* Launches the kernel on all elements, in several launches where positions would not fit in 31 bits. */

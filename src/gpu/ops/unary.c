@@ -53,7 +53,8 @@ static enum wick_status run(const struct wick__call *call, int op, const double 
                                .in = {x},
                                .out = call->out[0],
                                .chunk = GPU_CHUNK(size),
-                               .slots = math ? GPU_SLOTS_OF_MATH(size) : GPU_SLOTS(size)};
+                               .slots = math ? GPU_SLOTS_OF_MATH(size) : GPU_SLOTS(size),
+                               .repeat = math && size > 1 ? 4 : 0};
     return wick__gpu_elements(&e);
 }
 
