@@ -112,11 +112,10 @@ template <typename T> GPU_FN void gpu_up_vector(const gpu_vec<T> &v, typename gp
 }
 /* By words: half of them need no shift. */
 GPU_FN void gpu_up_vector(const gpu_vec<bf16> &v, f32 (&x)[8]) {
-    u32 word[4];
-    __builtin_memcpy(word, &v, 16);
+    gpu_16 words = gpu_bits<gpu_16>(v);
     GPU_UNROLL for (int i = 0; i < 4; i++) {
-        x[2 * i] = gpu_bits<f32>(word[i] << 16);
-        x[2 * i + 1] = gpu_bits<f32>(word[i] & 0xffff0000u);
+        x[2 * i] = gpu_bits<f32>(words.word[i] << 16);
+        x[2 * i + 1] = gpu_bits<f32>(words.word[i] & 0xffff0000u);
     }
 }
 

@@ -29,16 +29,16 @@ template <typename T> GPU_FN T reduce_masked(T x, u64 mask, u64 flip) {
 
 /* The same of a vector, by words. */
 template <typename T> GPU_FN gpu_vec<T> reduce_masked_vector(gpu_vec<T> v, u64 mask, u64 flip) {
-    u32 word[4], low = sizeof(T) == 1 ? 0x1010101u : sizeof(T) == 2 ? 0x10001u : 1;
+    u32 low = sizeof(T) == 1 ? 0x1010101u : sizeof(T) == 2 ? 0x10001u : 1;
     u32 mask_low = (u32)(typename gpu_unsigned<sizeof(T) == 8 ? 4 : sizeof(T)>::type)mask * low;
     u32 flip_low = (u32)(typename gpu_unsigned<sizeof(T) == 8 ? 4 : sizeof(T)>::type)flip * low;
-    __builtin_memcpy(word, &v, 16);
+    gpu_16 words = gpu_bits<gpu_16>(v);
     GPU_UNROLL for (int i = 0; i < 4; i++) {
         bool high = sizeof(T) == 8 && i % 2;
-        word[i] = (word[i] & (high ? (u32)(mask >> 32) : mask_low)) ^ (high ? (u32)(flip >> 32) : flip_low);
+        words.word[i] =
+            (words.word[i] & (high ? (u32)(mask >> 32) : mask_low)) ^ (high ? (u32)(flip >> 32) : flip_low);
     }
-    __builtin_memcpy(&v, word, 16);
-    return v;
+    return gpu_bits<gpu_vec<T>>(words);
 }
 
 GPU_FN u64 reduce_word(f64 x) { return gpu_bits<u64>(x); }
@@ -189,9 +189,9 @@ template <typename T, int A, typename C> GPU_FN void reduce_tops(const gpu_vec<T
 #if defined(GPU_MAX_PAIRS)
 /* Two at a time. */
 template <typename T> GPU_FN f32 reduce_top_of_pairs(const gpu_vec<T> &v) {
-    u32 word[4], most;
-    __builtin_memcpy(word, &v, 16);
-    most = gpu_max_pair(v.v[0], gpu_max_pair(v.v[0], word[0], word[1]), gpu_max_pair(v.v[0], word[2], word[3]));
+    gpu_16 x = gpu_bits<gpu_16>(v);
+    u32 most = gpu_max_pair(v.v[0], gpu_max_pair(v.v[0], x.word[0], x.word[1]),
+                            gpu_max_pair(v.v[0], x.word[2], x.word[3]));
     T low, high;
     low.bits = (u16)most;
     high.bits = (u16)(most >> 16);
