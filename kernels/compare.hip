@@ -55,6 +55,20 @@ template <typename T> GPU_FN void choose(const struct gpu_where &p) {
     if (tile >= (u64)p.walk.tiles) return;
     T a[S], b[S];
     bool c[S];
+    if (p.condition == 1 && !p.immediate && gpu_walk_straight<S>(p.walk, tile)) {
+        /* The loads of all three before the first is used. */
+        gpu_pack<T, E> x[S / E], y[S / E];
+        gpu_pack<u8, E> truth[S / E];
+        GPU_UNROLL for (int k = 0; k < S / E; k++) {
+            u64 at = (tile * (GPU_BLOCK * S / E) + (u32)(k * GPU_BLOCK) + gpu_thread()) * E;
+            truth[k] = gpu_load_pack<u8, E>((const u8 *)p.walk.in[2] + at);
+            x[k] = gpu_load_pack<T, E>((const T *)p.walk.in[0] + at);
+            y[k] = gpu_load_pack<T, E>((const T *)p.walk.in[1] + at);
+        }
+        GPU_UNROLL for (int s = 0; s < S; s++) a[s] = truth[s / E].v[s % E] ? x[s / E].v[s % E] : y[s / E].v[s % E];
+        gpu_put<E, S>(a, p.walk, tile);
+        return;
+    }
     gpu_fetch<E, S>(b, p.walk, 1, tile);
     if (p.immediate)
         GPU_UNROLL for (int s = 0; s < S; s++) a[s] = (T)p.value;

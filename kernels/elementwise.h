@@ -77,6 +77,12 @@ template <int S> GPU_FN bool gpu_walk_chunks(const struct gpu_walk &w, u64 tile)
     return w.mode == GPU_WALK_ROWS;
 }
 
+/* Whether a tile of every operand is whole chunks that follow each other. Where 16-bit elements are taken apart in the
+ * branch that loads them, as in gpu_fetch, the loads of one operand wait for those of the other. */
+template <int S> GPU_FN bool gpu_walk_straight(const struct gpu_walk &w, u64 tile) {
+    return w.mode == GPU_WALK_FLAT && w.splat == 0 && gpu_walk_chunks<S>(w, tile);
+}
+
 /* Reads this thread's elements of a tile of operand k. What lies behind the end repeats element 0. */
 template <int E, int S, typename T> GPU_FN void gpu_fetch(T (&r)[S], const struct gpu_walk &w, int k, u64 tile) {
     const T *in = (const T *)w.in[k];
