@@ -1,8 +1,9 @@
-/* Defects that a neighbouring library, candle, was seen to have, by their number in our list of them: none may happen here.
- * On the device named in argv[1] ("cpu").
+/* Defects that a neighbouring library, candle, was seen to have, by their number in our list of them: none may happen
+ * here. On the device named in argv[1] ("cpu").
  *
- * Those with a home elsewhere: D2, stride with dilation, is a case of verify/conv.c; D13 and D14, kernels that are named
- * and not there, would stop the build; D16, a GGUF alignment of 0, is in tests/format; D8 and D10 are ops we don't have. */
+ * Those with a home elsewhere: D2, stride with dilation, is a case of verify/conv.c; D13 and D14, kernels that are
+ * named and not there, would stop the build; D16, a GGUF alignment of 0, is in tests/format; D8 and D10 are ops we
+ * don't have. */
 #include "tests/test.h"
 
 static struct wick_device *device;
@@ -33,7 +34,7 @@ static void check_equal(const struct wick_tensor *x, int n, const float *want) {
 /* D1: a kernel that is not contiguous. */
 static void check_kernel_layout(void) {
     struct wick_tensor *x = wick_reshape(counted(4), WICK_SHAPE(1, 2, 2));
-    struct wick_tensor *stored = wick_reshape(counted(8), WICK_SHAPE(2, 2, 2)); /* [k, c, o] */
+    struct wick_tensor *stored = wick_reshape(counted(8), WICK_SHAPE(2, 2, 2));   /* [k, c, o] */
     struct wick_tensor *weight = wick_permute(stored, 3, (const int[]){2, 1, 0}); /* [o, c, k] */
     /* out[o] = sum over c, k of stored[k, c, o] x[c, k] */
     CHECK_VALUES(wick_conv1d(x, weight, NULL, NULL), 0 * 0 + 4 * 1 + 2 * 2 + 6 * 3, 1 * 0 + 5 * 1 + 3 * 2 + 7 * 3);
@@ -62,7 +63,8 @@ static void check_views(void) {
 
 /* D7: a copy into part of a tensor leaves the rest alone. */
 static void check_tail(void) {
-    struct wick_tensor *target = counted(6), *source = wick_narrow(wick_full(device, WICK_F32, WICK_SHAPE(9), 50), 0, 2, 2);
+    struct wick_tensor *target = counted(6),
+                       *source = wick_narrow(wick_full(device, WICK_F32, WICK_SHAPE(9), 50), 0, 2, 2);
     CHECK(wick_slice_set_inplace(target, source, 0, 1) == WICK_OK);
     CHECK_VALUES(target, 0, 50, 50, 3, 4, 5);
     CHECK(wick_copy_inplace(wick_narrow(target, 0, 3, 2), source) == WICK_OK);

@@ -98,8 +98,7 @@ static enum wick_status join(const struct lines *lines, const struct gpu_reduce_
     params.parts = end->parts;
     params.end.parts = end->outs;
     params.end.group = params.across = 1;
-    if (end->part_out == 1 && end->outs >= 8)
-        /* Lines side by side are read together. */
+    if (end->part_out == 1 && end->outs >= 8) /* Lines side by side are read together. */
         params.across = segments >= 64 ? 8 : segments >= 8 ? 32 : GPU_BLOCK;
     else if (segments >= 256 && end->outs < 1024)
         params.end.group = GPU_BLOCK;
@@ -157,8 +156,8 @@ static void cut_runs(const struct lines *lines, struct gpu_reduce_rows *p) {
     int64_t rows = lines->outs * p->end.segments;
     p->across = 1;
     p->end.group = wick__gpu_power(vectors / 4, wave);
-    /* Whole blocks where waves would be too few, or their rows are long; and where there are many rows, fewer threads for
-     * each, so that several share the work of joining them. */
+    /* Whole blocks where waves would be too few, or their rows are long; and where there are many rows, fewer threads
+     * for each, so that several share the work of joining them. */
     if (vectors >= 2 * (int64_t)wave && (rows * wave < THREADS / 2 || vectors >= 64 * (int64_t)wave))
         p->end.group = GPU_BLOCK;
     else

@@ -72,8 +72,8 @@ enum wick_status wick__gpu_softmax(const struct wick__call *call) {
                         .inner = 1};
     for (int d = dim + 1; d < x->layout.rank; d++) s.inner *= x->layout.shape[d];
     s.lines = count / s.n;
-    uint32_t group = wick__gpu_row_group(s.dtype, s.in, s.n, GPU_SOFTMAX_KEPT(wick_dtype_bits(s.dtype) / 8),
-                                         GPU_SOFTMAX_THREADS);
+    uint32_t group =
+        wick__gpu_row_group(s.dtype, s.in, s.n, GPU_SOFTMAX_KEPT(wick_dtype_bits(s.dtype) / 8), GPU_SOFTMAX_THREADS);
     if (s.inner == 1 && group > 0) return kept_rows(&s, group);
     void *stats;
     size_t nbytes = (size_t)s.lines * 2 * sizeof(u64);
