@@ -54,18 +54,19 @@ template <typename T> GPU_FN void maths(const struct gpu_unary &p) {
     typedef typename gpu_compute<T>::type C;
     enum { E = GPU_CHUNK(sizeof(T)), S = GPU_SLOTS_OF_MATH(sizeof(T)) };
     static_assert(E == S && E == gpu_vec<T>::N, "a thread takes 16 bytes of a tile");
-    u64 tile = gpu_tile(), step = (u64)gpu_blocks_x() * gpu_blocks_y(), tiles = (u64)p.walk.tiles;
+    /* Tiles are of 4 KiB: 32 bits count them. */
+    u32 tile = (u32)gpu_tile(), step = gpu_blocks_x() * gpu_blocks_y(), tiles = (u32)p.walk.tiles;
     /* The next tile is loaded before this one is worked on. */
-    u64 ahead = p.walk.mode == GPU_WALK_FLAT && !(p.walk.splat & 1) ? (u64)p.walk.count / (GPU_BLOCK * S) : 0;
+    u32 ahead = p.walk.mode == GPU_WALK_FLAT && !(p.walk.splat & 1) ? (u32)((u64)p.walk.count / (GPU_BLOCK * S)) : 0;
     const T *in = (const T *)p.walk.in[0] + gpu_thread() * S;
     gpu_vec<T> next = {};
-    if (tile < ahead) next = gpu_load16(in + tile * (GPU_BLOCK * S));
+    if (tile < ahead) next = gpu_load16(in + (u64)tile * (GPU_BLOCK * S));
     GPU_NO_UNROLL for (; tile < tiles; tile += step) {
         T r[S];
         C v[S];
         if (tile < ahead) {
             gpu_up_vector(next, v);
-            if (tile + step < ahead) next = gpu_load16(in + (tile + step) * (GPU_BLOCK * S));
+            if (tile + step < ahead) next = gpu_load16(in + (u64)(tile + step) * (GPU_BLOCK * S));
         } else {
             gpu_fetch<E, S>(r, p.walk, 0, tile);
             GPU_UNROLL for (int s = 0; s < S; s++) v[s] = gpu_up(r[s]);
