@@ -95,7 +95,6 @@ struct gpu_reduce_join {
     const u64 *in; /* word w of part i at [w * parts + i] */
     i64 parts;     /* of all lines; end.parts counts those that are written, when they are */
     struct gpu_reduce_end end;
-    u32 is_float;
     u32 across; /* 1, or how many lines side by side a block takes at a time; then end.group is 1 */
 };
 

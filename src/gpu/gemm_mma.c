@@ -109,6 +109,7 @@ static enum wick_status multiply(struct wick__gpu *gpu, const struct wick__produ
     struct wick__launch launch = {.kernel = tile->kernel};
     p.split = split.terms;
     p.splits = split.count;
+    p.stages = 2; /* for code of this text that does without LDS of its own size: the stand-in driver's */
     if (sm) {
         unsigned stage = GPU_MMA_STAGE((unsigned)tile->rows, (unsigned)tile->columns);
         p.stages = wick__min(4, wick__mma_shared(gpu) / stage);

@@ -92,7 +92,6 @@ static enum wick_status join(const struct lines *lines, const struct gpu_reduce_
     const struct gpu_reduce_end *last = &lines->reduction->end;
     uint32_t wave = (uint32_t)lines->gpu->properties.wave;
     int64_t segments = end->segments;
-    params.is_float = wick_dtype_is_float(lines->reduction->x->dtype);
     params.end.out = last->out;
     params.end.finish = last->finish;
     params.parts = end->parts;
@@ -104,14 +103,17 @@ static enum wick_status join(const struct lines *lines, const struct gpu_reduce_
         params.end.group = GPU_BLOCK;
     else
         params.end.group = wick__gpu_power(segments / 4, wave);
-    struct wick__launch last_launch = {.kernel = WICK__GPU_K_reduce_join};
+    bool is_float = wick_dtype_is_float(lines->reduction->x->dtype);
+    struct wick__launch last_launch = {.kernel = end->kind >= GPU_REDUCE_SQUARES ? WICK__GPU_K_reduce_join_stats
+                                                 : is_float                      ? WICK__GPU_K_reduce_join_float
+                                                                                 : WICK__GPU_K_reduce_join_int};
     int64_t per_block = params.across > 1 ? params.across : GPU_BLOCK / params.end.group;
     wick__gpu_reduce_grid(&last_launch, ceil_div(end->outs, per_block));
     return wick__gpu_launch(lines->gpu, &last_launch, &params);
 }
 
 /* Launches a kernel whose parameters hold `end`, on parts in scratch memory where a line has several segments, and for
- * sums of powers, whose root reduce_join takes. */
+ * sums of powers, whose root reduce_join_stats takes. */
 static enum wick_status launch(const struct lines *lines, const struct wick__launch *first, void *params,
                                struct gpu_reduce_end *end) {
     void *scratch;
