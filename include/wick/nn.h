@@ -62,10 +62,10 @@ struct wick_attention_options {
 
 /* softmax(q k^T scale + mask) v by head, as torch.nn.functional.scaled_dot_product_attention, without room for M x N
  * scores: q [B,H,M,D], k [B,K,N,D], v [B,K,N,E] -> [B,H,M,E]; head h of q meets head h / (H / K) of k and v. Float
- * dtypes, computed in f32 (f64 for f64), rounded once; matrix instructions of a GPU also round the weights of v to bf16 or
- * f16. mask broadcasts to [B,H,M,N]: of u8, where 0 leaves a key out,
- * or of q's dtype, added to the scores; NULL: none. A query whose keys are all left out gives zeros. `options` may be
- * NULL. WICK_SHAPE unless sizes agree and K divides H; WICK_INVALID unless the options are finite and soft_cap >= 0. */
+ * dtypes, computed in f32 (f64 for f64), rounded once; matrix instructions of a GPU also round the weights of v to bf16
+ * or f16. mask broadcasts to [B,H,M,N]: of u8, where 0 leaves a key out, or of q's dtype, added to the scores; NULL:
+ * none. A query whose keys are all left out gives zeros. `options` may be NULL. WICK_SHAPE unless sizes agree and K
+ * divides H; WICK_INVALID unless the options are finite and soft_cap >= 0. */
 WICK_API struct wick_tensor *wick_scaled_dot_product_attention(const struct wick_tensor *q, const struct wick_tensor *k,
                                                                const struct wick_tensor *v,
                                                                const struct wick_tensor *mask,
