@@ -23,21 +23,11 @@ import numpy
 import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from rows import BOOL, DOUBLE, INT, INT64, POINTER, RESNET_50, ConvOptions  # noqa: E402
+from rows import BOOL, DOUBLE, INT, INT64, NAMES, POINTER, RESNET_50, TORCH, ConvOptions, to_wick  # noqa: E402
 from wick import DTYPES, Wick  # noqa: E402
 
 SIZES = {"64KiB": 1 << 16, "4MiB": 1 << 22, "64MiB": 1 << 26, "1GiB": 1 << 30}
-TORCH = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16, "u8": torch.uint8, "i64": torch.int64,
-         "f8e4m3": torch.float8_e4m3fn, "i32": torch.int32}
-NAMES = {dtype: name for name, dtype in TORCH.items()}
 CACHE = 128 << 20  # bytes that are surely more than the GPU's last cache holds
-
-
-def to_wick(wick, x):
-    x = x.contiguous().cpu()
-    name = NAMES[x.dtype]
-    array = x.view(torch.uint16).numpy() if name == "bf16" else x.view(torch.uint8).numpy() if name == "f8e4m3" else x.numpy()
-    return wick.tensor(array, name)
 
 
 def to_torch(wick, address):

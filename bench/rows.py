@@ -13,13 +13,17 @@ POINTER, INT, INT64, DOUBLE, BOOL = ctypes.c_void_p, ctypes.c_int, ctypes.c_int6
 SIZES = (("64 KiB", 1 << 16), ("4 MiB", 1 << 22), ("256 MiB", 1 << 28))
 
 
+TORCH = {"f32": torch.float32, "f64": torch.float64, "bf16": torch.bfloat16, "f16": torch.float16, "u8": torch.uint8,
+         "i32": torch.int32, "i64": torch.int64, "f8e4m3": torch.float8_e4m3fn}
+NAMES = {dtype: name for name, dtype in TORCH.items()}
+BITS = {"bf16": torch.uint16, "f8e4m3": torch.uint8}  # those that NumPy has no type for
+
+
 def to_wick(wick, tensor):
-    """A Wick tensor with the elements of a contiguous torch tensor."""
-    name = {torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16", torch.int64: "i64", torch.int32: "i32",
-            torch.float64: "f64"}[tensor.dtype]
-    array = tensor.contiguous()
-    array = array.view(torch.uint16).numpy() if name == "bf16" else array.numpy()
-    return wick.tensor(array, name)
+    """A Wick tensor of the CPU with the elements of a torch tensor."""
+    name = NAMES[tensor.dtype]
+    tensor = tensor.contiguous().cpu()
+    return wick.tensor(tensor.view(BITS.get(name, tensor.dtype)).numpy(), name)
 
 
 def to_double(value):

@@ -28,18 +28,14 @@
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
 #define __shared__ __attribute__((shared))
-#define __constant__ __attribute__((constant))
 #define __launch_bounds__(...) GPU_BOUNDS_(__VA_ARGS__, 1)
 /* clang takes no launch_bounds for AMD; without a bound a kernel has registers for blocks of 1024 threads. */
 #define GPU_BOUNDS_(threads, blocks, ...)                                                                              \
     __attribute__((amdgpu_flat_work_group_size(1, threads), amdgpu_waves_per_eu(((blocks) * (threads) / GPU_WAVE + 3) / 4)))
 #endif
-#define GPU_FN static __device__ __forceinline
 #if defined(__CUDACC__)
-#undef GPU_FN
 #define GPU_FN static __device__ __forceinline__
 #else
-#undef GPU_FN
 #define GPU_FN static __device__ inline __attribute__((always_inline))
 #endif
 #define GPU_SHARED __shared__
@@ -104,7 +100,6 @@ GPU_FN u32 gpu_block_z(void) { return gpu_host.block[2]; }
 GPU_FN u32 gpu_blocks_x(void) { return gpu_host.blocks[0]; }
 GPU_FN u32 gpu_blocks_y(void) { return gpu_host.blocks[1]; }
 GPU_FN void gpu_sync(void) { gpu_host.sync_block(); }
-GPU_FN void gpu_fence(void) { __sync_synchronize(); }
 #elif defined(GPU_NVIDIA)
 GPU_FN u32 gpu_thread(void) { return threadIdx.x; }
 GPU_FN u32 gpu_threads(void) { return blockDim.x; }
@@ -114,7 +109,6 @@ GPU_FN u32 gpu_block_z(void) { return blockIdx.z; }
 GPU_FN u32 gpu_blocks_x(void) { return gridDim.x; }
 GPU_FN u32 gpu_blocks_y(void) { return gridDim.y; }
 GPU_FN void gpu_sync(void) { __syncthreads(); }
-GPU_FN void gpu_fence(void) { __threadfence(); }
 #else
 GPU_FN u32 gpu_thread(void) { return __builtin_amdgcn_workitem_id_x(); }
 GPU_FN u32 gpu_threads(void) { return __builtin_amdgcn_workgroup_size_x(); }
@@ -128,7 +122,6 @@ GPU_FN void gpu_sync(void) {
     __builtin_amdgcn_s_barrier();
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
-GPU_FN void gpu_fence(void) { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent"); }
 #endif
 
 GPU_FN u32 gpu_lane(void) { return gpu_thread() % GPU_WAVE; }
@@ -152,11 +145,7 @@ GPU_FN u32 gpu_shuffle_word(u32 v, u32 lane) { return __shfl_sync(0xffffffffu, v
 GPU_FN u64 gpu_ballot(bool v) { return __ballot_sync(0xffffffffu, v); }
 #else
 GPU_FN u32 gpu_shuffle_word(u32 v, u32 lane) { return (u32)__builtin_amdgcn_ds_bpermute((int)(lane * 4), (int)v); }
-#if GPU_WAVE == 64
 GPU_FN u64 gpu_ballot(bool v) { return __builtin_amdgcn_uicmp((u32)v, 0u, 33); }
-#else
-GPU_FN u64 gpu_ballot(bool v) { return __builtin_amdgcn_uicmp((u32)v, 0u, 33); }
-#endif
 #endif
 
 /* A bit for each lane of a wave, and what is asked of such bits: how many are set, and the first (there must be one). */
@@ -231,18 +220,12 @@ GPU_FN void gpu_fail(u64 *fault, u32 code, i64 value) {
     *(volatile u64 *)fault = (u64)code << 56 | ((u64)value & 0xffffffffffffffull);
 }
 
-#if defined(GPU_NVIDIA) || defined(GPU_HOST)
 GPU_FN u32 gpu_mulhi(u32 a, u32 b) { return (u32)((u64)a * b >> 32); }
-#else
-GPU_FN u32 gpu_mulhi(u32 a, u32 b) { return (u32)((u64)a * b >> 32); }
-#endif
 
 /* Atomics on u32 in device memory and LDS. */
 #if defined(GPU_NVIDIA)
 GPU_FN u32 gpu_atomic_add(u32 *p, u32 v) { return atomicAdd(p, v); }
 GPU_FN u32 gpu_atomic_max(u32 *p, u32 v) { return atomicMax(p, v); }
-GPU_FN u32 gpu_atomic_min(u32 *p, u32 v) { return atomicMin(p, v); }
-GPU_FN u32 gpu_atomic_or(u32 *p, u32 v) { return atomicOr(p, v); }
 GPU_FN u32 gpu_atomic_exchange(u32 *p, u32 v) { return atomicExch(p, v); }
 #elif defined(GPU_HOST)
 GPU_FN u32 gpu_atomic_add(u32 *p, u32 v) { return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST); }
@@ -252,19 +235,10 @@ GPU_FN u32 gpu_atomic_max(u32 *p, u32 v) {
     }
     return old;
 }
-GPU_FN u32 gpu_atomic_min(u32 *p, u32 v) {
-    u32 old = __atomic_load_n(p, __ATOMIC_SEQ_CST);
-    while (v < old && !__atomic_compare_exchange_n(p, &old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
-    }
-    return old;
-}
-GPU_FN u32 gpu_atomic_or(u32 *p, u32 v) { return __atomic_fetch_or(p, v, __ATOMIC_SEQ_CST); }
 GPU_FN u32 gpu_atomic_exchange(u32 *p, u32 v) { return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST); }
 #else
 GPU_FN u32 gpu_atomic_add(u32 *p, u32 v) { return __atomic_fetch_add(p, v, __ATOMIC_RELAXED); }
 GPU_FN u32 gpu_atomic_max(u32 *p, u32 v) { return __atomic_fetch_max(p, v, __ATOMIC_RELAXED); }
-GPU_FN u32 gpu_atomic_min(u32 *p, u32 v) { return __atomic_fetch_min(p, v, __ATOMIC_RELAXED); }
-GPU_FN u32 gpu_atomic_or(u32 *p, u32 v) { return __atomic_fetch_or(p, v, __ATOMIC_RELAXED); }
 GPU_FN u32 gpu_atomic_exchange(u32 *p, u32 v) { return __atomic_exchange_n(p, v, __ATOMIC_RELAXED); }
 #endif
 

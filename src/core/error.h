@@ -8,7 +8,7 @@
 __attribute__((format(printf, 2, 3))) enum wick_status wick__fail(enum wick_status status, const char *format, ...);
 
 /* The status of this thread's latest call of wick__fail, kept or not: what a function that got NULL from a maker
- * returns. Unlike wick__latest(), it is not that of an older failure nobody has cleared. */
+ * returns. Unlike wick_error_status(), it is not that of an older failure nobody has cleared. */
 enum wick_status wick__latest(void);
 
 /* A kept error, saved around work that must not disturb it. */

@@ -16,13 +16,8 @@ static const char *const versions_new[] = {".so.13", ".so.12", ".so.11", ".so", 
 static const char *const versions_12[] = {".so.12", ".so.13", ".so.11", ".so", NULL};
 static const char *const versions_11[] = {".so.11", ".so.12", ".so.13", ".so", NULL};
 
-struct wick__opener wick__cublas_opener = {.name = "libcublas",
-                                           .variable = "WICK_CUBLAS_PATH",
-                                           .versions = versions_new,
-                                           .roots = wick__cuda_roots,
-                                           .symbols = symbols,
-                                           .symbol_count = sizeof symbols / sizeof *symbols,
-                                           .mutex = PTHREAD_MUTEX_INITIALIZER};
+struct wick__opener wick__cublas_opener =
+    WICK__OPENER("libcublas", "WICK_CUBLAS_PATH", versions_new, wick__cuda_roots, symbols);
 
 static char version_text[32];
 

@@ -19,13 +19,8 @@ static const char *const versions_new[] = {".so.13", ".so.12", ".so.11.2", ".so"
 static const char *const versions_12[] = {".so.12", ".so.13", ".so.11.2", ".so", NULL};
 static const char *const versions_11[] = {".so.11.2", ".so.12", ".so.13", ".so", NULL};
 
-struct wick__opener wick__nvrtc_opener = {.name = "libnvrtc",
-                                          .variable = "WICK_NVRTC_PATH",
-                                          .versions = versions_new,
-                                          .roots = wick__cuda_roots,
-                                          .symbols = symbols,
-                                          .symbol_count = sizeof symbols / sizeof *symbols,
-                                          .mutex = PTHREAD_MUTEX_INITIALIZER};
+struct wick__opener wick__nvrtc_opener =
+    WICK__OPENER("libnvrtc", "WICK_NVRTC_PATH", versions_new, wick__cuda_roots, symbols);
 
 static char version_text[32];
 
@@ -94,31 +89,14 @@ static int newest(int sm) {
     return best ? best : sm;
 }
 
-enum wick_status wick__nvrtc_compile(const char *target, const char *name, const char *source, int n_headers,
-                                     const char *const *header_names, const char *const *headers, int n_options,
-                                     const char *const *options, void **image, size_t *nbytes) {
+enum wick_status wick__nvrtc_compile(const struct wick__source_job *job, void **image, size_t *nbytes) {
     wick__nvrtc_open();
     if (!wick__nvrtc_opener.handle) return wick__fail(WICK_DEVICE, "NVRTC: %s", wick__nvrtc_opener.fault);
     char option[64];
-    int sm = strncmp(target, "sm_", 3) == 0 ? atoi(target + 3) : 0, known = sm ? newest(sm) : 0;
-    const struct wick__rtc *rtc = &cubin_rtc;
-    if (sm == known && sm) {
-        snprintf(option, sizeof option, "--gpu-architecture=%.40s", target);
-    } else if (sm) {
+    int sm = strncmp(job->target, "sm_", 3) == 0 ? atoi(job->target + 3) : 0, known = sm ? newest(sm) : 0;
+    if (sm == known)
+        snprintf(option, sizeof option, "--gpu-architecture=%.40s", job->target);
+    else
         snprintf(option, sizeof option, "--gpu-architecture=compute_%d", known);
-        rtc = &ptx_rtc;
-    } else {
-        snprintf(option, sizeof option, "--gpu-architecture=%.40s", target);
-        rtc = &ptx_rtc;
-    }
-    const struct wick__rtc_job job = {.target = target,
-                                      .name = name,
-                                      .source = source,
-                                      .n_headers = n_headers,
-                                      .header_names = header_names,
-                                      .headers = headers,
-                                      .n_options = n_options,
-                                      .options = options,
-                                      .target_option = option};
-    return wick__rtc_compile(rtc, &job, image, nbytes);
+    return wick__rtc_compile(sm && sm == known ? &cubin_rtc : &ptx_rtc, job, option, image, nbytes);
 }

@@ -16,13 +16,7 @@ static const char *const driver_roots[] = {"/usr/lib/wsl/lib", "/run/opengl-driv
 const char *const wick__cuda_roots[] = {
     "CUDA_PATH", "CUDA_HOME", "/usr/local/cuda/lib64", "/usr/local/cuda-*/lib64", "/opt/cuda/lib64", NULL};
 
-struct wick__opener wick__cuda_opener = {.name = "libcuda",
-                                         .variable = "WICK_CUDA_PATH",
-                                         .versions = versions,
-                                         .roots = driver_roots,
-                                         .symbols = symbols,
-                                         .symbol_count = sizeof symbols / sizeof *symbols,
-                                         .mutex = PTHREAD_MUTEX_INITIALIZER};
+struct wick__opener wick__cuda_opener = WICK__OPENER("libcuda", "WICK_CUDA_PATH", versions, driver_roots, symbols);
 
 static CUresult init_code;
 static int driver_version;
@@ -165,7 +159,6 @@ static int use(int ordinal, void *context) {
 }
 
 static int memory_info(size_t *free, size_t *total) { return wick__cuda.cuMemGetInfo_v2(free, total); }
-static int synchronize(void) { return wick__cuda.cuCtxSynchronize(); }
 
 /* ---- memory ---- */
 
@@ -222,7 +215,6 @@ static int done_or(int code, bool *done) {
 static int stream_create(void **stream) { return wick__cuda.cuStreamCreate(stream, CU_STREAM_NON_BLOCKING); }
 static int stream_destroy(void *stream) { return wick__cuda.cuStreamDestroy_v2(stream); }
 static int stream_synchronize(void *stream) { return wick__cuda.cuStreamSynchronize(stream); }
-static int stream_query(void *stream, bool *done) { return done_or(wick__cuda.cuStreamQuery(stream), done); }
 static int stream_wait(void *stream, void *event) { return wick__cuda.cuStreamWaitEvent(stream, event, 0); }
 static int event_create(void **event, bool timing) {
     return wick__cuda.cuEventCreate(event, timing ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING);
@@ -286,7 +278,6 @@ const struct wick__vendor wick__cuda_vendor = {
     .context_close = context_close,
     .use = use,
     .memory_info = memory_info,
-    .synchronize = synchronize,
     .malloc = device_malloc,
     .free = device_free,
     .host_malloc = host_malloc,
@@ -299,7 +290,6 @@ const struct wick__vendor wick__cuda_vendor = {
     .stream_create = stream_create,
     .stream_destroy = stream_destroy,
     .stream_synchronize = stream_synchronize,
-    .stream_query = stream_query,
     .stream_wait = stream_wait,
     .event_create = event_create,
     .event_destroy = event_destroy,

@@ -313,7 +313,7 @@ enum wick_status wick_blas_set(struct wick_device *device, enum wick_blas choice
     if ((unsigned)choice > WICK_BLAS_VENDOR)
         return wick__fail(WICK_INVALID, "blas_set: there is no choice %d", (int)choice);
     struct wick__gpu_blas *blas = open_device("blas_set", device);
-    if (!blas) return wick_error_status();
+    if (!blas) return wick__latest();
     blas->choice = choice;
     pthread_mutex_unlock(&blas->mutex);
     return WICK_OK;
@@ -322,7 +322,7 @@ enum wick_status wick_blas_set(struct wick_device *device, enum wick_blas choice
 enum wick_status wick_blas_describe(struct wick_device *device, bool check_all, struct wick_blas_info *info) {
     if (!info) return wick__fail(WICK_INVALID, "blas_describe: info is NULL");
     struct wick__gpu_blas *blas = open_device("blas_describe", device);
-    if (!blas) return wick_error_status();
+    if (!blas) return wick__latest();
     struct wick__gpu *gpu = device->state;
     bool there = gpu->vendor->blas_create && (gpu->capturing ? blas->handle != NULL : have_handle(gpu, blas));
     for (int i = 0; i < DTYPES && there && check_all; i++) check(gpu, blas, i);

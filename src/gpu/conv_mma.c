@@ -9,6 +9,10 @@ enum { EDGE = 64, FEW_CHANNELS = 16, FEW_TERMS = 24 };
 
 static int64_t round_up8(int64_t n) { return (n + 7) / 8 * 8; }
 
+static int64_t taps_of(const struct gpu_conv *conv) {
+    return (int64_t)conv->dim[0].kernel * conv->dim[1].kernel * conv->dim[2].kernel;
+}
+
 /* Elements of a plane of x with its margins. */
 static int64_t padded_plane(const struct gpu_conv *conv) {
     int64_t plane = 1;
@@ -17,7 +21,7 @@ static int64_t padded_plane(const struct gpu_conv *conv) {
 }
 
 bool wick__conv_mma_takes(const struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv) {
-    int64_t taps = (int64_t)conv->dim[0].kernel * conv->dim[1].kernel * conv->dim[2].kernel;
+    int64_t taps = taps_of(conv);
     if (dtype != WICK_BF16 && dtype != WICK_F16 && dtype != WICK_F8E4M3) return false;
     if (conv->transposed || conv->cout < FEW_CHANNELS || conv->cin * taps < FEW_TERMS) return false;
     for (int a = 0; a < 3; a++)
@@ -40,8 +44,7 @@ static enum wick_status pack(struct wick__gpu *gpu, struct gpu_conv_pack *p) {
 
 static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv,
                                  const void *x, const void *weight) {
-    int64_t pitch = round_up8(conv->cin), step = pitch;
-    int64_t taps = (int64_t)conv->dim[0].kernel * conv->dim[1].kernel * conv->dim[2].kernel;
+    int64_t pitch = round_up8(conv->cin), step = pitch, taps = taps_of(conv);
     struct gpu_conv_mma p = {.x = x,
                              .weight = weight,
                              .bias = conv->bias,
@@ -119,8 +122,7 @@ static enum wick_status pack_weight(struct wick__gpu *gpu, const struct gpu_conv
 }
 
 enum wick_status wick__conv_mma(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv) {
-    int64_t pitch = round_up8(conv->cin);
-    int64_t taps = (int64_t)conv->dim[0].kernel * conv->dim[1].kernel * conv->dim[2].kernel;
+    int64_t pitch = round_up8(conv->cin), taps = taps_of(conv);
     bool f8 = dtype == WICK_F8E4M3, ready = taps == 1 && pitch == conv->cin && !f8 && wick__aligned16(conv->weight);
     size_t x_bytes = (size_t)(conv->n * conv->groups * padded_plane(conv) * pitch) * 2;
     size_t weight_bytes = ready ? 0 : (size_t)(conv->groups * conv->cout * taps * pitch) * 2;

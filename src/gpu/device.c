@@ -1,6 +1,6 @@
 /* The GPU device families: opening and closing devices, and what src/backend.h asks of them. */
-#include "gpu/peer.h"
 #include "gpu/gemm.h"
+#include "gpu/peer.h"
 #include "gpu/pool.h"
 #include "gpu/stream.h"
 
@@ -23,13 +23,27 @@ static int count(const struct wick__vendor *vendor) {
 static int cuda_count(void) { return count(&wick__cuda_vendor); }
 static int rocm_count(void) { return count(&wick__rocm_vendor); }
 
-static bool integrated(const struct wick__vendor *vendor, int ordinal) {
+/* The ranks of the first devices, plus one, once they are known: a list of devices asks for each rank many times. */
+enum { RANKS_KEPT = 64 };
+typedef _Atomic signed char kept_ranks[RANKS_KEPT];
+
+static int rank_of(const struct wick__vendor *vendor, kept_ranks *kept, int ordinal) {
     struct wick__properties properties;
-    return vendor->properties(ordinal, &properties) == 0 && properties.integrated;
+    if (ordinal < RANKS_KEPT && (*kept)[ordinal]) return (*kept)[ordinal] - 1;
+    int rank = vendor->properties(ordinal, &properties) == 0 && properties.integrated;
+    if (ordinal < RANKS_KEPT) (*kept)[ordinal] = (signed char)(rank + 1);
+    return rank;
 }
 
-static int cuda_rank(int ordinal) { return integrated(&wick__cuda_vendor, ordinal); }
-static int rocm_rank(int ordinal) { return integrated(&wick__rocm_vendor, ordinal); }
+static int cuda_rank(int ordinal) {
+    static kept_ranks kept;
+    return rank_of(&wick__cuda_vendor, &kept, ordinal);
+}
+
+static int rocm_rank(int ordinal) {
+    static kept_ranks kept;
+    return rank_of(&wick__rocm_vendor, &kept, ordinal);
+}
 
 /* ---- opening and closing ---- */
 

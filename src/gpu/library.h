@@ -48,6 +48,12 @@ struct wick__opener {
     char text[WICK__ATTEMPT_TEXT];
 };
 
+#define WICK__OPENER(name_, variable_, versions_, roots_, symbols_)                                                    \
+    {                                                                                                                  \
+        .name = name_, .variable = variable_, .versions = versions_, .roots = roots_, .symbols = symbols_,             \
+        .symbol_count = sizeof symbols_ / sizeof *symbols_, .mutex = PTHREAD_MUTEX_INITIALIZER                         \
+    }
+
 /* Opens the library, once, and fills `functions`. Whether it is open; its mutex must be held. */
 bool wick__library_open(struct wick__opener *opener, void *functions);
 /* Takes the functions from a library that is open already, where an older version of it had them. */

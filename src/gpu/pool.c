@@ -14,6 +14,7 @@
 #include "core/checked.h"
 #include "core/memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -165,8 +166,10 @@ static void take(struct wick__gpu_pool *pool, struct block *b, size_t size) {
 static enum wick_status no_memory(struct wick__gpu *gpu, size_t nbytes, int code) {
     const struct wick__gpu_pool *pool = gpu->pool;
     if (code && !gpu->vendor->out_of_memory(code)) return wick__gpu_check(gpu, code, "allocate %zu bytes", nbytes);
-    return wick__fail(WICK_MEMORY, "%s: out of memory: %zu bytes asked for, %zu in use, %zu cached, limit %zu",
-                      gpu->device->name, nbytes, pool->used, pool->reserved - pool->used, pool->limit);
+    char limit[32] = "no limit";
+    if (pool->limit != SIZE_MAX) snprintf(limit, sizeof limit, "limit %zu", pool->limit);
+    return wick__fail(WICK_MEMORY, "%s: out of memory: %zu bytes asked for, %zu in use, %zu cached, %s",
+                      gpu->device->name, nbytes, pool->used, pool->reserved - pool->used, limit);
 }
 
 enum wick_status wick__gpu_pool_alloc(struct wick__gpu *gpu, size_t nbytes, void **memory) {
@@ -178,12 +181,14 @@ enum wick_status wick__gpu_pool_alloc(struct wick__gpu *gpu, size_t nbytes, void
     if (!wick__add_size(nbytes, align - 1, &size)) return no_memory(gpu, nbytes, 0);
     size &= ~(align - 1);
     bool small = size <= SMALL;
-    WICK__TRY(wick__gpu_use(gpu));
     pthread_mutex_lock(&pool->mutex);
     struct block *b = find(pool, size, small, pool->owner);
     if (!b && pool->owner) b = find(pool, size, small, NULL);
-    if (!b) b = segment_new(gpu, size, small, &code);
-    if (!b && !gpu->capturing && (!code || gpu->vendor->out_of_memory(code))) {
+    if (!b) { /* from the driver, which wants this device current; the other way needs no call at all */
+        status = wick__gpu_use(gpu);
+        if (status == WICK_OK) b = segment_new(gpu, size, small, &code);
+    }
+    if (!b && status == WICK_OK && !gpu->capturing && (!code || gpu->vendor->out_of_memory(code))) {
         trim_locked(gpu, 0);
         b = segment_new(gpu, size, small, &code);
     }
@@ -191,7 +196,7 @@ enum wick_status wick__gpu_pool_alloc(struct wick__gpu *gpu, size_t nbytes, void
         take(pool, b, size);
         b->owner = pool->owner;
         *memory = b->at;
-    } else {
+    } else if (status == WICK_OK) {
         status = no_memory(gpu, nbytes, code);
     }
     pthread_mutex_unlock(&pool->mutex);

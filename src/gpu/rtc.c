@@ -8,14 +8,15 @@
 
 enum { MAX_OPTIONS = 32, LOG_SHOWN = 700 };
 
-static enum wick_status fail(const struct wick__rtc *rtc, const struct wick__rtc_job *job, const char *step, int code) {
+static enum wick_status fail(const struct wick__rtc *rtc, const struct wick__source_job *job, const char *step,
+                             int code) {
     const char *text = rtc->error_text(code);
     return wick__fail(WICK_DEVICE, "%s: %s for %s: %s: %s (%d)", rtc->name, job->name, job->target, step,
                       text ? text : "failed", code);
 }
 
 /* Fails with the beginning of the log, where the first error stands. */
-static enum wick_status fail_log(const struct wick__rtc *rtc, const struct wick__rtc_job *job, void *program,
+static enum wick_status fail_log(const struct wick__rtc *rtc, const struct wick__source_job *job, void *program,
                                  int code) {
     size_t size = 0;
     if (rtc->log_size(program, &size) != 0 || size < 2) return fail(rtc, job, "compile", code);
@@ -31,7 +32,7 @@ static enum wick_status fail_log(const struct wick__rtc *rtc, const struct wick_
     return status;
 }
 
-static enum wick_status take_code(const struct wick__rtc *rtc, const struct wick__rtc_job *job, void *program,
+static enum wick_status take_code(const struct wick__rtc *rtc, const struct wick__source_job *job, void *program,
                                   void **image, size_t *nbytes) {
     size_t size = 0;
     int code = rtc->code_size(program, &size);
@@ -49,13 +50,13 @@ static enum wick_status take_code(const struct wick__rtc *rtc, const struct wick
     return WICK_OK;
 }
 
-enum wick_status wick__rtc_compile(const struct wick__rtc *rtc, const struct wick__rtc_job *job, void **image,
-                                   size_t *nbytes) {
+enum wick_status wick__rtc_compile(const struct wick__rtc *rtc, const struct wick__source_job *job,
+                                   const char *target_option, void **image, size_t *nbytes) {
     const char *options[MAX_OPTIONS];
     if (job->n_options >= MAX_OPTIONS)
         return wick__fail(WICK_INVALID, "%s: %s: %d options", rtc->name, job->name, job->n_options);
     memcpy(options, job->options, (size_t)job->n_options * sizeof *options);
-    options[job->n_options] = job->target_option;
+    options[job->n_options] = target_option;
     void *program = NULL;
     int code = rtc->create(&program, job->source, job->name, job->n_headers, job->headers, job->header_names);
     if (code) return fail(rtc, job, "create", code);

@@ -18,18 +18,9 @@ struct wick__rtc {
     const char *(*error_text)(int code);
 };
 
-/* What to compile: vendor->compile's arguments. */
-struct wick__rtc_job {
-    const char *target, *name, *source;
-    int n_headers;
-    const char *const *header_names, *const *headers;
-    int n_options;
-    const char *const *options;
-    const char *target_option; /* "--gpu-architecture=sm_90" */
-};
-
-/* Compiles; the image is wick__alloc memory of *nbytes. On failure WICK_DEVICE, with the end of the compiler's log. */
-enum wick_status wick__rtc_compile(const struct wick__rtc *rtc, const struct wick__rtc_job *job, void **image,
-                                   size_t *nbytes);
+/* Compiles with one more option, "--gpu-architecture=sm_90"; the image is wick__alloc memory of *nbytes. On failure
+ * WICK_DEVICE, with the beginning of the compiler's log. */
+enum wick_status wick__rtc_compile(const struct wick__rtc *rtc, const struct wick__source_job *job,
+                                   const char *target_option, void **image, size_t *nbytes);
 
 #endif

@@ -165,12 +165,18 @@ static enum wick_status compile(struct search *search, struct wick__image *image
         names[n] = wick__store_sources[i].name;
         texts[n] = wick__store_sources[i].text;
     }
-    const struct wick__source *source = &wick__store_sources[search->module];
+    const struct wick__source_job job = {.target = search->base,
+                                         .name = wick__store_sources[search->module].name,
+                                         .source = wick__store_sources[search->module].text,
+                                         .n_headers = n,
+                                         .header_names = names,
+                                         .headers = texts,
+                                         .n_options = n_options,
+                                         .options = options};
     struct wick__error error = {0};
     wick__error_swap(&error);
     pthread_mutex_lock(&mutex);
-    enum wick_status status = search->vendor->compile(search->base, source->name, source->text, n, names, texts,
-                                                      n_options, options, &image->data, &image->nbytes);
+    enum wick_status status = search->vendor->compile(&job, &image->data, &image->nbytes);
     pthread_mutex_unlock(&mutex);
     wick__error_swap(&error);
     if (status != WICK_OK) snprintf(search->compile, sizeof search->compile, "%.*s", LOG - 1, error.text);

@@ -55,6 +55,15 @@ struct wick__gemm {
     int64_t lda, ldb, ldc, stride_a, stride_b, stride_c;
 };
 
+/* Source to be compiled, which includes `headers` by their names. */
+struct wick__source_job {
+    const char *target, *name, *source;
+    int n_headers;
+    const char *const *header_names, *const *headers;
+    int n_options;
+    const char *const *options;
+};
+
 struct wick__vendor {
     const char *family; /* "cuda", "rocm" */
     const char *pack;   /* prefix of its targets: "sm_", "gfx" */
@@ -75,7 +84,6 @@ struct wick__vendor {
     int (*context_close)(int ordinal, void *context);
     int (*use)(int ordinal, void *context); /* makes it current on this thread */
     int (*memory_info)(size_t *free, size_t *total);
-    int (*synchronize)(void);
 
     /* ---- memory ---- */
     int (*malloc)(void **memory, size_t nbytes);
@@ -92,7 +100,6 @@ struct wick__vendor {
     int (*stream_create)(void **stream);
     int (*stream_destroy)(void *stream);
     int (*stream_synchronize)(void *stream);
-    int (*stream_query)(void *stream, bool *done);
     int (*stream_wait)(void *stream, void *event);
     int (*event_create)(void **event, bool timing);
     int (*event_destroy)(void *event);
@@ -114,11 +121,8 @@ struct wick__vendor {
     int (*launch)(void *function, const unsigned grid[3], unsigned threads, unsigned shared, void *stream, void **args);
 
     /* ---- run-time compiler: opened only when a kernel is really missing ---- */
-    /* Compiles source, which includes `headers` by their names, for a target; *image is the library's own memory, given
-     * back with wick__free. On failure the compiler's log is in wick_error(). */
-    enum wick_status (*compile)(const char *target, const char *name, const char *source, int n_headers,
-                                const char *const *header_names, const char *const *headers, int n_options,
-                                const char *const *options, void **image, size_t *nbytes);
+    /* Compiles; *image is of *nbytes, given back with wick__free. On failure the compiler's log is in wick_error(). */
+    enum wick_status (*compile)(const struct wick__source_job *job, void **image, size_t *nbytes);
     /* "nvrtc 13.0", part of a cache entry's key; "" when there is no compiler. */
     const char *(*compiler_version)(void);
 

@@ -22,13 +22,8 @@ static const char *const versions_7[] = {".so.5", NULL};
 static const char *const versions_6[] = {".so.4", NULL};
 static const char *const versions_5[] = {".so.3", ".so.2", ".so.0", NULL};
 
-struct wick__opener wick__rocblas_opener = {.name = "librocblas",
-                                            .variable = "WICK_ROCBLAS_PATH",
-                                            .versions = versions_6,
-                                            .roots = wick__rocm_roots,
-                                            .symbols = symbols,
-                                            .symbol_count = sizeof symbols / sizeof *symbols,
-                                            .mutex = PTHREAD_MUTEX_INITIALIZER};
+struct wick__opener wick__rocblas_opener =
+    WICK__OPENER("librocblas", "WICK_ROCBLAS_PATH", versions_6, wick__rocm_roots, symbols);
 
 static char version_text[64];
 

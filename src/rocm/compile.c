@@ -20,13 +20,8 @@ static const char *const versions_6[] = {".so.6", ".so", NULL};
 static const char *const versions_5[] = {".so.5", ".so", NULL};
 static const char *const versions_any[] = {".so.7", ".so.6", ".so.5", ".so", NULL};
 
-struct wick__opener wick__hiprtc_opener = {.name = "libhiprtc",
-                                           .variable = "WICK_HIPRTC_PATH",
-                                           .versions = versions_any,
-                                           .roots = wick__rocm_roots,
-                                           .symbols = symbols,
-                                           .symbol_count = sizeof symbols / sizeof *symbols,
-                                           .mutex = PTHREAD_MUTEX_INITIALIZER};
+struct wick__opener wick__hiprtc_opener =
+    WICK__OPENER("libhiprtc", "WICK_HIPRTC_PATH", versions_any, wick__rocm_roots, symbols);
 
 static char version_text[48];
 
@@ -108,22 +103,11 @@ static bool too_new(const char *target) {
            version < 50500000;
 }
 
-enum wick_status wick__hiprtc_compile(const char *target, const char *name, const char *source, int n_headers,
-                                      const char *const *header_names, const char *const *headers, int n_options,
-                                      const char *const *options, void **image, size_t *nbytes) {
+enum wick_status wick__hiprtc_compile(const struct wick__source_job *job, void **image, size_t *nbytes) {
     wick__hiprtc_open();
     if (!wick__hiprtc_opener.handle) return wick__fail(WICK_DEVICE, "hipRTC: %s", wick__hiprtc_opener.fault);
-    if (too_new(target)) return wick__fail(WICK_DEVICE, "hipRTC: %s is too old for %s", version_text, target);
+    if (too_new(job->target)) return wick__fail(WICK_DEVICE, "hipRTC: %s is too old for %s", version_text, job->target);
     char option[96];
-    snprintf(option, sizeof option, "--gpu-architecture=%s", target);
-    const struct wick__rtc_job job = {.target = target,
-                                      .name = name,
-                                      .source = source,
-                                      .n_headers = n_headers,
-                                      .header_names = header_names,
-                                      .headers = headers,
-                                      .n_options = n_options,
-                                      .options = options,
-                                      .target_option = option};
-    return wick__rtc_compile(&rtc, &job, image, nbytes);
+    snprintf(option, sizeof option, "--gpu-architecture=%s", job->target);
+    return wick__rtc_compile(&rtc, job, option, image, nbytes);
 }

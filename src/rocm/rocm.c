@@ -15,13 +15,8 @@ static const char *const versions[] = {".so.7", ".so.6", ".so.5", ".so", NULL};
 const char *const wick__rocm_roots[] = {"ROCM_PATH",       "HIP_PATH",        "/opt/rocm/lib",
                                         "/opt/rocm-*/lib", "/opt/rocm/lib64", NULL};
 
-struct wick__opener wick__hip_opener = {.name = "libamdhip64",
-                                        .variable = "WICK_HIP_PATH",
-                                        .versions = versions,
-                                        .roots = wick__rocm_roots,
-                                        .symbols = symbols,
-                                        .symbol_count = sizeof symbols / sizeof *symbols,
-                                        .mutex = PTHREAD_MUTEX_INITIALIZER};
+struct wick__opener wick__hip_opener =
+    WICK__OPENER("libamdhip64", "WICK_HIP_PATH", versions, wick__rocm_roots, symbols);
 
 /* hipGetDeviceProperties writes one of two layouts of hipDeviceProp_t: HIP 6 made the struct longer and moved its
  * fields, under a symbol of its own; the plain symbol went on to write the old one. Of both, the name (at 0) and
@@ -183,7 +178,6 @@ static int use(int ordinal, void *context) {
 }
 
 static int memory_info(size_t *free, size_t *total) { return CODE(hipMemGetInfo(free, total)); }
-static int synchronize(void) { return CODE(hipDeviceSynchronize()); }
 
 /* ---- memory ---- */
 
@@ -229,7 +223,6 @@ static int done_or(int code, bool *done) {
 static int stream_create(void **stream) { return CODE(hipStreamCreateWithFlags(stream, hipStreamNonBlocking)); }
 static int stream_destroy(void *stream) { return CODE(hipStreamDestroy(stream)); }
 static int stream_synchronize(void *stream) { return CODE(hipStreamSynchronize(stream)); }
-static int stream_query(void *stream, bool *done) { return done_or(CODE(hipStreamQuery(stream)), done); }
 static int stream_wait(void *stream, void *event) { return CODE(hipStreamWaitEvent(stream, event, 0)); }
 static int event_create(void **event, bool timing) {
     return CODE(hipEventCreateWithFlags(event, timing ? 0 : hipEventDisableTiming));
@@ -296,7 +289,6 @@ const struct wick__vendor wick__rocm_vendor = {
     .context_close = context_close,
     .use = use,
     .memory_info = memory_info,
-    .synchronize = synchronize,
     .malloc = device_malloc,
     .free = device_free,
     .host_malloc = host_malloc,
@@ -309,7 +301,6 @@ const struct wick__vendor wick__rocm_vendor = {
     .stream_create = stream_create,
     .stream_destroy = stream_destroy,
     .stream_synchronize = stream_synchronize,
-    .stream_query = stream_query,
     .stream_wait = stream_wait,
     .event_create = event_create,
     .event_destroy = event_destroy,

@@ -53,9 +53,7 @@ enum { WICK__ROCBLAS_CODE = 0x10000 };
 
 /* compile.c */
 void wick__hiprtc_open(void);
-enum wick_status wick__hiprtc_compile(const char *target, const char *name, const char *source, int n_headers,
-                                      const char *const *header_names, const char *const *headers, int n_options,
-                                      const char *const *options, void **image, size_t *nbytes);
+enum wick_status wick__hiprtc_compile(const struct wick__source_job *job, void **image, size_t *nbytes);
 const char *wick__hiprtc_version(void);
 
 /* blas.c */

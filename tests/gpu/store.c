@@ -34,21 +34,20 @@ static int compilations(void) {
     return stat(compiled, &info) == 0 ? (int)info.st_size : 0;
 }
 
-static enum wick_status fake_compile(const char *target, const char *name, const char *source, int n_headers,
-                                     const char *const *header_names, const char *const *headers, int n_options,
-                                     const char *const *options, void **image, size_t *nbytes) {
+static enum wick_status fake_compile(const struct wick__source_job *job, void **image, size_t *nbytes) {
     struct timespec while_ = {.tv_nsec = 20000000};
     int fd = open(compiled, O_WRONLY | O_APPEND | O_CREAT, 0666);
     bool found = false;
-    (void)n_options;
     if (fd < 0 || write(fd, "x", 1) != 1) return wick__fail(WICK_IO, "the count of compilations can't be written");
     close(fd);
     if (compiler_fails) return wick__fail(WICK_DEVICE, "copy.hip:1: error: as asked for");
-    for (int i = 0; i < n_headers; i++) found |= strcmp(header_names[i], "gpu.h") == 0 && strlen(headers[i]) > 1000;
-    if (!found || strncmp(name, "copy.hip", 9) != 0 || strlen(source) < 100 || strcmp(options[0], "-std=c++14") != 0)
+    for (int i = 0; i < job->n_headers; i++)
+        found |= strcmp(job->header_names[i], "gpu.h") == 0 && strlen(job->headers[i]) > 1000;
+    if (!found || strncmp(job->name, "copy.hip", 9) != 0 || strlen(job->source) < 100 ||
+        strcmp(job->options[0], "-std=c++14") != 0)
         return wick__fail(WICK_INVALID, "not what is to be compiled");
     nanosleep(&while_, NULL);
-    *nbytes = 10000 + strlen(target);
+    *nbytes = 10000 + strlen(job->target);
     *image = wick__alloc(*nbytes);
     if (!*image) return WICK_MEMORY;
     memset(*image, 'c', *nbytes);
