@@ -246,6 +246,10 @@ struct sim_kernel {
         u16 offset, size;
     } hidden[24];
     unsigned n_hidden;
+    struct sim_argument {      /* the explicit ones in order, by the metadata; freed with the kernel */
+        u32 offset, size;
+    } *args;
+    unsigned n_args;
 };
 enum sim_hidden_kind {
     SIM_HIDDEN_NONE,
