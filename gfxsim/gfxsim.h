@@ -161,7 +161,10 @@ struct sim_op {
     const void *detail;              /* the table's own */
 };
 /* Ended by a row without a name. */
-extern const struct sim_op sim_scalar_ops[], sim_vector_ops[], sim_access_ops[], sim_lds_ops[], sim_matrix_ops[];
+extern const struct sim_op sim_scalar_ops[], sim_access_ops[], sim_lds_ops[], sim_matrix_ops[];
+/* Tables as those above, ended by NULL: the vector files are compiled for two sets of x86 instructions, and these are
+ * the tables of the better one that the processor has. */
+const struct sim_op *const *sim_vector_tables(void);
 
 enum sim_dpp { SIM_DPP_NONE, SIM_DPP16, SIM_DPP8 };
 enum sim_dpp_control { /* of DPP16, as encoded */
