@@ -103,7 +103,7 @@ enum sim_kind {
     SIM_SGPR,
     SIM_CONSTANT, /* bits in value, at the width of the type */
     SIM_SCC,
-    SIM_SPECIAL /* src_shared_base and its like; which, in index */
+    SIM_SPECIAL /* src_shared_base and its like; which, in index. flat_scratch is s[102:103], xnack_mask s[104:105] */
 };
 enum sim_special {
     SIM_SHARED_BASE,
@@ -112,7 +112,6 @@ enum sim_special {
     SIM_PRIVATE_LIMIT,
     SIM_VCCZ,
     SIM_EXECZ,
-    SIM_FLAT_SCRATCH,
     SIM_LDS_DIRECT,
     SIM_POPS
 };
@@ -124,6 +123,7 @@ struct sim_operand {
     bool neg, abs, sext;
     bool high; /* v1.h */
     bool is_float; /* a constant that was written as one: 1.0 */
+    bool literal;  /* a constant that was written in hexadecimal */
     u16 index;
     u64 value;     /* of a constant, once the type is known (sim_bind_constant) */
     i64 integer;   /* as written */
@@ -145,6 +145,40 @@ enum sim_class { /* of the profile */
     SIM_CLASSES
 };
 
+/* The operands of a row are those LLVM prints, in its order, destinations first. The parser makes the forms of one
+ * mnemonic alike, so that a row is written once:
+ *   suffixes       _e32 _e64 _dpp _e64_dpp _sdwa are cut; v_dual_x is v_x
+ *   v_cmp_*        dst mask (VCC, or scalar registers), two sources
+ *   v_cmpx_*       the same; gfx10 and later print no destination: dst[0] is EXEC there. gfx9 writes dst[0] and EXEC
+ *   v_cndmask_*    dst, a, b, mask: VCC is added where it is not printed
+ *   v_add_co_u32, v_sub_co_u32, v_subrev_co_u32               dst, mask out, a, b
+ *   v_addc_co_u32, v_subb_co_u32 (gfx9), v_*_co_ci_u32 (gfx10 and later)     dst, mask out, a, b, mask in
+ *   v_div_scale_*  dst, mask out, a, b, c
+ *   v_div_fmas_*   dst, a, b, c, mask: VCC, added
+ *   v_mad_u64_u32, v_mad_i64_i32   dst, mask out, a, b, c
+ *   v_fmac, v_pk_fmac, v_dot*c, v_dot2acc    dst, a, b: the destination is read too, and is not printed again
+ *   v_fmaak dst, a, b, K; v_fmamk dst, a, K, b
+ *   v_swap_b32     two destinations
+ *   v_readlane_b32 scalar dst, row, lane; v_writelane_b32 dst (read too), value, lane
+ *   v_mfma_*, v_wmma_*   dst, a, b, c; smfmac, swmmac: dst (read too), a, b, index
+ *   s_load_*       dst, base, offset: a constant or a scalar register; inst->offset is added to a register
+ *   s_cmp_*, s_bitcmp_*   no destination; s_addk_i32, s_mulk_i32: dst (read too), SIM_IMM
+ *   s_setreg_b32   no destination: SIM_IMM (the hwreg), value; s_getreg_b32: dst, SIM_IMM
+ *   s_waitcnt, s_waitcnt_depctr, s_wait_alu, s_delay_alu      one SIM_IMM, always 0: nobody needs what it says
+ *   s_endpgm       SIM_IMM; any last SIM_IMM may be missing from the text, and is 0
+ *   s_branch, s_cbranch_*, s_call_b64        the last source is SIM_IMM; inst->target is the address
+ *   global_load    dst, vaddr, saddr; global_store: vaddr, vdata, saddr. saddr "off" is SIM_ABSENT and vaddr a pair of
+ *                  registers; else vaddr is one register. Give vaddr and saddr the type SIM_ANY
+ *   global_load_lds_*   vaddr, saddr
+ *   global_load_dword_addtid  dst, saddr; global_store_dword_addtid: vdata, saddr
+ *   scratch_load   dst, vaddr, saddr; scratch_store: vaddr, vdata, saddr: each may be SIM_ABSENT
+ *   flat_load      dst, vaddr; flat_store: vaddr, vdata
+ *   global_atomic  dst, vaddr, vdata, saddr; flat_atomic: dst, vaddr, vdata. Without glc dst[0] is SIM_ABSENT
+ *   buffer_load    dst, vaddr, rsrc, soffset; with lds dst[0] is SIM_ABSENT; buffer_store: vdata, vaddr, rsrc, soffset
+ *   buffer_atomic  the same as a store; with glc the old value goes into vdata
+ *   ds_*           dst, address, data, data, as printed: ds_read2_b32 has dst, address; ds_write2_b32 address, a, b
+ * A SIM_IMM is the number as written: 16-bit ones are mostly written unsigned, cut them with (i16). The number of
+ * registers in the text must be that of the row's type (SIM_ANY: any). */
 struct sim_wave;
 struct sim_inst;
 typedef void sim_run(struct sim_wave *wave, const struct sim_inst *inst);
@@ -203,8 +237,8 @@ struct sim_inst {
     u8 row_mask, bank_mask;                  /* 0xf when not said */
     bool bound_ctrl, fi;                     /* bound_ctrl: lanes out of range read 0; fi: inactive lanes are read */
     bool sdwa;
-    u8 dst_sel, dst_unused, src_sel[2];
-    u8 cbsz, abid, blgp;                     /* of MFMA */
+    u8 dst_sel, dst_unused, src_sel[2];      /* src_sel[0] is byte_sel of conversions from and to 8-bit floats */
+    u8 cbsz, abid, blgp;                     /* of MFMA; abid is index_key of SWMMAC */
     /* modifiers of memory instructions */
     i32 offset;
     u32 offset0, offset1;
