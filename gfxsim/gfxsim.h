@@ -417,6 +417,7 @@ struct sim_launch {
     int device;   /* ordinal */
     u32 serial;   /* launches of the process, from 1 */
     const u8 *kernarg; /* in device memory, while it runs */
+    _Atomic int failed; /* what the first finding said; the launch's other blocks then stop */
 };
 
 /* Runs a launch to its end. 0, or HIP's 700 (a fault in memory) or 719 (any other finding), after the report of it. */
@@ -437,6 +438,7 @@ struct sim_settings {
     unsigned threads;  /* GFXSIM_THREADS; the machine's when unset */
     u64 steps;         /* GFXSIM_STEPS: instructions a wave may run, 2^32 when unset */
     const char *profile; /* GFXSIM_PROFILE: a file, or NULL */
+    const char *report;  /* GFXSIM_REPORT: a file findings are added to, or NULL */
 };
 extern struct sim_settings sim_settings; /* read once, by sim_settings_read */
 void sim_settings_read(void);
