@@ -449,6 +449,8 @@ void sim_settings_read(void);
  * source line are added. Does not return. `code`: 700 or 719. */
 _Noreturn void sim_fail(struct sim_wave *wave, int lane, int code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* A finding of a launch that no wave made, such as a block that is too large. */
+void sim_report(const struct sim_launch *launch, const char *what);
 extern _Atomic long sim_findings; /* of the process */
 
 /* ---- reading and writing registers, for all tables ---- */

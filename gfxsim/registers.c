@@ -25,8 +25,7 @@ u32 sim_scalar_read(struct sim_wave *wave, const struct sim_operand *operand, un
     case SIM_SCC: return n == 0 ? wave->scc : 0;
     /* An aperture's address is in the upper register: as an operand of 32 bits it reads 0, on hardware as well. */
     case SIM_SPECIAL: return n < 2 ? (u32)(special(wave, operand->index) >> (32 * n)) : 0;
-    default:
-        sim_fail(wave, -1, 719, "a scalar is read from an operand that is none");
+    default: sim_fail(wave, -1, 719, "a scalar is read from an operand that is none");
     }
 }
 
@@ -106,9 +105,8 @@ const u32 *sim_row(struct sim_wave *wave, const struct sim_operand *operand, uns
     }
     u32 value = sim_scalar_read(wave, operand, n);
     for (unsigned lane = 0; lane < 64; lane++) space[lane] = value;
-    bool known = operand->kind == SIM_SGPR
-                     ? operand->index == SIM_NULL || register_defined(wave, operand->index + n)
-                     : sim_scalar_defined(wave, operand);
+    bool known = operand->kind == SIM_SGPR ? operand->index == SIM_NULL || register_defined(wave, operand->index + n)
+                                           : sim_scalar_defined(wave, operand);
     *defined = known ? ~(u64)0 : 0;
     return space;
 }

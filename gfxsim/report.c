@@ -37,6 +37,25 @@ static void describe(const struct sim_wave *wave, int lane, const char *what, ch
     if (line[0] && n < nbytes) snprintf(text + n, nbytes - n, "gfxsim:   source %s\n", line);
 }
 
+static void print(const char *text) {
+    atomic_fetch_add(&sim_findings, 1);
+    pthread_mutex_lock(&printing);
+    fputs(text, stderr);
+    FILE *file = sim_settings.report ? fopen(sim_settings.report, "a") : NULL;
+    if (file) {
+        fputs(text, file);
+        fclose(file);
+    }
+    pthread_mutex_unlock(&printing);
+}
+
+void sim_report(const struct sim_launch *launch, const char *what) {
+    char text[1024];
+    snprintf(text, sizeof text, "gfxsim: %s\ngfxsim:   kernel %s on %s, launch %u\n", what, launch->kernel->name,
+             sim_target_name(launch->kernel->code->target), launch->serial);
+    print(text);
+}
+
 void sim_fail(struct sim_wave *wave, int lane, int code, const char *format, ...) {
     int none = 0;
     if (atomic_compare_exchange_strong(&wave->block->launch->failed, &none, code)) {
@@ -46,15 +65,7 @@ void sim_fail(struct sim_wave *wave, int lane, int code, const char *format, ...
         vsnprintf(what, sizeof what, format, list);
         va_end(list);
         describe(wave, lane, what, text, sizeof text);
-        atomic_fetch_add(&sim_findings, 1);
-        pthread_mutex_lock(&printing);
-        fputs(text, stderr);
-        FILE *file = sim_settings.report ? fopen(sim_settings.report, "a") : NULL;
-        if (file) {
-            fputs(text, file);
-            fclose(file);
-        }
-        pthread_mutex_unlock(&printing);
+        print(text);
     }
     longjmp(*wave->block->failed, 1);
 }
