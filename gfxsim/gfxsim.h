@@ -236,6 +236,7 @@ struct sim_inst {
     u32 dpp8;                                /* 8 x 3 bits */
     u8 row_mask, bank_mask;                  /* 0xf when not said */
     bool bound_ctrl, fi;                     /* bound_ctrl: lanes out of range read 0; fi: inactive lanes are read */
+    u8 byte_sel;                             /* byte_sel:2 of gfx12's conversions; else 0 */
     bool sdwa;
     u8 dst_sel, dst_unused, src_sel[2];      /* src_sel[0] is byte_sel of conversions from and to 8-bit floats */
     u8 cbsz, abid, blgp;                     /* of MFMA; abid is index_key of SWMMAC */
