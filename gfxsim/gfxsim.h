@@ -429,6 +429,10 @@ int sim_launch_run(struct sim_launch *launch);
 enum sim_access { SIM_READ = 1, SIM_WRITE = 2, SIM_ATOMIC = 4 };
 void sim_access(struct sim_wave *wave, unsigned lane, u64 address, unsigned nbytes, unsigned alignment, int access);
 
+/* gfx90a and gfx1030 reach scratch by buffer instructions too, with the descriptor that a wave starts with: base 0, and
+ * these two bits set, by which an access knows it. Its base and soffset count bytes of a whole wave, so the byte of a
+ * lane is (base + soffset) / wave size + voffset + the instruction's offset. */
+static const u32 SIM_SCRATCH_WORD1 = (u32)1 << 31 /* swizzled */, SIM_SCRATCH_WORD3 = (u32)1 << 23 /* the lane is added */;
 /* Apertures of flat addresses. */
 static const u64 SIM_SHARED_APERTURE = (u64)1 << 56, SIM_PRIVATE_APERTURE = (u64)2 << 56; /* 4 GiB each */
 
