@@ -98,10 +98,43 @@ template <typename W, typename C, int S> GPU_FN void binary_int(C (&a)[S], const
     }
 }
 
+/* Four bytes of a word at a time, for the ops that allow it; false for the others. */
+GPU_FN bool binary_bytes(gpu_16 &a, const gpu_16 &b, u32 op) {
+    const u32 low = 0x7f7f7f7fu, high = 0x80808080u;
+    switch (op) {
+    case GPU_BINARY_add:
+        GPU_UNROLL for (int w = 0; w < 4; w++) a.word[w] =
+            ((a.word[w] & low) + (b.word[w] & low)) ^ ((a.word[w] ^ b.word[w]) & high);
+        return true;
+    case GPU_BINARY_sub:
+        GPU_UNROLL for (int w = 0; w < 4; w++) a.word[w] =
+            ((a.word[w] | high) - (b.word[w] & low)) ^ ((a.word[w] ^ ~b.word[w]) & high);
+        return true;
+    case GPU_BINARY_bitwise_and: GPU_UNROLL for (int w = 0; w < 4; w++) a.word[w] &= b.word[w]; return true;
+    case GPU_BINARY_bitwise_or: GPU_UNROLL for (int w = 0; w < 4; w++) a.word[w] |= b.word[w]; return true;
+    case GPU_BINARY_bitwise_xor: GPU_UNROLL for (int w = 0; w < 4; w++) a.word[w] ^= b.word[w]; return true;
+    default: return false;
+    }
+}
+
+/* A whole chunk of bytes a thread, when the op allows it. */
+template <typename T> GPU_FN bool binary_by_words(T, const struct gpu_binary &, u64) { return false; }
+GPU_FN bool binary_by_words(u8, const struct gpu_binary &p, u64 tile) {
+    enum { E = GPU_CHUNK(1), S = GPU_SLOTS_OF_MANY(1) };
+    static_assert(E == S && E == 16, "a thread takes 16 bytes of a tile");
+    if (!gpu_walk_straight<S>(p.walk, tile)) return false;
+    u64 at = tile * (GPU_BLOCK * S) + (u64)gpu_thread() * S;
+    gpu_16 a = *(const gpu_16 *)((const u8 *)p.walk.in[0] + at), b = *(const gpu_16 *)((const u8 *)p.walk.in[1] + at);
+    if (!binary_bytes(a, b, p.op)) return false;
+    *(gpu_16 *)((u8 *)p.walk.out + at) = a;
+    return true;
+}
+
 template <typename T, typename W> GPU_FN void binary_ints(const struct gpu_binary &p) {
     enum { E = GPU_CHUNK(sizeof(T)), S = GPU_SLOTS_OF_MANY(sizeof(T)) };
     u64 tile = gpu_tile();
     if (tile >= (u64)p.walk.tiles) return;
+    if (binary_by_words(T(), p, tile)) return;
     T a[S], b[S];
     gpu_fetch<E, S>(a, p.walk, 0, tile);
     gpu_fetch<E, S>(b, p.walk, 1, tile);

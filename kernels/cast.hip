@@ -224,3 +224,31 @@ GPU_KERNEL(cast_f32_8, struct gpu_cast) { cast<f32, 8>(p); }
 GPU_KERNEL(cast_f64_4, struct gpu_cast) { cast<f64, 4>(p); }
 GPU_KERNEL(cast_i64_4, struct gpu_cast) { cast<i64, 4>(p); }
 GPU_KERNEL(cast_i32_8, struct gpu_cast) { cast<i32, 8>(p); }
+
+/* f32 to 16 bits with all of a thread's loads in flight; elements behind the last whole tile one by one. */
+template <typename T> GPU_FN void cast_round(const struct gpu_cast &p) {
+    enum { S = GPU_CAST_ROUND_SLOTS, E = 8 };
+    const f32 *in = (const f32 *)p.walk.in[0];
+    T *out = (T *)p.walk.out;
+    u64 tile = gpu_tile();
+    if (tile >= (u64)p.walk.tiles) return;
+    u64 first = tile * (GPU_BLOCK * S);
+    if (first + GPU_BLOCK * S > (u64)p.walk.count) {
+        for (u64 i = first + gpu_thread(); i < (u64)p.walk.count; i += GPU_BLOCK) gpu_down(&out[i], in[i]);
+        return;
+    }
+    gpu_vec<f32> v[S / 4];
+    GPU_UNROLL for (int c = 0; c < S / E; c++)
+        GPU_UNROLL for (int half = 0; half < 2; half++)
+            v[2 * c + half] = gpu_load16(in + first + (u32)(c * GPU_BLOCK + gpu_thread()) * E + half * 4);
+    GPU_UNROLL for (int c = 0; c < S / E; c++) {
+        f32 x[E];
+        gpu_vec<T> r;
+        GPU_UNROLL for (int e = 0; e < E; e++) x[e] = v[2 * c + e / 4].v[e % 4];
+        gpu_down_vector(&r, x);
+        gpu_store16(out + first + (u32)(c * GPU_BLOCK + gpu_thread()) * E, r);
+    }
+}
+
+GPU_KERNEL(cast_round_bf16, struct gpu_cast) { cast_round<bf16>(p); }
+GPU_KERNEL(cast_round_f16, struct gpu_cast) { cast_round<f16>(p); }

@@ -49,6 +49,36 @@ template <typename T> GPU_FN void compare(const struct gpu_binary &p) {
     GPU_KERNEL(compare_##T, struct gpu_binary) { compare<T>(p); }
 GPU_ALL(COMPARE)
 
+/* 0x80 in each byte that is not 0. */
+GPU_FN u32 truth_of(u32 bytes) { return (((bytes & 0x7f7f7f7fu) + 0x7f7f7f7fu) | bytes) & 0x80808080u; }
+
+/* x where the truth of an element is not 0, else y: E elements of one chunk. Those of fewer than 32 bits are chosen a
+ * word at a time, by masks. */
+template <typename T, int E>
+GPU_FN gpu_pack<T, E> choose_pack(const gpu_pack<u8, E> &truth, const gpu_pack<T, E> &x, const gpu_pack<T, E> &y) {
+    gpu_pack<T, E> r;
+    GPU_UNROLL for (int e = 0; e < E; e++) r.v[e] = truth.v[e] ? x.v[e] : y.v[e];
+    return r;
+}
+GPU_FN gpu_pack<u8, 16> choose_pack(const gpu_pack<u8, 16> &truth, const gpu_pack<u8, 16> &x, const gpu_pack<u8, 16> &y) {
+    gpu_16 t = gpu_bits<gpu_16>(truth), a = gpu_bits<gpu_16>(x), b = gpu_bits<gpu_16>(y);
+    GPU_UNROLL for (int w = 0; w < 4; w++) {
+        u32 mask = (truth_of(t.word[w]) >> 7) * 0xffu;
+        a.word[w] = (a.word[w] & mask) | (b.word[w] & ~mask);
+    }
+    return gpu_bits<gpu_pack<u8, 16>>(a);
+}
+GPU_FN gpu_pack<u16, 8> choose_pack(const gpu_pack<u8, 8> &truth, const gpu_pack<u16, 8> &x, const gpu_pack<u16, 8> &y) {
+    u64 both = gpu_bits<u64>(truth);
+    gpu_16 a = gpu_bits<gpu_16>(x), b = gpu_bits<gpu_16>(y);
+    GPU_UNROLL for (int w = 0; w < 4; w++) {
+        u32 t = truth_of((u32)(both >> (32 * (w / 2)))) >> (w % 2 ? 23 : 7);
+        u32 mask = ((t & 1) | (t << 8 & 0x10000u)) * 0xffffu;
+        a.word[w] = (a.word[w] & mask) | (b.word[w] & ~mask);
+    }
+    return gpu_bits<gpu_pack<u16, 8>>(a);
+}
+
 template <typename T> GPU_FN void choose(const struct gpu_where &p) {
     enum { E = GPU_CHUNK(sizeof(T)), S = GPU_SLOTS_OF_MANY(sizeof(T)) };
     u64 tile = gpu_tile();
@@ -65,8 +95,10 @@ template <typename T> GPU_FN void choose(const struct gpu_where &p) {
             x[k] = gpu_load_pack<T, E>((const T *)p.walk.in[0] + at);
             y[k] = gpu_load_pack<T, E>((const T *)p.walk.in[1] + at);
         }
-        GPU_UNROLL for (int s = 0; s < S; s++) a[s] = truth[s / E].v[s % E] ? x[s / E].v[s % E] : y[s / E].v[s % E];
-        gpu_put<E, S>(a, p.walk, tile);
+        GPU_UNROLL for (int k = 0; k < S / E; k++) {
+            u64 at = (tile * (GPU_BLOCK * S / E) + (u32)(k * GPU_BLOCK) + gpu_thread()) * E;
+            gpu_store_pack((T *)p.walk.out + at, choose_pack(truth[k], x[k], y[k]));
+        }
         return;
     }
     gpu_fetch<E, S>(b, p.walk, 1, tile);

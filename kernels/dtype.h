@@ -145,6 +145,30 @@ template <typename T> GPU_FN T gpu_round(typename gpu_compute<T>::type x) {
     return r;
 }
 
+/* Computed values as the elements of a vector, rounded once; by pairs where there is an instruction for that. */
+template <typename T> GPU_FN void gpu_down_vector(gpu_vec<T> *v, const typename gpu_compute<T>::type *x) {
+    GPU_UNROLL for (int i = 0; i < gpu_vec<T>::N; i++) gpu_down(&v->v[i], x[i]);
+}
+#if defined(GPU_NVIDIA) && __CUDA_ARCH__ >= 800
+GPU_FN u32 gpu_down_pair(bf16, f32 low, f32 high) {
+    u32 r;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+    return r;
+}
+GPU_FN u32 gpu_down_pair(f16, f32 low, f32 high) {
+    u32 r;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+    return r;
+}
+template <typename T> GPU_FN void gpu_down_pairs(gpu_vec<T> *v, const f32 *x) {
+    gpu_16 words;
+    GPU_UNROLL for (int i = 0; i < 4; i++) words.word[i] = gpu_down_pair(T(), x[2 * i], x[2 * i + 1]);
+    *v = gpu_bits<gpu_vec<T>>(words);
+}
+GPU_FN void gpu_down_vector(gpu_vec<bf16> *v, const f32 *x) { gpu_down_pairs(v, x); }
+GPU_FN void gpu_down_vector(gpu_vec<f16> *v, const f32 *x) { gpu_down_pairs(v, x); }
+#endif
+
 /* M(dtype) for each dtype of a set, in the order of enum wick_dtype. */
 #define GPU_INTS(M) M(u8) M(u32) M(i16) M(i32) M(i64)
 #define GPU_FLOATS(M) M(bf16) M(f16) M(f32) M(f64) M(f8e4m3)

@@ -56,24 +56,34 @@ template <typename T> GPU_FN void maths(const struct gpu_unary &p) {
     static_assert(E == S && E == gpu_vec<T>::N, "a thread takes 16 bytes of a tile");
     /* Tiles are of 4 KiB: 32 bits count them. */
     u32 tile = (u32)gpu_tile(), step = gpu_blocks_x() * gpu_blocks_y(), tiles = (u32)p.walk.tiles;
-    /* The next tile is loaded before this one is worked on. */
+    /* The next two tiles are loaded before this one is worked on. */
     u32 ahead = p.walk.mode == GPU_WALK_FLAT && !(p.walk.splat & 1) ? (u32)((u64)p.walk.count / (GPU_BLOCK * S)) : 0;
     const T *in = (const T *)p.walk.in[0] + gpu_thread() * S;
-    gpu_vec<T> next = {};
+    T *out = (T *)p.walk.out + gpu_thread() * S;
+    gpu_vec<T> next = {}, then = {};
     if (tile < ahead) next = gpu_load16(in + (u64)tile * (GPU_BLOCK * S));
+    if (tile + step < ahead) then = gpu_load16(in + (u64)(tile + step) * (GPU_BLOCK * S));
     GPU_NO_UNROLL for (; tile < tiles; tile += step) {
-        T r[S];
         C v[S];
         if (tile < ahead) {
             gpu_up_vector(next, v);
-            if (tile + step < ahead) next = gpu_load16(in + (u64)(tile + step) * (GPU_BLOCK * S));
+            next = then;
+            if (tile + 2 * step < ahead) then = gpu_load16(in + (u64)(tile + 2 * step) * (GPU_BLOCK * S));
         } else {
+            T r[S];
             gpu_fetch<E, S>(r, p.walk, 0, tile);
             GPU_UNROLL for (int s = 0; s < S; s++) v[s] = gpu_up(r[s]);
         }
         math<C, S>(v, p);
-        GPU_UNROLL for (int s = 0; s < S; s++) r[s] = gpu_round<T>(v[s]);
-        gpu_put<E, S>(r, p.walk, tile);
+        if (tile < ahead) {
+            gpu_vec<T> vector;
+            gpu_down_vector(&vector, v);
+            gpu_store16(out + (u64)tile * (GPU_BLOCK * S), vector);
+        } else {
+            T r[S];
+            GPU_UNROLL for (int s = 0; s < S; s++) r[s] = gpu_round<T>(v[s]);
+            gpu_put<E, S>(r, p.walk, tile);
+        }
     }
 }
 

@@ -34,12 +34,14 @@ GPU_FN void normalize_weigh(const struct gpu_normalize &p, C *c, u32 i, u32 chan
     const T *weight = (const T *)p.weight, *bias = (const T *)p.bias;
     if (N > 1 && p.vectors) {
         if (weight) {
-            gpu_vec<T> w = gpu_load16(weight + i);
-            GPU_UNROLL for (int k = 0; k < N; k++) c[k] *= gpu_up(w.v[k]);
+            C w[gpu_vec<T>::N];
+            gpu_up_vector(gpu_load16(weight + i), w);
+            GPU_UNROLL for (int k = 0; k < N; k++) c[k] *= w[k];
         }
         if (bias) {
-            gpu_vec<T> b = gpu_load16(bias + i);
-            GPU_UNROLL for (int k = 0; k < N; k++) c[k] += gpu_up(b.v[k]);
+            C b[gpu_vec<T>::N];
+            gpu_up_vector(gpu_load16(bias + i), b);
+            GPU_UNROLL for (int k = 0; k < N; k++) c[k] += b[k];
         }
         return;
     }
@@ -83,10 +85,10 @@ template <typename T> GPU_FN void normalize_rows(const struct gpu_normalize &p) 
     W squares = (W)end * (W)end;
     GPU_UNROLL for (int i = 0; i < Row::COUNT; i += Row::N) {
         W q[Row::N];
-        GPU_UNROLL for (int k = 0; k < Row::N; k++) {
-            r.c[i + k] = gpu_row_has(r, i / Row::N) ? r.c[i + k] - high - low : 0;
-            q[k] = (W)r.c[i + k] * (W)r.c[i + k];
-        }
+        if (p.centered)
+            GPU_UNROLL for (int k = 0; k < Row::N; k++)
+                r.c[i + k] = gpu_row_has(r, i / Row::N) ? r.c[i + k] - high - low : 0;
+        GPU_UNROLL for (int k = 0; k < Row::N; k++) q[k] = (W)r.c[i + k] * (W)r.c[i + k];
         squares += gpu_tree<Row::N>::template of<gpu_join_add>(q);
     }
     f64 variance = gpu_group_join<gpu_join_add>((f64)squares, p.group, room) / (f64)p.n;

@@ -36,8 +36,10 @@ GPU_FN void gpu_row_load(R *r, const T *x, u32 n, u32 lane, u32 group, typename 
     GPU_UNROLL for (int k = 0; k < R::VECTORS; k++)
         if (gpu_row_has(*r, k)) v[k] = gpu_load16(x + gpu_row_at(*r, k));
     GPU_UNROLL for (int k = 0; k < R::VECTORS; k++) {
-        bool has = gpu_row_has(*r, k);
-        GPU_UNROLL for (int i = 0; i < R::N; i++) r->c[k * R::N + i] = has ? gpu_up(v[k].v[i]) : none;
+        typename R::C c[R::N];
+        GPU_UNROLL for (int i = 0; i < R::N; i++) c[i] = none;
+        if (gpu_row_has(*r, k)) gpu_up_vector(v[k], c);
+        GPU_UNROLL for (int i = 0; i < R::N; i++) r->c[k * R::N + i] = c[i];
     }
     r->c[R::COUNT] = lane < r->rest ? gpu_up(x[gpu_row_end(*r)]) : none;
 }
@@ -48,7 +50,7 @@ template <typename R, typename T> GPU_FN void gpu_row_store(const R &r, T *out, 
         if (!gpu_row_has(r, k)) continue;
         gpu_vec<T> v;
         T *to = out + gpu_row_at(r, k);
-        GPU_UNROLL for (int i = 0; i < R::N; i++) v.v[i] = gpu_round<T>(r.c[k * R::N + i]);
+        gpu_down_vector(&v, r.c + k * R::N);
         if (aligned) {
             gpu_store16(to, v);
         } else {

@@ -37,6 +37,11 @@ enum wick_status wick__gpu_cast(const struct wick__call *call) {
                                .chunk = GPU_CAST_CHUNK(size),
                                .slots = GPU_CAST_SLOTS};
     params.sticky = sticky;
+    if (from == WICK_DTYPE_f32 && (to == WICK_DTYPE_bf16 || to == WICK_DTYPE_f16) &&
+        wick__layout_is_contiguous(&call->in[0]->layout) && wick__aligned16(wick__data(call->in[0]))) {
+        e.kernel = to == WICK_DTYPE_bf16 ? WICK__GPU_K_cast_round_bf16 : WICK__GPU_K_cast_round_f16;
+        e.slots = GPU_CAST_ROUND_SLOTS;
+    }
     return wick__gpu_elements(&e);
 }
 
