@@ -177,6 +177,7 @@ enum sim_class { /* of the profile */
  *   buffer_load    dst, vaddr, rsrc, soffset; with lds dst[0] is SIM_ABSENT; buffer_store: vdata, vaddr, rsrc, soffset
  *   buffer_atomic  the same as a store; with glc the old value goes into vdata
  *   ds_*           dst, address, data, data, as printed: ds_read2_b32 has dst, address; ds_write2_b32 address, a, b
+ *   ds_append, ds_consume, ds_read_addtid_b32   dst; ds_write_addtid_b32: data
  * A SIM_IMM is the number as written: 16-bit ones are mostly written unsigned, cut them with (i16). The number of
  * registers in the text must be that of the row's type (SIM_ANY: any). */
 struct sim_wave;
@@ -199,6 +200,9 @@ extern const struct sim_op sim_scalar_ops[], sim_access_ops[], sim_lds_ops[], si
 /* Tables as those above, ended by NULL: the vector files are compiled for two sets of x86 instructions, and these are
  * the tables of the better one that the processor has. */
 const struct sim_op *const *sim_vector_tables(void);
+
+/* Words of a memory instruction about caches: they tell volatile and atomic accesses from plain ones. glc is apart. */
+enum sim_mode { SIM_SLC = 1 /* or sc1 */, SIM_DLC = 2, SIM_NT = 4 /* nt, and gfx12's th: with NT in its name */ };
 
 enum sim_dpp { SIM_DPP_NONE, SIM_DPP16, SIM_DPP8 };
 enum sim_dpp_control { /* of DPP16, as encoded */
@@ -246,7 +250,7 @@ struct sim_inst {
     bool glc;                                /* an atomic that returns; sc0 on gfx942, th:TH_ATOMIC_RETURN on gfx12 */
     bool offen, idxen, addr64, lds, tfe, gds;
     u8 scope;                                /* gfx12 */
-    u8 mode;                                 /* bit 0 slc/sc1/nt..., for nobody but the printer */
+    u8 mode;                                 /* enum sim_mode */
     u64 target;                              /* address a branch goes to */
     const struct sim_inst *pair;             /* the second half of v_dual_*: its sources are read before this one writes */
     u64 pc;
@@ -383,18 +387,16 @@ struct sim_wave {
     struct sim_code *code;
     enum sim_target target;
     char *scratch;                 /* lane l's byte i at scratch + l * scratch_bytes + i */
-    u8 *scratch_shadow;
+    u8 *scratch_shadow;            /* enum sim_state of each */
     u32 scratch_bytes;
     struct sim_counts *counts;     /* of this host thread; NULL without a profile */
 };
 #define SIM_EXEC64(wave) ((wave)->s64[SIM_EXEC / 2])
 #define SIM_VCC64(wave) ((wave)->s64[SIM_VCC / 2])
 
-/* What is known of a byte of LDS. Accesses of different waves between two barriers, one of them a write, not both
- * atomic, are a race. */
+/* What is known of a byte of LDS; lds.c's. All 0 when a block starts. */
 struct sim_lds_byte {
-    u32 writer, reader; /* epoch << 8 | wave + 1; 0: nobody; reader's wave is 255 for several */
-    bool defined, atomic;
+    u32 writer, reader;
 };
 struct sim_block {
     struct sim_launch *launch;
@@ -406,6 +408,7 @@ struct sim_block {
     struct sim_lds_byte *lds_known; /* NULL with GFXSIM_CHECK=off */
     u32 lds_bytes;
     u32 epoch;  /* barriers passed, from 1 */
+    u32 acquired; /* access.c's; 0 when the block starts */
     jmp_buf *failed; /* sim_fail goes there */
 };
 struct sim_launch {
@@ -419,6 +422,7 @@ struct sim_launch {
     u32 serial;   /* launches of the process, from 1 */
     const u8 *kernarg; /* in device memory, while it runs */
     _Atomic int failed; /* what the first finding said; the launch's other blocks then stop */
+    _Atomic u32 acquires; /* access.c's; 0 when the launch starts */
 };
 
 /* Runs a launch to its end. 0, or HIP's 700 (a fault in memory) or 719 (any other finding), after the report of it. */

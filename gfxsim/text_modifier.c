@@ -74,12 +74,12 @@ static const struct modifier {
     {"lds", FLAG, IN(lds), 0},
     {"tfe", FLAG, IN(tfe), 0},
     {"gds", FLAG, IN(gds), 0},
-    {"slc", FLAG, IN(mode), 0},
-    {"dlc", FLAG, IN(mode), 0},
-    {"scc", FLAG, IN(mode), 0},
-    {"sc1", FLAG, IN(mode), 0},
-    {"nt", FLAG, IN(mode), 0},
-    {"nv", FLAG, IN(mode), 0},
+    {"slc", FLAG, IN(mode), SIM_SLC},
+    {"dlc", FLAG, IN(mode), SIM_DLC},
+    {"scc", FLAG, NOWHERE, 0},
+    {"sc1", FLAG, IN(mode), SIM_SLC},
+    {"nt", FLAG, IN(mode), SIM_NT},
+    {"nv", FLAG, NOWHERE, 0},
     {"scope", OTHER, NOWHERE, 0},
     {"th", OTHER, NOWHERE, 0},
     {"wait_exp", NUMBER, NOWHERE, 0},
@@ -220,6 +220,7 @@ static bool other(struct sim_reader *r, const struct modifier *m, struct sim_ins
     }
     if (length < 3 || memcmp(r->at, "TH_", 3)) return sim_text_error(r, "unknown hint");
     if (length > 10 && !memcmp(r->at, "TH_ATOMIC_", 10)) inst->glc = !memcmp(r->at + length - 6, "RETURN", 6);
+    if (!memcmp(r->at + length - 3, "_NT", 3)) inst->mode |= SIM_NT;
     r->at += length;
     return true;
 }
@@ -237,7 +238,7 @@ bool sim_text_modifier(struct sim_reader *r, struct sim_inst *inst, bool *known)
     if ((*r->at == ':') == plain) return sim_text_error(r, "unknown modifier");
     if (!plain) r->at++;
     switch (m->form) {
-    case FLAG: return put(r, m, inst, 1);
+    case FLAG: return put(r, m, inst, m->code ? inst->mode | m->code : 1);
     case SWITCH:
         if (!sim_text_number(r, &number) || number < 0 || number > 1) return sim_text_error(r, "not a switch");
         return put(r, m, inst, 1);
