@@ -164,7 +164,8 @@ enum sim_class { /* of the profile */
  *   s_load_*       dst, base, offset: a constant or a scalar register; inst->offset is added to a register
  *   s_cmp_*, s_bitcmp_*   no destination; s_addk_i32, s_mulk_i32: dst (read too), SIM_IMM
  *   s_setreg_b32   no destination: SIM_IMM (the hwreg), value; s_getreg_b32: dst, SIM_IMM
- *   s_waitcnt, s_waitcnt_depctr, s_wait_alu, s_wait_event, s_delay_alu, s_version     one SIM_IMM, always 0: nobody needs what it says
+ *   s_waitcnt, s_waitcnt_depctr, s_wait_alu, s_wait_event, s_delay_alu, s_version    one SIM_IMM, always 0: nobody needs
+ *                  what it says
  *   s_endpgm       SIM_IMM; any last SIM_IMM may be missing from the text, and is 0
  *   s_branch, s_cbranch_*, s_call_b64        the last source is SIM_IMM; inst->target is the address
  *   global_load    dst, vaddr, saddr; global_store: vaddr, vdata, saddr. saddr "off" is SIM_ABSENT and vaddr a pair of
@@ -242,7 +243,7 @@ struct sim_inst {
     bool bound_ctrl, fi;                     /* bound_ctrl: lanes out of range read 0; fi: inactive lanes are read */
     u8 byte_sel;                             /* byte_sel:2 of gfx12's conversions; else 0 */
     bool sdwa;
-    u8 dst_sel, dst_unused, src_sel[2];      /* SIM_DWORD when not said; src_sel[0] is byte_sel of 8-bit floats */
+    u8 dst_sel, dst_unused, src_sel[2];      /* SIM_DWORD when not said */
     u8 cbsz, abid, blgp;                     /* of MFMA; abid is index_key of SWMMAC */
     /* modifiers of memory instructions */
     i32 offset;

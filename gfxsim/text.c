@@ -1,4 +1,5 @@
 /* LLVM's text of an instruction -> struct sim_inst. */
+#define _GNU_SOURCE /* strdup */
 #include "text.h"
 
 #include <ctype.h>
@@ -278,6 +279,16 @@ static struct sim_inst *parse_one(struct sim_reader *r, const char *text, u64 pc
     return inst;
 }
 
+/* LLVM 19 prints the mask of v_cndmask_b32_dpp inside the bars of an absolute operand before it: |v1, vcc|. */
+static void mend_bars(char *line) {
+    for (char *bar = strstr(line, ", vcc"); bar; bar = strstr(bar + 1, ", vcc")) {
+        size_t n = strspn(bar, ", vcclo_");
+        if (bar[n] != '|') continue;
+        memmove(bar + 1, bar, n);
+        *bar = '|';
+    }
+}
+
 struct sim_inst *sim_parse(enum sim_target target, const char *text, u64 pc, unsigned nbytes, char why[256]) {
     while (isspace((unsigned char)*text)) text++;
     char *line = strdup(text);
@@ -289,6 +300,7 @@ struct sim_inst *sim_parse(enum sim_target target, const char *text, u64 pc, uns
         if (*c == '\t') *c = ' ';
     }
     for (size_t n = strlen(line); n && line[n - 1] == ' '; n--) line[n - 1] = 0;
+    mend_bars(line);
     char *second = strstr(line, " :: "); /* v_dual_* */
     struct sim_inst *inst, *pair = NULL;
     struct sim_reader r = {.target = target, .why = why};

@@ -31,7 +31,7 @@ static const struct modifier {
     {"neg_lo", BITS, IN(neg_lo), 0},
     {"neg_hi", BITS, IN(neg_hi), 0},
     {"neg", BITS, IN(neg_lo), 0}, /* of MFMA on f64 */
-    {"byte_sel", NUMBER, IN(src_sel[0]), 0},
+    {"byte_sel", NUMBER, IN(byte_sel), 0},
 
     {"quad_perm", OTHER, NOWHERE, 0},
     {"dpp8", OTHER, NOWHERE, 0},
