@@ -448,6 +448,7 @@ struct sim_settings {
     unsigned threads;  /* GFXSIM_THREADS; the machine's when unset */
     u64 steps;         /* GFXSIM_STEPS: instructions a wave may run, 2^32 when unset */
     const char *profile; /* GFXSIM_PROFILE: a file, or NULL */
+    bool count;          /* for a profile, or for gfxsim_counts (counts.h) */
     const char *report;  /* GFXSIM_REPORT: a file findings are added to, or NULL */
 };
 extern struct sim_settings sim_settings; /* read once, by sim_settings_read */
@@ -487,7 +488,7 @@ struct sim_counts { /* of a kernel, summed over its launches */
     u64 lds_accesses, lds_conflicts; /* extra cycles by banks in use twice */
     u64 branches, divergent;
 };
-void sim_profile_add(const struct sim_kernel *kernel, const struct sim_counts *counts);
+void sim_profile_add(const struct sim_launch *launch, const struct sim_counts *counts);
 void sim_profile_write(void); /* at exit */
 
 #endif

@@ -98,7 +98,7 @@ static bool worker_init(struct worker *worker, struct run *run) {
         wave->block = block;
         wave->code = kernel->code;
         wave->target = kernel->code->target;
-        wave->counts = sim_settings.profile ? &worker->counts : NULL;
+        wave->counts = sim_settings.count ? &worker->counts : NULL;
         worker->order[i] = (unsigned)i;
     }
     return true;
@@ -290,7 +290,7 @@ static bool run_all(struct run *run) {
         for (u64 i = 1; i < started; i++) pthread_join(threads[i], NULL);
         struct sim_counts sum = {.launches = 1};
         for (u64 i = 0; i < ready; i++) add_counts(&sum, &workers[i].counts);
-        if (sim_settings.profile) sim_profile_add(run->launch->kernel, &sum);
+        if (sim_settings.count) sim_profile_add(run->launch, &sum);
     }
     for (u64 i = 0; i < ready; i++) free(workers[i].memory);
     free(workers);

@@ -38,6 +38,7 @@ static void read_all(void) {
     sim_settings.threads = threads > 256 ? 256 : (unsigned)threads;
     sim_settings.steps = number("GFXSIM_STEPS", 1, (u64)1 << 32);
     sim_settings.profile = file("GFXSIM_PROFILE");
+    sim_settings.count = sim_settings.profile;
     sim_settings.report = file("GFXSIM_REPORT");
 }
 

@@ -93,7 +93,7 @@ static int run(const void *arguments) {
                 if (g.beta != 0) value += g.beta * get(g.dtype, g.c, at);
                 put(g.dtype, g.c, at, value);
             }
-    return STANDIN_OK;
+    return DRIVER_OK;
 }
 
 /* Whether a matrix, over its batch, lies in live memory. */
@@ -102,26 +102,26 @@ static bool lies(const struct standin_gemm *g, const void *p, long rows, long co
     if (rows == 0 || columns == 0 || g->batch == 0) return true;
     if (ld < rows) return false;
     size_t last = (size_t)((g->batch - 1) * stride + (columns - 1) * ld + rows);
-    const struct standin_allocation *a = standin_find(p, last * sizes[g->dtype]);
+    const struct driver_allocation *a = driver_find(p, last * sizes[g->dtype]);
     return a && !a->pinned;
 }
 
 static int gemm(const struct standin_gemm *g, void *stream) {
-    struct standin_stream *on = stream ? stream : standin_stream_of(&standin_devices[0], NULL);
-    if (!standin_stream_of(on->device, on)) return STANDIN_HANDLE;
-    if (strcmp(standin_settings.blas, "refuse") == 0 || g->dtype == STANDIN_NO_DTYPE) return STANDIN_NOT_FOUND;
-    if (g->m < 0 || g->n < 0 || g->k < 0 || g->batch < 0) return STANDIN_VALUE;
+    struct driver_stream *on = stream ? stream : driver_stream_of(&driver_devices[0], NULL);
+    if (!driver_stream_of(on->device, on)) return DRIVER_HANDLE;
+    if (strcmp(standin_settings.blas, "refuse") == 0 || g->dtype == STANDIN_NO_DTYPE) return DRIVER_NOT_FOUND;
+    if (g->m < 0 || g->n < 0 || g->k < 0 || g->batch < 0) return DRIVER_VALUE;
     bool a = g->transpose_a, b = g->transpose_b;
     if (!lies(g, g->a, a ? g->k : g->m, a ? g->m : g->k, g->lda, g->stride_a) ||
         !lies(g, g->b, b ? g->n : g->k, b ? g->k : g->n, g->ldb, g->stride_b) ||
         !lies(g, g->c, g->m, g->n, g->ldc, g->stride_c))
-        return STANDIN_VALUE;
-    return standin_call(on, run, g, sizeof *g);
+        return DRIVER_VALUE;
+    return driver_call(on, run, g, sizeof *g);
 }
 
-static void count(int change) { standin_live_of[STANDIN_BLAS] += change; }
+static void count(int change) { driver_live_of[DRIVER_BLAS] += change; }
 
 __attribute__((visibility("default"))) const struct standin_blas_driver *standin_blas_driver(void) {
-    static const struct standin_blas_driver driver = {standin_enter, standin_leave, count, gemm};
+    static const struct standin_blas_driver driver = {driver_enter, driver_leave, count, gemm};
     return &driver;
 }

@@ -18,11 +18,11 @@ struct standin_gemm {
 
 /* The driver's side, exported by it under these names. */
 struct standin_blas_driver {
-    /* As standin_enter and standin_leave. */
-    int (*enter)(struct standin_entry *entry);
+    /* As driver_enter and driver_leave. */
+    int (*enter)(struct driver_entry *entry);
     int (*leave)(int code);
     void (*count)(int change); /* of handles; between enter and leave, as the next */
-    /* Queues a product on the stream: STANDIN_NOT_FOUND when STANDIN_BLAS says to refuse. */
+    /* Queues a product on the stream: DRIVER_NOT_FOUND when DRIVER_BLAS says to refuse. */
     int (*gemm)(const struct standin_gemm *gemm, void *stream);
 };
 const struct standin_blas_driver *standin_blas_driver(void);

@@ -14,7 +14,7 @@ static const struct standin_blas_driver *driver(void) {
 
 /* Without a driver nothing works; a fault on demand is an internal error. */
 #define ENTER(function)                                                                                                \
-    static struct standin_entry entry_ = {.name = #function};                                                          \
+    static struct driver_entry entry_ = {.name = #function};                                                           \
     const struct standin_blas_driver *d = driver();                                                                    \
     if (!d) return NOT_INITIALIZED;                                                                                    \
     if (d->enter(&entry_)) return d->leave(INTERNAL_ERROR)
@@ -107,10 +107,10 @@ API int cublasGemmStridedBatchedEx(struct standin_blas *handle, int trans_a, int
     gemm.b = b;
     gemm.c = c;
     int code = d->gemm(&gemm, handle->stream);
-    return d->leave(code == STANDIN_OK          ? SUCCESS
-                    : code == STANDIN_NOT_FOUND ? NOT_SUPPORTED
-                    : code == STANDIN_VALUE     ? INVALID_VALUE
-                                                : INTERNAL_ERROR);
+    return d->leave(code == DRIVER_OK          ? SUCCESS
+                    : code == DRIVER_NOT_FOUND ? NOT_SUPPORTED
+                    : code == DRIVER_VALUE     ? INVALID_VALUE
+                                               : INTERNAL_ERROR);
 }
 API int cublasGemmEx(struct standin_blas *handle, int trans_a, int trans_b, int m, int n, int k, const void *alpha,
                      const void *a, int a_type, int lda, const void *b, int b_type, int ldb, const void *beta, void *c,

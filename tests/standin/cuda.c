@@ -6,47 +6,47 @@
 #include <string.h>
 
 #define API __attribute__((visibility("default")))
-#define RETURN(expression) return standin_leave(expression)
+#define RETURN(expression) return driver_leave(expression)
 /* Nothing works before cuInit. */
 #define ENTER(function)                                                                                                \
-    STANDIN_ENTER(function)                                                                                            \
-    if (!initialized) RETURN(STANDIN_NOT_INITIALIZED)
+    DRIVER_ENTER(function)                                                                                             \
+    if (!initialized) RETURN(DRIVER_NOT_INITIALIZED)
 /* And most things need a context. */
 #define ENTER_CONTEXT(function)                                                                                        \
     ENTER(function);                                                                                                   \
-    if (!current || current->contexts == 0) RETURN(STANDIN_CONTEXT)
+    if (!current || current->contexts == 0) RETURN(DRIVER_CONTEXT)
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 typedef unsigned long long address;
 
 static bool takes(const char *target) { return strncmp(target, "sm_", 3) == 0; }
-const struct standin_abi standin_abi = {"libcuda", "sm_90", takes};
+const struct driver_abi driver_abi = {"libcuda", takes};
 
 static bool initialized;
-static _Thread_local struct standin_device *current;
+static _Thread_local struct driver_device *current;
 
-static struct standin_device *device_of(int ordinal) {
-    return ordinal >= 0 && ordinal < standin_device_count ? &standin_devices[ordinal] : NULL;
+static struct driver_device *device_of(int ordinal) {
+    return ordinal >= 0 && ordinal < driver_device_count ? &driver_devices[ordinal] : NULL;
 }
 
 /* ---- the library ---- */
 
 API int cuInit(unsigned flags) {
-    STANDIN_ENTER(cuInit);
-    if (flags) RETURN(STANDIN_VALUE);
-    if (standin_device_count == 0) RETURN(STANDIN_NO_DEVICE);
+    DRIVER_ENTER(cuInit);
+    if (flags) RETURN(DRIVER_VALUE);
+    if (driver_device_count == 0) RETURN(DRIVER_NO_DEVICE);
     initialized = true;
-    RETURN(STANDIN_OK);
+    RETURN(DRIVER_OK);
 }
 API int cuDriverGetVersion(int *version) {
-    STANDIN_ENTER(cuDriverGetVersion);
+    DRIVER_ENTER(cuDriverGetVersion);
     *version = 13000;
-    RETURN(STANDIN_OK);
+    RETURN(DRIVER_OK);
 }
 /* "OutOfMemory" as CUDA_ERROR_OUT_OF_MEMORY. */
 API int cuGetErrorName(int code, const char **text) {
     static _Thread_local char name[96];
-    const char *camel = standin_code_name(code);
+    const char *camel = driver_code_name(code);
     char *to = name + sprintf(name, code ? "CUDA_ERROR" : "CUDA_");
     for (; *camel; camel++) {
         if (code && *camel >= 'A' && *camel <= 'Z') *to++ = '_';
@@ -54,44 +54,45 @@ API int cuGetErrorName(int code, const char **text) {
     }
     *to = '\0';
     *text = name;
-    return STANDIN_OK;
+    return DRIVER_OK;
 }
 API int cuGetErrorString(int code, const char **text) {
-    *text = standin_code_text(code);
-    return STANDIN_OK;
+    *text = driver_code_text(code);
+    return DRIVER_OK;
 }
 
 /* ---- devices ---- */
 
 API int cuDeviceGetCount(int *count) {
     ENTER(cuDeviceGetCount);
-    *count = standin_device_count;
-    RETURN(STANDIN_OK);
+    *count = driver_device_count;
+    RETURN(DRIVER_OK);
 }
 API int cuDeviceGet(int *device, int ordinal) {
     ENTER(cuDeviceGet);
     *device = ordinal;
-    RETURN(device_of(ordinal) ? STANDIN_OK : STANDIN_DEVICE);
+    RETURN(device_of(ordinal) ? DRIVER_OK : DRIVER_DEVICE);
 }
 API int cuDeviceGetName(char *text, int size, int ordinal) {
     ENTER(cuDeviceGetName);
-    if (!device_of(ordinal)) RETURN(STANDIN_DEVICE);
+    if (!device_of(ordinal)) RETURN(DRIVER_DEVICE);
     snprintf(text, (size_t)size, "Stand-in GPU %s", device_of(ordinal)->target);
-    RETURN(STANDIN_OK);
+    RETURN(DRIVER_OK);
 }
 API int cuDeviceGetPCIBusId(char *text, int size, int ordinal) {
     ENTER(cuDeviceGetPCIBusId);
-    if (!device_of(ordinal)) RETURN(STANDIN_DEVICE);
+    if (!device_of(ordinal)) RETURN(DRIVER_DEVICE);
     snprintf(text, (size_t)size, "0000:%02X:00.0", 0xc1 + ordinal);
-    RETURN(STANDIN_OK);
+    RETURN(DRIVER_OK);
 }
 API int cuDeviceTotalMem_v2(size_t *size, int ordinal) {
     ENTER(cuDeviceTotalMem_v2);
-    *size = standin_settings.memory;
-    RETURN(device_of(ordinal) ? STANDIN_OK : STANDIN_DEVICE);
+    if (!device_of(ordinal)) RETURN(DRIVER_DEVICE);
+    *size = device_of(ordinal)->memory;
+    RETURN(DRIVER_OK);
 }
 enum { SHARED = 49152, SHARED_OPTIN = 232448 };
-static int attribute(int which, const struct standin_device *device) {
+static int attribute(int which, const struct driver_device *device) {
     int sm = atoi(device->target + 3);
     switch (which) {
     case 1: return 1024;
@@ -113,98 +114,98 @@ static int attribute(int which, const struct standin_device *device) {
 }
 API int cuDeviceGetAttribute(int *value, int which, int ordinal) {
     ENTER(cuDeviceGetAttribute);
-    if (!device_of(ordinal)) RETURN(STANDIN_DEVICE);
+    if (!device_of(ordinal)) RETURN(DRIVER_DEVICE);
     *value = attribute(which, device_of(ordinal));
-    RETURN(STANDIN_OK);
+    RETURN(DRIVER_OK);
 }
 
 /* ---- contexts ---- */
 
 API int cuDevicePrimaryCtxRetain(void **context, int ordinal) {
     ENTER(cuDevicePrimaryCtxRetain);
-    if (!device_of(ordinal)) RETURN(STANDIN_DEVICE);
+    if (!device_of(ordinal)) RETURN(DRIVER_DEVICE);
     device_of(ordinal)->contexts++;
     *context = device_of(ordinal);
-    RETURN(STANDIN_OK);
+    RETURN(DRIVER_OK);
 }
 API int cuDevicePrimaryCtxRelease_v2(int ordinal) {
     ENTER(cuDevicePrimaryCtxRelease_v2);
-    if (!device_of(ordinal)) RETURN(STANDIN_DEVICE);
-    if (device_of(ordinal)->contexts == 0) RETURN(STANDIN_CONTEXT);
+    if (!device_of(ordinal)) RETURN(DRIVER_DEVICE);
+    if (device_of(ordinal)->contexts == 0) RETURN(DRIVER_CONTEXT);
     device_of(ordinal)->contexts--;
-    RETURN(STANDIN_OK);
+    RETURN(DRIVER_OK);
 }
 API int cuDevicePrimaryCtxSetFlags_v2(int ordinal, unsigned flags) {
     (void)flags;
     ENTER(cuDevicePrimaryCtxSetFlags_v2);
-    RETURN(device_of(ordinal) ? STANDIN_OK : STANDIN_DEVICE);
+    RETURN(device_of(ordinal) ? DRIVER_OK : DRIVER_DEVICE);
 }
 API int cuDevicePrimaryCtxGetState(int ordinal, unsigned *flags, int *active) {
     ENTER(cuDevicePrimaryCtxGetState);
-    if (!device_of(ordinal)) RETURN(STANDIN_DEVICE);
+    if (!device_of(ordinal)) RETURN(DRIVER_DEVICE);
     *flags = 0;
     *active = device_of(ordinal)->contexts > 0;
-    RETURN(STANDIN_OK);
+    RETURN(DRIVER_OK);
 }
 API int cuCtxSetCurrent(void *context) {
     ENTER(cuCtxSetCurrent);
-    if (context && ((struct standin_device *)context)->contexts == 0) RETURN(STANDIN_CONTEXT);
+    if (context && ((struct driver_device *)context)->contexts == 0) RETURN(DRIVER_CONTEXT);
     current = context;
-    RETURN(STANDIN_OK);
+    RETURN(DRIVER_OK);
 }
 API int cuCtxGetCurrent(void **context) {
     ENTER(cuCtxGetCurrent);
     *context = current;
-    RETURN(STANDIN_OK);
+    RETURN(DRIVER_OK);
 }
 enum { NESTED = 16 };
-static _Thread_local struct standin_device *pushed[NESTED];
+static _Thread_local struct driver_device *pushed[NESTED];
 static _Thread_local int n_pushed;
 API int cuCtxPushCurrent_v2(void *context) {
     ENTER(cuCtxPushCurrent_v2);
-    if (!context || n_pushed == NESTED) RETURN(STANDIN_CONTEXT);
+    if (!context || n_pushed == NESTED) RETURN(DRIVER_CONTEXT);
     pushed[n_pushed++] = current;
     current = context;
-    RETURN(STANDIN_OK);
+    RETURN(DRIVER_OK);
 }
 API int cuCtxPopCurrent_v2(void **context) {
     ENTER(cuCtxPopCurrent_v2);
-    if (n_pushed == 0) RETURN(STANDIN_CONTEXT);
+    if (n_pushed == 0) RETURN(DRIVER_CONTEXT);
     if (context) *context = current;
     current = pushed[--n_pushed];
-    RETURN(STANDIN_OK);
+    RETURN(DRIVER_OK);
 }
 API int cuCtxGetDevice(int *ordinal) {
     ENTER_CONTEXT(cuCtxGetDevice);
     *ordinal = current->ordinal;
-    RETURN(STANDIN_OK);
+    RETURN(DRIVER_OK);
 }
 API int cuCtxSynchronize(void) {
     ENTER_CONTEXT(cuCtxSynchronize);
-    int code = standin_not_capturing();
-    RETURN(code ? code : standin_device_synchronize(current));
+    int code = driver_not_capturing();
+    RETURN(code ? code : driver_device_synchronize(current));
 }
 API int cuDeviceCanAccessPeer(int *possible, int ordinal, int other) {
     ENTER(cuDeviceCanAccessPeer);
     *possible = ordinal != other;
-    RETURN(device_of(ordinal) && device_of(other) ? STANDIN_OK : STANDIN_DEVICE);
+    RETURN(device_of(ordinal) && device_of(other) ? DRIVER_OK : DRIVER_DEVICE);
 }
 API int cuCtxEnablePeerAccess(void *context, unsigned flags) {
     ENTER_CONTEXT(cuCtxEnablePeerAccess);
-    struct standin_device *other = context;
-    if (!other || other == current) RETURN(STANDIN_CONTEXT);
-    if (flags) RETURN(STANDIN_VALUE);
+    struct driver_device *other = context;
+    if (!other || other == current) RETURN(DRIVER_CONTEXT);
+    if (flags) RETURN(DRIVER_VALUE);
     unsigned bit = 1u << other->ordinal;
-    int code = current->peers & bit ? STANDIN_PEER_ENABLED : STANDIN_OK;
+    int code = current->peers & bit ? DRIVER_PEER_ENABLED : DRIVER_OK;
     current->peers |= bit;
     RETURN(code);
 }
 API int cuCtxDisablePeerAccess(void *context) {
     ENTER_CONTEXT(cuCtxDisablePeerAccess);
-    struct standin_device *other = context;
-    if (!other) RETURN(STANDIN_CONTEXT);
+    struct driver_device *other = context;
+    if (!other) RETURN(DRIVER_CONTEXT);
     unsigned bit = 1u << other->ordinal;
-    int code = current->peers & bit ? STANDIN_OK : STANDIN_PEER_DISABLED;
+    int code = current->peers & bit ? DRIVER_OK : DRIVER_PEER_DISABLED;
     current->peers &= ~bit;
     RETURN(code);
 }
@@ -213,70 +214,70 @@ API int cuCtxDisablePeerAccess(void *context) {
 
 /* What allocations may not happen in: a capture, or on a device that has failed. */
 static int refusal(void) {
-    int code = standin_not_capturing();
+    int code = driver_not_capturing();
     return code ? code : current->error;
 }
 API int cuMemGetInfo_v2(size_t *free, size_t *total) {
     ENTER_CONTEXT(cuMemGetInfo_v2);
-    *total = standin_settings.memory;
+    *total = current->memory;
     *free = *total - current->used;
-    RETURN(STANDIN_OK);
+    RETURN(DRIVER_OK);
 }
 API int cuMemAlloc_v2(address *memory, size_t size) {
     ENTER_CONTEXT(cuMemAlloc_v2);
     int code = refusal();
     void *made = NULL;
-    if (!code) code = size ? standin_malloc(current, size, false, &made) : STANDIN_VALUE;
+    if (!code) code = size ? driver_malloc(current, size, false, 0, &made) : DRIVER_VALUE;
     *memory = (uintptr_t)made;
     RETURN(code);
 }
 API int cuMemFree_v2(address memory) {
     ENTER_CONTEXT(cuMemFree_v2);
     void *p = (void *)(uintptr_t)memory;
-    const struct standin_allocation *a = standin_find(p, 0);
-    if (a && a->base == p) standin_device_synchronize(a->device);
-    RETURN(standin_free(p, false));
+    const struct driver_allocation *a = driver_find(p, 0);
+    if (a && a->base == p) driver_device_synchronize(a->device);
+    RETURN(driver_free(p, false));
 }
 API int cuMemHostAlloc(void **memory, size_t size, unsigned flags) {
     (void)flags;
     ENTER_CONTEXT(cuMemHostAlloc);
     int code = refusal();
-    RETURN(code ? code : standin_malloc(current, size, true, memory));
+    RETURN(code ? code : driver_malloc(current, size, true, 0, memory));
 }
 API int cuMemAllocHost_v2(void **memory, size_t size) {
     ENTER_CONTEXT(cuMemAllocHost_v2);
     int code = refusal();
-    RETURN(code ? code : standin_malloc(current, size, true, memory));
+    RETURN(code ? code : driver_malloc(current, size, true, 0, memory));
 }
 API int cuMemFreeHost(void *memory) {
     ENTER_CONTEXT(cuMemFreeHost);
-    for (int i = 0; i < standin_device_count; i++) standin_device_synchronize(device_of(i));
-    RETURN(standin_free(memory, true));
+    for (int i = 0; i < driver_device_count; i++) driver_device_synchronize(device_of(i));
+    RETURN(driver_free(memory, true));
 }
 API int cuMemHostGetDevicePointer_v2(address *out, void *memory, unsigned flags) {
     (void)flags;
     ENTER_CONTEXT(cuMemHostGetDevicePointer_v2);
-    const struct standin_allocation *a = standin_find(memory, 1);
+    const struct driver_allocation *a = driver_find(memory, 1);
     *out = (uintptr_t)memory;
-    RETURN(a && a->pinned ? STANDIN_OK : STANDIN_VALUE);
+    RETURN(a && a->pinned ? DRIVER_OK : DRIVER_VALUE);
 }
 
 #define STREAM(name, handle)                                                                                           \
-    struct standin_stream *name = standin_stream_of(current, handle);                                                  \
-    if (!name) RETURN(STANDIN_HANDLE)
+    struct driver_stream *name = driver_stream_of(current, handle);                                                    \
+    if (!name) RETURN(DRIVER_HANDLE)
 
 /* A copy or a set, on a stream or waited for on the null stream. */
 #define COPY(function, kinds, to_type, from_type)                                                                      \
     API int function(to_type to, from_type from, size_t n) {                                                           \
         ENTER_CONTEXT(function);                                                                                       \
-        RETURN(standin_copy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, n, kinds,                            \
-                            standin_stream_of(current, NULL), true));                                                  \
+        RETURN(driver_copy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, n, kinds,                             \
+                           driver_stream_of(current, NULL), true));                                                    \
     }
 #define COPY_ASYNC(function, kinds, to_type, from_type)                                                                \
     API int function(to_type to, from_type from, size_t n, void *stream) {                                             \
         ENTER_CONTEXT(function);                                                                                       \
         STREAM(on, stream);                                                                                            \
-        RETURN(standin_copy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, n, kinds, on, false));               \
+        RETURN(driver_copy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, n, kinds, on, false));                \
     }
 COPY(cuMemcpy, "??", address, address)
 COPY(cuMemcpyHtoD_v2, "dh", address, const void *)
@@ -289,36 +290,35 @@ COPY_ASYNC(cuMemcpyDtoDAsync_v2, "dd", address, address)
 
 API int cuMemcpyPeer(address to, void *to_context, address from, void *from_context, size_t n) {
     ENTER_CONTEXT(cuMemcpyPeer);
-    if (!to_context || !from_context) RETURN(STANDIN_CONTEXT);
-    RETURN(
-        standin_copy((void *)(uintptr_t)to, (void *)(uintptr_t)from, n, "dd", standin_stream_of(current, NULL), true));
+    if (!to_context || !from_context) RETURN(DRIVER_CONTEXT);
+    RETURN(driver_copy((void *)(uintptr_t)to, (void *)(uintptr_t)from, n, "dd", driver_stream_of(current, NULL), true));
 }
 API int cuMemcpyPeerAsync(address to, void *to_context, address from, void *from_context, size_t n, void *stream) {
     ENTER_CONTEXT(cuMemcpyPeerAsync);
-    if (!to_context || !from_context) RETURN(STANDIN_CONTEXT);
+    if (!to_context || !from_context) RETURN(DRIVER_CONTEXT);
     STREAM(on, stream);
-    RETURN(standin_copy((void *)(uintptr_t)to, (void *)(uintptr_t)from, n, "dd", on, false));
+    RETURN(driver_copy((void *)(uintptr_t)to, (void *)(uintptr_t)from, n, "dd", on, false));
 }
 API int cuMemsetD8_v2(address to, unsigned char value, size_t n) {
     ENTER_CONTEXT(cuMemsetD8_v2);
-    RETURN(standin_set((void *)(uintptr_t)to, value, 1, n, standin_stream_of(current, NULL), true));
+    RETURN(driver_set((void *)(uintptr_t)to, value, 1, n, driver_stream_of(current, NULL), true));
 }
 API int cuMemsetD8Async(address to, unsigned char value, size_t n, void *stream) {
     ENTER_CONTEXT(cuMemsetD8Async);
     STREAM(on, stream);
-    RETURN(standin_set((void *)(uintptr_t)to, value, 1, n, on, false));
+    RETURN(driver_set((void *)(uintptr_t)to, value, 1, n, on, false));
 }
 API int cuMemsetD32Async(address to, unsigned value, size_t n, void *stream) {
     ENTER_CONTEXT(cuMemsetD32Async);
     STREAM(on, stream);
-    RETURN(standin_set((void *)(uintptr_t)to, value, 4, n, on, false));
+    RETURN(driver_set((void *)(uintptr_t)to, value, 4, n, on, false));
 }
 
 /* ---- streams and events ---- */
 
 static int stream_create(void **stream, unsigned flags) {
     int code = refusal();
-    return code ? code : standin_stream_create(current, !(flags & 1), (struct standin_stream **)stream);
+    return code ? code : driver_stream_create(current, !(flags & 1), (struct driver_stream **)stream);
 }
 API int cuStreamCreate(void **stream, unsigned flags) {
     ENTER_CONTEXT(cuStreamCreate);
@@ -331,52 +331,52 @@ API int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority) 
 }
 API int cuStreamDestroy_v2(void *stream) {
     ENTER_CONTEXT(cuStreamDestroy_v2);
-    RETURN(standin_stream_destroy(stream));
+    RETURN(driver_stream_destroy(stream));
 }
 API int cuStreamSynchronize(void *stream) {
     ENTER_CONTEXT(cuStreamSynchronize);
     STREAM(on, stream);
-    RETURN(standin_stream_synchronize(on));
+    RETURN(driver_stream_synchronize(on));
 }
 API int cuStreamQuery(void *stream) {
     ENTER_CONTEXT(cuStreamQuery);
     STREAM(on, stream);
-    RETURN(standin_stream_query(on));
+    RETURN(driver_stream_query(on));
 }
 API int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
     (void)flags;
     ENTER_CONTEXT(cuStreamWaitEvent);
     STREAM(on, stream);
-    RETURN(standin_stream_wait(on, event));
+    RETURN(driver_stream_wait(on, event));
 }
 API int cuEventCreate(void **event, unsigned flags) {
     ENTER_CONTEXT(cuEventCreate);
-    RETURN(standin_event_create(current, !(flags & 2), (struct standin_event **)event));
+    RETURN(driver_event_create(current, !(flags & 2), (struct driver_event **)event));
 }
 API int cuEventDestroy_v2(void *event) {
     ENTER_CONTEXT(cuEventDestroy_v2);
-    RETURN(standin_event_destroy(event));
+    RETURN(driver_event_destroy(event));
 }
 API int cuEventRecord(void *event, void *stream) {
     ENTER_CONTEXT(cuEventRecord);
     STREAM(on, stream);
-    RETURN(standin_event_record(event, on));
+    RETURN(driver_event_record(event, on));
 }
 API int cuEventSynchronize(void *event) {
     ENTER_CONTEXT(cuEventSynchronize);
-    RETURN(standin_event_synchronize(event));
+    RETURN(driver_event_synchronize(event));
 }
 API int cuEventQuery(void *event) {
     ENTER_CONTEXT(cuEventQuery);
-    RETURN(standin_event_query(event));
+    RETURN(driver_event_query(event));
 }
 API int cuEventElapsedTime(float *ms, void *from, void *to) {
     ENTER_CONTEXT(cuEventElapsedTime);
-    RETURN(standin_event_elapsed(ms, from, to));
+    RETURN(driver_event_elapsed(ms, from, to));
 }
 API int cuEventElapsedTime_v2(float *ms, void *from, void *to) {
     ENTER_CONTEXT(cuEventElapsedTime_v2);
-    RETURN(standin_event_elapsed(ms, from, to));
+    RETURN(driver_event_elapsed(ms, from, to));
 }
 
 /* ---- graphs ---- */
@@ -384,48 +384,48 @@ API int cuEventElapsedTime_v2(float *ms, void *from, void *to) {
 API int cuStreamBeginCapture_v2(void *stream, int mode) {
     ENTER_CONTEXT(cuStreamBeginCapture_v2);
     STREAM(on, stream);
-    RETURN(standin_capture_begin(on, mode));
+    RETURN(driver_capture_begin(on, mode));
 }
 API int cuStreamEndCapture(void *stream, void **graph) {
     ENTER_CONTEXT(cuStreamEndCapture);
     STREAM(on, stream);
-    RETURN(standin_capture_end(on, (struct standin_graph **)graph));
+    RETURN(driver_capture_end(on, (struct driver_graph **)graph));
 }
 API int cuStreamIsCapturing(void *stream, int *status) {
     ENTER_CONTEXT(cuStreamIsCapturing);
     STREAM(on, stream);
     *status = on->capture ? on->invalidated ? 2 : 1 : 0;
-    RETURN(STANDIN_OK);
+    RETURN(DRIVER_OK);
 }
 API int cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long long flags) {
     (void)flags;
     ENTER_CONTEXT(cuGraphInstantiateWithFlags);
-    RETURN(standin_graph_instantiate((struct standin_graph **)executable, graph));
+    RETURN(driver_graph_instantiate((struct driver_graph **)executable, graph));
 }
 API int cuGraphInstantiate_v2(void **executable, void *graph, void **node, char *log, size_t size) {
     (void)node, (void)log, (void)size;
     ENTER_CONTEXT(cuGraphInstantiate_v2);
-    RETURN(standin_graph_instantiate((struct standin_graph **)executable, graph));
+    RETURN(driver_graph_instantiate((struct driver_graph **)executable, graph));
 }
 API int cuGraphLaunch(void *executable, void *stream) {
     ENTER_CONTEXT(cuGraphLaunch);
     STREAM(on, stream);
-    RETURN(standin_graph_launch(executable, on));
+    RETURN(driver_graph_launch(executable, on));
 }
 API int cuGraphExecDestroy(void *executable) {
     ENTER_CONTEXT(cuGraphExecDestroy);
-    RETURN(standin_graph_destroy(executable, true));
+    RETURN(driver_graph_destroy(executable, true));
 }
 API int cuGraphDestroy(void *graph) {
     ENTER_CONTEXT(cuGraphDestroy);
-    RETURN(standin_graph_destroy(graph, false));
+    RETURN(driver_graph_destroy(graph, false));
 }
 
 /* ---- code ---- */
 
 static int module_load(void **module, const void *image) {
     int code = refusal();
-    return code ? code : standin_module_load(current, image, (struct standin_module **)module);
+    return code ? code : driver_module_load(current, image, (struct driver_module **)module);
 }
 API int cuModuleLoadData(void **module, const void *image) {
     ENTER_CONTEXT(cuModuleLoadData);
@@ -438,28 +438,28 @@ API int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *op
 }
 API int cuModuleUnload(void *module) {
     ENTER_CONTEXT(cuModuleUnload);
-    RETURN(standin_module_unload(module));
+    RETURN(driver_module_unload(module));
 }
 API int cuModuleGetFunction(void **function, void *module, const char *name) {
     ENTER_CONTEXT(cuModuleGetFunction);
-    RETURN(standin_module_function(module, name, (struct standin_function **)function));
+    RETURN(driver_module_function(module, name, (struct driver_function **)function));
 }
 API int cuFuncSetAttribute(void *function, int which, int value) {
     (void)which;
     ENTER_CONTEXT(cuFuncSetAttribute);
-    RETURN(standin_is_function(function) && value <= SHARED_OPTIN ? STANDIN_OK : STANDIN_VALUE);
+    RETURN(driver_is_function(function) && value <= SHARED_OPTIN ? DRIVER_OK : DRIVER_VALUE);
 }
 API int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                        unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **args, void **extra) {
     ENTER_CONTEXT(cuLaunchKernel);
     STREAM(on, stream);
-    if (shared > SHARED_OPTIN) RETURN(STANDIN_VALUE);
+    if (shared > SHARED_OPTIN) RETURN(DRIVER_VALUE);
     const void *packed = NULL;
     size_t size = 0;
     for (; extra && *extra; extra += 2) {
         if (*extra == (void *)1) packed = extra[1];
         if (*extra == (void *)2) size = *(size_t *)extra[1];
     }
-    RETURN(standin_launch(function, (unsigned[]){grid_x, grid_y, grid_z}, (unsigned[]){block_x, block_y, block_z}, args,
-                          packed, size, on));
+    RETURN(driver_launch(function, (unsigned[]){grid_x, grid_y, grid_z}, (unsigned[]){block_x, block_y, block_z},
+                         shared, args, packed, size, on));
 }

@@ -9,7 +9,7 @@
 enum { THREADS = 1024, WAVE = 64, STACK = 128 << 10, PAGE = 4096 };
 enum state { FRESH, READY, RUNNING, AT_WAVE, AT_BLOCK, ENDED };
 
-/* One block runs at a time, under the lock of standin_enter. */
+/* One block runs at a time, under the lock of driver_enter. */
 static struct {
     const struct gpu_host_kernel *kernel;
     struct gpu_host *host;
@@ -252,11 +252,11 @@ static bool run_block(int waves) {
     }
 }
 
-static void stuck(const struct standin_function *function) {
+static void stuck(const struct driver_function *function) {
     int at_wave = 0;
     for (int i = 0; i < block.threads; i++) at_wave += block.state[i] == AT_WAVE;
     const u32 *at = block.host->block;
-    standin_complain(
+    driver_complain(
         "kernel %s, block (%u, %u, %u): %d threads wait at a barrier and %d in an exchange between lanes, for "
         "others that never come",
         function->name, at[0], at[1], at[2], block.at_block, at_wave);
@@ -264,8 +264,9 @@ static void stuck(const struct standin_function *function) {
     for (int i = 0; i < n_stacks; i++) spare[n_spare++] = stacks[i];
 }
 
-int standin_run(const struct standin_function *function, const unsigned grid[3], unsigned threads, const void *params) {
-    struct gpu_host *host = function->module->host;
+int standin_run(const struct driver_function *function, const unsigned grid[3], unsigned threads, const void *params) {
+    const struct standin_code *code = function->module->code;
+    struct gpu_host *host = code->host;
     block.kernel = function->kernel;
     block.host = host;
     block.params = params;
@@ -291,8 +292,8 @@ int standin_run(const struct standin_function *function, const unsigned grid[3],
         if (i && size && size <= 256 << 10) memset(shared, 0xff, size);
         if (!run_block(waves)) {
             stuck(function);
-            return STANDIN_LAUNCH;
+            return DRIVER_LAUNCH;
         }
     }
-    return STANDIN_OK;
+    return DRIVER_OK;
 }

@@ -15,7 +15,7 @@ static const struct standin_blas_driver *driver(void) {
 
 /* Without a driver nothing works; a fault on demand is an internal error. */
 #define ENTER(function)                                                                                                \
-    static struct standin_entry entry_ = {.name = #function};                                                          \
+    static struct driver_entry entry_ = {.name = #function};                                                           \
     const struct standin_blas_driver *d = driver();                                                                    \
     if (!d) return INTERNAL_ERROR;                                                                                     \
     if (d->enter(&entry_)) return d->leave(INTERNAL_ERROR)
@@ -110,8 +110,8 @@ API int rocblas_gemm_strided_batched_ex(struct standin_blas *handle, int trans_a
     gemm.b = b;
     gemm.c = to;
     int code = d->gemm(&gemm, handle->stream);
-    return d->leave(code == STANDIN_OK          ? SUCCESS
-                    : code == STANDIN_NOT_FOUND ? NOT_IMPLEMENTED
-                    : code == STANDIN_VALUE     ? INVALID_SIZE
-                                                : INTERNAL_ERROR);
+    return d->leave(code == DRIVER_OK          ? SUCCESS
+                    : code == DRIVER_NOT_FOUND ? NOT_IMPLEMENTED
+                    : code == DRIVER_VALUE     ? INVALID_SIZE
+                                               : INTERNAL_ERROR);
 }

@@ -1,0 +1,149 @@
+/* What the driver asks of the stand-in: settings, devices, and kernel modules, which are shared objects for the
+ * processor, opened from memory. */
+#include "standin.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+const char engine_name[] = "standin", engine_default_devices[] = "gfx90a,sm_90";
+struct standin_settings standin_settings;
+
+void engine_settings(void) {
+    standin_settings.protect = strcmp(driver_setting("PROTECT"), "1") == 0;
+    standin_settings.page = strcmp(driver_setting("GUARD"), "page") == 0;
+    standin_settings.seed = strtoul(driver_setting("SEED"), NULL, 0);
+    standin_settings.blas = driver_setting("BLAS");
+}
+
+/* Any target there might be. */
+bool engine_device(struct driver_device *device) {
+    bool wide = strncmp(device->target, "gfx9", 4) == 0 || strcmp(device->target, "host64") == 0;
+    snprintf(device->name, sizeof device->name, "Stand-in GPU %s", device->target);
+    device->wave = wide ? 64 : 32;
+    device->major = wide ? 9 : 11;
+    device->units = 4;
+    device->unit_threads = 2048;
+    device->clock = 1000000;
+    device->memory = (size_t)16 << 30;
+    device->shared = 65536;
+    return true;
+}
+
+/* What tests look up. */
+__attribute__((visibility("default"))) long standin_live(void);
+__attribute__((visibility("default"))) int standin_complaints(void);
+long standin_live(void) { return driver_live(); }
+int standin_complaints(void) { return driver_complaints(); }
+
+/* ---- modules ---- */
+
+/* Bytes of an ELF file in memory: up to the end of its section headers and sections. */
+static size_t elf_size(const unsigned char *image) {
+    Elf64_Ehdr header;
+    memcpy(&header, image, sizeof header);
+    size_t size = header.e_shoff + (size_t)header.e_shnum * header.e_shentsize;
+    for (int i = 0; i < header.e_shnum; i++) {
+        Elf64_Shdr section;
+        memcpy(&section, image + header.e_shoff + (size_t)i * header.e_shentsize, sizeof section);
+        if (section.sh_type != SHT_NOBITS && section.sh_offset + section.sh_size > size)
+            size = section.sh_offset + section.sh_size;
+    }
+    return size;
+}
+
+static int kind_of(const unsigned char *image) {
+    if (memcmp(image, ELFMAG, SELFMAG) != 0) return DRIVER_IMAGE;
+    Elf64_Ehdr header;
+    memcpy(&header, image, sizeof header);
+    return header.e_machine == EM_X86_64 && header.e_type == ET_DYN ? DRIVER_OK : DRIVER_NO_BINARY;
+}
+
+/* The file stays open while the library is: the loader knows libraries by their names. */
+static void *open_library(const void *image, size_t size, int *file) {
+    char path[64];
+    *file = memfd_create("wick-kernels", MFD_CLOEXEC);
+    if (*file < 0) return NULL;
+    for (size_t done = 0; done < size;) {
+        ssize_t n = write(*file, (const char *)image + done, size - done);
+        if (n <= 0) return NULL;
+        done += (size_t)n;
+    }
+    snprintf(path, sizeof path, "/proc/self/fd/%d", *file);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) driver_complain("a module does not load: %s", dlerror());
+    return library;
+}
+
+int engine_load(struct driver_device *device, const void *image, void **out) {
+    int kind = kind_of(image);
+    if (kind) return kind;
+    struct standin_code *code = calloc(1, sizeof *code);
+    if (!code) return DRIVER_MEMORY;
+    code->library = open_library(image, elf_size(image), &code->file);
+    struct gpu_host *(*about)(void) = NULL;
+    if (code->library) *(void **)&about = dlsym(code->library, "wick_host_module");
+    if (about) code->host = about();
+    if (!code->host || code->host->format != GPU_HOST_FORMAT || code->host->wave != (u32)device->wave) {
+        if (code->library) dlclose(code->library);
+        if (code->file >= 0) close(code->file);
+        free(code);
+        return DRIVER_NO_BINARY;
+    }
+    *out = code;
+    return DRIVER_OK;
+}
+
+void engine_unload(void *module) {
+    struct standin_code *code = module;
+    dlclose(code->library);
+    close(code->file);
+    free(code);
+}
+
+/* A kernel of ours has one parameter. */
+bool engine_function(void *module, struct driver_function *function) {
+    struct standin_code *code = module;
+    char symbol[160];
+    const struct gpu_host_kernel *(*about)(void) = NULL;
+    if (snprintf(symbol, sizeof symbol, "wick_host_%s", function->name) >= (int)sizeof symbol) return false;
+    *(void **)&about = dlsym(code->library, symbol);
+    if (!about) return false;
+    const struct gpu_host_kernel *kernel = about();
+    struct driver_argument *argument = malloc(sizeof *argument);
+    if (!argument) return false;
+    *argument = (struct driver_argument){0, (uint32_t)kernel->size};
+    function->kernel = kernel;
+    function->nbytes = kernel->size;
+    function->args = argument;
+    function->n_args = 1;
+    return true;
+}
+
+void *engine_global(void *module, const char *name, size_t *size) {
+    (void)module, (void)name, (void)size;
+    return NULL;
+}
+
+int engine_accepts(const struct driver_function *function, const unsigned grid[3], const unsigned block[3],
+                   unsigned shared) {
+    (void)grid, (void)shared;
+    const struct gpu_host_kernel *kernel = function->kernel;
+    return block[1] != 1 || block[2] != 1 || block[0] > kernel->threads ? DRIVER_VALUE : DRIVER_OK;
+}
+
+int engine_run(const struct driver_function *function, const unsigned grid[3], const unsigned block[3], unsigned shared,
+               const void *params, size_t nbytes) {
+    (void)shared, (void)nbytes;
+    return standin_run(function, grid, block[0], params);
+}
+
+/* As many as there are threads for, and shared memory. */
+int engine_occupancy(const struct driver_function *function, unsigned threads, size_t shared) {
+    const struct driver_device *device = function->module->device;
+    size_t blocks = (size_t)device->unit_threads / threads, fit = shared ? device->shared / shared : blocks;
+    return (int)(fit < blocks ? fit : blocks);
+}
