@@ -102,7 +102,7 @@ static const struct name messages[] = {
     {"STALL_WAVE_GEN", SIM_GFX9 | SIM_GFX10_11, 5},
     {"HALT_WAVES", SIM_GFX9 | SIM_GFX10_11, 6},
     {"ORDERED_PS_DONE", SIM_GFX9 | SIM_GFX10_11, 7},
-    {"EARLY_PRIM_DEALLOC", SIM_GFX9, 8},
+    {"EARLY_PRIM_DEALLOC", SIM_GFX9 | SIM_GFX1030, 8},
     {"GS_ALLOC_REQ", SIM_ALL, 9},
     {"GET_DOORBELL", SIM_GFX9 | SIM_GFX1030, 10},
     {"GET_DDID", SIM_GFX1030, 11},
@@ -113,7 +113,7 @@ static const struct name messages[] = {
     {"RTN_GET_REALTIME", SIM_GFX11_12, 131},
     {"RTN_SAVE_WAVE", SIM_GFX11_12, 132},
     {"RTN_GET_TBA", SIM_GFX11_12, 133},
-    {"RTN_GET_TBA_TO_PC", SIM_GFX1201, 134},
+    {"RTN_GET_TBA_TO_PC", SIM_GFX11_12, 134},
     {"RTN_GET_SE_AID_ID", SIM_GFX1201, 135},
     {NULL, 0, 0},
 };
