@@ -1,5 +1,4 @@
 /* Instructions of loaded code, decoded by LLVM's disassembler on first use, and the source lines of addresses. */
-#define _GNU_SOURCE /* memmem, mkstemp, popen */
 #include "code.h"
 
 #include <llvm-c/Disassembler.h>

@@ -1,5 +1,4 @@
 /* LLVM's text of an instruction -> struct sim_inst. */
-#define _GNU_SOURCE /* strdup */
 #include "text.h"
 
 #include <ctype.h>

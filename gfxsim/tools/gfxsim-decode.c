@@ -1,8 +1,7 @@
 /* gfxsim-decode TARGET FILE...: decodes all the code of code objects and lists what gfxsim cannot run: each mnemonic
  * without a row once, with how often it occurs and its first line, and each line that is not understood. Ends with 1
  * when there is any. -a prints all mnemonics. */
-#define _GNU_SOURCE /* strdup */
-#include "code.h"
+#include "gfxsim/code.h"
 
 #include <stdio.h>
 #include <stdlib.h>
