@@ -158,16 +158,9 @@ struct sim_code *sim_code_load(enum sim_target target, const void *image, size_t
     return NULL;
 }
 
-static void free_inst(const struct sim_inst *inst) {
-    if (!inst) return;
-    free_inst(inst->pair);
-    free((char *)inst->text);
-    free((void *)inst);
-}
-
 void sim_code_unload(struct sim_code *code) {
     if (!code) return;
-    for (size_t i = 0; code->cache && i <= code->text_bytes / 4; i++) free_inst(code->cache[i]);
+    for (size_t i = 0; code->cache && i <= code->text_bytes / 4; i++) sim_inst_free(code->cache[i]);
     free(code->cache);
     for (struct sim_kernel *kernel = code->kernels, *next; kernel; kernel = next) {
         next = kernel->next;

@@ -262,8 +262,9 @@ struct sim_inst {
 /* The constant of an operand in the bits of its type: 1.0 as f16 is 0x3c00, a literal of an f64 its upper half. */
 void sim_bind_constant(struct sim_operand *operand);
 /* Parses LLVM's text for one instruction. NULL, and *why, when a mnemonic, an operand or a modifier is not known. The
- * result and its text belong to the caller (free both, and pair's). */
+ * caller frees the result. */
 struct sim_inst *sim_parse(enum sim_target target, const char *text, u64 pc, unsigned nbytes, char why[256]);
+void sim_inst_free(const struct sim_inst *inst); /* and its text and pair; NULL is fine */
 /* The row of a mnemonic (suffixes already cut) for a target; NULL. */
 const struct sim_op *sim_op_find(enum sim_target target, const char *name);
 

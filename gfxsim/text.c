@@ -249,6 +249,7 @@ static bool place(struct sim_reader *r, const char *name, struct sim_inst *inst,
     return true;
 }
 
+/* `text` is the line to keep; the reader is at what is to be parsed of it. */
 static struct sim_inst *parse_one(struct sim_reader *r, const char *text, u64 pc, unsigned nbytes) {
     struct sim_operand operands[SIM_OPERANDS + 1] = {0};
     struct sim_inst *inst = calloc(1, sizeof *inst);
@@ -288,6 +289,13 @@ static void mend_bars(char *line) {
     }
 }
 
+void sim_inst_free(const struct sim_inst *inst) {
+    if (!inst) return;
+    sim_inst_free(inst->pair);
+    free((void *)(uintptr_t)inst->text);
+    free((void *)(uintptr_t)inst);
+}
+
 struct sim_inst *sim_parse(enum sim_target target, const char *text, u64 pc, unsigned nbytes, char why[256]) {
     while (isspace((unsigned char)*text)) text++;
     char *line = strdup(text);
@@ -308,19 +316,15 @@ struct sim_inst *sim_parse(enum sim_target target, const char *text, u64 pc, uns
         pair = parse_one(&r, second + 4, pc, nbytes);
         *second = 0;
         r.at = line;
-        inst = pair ? parse_one(&r, line, pc, nbytes) : NULL;
-        *second = ' ';
+        inst = pair ? parse_one(&r, text, pc, nbytes) : NULL;
         if (inst) {
-            free((char *)inst->text);
-            inst->text = line;
             inst->pair = pair;
-            return inst;
+        } else {
+            sim_inst_free(pair);
         }
-        if (pair) free((char *)pair->text);
-        free(pair);
     } else {
         r.at = line;
-        inst = parse_one(&r, line, pc, nbytes);
+        inst = parse_one(&r, text, pc, nbytes);
     }
     free(line);
     return inst;

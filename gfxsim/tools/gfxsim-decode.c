@@ -55,10 +55,7 @@ static void decode(struct sim_code *code, struct entry **known, struct entry **u
         snprintf(name, sizeof name, "%.*s", (int)strcspn(text, " "), text);
         if (inst) {
             add(known, name, inst->text);
-            if (inst->pair) free((char *)inst->pair->text);
-            free((void *)inst->pair);
-            free((char *)inst->text);
-            free(inst);
+            sim_inst_free(inst);
         } else {
             bool missing = !strncmp(why, "no such instruction: ", 21);
             add(unknown, missing ? why + 21 : text, missing ? text : why);
