@@ -3,6 +3,7 @@
  *
  * Allocations are placed one after the other until the range is full, and only then, oldest first, where others were:
  * so an access after a free mostly meets memory that nobody owns. */
+#define _GNU_SOURCE /* MAP_NORESERVE, MAP_ANONYMOUS, madvise */
 #include "memory.h"
 
 #include <pthread.h>
