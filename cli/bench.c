@@ -1,5 +1,7 @@
-/* wick bench: times every op of the table at one size, beside what this machine can do and the error of its results. */
+/* wick bench: times every op of the table at one size, beside what this machine can do and the error of its results. On
+ * a simulated card, which has no speed, it counts instead. */
 #include "cli/command.h"
+#include "cli/counts.h"
 #include "verify/verify.h"
 
 #include <fnmatch.h>
@@ -18,6 +20,7 @@ struct arguments {
 struct bench {
     double bytes_peak, flops_peak; /* a second */
     json_t *rows;                  /* NULL: print a table */
+    struct counts_watch watch;     /* without a source on anything real */
     int timed, untimed;
     bool bad;
     char untimed_names[NAMES_TEXT];
@@ -65,6 +68,32 @@ static void shapes_text(const struct verify_timing *t, char *text) {
     if (at == 0) add_shape(text, at, t->out_rank, t->out_shape);
 }
 
+static void print_error(const struct verify_timing *t) {
+    if (t->good)
+        printf("%8.3f\n", t->worst);
+    else
+        printf("%8s\n", "WRONG");
+    fflush(stdout);
+}
+
+static void report_counts(struct bench *b, enum wick_op op, const struct verify_timing *t) {
+    char shapes[SHAPES_TEXT];
+    shapes_text(t, shapes);
+    b->timed++;
+    b->bad = b->bad || !t->good;
+    if (b->rows) {
+        json_t *row = json_pack("{s:s, s:s, s:s, s:f, s:b}", "op", wick_op_name(op), "shapes", shapes, "dtype",
+                                wick_dtype_name(t->dtype), "error", t->worst, "good", (int)t->good);
+        counts_add(row, &b->watch.run);
+        json_array_append_new(b->rows, row);
+        return;
+    }
+    printf("%-28s %-38s %-6s", wick_op_name(op), shapes, wick_dtype_name(t->dtype));
+    counts_print(&b->watch.run);
+    printf(" ");
+    print_error(t);
+}
+
 static void report(struct bench *b, enum wick_op op, const struct verify_timing *t) {
     char shapes[SHAPES_TEXT];
     bool counts = t->flops > 0;
@@ -83,11 +112,7 @@ static void report(struct bench *b, enum wick_op op, const struct verify_timing 
     }
     printf("%-28s %-38s %-6s %10.1f %8.1f %-7s %5.0f %% ", wick_op_name(op), shapes, wick_dtype_name(t->dtype), t->us,
            rate, unit, percent);
-    if (t->good)
-        printf("%8.3f\n", t->worst);
-    else
-        printf("%8s\n", "WRONG");
-    fflush(stdout);
+    print_error(t);
 }
 
 static void leave_out(struct bench *b, enum wick_op op) {
@@ -104,8 +129,21 @@ static bool run(struct bench *b, struct wick_device *device, const struct argume
         (void)wick_dtype_from_name(a->dtype, &dtype);
     else if (!wick_supports(device, op, WICK_F32))
         dtype = WICK_I32;
-    switch (verify_time(device, op, dtype, a->quick ? 5 : 20, a->quick ? 0.02 : 0.3, &timing)) {
-    case VERIFY_TIMED: report(b, op, &timing); return true;
+    bool counted = b->watch.source != NULL;
+    struct verify_effort effort = {counted    ? 1
+                                   : a->quick ? 5
+                                              : 20,
+                                   counted    ? 0
+                                   : a->quick ? 0.02
+                                              : 0.3,
+                                   counted ? counts_watch : NULL, &b->watch};
+    switch (verify_time(device, op, dtype, &effort, &timing)) {
+    case VERIFY_TIMED:
+        if (counted)
+            report_counts(b, op, &timing);
+        else
+            report(b, op, &timing);
+        return true;
     case VERIFY_NOT_TIMED: leave_out(b, op); return true;
     case VERIFY_FAILED: break;
     }
@@ -114,6 +152,11 @@ static bool run(struct bench *b, struct wick_device *device, const struct argume
 }
 
 static void print_heading(const struct bench *b, const struct wick_device_info *info) {
+    if (b->watch.source) {
+        printf("%s: %s, %s\n", info->name, info->description, info->isa);
+        counts_print_heading();
+        return;
+    }
     printf("%s: %s, %s, %d threads; copies %.1f GB/s, f32 matrix products %.1f GFLOP/s\n", info->name,
            info->description, info->isa, info->threads, b->bytes_peak * 1e-9, b->flops_peak * 1e-9);
     printf(
@@ -137,7 +180,9 @@ static bool any_matches(const char *pattern) {
 /* Runs all ops that match on an open device. Returns the exit status. */
 static int run_all(struct bench *b, struct wick_device *device, const struct arguments *a) {
     struct wick_device_info info;
-    if (wick_device_describe(device, &info) != WICK_OK || !verify_peaks(device, &b->bytes_peak, &b->flops_peak))
+    if (strncmp(wick_device_name(device), "rocm", 4) == 0) b->watch.source = counts_find();
+    if (wick_device_describe(device, &info) != WICK_OK ||
+        (!b->watch.source && !verify_peaks(device, &b->bytes_peak, &b->flops_peak)))
         return command_fail("bench", "the peaks can't be measured");
     if (!b->rows) print_heading(b, &info);
     for (int op = 0; op < WICK_OP_COUNT; op++) {

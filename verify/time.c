@@ -118,14 +118,17 @@ static void measure_size(struct verify_timing *t, struct wick_tensor *const *in,
 
 /* The first run, which warms up, is not counted. */
 static bool run_all(struct wick_device *device, const struct verify_family *family, struct wick_tensor *const *in,
-                    int least, double seconds, struct verify_timing *t) {
-    double took[MOST_RUNS], begin = now();
-    int n = -1, most = least * 4 < MOST_RUNS ? least * 4 : MOST_RUNS;
+                    const struct verify_effort *effort, struct verify_timing *t) {
+    double took[MOST_RUNS], begin = now(), seconds = effort->seconds;
+    int n = -1, least = effort->least, most = least * 4 < MOST_RUNS ? least * 4 : MOST_RUNS;
     while (n < most && (n < least || now() - begin < seconds)) {
         struct wick_tensor *out[VERIFY_MAX_OUTPUTS] = {NULL};
+        bool watched = n >= 0 && effort->watch;
+        if (watched) effort->watch(effort->context, true);
         double start = now();
         bool good = family->call(&t->c, in, out) && wick_device_sync(device) == WICK_OK;
         double end = now();
+        if (watched) effort->watch(effort->context, false);
         if (good && n < 0) {
             measure_size(t, in, out);
             begin = end;
@@ -176,8 +179,8 @@ static bool find_error(struct wick_device *device, struct verify_timing *timing)
     return verify_run(&options, &totals) == WICK_OK;
 }
 
-enum verify_timed verify_time(struct wick_device *device, enum wick_op op, enum wick_dtype dtype, int least,
-                              double seconds, struct verify_timing *timing) {
+enum verify_timed verify_time(struct wick_device *device, enum wick_op op, enum wick_dtype dtype,
+                              const struct verify_effort *effort, struct verify_timing *timing) {
     const struct verify_family *family = verify_family(op);
     struct wick_tensor *in[VERIFY_MAX_INPUTS] = {NULL};
     bool is_view = strcmp(wick_op_family(op), "view") == 0;
@@ -189,7 +192,7 @@ enum verify_timed verify_time(struct wick_device *device, enum wick_op op, enum 
     verify_targets_reuse(true);
     bool good = make_operands(device, &timing->c, in);
     bool refused = !good && wick_error_status() == WICK_OK; /* no such values */
-    good = good && run_all(device, family, in, least, seconds, timing);
+    good = good && run_all(device, family, in, effort, timing);
     release_all(in, VERIFY_MAX_INPUTS);
     verify_targets_reuse(false);
     verify_device_set(NULL);

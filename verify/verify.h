@@ -100,11 +100,18 @@ struct verify_timing {
 
 enum verify_timed { VERIFY_TIMED, VERIFY_NOT_TIMED, VERIFY_FAILED };
 
-/* Times an op on an open device and dtype: `least` runs and up to 4 times as many while they take less than `seconds`,
- * but only 5 when those took 4 times that. VERIFY_NOT_TIMED for views, which do no work, and ops that the dtype or
+/* How long verify_time goes on: `least` runs and up to 4 times as many while they take less than `seconds`, but only 5
+ * when those took 4 times that. */
+struct verify_effort {
+    int least;
+    double seconds;
+    void (*watch)(void *context, bool begins); /* called before and after each run, but the first; may be NULL */
+    void *context;
+};
+/* Times an op on an open device and dtype. VERIFY_NOT_TIMED for views, which do no work, and ops that the dtype or
  * verify/ has no cases for; VERIFY_FAILED with wick_error() set. */
-enum verify_timed verify_time(struct wick_device *device, enum wick_op op, enum wick_dtype dtype, int least,
-                              double seconds, struct verify_timing *timing);
+enum verify_timed verify_time(struct wick_device *device, enum wick_op op, enum wick_dtype dtype,
+                              const struct verify_effort *effort, struct verify_timing *timing);
 /* This machine's measured peaks, the best of some runs: bytes read and written a second by a copy of 64 MiB, operations
  * a second of a product of two f32 matrices of 1024 x 1024. False after a failure. */
 bool verify_peaks(struct wick_device *device, double *bytes, double *flops);
