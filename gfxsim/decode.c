@@ -1,4 +1,5 @@
 /* Instructions of loaded code, decoded by LLVM's disassembler on first use, and the source lines of addresses. */
+#define _GNU_SOURCE /* memmem */
 #include "code.h"
 
 #include <llvm-c/Disassembler.h>
