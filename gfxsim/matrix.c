@@ -89,18 +89,30 @@ static const u32 *row_of(struct sim_wave *wave, const struct sim_operand *operan
     return space;
 }
 
+/* The registers of A or B, with the lanes that BLGP feeds. */
 struct read {
     const u32 *row[32];
-    u32 space[4][64];
+    u32 space[32][64];
     u64 defined; /* lanes in which all rows are */
 };
-static void read_rows(struct sim_wave *wave, const struct sim_operand *operand, struct read *r) {
+static void read_rows(struct sim_wave *wave, const struct sim_operand *operand, unsigned blgp, struct read *r) {
     u64 defined;
     r->defined = ~(u64)0;
     for (unsigned n = 0; n < operand->count && n < 32; n++) {
-        r->row[n] = sim_row(wave, operand, n, r->space[n % 4], &defined);
+        const u32 *row = sim_row(wave, operand, n, r->space[n], &defined);
         r->defined &= defined;
+        r->row[n] = row;
+        if (blgp) {
+            u32 own[64];
+            memcpy(own, row, sizeof own);
+            for (unsigned l = 0; l < 64; l++) r->space[n][l] = own[pattern(blgp, l)];
+            r->row[n] = r->space[n];
+        }
     }
+    defined = r->defined;
+    if (blgp)
+        for (unsigned l = 0; l < 64; l++)
+            if (!(defined >> pattern(blgp, l) & 1)) r->defined &= ~((u64)1 << l);
 }
 
 /* The place of an element in a tile: A is block, row, term; B is block, term, column. */
@@ -117,22 +129,24 @@ static void read_input(struct sim_wave *wave, const struct sim_inst *inst, const
     u32 mask = bits >= 32 ? ~(u32)0 : (1u << bits) - 1;
     bool permutes = x->layout == SIM_MFMA && x->d != SIM_EL_F64;
     struct read r;
-    read_rows(wave, operand, &r);
+    read_rows(wave, operand, !is_a && permutes ? inst->blgp : 0, &r);
     for (unsigned block = 0; block < x->blocks; block++) {
         /* CBSZ and ABID: one block of A for 2^CBSZ of them. */
         unsigned from = is_a && permutes ? ((block >> inst->cbsz << inst->cbsz) + inst->abid) % x->blocks : block;
         defined[block] = ~(u64)0;
-        for (unsigned group = 0; group < in.groups; group++)
-            for (unsigned row = 0; row < in.rows; row++) {
-                unsigned lane = (group * x->blocks + from) * in.rows + row;
-                if (!is_a && permutes) lane = pattern(inst->blgp, lane);
-                if (!(r.defined >> lane & 1)) defined[block] &= ~((u64)1 << row);
-                for (unsigned e = 0; e < in.each; e++) {
-                    unsigned place = place_of(&in, is_a, block, row, term_of(&in, group, e));
-                    codes[place] = r.row[bits == 64 ? 2 * e : e / in_register][lane] >> e % in_register * bits & mask;
-                    if (bits == 64) high[place] = r.row[2 * e + 1][lane];
-                }
+        for (unsigned group = 0; group < in.groups; group++) {
+            unsigned lane = (group * x->blocks + from) * in.rows;
+            defined[block] &= r.defined >> lane | ~(((u64)1 << in.rows) - 1);
+            for (unsigned e = 0; e < in.each; e++) {
+                unsigned first = place_of(&in, is_a, block, 0, term_of(&in, group, e)), step = is_a ? in.terms : 1,
+                         shift = e % in_register * bits;
+                const u32 *lanes = r.row[bits == 64 ? 2 * e : e / in_register] + lane;
+                for (unsigned row = 0; row < in.rows; row++) codes[first + row * step] = lanes[row] >> shift & mask;
+                if (bits == 64)
+                    for (unsigned row = 0; row < in.rows; row++)
+                        high[first + row * step] = r.row[2 * e + 1][lane + row];
             }
+        }
     }
     if (x->layout != SIM_WMMA11) return;
     for (unsigned n = 0; n < operand->count; n++)
@@ -150,15 +164,22 @@ static void floats_of(const struct sim_matrix *x, const struct sim_inst *inst, b
     struct input in = input_of(x, is_a);
     bool negates = x->layout >= SIM_WMMA11 && bits_of(type) == 16, low = inst->neg_lo & mask,
          high = inst->neg_hi & mask;
-    for (unsigned i = 0; i < n; i++) {
-        u32 code = codes[i];
-        if (type == SIM_EL_XF32) code &= 0xffffe000;
-        values[i] = sim_element_value(type, code);
-        /* neg_lo is of the lower halves of registers, which hold the even terms. */
-        if (negates && (low || high)) {
-            unsigned term = is_a ? i % in.terms : i / in.rows % in.terms;
-            if (term % 2 ? high : low) values[i] = -values[i];
+    switch (type) {
+    case SIM_EL_F16: sim_half_values(n, codes, values); break;
+    case SIM_EL_BF16:
+        for (unsigned i = 0; i < n; i++) {
+            u32 bits = codes[i] << 16;
+            memcpy(&values[i], &bits, 4);
         }
+        break;
+    default:
+        for (unsigned i = 0; i < n; i++)
+            values[i] = sim_element_value(type, type == SIM_EL_XF32 ? codes[i] & 0xffffe000 : codes[i]);
+    }
+    if (!negates || (!low && !high)) return;
+    for (unsigned i = 0; i < n; i++) { /* neg_lo is of the lower halves of registers, which hold the even terms */
+        unsigned term = is_a ? i % in.terms : i / in.rows % in.terms;
+        if (term % 2 ? high : low) values[i] = -values[i];
     }
 }
 static void ints_of(const struct sim_matrix *x, const struct sim_inst *inst, bool is_a, const u32 *codes, unsigned n,

@@ -59,7 +59,8 @@ void sim_matrix_sum_int(const struct sim_matrix *x, unsigned terms, const i32 *a
 
 /* The value of the code of an element of up to 16 bits. */
 float sim_element_value(enum sim_element type, u32 code);
-u32 sim_f16_bits(float x); /* to nearest even */
+void sim_half_values(unsigned n, const u32 *codes, float *values); /* of f16 */
+u32 sim_f16_bits(float x);                                         /* to nearest even */
 u32 sim_bf16_bits(float x);
 
 sim_run sim_run_dot2_float, sim_run_dot2_half, sim_run_dot_int, sim_run_dot4_float;

@@ -5,21 +5,23 @@
 
 #include "matrix.h"
 
+#define INLINE static inline __attribute__((always_inline)) /* into the functions for each set of x86 instructions */
+
 enum { WIDE = 16 };       /* columns at a time, so that loops over them have a constant length */
 enum { NOTHING = -1000 }; /* exponent of a zero */
 
-static float from_bits(u32 bits) {
+static inline float from_bits(u32 bits) {
     float x;
     memcpy(&x, &bits, sizeof x);
     return x;
 }
-static u32 to_bits(float x) {
+static inline u32 to_bits(float x) {
     u32 bits;
     memcpy(&bits, &x, sizeof bits);
     return bits;
 }
 /* 2^e, for -1022 <= e <= 1023. */
-static double power(i32 e) {
+static inline double power(i32 e) {
     u64 bits = (u64)(e + 1023) << 52;
     double x;
     memcpy(&x, &bits, sizeof x);
@@ -34,11 +36,18 @@ static float small_value(u32 code, unsigned exponent_bits, unsigned mantissa_bit
     return (float)(code >> (exponent_bits + mantissa_bits) & 1 ? -x : x);
 }
 
+void sim_half_values(unsigned n, const u32 *codes, float *values) {
+    for (unsigned i = 0; i < n; i++) {
+        u32 code = codes[i], bits = (code & 0x7fff) << 13, scaled = to_bits(from_bits(bits) * 0x1p112f);
+        bits = (code & 0x7c00) == 0x7c00 ? bits | 0x7f800000 : scaled;
+        values[i] = from_bits(bits | (code & 0x8000) << 16);
+    }
+}
+
 float sim_element_value(enum sim_element type, u32 code) {
+    float value;
     switch (type) {
-    case SIM_EL_F16:
-        if ((code & 0x7c00) == 0x7c00) return from_bits((code & 0x8000) << 16 | 0x7f800000 | (code & 0x3ff) << 13);
-        return small_value(code, 5, 10, 15);
+    case SIM_EL_F16: sim_half_values(1, &code, &value); return value;
     case SIM_EL_BF16: return from_bits(code << 16);
     case SIM_EL_FP8_FNUZ: return code == 0x80 ? NAN : small_value(code, 4, 3, 8);
     case SIM_EL_BF8_FNUZ: return code == 0x80 ? NAN : small_value(code, 5, 2, 16);
@@ -69,33 +78,48 @@ u32 sim_f16_bits(float x) {
 
 /* ---- chains and pairs ---- */
 
-static void chain(const struct sim_matrix *x, unsigned terms, const float *a, const float *b, const u8 *where,
-                  float *c) {
+INLINE void chain_row(unsigned width, unsigned n, unsigned terms, const float *a, const float *b, const u8 *where,
+                      float *c) {
     for (unsigned p = 0; p < terms; p++) {
-        const float *row = b + (where ? where[p] : p) * x->n;
-        float one = a[p];
-        for (unsigned j = 0; j < x->n; j += 4)
-            for (unsigned l = 0; l < 4; l++) c[j + l] = fmaf(one, row[j + l], c[j + l]);
+        const float *row = b + (where ? where[p] : p) * n;
+        for (unsigned j = 0; j < width; j++) c[j] = fmaf(a[p], row[j], c[j]);
     }
+}
+INLINE void chain(const struct sim_matrix *x, unsigned terms, const float *a, const float *b, const u8 *where,
+                  float *c) {
+    if (x->n < WIDE) chain_row(4, 4, terms, a, b, where, c);
+    for (unsigned j = 0; j + WIDE <= x->n; j += WIDE) chain_row(WIDE, x->n, terms, a, b + j, where, c + j);
 }
 
 /* Keeps the sign. */
-static float flush(float x) { return fabsf(x) < FLT_MIN ? x * 0 : x; }
+INLINE float flush(float x) { return fabsf(x) < FLT_MIN ? x * 0 : x; }
 /* As A, B and C are: a positive zero. */
-static float flush_input(float x, float least) { return fabsf(x) < least ? 0 : x; }
+INLINE void flush_inputs(unsigned n, const float *from, float least, float *to) {
+    for (unsigned i = 0; i < n; i++) to[i] = fabsf(from[i]) < least ? 0 : from[i];
+}
 
-static void pairs(const struct sim_matrix *x, unsigned terms, const float *a, const float *b, float *c) {
-    float least = x->a == SIM_EL_F16 ? 0x1p-14f : FLT_MIN;
-    for (unsigned j = 0; j < x->n; j++) c[j] = flush_input(c[j], FLT_MIN);
-    for (unsigned p = 0; p < terms; p += x->group)
-        for (unsigned j = 0; j < x->n; j++) {
-            float product[4] = {0}, sum;
-            for (unsigned q = 0; q < x->group; q++)
-                product[q] = flush(flush_input(a[p + q], least) * flush_input(b[(p + q) * x->n + j], least) + 0.0f);
-            sum = flush(product[0] + product[1]);
-            if (x->group == 4) sum = flush(sum + flush(product[2] + product[3]));
+INLINE void pairs_row(unsigned width, unsigned n, unsigned terms, unsigned group, const float *a, const float *b,
+                      float *c) {
+    for (unsigned p = 0; p < terms; p += group)
+        for (unsigned j = 0; j < width; j++) {
+            const float *row = b + p * n + j;
+            float sum = flush(flush(a[p] * row[0] + 0.0f) + flush(a[p + 1] * row[n] + 0.0f));
+            if (group == 4)
+                sum = flush(sum + flush(flush(a[p + 2] * row[2 * n] + 0.0f) + flush(a[p + 3] * row[3 * n] + 0.0f)));
             c[j] = flush(c[j] + sum);
         }
+}
+INLINE void pairs(const struct sim_matrix *x, unsigned terms, const float *a, const float *b, float *c) {
+    if (x->n < WIDE && x->group == 4)
+        pairs_row(4, 4, terms, 4, a, b, c);
+    else if (x->n < WIDE)
+        pairs_row(4, 4, terms, 2, a, b, c);
+    for (unsigned j = 0; j + WIDE <= x->n; j += WIDE) {
+        if (x->group == 4)
+            pairs_row(WIDE, x->n, terms, 4, a, b + j, c + j);
+        else
+            pairs_row(WIDE, x->n, terms, 2, a, b + j, c + j);
+    }
 }
 
 /* ---- aligned sums ---- */
@@ -113,7 +137,7 @@ static struct fraction fraction_of(unsigned type) {
     default: return (struct fraction){10, -126}; /* xf32 */
     }
 }
-static void split(float x, struct fraction f, i32 *significand, i32 *exponent) {
+INLINE void split(float x, struct fraction f, i32 *significand, i32 *exponent) {
     i32 field = (i32)(to_bits(x) >> 23 & 255), e = field - 127;
     if (e < f.least) e = f.least;
     *exponent = x == 0 ? NOTHING : e;
@@ -143,7 +167,7 @@ static bool odd_sum(unsigned terms, const float *a, const float *b, unsigned pit
 }
 
 /* sum[j] = the terms p, p + step, ... cut below 24 bits after the point of the largest exponent, which is e[j]. */
-static void align(unsigned terms, unsigned step, int up, const i32 *sa, const i32 *ea, const i32 *const *sb,
+INLINE void align(unsigned terms, unsigned step, int up, const i32 *sa, const i32 *ea, const i32 *const *sb,
                   const i32 *const *eb, i32 e[WIDE], i32 sum[WIDE]) {
     for (unsigned j = 0; j < WIDE; j++) e[j] = NOTHING * 2, sum[j] = 0;
     for (unsigned p = 0; p < terms; p += step)
@@ -159,61 +183,65 @@ static void align(unsigned terms, unsigned step, int up, const i32 *sa, const i3
         }
 }
 
-static double floor_at(double x, i32 e) { return floor(x * power(e < -1000 ? -1000 : e)); }
+INLINE double floor_at(double x, i32 e) { return floor(x * power(e < -1000 ? -1000 : e)); }
 
-static void fused(const struct sim_matrix *x, unsigned terms, const float *a, const float *b, const u8 *where,
+INLINE void fused(const struct sim_matrix *x, unsigned terms, const float *a, const float *b, const u8 *where,
                   const i32 *b_significand, const i32 *b_exponent, bool b_odd, float *c) {
     struct fraction f = fraction_of(x->a), g = fraction_of(x->b);
     i32 sa[SIM_TILE_AB / 16], ea[SIM_TILE_AB / 16];
+    int up = 24 - f.fraction - g.fraction;
     bool eight = x->sum == SIM_SUM_FUSED8;
     for (unsigned p = 0; p < terms; p++) split(a[p], f, &sa[p], &ea[p]);
     for (unsigned p = 0; p < terms; p += x->group)
         for (unsigned j0 = 0; j0 < x->n; j0 += WIDE) {
             const i32 *sb[16], *eb[16];
-            i32 e[WIDE], sum[WIDE], e1[WIDE], sum1[WIDE];
+            i32 e[WIDE], sum[WIDE];
+            float old[WIDE] = {0}, result[WIDE];
+            unsigned n = x->n < WIDE ? x->n : WIDE, count = terms - p < x->group ? terms - p : x->group, specials = 0;
             bool odd = b_odd;
-            float *to = c + j0, old[WIDE] = {0};
-            unsigned n = x->n < WIDE ? x->n : WIDE, count = terms - p < x->group ? terms - p : x->group;
             for (unsigned q = 0; q < count; q++) {
                 unsigned k = where ? where[p + q] : p + q;
                 sb[q] = b_significand + k * 32 + j0;
                 eb[q] = b_exponent + k * 32 + j0;
                 odd |= !isfinite(a[p + q]);
             }
-            memcpy(old, to, n * sizeof *old);
-            align(count, eight ? 2 : 1, 24 - f.fraction - g.fraction, sa + p, ea + p, sb, eb, e, sum);
-            if (eight) {
-                align(count - 1, 2, 24 - f.fraction - g.fraction, sa + p + 1, ea + p + 1, sb + 1, eb + 1, e1, sum1);
+            memcpy(old, c + j0, n * sizeof *old);
+            align(count, eight ? 2 : 1, up, sa + p, ea + p, sb, eb, e, sum);
+            if (eight) { /* even and odd terms apart, then both at the larger exponent */
+                i32 e1[WIDE], sum1[WIDE];
+                align(count - 1, 2, up, sa + p + 1, ea + p + 1, sb + 1, eb + 1, e1, sum1);
                 for (unsigned j = 0; j < WIDE; j++) {
                     i32 most = e[j] > e1[j] ? e[j] : e1[j];
                     sum[j] = (i32)(floor_at(sum[j], e[j] - most) + floor_at(sum1[j], e1[j] - most));
                     e[j] = most;
                 }
             }
-            for (unsigned j = 0; j < n; j++) {
-                u32 bits = to_bits(old[j]), field = bits >> 23 & 255, mantissa = bits & 0x7fffff;
-                i32 ec = field ? (i32)field - 127 : -126, sc = (i32)(field ? mantissa | 0x800000 : mantissa), most;
-                double t, u;
-                if (sc == 0) ec = NOTHING * 2;
-                if (bits >> 31) sc = -sc;
-                most = e[j] > ec ? e[j] : ec;
-                odd |= field == 255 || e[j] >= 127;
-                t = floor_at(sum[j], 7 + e[j] - most);
-                u = eight && ec < most - 25 ? 0 : floor_at(sc, 1 + ec - most) * 128;
-                to[j] = most < -400 ? 0 : (float)((t + u) * power(most - 31));
+            for (unsigned j = 0; j < WIDE; j++) {
+                u32 bits = to_bits(old[j]), mantissa = bits & 0x7fffff;
+                i32 field = (i32)(bits >> 23 & 255), ec = field ? field - 127 : -126,
+                    sc = (i32)(field ? mantissa | 0x800000 : mantissa);
+                ec = sc ? ec : NOTHING * 2;
+                sc = (i32)bits < 0 ? -sc : sc;
+                i32 most = e[j] > ec ? e[j] : ec, scale = most < -400 ? -400 : most;
+                double t = floor_at(sum[j], 7 + e[j] - most), u = floor_at(sc, 1 + ec - most) * 128;
+                if (eight && ec < most - 25) u = 0;
+                result[j] = (float)((t + u) * power(scale - 31));
+                specials |= (field == 255) | (e[j] >= 127);
             }
-            if (odd)
+            if (odd || specials)
                 for (unsigned j = 0; j < n; j++)
                     odd_sum(count, a + p, b + (where ? 0 : p * x->n) + j0 + j, x->n, where ? where + p : NULL, old[j],
-                            &to[j]);
+                            &result[j]);
+            memcpy(c + j0, result, n * sizeof *result);
         }
 }
 
-void sim_matrix_sum(const struct sim_matrix *x, unsigned terms, const float *a, const float *b, const u8 *where,
-                    float *c) {
+INLINE void sum_block(const struct sim_matrix *x, unsigned terms, const float *a, const float *b, const u8 *where,
+                      float *c) {
     i32 significand[64 * 32], exponent[64 * 32];
-    bool odd = false;
-    if (x->sum == SIM_SUM_FUSED || x->sum == SIM_SUM_FUSED8) {
+    float a_flushed[SIM_TILE_AB], b_flushed[SIM_TILE_AB];
+    bool odd = false, is_fused = x->sum == SIM_SUM_FUSED || x->sum == SIM_SUM_FUSED8;
+    if (is_fused) {
         struct fraction g = fraction_of(x->b);
         memset(significand, 0, x->k * 32 * sizeof *significand);
         memset(exponent, 0, x->k * 32 * sizeof *exponent);
@@ -223,15 +251,39 @@ void sim_matrix_sum(const struct sim_matrix *x, unsigned terms, const float *a, 
                 split(b[k * x->n + j], g, &significand[k * 32 + j], &exponent[k * 32 + j]);
             }
     }
+    if (x->sum == SIM_SUM_PAIRS) {
+        float least = x->a == SIM_EL_F16 ? 0x1p-14f : FLT_MIN;
+        flush_inputs(x->m * terms, a, least, a_flushed);
+        flush_inputs(x->k * x->n, b, least, b_flushed);
+        flush_inputs(x->m * x->n, c, FLT_MIN, c);
+    }
     for (unsigned i = 0; i < x->m; i++) {
         const u8 *row = where ? where + i * terms : NULL;
-        if (x->sum == SIM_SUM_CHAIN)
-            chain(x, terms, a + i * terms, b, row, c + i * x->n);
-        else if (x->sum == SIM_SUM_PAIRS)
-            pairs(x, terms, a + i * terms, b, c + i * x->n);
-        else
+        if (is_fused)
             fused(x, terms, a + i * terms, b, row, significand, exponent, odd, c + i * x->n);
+        else if (x->sum == SIM_SUM_CHAIN)
+            chain(x, terms, a + i * terms, b, row, c + i * x->n);
+        else
+            pairs(x, terms, a_flushed + i * terms, b_flushed, c + i * x->n);
     }
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2,fma"))) static void sum_avx2(const struct sim_matrix *x, unsigned terms, const float *a,
+                                                         const float *b, const u8 *where, float *c) {
+    sum_block(x, terms, a, b, where, c);
+}
+#endif
+
+void sim_matrix_sum(const struct sim_matrix *x, unsigned terms, const float *a, const float *b, const u8 *where,
+                    float *c) {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+        sum_avx2(x, terms, a, b, where, c);
+        return;
+    }
+#endif
+    sum_block(x, terms, a, b, where, c);
 }
 
 void sim_matrix_sum64(const struct sim_matrix *x, const double *a, const double *b, double *c) {
