@@ -147,7 +147,8 @@ enum sim_class { /* of the profile */
 
 /* The operands of a row are those LLVM prints, in its order, destinations first. The parser makes the forms of one
  * mnemonic alike, so that a row is written once:
- *   suffixes       _e32 _e64 _dpp _e64_dpp _sdwa are cut; v_dual_x is v_x
+ *   suffixes       _e32 _e64 _dpp _e64_dpp _sdwa are cut
+ *   v_dual_*       have rows of their own; v_dual_cndmask_b32 has no mask, it is VCC
  *   v_cmp_*        dst mask (VCC, or scalar registers), two sources
  *   v_cmpx_*       the same; gfx10 and later print no destination: dst[0] is EXEC there. gfx9 writes dst[0] and EXEC
  *   v_cndmask_*    dst, a, b, mask: VCC is added where it is not printed

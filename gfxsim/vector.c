@@ -231,7 +231,7 @@ static unsigned begin(struct sim_wave *wave, const struct sim_inst *inst, struct
     x->byte_sel = inst->byte_sel;
     x->target = wave->target;
     x->enabled = SIM_EXEC64(wave) & sim_wave_lanes(wave);
-    x->defined = x->bits_defined = ~(u64)0;
+    x->defined = x->defined_low = x->bits_defined = ~(u64)0;
     x->bits = x->carry = 0;
     for (unsigned k = 0; k < SIM_READS; k++) {
         x->s[k][0] = x->s[k][1] = sim_zero_row;
@@ -256,6 +256,7 @@ void sim_lanes_read(struct sim_wave *wave, const struct sim_inst *inst, struct s
         u64 ignored;
         for (unsigned w = 0; w < sim_type_words[type]; w++) {
             x->s[k][w] = sim_lanes_row(wave, operand, w, space->s[k][w], dpp_first ? &ignored : known);
+            if (w == 0) x->defined_low &= *known;
         }
         if (dpp_first) dpp(wave, inst, x, space);
         if (inst->sdwa && k < 2) sdwa_select(x, space, k, inst->src_sel[k], operand->sext);
@@ -431,13 +432,17 @@ void sim_vector_run(struct sim_wave *wave, const struct sim_inst *inst) {
         compute(fn, &x, type, flags);
     if (direct) {
         for (unsigned w = 0; w < words; w++) {
-            wave->v_defined[first + w] = (wave->v_defined[first + w] & ~x.enabled) | (x.defined & x.enabled);
+            const u64 defined = w == 0 && flags & SIM_LOW_ALONE ? x.defined_low : x.defined;
+            wave->v_defined[first + w] = (wave->v_defined[first + w] & ~x.enabled) | (defined & x.enabled);
         }
     } else {
         finish(inst, &x, type, flags, x.d);
         if (half) merge_half(space.d[0], wave->v[first], high, keep);
         if (inst->sdwa) sdwa_place(inst, space.d[0], wave->v[first]);
-        for (unsigned w = 0; w < words; w++) sim_lanes_write(wave, dst, w, space.d[w], x.enabled, x.defined);
+        for (unsigned w = 0; w < words; w++) {
+            const u64 defined = w == 0 && flags & SIM_LOW_ALONE ? x.defined_low : x.defined;
+            sim_lanes_write(wave, dst, w, space.d[w], x.enabled, defined);
+        }
     }
     if (inst->n_dst > 1) write_masks(wave, inst, &x);
 }

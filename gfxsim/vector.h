@@ -33,10 +33,11 @@ struct sim_lanes {
     unsigned n; /* lanes of the wave, 32 or 64 */
     u32 *d[SIM_WORDS];
     const u32 *s[SIM_READS][SIM_WORDS];
-    u64 bits;    /* a mask that is read: carry, condition; a bit a lane */
-    u64 carry;   /* a mask that is the result */
-    u64 enabled; /* lanes that are written */
-    u64 defined; /* lanes whose sources all are */
+    u64 bits;        /* a mask that is read: carry, condition; a bit a lane */
+    u64 carry;       /* a mask that is the result */
+    u64 enabled;     /* lanes that are written */
+    u64 defined;     /* lanes whose sources all are */
+    u64 defined_low; /* the same but for the last source's upper word */
     u64 bits_defined;
     u32 mode; /* of the wave */
     bool ieee;
@@ -52,8 +53,9 @@ enum sim_vector_flags {
     SIM_NEAREST = 8,   /* is rounded to nearest whatever MODE says */
     SIM_NO_FLUSH = 16, /* denormals are themselves whatever MODE says */
     SIM_WRITES_EXEC = 32,
-    SIM_CHOOSES = 64, /* v_cndmask: what is not chosen need not be defined */
-    SIM_WHOLE = 128   /* op_sel is the function's own */
+    SIM_CHOOSES = 64,   /* v_cndmask: what is not chosen need not be defined */
+    SIM_WHOLE = 128,    /* op_sel is the function's own */
+    SIM_LOW_ALONE = 256 /* the low word of the result needs no upper word of the last source */
 };
 /* detail of the tables' rows. */
 struct sim_vector {
