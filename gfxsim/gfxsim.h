@@ -147,8 +147,7 @@ enum sim_class { /* of the profile */
 
 /* The operands of a row are those LLVM prints, in its order, destinations first. The parser makes the forms of one
  * mnemonic alike, so that a row is written once:
- *   suffixes       _e32 _e64 _dpp _e64_dpp _sdwa are cut
- *   v_dual_*       have rows of their own; v_dual_cndmask_b32 has no mask, it is VCC
+ *   suffixes       _e32 _e64 _dpp _e64_dpp _sdwa are cut; v_dual_x is v_x
  *   v_cmp_*        dst mask (VCC, or scalar registers), two sources
  *   v_cmpx_*       the same; gfx10 and later print no destination: dst[0] is EXEC there. gfx9 writes dst[0] and EXEC
  *   v_cndmask_*    dst, a, b, mask: VCC is added where it is not printed
@@ -202,6 +201,7 @@ extern const struct sim_op sim_scalar_ops[], sim_access_ops[], sim_lds_ops[], si
 /* Tables as those above, ended by NULL: the vector files are compiled for two sets of x86 instructions, and these are
  * the tables of the better one that the processor has. */
 const struct sim_op *const *sim_vector_tables(void);
+sim_run sim_run_pair;
 
 /* Words of a memory instruction about caches: they tell volatile and atomic accesses from plain ones. glc is apart. */
 enum sim_mode { SIM_SLC = 1 /* or sc1 */, SIM_DLC = 2, SIM_NT = 4 /* nt, and gfx12's th: with NT in its name */ };
@@ -254,7 +254,7 @@ struct sim_inst {
     u8 scope;                                /* gfx12 */
     u8 mode;                                 /* enum sim_mode */
     u64 target;                              /* address a branch goes to */
-    const struct sim_inst *pair;             /* the second half of v_dual_*: its sources are read before this one writes */
+    const struct sim_inst *pair;             /* the second half of v_dual_*; run is then sim_run_pair, which runs both */
     u64 pc;
     const char *text;                        /* the disassembled line */
     unsigned index;                          /* in its code object, for counters */

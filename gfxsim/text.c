@@ -99,7 +99,7 @@ static bool starts(const char *text, const char *with) { return !strncmp(text, w
 /* The mnemonic without what only tells its encoding. */
 static bool read_name(struct sim_reader *r, char name[NAME]) {
     static const char *const suffixes[] = {"_e64_dpp", "_dpp8", "_dpp", "_sdwa", "_e64", "_e32"};
-    size_t length = sim_text_word(r);
+    size_t length = sim_text_word(r), dual = starts(r->at, "v_dual_") ? strlen("dual_") : 0;
     if (!length || length >= NAME || (r->at[length] && r->at[length] != ' ')) return sim_text_error(r, "no mnemonic");
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
         size_t n = strlen(suffixes[i]);
@@ -109,6 +109,7 @@ static bool read_name(struct sim_reader *r, char name[NAME]) {
         }
         snprintf(name, NAME, "%.*s", (int)length, r->at);
     }
+    if (dual) memmove(name + 2, name + 2 + dual, strlen(name + 2 + dual) + 1);
     r->at += length;
     while (*r->at == ' ') r->at++;
     return true;
@@ -318,6 +319,7 @@ struct sim_inst *sim_parse(enum sim_target target, const char *text, u64 pc, uns
         inst = pair ? parse_one(&r, text, pc, nbytes) : NULL;
         if (inst) {
             inst->pair = pair;
+            inst->run = sim_run_pair;
         } else {
             sim_inst_free(pair);
         }

@@ -231,7 +231,7 @@ static unsigned begin(struct sim_wave *wave, const struct sim_inst *inst, struct
     x->byte_sel = inst->byte_sel;
     x->target = wave->target;
     x->enabled = SIM_EXEC64(wave) & sim_wave_lanes(wave);
-    x->defined = x->defined_low = x->bits_defined = ~(u64)0;
+    x->defined = x->bits_defined = ~(u64)0;
     x->bits = x->carry = 0;
     for (unsigned k = 0; k < SIM_READS; k++) {
         x->s[k][0] = x->s[k][1] = sim_zero_row;
@@ -256,7 +256,6 @@ void sim_lanes_read(struct sim_wave *wave, const struct sim_inst *inst, struct s
         u64 ignored;
         for (unsigned w = 0; w < sim_type_words[type]; w++) {
             x->s[k][w] = sim_lanes_row(wave, operand, w, space->s[k][w], dpp_first ? &ignored : known);
-            if (w == 0) x->defined_low &= *known;
         }
         if (dpp_first) dpp(wave, inst, x, space);
         if (inst->sdwa && k < 2) sdwa_select(x, space, k, inst->src_sel[k], operand->sext);
@@ -279,11 +278,6 @@ void sim_lanes_read(struct sim_wave *wave, const struct sim_inst *inst, struct s
         if (changed && is_float(operand->type) && !keeps_denormals(wave->mode, operand->type, false)) {
             flush_source(x, space, k, operand->type);
         }
-    }
-    if (flags & SIM_READS_VCC) {
-        const struct sim_operand vcc = {
-            .kind = SIM_SGPR, .type = SIM_MASK, .index = SIM_VCC, .count = (u8)(wave->size / 32)};
-        x->bits = sim_mask_read(wave, &vcc, &x->bits_defined);
     }
     if (flags & SIM_CHOOSES) x->defined &= (x->bits & chosen[1]) | (~x->bits & chosen[0]);
     x->defined &= x->bits_defined;
@@ -432,17 +426,13 @@ void sim_vector_run(struct sim_wave *wave, const struct sim_inst *inst) {
         compute(fn, &x, type, flags);
     if (direct) {
         for (unsigned w = 0; w < words; w++) {
-            const u64 defined = w == 0 && flags & SIM_LOW_ALONE ? x.defined_low : x.defined;
-            wave->v_defined[first + w] = (wave->v_defined[first + w] & ~x.enabled) | (defined & x.enabled);
+            wave->v_defined[first + w] = (wave->v_defined[first + w] & ~x.enabled) | (x.defined & x.enabled);
         }
     } else {
         finish(inst, &x, type, flags, x.d);
         if (half) merge_half(space.d[0], wave->v[first], high, keep);
         if (inst->sdwa) sdwa_place(inst, space.d[0], wave->v[first]);
-        for (unsigned w = 0; w < words; w++) {
-            const u64 defined = w == 0 && flags & SIM_LOW_ALONE ? x.defined_low : x.defined;
-            sim_lanes_write(wave, dst, w, space.d[w], x.enabled, defined);
-        }
+        for (unsigned w = 0; w < words; w++) sim_lanes_write(wave, dst, w, space.d[w], x.enabled, x.defined);
     }
     if (inst->n_dst > 1) write_masks(wave, inst, &x);
 }
@@ -570,23 +560,6 @@ void sim_vector_mix(struct sim_wave *wave, const struct sim_inst *inst) {
         merge_half(space.d[0], old, (flags & SIM_WHOLE) != 0, true);
     }
     sim_lanes_write(wave, dst, 0, space.d[0], x.enabled, x.defined);
-}
-
-/* v_dual_*: the second half's result is kept until the first half has read its sources. */
-void sim_vector_dual(struct sim_wave *wave, const struct sim_inst *inst) {
-    struct sim_lanes x;
-    struct sim_space space;
-    const struct sim_inst *pair = inst->pair;
-    if (pair) {
-        const struct sim_vector *vector = pair->op->detail;
-        sim_lanes_read(wave, pair, &x, &space);
-        x.d[0] = space.d[0];
-        x.d[1] = space.d[1];
-        compute(vector->fn, &x, pair->dst[0].type, vector->flags);
-        finish(pair, &x, pair->dst[0].type, vector->flags, x.d);
-    }
-    sim_vector_run(wave, inst);
-    if (pair) sim_lanes_write(wave, &pair->dst[0], 0, space.d[0], x.enabled, x.defined);
 }
 
 void sim_vector_nothing(struct sim_wave *wave, const struct sim_inst *inst) {

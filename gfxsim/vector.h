@@ -33,11 +33,10 @@ struct sim_lanes {
     unsigned n; /* lanes of the wave, 32 or 64 */
     u32 *d[SIM_WORDS];
     const u32 *s[SIM_READS][SIM_WORDS];
-    u64 bits;        /* a mask that is read: carry, condition; a bit a lane */
-    u64 carry;       /* a mask that is the result */
-    u64 enabled;     /* lanes that are written */
-    u64 defined;     /* lanes whose sources all are */
-    u64 defined_low; /* the same but for the last source's upper word */
+    u64 bits;    /* a mask that is read: carry, condition; a bit a lane */
+    u64 carry;   /* a mask that is the result */
+    u64 enabled; /* lanes that are written */
+    u64 defined; /* lanes whose sources all are */
     u64 bits_defined;
     u32 mode; /* of the wave */
     bool ieee;
@@ -48,14 +47,12 @@ typedef void sim_lanes_fn(struct sim_lanes *x);
 
 enum sim_vector_flags {
     SIM_READS_DST = 1, /* the old result is the source after those in the text */
-    SIM_READS_VCC = 2, /* VCC is read without being in the text */
     SIM_KEEP_HIGH = 4, /* a 16-bit result leaves the other half alone on gfx9 too */
     SIM_NEAREST = 8,   /* is rounded to nearest whatever MODE says */
     SIM_NO_FLUSH = 16, /* denormals are themselves whatever MODE says */
     SIM_WRITES_EXEC = 32,
-    SIM_CHOOSES = 64,   /* v_cndmask: what is not chosen need not be defined */
-    SIM_WHOLE = 128,    /* op_sel is the function's own */
-    SIM_LOW_ALONE = 256 /* the low word of the result needs no upper word of the last source */
+    SIM_CHOOSES = 64, /* v_cndmask: what is not chosen need not be defined */
+    SIM_WHOLE = 128   /* op_sel is the function's own */
 };
 /* detail of the tables' rows. */
 struct sim_vector {
@@ -74,8 +71,7 @@ extern const u32 sim_zero_row[64];
 extern const u8 sim_type_words[];
 
 /* run functions of the tables. */
-sim_run sim_vector_run, sim_vector_compare, sim_vector_packed, sim_vector_packed32, sim_vector_mix, sim_vector_dual,
-    sim_vector_nothing;
+sim_run sim_vector_run, sim_vector_compare, sim_vector_packed, sim_vector_packed32, sim_vector_mix, sim_vector_nothing;
 
 /* Reads operands with their modifiers into rows; sets all of x but d and carry. */
 void sim_lanes_read(struct sim_wave *wave, const struct sim_inst *inst, struct sim_lanes *x, struct sim_space *space);
@@ -113,6 +109,7 @@ static inline u64 sim_wave_lanes(const struct sim_wave *wave) { return wave->siz
     {name, targets, class, types, sim_vector_run, &(const struct sim_vector){id, NULL, flags}},
 
 /* clang-format off */
+#define SIM_BB_N {SIM_B32, SIM_B32}, {SIM_NONE}
 #define SIM_B_B {SIM_B32}, {SIM_B32}
 #define SIM_B_BB {SIM_B32}, {SIM_B32, SIM_B32}
 #define SIM_B_BBB {SIM_B32}, {SIM_B32, SIM_B32, SIM_B32}
@@ -130,6 +127,7 @@ static inline u64 sim_wave_lanes(const struct sim_wave *wave) { return wave->siz
 #define SIM_D_D {SIM_F64}, {SIM_F64}
 #define SIM_D_DD {SIM_F64}, {SIM_F64, SIM_F64}
 #define SIM_D_DDD {SIM_F64}, {SIM_F64, SIM_F64, SIM_F64}
+#define SIM_D_DDDM {SIM_F64}, {SIM_F64, SIM_F64, SIM_F64, SIM_MASK}
 #define SIM_D_DI {SIM_F64}, {SIM_F64, SIM_I32}
 #define SIM_D_DU {SIM_F64}, {SIM_F64, SIM_U32}
 #define SIM_D_F {SIM_F64}, {SIM_F32}
@@ -137,11 +135,11 @@ static inline u64 sim_wave_lanes(const struct sim_wave *wave) { return wave->siz
 #define SIM_D_U {SIM_F64}, {SIM_U32}
 #define SIM_FM_FFF {SIM_F32, SIM_MASK}, {SIM_F32, SIM_F32, SIM_F32}
 #define SIM_F_B {SIM_F32}, {SIM_B32}
-#define SIM_F_BB {SIM_F32}, {SIM_B32, SIM_B32}
 #define SIM_F_D {SIM_F32}, {SIM_F64}
 #define SIM_F_F {SIM_F32}, {SIM_F32}
 #define SIM_F_FF {SIM_F32}, {SIM_F32, SIM_F32}
 #define SIM_F_FFF {SIM_F32}, {SIM_F32, SIM_F32, SIM_F32}
+#define SIM_F_FFFM {SIM_F32}, {SIM_F32, SIM_F32, SIM_F32, SIM_MASK}
 #define SIM_F_FI {SIM_F32}, {SIM_F32, SIM_I32}
 #define SIM_F_H {SIM_F32}, {SIM_F16}
 #define SIM_F_I {SIM_F32}, {SIM_I32}
@@ -198,6 +196,7 @@ static inline u64 sim_wave_lanes(const struct sim_wave *wave) { return wave->siz
 #define SIM_U_UU {SIM_U32}, {SIM_U32, SIM_U32}
 #define SIM_U_UUU {SIM_U32}, {SIM_U32, SIM_U32, SIM_U32}
 #define SIM_V_VV {SIM_V2B32}, {SIM_V2B32, SIM_V2B32}
+#define SIM_WW_N {SIM_B16, SIM_B16}, {SIM_NONE}
 #define SIM_W_B {SIM_B16}, {SIM_B32}
 #define SIM_W_SW {SIM_B16}, {SIM_U16, SIM_B16}
 #define SIM_W_W {SIM_B16}, {SIM_B16}

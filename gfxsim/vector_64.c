@@ -159,8 +159,7 @@ static void mad_i64_saturated(struct sim_lanes *x) {
 }
 
 #define WIDE(fn, name, targets, types)                                                                                 \
-    {name,  targets,        SIM_CLASS_VALU,                                                                            \
-     types, sim_vector_run, &(const struct sim_vector){fn, fn##_saturated, SIM_LOW_ALONE}},
+    {name, targets, SIM_CLASS_VALU, types, sim_vector_run, &(const struct sim_vector){fn, fn##_saturated, 0}},
 
 const struct sim_op SIM_ISA(sim_vector_64)[] = {
 #define ROW SIM_ROW_ENTRY

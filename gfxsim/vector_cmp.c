@@ -1,5 +1,5 @@
-/* v_cmp_* and v_cmpx_*: a function for each condition and type, four rows for each: v_cmp, v_cmpx of gfx9, which has a
- * destination beside EXEC, and v_cmpx of later targets, which has none. */
+/* v_cmp_* and v_cmpx_*: a function for each condition and type. v_cmpx writes EXEC beside its destination, which on
+ * gfx10 and later is EXEC. */
 #include "gfxsim/vector_math.h"
 
 /* X(condition, expression, targets): floats of any size; integers. */
@@ -101,16 +101,9 @@ SIM_CMP64(class_f64,
 #define ROWS(name, fn, sources, targets, flags)                                                                        \
     {"v_cmp_" name, targets, SIM_CLASS_VALU, {SIM_MASK}, sources, sim_vector_compare, VECTOR(fn, flags)},              \
         {"v_cmpx_" name,                                                                                               \
-         (targets)&SIM_GFX9,                                                                                           \
+         targets,                                                                                                      \
          SIM_CLASS_VALU,                                                                                               \
          {SIM_MASK},                                                                                                   \
-         sources,                                                                                                      \
-         sim_vector_compare,                                                                                           \
-         VECTOR(fn, (flags) | SIM_WRITES_EXEC)},                                                                       \
-        {"v_cmpx_" name,                                                                                               \
-         (targets)&SIM_GFX10UP,                                                                                        \
-         SIM_CLASS_VALU,                                                                                               \
-         {SIM_NONE},                                                                                                   \
          sources,                                                                                                      \
          sim_vector_compare,                                                                                           \
          VECTOR(fn, (flags) | SIM_WRITES_EXEC)},

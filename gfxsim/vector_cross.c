@@ -50,12 +50,12 @@ static void swap_registers(struct sim_wave *wave, unsigned a, unsigned b) {
 }
 
 static void swap(struct sim_wave *wave, const struct sim_inst *inst) {
-    swap_registers(wave, sim_lanes_register(wave, &inst->dst[0], 0), sim_lanes_register(wave, &inst->src[0], 0));
+    swap_registers(wave, sim_lanes_register(wave, &inst->dst[0], 0), sim_lanes_register(wave, &inst->dst[1], 0));
 }
 
 static void swap_halves(struct sim_wave *wave, const struct sim_inst *inst) {
-    const unsigned a = sim_lanes_register(wave, &inst->dst[0], 0), b = sim_lanes_register(wave, &inst->src[0], 0);
-    const unsigned p = inst->dst[0].high ? 16 : 0, q = inst->src[0].high ? 16 : 0;
+    const unsigned a = sim_lanes_register(wave, &inst->dst[0], 0), b = sim_lanes_register(wave, &inst->dst[1], 0);
+    const unsigned p = inst->dst[0].high ? 16 : 0, q = inst->dst[1].high ? 16 : 0;
     const u64 exec = SIM_EXEC64(wave) & sim_wave_lanes(wave);
     for (unsigned l = 0; l < wave->size; l++) {
         if (!(exec >> l & 1)) continue;
@@ -182,7 +182,7 @@ static void movrelsd_2(struct sim_wave *wave, const struct sim_inst *inst) {
     move(wave, &to, &from);
 }
 static void swaprel(struct sim_wave *wave, const struct sim_inst *inst) {
-    const struct sim_operand to = moved(wave, &inst->dst[0], 16, 0x3ff), from = moved(wave, &inst->src[0], 0, 0x3ff);
+    const struct sim_operand to = moved(wave, &inst->dst[0], 16, 0x3ff), from = moved(wave, &inst->dst[1], 0, 0x3ff);
     swap_registers(wave, sim_lanes_register(wave, &to, 0), sim_lanes_register(wave, &from, 0));
 }
 
@@ -224,9 +224,9 @@ const struct sim_op sim_vector_cross[] = {
     CROSS(readfirstlane, "v_readfirstlane_b32", SIM_ALL, SIM_B_B)
     CROSS(readlane, "v_readlane_b32", SIM_ALL, SIM_B_BB)
     CROSS(writelane, "v_writelane_b32", SIM_ALL, SIM_B_BB)
-    CROSS(swap, "v_swap_b32", SIM_ALL, SIM_B_B)
-    CROSS(swap_halves, "v_swap_b16", SIM_GFX11_12, SIM_W_W)
-    CROSS(swaprel, "v_swaprel_b32", SIM_GFX10UP, SIM_B_B)
+    CROSS(swap, "v_swap_b32", SIM_ALL, SIM_BB_N)
+    CROSS(swap_halves, "v_swap_b16", SIM_GFX11_12, SIM_WW_N)
+    CROSS(swaprel, "v_swaprel_b32", SIM_GFX10UP, SIM_BB_N)
     CROSS(permlane16, "v_permlane16_b32", SIM_GFX10UP, SIM_B_BBB)
     CROSS(permlanex16, "v_permlanex16_b32", SIM_GFX10UP, SIM_B_BBB)
     CROSS(permlane16_var, "v_permlane16_var_b32", SIM_GFX1201, SIM_B_BB)

@@ -1,4 +1,4 @@
-/* f32: see vector_f32.def; and what needs more than a row: steps of a division, packed pairs, mixed sizes, v_dual_*. */
+/* f32: see vector_f32.def; and what needs more than a row: steps of a division, packed pairs, mixed sizes. */
 #include "gfxsim/vector_math.h"
 
 /* v_div_scale: a source of a division by 2^64 or its like, so that nothing on the way to the quotient of `n` / `d`
@@ -68,42 +68,18 @@ static inline float sim_div_fixup_f32(float a, float b, float c) {
 #undef ROW
 #undef SAME
 
-SIM_OP32(mov_b32, ua)
 SIM_OP32(mix_f32, fmaf(a, b, c))
 SIM_OP32_TO_HALF(mix_f16, fmaf(a, b, c))
-SIM_OP32(min_dual, sim_min_f32(a, b, ieee))
-SIM_OP32(max_dual, sim_max_f32(a, b, ieee))
-SIM_OP32(add_dual, ua + ub)
-SIM_OP32(lshlrev_dual, ub << (ua & 31))
-SIM_OP32(and_dual, ua &ub)
-
 static void widen(struct sim_lanes *x) {
     float row[64];
     sim_widen_row(x->n, row, x->s[0][0]);
     for (unsigned l = 0; l < x->n; l++) x->d[0][l] = sim_bits_f32(row[l]);
 }
 
-static void cndmask_dual(struct sim_lanes *x) {
-    const u32 *p = x->s[0][0], *q = x->s[1][0];
-    for (unsigned l = 0; l < x->n; l++) x->d[0][l] = x->bits >> l & 1 ? q[l] : p[l];
-}
-
-/* Products of halves are exact as f32; the sums are rounded one after the other. */
-static void dot2acc_dual(struct sim_lanes *x) {
-    for (unsigned l = 0; l < x->n; l++) {
-        const u32 a = x->s[0][0][l], b = x->s[1][0][l];
-        const float low = sim_f16_to_f32(a & 0xffff) * sim_f16_to_f32(b & 0xffff);
-        const float high = sim_f16_to_f32(a >> 16) * sim_f16_to_f32(b >> 16);
-        x->d[0][l] = sim_bits_f32(high + (low + sim_f32(x->s[2][0][l])));
-    }
-}
-
 #define PACKED(fn, name, types)                                                                                        \
     {name, SIM_GFX9, SIM_CLASS_VALU, types, sim_vector_packed32, &(const struct sim_vector){fn, NULL, 0}},
 #define MIX(fn, name, types, flags)                                                                                    \
     {name, SIM_ALL, SIM_CLASS_VALU, types, sim_vector_mix, &(const struct sim_vector){fn, widen, flags}},
-#define DUAL(fn, name, types, flags)                                                                                   \
-    {name, SIM_GFX11_12, SIM_CLASS_VALU, types, sim_vector_dual, &(const struct sim_vector){fn, NULL, flags}},
 
 const struct sim_op SIM_ISA(sim_vector_f32)[] = {
 #define ROW SIM_ROW_ENTRY
@@ -117,23 +93,5 @@ const struct sim_op SIM_ISA(sim_vector_f32)[] = {
     MIX(mix_f32, "v_fma_mix_f32", SIM_F_FFF, 0)
     MIX(mix_f16, "v_fma_mixlo_f16", SIM_H_FFF, 0)
     MIX(mix_f16, "v_fma_mixhi_f16", SIM_H_FFF, SIM_WHOLE)
-    DUAL(fma_f32, "v_dual_fmac_f32", SIM_F_FF, SIM_READS_DST)
-    DUAL(fma_f32, "v_dual_fmaak_f32", SIM_F_FFF, 0)
-    DUAL(fma_f32, "v_dual_fmamk_f32", SIM_F_FFF, 0)
-    DUAL(mul_f32, "v_dual_mul_f32", SIM_F_FF, 0)
-    DUAL(add_f32, "v_dual_add_f32", SIM_F_FF, 0)
-    DUAL(sub_f32, "v_dual_sub_f32", SIM_F_FF, 0)
-    DUAL(subrev_f32, "v_dual_subrev_f32", SIM_F_FF, 0)
-    DUAL(mul_legacy_f32, "v_dual_mul_dx9_zero_f32", SIM_F_FF, 0)
-    DUAL(mov_b32, "v_dual_mov_b32", SIM_B_B, 0)
-    DUAL(cndmask_dual, "v_dual_cndmask_b32", SIM_B_BB, SIM_READS_VCC | SIM_CHOOSES)
-    DUAL(min_dual, "v_dual_min_f32", SIM_F_FF, 0)
-    DUAL(max_dual, "v_dual_max_f32", SIM_F_FF, 0)
-    DUAL(min_num_f32, "v_dual_min_num_f32", SIM_F_FF, 0)
-    DUAL(max_num_f32, "v_dual_max_num_f32", SIM_F_FF, 0)
-    DUAL(dot2acc_dual, "v_dual_dot2acc_f32_f16", SIM_F_BB, SIM_READS_DST)
-    DUAL(add_dual, "v_dual_add_nc_u32", SIM_U_UU, 0)
-    DUAL(lshlrev_dual, "v_dual_lshlrev_b32", SIM_B_UB, 0)
-    DUAL(and_dual, "v_dual_and_b32", SIM_B_BB, 0)
     /* clang-format on */
     {0}};

@@ -55,9 +55,6 @@ const struct sim_op sim_matrix_ops[] = {
 static const struct sim_op vector_ops[] = {
     ROW("v_nop", SIM_ALL, VALU, T(0), T(0)),
     ROW("v_mov_b32", SIM_ALL, VALU, T(SIM_B32), T(SIM_B32)),
-    ROW("v_dual_mov_b32", SIM_GFX11_12, VALU, T(SIM_B32), T(SIM_B32)),
-    ROW("v_dual_mul_f32", SIM_GFX11_12, VALU, T(SIM_F32), T(SIM_F32, SIM_F32)),
-    ROW("v_dual_cndmask_b32", SIM_GFX11_12, VALU, T(SIM_B32), T(SIM_B32, SIM_B32)),
     ROW("v_cvt_f32_fp8", SIM_ALL, VALU, T(SIM_F32), T(SIM_B32)),
     ROW("v_add_f32", SIM_ALL, VALU, T(SIM_F32), T(SIM_F32, SIM_F32)),
     ROW("v_mul_f32", SIM_ALL, VALU, T(SIM_F32), T(SIM_F32, SIM_F32)),
@@ -313,9 +310,9 @@ static void forms(void) {
     parses(SIM_GFX942, "v_fmac_f32_e32 v0, v1, v2", "v_fmac_f32 | v0 | v1 v2 |");
     parses(SIM_GFX942, "v_nop", "v_nop | | |");
     parses(SIM_GFX1100, "v_dual_mul_f32 v0, 0x40490fdb, v1 :: v_dual_cndmask_b32 v3, v4, v5",
-           "v_dual_mul_f32 | v0 | =40490fdb v1 | :: v_dual_cndmask_b32 | v3 | v4 v5 |");
+           "v_mul_f32 | v0 | =40490fdb v1 | :: v_cndmask_b32 | v3 | v4 v5 s106 |");
     parses(SIM_GFX1201, "v_dual_mov_b32 v0, v1 :: v_dual_mov_b32 v3, 0",
-           "v_dual_mov_b32 | v0 | v1 | :: v_dual_mov_b32 | v3 | =0 |");
+           "v_mov_b32 | v0 | v1 | :: v_mov_b32 | v3 | =0 |");
 }
 
 static void memory(void) {
