@@ -43,6 +43,12 @@ const u32 *sim_lanes_row(struct sim_wave *wave, const struct sim_operand *operan
         return wave->v[index];
     }
     case SIM_CONSTANT: value = word > 1 ? 0 : (u32)(operand->value >> (32 * word)); break;
+    case SIM_SGPR: {
+        const struct sim_operand one = {.kind = SIM_SGPR, .count = 1, .index = (u16)(operand->index + word)};
+        value = sim_scalar_read(wave, operand, word);
+        if (!sim_scalar_defined(wave, operand->count > 1 ? &one : operand)) *defined = 0;
+        break;
+    }
     default:
         value = sim_scalar_read(wave, operand, word);
         if (!sim_scalar_defined(wave, operand)) *defined = 0;
@@ -499,19 +505,23 @@ void sim_vector_packed32(struct sim_wave *wave, const struct sim_inst *inst) {
     struct sim_lanes x;
     struct sim_space space;
     const u32 *words[SIM_READS][2];
+    u64 known[SIM_READS][2], defined[2];
+    memset(known, 0xff, sizeof known);
     const unsigned flags = begin(wave, inst, &x);
     const struct sim_vector *vector = inst->op->detail;
     const struct sim_operand *dst = &inst->dst[0];
     const u8 type = dst->type == SIM_V2F32 ? SIM_F32 : SIM_B32;
     for (unsigned k = 0; k < inst->n_src; k++) {
         for (unsigned w = 0; w < 2; w++) {
-            words[k][w] = sim_lanes_row(wave, &inst->src[k], w, space.s[k][2 + w], &x.defined);
+            words[k][w] = sim_lanes_row(wave, &inst->src[k], w, space.s[k][2 + w], &known[k][w]);
         }
     }
     for (unsigned h = 0; h < 2; h++) {
+        x.defined = ~(u64)0;
         for (unsigned k = 0; k < inst->n_src; k++) {
             const bool high = (h ? inst->op_sel_hi : inst->op_sel) >> k & 1;
             const bool neg = (h ? inst->neg_hi : inst->neg_lo) >> k & 1;
+            x.defined &= known[k][high];
             x.s[k][0] = words[k][high];
             if (neg || inst->src[k].abs) change_sign(&x, &space, k, type, neg, inst->src[k].abs);
             if (type == SIM_F32 && !keeps_denormals(wave->mode, type, false)) flush_source(&x, &space, k, type);
@@ -520,8 +530,9 @@ void sim_vector_packed32(struct sim_wave *wave, const struct sim_inst *inst) {
         x.d[1] = space.d[2];
         compute(vector->fn, &x, type, flags);
         finish(inst, &x, type, flags, x.d);
+        defined[h] = x.defined;
     }
-    for (unsigned w = 0; w < 2; w++) sim_lanes_write(wave, dst, w, space.d[w], x.enabled, x.defined);
+    for (unsigned w = 0; w < 2; w++) sim_lanes_write(wave, dst, w, space.d[w], x.enabled, defined[w]);
 }
 
 /* v_fma_mix*: each source a word, or the half that op_sel names where op_sel_hi says so. The function gets words, and
