@@ -21,8 +21,8 @@ enum {
     RELOCATE_REL32_HI = 11,
     RELOCATE_RELATIVE64 = 13 /* B + A */
 };
-/* No kernel is that large; it keeps sums of what headers say from wrapping. */
-static const u64 LARGEST = (u64)1 << 40;
+/* No code object is that large, or takes that much memory; so what a damaged one asks for is refused soon. */
+static const u64 LARGEST = (u64)1 << 30;
 
 static bool wrong(char why[256], const char *what) {
     snprintf(why, 256, "%s", what);
@@ -201,15 +201,14 @@ static bool load_segments(struct sim_loaded *l, char why[256]) {
     }
     if (!text_end) return wrong(why, "the code object has no code");
     l->code.nbytes = l->last - l->first;
-    l->code.memory = sim_memory_new(l->code.nbytes, SIM_DEFINED);
+    l->code.memory = sim_memory_new(l->code.nbytes, SIM_OUTSIDE); /* what is between the segments stays so */
     if (!l->code.memory) return wrong(why, "no device memory for the code object");
-    memset(l->code.memory, 0, l->code.nbytes);
-    sim_memory_mark(l->code.memory, l->code.nbytes, SIM_OUTSIDE);
     for (unsigned i = 0; i < n; i++) {
         Elf64_Phdr segment = segment_header(elf, i);
         if (segment.p_type != PT_LOAD || !segment.p_memsz) continue;
         char *to = l->code.memory + (segment.p_vaddr - l->first);
         memcpy(to, elf + segment.p_offset, segment.p_filesz);
+        memset(to + segment.p_filesz, 0, segment.p_memsz - segment.p_filesz);
         sim_memory_mark(to, segment.p_memsz, segment.p_flags & PF_W ? SIM_DEFINED : SIM_READ_ONLY);
     }
     l->code.text = (u64)(uintptr_t)l->code.memory + (text - l->first);
