@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-void sim_lanes_take(const struct sim_wave *wave, struct sim_lanes *lanes) {
+void sim_places_take(const struct sim_wave *wave, struct sim_places *lanes) {
     lanes->space = SIM_GLOBAL;
     lanes->mask = SIM_EXEC64(wave);
     lanes->n = 0;
@@ -28,7 +28,7 @@ static u64 scalar_address(struct sim_wave *wave, const struct sim_operand *opera
 
 /* vaddr (64 bits, or 32 with saddr) + saddr + offset */
 static void add_addresses(struct sim_wave *wave, const struct sim_operand *vaddr, const struct sim_operand *saddr,
-                          i64 offset, struct sim_lanes *lanes) {
+                          i64 offset, struct sim_places *lanes) {
     u32 space[2][64];
     u64 base = (u64)offset;
     const u32 *low = NULL, *high = NULL;
@@ -45,7 +45,7 @@ static void add_addresses(struct sim_wave *wave, const struct sim_operand *vaddr
 }
 
 static void scratch_addresses(struct sim_wave *wave, const struct sim_operand *vaddr, const struct sim_operand *saddr,
-                              i64 offset, struct sim_lanes *lanes) {
+                              i64 offset, struct sim_places *lanes) {
     lanes->space = SIM_SCRATCH;
     add_addresses(wave, vaddr, saddr, offset, lanes);
     for (unsigned i = 0; i < lanes->n; i++) lanes->at[i] = (u32)lanes->at[i];
@@ -65,14 +65,14 @@ static int coherence(const struct sim_wave *wave, const struct sim_inst *inst) {
 }
 
 /* The lanes of flat addresses by kind of memory: at[] becomes what that kind counts. */
-static unsigned split(const struct sim_lanes *lanes, struct sim_lanes parts[3]) {
-    for (unsigned k = 0; k < 3; k++) parts[k] = (struct sim_lanes){.space = (u8)k};
+static unsigned split(const struct sim_places *lanes, struct sim_places parts[3]) {
+    for (unsigned k = 0; k < 3; k++) parts[k] = (struct sim_places){.space = (u8)k};
     for (unsigned i = 0; i < lanes->n; i++) {
         u64 at = lanes->at[i], window = at >> 32;
         unsigned k = window == SIM_SHARED_APERTURE >> 32    ? SIM_LDS
                      : window == SIM_PRIVATE_APERTURE >> 32 ? SIM_SCRATCH
                                                             : SIM_GLOBAL;
-        struct sim_lanes *part = &parts[k];
+        struct sim_places *part = &parts[k];
         part->lane[part->n] = lanes->lane[i];
         part->at[part->n++] = k == SIM_GLOBAL ? at : (u32)at;
         part->mask |= (u64)1 << lanes->lane[i];
@@ -83,7 +83,7 @@ static unsigned split(const struct sim_lanes *lanes, struct sim_lanes parts[3]) 
 /* ---- global, flat, scratch ---- */
 
 /* Each lane's four bytes, or its smaller element made four, go to LDS at M0 + offset + 4 * lane. */
-static void load_to_lds(struct sim_wave *wave, const struct sim_inst *inst, struct sim_lanes *lanes) {
+static void load_to_lds(struct sim_wave *wave, const struct sim_inst *inst, struct sim_places *lanes) {
     const struct sim_form *form = inst->op->detail;
     if (sim_settings.check && !(wave->s_defined[SIM_M0 / 64] >> (SIM_M0 % 64) & 1))
         sim_fail(wave, -1, 719, "an LDS address is taken from M0, which was never written");
@@ -106,8 +106,8 @@ static void load_to_lds(struct sim_wave *wave, const struct sim_inst *inst, stru
 }
 
 static void global_load(struct sim_wave *wave, const struct sim_inst *inst) {
-    struct sim_lanes lanes;
-    sim_lanes_take(wave, &lanes);
+    struct sim_places lanes;
+    sim_places_take(wave, &lanes);
     if (!lanes.n) return;
     add_addresses(wave, &inst->src[0], &inst->src[1], inst->offset, &lanes);
     if (inst->lds || inst->dst[0].kind == SIM_ABSENT)
@@ -118,10 +118,10 @@ static void global_load(struct sim_wave *wave, const struct sim_inst *inst) {
 
 static void global_store(struct sim_wave *wave, const struct sim_inst *inst) {
     const struct sim_form *form = inst->op->detail;
-    struct sim_lanes lanes;
+    struct sim_places lanes;
     struct sim_data data;
     u32 space[4][64];
-    sim_lanes_take(wave, &lanes);
+    sim_places_take(wave, &lanes);
     if (!lanes.n) return;
     add_addresses(wave, &inst->src[0], &inst->src[2], inst->offset, &lanes);
     sim_data_of(wave, &inst->src[1], form->nbytes, space, &data);
@@ -135,10 +135,10 @@ static unsigned operand_bytes(const struct sim_form *form) {
 
 static void global_atomic(struct sim_wave *wave, const struct sim_inst *inst) {
     const struct sim_form *form = inst->op->detail;
-    struct sim_lanes lanes;
+    struct sim_places lanes;
     struct sim_data data;
     u32 space[4][64];
-    sim_lanes_take(wave, &lanes);
+    sim_places_take(wave, &lanes);
     if (!lanes.n) return;
     add_addresses(wave, &inst->src[0], &inst->src[2], inst->offset, &lanes);
     sim_data_of(wave, &inst->src[1], operand_bytes(form), space, &data);
@@ -147,25 +147,25 @@ static void global_atomic(struct sim_wave *wave, const struct sim_inst *inst) {
 
 /* gfx10 and later: saddr + offset + 4 * lane */
 static void addtid_addresses(struct sim_wave *wave, const struct sim_operand *saddr, i64 offset,
-                             struct sim_lanes *lanes) {
+                             struct sim_places *lanes) {
     static const struct sim_operand absent;
     add_addresses(wave, &absent, saddr, offset, lanes);
     for (unsigned i = 0; i < lanes->n; i++) lanes->at[i] += 4u * lanes->lane[i];
 }
 
 static void addtid_load(struct sim_wave *wave, const struct sim_inst *inst) {
-    struct sim_lanes lanes;
-    sim_lanes_take(wave, &lanes);
+    struct sim_places lanes;
+    sim_places_take(wave, &lanes);
     if (!lanes.n) return;
     addtid_addresses(wave, &inst->src[0], inst->offset, &lanes);
     sim_load_lanes(wave, &lanes, inst->op->detail, inst->dst, 0, SIM_READ | coherence(wave, inst));
 }
 
 static void addtid_store(struct sim_wave *wave, const struct sim_inst *inst) {
-    struct sim_lanes lanes;
+    struct sim_places lanes;
     struct sim_data data;
     u32 space[1][64];
-    sim_lanes_take(wave, &lanes);
+    sim_places_take(wave, &lanes);
     if (!lanes.n) return;
     addtid_addresses(wave, &inst->src[1], inst->offset, &lanes);
     sim_data_of(wave, &inst->src[0], 4, space, &data);
@@ -173,8 +173,8 @@ static void addtid_store(struct sim_wave *wave, const struct sim_inst *inst) {
 }
 
 static void flat_load(struct sim_wave *wave, const struct sim_inst *inst) {
-    struct sim_lanes lanes, parts[3];
-    sim_lanes_take(wave, &lanes);
+    struct sim_places lanes, parts[3];
+    sim_places_take(wave, &lanes);
     if (!lanes.n) return;
     add_addresses(wave, &inst->src[0], NULL, inst->offset, &lanes);
     unsigned n = split(&lanes, parts);
@@ -185,10 +185,10 @@ static void flat_load(struct sim_wave *wave, const struct sim_inst *inst) {
 
 static void flat_store(struct sim_wave *wave, const struct sim_inst *inst) {
     const struct sim_form *form = inst->op->detail;
-    struct sim_lanes lanes, parts[3];
+    struct sim_places lanes, parts[3];
     struct sim_data data;
     u32 space[4][64];
-    sim_lanes_take(wave, &lanes);
+    sim_places_take(wave, &lanes);
     if (!lanes.n) return;
     add_addresses(wave, &inst->src[0], NULL, inst->offset, &lanes);
     sim_data_of(wave, &inst->src[1], form->nbytes, space, &data);
@@ -199,10 +199,10 @@ static void flat_store(struct sim_wave *wave, const struct sim_inst *inst) {
 
 static void flat_atomic(struct sim_wave *wave, const struct sim_inst *inst) {
     const struct sim_form *form = inst->op->detail;
-    struct sim_lanes lanes, parts[3];
+    struct sim_places lanes, parts[3];
     struct sim_data data;
     u32 space[4][64];
-    sim_lanes_take(wave, &lanes);
+    sim_places_take(wave, &lanes);
     if (!lanes.n) return;
     add_addresses(wave, &inst->src[0], NULL, inst->offset, &lanes);
     sim_data_of(wave, &inst->src[1], operand_bytes(form), space, &data);
@@ -212,8 +212,8 @@ static void flat_atomic(struct sim_wave *wave, const struct sim_inst *inst) {
 }
 
 static void scratch_load(struct sim_wave *wave, const struct sim_inst *inst) {
-    struct sim_lanes lanes;
-    sim_lanes_take(wave, &lanes);
+    struct sim_places lanes;
+    sim_places_take(wave, &lanes);
     if (!lanes.n) return;
     scratch_addresses(wave, &inst->src[0], &inst->src[1], inst->offset, &lanes);
     sim_load_lanes(wave, &lanes, inst->op->detail, inst->dst, 0, SIM_READ);
@@ -221,10 +221,10 @@ static void scratch_load(struct sim_wave *wave, const struct sim_inst *inst) {
 
 static void scratch_store(struct sim_wave *wave, const struct sim_inst *inst) {
     const struct sim_form *form = inst->op->detail;
-    struct sim_lanes lanes;
+    struct sim_places lanes;
     struct sim_data data;
     u32 space[4][64];
-    sim_lanes_take(wave, &lanes);
+    sim_places_take(wave, &lanes);
     if (!lanes.n) return;
     scratch_addresses(wave, &inst->src[0], &inst->src[2], inst->offset, &lanes);
     sim_data_of(wave, &inst->src[1], form->nbytes, space, &data);
@@ -240,7 +240,7 @@ struct buffer {
 };
 
 static struct buffer read_descriptor(struct sim_wave *wave, const struct sim_inst *inst) {
-    const struct sim_operand *rsrc = &inst->src[inst->op->dst[0] ? 1 : 2];
+    const struct sim_operand *rsrc = &inst->src[inst->op->src[0] == SIM_ANY ? 1 : 2];
     u32 word[4];
     if (sim_settings.check && !sim_scalar_defined(wave, rsrc))
         sim_fail(wave, -1, 719, "a buffer's descriptor has registers never written");
@@ -259,8 +259,8 @@ static struct buffer read_descriptor(struct sim_wave *wave, const struct sim_ins
 /* The lanes of a buffer instruction with their addresses. Those beyond the records are in `beyond`: they read 0, and
  * write nothing. */
 static void buffer_addresses(struct sim_wave *wave, const struct sim_inst *inst, unsigned nbytes,
-                             struct sim_lanes *lanes, u64 *beyond) {
-    unsigned first = inst->op->dst[0] ? 0 : 1; /* operands in front of vaddr, rsrc, soffset */
+                             struct sim_places *lanes, u64 *beyond) {
+    unsigned first = inst->op->src[0] == SIM_ANY ? 0 : 1; /* operands in front of vaddr, rsrc, soffset */
     const struct sim_operand *vaddr = &inst->src[first], *soffset = &inst->src[first + 2];
     struct buffer buffer = read_descriptor(wave, inst);
     u32 space[2][64], scalar = (u32)scalar_address(wave, soffset);
@@ -268,7 +268,7 @@ static void buffer_addresses(struct sim_wave *wave, const struct sim_inst *inst,
     unsigned n = 0;
     if (inst->idxen) index = sim_address_row(wave, vaddr, n++, space[0]);
     if (inst->offen) offset = sim_address_row(wave, vaddr, n, space[1]);
-    struct sim_lanes all = *lanes;
+    struct sim_places all = *lanes;
     *beyond = 0;
     lanes->n = 0;
     lanes->mask = 0;
@@ -296,9 +296,9 @@ static void buffer_addresses(struct sim_wave *wave, const struct sim_inst *inst,
 
 static void buffer_load(struct sim_wave *wave, const struct sim_inst *inst) {
     const struct sim_form *form = inst->op->detail;
-    struct sim_lanes lanes;
+    struct sim_places lanes;
     u64 beyond;
-    sim_lanes_take(wave, &lanes);
+    sim_places_take(wave, &lanes);
     if (!lanes.n) return;
     buffer_addresses(wave, inst, form->nbytes, &lanes, &beyond);
     if (inst->lds || inst->dst[0].kind == SIM_ABSENT) {
@@ -316,11 +316,11 @@ static void buffer_load(struct sim_wave *wave, const struct sim_inst *inst) {
 
 static void buffer_store(struct sim_wave *wave, const struct sim_inst *inst) {
     const struct sim_form *form = inst->op->detail;
-    struct sim_lanes lanes;
+    struct sim_places lanes;
     struct sim_data data;
     u32 space[4][64];
     u64 beyond;
-    sim_lanes_take(wave, &lanes);
+    sim_places_take(wave, &lanes);
     if (!lanes.n) return;
     buffer_addresses(wave, inst, form->nbytes, &lanes, &beyond);
     sim_data_of(wave, &inst->src[0], form->nbytes, space, &data);
@@ -329,11 +329,11 @@ static void buffer_store(struct sim_wave *wave, const struct sim_inst *inst) {
 
 static void buffer_atomic(struct sim_wave *wave, const struct sim_inst *inst) {
     const struct sim_form *form = inst->op->detail;
-    struct sim_lanes lanes;
+    struct sim_places lanes;
     struct sim_data data;
     u32 space[4][64];
     u64 beyond;
-    sim_lanes_take(wave, &lanes);
+    sim_places_take(wave, &lanes);
     if (!lanes.n) return;
     buffer_addresses(wave, inst, form->nbytes, &lanes, &beyond);
     sim_data_of(wave, &inst->src[0], operand_bytes(form), space, &data);
@@ -377,6 +377,11 @@ enum { OLD = SIM_GFX9 | SIM_GFX1030, NEW = SIM_GFX11_12 };
     }
 #define LOAD_LDS(name, ...)                                                                                            \
     { "global_load_lds_" name, SIM_GFX942, SIM_CLASS_GLOBAL, {0}, {SIM_ANY, SIM_ANY}, global_load, FORM(__VA_ARGS__) }
+#define BUFFER_LDS(name, ...)                                                                                          \
+    {                                                                                                                  \
+        "buffer_load_lds_" name, SIM_GFX1100, SIM_CLASS_GLOBAL, {0}, {SIM_ANY, SIM_B128, SIM_B32}, buffer_load,        \
+            FORM(__VA_ARGS__)                                                                                          \
+    }
 #define ATOMIC_OF(name, targets, type, data, nbytes, op)                                                               \
     {"global_atomic_" name,    targets,       SIM_CLASS_GLOBAL,          {type},                                       \
      {SIM_ANY, data, SIM_ANY}, global_atomic, FORM(nbytes, 0, false, op)},                                             \
@@ -447,6 +452,12 @@ const struct sim_op sim_access_ops[] = {
     LOAD_LDS("ushort", 2),
     LOAD_LDS("sshort", 2, 0, true),
     LOAD_LDS("dword", 4),
+
+    BUFFER_LDS("u8", 1),
+    BUFFER_LDS("i8", 1, 0, true),
+    BUFFER_LDS("u16", 2),
+    BUFFER_LDS("i16", 2, 0, true),
+    BUFFER_LDS("b32", 4),
 
     {"global_load_dword_addtid", SIM_GFX1030, SIM_CLASS_GLOBAL, {SIM_B32}, {SIM_ANY}, addtid_load, FORM(4)},
     {"global_store_dword_addtid", SIM_GFX1030, SIM_CLASS_GLOBAL, {0}, {SIM_B32, SIM_ANY}, addtid_store, FORM(4)},

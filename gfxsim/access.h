@@ -7,7 +7,7 @@
 enum sim_space { SIM_GLOBAL, SIM_LDS, SIM_SCRATCH };
 
 /* The lanes of an access that reach one kind of memory, packed. */
-struct sim_lanes {
+struct sim_places {
     u8 space; /* enum sim_space */
     unsigned n;
     u64 mask;
@@ -55,6 +55,7 @@ enum sim_atomic {
     SIM_INC,
     SIM_DEC,
     SIM_WRAP,
+    SIM_CONDXCHG,
     SIM_FADD,
     SIM_FMIN,
     SIM_FMAX,
@@ -65,14 +66,14 @@ enum sim_atomic {
 };
 
 /* The lanes in EXEC, with no addresses yet. */
-void sim_lanes_take(const struct sim_wave *wave, struct sim_lanes *lanes);
+void sim_places_take(const struct sim_wave *wave, struct sim_places *lanes);
 /* Checks an access of each lane, counts it, and marks what it writes as written. */
-void sim_check_global(struct sim_wave *wave, const struct sim_lanes *lanes, unsigned nbytes, int access,
+void sim_check_global(struct sim_wave *wave, const struct sim_places *lanes, unsigned nbytes, int access,
                       const struct sim_data *data);
-void sim_check_lds(struct sim_wave *wave, const struct sim_lanes *lanes, unsigned nbytes, int access,
+void sim_check_lds(struct sim_wave *wave, const struct sim_places *lanes, unsigned nbytes, int access,
                    const struct sim_data *data);
 /* undefined[r] gets the lanes for which not all of register r was ever written. */
-void sim_check_scratch(struct sim_wave *wave, const struct sim_lanes *lanes, unsigned nbytes, int access,
+void sim_check_scratch(struct sim_wave *wave, const struct sim_places *lanes, unsigned nbytes, int access,
                        const struct sim_data *data, u64 undefined[4]);
 
 /* The rows of an operand, and which lanes of EXEC are undefined in them. */
@@ -83,12 +84,12 @@ const u32 *sim_address_row(struct sim_wave *wave, const struct sim_operand *oper
 
 /* Checks and moves. Operands are read before this is called, so that a destination may be an address too; `first` is
  * the number of the destination's first register. */
-void sim_load_lanes(struct sim_wave *wave, const struct sim_lanes *lanes, const struct sim_form *form,
+void sim_load_lanes(struct sim_wave *wave, const struct sim_places *lanes, const struct sim_form *form,
                     const struct sim_operand *dst, unsigned first, int access);
-void sim_store_lanes(struct sim_wave *wave, const struct sim_lanes *lanes, const struct sim_form *form,
+void sim_store_lanes(struct sim_wave *wave, const struct sim_places *lanes, const struct sim_form *form,
                      const struct sim_data *data, int access);
 /* dst NULL: does not return the old values. */
-void sim_atomic_lanes(struct sim_wave *wave, const struct sim_lanes *lanes, const struct sim_form *form,
+void sim_atomic_lanes(struct sim_wave *wave, const struct sim_places *lanes, const struct sim_form *form,
                       const struct sim_data *data, const struct sim_operand *dst);
 
 #endif

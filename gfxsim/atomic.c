@@ -96,6 +96,9 @@ static u64 combine64(unsigned atomic, u64 old, u64 a, u64 b) {
     case SIM_FADD: return bits64(f64(old) + f64(a));
     case SIM_FMIN: return f64(a) < f64(old) ? a : old;
     case SIM_FMAX: return f64(a) > f64(old) ? a : old;
+    case SIM_CONDXCHG: /* each half is replaced when its data has the highest bit, which is cut off */
+        if (a >> 31 & 1) old = (old & 0xffffffff00000000u) | (a & 0x7fffffff);
+        return a >> 63 ? (old & 0xffffffff) | (a & 0x7fffffff00000000u) : old;
     case SIM_FMIN_NUM: return bits64(number(f64(old), f64(a), 1));
     default: return bits64(number(f64(old), f64(a), -1));
     }
@@ -107,7 +110,7 @@ static u64 value_of(const struct sim_data *data, unsigned nbytes, unsigned n, un
     return 2 * n < data->n ? data->row[2 * n][lane] | (u64)data->row[2 * n + 1][lane] << 32 : 0;
 }
 
-void sim_atomic_lanes(struct sim_wave *wave, const struct sim_lanes *lanes, const struct sim_form *form,
+void sim_atomic_lanes(struct sim_wave *wave, const struct sim_places *lanes, const struct sim_form *form,
                       const struct sim_data *data, const struct sim_operand *dst) {
     unsigned op = form->atomic;
     bool exchange = op == SIM_CMPSWAP || op == SIM_CMPST || op == SIM_FCMPSWAP || op == SIM_FCMPST;

@@ -8,8 +8,13 @@
 
 static const u64 EACH = 0x0101010101010101u;
 
-static const char *verb(int access) {
-    return access & SIM_ATOMIC ? "an atomic on" : access & SIM_WRITE ? "a write of" : "a read of";
+const char *sim_say_access(char text[40], int access, unsigned nbytes) {
+    snprintf(text, 40, "%s %u byte%s",
+             access & SIM_ATOMIC  ? "an atomic on"
+             : access & SIM_WRITE ? "a write of"
+                                  : "a read of",
+             nbytes, nbytes == 1 ? "" : "s");
+    return text;
 }
 
 /* "byte 104 of an allocation of 100" and its like. */
@@ -55,9 +60,10 @@ static void check_lane(struct sim_wave *wave, int lane, u64 address, unsigned nb
         else if (state == SIM_UNDEFINED && access & (SIM_READ | SIM_ATOMIC))
             what = "memory never written";
         if (!what) continue;
-        char where[160];
+        char where[160], did[40];
         say_where(address + i, where, sizeof where);
-        sim_fail(wave, lane, 700, "%s: %s %u bytes at %s", what, verb(access), nbytes, where);
+        sim_fail(wave, lane, state == SIM_UNDEFINED ? 719 : 700, "%s: %s at %s", what,
+                 sim_say_access(did, access, nbytes), where);
     }
 }
 
@@ -78,14 +84,14 @@ static inline u64 differ(const u8 *s, unsigned nbytes, u64 mask, u64 want) {
     return ((first & mask) ^ want) | ((second & mask) ^ want);
 }
 
-static inline u64 states(const struct sim_lanes *lanes, unsigned nbytes, u64 mask, u64 want) {
+static inline u64 states(const struct sim_places *lanes, unsigned nbytes, u64 mask, u64 want) {
     u64 wrong = 0;
     const u8 *shadow = sim_shadow - (uintptr_t)sim_range;
     for (unsigned i = 0; i < lanes->n; i++) wrong |= differ(shadow + lanes->at[i], nbytes, mask, want);
     return wrong;
 }
 
-static bool states_are_good(const struct sim_lanes *lanes, unsigned nbytes, int access) {
+static bool states_are_good(const struct sim_places *lanes, unsigned nbytes, int access) {
     u64 mask = 3 * EACH, want = 3 * EACH; /* enum sim_state: read what is defined, read-only or not */
     if (access & SIM_WRITE) mask = 6 * EACH, want = 2 * EACH;
     if (access & SIM_ATOMIC) mask = 7 * EACH, want = 3 * EACH;
@@ -100,12 +106,12 @@ static bool states_are_good(const struct sim_lanes *lanes, unsigned nbytes, int 
     }
 }
 
-static inline void mark(const struct sim_lanes *lanes, unsigned nbytes) {
+static inline void mark(const struct sim_places *lanes, unsigned nbytes) {
     u8 *shadow = sim_shadow - (uintptr_t)sim_range;
     for (unsigned i = 0; i < lanes->n; i++) memset(shadow + lanes->at[i], SIM_DEFINED, nbytes);
 }
 
-static void mark_written(const struct sim_lanes *lanes, unsigned nbytes, const struct sim_data *data) {
+static void mark_written(const struct sim_places *lanes, unsigned nbytes, const struct sim_data *data) {
     switch (nbytes) {
     case 1: mark(lanes, 1); break;
     case 2: mark(lanes, 2); break;
@@ -124,7 +130,7 @@ static void mark_written(const struct sim_lanes *lanes, unsigned nbytes, const s
 }
 
 /* 64-byte segments that an instruction touches. */
-static unsigned count_segments(const struct sim_lanes *lanes, unsigned nbytes) {
+static unsigned count_segments(const struct sim_places *lanes, unsigned nbytes) {
     u64 seen[128];
     unsigned n = 0;
     for (unsigned i = 0; i < lanes->n; i++) {
@@ -137,7 +143,7 @@ static unsigned count_segments(const struct sim_lanes *lanes, unsigned nbytes) {
     return n;
 }
 
-void sim_check_global(struct sim_wave *wave, const struct sim_lanes *lanes, unsigned nbytes, int access,
+void sim_check_global(struct sim_wave *wave, const struct sim_places *lanes, unsigned nbytes, int access,
                       const struct sim_data *data) {
     u64 base = (u64)(uintptr_t)sim_range, limit = sim_range_bytes - nbytes;
     bool good = sim_range_bytes >= nbytes;
@@ -166,12 +172,12 @@ void sim_check_global(struct sim_wave *wave, const struct sim_lanes *lanes, unsi
 
 void sim_access(struct sim_wave *wave, unsigned lane, u64 address, unsigned nbytes, unsigned alignment, int access) {
     if (alignment && address % alignment)
-        sim_fail(wave, (int)lane, 700, "misaligned: %s %u bytes at 0x%llx", verb(access), nbytes,
+        sim_fail(wave, (int)lane, 700, "misaligned: %s at 0x%llx", sim_say_access((char[40]){0}, access, nbytes),
                  (unsigned long long)address);
     check_lane(wave, (int)lane, address, nbytes, access);
     if (sim_settings.check) {
         static const struct sim_data none;
-        struct sim_lanes one = {.n = 1, .mask = (u64)1 << lane % 64, .lane = {(u8)lane}};
+        struct sim_places one = {.n = 1, .mask = (u64)1 << lane % 64, .lane = {(u8)lane}};
         for (unsigned i = 0; i < nbytes; i += 4) {
             unsigned n = nbytes - i < 4 ? nbytes - i : 4;
             one.at[0] = address + i;

@@ -4,8 +4,10 @@
 
 #include "access.h"
 
+/* "a read of 4 bytes" and its like. Returns text. */
+const char *sim_say_access(char text[40], int access, unsigned nbytes);
 /* Races between the blocks of a launch; the lanes' addresses lie in the range. */
-void sim_check_races(struct sim_wave *wave, const struct sim_lanes *lanes, unsigned nbytes, int access,
+void sim_check_races(struct sim_wave *wave, const struct sim_places *lanes, unsigned nbytes, int access,
                      const struct sim_data *data);
 /* Byte i of what a lane stores. */
 static inline u8 sim_data_byte(const struct sim_data *data, unsigned lane, unsigned i) {

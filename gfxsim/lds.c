@@ -9,21 +9,19 @@
 
 enum { WAVE = 255, SEVERAL = 255, ATOMIC = 256, DEFINED = 512, EPOCH = 10, SAME_EPOCH = 1 << EPOCH };
 
-static const char *verb(int access) {
-    return access & SIM_ATOMIC ? "an atomic on" : access & SIM_WRITE ? "a write of" : "a read of";
-}
-
 /* Who did it: `known` is of an access in this epoch. */
 static void report(struct sim_wave *wave, int lane, u64 at, unsigned nbytes, int access, u32 known, const char *did) {
+    char text[40];
+    sim_say_access(text, access, nbytes);
     if ((known & WAVE) == SEVERAL)
-        sim_fail(wave, lane, 719, "race in LDS: %s %u bytes at byte %llu that other waves %s since the last barrier",
-                 verb(access), nbytes, (unsigned long long)at, did);
-    sim_fail(wave, lane, 719, "race in LDS: %s %u bytes at byte %llu that wave %u %s since the last barrier",
-             verb(access), nbytes, (unsigned long long)at, (known & WAVE) - 1, did);
+        sim_fail(wave, lane, 719, "race in LDS: %s at byte %llu that other waves %s since the last barrier", text,
+                 (unsigned long long)at, did);
+    sim_fail(wave, lane, 719, "race in LDS: %s at byte %llu that wave %u %s since the last barrier", text,
+             (unsigned long long)at, (known & WAVE) - 1, did);
 }
 
 /* The finding of a byte, where there is one. */
-static void check_byte(struct sim_wave *wave, const struct sim_lanes *lanes, unsigned i, unsigned b, unsigned nbytes,
+static void check_byte(struct sim_wave *wave, const struct sim_places *lanes, unsigned i, unsigned b, unsigned nbytes,
                        int access, const struct sim_data *data) {
     const struct sim_lds_byte *known = &wave->block->lds_known[lanes->at[i] + b];
     u32 mine = wave->block->epoch << EPOCH | (wave->id + 1);
@@ -33,7 +31,7 @@ static void check_byte(struct sim_wave *wave, const struct sim_lanes *lanes, uns
     bool by_atomic = known->writer & ATOMIC;
     u64 at = lanes->at[i];
     if (access & (SIM_READ | SIM_ATOMIC) && !(known->writer & DEFINED))
-        sim_fail(wave, lane, 719, "LDS never written: %s %u bytes at byte %llu", verb(access), nbytes,
+        sim_fail(wave, lane, 719, "LDS never written: %s at byte %llu", sim_say_access((char[40]){0}, access, nbytes),
                  (unsigned long long)at);
     if (access & SIM_WRITE && wave->block->lds[at + b] == sim_data_byte(data, (unsigned)lane, b)) return;
     if (written && access & SIM_ATOMIC && by_atomic) written = false;
@@ -61,18 +59,18 @@ static inline u32 write_bytes(struct sim_lds_byte *known, unsigned nbytes, u32 m
     }
     return odd;
 }
-static inline u32 read_lanes(struct sim_lds_byte *known, const struct sim_lanes *lanes, unsigned nbytes, u32 mine) {
+static inline u32 read_lanes(struct sim_lds_byte *known, const struct sim_places *lanes, unsigned nbytes, u32 mine) {
     u32 odd = 0;
     for (unsigned i = 0; i < lanes->n; i++) odd |= read_bytes(known + lanes->at[i], nbytes, mine);
     return odd;
 }
-static inline u32 write_lanes(struct sim_lds_byte *known, const struct sim_lanes *lanes, unsigned nbytes, u32 mine) {
+static inline u32 write_lanes(struct sim_lds_byte *known, const struct sim_places *lanes, unsigned nbytes, u32 mine) {
     u32 odd = 0;
     for (unsigned i = 0; i < lanes->n; i++) odd |= write_bytes(known + lanes->at[i], nbytes, mine);
     return odd;
 }
 
-static bool looks_good(struct sim_lds_byte *known, const struct sim_lanes *lanes, unsigned nbytes, int access,
+static bool looks_good(struct sim_lds_byte *known, const struct sim_places *lanes, unsigned nbytes, int access,
                        u32 mine) {
     if (access & SIM_ATOMIC) return false;
     switch (nbytes) {
@@ -85,7 +83,7 @@ static bool looks_good(struct sim_lds_byte *known, const struct sim_lanes *lanes
     }
 }
 
-static void mark_written(struct sim_lds_byte *known, const struct sim_lanes *lanes, unsigned nbytes, u32 mine,
+static void mark_written(struct sim_lds_byte *known, const struct sim_places *lanes, unsigned nbytes, u32 mine,
                          const struct sim_data *data) {
     for (unsigned i = 0; i < lanes->n; i++) {
         for (unsigned b = 0; b < nbytes; b++) {
@@ -96,7 +94,7 @@ static void mark_written(struct sim_lds_byte *known, const struct sim_lanes *lan
 }
 
 /* Cycles beyond the first of each group of lanes that LDS serves at once: as many as fill its 32 banks of 4 bytes. */
-static unsigned count_conflicts(const struct sim_lanes *lanes, unsigned nbytes) {
+static unsigned count_conflicts(const struct sim_places *lanes, unsigned nbytes) {
     unsigned words = (nbytes + 3) / 4, group_lanes = words == 1 ? 32 : words == 2 ? 16 : 8, conflicts = 0;
     for (unsigned i = 0; i < lanes->n;) {
         unsigned group = lanes->lane[i] / group_lanes, used[32] = {0}, most = 0, n = 0;
@@ -116,13 +114,13 @@ static unsigned count_conflicts(const struct sim_lanes *lanes, unsigned nbytes) 
     return conflicts;
 }
 
-void sim_check_lds(struct sim_wave *wave, const struct sim_lanes *lanes, unsigned nbytes, int access,
+void sim_check_lds(struct sim_wave *wave, const struct sim_places *lanes, unsigned nbytes, int access,
                    const struct sim_data *data) {
     struct sim_block *block = wave->block;
     for (unsigned i = 0; i < lanes->n; i++) {
         if (lanes->at[i] + nbytes > block->lds_bytes)
-            sim_fail(wave, lanes->lane[i], 700, "outside LDS: %s %u bytes at byte %llu of the block's %u", verb(access),
-                     nbytes, (unsigned long long)lanes->at[i], block->lds_bytes);
+            sim_fail(wave, lanes->lane[i], 700, "outside LDS: %s at byte %llu of the block's %u",
+                     sim_say_access((char[40]){0}, access, nbytes), (unsigned long long)lanes->at[i], block->lds_bytes);
         /* In the mode that HIP sets up, loads and stores of any width may have any address; atomics may not. */
         if (access & SIM_ATOMIC && lanes->at[i] % nbytes)
             sim_fail(wave, lanes->lane[i], 700, "misaligned: an atomic on %u bytes at byte %llu of LDS", nbytes,
@@ -145,9 +143,9 @@ void sim_check_lds(struct sim_wave *wave, const struct sim_lanes *lanes, unsigne
 /* ---- instructions ---- */
 
 /* The lanes in EXEC at address + offset. */
-static bool take(struct sim_wave *wave, const struct sim_operand *address, u32 offset, struct sim_lanes *lanes) {
+static bool take(struct sim_wave *wave, const struct sim_operand *address, u32 offset, struct sim_places *lanes) {
     u32 space[64];
-    sim_lanes_take(wave, lanes);
+    sim_places_take(wave, lanes);
     lanes->space = SIM_LDS;
     if (!lanes->n) return false;
     const u32 *row = sim_address_row(wave, address, 0, space);
@@ -156,8 +154,8 @@ static bool take(struct sim_wave *wave, const struct sim_operand *address, u32 o
 }
 
 /* gfx9 and gfx10: M0 + offset + 4 * lane. */
-static bool take_addtid(struct sim_wave *wave, u32 offset, struct sim_lanes *lanes) {
-    sim_lanes_take(wave, lanes);
+static bool take_addtid(struct sim_wave *wave, u32 offset, struct sim_places *lanes) {
+    sim_places_take(wave, lanes);
     lanes->space = SIM_LDS;
     u32 base = sim_lds_base(wave);
     for (unsigned i = 0; i < lanes->n; i++) lanes->at[i] = base + offset + 4u * lanes->lane[i];
@@ -165,14 +163,14 @@ static bool take_addtid(struct sim_wave *wave, u32 offset, struct sim_lanes *lan
 }
 
 static void load(struct sim_wave *wave, const struct sim_inst *inst) {
-    struct sim_lanes lanes;
+    struct sim_places lanes;
     if (take(wave, &inst->src[0], (u32)inst->offset, &lanes))
         sim_load_lanes(wave, &lanes, inst->op->detail, inst->dst, 0, SIM_READ);
 }
 
 static void store(struct sim_wave *wave, const struct sim_inst *inst) {
     const struct sim_form *form = inst->op->detail;
-    struct sim_lanes lanes;
+    struct sim_places lanes;
     struct sim_data data;
     u32 space[4][64];
     if (!take(wave, &inst->src[0], (u32)inst->offset, &lanes)) return;
@@ -181,13 +179,13 @@ static void store(struct sim_wave *wave, const struct sim_inst *inst) {
 }
 
 static void addtid_load(struct sim_wave *wave, const struct sim_inst *inst) {
-    struct sim_lanes lanes;
+    struct sim_places lanes;
     if (take_addtid(wave, (u32)inst->offset, &lanes))
         sim_load_lanes(wave, &lanes, inst->op->detail, inst->dst, 0, SIM_READ);
 }
 
 static void addtid_store(struct sim_wave *wave, const struct sim_inst *inst) {
-    struct sim_lanes lanes;
+    struct sim_places lanes;
     struct sim_data data;
     u32 space[1][64];
     if (!take_addtid(wave, (u32)inst->offset, &lanes)) return;
@@ -196,7 +194,7 @@ static void addtid_store(struct sim_wave *wave, const struct sim_inst *inst) {
 }
 
 /* Two elements a lane, at offsets in units of `unit` elements. */
-static bool take_two(struct sim_wave *wave, const struct sim_inst *inst, u32 unit, struct sim_lanes lanes[2]) {
+static bool take_two(struct sim_wave *wave, const struct sim_inst *inst, u32 unit, struct sim_places lanes[2]) {
     if (!take(wave, &inst->src[0], 0, &lanes[0])) return false;
     const struct sim_form *form = inst->op->detail;
     u32 first = inst->offset0 * unit * form->nbytes, second = inst->offset1 * unit * form->nbytes;
@@ -210,7 +208,7 @@ static bool take_two(struct sim_wave *wave, const struct sim_inst *inst, u32 uni
 
 static void load_two(struct sim_wave *wave, const struct sim_inst *inst, u32 unit) {
     const struct sim_form *form = inst->op->detail;
-    struct sim_lanes lanes[2];
+    struct sim_places lanes[2];
     if (!take_two(wave, inst, unit, lanes)) return;
     for (unsigned k = 0; k < 2; k++) sim_load_lanes(wave, &lanes[k], form, inst->dst, k * form->nbytes / 4, SIM_READ);
 }
@@ -219,7 +217,7 @@ static void load2_stride64(struct sim_wave *wave, const struct sim_inst *inst) {
 
 static void store_two(struct sim_wave *wave, const struct sim_inst *inst, u32 unit) {
     const struct sim_form *form = inst->op->detail;
-    struct sim_lanes lanes[2];
+    struct sim_places lanes[2];
     struct sim_data data;
     u32 space[4][64];
     if (!take_two(wave, inst, unit, lanes)) return;
@@ -247,7 +245,7 @@ static void values(struct sim_wave *wave, const struct sim_inst *inst, u32 space
 }
 
 static void atomic(struct sim_wave *wave, const struct sim_inst *inst) {
-    struct sim_lanes lanes;
+    struct sim_places lanes;
     struct sim_data data;
     u32 space[4][64];
     if (!take(wave, &inst->src[0], (u32)inst->offset, &lanes)) return;
@@ -258,7 +256,7 @@ static void atomic(struct sim_wave *wave, const struct sim_inst *inst) {
 /* Both old values, then both new ones; the destination may be what they come from. */
 static void exchange_two(struct sim_wave *wave, const struct sim_inst *inst, u32 unit) {
     const struct sim_form *form = inst->op->detail;
-    struct sim_lanes lanes[2];
+    struct sim_places lanes[2];
     struct sim_data data;
     u32 space[4][64], copy[4][64];
     if (!take_two(wave, inst, unit, lanes)) return;
@@ -402,6 +400,7 @@ const struct sim_op sim_lds_ops[] = {
      {SIM_B32, SIM_B32, SIM_B32},
      atomic,
      FORM(4, 0, false, SIM_WRAP)},
+    RETURNING("ds_condxchg32_rtn_b64", SIM_ALL, SIM_B64, 8, SIM_CONDXCHG),
     ATOMIC_("add", "f32", SIM_ALL, SIM_B32, 4, SIM_FADD),
     ATOMIC_("add", "f64", SIM_GFX9, SIM_B64, 8, SIM_FADD),
     ATOMIC_("min", "f32", UP_TO_11, SIM_B32, 4, SIM_FMIN),

@@ -12,8 +12,8 @@ u32 sim_lds_base(struct sim_wave *wave) {
 /* Adds `sign` times the number of active lanes to a counter; all of them get its old value. */
 static void count(struct sim_wave *wave, const struct sim_inst *inst, int sign) {
     static const struct sim_form form = {.nbytes = 4, .atomic = SIM_ADD};
-    struct sim_lanes lanes, one = {.space = SIM_LDS, .n = 1};
-    sim_lanes_take(wave, &lanes);
+    struct sim_places lanes, one = {.space = SIM_LDS, .n = 1};
+    sim_places_take(wave, &lanes);
     if (!lanes.n) return;
     u32 row[64] = {0};
     struct sim_data data = {.row = {row}, .n = 1};

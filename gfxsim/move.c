@@ -1,4 +1,5 @@
 /* Loads and stores: between the rows of registers and the lanes' memory. */
+#include "check.h"
 #include "move.h"
 
 #include <string.h>
@@ -13,7 +14,7 @@ void sim_data_of(struct sim_wave *wave, const struct sim_operand *operand, unsig
     }
 }
 
-void sim_pointers(const struct sim_wave *wave, const struct sim_lanes *lanes, u8 *at[64]) {
+void sim_pointers(const struct sim_wave *wave, const struct sim_places *lanes, u8 *at[64]) {
     switch (lanes->space) {
     case SIM_GLOBAL:
         for (unsigned i = 0; i < lanes->n; i++) at[i] = (u8 *)(uintptr_t)lanes->at[i];
@@ -27,7 +28,7 @@ void sim_pointers(const struct sim_wave *wave, const struct sim_lanes *lanes, u8
     }
 }
 
-void sim_check(struct sim_wave *wave, const struct sim_lanes *lanes, unsigned nbytes, int access,
+void sim_check(struct sim_wave *wave, const struct sim_places *lanes, unsigned nbytes, int access,
                const struct sim_data *data, u64 undefined[4]) {
     if (lanes->space == SIM_GLOBAL)
         sim_check_global(wave, lanes, nbytes, access, data);
@@ -37,13 +38,13 @@ void sim_check(struct sim_wave *wave, const struct sim_lanes *lanes, unsigned nb
         sim_check_scratch(wave, lanes, nbytes, access, data, undefined);
 }
 
-void sim_check_scratch(struct sim_wave *wave, const struct sim_lanes *lanes, unsigned nbytes, int access,
+void sim_check_scratch(struct sim_wave *wave, const struct sim_places *lanes, unsigned nbytes, int access,
                        const struct sim_data *data, u64 undefined[4]) {
     for (unsigned i = 0; i < lanes->n; i++) {
         unsigned lane = lanes->lane[i];
         if (lanes->at[i] + nbytes > wave->scratch_bytes)
-            sim_fail(wave, (int)lane, 700, "outside the scratch memory of a lane: %s %u bytes at byte %llu of %u",
-                     access & SIM_READ ? "a read of" : "a write of", nbytes, (unsigned long long)lanes->at[i],
+            sim_fail(wave, (int)lane, 700, "outside the scratch memory of a lane: %s at byte %llu of %u",
+                     sim_say_access((char[40]){0}, access, nbytes), (unsigned long long)lanes->at[i],
                      wave->scratch_bytes);
         if (access & SIM_ATOMIC && lanes->at[i] % nbytes)
             sim_fail(wave, (int)lane, 700,
@@ -82,7 +83,7 @@ static inline u32 small_value(const u8 *at, const struct sim_form *form, u32 old
     return value;
 }
 
-void sim_load_lanes(struct sim_wave *wave, const struct sim_lanes *lanes, const struct sim_form *form,
+void sim_load_lanes(struct sim_wave *wave, const struct sim_places *lanes, const struct sim_form *form,
                     const struct sim_operand *dst, unsigned first, int access) {
     u64 undefined[4] = {0};
     u8 *at[64];
@@ -118,7 +119,7 @@ void sim_load_lanes(struct sim_wave *wave, const struct sim_lanes *lanes, const 
     }
 }
 
-void sim_store_lanes(struct sim_wave *wave, const struct sim_lanes *lanes, const struct sim_form *form,
+void sim_store_lanes(struct sim_wave *wave, const struct sim_places *lanes, const struct sim_form *form,
                      const struct sim_data *data, int access) {
     u64 undefined[4] = {0};
     u8 *at[64];

@@ -36,9 +36,9 @@ static inline void sim_store64(u8 *at, u64 value) {
 }
 
 /* The check of the kind of memory that the lanes reach; undefined is written for scratch alone. */
-void sim_check(struct sim_wave *wave, const struct sim_lanes *lanes, unsigned nbytes, int access,
+void sim_check(struct sim_wave *wave, const struct sim_places *lanes, unsigned nbytes, int access,
                const struct sim_data *data, u64 undefined[4]);
 /* Where each lane's bytes are, once they were checked. */
-void sim_pointers(const struct sim_wave *wave, const struct sim_lanes *lanes, u8 *at[64]);
+void sim_pointers(const struct sim_wave *wave, const struct sim_places *lanes, u8 *at[64]);
 
 #endif

@@ -100,11 +100,8 @@ static void report(const struct now *now, unsigned lane, u64 address, unsigned n
         snprintf(other, sizeof other, "block number %u", block - 1);
     else
         snprintf(other, sizeof other, "another block");
-    sim_fail(now->wave, (int)lane, 719, "race between blocks: %s %u bytes at 0x%llx that %s %s in this launch",
-             now->access & SIM_ATOMIC  ? "an atomic on"
-             : now->access & SIM_WRITE ? "a write of"
-                                       : "a read of",
-             nbytes, (unsigned long long)address, other, did);
+    sim_fail(now->wave, (int)lane, 719, "race between blocks: %s at 0x%llx that %s %s in this launch",
+             sim_say_access((char[40]){0}, now->access, nbytes), (unsigned long long)address, other, did);
 }
 
 /* What the entry tells of accesses that race with this one. */
@@ -174,7 +171,7 @@ static inline void check_entry(const struct now *now, u64 word, unsigned bytes, 
     if (e != old) __atomic_store_n(at, e, __ATOMIC_RELAXED);
 }
 
-void sim_check_races(struct sim_wave *wave, const struct sim_lanes *lanes, unsigned nbytes, int access,
+void sim_check_races(struct sim_wave *wave, const struct sim_places *lanes, unsigned nbytes, int access,
                      const struct sim_data *data) {
     struct sim_launch *launch = wave->block->launch;
     u32 acquires = atomic_load_explicit(&launch->acquires, memory_order_relaxed);
