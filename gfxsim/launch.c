@@ -135,10 +135,8 @@ static void start_block(struct worker *worker, u32 number) {
 
 static const struct sim_inst *fetch(struct sim_wave *wave, u64 offset) {
     char why[256];
-    if (offset >= wave->code->text_bytes || offset % 4) {
-        wave->inst = NULL;
-        sim_fail(wave, -1, 719, "the wave runs outside the code");
-    }
+    if (offset >= wave->code->text_bytes || offset % 4)
+        sim_fail(wave, -1, 719, "the wave leaves the code, for 0x%llx", (unsigned long long)wave->pc);
     const struct sim_inst *inst = sim_code_inst(wave->code, wave->pc, why);
     if (!inst) {
         wave->inst = NULL;

@@ -15,6 +15,7 @@ enum { /* kernel code properties of a descriptor */
 };
 enum { /* COMPUTE_PGM_RSRC2 */
        ENABLE_PRIVATE_SEGMENT = 1 << 0,
+       USER_SGPR_SHIFT = 1,
        WORKGROUP_ID_X = 1 << 7,
        WORKGROUP_INFO = 1 << 10,
        WORKITEM_ID_SHIFT = 11
@@ -123,8 +124,8 @@ static unsigned set64(struct sim_wave *wave, unsigned index, u64 value) {
     return index + 2;
 }
 
-static unsigned start_user_registers(const struct sim_kernel *kernel, const struct sim_start *start,
-                                     struct sim_wave *wave) {
+static void start_user_registers(const struct sim_kernel *kernel, const struct sim_start *start,
+                                 struct sim_wave *wave) {
     unsigned n = 0, properties = kernel->properties;
     bool architected = wave->target & (SIM_GFX942 | SIM_GFX11_12);
     if (properties & PRIVATE_SEGMENT_BUFFER && !architected)
@@ -141,11 +142,12 @@ static unsigned start_user_registers(const struct sim_kernel *kernel, const stru
         if (4 * (offset + i) < kernel->kernarg) memcpy(&value, start->kernarg + (size_t)4 * (offset + i), 4);
         set(wave, n++, value);
     }
-    return n;
 }
 
-static void start_system_registers(const struct sim_kernel *kernel, struct sim_wave *wave, unsigned n) {
+/* They follow as many user registers as the descriptor says, which may be more than are set: gfx11 pads them to 15. */
+static void start_system_registers(const struct sim_kernel *kernel, struct sim_wave *wave) {
     const u32 *id = wave->block->id;
+    unsigned n = kernel->rsrc2 >> USER_SGPR_SHIFT & 31;
     if (wave->target & SIM_GFX1201) {
         set(wave, SIM_TTMP + 9, id[0]);
         set(wave, SIM_TTMP + 7, (id[1] & 0xffff) | id[2] << 16);
@@ -182,8 +184,8 @@ void sim_start_wave(const struct sim_launch *launch, const struct sim_start *sta
     const struct sim_kernel *kernel = launch->kernel;
     memset(wave->s, 0, sizeof wave->s);
     memset(wave->s_defined, 0, sizeof wave->s_defined);
-    /* The next free register, not rsrc2's count: with preloaded arguments both are the same by definition. */
-    start_system_registers(kernel, wave, start_user_registers(kernel, start, wave));
+    start_user_registers(kernel, start, wave);
+    start_system_registers(kernel, wave);
     set64(wave, SIM_EXEC, wave->lanes);
     set(wave, SIM_NULL, 0);
     start_vector_registers(launch, wave);
