@@ -237,7 +237,7 @@ static unsigned begin(struct sim_wave *wave, const struct sim_inst *inst, struct
     x->byte_sel = inst->byte_sel;
     x->target = wave->target;
     x->enabled = SIM_EXEC64(wave) & sim_wave_lanes(wave);
-    x->defined = x->bits_defined = ~(u64)0;
+    x->defined = x->bits_defined = x->high_defined = ~(u64)0;
     x->bits = x->carry = 0;
     for (unsigned k = 0; k < SIM_READS; k++) {
         x->s[k][0] = x->s[k][1] = sim_zero_row;
@@ -261,7 +261,8 @@ void sim_lanes_read(struct sim_wave *wave, const struct sim_inst *inst, struct s
         u64 *known = flags & SIM_CHOOSES && !dpp_first ? &chosen[k] : &x->defined;
         u64 ignored;
         for (unsigned w = 0; w < sim_type_words[type]; w++) {
-            x->s[k][w] = sim_lanes_row(wave, operand, w, space->s[k][w], dpp_first ? &ignored : known);
+            u64 *of_word = w && flags & SIM_LOW_FIRST ? &x->high_defined : known;
+            x->s[k][w] = sim_lanes_row(wave, operand, w, space->s[k][w], dpp_first ? &ignored : of_word);
         }
         if (dpp_first) dpp(wave, inst, x, space);
         if (inst->sdwa && k < 2) sdwa_select(x, space, k, inst->src_sel[k], operand->sext);
@@ -287,6 +288,7 @@ void sim_lanes_read(struct sim_wave *wave, const struct sim_inst *inst, struct s
     }
     if (flags & SIM_CHOOSES) x->defined &= (x->bits & chosen[1]) | (~x->bits & chosen[0]);
     x->defined &= x->bits_defined;
+    x->high_defined &= x->defined;
 }
 
 /* ---- results ---- */
@@ -402,7 +404,7 @@ static void sdwa_place(const struct sim_inst *inst, u32 *row, const u32 *old) {
 static void write_masks(struct sim_wave *wave, const struct sim_inst *inst, const struct sim_lanes *x) {
     for (unsigned i = 0; i < inst->n_dst; i++) {
         if (inst->dst[i].type != SIM_MASK) continue;
-        sim_mask_write(wave, &inst->dst[i], x->carry & x->enabled, !x->enabled || (x->defined & x->enabled));
+        sim_mask_write(wave, &inst->dst[i], x->carry & x->enabled, !x->enabled || (x->high_defined & x->enabled));
     }
 }
 
@@ -432,13 +434,16 @@ void sim_vector_run(struct sim_wave *wave, const struct sim_inst *inst) {
         compute(fn, &x, type, flags);
     if (direct) {
         for (unsigned w = 0; w < words; w++) {
-            wave->v_defined[first + w] = (wave->v_defined[first + w] & ~x.enabled) | (x.defined & x.enabled);
+            const u64 defined = w ? x.high_defined : x.defined;
+            wave->v_defined[first + w] = (wave->v_defined[first + w] & ~x.enabled) | (defined & x.enabled);
         }
     } else {
         finish(inst, &x, type, flags, x.d);
         if (half) merge_half(space.d[0], wave->v[first], high, keep);
         if (inst->sdwa) sdwa_place(inst, space.d[0], wave->v[first]);
-        for (unsigned w = 0; w < words; w++) sim_lanes_write(wave, dst, w, space.d[w], x.enabled, x.defined);
+        for (unsigned w = 0; w < words; w++) {
+            sim_lanes_write(wave, dst, w, space.d[w], x.enabled, w ? x.high_defined : x.defined);
+        }
     }
     if (inst->n_dst > 1) write_masks(wave, inst, &x);
 }

@@ -38,7 +38,8 @@ struct sim_lanes {
     u64 enabled; /* lanes that are written */
     u64 defined; /* lanes whose sources all are */
     u64 bits_defined;
-    u32 mode; /* of the wave */
+    u64 high_defined; /* of a result's second word, and no word of it where `defined` is not */
+    u32 mode;         /* of the wave */
     bool ieee;
     u8 op_sel, byte_sel;
     enum sim_target target;
@@ -51,8 +52,9 @@ enum sim_vector_flags {
     SIM_NEAREST = 8,   /* is rounded to nearest whatever MODE says */
     SIM_NO_FLUSH = 16, /* denormals are themselves whatever MODE says */
     SIM_WRITES_EXEC = 32,
-    SIM_CHOOSES = 64, /* v_cndmask: what is not chosen need not be defined */
-    SIM_WHOLE = 128   /* op_sel is the function's own */
+    SIM_CHOOSES = 64,   /* v_cndmask: what is not chosen need not be defined */
+    SIM_WHOLE = 128,    /* op_sel is the function's own */
+    SIM_LOW_FIRST = 256 /* the result's first word comes of first words alone */
 };
 /* detail of the tables' rows. */
 struct sim_vector {

@@ -159,7 +159,8 @@ static void mad_i64_saturated(struct sim_lanes *x) {
 }
 
 #define WIDE(fn, name, targets, types)                                                                                 \
-    {name, targets, SIM_CLASS_VALU, types, sim_vector_run, &(const struct sim_vector){fn, fn##_saturated, 0}},
+    {name,  targets,        SIM_CLASS_VALU,                                                                            \
+     types, sim_vector_run, &(const struct sim_vector){fn, fn##_saturated, SIM_LOW_FIRST}},
 
 const struct sim_op SIM_ISA(sim_vector_64)[] = {
 #define ROW SIM_ROW_ENTRY
