@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times Wick beside PyTorch on one GPU, in one process, turn by turn, and writes a table with errors.
 
-    bench/gpu.py --build build --device cuda:0 --output docs/results/NAME.md [--only PATTERN] [--sizes 64MiB,1GiB]
+    bench/gpu.py --build build --device cuda:0 --output docs/results/NAME.md [--only PATTERN,...] [--sizes 64MiB,1GiB]
 
 A row is one op on one size and dtype. Each library queues a batch of calls and waits for the last; a batch is long
 enough (some milliseconds) that starting it does not count, inputs of up to 64 MiB change from call to call so that they
@@ -338,7 +338,8 @@ def main():
     print("\n".join(lines), flush=True)
     ratios = []
     for row in all_rows(options):
-        if not any(fnmatch.fnmatch(row.name, pattern) for pattern in options.only.split(",")):
+        names = (row.name, f"{row.name} {row.dtype}")
+        if not any(fnmatch.fnmatch(name, pattern) for pattern in options.only.split(",") for name in names):
             continue
         if time.monotonic() - began > 60 * options.minutes:
             lines.append("| stopped: out of time | | | | | | | | | |")

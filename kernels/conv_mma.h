@@ -33,7 +33,7 @@ struct gpu_conv_mma {
     i64 result_step[3];     /* elements from one result to the next, by dim */
     i64 image, group;       /* elements of all groups, and of one, in x */
     u32 relu, f8;           /* f8: the result is f8e4m3 */
-    u32 stages;             /* where copies are asynchronous: steps that LDS holds */
+    u32 stages;             /* where copies are asynchronous: steps that LDS holds, all or at least 2 */
     struct gpu_divisor by_plane, by_h, by_w; /* out_plane, out_size[1], out_size[2] */
 };
 

@@ -5,10 +5,10 @@
  * tap: nothing like a matrix of windows is ever made.
  *
  * A block of 256 threads makes 64 or 128 channels by 128 results; its waves, 2 x WAVES / 2, have MI x NI tiles of 16 x 16
- * each. */
+ * each, or two groups of four waves (mma_group.h) 64 channels by 128 results or by 64. */
 #include "conv_mma.h"
 #include "layout.h"
-#include "mma.h"
+#include "mma_group.h"
 
 /* ---- packing: 64 positions by 64 channels through LDS ---- */
 
@@ -115,13 +115,37 @@ GPU_FN struct conv_block conv_block_of(const struct gpu_conv_mma &p, u32 rows) {
     return r;
 }
 
+/* Where result q of the first channel lies, and whether it is there. */
+struct conv_result {
+    i64 to;
+    u32 there;
+};
+GPU_FN struct conv_result conv_result_at(const struct gpu_conv_mma &p, const struct conv_block &at, u32 q) {
+    struct conv_result r;
+    u32 image = gpu_divide(q, p.by_plane);
+    r.to = (i64)image * p.groups * p.cout * p.out_plane + (q - image * p.out_plane);
+    r.there = q < at.results;
+    return r;
+}
+template <typename T>
+GPU_FN void conv_store_one(const struct gpu_conv_mma &p, const struct conv_block &at, const struct conv_result &r, u32 m,
+                           f32 x) {
+    if (m >= p.cout || !r.there) return;
+    i64 channel = (i64)at.group * p.cout + m, place = r.to + channel * p.out_plane;
+    if (p.bias) x += p.f8 ? gpu_up(((const f8e4m3 *)p.bias)[channel]) : gpu_up(((const T *)p.bias)[channel]);
+    if (p.relu && x < 0) x = 0;
+    if (p.f8)
+        ((f8e4m3 *)p.out)[place] = gpu_to_f8e4m3(x);
+    else
+        gpu_down((T *)p.out + place, x);
+}
+
 /* Through LDS, 32 channels at a time, so that neighbours store neighbouring results. */
 template <typename T, int MI>
 GPU_FN void conv_store(const struct gpu_conv_mma &p, const struct conv_block &at, struct mma_tile (&sum)[MI][NI], f32 *lds) {
     enum { PITCH = COLUMNS + 8 };
     u32 wave_row = gpu_wave() / WAVE_COLUMNS, wave_column = gpu_wave() % WAVE_COLUMNS;
-    u32 q = at.q0 + gpu_thread() % COLUMNS, image = gpu_divide(q, p.by_plane);
-    i64 to = (i64)image * p.groups * p.cout * p.out_plane + (q - image * p.out_plane);
+    struct conv_result result = conv_result_at(p, at, at.q0 + gpu_thread() % COLUMNS);
     GPU_NO_UNROLL for (u32 pass = 0; pass < MI; pass++) {
         gpu_sync();
         GPU_UNROLL for (int j = 0; j < NI; j++) GPU_UNROLL for (u32 e = 0; e < MMA_SUMS; e++) {
@@ -130,18 +154,9 @@ GPU_FN void conv_store(const struct gpu_conv_mma &p, const struct conv_block &at
             GPU_UNROLL for (int i = 0; i + 1 < MI; i++) sum[i][j].v[e] = sum[i + 1][j].v[e];
         }
         gpu_sync();
-        GPU_NO_UNROLL for (u32 line = gpu_thread() / COLUMNS; line < 32; line += GPU_BLOCK / COLUMNS) {
-            u32 m = at.channel0 + line / 16 * (MI * 16) + pass * 16 + line % 16;
-            if (m >= p.cout || q >= at.results) continue;
-            i64 channel = (i64)at.group * p.cout + m, place = to + channel * p.out_plane;
-            f32 x = lds[line * PITCH + gpu_thread() % COLUMNS];
-            if (p.bias) x += p.f8 ? gpu_up(((const f8e4m3 *)p.bias)[channel]) : gpu_up(((const T *)p.bias)[channel]);
-            if (p.relu && x < 0) x = 0;
-            if (p.f8)
-                ((f8e4m3 *)p.out)[place] = gpu_to_f8e4m3(x);
-            else
-                gpu_down((T *)p.out + place, x);
-        }
+        GPU_NO_UNROLL for (u32 line = gpu_thread() / COLUMNS; line < 32; line += GPU_BLOCK / COLUMNS)
+            conv_store_one<T>(p, at, result, at.channel0 + line / 16 * (MI * 16) + pass * 16 + line % 16,
+                              lds[line * PITCH + gpu_thread() % COLUMNS]);
     }
 }
 
@@ -153,78 +168,158 @@ template <int MI> GPU_FN void conv_clear(struct mma_tile (&sum)[MI][NI]) {
 
 #if MMA && MMA_ASYNC
 /* LDS holds some steps, [row][k] with the 16-byte pieces of a row in other places: piece c of row r at c ^ r % 8. */
-GPU_DYNAMIC_SHARED(gpu_16, conv_shared);
+struct alignas(1024) conv_page {
+    u8 bytes[1024];
+};
+GPU_DYNAMIC_SHARED(struct conv_page, conv_shared);
 enum { STEP = GPU_CONV_MMA_STEP, PIECES = STEP / 8, LINES = GPU_BLOCK / PIECES };
 
+/* This thread's pieces of the steps on their way to LDS. */
+template <int ROWS> struct conv_source {
+    enum { STAGE = GPU_CONV_MMA_STAGE(ROWS), B = ROWS * STEP * 2 };
+    const u16 *weight, *x;
+    i64 window[COLUMNS / LINES];
+    struct conv_terms terms;
+    u32 channels, place; /* channels from this thread's first to the end */
+    u32 left, filled;    /* steps not asked for yet, the stage of the next */
+};
+
+template <int ROWS> GPU_FN void conv_fill(const struct gpu_conv_mma &p, struct conv_source<ROWS> &s) {
+    if (s.left > 0) {
+        u8 *to = (u8 *)conv_shared + s.filled * conv_source<ROWS>::STAGE + s.place;
+        u32 there = s.terms.k < p.k ? 16 : 0;
+        GPU_UNROLL for (u32 j = 0; j < ROWS / LINES; j++) {
+            u32 n = j * LINES < s.channels ? there : 0;
+            mma_copy16(to + j * (LINES * STEP * 2), n ? s.weight + (i64)j * LINES * p.k : (const u16 *)p.weight, n);
+        }
+        GPU_UNROLL for (u32 j = 0; j < COLUMNS / LINES; j++)
+            mma_copy16(to + conv_source<ROWS>::B + j * (LINES * STEP * 2),
+                       there ? s.x + s.window[j] + s.terms.offset : s.x, there);
+        s.weight += STEP;
+        conv_terms_next(p, s.terms, STEP);
+        s.filled = s.filled + 1 == p.stages ? 0 : s.filled + 1;
+        s.left--;
+    }
+    mma_copy_commit();
+}
+
+template <int ROWS>
+GPU_FN struct conv_source<ROWS> conv_source_of(const struct gpu_conv_mma &p, const struct conv_block &at, u32 steps,
+                                               u32 ahead) {
+    struct conv_source<ROWS> s;
+    u32 line = gpu_thread() / PIECES, piece = gpu_thread() % PIECES;
+    s.place = line * (STEP * 2) + (piece ^ line % 8) * 16;
+    s.weight = (const u16 *)p.weight + ((i64)at.group * p.cout + at.channel0 + line) * p.k + piece * 8;
+    s.x = (const u16 *)p.x + at.group * p.group;
+    s.channels = p.cout > at.channel0 + line ? p.cout - at.channel0 - line : 0;
+    GPU_UNROLL for (u32 j = 0; j < COLUMNS / LINES; j++) {
+        u32 q = at.q0 + line + j * LINES;
+        s.window[j] = conv_window(p, q < at.results ? q : 0);
+    }
+    s.terms = conv_terms_of(p, piece * 8);
+    s.left = steps;
+    s.filled = 0;
+    GPU_NO_UNROLL for (u32 i = 0; i < ahead; i++) conv_fill(p, s);
+    return s;
+}
+
+#if MMA_GROUP
+/* The waves of a group turn their 64 channels of 64 results round in LDS, a wave 16 channels, 64 results at a time. */
+template <typename T, int N>
+GPU_FN void conv_group_store(const struct gpu_conv_mma &p, const struct conv_block &at, struct group_sums<N> &sum,
+                             u32 channel0, u32 column0, f32 *lds) {
+    enum { PITCH = 64 + 8, PASS = 32 };
+    struct alignas(8) pair {
+        f32 v[2];
+    };
+    f32 *mine = lds + gpu_wave() * (16 * PITCH);
+    channel0 += at.channel0 + gpu_wave() % 4 * 16;
+    GPU_NO_UNROLL for (u32 pass = 0; pass < N / 64; pass++) {
+        GPU_UNROLL for (u32 i = 0; i < PASS; i += 2) {
+            struct pair two = {{sum.v[i], sum.v[i + 1]}};
+            *(struct pair *)(mine + group_row(i) % 16 * PITCH + group_column(i)) = two;
+        }
+        /* The next results move up, for registers can't be picked by number. */
+        GPU_UNROLL for (int i = 0; i + PASS < N / 2; i++) sum.v[i] = sum.v[i + PASS];
+        group_sync_wave();
+        GPU_NO_UNROLL for (u32 half = 0; half < 2; half++) {
+            u32 column = half * GPU_WAVE + gpu_lane(), q = at.q0 + column0 + pass * 64 + column;
+            struct conv_result result = conv_result_at(p, at, q);
+            GPU_NO_UNROLL for (u32 line = 0; line < 16; line++)
+                conv_store_one<T>(p, at, result, channel0 + line, mine[line * PITCH + column]);
+        }
+        group_sync_wave();
+    }
+}
+
+template <typename T, int ROWS> GPU_FN void conv_mma(const struct gpu_conv_mma &p) {
+    /* One group above the other, or side by side. */
+    enum { HIGH = ROWS / 64, N = COLUMNS / (2 / HIGH) };
+    typedef struct conv_source<ROWS> source_type;
+    struct conv_block at = conv_block_of(p, ROWS);
+    u32 steps = (p.k + STEP - 1) / STEP, ahead = steps <= p.stages ? steps : p.stages - 1, used = 0;
+    source_type source = conv_source_of<ROWS>(p, at, steps, ahead);
+    u32 group = group_number(), row = HIGH == 2 ? group * 64 : 0, column = HIGH == 2 ? 0 : group * N;
+    const u8 *a = (const u8 *)conv_shared + row * (STEP * 2);
+    const u8 *b = (const u8 *)conv_shared + source_type::B + column * (STEP * 2);
+    struct group_sums<N> sum;
+    group_clear(sum);
+    GPU_NO_UNROLL for (u32 step = 0; step < steps; step++) {
+        mma_copy_wait_but(ahead - 1);
+        group_wait<0>();
+        group_publish();
+        gpu_sync();
+        group_begin();
+        group_multiply<T, N, false, false>(sum, a + used * source_type::STAGE, b + used * source_type::STAGE);
+        group_commit();
+        used = used + 1 == p.stages ? 0 : used + 1;
+        conv_fill(p, source);
+    }
+    group_wait<0>();
+    mma_copy_wait<0>();
+    gpu_sync();
+    conv_group_store<T, N>(p, at, sum, row, column, (f32 *)conv_shared);
+}
+#else
 GPU_FN u32 conv_fragment_base(u32 row0, u32 second) {
     u32 lane = gpu_lane(), low = lane % 8, rows = lane / (second ? 16 : 8) % 2, terms = lane / (second ? 8 : 16) % 2;
     return (row0 + low + rows * 8) * (STEP * 2) + (terms ^ low) * 16;
 }
 
 template <typename T, int ROWS> GPU_FN void conv_mma(const struct gpu_conv_mma &p) {
-    enum { MI = ROWS / 32, STAGE = GPU_CONV_MMA_STAGE(ROWS), B = ROWS * STEP * 2 };
-    u8 *lds = (u8 *)conv_shared;
+    enum { MI = ROWS / 32 };
+    typedef struct conv_source<ROWS> source_type;
     struct conv_block at = conv_block_of(p, ROWS);
-    u32 line = gpu_thread() / PIECES, piece = gpu_thread() % PIECES;
-    u32 place = line * (STEP * 2) + (piece ^ line % 8) * 16;
-    const u16 *weight = (const u16 *)p.weight + ((i64)at.group * p.cout + at.channel0 + line) * p.k + piece * 8;
-    const u16 *x = (const u16 *)p.x + at.group * p.group;
-    u32 channels = p.cout - at.channel0;
-    i64 window[COLUMNS / LINES];
-    GPU_UNROLL for (u32 j = 0; j < COLUMNS / LINES; j++) {
-        u32 q = at.q0 + line + j * LINES;
-        window[j] = conv_window(p, q < at.results ? q : 0);
-    }
-    struct conv_terms terms = conv_terms_of(p, piece * 8);
+    u32 steps = (p.k + STEP - 1) / STEP, ahead = steps <= p.stages ? steps : p.stages - 1, used = 0;
+    source_type source = conv_source_of<ROWS>(p, at, steps, ahead);
     struct mma_tile sum[MI][NI];
     conv_clear(sum);
-    u32 steps = (p.k + STEP - 1) / STEP, stages = p.stages, filled = 0, used = 0;
     u32 a_base = conv_fragment_base(gpu_wave() / WAVE_COLUMNS * (MI * 16), 0);
-    u32 b_base = conv_fragment_base(gpu_wave() % WAVE_COLUMNS * (NI * 16), 1);
-    GPU_NO_UNROLL for (u32 step = 0; step < steps + stages - 1; step++) {
-        if (step >= stages - 1) {
-            if (stages == 4)
-                mma_copy_wait<2>();
-            else if (stages == 3)
-                mma_copy_wait<1>();
-            else
-                mma_copy_wait<0>();
-            gpu_sync();
-        }
-        if (step < steps) {
-            u8 *to = lds + filled * STAGE + place;
-            u32 there = terms.k < p.k ? 16 : 0;
-            GPU_UNROLL for (u32 j = 0; j < ROWS / LINES; j++) {
-                u32 n = line + j * LINES < channels ? there : 0;
-                mma_copy16(to + j * (LINES * STEP * 2), n ? weight + (i64)j * LINES * p.k : (const u16 *)p.weight, n);
-            }
-            GPU_UNROLL for (u32 j = 0; j < COLUMNS / LINES; j++)
-                mma_copy16(to + B + j * (LINES * STEP * 2), there ? x + window[j] + terms.offset : x, there);
-            weight += STEP;
-            conv_terms_next(p, terms, STEP);
-            filled = filled + 1 == stages ? 0 : filled + 1;
-        }
-        mma_copy_commit();
-        if (step < stages - 1) continue;
-        const u8 *from = lds + used * STAGE;
-        used = used + 1 == stages ? 0 : used + 1;
+    u32 b_base = source_type::B + conv_fragment_base(gpu_wave() % WAVE_COLUMNS * (NI * 16), 1);
+    GPU_NO_UNROLL for (u32 step = 0; step < steps; step++) {
+        mma_copy_wait_but(ahead - 1);
+        gpu_sync();
+        conv_fill(p, source);
+        const u8 *from = (const u8 *)conv_shared + used * source_type::STAGE;
+        used = used + 1 == p.stages ? 0 : used + 1;
         struct mma_fragment a[2][MI], b[2][NI];
         GPU_UNROLL for (int i = 0; i < MI; i++) a[0][i] = mma_load<false>(from + a_base + i * (16 * STEP * 2));
-        GPU_UNROLL for (int j = 0; j < NI; j++) b[0][j] = mma_load<false>(from + B + b_base + j * (16 * STEP * 2));
+        GPU_UNROLL for (int j = 0; j < NI; j++) b[0][j] = mma_load<false>(from + b_base + j * (16 * STEP * 2));
         GPU_UNROLL for (u32 t = 0; t < STEP / MMA_K; t++) {
             if (t + 1 < STEP / MMA_K) {
                 GPU_UNROLL for (int i = 0; i < MI; i++)
                     a[(t + 1) % 2][i] = mma_load<false>(from + (a_base ^ (t + 1) * 32) + i * (16 * STEP * 2));
                 GPU_UNROLL for (int j = 0; j < NI; j++)
-                    b[(t + 1) % 2][j] = mma_load<false>(from + B + (b_base ^ (t + 1) * 32) + j * (16 * STEP * 2));
+                    b[(t + 1) % 2][j] = mma_load<false>(from + (b_base ^ (t + 1) * 32) + j * (16 * STEP * 2));
             }
             GPU_UNROLL for (int i = 0; i < MI; i++)
                 GPU_UNROLL for (int j = 0; j < NI; j++) mma<T>(sum[i][j], a[t % 2][i], b[t % 2][j]);
         }
     }
     mma_copy_wait<0>();
-    conv_store<T, MI>(p, at, sum, (f32 *)lds);
+    conv_store<T, MI>(p, at, sum, (f32 *)conv_shared);
 }
+#endif
 
 #elif MMA
 /* Through registers; LDS holds two steps of 32 terms as [row][k]. */
@@ -294,8 +389,14 @@ template <typename T, int ROWS> GPU_FN void conv_mma(const struct gpu_conv_mma &
 /* The host never asks for these where there are no matrix instructions. */
 #define CONV_MMA(type, rows) (void)p
 #endif
+/* Blocks that a unit shall have registers for: groups of waves keep nothing but sums in them. */
+#if MMA && MMA_GROUP
+enum { CONV_BLOCKS_64 = 3, CONV_BLOCKS_128 = 2 };
+#else
+enum { CONV_BLOCKS_64 = 1, CONV_BLOCKS_128 = 1 };
+#endif
 #define CONV_KERNELS(type)                                                                                             \
-    GPU_KERNEL(conv_mma_64_##type, struct gpu_conv_mma) { CONV_MMA(type, 64); }                                        \
-    GPU_KERNEL(conv_mma_128_##type, struct gpu_conv_mma) { CONV_MMA(type, 128); }
+    GPU_KERNEL_OF(conv_mma_64_##type, struct gpu_conv_mma, GPU_BLOCK, CONV_BLOCKS_64) { CONV_MMA(type, 64); }          \
+    GPU_KERNEL_OF(conv_mma_128_##type, struct gpu_conv_mma, GPU_BLOCK, CONV_BLOCKS_128) { CONV_MMA(type, 128); }
 CONV_KERNELS(bf16)
 CONV_KERNELS(f16)

@@ -46,7 +46,7 @@ struct gpu_gemm {
     u32 splits;
     u32 tile_rows, tile_columns;
     u32 first;
-    u32 stages; /* mma with asynchronous copies: steps of k that LDS holds, 2 to 4 */
+    u32 stages; /* mma with asynchronous copies: steps of k that LDS holds, 1 to 4; all steps, or at least 3 */
     u32 f8;     /* mma of f16: the result is f8e4m3 */
     struct gpu_gemm_side a, b;
     struct gpu_gemm_out out;
@@ -57,6 +57,8 @@ struct gpu_gemm {
 /* LDS that a step of k takes in a tile of `rows` x `columns`, where copies are asynchronous. */
 enum { GPU_MMA_STEP = 64 };
 #define GPU_MMA_STAGE(rows, columns) (((rows) + (columns)) * GPU_MMA_STEP * 2)
+/* LDS for turning sums round before they are stored: 16 rows of 64 columns a wave, or 32 rows of a tile. */
+enum { GPU_MMA_STORE_PITCH = 64 + 8, GPU_MMA_STORE = GPU_BLOCK / 32 * 16 * GPU_MMA_STORE_PITCH * 4 };
 
 /* y[batch, i] = sum over k of matrix[i, k] vector[k]. */
 struct gpu_gemv {

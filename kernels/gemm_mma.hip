@@ -1,10 +1,11 @@
 /* Matrix products of bf16 and f16 by matrix instructions. Operands have one dim of stride 1 and start, as their rows do,
  * at multiples of 16 bytes; others are packed first (gemm.hip).
  *
- * A block of 256 threads makes a tile of 128 x 256, 128 x 128 or 64 x 64; its waves, 2 x WAVES / 2 of them, have
- * MI x NI tiles of 16 x 16 each. */
+ * A block of 256 threads makes a tile of 128 x 256, 128 x 128, 64 x 128 or 64 x 64; its waves, 2 x WAVES / 2 of them,
+ * have MI x NI tiles of 16 x 16 each. Where groups of four waves have instructions of their own (mma_group.h), a block
+ * is two of them, one above the other or side by side. */
 #include "gemm_common.h"
-#include "mma.h"
+#include "mma_group.h"
 
 #if MMA
 enum { WAVES = GPU_BLOCK / GPU_WAVE, WAVE_COLUMNS = WAVES / 2 };
@@ -46,13 +47,17 @@ template <int MI, int NI> GPU_FN void mma_clear(struct mma_tile (&sum)[MI][NI]) 
 #if MMA && MMA_ASYNC
 /* ---- asynchronous copies ----
  *
- * LDS holds some steps of 64 terms. A step of an operand of ROWS rows lies there as [row][k] or, when the operand's rows
- * are neighbours in memory (ACROSS), as [k][row]; 16-byte pieces of a line change places, piece c of line l being at
- * c ^ l % 8, so that neither copies nor fragments meet in a bank. */
-GPU_DYNAMIC_SHARED(gpu_16, mma_shared);
-enum { STEP = GPU_MMA_STEP };
+ * LDS holds some steps of 64 terms. A step of an operand lies there in lines of 128 bytes: the terms of a row or, when
+ * the operand's rows are neighbours in memory (ACROSS), one term of 64 rows, 64 such lines for each 64 rows. 16-byte
+ * pieces of a line change places, piece c of line l being at c ^ l % 8, so that neither copies nor fragments meet in a
+ * bank. */
+struct alignas(1024) mma_page {
+    u8 bytes[1024];
+};
+GPU_DYNAMIC_SHARED(struct mma_page, mma_shared);
+enum { STEP = GPU_MMA_STEP, LINE = 128, LINES = 64 };
 
-/* This thread's pieces of an operand: ROWS / 32 of them, `next` bytes apart in memory and 4096 in LDS. */
+/* This thread's pieces of an operand: ROWS / 32 of them, `next` bytes apart in memory and mma_next in LDS. */
 struct mma_source {
     const u8 *base, *from;
     i64 next, advance;
@@ -68,7 +73,7 @@ GPU_FN struct mma_source mma_source_of(const struct gpu_gemm_side &side, i64 off
     u32 line = gpu_thread() / PIECES, piece = gpu_thread() % PIECES;
     i64 pitch = (ACROSS ? side.k : side.row) * 2;
     s.base = (const u8 *)side.from + offset * 2;
-    s.place = line * (PIECES * 16) + (piece ^ line % 8) * 16;
+    s.place = (piece / 8 * LINES + line) * LINE + (piece % 8 ^ line % 8) * 16;
     s.next = GPU_BLOCK / PIECES * pitch;
     if (ACROSS) {
         i64 bytes = (rows - row0 - piece * 8) * 2;
@@ -88,97 +93,197 @@ GPU_FN struct mma_source mma_source_of(const struct gpu_gemm_side &side, i64 off
 }
 
 template <int ROWS, bool ACROSS> GPU_FN void mma_source_copy(struct mma_source &s, u8 *lds) {
-    enum { LINES = GPU_BLOCK / (ACROSS ? ROWS / 8 : STEP / 8) };
+    enum { NEXT = GPU_BLOCK / (ACROSS ? ROWS / 8 : STEP / 8) };
     u32 whole = s.left >= 8 ? 16 : s.left <= 0 ? 0 : (u32)s.left * 2;
     GPU_UNROLL for (u32 j = 0; j < ROWS / 32; j++) {
-        u32 n = ACROSS ? (s.left > (i64)(j * LINES) ? s.there : 0) : (s.there >> j & 1 ? whole : 0);
-        mma_copy16(lds + s.place + j * 4096, n ? s.from + j * s.next : s.base, n);
+        u32 n = ACROSS ? (s.left > (i64)(j * NEXT) ? s.there : 0) : (s.there >> j & 1 ? whole : 0);
+        mma_copy16(lds + s.place + j * (NEXT * LINE), n ? s.from + j * s.next : s.base, n);
     }
     s.from += s.advance;
     s.left -= STEP;
 }
 
+/* The steps of a product on their way through LDS, which holds `stages` of them: `ahead` are asked for before the first
+ * one is used, and one more with each that is. A stage is filled again LAG steps after it was used. */
+template <int ROWS, int COLUMNS, bool A_ACROSS, bool B_ACROSS> struct mma_ring {
+    enum { STAGE = GPU_MMA_STAGE(ROWS, COLUMNS), B = ROWS * STEP * 2 };
+    struct mma_source a, b;
+    u32 left, filled; /* steps not asked for yet, the stage of the next */
+};
+
+template <int ROWS, int COLUMNS, bool A_ACROSS, bool B_ACROSS>
+GPU_FN void mma_ring_fill(struct mma_ring<ROWS, COLUMNS, A_ACROSS, B_ACROSS> &ring, u32 stages) {
+    typedef struct mma_ring<ROWS, COLUMNS, A_ACROSS, B_ACROSS> type;
+    if (ring.left > 0) {
+        u8 *to = (u8 *)mma_shared + ring.filled * type::STAGE;
+        mma_source_copy<ROWS, A_ACROSS>(ring.a, to);
+        mma_source_copy<COLUMNS, B_ACROSS>(ring.b, to + type::B);
+        ring.filled = ring.filled + 1 == stages ? 0 : ring.filled + 1;
+        ring.left--;
+    }
+    mma_copy_commit();
+}
+
+template <int ROWS, int COLUMNS, bool A_ACROSS, bool B_ACROSS>
+GPU_FN struct mma_ring<ROWS, COLUMNS, A_ACROSS, B_ACROSS> mma_ring_of(const struct gpu_gemm &p,
+                                                                      const struct gemm_place &at, u32 steps,
+                                                                      u32 ahead) {
+    struct mma_ring<ROWS, COLUMNS, A_ACROSS, B_ACROSS> ring;
+    ring.a = mma_source_of<ROWS, A_ACROSS>(p.a, at.a, (i64)at.tile_row * ROWS, p.m, at.k0, at.k1);
+    ring.b = mma_source_of<COLUMNS, B_ACROSS>(p.b, at.b, (i64)at.tile_column * COLUMNS, p.n, at.k0, at.k1);
+    ring.left = steps;
+    ring.filled = 0;
+    GPU_NO_UNROLL for (u32 s = 0; s < ahead; s++) mma_ring_fill(ring, p.stages);
+    return ring;
+}
+
+GPU_FN u32 mma_steps(const struct gemm_place &at) { return (u32)((at.k1 - at.k0 + STEP - 1) / STEP); }
+GPU_FN u32 mma_ahead(u32 steps, u32 stages, u32 lag) { return steps <= stages ? steps : stages - lag; }
+
+#if MMA_GROUP
+/* ---- products by groups of waves ---- */
+
+/* Each wave turns its 16 rows round in LDS, 64 columns at a time, to stores of whole lines. */
+template <typename T, int COLUMNS>
+GPU_FN void group_store(const struct gpu_gemm &p, const struct gemm_place &at, struct group_sums<COLUMNS> &sum,
+                        i64 row0, i64 column0, f32 *lds) {
+    enum { PITCH = GPU_MMA_STORE_PITCH, PASS = 32 };
+    struct alignas(8) pair {
+        f32 v[2];
+    };
+    f32 *mine = lds + gpu_wave() * (16 * PITCH);
+    row0 += gpu_wave() % 4 * 16;
+    GPU_NO_UNROLL for (u32 pass = 0; pass < COLUMNS / 64; pass++) {
+        GPU_UNROLL for (u32 i = 0; i < PASS; i += 2) {
+            struct pair two = {{sum.v[i], sum.v[i + 1]}};
+            *(struct pair *)(mine + group_row(i) % 16 * PITCH + group_column(i)) = two;
+        }
+        /* The next columns move up, for registers can't be picked by number. */
+        GPU_UNROLL for (int i = 0; i + PASS < COLUMNS / 2; i++) sum.v[i] = sum.v[i + PASS];
+        group_sync_wave();
+        GPU_NO_UNROLL for (u32 u = gpu_lane(); u < 16 * 16; u += GPU_WAVE) {
+            u32 line = u / 16, j = u % 16 * 4;
+            i64 row = row0 + line, column = column0 + pass * 64 + j;
+            if (row >= p.m || column >= p.n) continue;
+            u32 n = p.n - column < 4 ? (u32)(p.n - column) : 4;
+            gemm_quad<f32> x = *(const gemm_quad<f32> *)(mine + line * PITCH + j);
+            if (p.f8)
+                gemm_store<f8e4m3>(p.out, at.to + row * p.n + column, column, n, x);
+            else
+                gemm_store<T>(p.out, at.to + row * p.n + column, column, n, x);
+        }
+        group_sync_wave();
+    }
+}
+
+template <typename T, int ROWS, int COLUMNS, bool A_ACROSS, bool B_ACROSS>
+GPU_FN void group_run(const struct gpu_gemm &p) {
+    /* One group above the other, or side by side. A tile that fills a unit by itself keeps a batch of products under way
+     * while it waits for the others at the barrier; of smaller ones another block fills the gap. */
+    enum { HIGH = ROWS / 64, N = COLUMNS / (2 / HIGH), LAG = COLUMNS == 256 ? 2 : 1 };
+    typedef struct mma_ring<ROWS, COLUMNS, A_ACROSS, B_ACROSS> ring_type;
+    struct gemm_place at = gemm_locate(p);
+    u32 steps = mma_steps(at), stages = p.stages, ahead = mma_ahead(steps, stages, LAG), used = 0;
+    ring_type ring = mma_ring_of<ROWS, COLUMNS, A_ACROSS, B_ACROSS>(p, at, steps, ahead);
+    u32 group = group_number(), row = HIGH == 2 ? group * 64 : 0, column = HIGH == 2 ? 0 : group * N;
+    const u8 *a = (const u8 *)mma_shared + row * LINE, *b = (const u8 *)mma_shared + ring_type::B + column * LINE;
+    struct group_sums<N> sum;
+    group_clear(sum);
+    GPU_NO_UNROLL for (u32 step = 0; step < steps; step++) {
+        mma_copy_wait_but(ahead - 1);
+        if (LAG == 1) group_wait<0>();
+        group_publish();
+        gpu_sync();
+        group_begin();
+        group_multiply<T, N, A_ACROSS, B_ACROSS>(sum, a + used * ring_type::STAGE, b + used * ring_type::STAGE);
+        group_commit();
+        used = used + 1 == stages ? 0 : used + 1;
+        mma_ring_fill(ring, stages);
+        if (LAG == 2) group_wait<1>();
+    }
+    group_wait<0>();
+    mma_copy_wait<0>();
+    gpu_sync();
+    group_store<T, N>(p, at, sum, (i64)at.tile_row * ROWS + row, (i64)at.tile_column * COLUMNS + column,
+                      (f32 *)mma_shared);
+}
+#endif
+
+/* ---- products by waves ---- */
+
 /* A lane's part of the address of a fragment, and the fragment of tile i and terms 16 t. `second` says which of the lane
  * number's upper bits picks the second eight rows, the other picks the second eight terms. */
-template <int ROWS, bool ACROSS> GPU_FN u32 mma_fragment_base(u32 row0, u32 second) {
+template <bool ACROSS> GPU_FN u32 mma_fragment_base(u32 row0, u32 second) {
     u32 lane = gpu_lane(), low = lane % 8, rows = lane / (second ? 16 : 8) % 2, terms = lane / (second ? 8 : 16) % 2;
-    if (ACROSS) return (low + terms * 8) * (ROWS * 2) + ((row0 / 8 + rows) ^ low) * 16;
-    return (row0 + low + rows * 8) * (STEP * 2) + (terms ^ low) * 16;
+    if (ACROSS) return (row0 / 64 * LINES + low + terms * 8) * LINE + ((row0 % 64 / 8 + rows) ^ low) * 16;
+    return (row0 + low + rows * 8) * LINE + (terms ^ low) * 16;
 }
-template <int ROWS, bool ACROSS> GPU_FN struct mma_fragment mma_fragment_at(const u8 *lds, u32 base, u32 i, u32 t) {
-    if (ACROSS) return mma_load<true>(lds + (base ^ i * 32) + t * (16 * ROWS * 2));
-    return mma_load<false>(lds + (base ^ t * 32) + i * (16 * STEP * 2));
+template <bool ACROSS> GPU_FN struct mma_fragment mma_fragment_at(const u8 *lds, u32 base, u32 i, u32 t) {
+    if (ACROSS) return mma_load<true>(lds + (base ^ i * 32) + t * (16 * LINE));
+    return mma_load<false>(lds + (base ^ t * 32) + i * (16 * LINE));
 }
 
 template <typename T, int MI, int NI, bool A_ACROSS, bool B_ACROSS> GPU_FN void mma_run(const struct gpu_gemm &p) {
-    enum {
-        ROWS = 2 * MI * 16,
-        COLUMNS = WAVE_COLUMNS * NI * 16,
-        STAGE = GPU_MMA_STAGE(ROWS, COLUMNS),
-        B = ROWS * STEP * 2
-    };
-    u8 *lds = (u8 *)mma_shared;
+    enum { ROWS = 2 * MI * 16, COLUMNS = WAVE_COLUMNS * NI * 16 };
+    typedef struct mma_ring<ROWS, COLUMNS, A_ACROSS, B_ACROSS> ring_type;
     struct gemm_place at = gemm_locate(p);
-    struct mma_source a = mma_source_of<ROWS, A_ACROSS>(p.a, at.a, (i64)at.tile_row * ROWS, p.m, at.k0, at.k1);
-    struct mma_source b = mma_source_of<COLUMNS, B_ACROSS>(p.b, at.b, (i64)at.tile_column * COLUMNS, p.n, at.k0, at.k1);
-    u32 a_base = mma_fragment_base<ROWS, A_ACROSS>(gpu_wave() / WAVE_COLUMNS * (MI * 16), 0);
-    u32 b_base = mma_fragment_base<COLUMNS, B_ACROSS>(gpu_wave() % WAVE_COLUMNS * (NI * 16), 1);
+    u32 steps = mma_steps(at), stages = p.stages, ahead = mma_ahead(steps, stages, 1), used = 0;
+    ring_type ring = mma_ring_of<ROWS, COLUMNS, A_ACROSS, B_ACROSS>(p, at, steps, ahead);
+    u32 a_base = mma_fragment_base<A_ACROSS>(gpu_wave() / WAVE_COLUMNS * (MI * 16), 0);
+    u32 b_base = mma_fragment_base<B_ACROSS>(gpu_wave() % WAVE_COLUMNS * (NI * 16), 1);
     struct mma_tile sum[MI][NI];
     mma_clear(sum);
-    u32 steps = (u32)((at.k1 - at.k0 + STEP - 1) / STEP), stages = p.stages, filled = 0, used = 0;
-    for (u32 s = 0; s + 1 < stages; s++) {
-        if (s < steps) {
-            mma_source_copy<ROWS, A_ACROSS>(a, lds + s * STAGE);
-            mma_source_copy<COLUMNS, B_ACROSS>(b, lds + s * STAGE + B);
-        }
-        mma_copy_commit();
-    }
-    filled = stages - 1;
     GPU_NO_UNROLL for (u32 step = 0; step < steps; step++) {
-        if (stages == 4)
-            mma_copy_wait<2>();
-        else if (stages == 3)
-            mma_copy_wait<1>();
-        else
-            mma_copy_wait<0>();
+        mma_copy_wait_but(ahead - 1);
         gpu_sync();
-        if (step + stages - 1 < steps) {
-            mma_source_copy<ROWS, A_ACROSS>(a, lds + filled * STAGE);
-            mma_source_copy<COLUMNS, B_ACROSS>(b, lds + filled * STAGE + B);
-        }
-        mma_copy_commit();
-        filled = filled + 1 == stages ? 0 : filled + 1;
-        const u8 *from = lds + used * STAGE;
+        mma_ring_fill(ring, stages);
+        const u8 *from = (const u8 *)mma_shared + used * ring_type::STAGE;
         used = used + 1 == stages ? 0 : used + 1;
         struct mma_fragment x[2][MI], y[2][NI];
-        GPU_UNROLL for (int i = 0; i < MI; i++) x[0][i] = mma_fragment_at<ROWS, A_ACROSS>(from, a_base, i, 0);
-        GPU_UNROLL for (int j = 0; j < NI; j++) y[0][j] = mma_fragment_at<COLUMNS, B_ACROSS>(from + B, b_base, j, 0);
+        GPU_UNROLL for (int i = 0; i < MI; i++) x[0][i] = mma_fragment_at<A_ACROSS>(from, a_base, i, 0);
+        GPU_UNROLL for (int j = 0; j < NI; j++) y[0][j] = mma_fragment_at<B_ACROSS>(from + ring_type::B, b_base, j, 0);
         GPU_UNROLL for (int t = 0; t < STEP / MMA_K; t++) {
             if (t + 1 < STEP / MMA_K) {
                 GPU_UNROLL for (int i = 0; i < MI; i++)
-                    x[(t + 1) % 2][i] = mma_fragment_at<ROWS, A_ACROSS>(from, a_base, i, t + 1);
+                    x[(t + 1) % 2][i] = mma_fragment_at<A_ACROSS>(from, a_base, i, t + 1);
                 GPU_UNROLL for (int j = 0; j < NI; j++)
-                    y[(t + 1) % 2][j] = mma_fragment_at<COLUMNS, B_ACROSS>(from + B, b_base, j, t + 1);
+                    y[(t + 1) % 2][j] = mma_fragment_at<B_ACROSS>(from + ring_type::B, b_base, j, t + 1);
             }
             GPU_UNROLL for (int i = 0; i < MI; i++) GPU_UNROLL for (int j = 0; j < NI; j++)
                 mma<T>(sum[i][j], x[t % 2][i], y[t % 2][j]);
         }
     }
     mma_copy_wait<0>();
-    mma_store<T, MI, NI>(p, at, sum, (f32 *)lds);
+    mma_store<T, MI, NI>(p, at, sum, (f32 *)mma_shared);
 }
 
+/* Which of the two a tile takes. */
+template <bool GROUP> struct mma_way {
+    template <typename T, int ROWS, int COLUMNS, bool A_ACROSS, bool B_ACROSS>
+    GPU_FN void run(const struct gpu_gemm &p) {
+        mma_run<T, ROWS / 32, COLUMNS / 16 / WAVE_COLUMNS, A_ACROSS, B_ACROSS>(p);
+    }
+};
+#if MMA_GROUP
+template <> struct mma_way<true> {
+    template <typename T, int ROWS, int COLUMNS, bool A_ACROSS, bool B_ACROSS>
+    GPU_FN void run(const struct gpu_gemm &p) {
+        group_run<T, ROWS, COLUMNS, A_ACROSS, B_ACROSS>(p);
+    }
+};
+#endif
+
 template <typename T, int ROWS, int COLUMNS> GPU_FN void mma_product(const struct gpu_gemm &p) {
-    enum { MI = ROWS / 32, NI = COLUMNS / 16 / WAVE_COLUMNS };
+    typedef mma_way<MMA_GROUP && COLUMNS >= 128> way;
     bool a_across = !(p.a.mode & GPU_GEMM_ALONG_K), b_across = !(p.b.mode & GPU_GEMM_ALONG_K);
     if (a_across && b_across)
-        mma_run<T, MI, NI, true, true>(p);
+        way::template run<T, ROWS, COLUMNS, true, true>(p);
     else if (a_across)
-        mma_run<T, MI, NI, true, false>(p);
+        way::template run<T, ROWS, COLUMNS, true, false>(p);
     else if (b_across)
-        mma_run<T, MI, NI, false, true>(p);
+        way::template run<T, ROWS, COLUMNS, false, true>(p);
     else
-        mma_run<T, MI, NI, false, false>(p);
+        way::template run<T, ROWS, COLUMNS, false, false>(p);
 }
 
 #elif MMA
@@ -313,9 +418,16 @@ template <typename T, int ROWS, int COLUMNS> GPU_FN void mma_product(const struc
 #else
 #define MMA_WIDE(type) (void)p
 #endif
+/* Blocks that a unit shall have registers for: small tiles of groups of waves have few sums a thread. */
+#if MMA && MMA_GROUP
+enum { MMA_BLOCKS_64 = 3, MMA_BLOCKS_128 = 2 };
+#else
+enum { MMA_BLOCKS_64 = 1, MMA_BLOCKS_128 = 1 };
+#endif
 #define MMA_KERNELS(type)                                                                                              \
     GPU_KERNEL(mma_64_##type, struct gpu_gemm) { MMA_PRODUCT(type, 64, 64); }                                          \
-    GPU_KERNEL(mma_128_##type, struct gpu_gemm) { MMA_PRODUCT(type, 128, 128); }                                       \
+    GPU_KERNEL_OF(mma_64_128_##type, struct gpu_gemm, GPU_BLOCK, MMA_BLOCKS_64) { MMA_PRODUCT(type, 64, 128); }        \
+    GPU_KERNEL_OF(mma_128_##type, struct gpu_gemm, GPU_BLOCK, MMA_BLOCKS_128) { MMA_PRODUCT(type, 128, 128); }         \
     GPU_KERNEL(mma_256_##type, struct gpu_gemm) { MMA_WIDE(type); }
 MMA_KERNELS(bf16)
 MMA_KERNELS(f16)

@@ -258,6 +258,17 @@ template <int N> GPU_FN void mma_copy_wait(void) {
     asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 #endif
 }
+/* The same for a number that is not known when compiling, at most 3. */
+GPU_FN void mma_copy_wait_but(u32 n) {
+    if (n == 0)
+        mma_copy_wait<0>();
+    else if (n == 1)
+        mma_copy_wait<1>();
+    else if (n == 2)
+        mma_copy_wait<2>();
+    else
+        mma_copy_wait<3>();
+}
 #else
 /* A fragment of 16 rows of `pitch` 16-bit elements with k innermost, from the row and the term given. */
 GPU_FN struct mma_fragment mma_load_rows(const u16 *lds, u32 pitch) {

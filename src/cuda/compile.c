@@ -23,6 +23,7 @@ struct wick__opener wick__nvrtc_opener =
     WICK__OPENER("libnvrtc", "WICK_NVRTC_PATH", versions_new, wick__cuda_roots, symbols);
 
 static char version_text[32];
+static int version_major;
 
 void wick__nvrtc_open(void) {
     struct wick__opener *opener = &wick__nvrtc_opener;
@@ -32,7 +33,7 @@ void wick__nvrtc_open(void) {
         opener->versions = cuda == 12 ? versions_12 : cuda == 11 ? versions_11 : versions_new;
         int major = 0, minor = 0;
         if (wick__library_open(opener, &nvrtc) && nvrtc.nvrtcVersion(&major, &minor) == NVRTC_SUCCESS)
-            snprintf(version_text, sizeof version_text, "NVRTC %d.%d", major, minor);
+            snprintf(version_text, sizeof version_text, "NVRTC %d.%d", version_major = major, minor);
     }
     pthread_mutex_unlock(&opener->mutex);
 }
@@ -94,8 +95,10 @@ enum wick_status wick__nvrtc_compile(const struct wick__source_job *job, void **
     if (!wick__nvrtc_opener.handle) return wick__fail(WICK_DEVICE, "NVRTC: %s", wick__nvrtc_opener.fault);
     char option[64];
     int sm = strncmp(job->target, "sm_", 3) == 0 ? atoi(job->target + 3) : 0, known = sm ? newest(sm) : 0;
+    /* sm_90a has instructions of its own for matrices (kernels/mma_group.h), known to NVRTC since 12.0. */
     if (sm == known)
-        snprintf(option, sizeof option, "--gpu-architecture=%.40s", job->target);
+        snprintf(option, sizeof option, "--gpu-architecture=%.40s%s", job->target,
+                 sm == 90 && version_major >= 12 ? "a" : "");
     else
         snprintf(option, sizeof option, "--gpu-architecture=compute_%d", known);
     return wick__rtc_compile(sm && sm == known ? &cubin_rtc : &ptx_rtc, job, option, image, nbytes);

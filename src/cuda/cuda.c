@@ -257,6 +257,8 @@ static int module_function(void **function, void *module, const char *name) {
     return wick__cuda.cuModuleGetFunction(function, module, name);
 }
 static int function_shared(void *function, size_t nbytes) {
+    /* A unit's memory between LDS and first cache: what kernels that ask for LDS read once goes past the cache. */
+    wick__cuda.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100);
     return wick__cuda.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)nbytes);
 }
 

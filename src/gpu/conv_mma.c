@@ -79,11 +79,13 @@ static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, c
     struct wick__launch launch = {.kernel = (enum wick__gpu_kernel)(kernel + (dtype != WICK_BF16)),
                                   .grid = {(unsigned)(columns * p.channel_tiles * p.groups)}};
     unsigned shared = wick__mma_shared(gpu);
-    p.stages = 2;
+    p.stages = 2; /* as in gemm_mma.c */
     if (shared) {
         unsigned stage = GPU_CONV_MMA_STAGE(rows);
-        p.stages = (u32)wick__min(rows == 128 ? 3 : 4, shared / stage);
-        launch.shared = p.stages * stage;
+        int64_t stages = wick__min(3, shared / stage);
+        launch.most = (unsigned)wick__max(stages * stage, GPU_MMA_STORE);
+        p.stages = (u32)wick__min(stages, (p.k + GPU_CONV_MMA_STEP - 1) / GPU_CONV_MMA_STEP);
+        launch.shared = wick__max(p.stages * stage, (unsigned)GPU_MMA_STORE);
     }
     return wick__gpu_launch(gpu, &launch, &p);
 }

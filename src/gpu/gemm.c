@@ -96,24 +96,31 @@ struct wick__split wick__split_of(int64_t k, int64_t wanted, int64_t least) {
 
 /* ---- tiles ---- */
 
-/* In multiplications of one unit: those of the fullest unit at the tile's efficiency, and what writing and adding up
- * the parts costs. */
+/* In multiplications of one unit: those of the fullest unit at the tile's efficiency, the ends of its blocks, and what
+ * writing and adding up the parts costs. */
+static double tile_work(const struct wick__product *g, const struct wick__tile *tile, const struct wick__split *way,
+                        int64_t blocks, int64_t units, const struct wick__split_cost *cost) {
+    int64_t in_turn = divide_up(blocks * way->count, units);
+    double work = (double)in_turn * (double)tile->rows * (double)tile->columns * (double)way->terms / tile->efficiency;
+    if (tile->resident > 0) work += (double)divide_up(in_turn, tile->resident) * tile->ends;
+    if (way->count == 1) return work;
+    double sums = (double)(g->m * g->n * wick__product_batches(g)) / (double)units;
+    return work + cost->launch + (double)way->count * 8 * sums * cost->byte;
+}
+
 const struct wick__tile *wick__tile_pick(const struct wick__gpu *gpu, const struct wick__product *g,
-                                         const struct wick__tile *tiles, int n, struct wick__split *split) {
-    const double launch = 1e6, bytes_to_work = 6;
+                                         const struct wick__tile *tiles, int n, const struct wick__split_cost *cost,
+                                         struct wick__split *split) {
     int64_t units = wick__max(1, gpu->properties.units), batches = wick__product_batches(g);
     const struct wick__tile *best = NULL;
     double least = 0;
     for (const struct wick__tile *tile = tiles; tile < tiles + n; tile++) {
         int64_t blocks = divide_up(g->m, tile->rows) * divide_up(g->n, tile->columns) * batches;
-        for (int split_up = 0; split_up < 2; split_up++) {
-            struct wick__split way = wick__split_of(g->k, split_up && blocks < units ? 2 * units / blocks : 1, 256);
-            if (split_up && way.count == 1) continue;
-            double work = (double)divide_up(blocks * way.count, units) * (double)tile->rows * (double)tile->columns *
-                          (double)way.terms / tile->efficiency;
-            if (way.count > 1)
-                work +=
-                    launch + (double)way.count * 8 * (double)(g->m * g->n * batches) / (double)units * bytes_to_work;
+        /* k in one part, or in as many as there are units for, once or twice. */
+        for (int times = 0; times <= 2; times++) {
+            struct wick__split way = wick__split_of(g->k, times && blocks < units ? times * units / blocks : 1, 256);
+            if (times && way.count == 1) continue;
+            double work = tile_work(g, tile, &way, blocks, units, cost);
             if (!best || work < least) {
                 best = tile;
                 least = work;
@@ -163,12 +170,14 @@ static enum wick__gpu_kernel large_kernel(enum wick_dtype dtype) {
 }
 
 static enum wick_status run_tiles(struct wick__gpu *gpu, const struct wick__product *g) {
-    const struct wick__tile tiles[] = {{wick__gpu_of_all(WICK__GPU_K_gemm_32_u8, g->dtype), 32, 32, 0.3},
-                                       {wick__gpu_of_all(WICK__GPU_K_gemm_64_u8, g->dtype), 64, 64, 0.65},
-                                       {large_kernel(g->dtype), 128, 128, 1.0}};
+    const struct wick__tile tiles[] = {
+        {.kernel = wick__gpu_of_all(WICK__GPU_K_gemm_32_u8, g->dtype), .rows = 32, .columns = 32, .efficiency = 0.3},
+        {.kernel = wick__gpu_of_all(WICK__GPU_K_gemm_64_u8, g->dtype), .rows = 64, .columns = 64, .efficiency = 0.65},
+        {.kernel = large_kernel(g->dtype), .rows = 128, .columns = 128, .efficiency = 1.0}};
+    const struct wick__split_cost cost = {.launch = 1e6, .byte = 6};
     struct wick__split split;
     const struct wick__tile *tile =
-        wick__tile_pick(gpu, g, tiles, large_kernel(g->dtype) == WICK__GPU_KERNELS ? 2 : 3, &split);
+        wick__tile_pick(gpu, g, tiles, large_kernel(g->dtype) == WICK__GPU_KERNELS ? 2 : 3, &cost, &split);
     struct gpu_gemm p = {.m = g->m, .n = g->n, .k = g->k, .split = split.terms, .splits = split.count};
     p.a = (struct gpu_gemm_side){.from = g->a, .row = g->a_row, .k = g->a_k};
     p.b = (struct gpu_gemm_side){.from = g->b, .row = g->b_column, .k = g->b_k};

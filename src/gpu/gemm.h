@@ -68,10 +68,19 @@ struct wick__tile {
     enum wick__gpu_kernel kernel;
     int rows, columns;
     double efficiency;
+    int resident; /* blocks that run on a unit at once */
+    int stages;   /* where copies are asynchronous: the most steps of k that LDS holds */
+    double ends;  /* what a block's beginning and end take, in multiplications of a unit at full speed; as many ends as
+                     there are resident blocks take no longer than one */
+};
+/* What adding up splits takes, in multiplications of a unit at full speed: the launch, and a byte of a part. */
+struct wick__split_cost {
+    double launch, byte;
 };
 /* The one of n ways, and the split of k, that should take the least time. */
 const struct wick__tile *wick__tile_pick(const struct wick__gpu *gpu, const struct wick__product *g,
-                                         const struct wick__tile *tiles, int n, struct wick__split *split);
+                                         const struct wick__tile *tiles, int n, const struct wick__split_cost *cost,
+                                         struct wick__split *split);
 
 /* Whether a device has matrix instructions, as kernels/mma.h has it: sm_80 and up, MFMA of gfx90a and gfx94x, WMMA of
  * gfx11 and gfx12; and LDS bytes a block can ask for where tiles reach it by asynchronous copies, 0 elsewhere. */

@@ -6,6 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Each kernel is there for bf16 and, next, for f16. */
+enum { FROM_BF16_TO_F16 = WICK__GPU_K_mma_64_f16 - WICK__GPU_K_mma_64_bf16 };
+_Static_assert((int)WICK__GPU_K_mma_256_f16 - (int)WICK__GPU_K_mma_256_bf16 == FROM_BF16_TO_F16 &&
+                   (int)WICK__GPU_K_mma_128_f16 - (int)WICK__GPU_K_mma_128_bf16 == FROM_BF16_TO_F16 &&
+                   (int)WICK__GPU_K_mma_64_128_f16 - (int)WICK__GPU_K_mma_64_128_bf16 == FROM_BF16_TO_F16,
+               "kernels of f16 follow those of bf16");
+
 /* The compute capability of an NVIDIA target, "sm_90" or "sm_90a"; 0 for others. */
 static int capability(const struct wick__gpu *gpu) {
     const char *target = gpu->properties.target;
@@ -95,25 +102,44 @@ bool wick__gemm_mma_takes(const struct wick__gpu *gpu, const struct wick__produc
     return true;
 }
 
+/* Tiles by the kernels, and what splitting k costs. On compute capability 9.0 the larger ones are products by groups of
+ * waves (kernels/mma_group.h), whose figures are from an H200. */
+static const struct wick__tile *pick(const struct wick__gpu *gpu, const struct wick__product *g,
+                                     struct wick__split *split) {
+    static const struct wick__tile tiles[] = {
+        {.kernel = WICK__GPU_K_mma_64_bf16, .rows = 64, .columns = 64, .efficiency = 0.45, .stages = 4},
+        {.kernel = WICK__GPU_K_mma_64_128_bf16, .rows = 64, .columns = 128, .efficiency = 0.6, .stages = 4},
+        {.kernel = WICK__GPU_K_mma_128_bf16, .rows = 128, .columns = 128, .efficiency = 0.8, .stages = 4},
+        {.kernel = WICK__GPU_K_mma_256_bf16, .rows = 128, .columns = 256, .efficiency = 1.0, .stages = 4}};
+    static const struct wick__tile groups[] = {
+        {WICK__GPU_K_mma_64_bf16, 64, 64, .efficiency = 0.22, .resident = 2, .stages = 4, .ends = 4e6},
+        {WICK__GPU_K_mma_64_128_bf16, 64, 128, .efficiency = 0.6, .resident = 3, .stages = 3, .ends = 4.6e6},
+        {WICK__GPU_K_mma_128_bf16, 128, 128, .efficiency = 0.85, .resident = 2, .stages = 3, .ends = 6.4e6},
+        {WICK__GPU_K_mma_256_bf16, 128, 256, .efficiency = 1.0, .resident = 1, .stages = 4, .ends = 8.2e6}};
+    static const struct wick__split_cost cost = {.launch = 1e6, .byte = 6}, group_cost = {.launch = 8e6, .byte = 100};
+    int sm = capability(gpu);
+    /* The widest has no kernel that goes through registers. */
+    return sm == 90 ? wick__tile_pick(gpu, g, groups, 4, &group_cost, split)
+                    : wick__tile_pick(gpu, g, tiles, sm ? 4 : 3, &cost, split);
+}
+
 static enum wick_status multiply(struct wick__gpu *gpu, const struct wick__product *g, const struct operand *a,
                                  const struct operand *b) {
-    bool bf16 = g->dtype == WICK_BF16;
-    int sm = capability(gpu);
-    const struct wick__tile tiles[] = {{bf16 ? WICK__GPU_K_mma_64_bf16 : WICK__GPU_K_mma_64_f16, 64, 64, 0.45},
-                                       {bf16 ? WICK__GPU_K_mma_128_bf16 : WICK__GPU_K_mma_128_f16, 128, 128, 0.8},
-                                       {bf16 ? WICK__GPU_K_mma_256_bf16 : WICK__GPU_K_mma_256_f16, 128, 256, 1.0}};
     struct wick__product seen = *g;
     struct wick__split split;
     struct gpu_gemm p = {.m = g->m, .n = g->n, .k = g->k, .a = a->side, .b = b->side, .f8 = g->dtype == WICK_F8E4M3};
-    const struct wick__tile *tile = wick__tile_pick(gpu, g, tiles, sm ? 3 : 2, &split);
-    struct wick__launch launch = {.kernel = tile->kernel};
+    const struct wick__tile *tile = pick(gpu, g, &split);
+    struct wick__launch launch = {
+        .kernel = (enum wick__gpu_kernel)(tile->kernel + (g->dtype == WICK_BF16 ? 0 : FROM_BF16_TO_F16))};
     p.split = split.terms;
     p.splits = split.count;
     p.stages = 2; /* for code of this text that does without LDS of its own size: the stand-in driver's */
-    if (sm) {
+    if (wick__mma_shared(gpu)) {
         unsigned stage = GPU_MMA_STAGE((unsigned)tile->rows, (unsigned)tile->columns);
-        p.stages = wick__min(4, wick__mma_shared(gpu) / stage);
-        launch.shared = p.stages * stage;
+        int64_t stages = wick__min(tile->stages, wick__mma_shared(gpu) / stage);
+        launch.most = (unsigned)wick__max(stages * stage, GPU_MMA_STORE);
+        p.stages = (u32)wick__min(stages, (split.terms + GPU_MMA_STEP - 1) / GPU_MMA_STEP);
+        launch.shared = wick__max(p.stages * stage, (unsigned)GPU_MMA_STORE);
     }
     memcpy(seen.a_batch, a->batch, sizeof seen.a_batch);
     memcpy(seen.b_batch, b->batch, sizeof seen.b_batch);

@@ -47,7 +47,8 @@ struct wick__launch {
     enum wick__gpu_kernel kernel;
     unsigned grid[3]; /* 0 in y and z means 1 */
     unsigned threads; /* 0: GPU_BLOCK */
-    unsigned shared;  /* dynamic LDS, bytes: as many at every launch of a kernel on a device */
+    unsigned shared;  /* dynamic LDS, bytes */
+    unsigned most;    /* the most that a launch of this kernel asks for on the device; 0: every one as much as this */
 };
 enum wick_status wick__gpu_launch(struct wick__gpu *gpu, const struct wick__launch *launch, void *params);
 

@@ -77,7 +77,7 @@ enum wick_status wick__gpu_launch(struct wick__gpu *gpu, const struct wick__laun
     void *function = atomic_load_explicit(&gpu->functions[launch->kernel], memory_order_acquire);
     if (grid[0] == 0) return WICK_OK;
     WICK__TRY(wick__gpu_use(gpu));
-    if (!function) WICK__TRY(find(gpu, launch->kernel, launch->shared, &function));
+    if (!function) WICK__TRY(find(gpu, launch->kernel, launch->most ? launch->most : launch->shared, &function));
     void *args[] = {params};
     int code = gpu->vendor->launch(function, grid, launch->threads ? launch->threads : GPU_BLOCK, launch->shared,
                                    gpu->stream, args);

@@ -6,12 +6,13 @@ import subprocess
 
 AMD = ["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151", "gfx1201"]
 NVIDIA = ["sm_80", "sm_90", "ptx"]
-HOST = ["host32", "host64"]
+HOST = ["host32", "host90", "host64"]  # waves of 32, these with matrix instructions of groups of waves, waves of 64
 BITCODE_FOLDERS = ["/usr/lib/x86_64-linux-gnu/amdgcn/bitcode", "/usr/lib/aarch64-linux-gnu/amdgcn/bitcode",
                    "/opt/rocm/amdgcn/bitcode"]
 # Modules in which clang would move the constants of f64 functions out of loops, into more scalar registers than there are.
 # The others keep the pass: it shortens the loops around matrix instructions.
 CONSTANTS_STAY = {"gemm", "math", "attention", "reduce", "reduce_stats"}
+OWN = {"sm_90"}  # compiled with the instructions that no later GPU has: sm_90a
 PTX = "compute_80"  # the oldest architecture that the PTX pack serves
 
 
@@ -78,16 +79,17 @@ def amd_command(target, folder):
 
 def nvidia_command(target, folder):
     # The PTX on the way to a cubin is kept: report.py reads it where there is no cuobjdump.
-    kind = ["-ptx", "-arch=" + PTX] if target == "ptx" else ["-cubin", "-arch=" + target, "-Xptxas", "-v", "--keep",
-                                                             "--keep-dir", folder]
+    kind = ["-ptx", "-arch=" + PTX] if target == "ptx" else [
+        "-cubin", "-gencode=arch=compute_%s,code=sm_%s" % ((target[3:] + ("a" if target in OWN else ""),) * 2),
+        "-Xptxas", "-v", "--keep", "--keep-dir", folder]
     return [tool("nvcc"), "-x", "cu", "-std=c++14", "--fmad=false", *kind, "-Werror", "all-warnings",
             "-Xcompiler", "-Wall,-Wextra"]
 
 
 def host_command(target):
     return [tool("clang-19"), "-x", "c++", "-std=c++14", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-DGPU_HOST",
-            "-DGPU_WAVE=%d" % wave(target), "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-Wno-pass-failed",
-            "-Wl,--no-as-needed", "-lm"]
+            "-DGPU_WAVE=%d" % wave(target), *["-DGPU_HOST_GROUP"] * (target == "host90"), "-Wall", "-Wextra", "-Werror",
+            "-Wno-unknown-pragmas", "-Wno-pass-failed", "-Wl,--no-as-needed", "-lm"]
 
 
 def command(module, target, folder, kernels):

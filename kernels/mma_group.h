@@ -1,0 +1,129 @@
+/* Matrix instructions of a group of four waves on tiles in LDS: products of 64 x COLUMNS, f16 or bf16 in, f32 sums,
+ * which run on their own until they are waited for (Hopper's wgmma; code for sm_90a only).
+ *
+ * A step of an operand is 64 terms of its rows, of A, or columns, of B, as lines of 128 bytes in LDS from a multiple of
+ * 1024 on. Either a line is the 64 terms of a row, or, when rows are neighbours in memory (ACROSS), blocks of 64 lines
+ * hold a term each of 64 rows. Line l has its 16-byte pieces in other places: piece c at c ^ l % 8. See the PTX manual,
+ * "Asynchronous Warpgroup Level Matrix Multiply-Accumulate": 128-byte swizzle.
+ *
+ *   MMA_GROUP  whether the target has them; the rest is there only if so. A processor stands in for them too. */
+#ifndef WICK_KERNELS_MMA_GROUP_H
+#define WICK_KERNELS_MMA_GROUP_H
+
+#include "mma.h"
+
+#if defined(GPU_NVIDIA) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#define MMA_GROUP 1
+#elif defined(GPU_HOST) && defined(GPU_HOST_GROUP)
+#define MMA_GROUP 1
+#else
+#define MMA_GROUP 0
+#endif
+
+#if MMA_GROUP
+enum { GROUP_STEP = 64, GROUP_LINE = 128, GROUP_BLOCK = 64 * GROUP_LINE };
+
+/* A lane's part of 64 x COLUMNS sums; group_row and group_column say which. */
+template <int COLUMNS> struct group_sums {
+    f32 v[COLUMNS / 2];
+};
+GPU_FN u32 group_row(u32 i) { return gpu_wave() % 4 * 16 + gpu_lane() / 4 + i / 2 % 2 * 8; }
+GPU_FN u32 group_column(u32 i) { return i / 4 * 8 + gpu_lane() % 4 * 2 + i % 2; }
+
+/* Which group a wave is of, as a number that is the same in all its lanes for the compiler too. */
+GPU_FN u32 group_number(void) { return gpu_shuffle_word(gpu_wave() / 4, 0); }
+
+template <int COLUMNS> GPU_FN void group_clear(struct group_sums<COLUMNS> &sum) {
+    GPU_UNROLL for (int i = 0; i < COLUMNS / 2; i++) sum.v[i] = 0;
+}
+
+#if defined(GPU_HOST)
+GPU_FN void group_publish(void) {}
+GPU_FN void group_begin(void) {}
+GPU_FN void group_commit(void) {}
+template <int N> GPU_FN void group_wait(void) {}
+GPU_FN void group_sync_wave(void) { gpu_host.exchange(0); }
+
+template <typename T> static f32 group_element(const u8 *lds, bool across, u32 row, u32 k) {
+    u32 line = across ? row / 64 * 64 + k : row, place = across ? row % 64 : k;
+    const u8 *at = lds + line * GROUP_LINE + (place / 8 ^ line % 8) * 16 + place % 8 * 2;
+    return mma_up(*(const u16 *)at, T());
+}
+template <typename T, int COLUMNS, bool A_ACROSS, bool B_ACROSS>
+static void group_multiply(struct group_sums<COLUMNS> &sum, const u8 *a, const u8 *b) {
+    f32 x[2][GROUP_STEP];
+    for (u32 half = 0; half < 2; half++)
+        for (u32 k = 0; k < GROUP_STEP; k++) x[half][k] = group_element<T>(a, A_ACROSS, group_row(half * 2), k);
+    for (u32 i = 0; i < COLUMNS / 2; i += i % 2 ? 3 : 1)
+        for (u32 k = 0; k < GROUP_STEP; k++) {
+            f32 y = group_element<T>(b, B_ACROSS, group_column(i), k);
+            sum.v[i] = gpu_fma(x[0][k], y, sum.v[i]);
+            sum.v[i + 2] = gpu_fma(x[1][k], y, sum.v[i + 2]);
+        }
+}
+#else
+/* What this thread wrote to LDS, its finished asynchronous copies too, becomes visible to matrix instructions that come
+ * after a barrier. */
+GPU_FN void group_publish(void) { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+/* Before the first product after sums were touched. */
+GPU_FN void group_begin(void) { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+/* Products up to here are one batch. */
+GPU_FN void group_commit(void) { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+/* Until no more than N batches of this group are under way. */
+template <int N> GPU_FN void group_wait(void) { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory"); }
+GPU_FN void group_sync_wave(void) { __syncwarp(); }
+
+/* Where a tile lies: address and strides in units of 16 bytes (from a block of 64 lines to the next, bits 16 to 29;
+ * from eight lines to the next eight, bits 32 to 45), and the swizzle (bit 62). */
+GPU_FN u64 group_tile(const u8 *lds) {
+    u32 address = (u32)__cvta_generic_to_shared(lds);
+    return (u64)(1u << 30 | 1024 / 16) << 32 | (GROUP_BLOCK / 16) << 16 | (address & 0x3ffff) / 16;
+}
+
+#define GROUP_NAMES_16 "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15"
+#define GROUP_NAMES_32 GROUP_NAMES_16 ",%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31"
+#define GROUP_NAMES_64                                                                                                 \
+    GROUP_NAMES_32 ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47"                                  \
+                   ",%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
+#define GROUP_NAMES_128                                                                                                \
+    GROUP_NAMES_64 ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79"                                  \
+                   ",%80,%81,%82,%83,%84,%85,%86,%87,%88,%89,%90,%91,%92,%93,%94,%95"                                  \
+                   ",%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111"                      \
+                   ",%112,%113,%114,%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
+#define GROUP_4(i) "+f"(sum.v[i]), "+f"(sum.v[i + 1]), "+f"(sum.v[i + 2]), "+f"(sum.v[i + 3])
+#define GROUP_16(i) GROUP_4(i), GROUP_4(i + 4), GROUP_4(i + 8), GROUP_4(i + 12)
+#define GROUP_32(i) GROUP_16(i), GROUP_16(i + 16)
+#define GROUP_64(i) GROUP_32(i), GROUP_32(i + 32)
+#define GROUP_128(i) GROUP_64(i), GROUP_64(i + 64)
+
+/* 64 x `columns` by 16 terms; a lane has `sums` of the sums, and the names after theirs are a, b, b's next and last. */
+#define GROUP_PRODUCT(T, type, columns, sums, a_, b_, ta, tb)                                                          \
+    template <int A_ACROSS, int B_ACROSS>                                                                              \
+    GPU_FN void group_product(struct group_sums<columns> &sum, u64 a, u64 b, T) {                                      \
+        asm volatile("wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32." type "." type " {" GROUP_NAMES_##sums     \
+                     "}, %" #a_ ", %" #b_ ", 1, 1, 1, %" #ta ", %" #tb ";"                                             \
+                     : GROUP_##sums(0)                                                                                 \
+                     : "l"(a), "l"(b), "n"(A_ACROSS), "n"(B_ACROSS));                                                  \
+    }
+#define GROUP_PRODUCTS(T, type)                                                                                        \
+    GROUP_PRODUCT(T, type, 64, 32, 32, 33, 34, 35)                                                                     \
+    GROUP_PRODUCT(T, type, 128, 64, 64, 65, 66, 67)                                                                    \
+    GROUP_PRODUCT(T, type, 256, 128, 128, 129, 130, 131)
+GROUP_PRODUCTS(bf16, "bf16")
+GROUP_PRODUCTS(f16, "f16")
+#undef GROUP_PRODUCTS
+#undef GROUP_PRODUCT
+
+/* sum += a b over a step. */
+template <typename T, int COLUMNS, bool A_ACROSS, bool B_ACROSS>
+GPU_FN void group_multiply(struct group_sums<COLUMNS> &sum, const u8 *a, const u8 *b) {
+    /* 16 terms on: 32 bytes in every line, or 16 lines. */
+    enum { A = (A_ACROSS ? 16 * GROUP_LINE : 32) / 16, B = (B_ACROSS ? 16 * GROUP_LINE : 32) / 16 };
+    u64 a_tile = group_tile(a), b_tile = group_tile(b);
+    GPU_UNROLL for (u32 t = 0; t < GROUP_STEP / 16; t++)
+        group_product<A_ACROSS, B_ACROSS>(sum, a_tile + t * A, b_tile + t * B, T());
+}
+#endif
+#endif
+
+#endif
