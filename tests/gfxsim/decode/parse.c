@@ -84,6 +84,8 @@ const struct sim_op *const *sim_vector_tables(void) {
     return tables;
 }
 
+void sim_run_pair(struct sim_wave *wave, const struct sim_inst *inst) { (void)wave, (void)inst; }
+
 /* ---- an instruction as a line ---- */
 
 static char line[1024];
