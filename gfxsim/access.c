@@ -85,7 +85,7 @@ static unsigned split(const struct sim_places *lanes, struct sim_places parts[3]
 /* Each lane's four bytes, or its smaller element made four, go to LDS at M0 + offset + 4 * lane. */
 static void load_to_lds(struct sim_wave *wave, const struct sim_inst *inst, struct sim_places *lanes) {
     const struct sim_form *form = inst->op->detail;
-    if (sim_settings.check && !(wave->s_defined[SIM_M0 / 64] >> (SIM_M0 % 64) & 1))
+    if (sim_settings.check && wave->s_known[SIM_M0] != ~(u32)0)
         sim_fail(wave, -1, 719, "an LDS address is taken from M0, which was never written");
     u32 rows[4][64] = {{0}};
     unsigned words = (form->nbytes + 3u) / 4, stride = 4 * words;

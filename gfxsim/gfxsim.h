@@ -372,7 +372,8 @@ struct sim_wave {
         u32 s[SIM_SGPRS];
         u64 s64[SIM_SGPRS / 2]; /* EXEC is s64[63], VCC s64[53] */
     };
-    u64 s_defined[SIM_SGPRS / 64]; /* a bit a register */
+    u32 s_known[SIM_SGPRS];        /* a bit a bit: masks of lanes are built of parts that were never written, which later
+                                      ands take away */
     u32 (*v)[64];                  /* rows; lanes above the wave's size are 0 */
     u64 *v_defined;                /* a bit a lane, by row */
     u64 pc;                        /* of the next instruction: run functions of branches set it */
@@ -473,7 +474,11 @@ extern _Atomic long sim_findings; /* of the process */
 u32 sim_scalar_read(struct sim_wave *wave, const struct sim_operand *operand, unsigned n);
 u64 sim_scalar_read64(struct sim_wave *wave, const struct sim_operand *operand);
 bool sim_scalar_defined(const struct sim_wave *wave, const struct sim_operand *operand);
+/* Which bits of register n of an operand were written. */
+u32 sim_scalar_known(const struct sim_wave *wave, const struct sim_operand *operand, unsigned n);
 void sim_scalar_write(struct sim_wave *wave, const struct sim_operand *operand, unsigned n, u32 value, bool defined);
+/* The same with what is known of each bit. EXEC gets no unknown bit of a lane that was started: that is a finding. */
+void sim_scalar_put(struct sim_wave *wave, const struct sim_operand *operand, unsigned n, u32 value, u32 known);
 void sim_scalar_write64(struct sim_wave *wave, const struct sim_operand *operand, u64 value, bool defined);
 
 /* The row of register n of a vector operand, as 64 values: the register itself, or `space` filled with a scalar's or

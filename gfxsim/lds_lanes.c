@@ -4,7 +4,7 @@
 #include <string.h>
 
 u32 sim_lds_base(struct sim_wave *wave) {
-    if (sim_settings.check && !(wave->s_defined[SIM_M0 / 64] >> (SIM_M0 % 64) & 1))
+    if (sim_settings.check && wave->s_known[SIM_M0] != ~(u32)0)
         sim_fail(wave, -1, 719, "an LDS address is taken from M0, which was never written");
     return wave->s[SIM_M0] & 0xffff;
 }

@@ -34,29 +34,30 @@ u64 sim_scalar_read64(struct sim_wave *wave, const struct sim_operand *operand) 
     return sim_scalar_read(wave, operand, 0) | (u64)sim_scalar_read(wave, operand, 1) << 32;
 }
 
-static bool register_defined(const struct sim_wave *wave, unsigned index) {
-    return wave->s_defined[index / 64 % 2] >> (index % 64) & 1;
+u32 sim_scalar_known(const struct sim_wave *wave, const struct sim_operand *operand, unsigned n) {
+    bool all = true;
+    switch (operand->kind) {
+    case SIM_SGPR: return operand->index == SIM_NULL ? ~(u32)0 : wave->s_known[(operand->index + n) % SIM_SGPRS];
+    case SIM_SCC: all = wave->scc_defined; break;
+    case SIM_SPECIAL:
+        if (operand->index == SIM_VCCZ)
+            all = wave->s_known[SIM_VCC] == ~(u32)0 && (wave->size == 32 || wave->s_known[SIM_VCC + 1] == ~(u32)0);
+        break;
+    default: break;
+    }
+    return all ? ~(u32)0 : 0;
 }
 
 bool sim_scalar_defined(const struct sim_wave *wave, const struct sim_operand *operand) {
-    switch (operand->kind) {
-    case SIM_SGPR:
-        if (operand->index == SIM_NULL) return true;
-        for (unsigned n = 0; n < operand->count || n == 0; n++)
-            if (!register_defined(wave, operand->index + n)) return false;
-        return true;
-    case SIM_SCC: return wave->scc_defined;
-    case SIM_SPECIAL:
-        return operand->index != SIM_VCCZ ||
-               (register_defined(wave, SIM_VCC) && (wave->size == 32 || register_defined(wave, SIM_VCC + 1)));
-    default: return true;
-    }
+    u32 known = ~(u32)0;
+    for (unsigned n = 0; n < operand->count || n == 0; n++) known &= sim_scalar_known(wave, operand, n);
+    return known == ~(u32)0;
 }
 
-void sim_scalar_write(struct sim_wave *wave, const struct sim_operand *operand, unsigned n, u32 value, bool defined) {
+void sim_scalar_put(struct sim_wave *wave, const struct sim_operand *operand, unsigned n, u32 value, u32 known) {
     if (operand->kind == SIM_SCC) {
         wave->scc = value & 1;
-        wave->scc_defined = defined;
+        wave->scc_defined = known & 1;
         return;
     }
     if (operand->kind != SIM_SGPR) sim_fail(wave, -1, 719, "a scalar is written to an operand that is none");
@@ -64,14 +65,17 @@ void sim_scalar_write(struct sim_wave *wave, const struct sim_operand *operand, 
     unsigned index = (operand->index + n) % SIM_SGPRS;
     if (index >= SIM_EXEC) {
         if (index > SIM_EXEC && wave->size == 32) return;
-        if (!defined && sim_settings.check) sim_fail(wave, -1, 719, "EXEC is set to a value that was never written");
+        u32 lanes = (u32)(wave->lanes >> (32 * (index - SIM_EXEC)));
+        if (~known & lanes && sim_settings.check)
+            sim_fail(wave, __builtin_ctz(~known & lanes) + 32 * (int)(index - SIM_EXEC), 719,
+                     "EXEC is set to a value that was never written");
     }
     wave->s[index] = value;
-    u64 bit = (u64)1 << (index % 64);
-    if (defined)
-        wave->s_defined[index / 64] |= bit;
-    else
-        wave->s_defined[index / 64] &= ~bit;
+    wave->s_known[index] = known;
+}
+
+void sim_scalar_write(struct sim_wave *wave, const struct sim_operand *operand, unsigned n, u32 value, bool defined) {
+    sim_scalar_put(wave, operand, n, value, defined ? ~(u32)0 : 0);
 }
 
 void sim_scalar_write64(struct sim_wave *wave, const struct sim_operand *operand, u64 value, bool defined) {
@@ -105,9 +109,7 @@ const u32 *sim_row(struct sim_wave *wave, const struct sim_operand *operand, uns
     }
     u32 value = sim_scalar_read(wave, operand, n);
     for (unsigned lane = 0; lane < 64; lane++) space[lane] = value;
-    bool known = operand->kind == SIM_SGPR ? operand->index == SIM_NULL || register_defined(wave, operand->index + n)
-                                           : sim_scalar_defined(wave, operand);
-    *defined = known ? ~(u64)0 : 0;
+    *defined = sim_scalar_known(wave, operand, n) == ~(u32)0 ? ~(u64)0 : 0;
     return space;
 }
 

@@ -4,37 +4,36 @@
 
 #include "gfxsim.h"
 
+static const u32 ALL32 = ~(u32)0;
+static const u64 ALL64 = ~(u64)0;
+
 #define ROW(name, targets, class, dst, src, run) sim_run sim_scalar_##run;
 #include "scalar.def"
 #undef ROW
 
-/* Values come with what is known of them: bit 0 of `known` for the lower register, bit 1 for the upper one. */
-static inline u32 sim_known_register(const struct sim_wave *wave, unsigned index) {
-    return wave->s_defined[index / 64] >> (index % 64) & 1;
-}
-
+/* Values come with what is known of each bit. */
 static inline u32 sim_get32(struct sim_wave *wave, const struct sim_operand *operand, u32 *known) {
     if (operand->kind == SIM_SGPR && operand->index != SIM_NULL) {
-        *known = sim_known_register(wave, operand->index);
+        *known = wave->s_known[operand->index];
         return wave->s[operand->index];
     }
-    *known = sim_scalar_defined(wave, operand);
+    *known = sim_scalar_known(wave, operand, 0);
     return sim_scalar_read(wave, operand, 0);
 }
 
-static inline u64 sim_get64(struct sim_wave *wave, const struct sim_operand *operand, u32 *known) {
+static inline u64 sim_get64(struct sim_wave *wave, const struct sim_operand *operand, u64 *known) {
     if (operand->kind == SIM_SGPR && operand->index < SIM_SGPRS - 1 && operand->index != SIM_NULL) {
         unsigned i = operand->index;
-        *known = sim_known_register(wave, i) | sim_known_register(wave, i + 1) << 1;
+        *known = wave->s_known[i] | (u64)wave->s_known[i + 1] << 32;
         return wave->s[i] | (u64)wave->s[i + 1] << 32;
     }
-    *known = sim_scalar_defined(wave, operand) ? 3 : 0;
+    *known = sim_scalar_known(wave, operand, 0) | (u64)sim_scalar_known(wave, operand, 1) << 32;
     return sim_scalar_read64(wave, operand);
 }
 
-static inline void sim_put64(struct sim_wave *wave, const struct sim_operand *operand, u64 value, u32 known) {
-    sim_scalar_write(wave, operand, 0, (u32)value, known & 1);
-    sim_scalar_write(wave, operand, 1, (u32)(value >> 32), known >> 1 & 1);
+static inline void sim_put64(struct sim_wave *wave, const struct sim_operand *operand, u64 value, u64 known) {
+    sim_scalar_put(wave, operand, 0, (u32)value, (u32)known);
+    sim_scalar_put(wave, operand, 1, (u32)(value >> 32), (u32)(known >> 32));
 }
 
 static inline void sim_put_scc(struct sim_wave *wave, bool scc, bool known) {
@@ -44,9 +43,9 @@ static inline void sim_put_scc(struct sim_wave *wave, bool scc, bool known) {
 
 /* An address for a jump or a load has to have been written. */
 static inline u64 sim_get_address(struct sim_wave *wave, const struct sim_operand *operand) {
-    u32 known;
-    u64 address = sim_get64(wave, operand, &known);
-    if (known != 3 && sim_settings.check) sim_fail(wave, -1, 719, "an address from a register that was never written");
+    u64 known, address = sim_get64(wave, operand, &known);
+    if (known != ALL64 && sim_settings.check)
+        sim_fail(wave, -1, 719, "an address from a register that was never written");
     return address;
 }
 

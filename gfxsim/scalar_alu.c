@@ -9,8 +9,7 @@
 
 #define UNARY(name, from, to, expression, also)                                                                        \
     RUN(name) {                                                                                                        \
-        u32 known;                                                                                                     \
-        u##from a = sim_get##from(wave, &inst->src[0], &known);                                                        \
+        u##from known, a = sim_get##from(wave, &inst->src[0], &known);                                                 \
         u##to d = (u##to)(expression);                                                                                 \
         bool all = known == ALL##from;                                                                                 \
         PUT##to(d, all);                                                                                               \
@@ -19,9 +18,8 @@
 
 #define BINARY(name, left, right, to, expression, also)                                                                \
     RUN(name) {                                                                                                        \
-        u32 known_a, known_b;                                                                                          \
-        u##left a = sim_get##left(wave, &inst->src[0], &known_a);                                                      \
-        u##right b = sim_get##right(wave, &inst->src[1], &known_b);                                                    \
+        u##left known_a, a = sim_get##left(wave, &inst->src[0], &known_a);                                             \
+        u##right known_b, b = sim_get##right(wave, &inst->src[1], &known_b);                                           \
         bool c = wave->scc;                                                                                            \
         (void)c;                                                                                                       \
         u##to d = (u##to)(expression);                                                                                 \
@@ -30,31 +28,35 @@
         also                                                                                                           \
     }
 
-/* Bit by bit: the halves of a pair are known on their own. */
-#define BITWISE(name, expression)                                                                                      \
+/* What is known of each bit of a and b, of a or b, when `known_a` and `known_b` are of them: a known 0 or 1 decides. */
+static u64 known_of_and(u64 a, u64 known_a, u64 b, u64 known_b) {
+    return (known_a & known_b) | (known_a & ~a) | (known_b & ~b);
+}
+static u64 known_of_or(u64 a, u64 known_a, u64 b, u64 known_b) {
+    return (known_a & known_b) | (known_a & a) | (known_b & b);
+}
+
+/* Bit by bit. SCC is known once one bit is a known 1. */
+#define BITWISE(name, expression, known_bits)                                                                          \
     RUN(name##32) {                                                                                                    \
-        u32 known_a, known_b;                                                                                          \
-        u32 a = sim_get32(wave, &inst->src[0], &known_a);                                                              \
-        u32 b = sim_get32(wave, &inst->src[1], &known_b);                                                              \
-        u32 d = expression;                                                                                            \
-        bool all = known_a & known_b;                                                                                  \
-        PUT32(d, all);                                                                                                 \
-        sim_put_scc(wave, d != 0, all);                                                                                \
+        u32 known_a, a = sim_get32(wave, &inst->src[0], &known_a);                                                     \
+        u32 known_b, b = sim_get32(wave, &inst->src[1], &known_b);                                                     \
+        u32 d = expression, known = (u32)(known_bits);                                                                 \
+        sim_scalar_put(wave, &inst->dst[0], 0, d, known);                                                              \
+        sim_put_scc(wave, d != 0, known == ALL32 || d & known);                                                        \
     }                                                                                                                  \
     RUN(name##64) {                                                                                                    \
-        u32 known_a, known_b;                                                                                          \
-        u64 a = sim_get64(wave, &inst->src[0], &known_a);                                                              \
-        u64 b = sim_get64(wave, &inst->src[1], &known_b);                                                              \
-        u64 d = expression;                                                                                            \
-        sim_put64(wave, &inst->dst[0], d, (known_a & known_b));                                                        \
-        sim_put_scc(wave, d != 0, (known_a & known_b) == 3);                                                           \
+        u64 known_a, a = sim_get64(wave, &inst->src[0], &known_a);                                                     \
+        u64 known_b, b = sim_get64(wave, &inst->src[1], &known_b);                                                     \
+        u64 d = expression, known = known_bits;                                                                        \
+        sim_put64(wave, &inst->dst[0], d, known);                                                                      \
+        sim_put_scc(wave, d != 0, known == ALL64 || d & known);                                                        \
     }
 
 #define COMPARE(name, bits, expression)                                                                                \
     RUN(name) {                                                                                                        \
-        u32 known_a, known_b;                                                                                          \
-        u##bits a = sim_get##bits(wave, &inst->src[0], &known_a);                                                      \
-        u##bits b = sim_get##bits(wave, &inst->src[1], &known_b);                                                      \
+        u##bits known_a, a = sim_get##bits(wave, &inst->src[0], &known_a);                                             \
+        u##bits known_b, b = sim_get##bits(wave, &inst->src[1], &known_b);                                             \
         sim_put_scc(wave, expression, (known_a & known_b) == ALL##bits);                                               \
     }
 
@@ -63,11 +65,9 @@
     RUN(name) {                                                                                                        \
         u32 known;                                                                                                     \
         type a = (type)sim_get32(wave, &inst->src[0], &known);                                                         \
-        sim_put_scc(wave, a operator(type)(narrow) inst->src[1].integer, known);                                       \
+        sim_put_scc(wave, a operator(type)(narrow) inst->src[1].integer, known == ALL32);                              \
     }
 
-#define ALL32 1
-#define ALL64 3
 #define PUT32(value, is_known) sim_scalar_write(wave, &inst->dst[0], 0, value, is_known)
 #define PUT64(value, is_known) sim_scalar_write64(wave, &inst->dst[0], value, is_known)
 #define SCC(condition) sim_put_scc(wave, condition, all);
@@ -78,42 +78,42 @@
 
 RUN(mov32) {
     u32 known, value = sim_get32(wave, &inst->src[0], &known);
-    PUT32(value, known);
+    sim_scalar_put(wave, &inst->dst[0], 0, value, known);
 }
 RUN(mov64) {
-    u32 known;
-    u64 value = sim_get64(wave, &inst->src[0], &known);
+    u64 known, value = sim_get64(wave, &inst->src[0], &known);
     sim_put64(wave, &inst->dst[0], value, known);
 }
 /* An unknown SCC leaves an unknown result, moved or not. */
 RUN(cmov32) {
     u32 known, old, value = sim_get32(wave, &inst->src[0], &known), before = sim_get32(wave, &inst->dst[0], &old);
-    PUT32(wave->scc ? value : before, (wave->scc ? known : old) && wave->scc_defined);
+    sim_scalar_put(wave, &inst->dst[0], 0, wave->scc ? value : before,
+                   wave->scc_defined ? (wave->scc ? known : old) : 0);
 }
 RUN(cmov64) {
-    u32 known, old;
-    u64 value = sim_get64(wave, &inst->src[0], &known), before = sim_get64(wave, &inst->dst[0], &old);
+    u64 known, old, value = sim_get64(wave, &inst->src[0], &known), before = sim_get64(wave, &inst->dst[0], &old);
     sim_put64(wave, &inst->dst[0], wave->scc ? value : before, wave->scc_defined ? (wave->scc ? known : old) : 0);
 }
 RUN(movk) { PUT32((u32)(i16)inst->src[0].integer, true); }
 RUN(cmovk) {
     u32 old, before = sim_get32(wave, &inst->dst[0], &old);
-    PUT32(wave->scc ? (u32)(i16)inst->src[0].integer : before, (wave->scc || old) && wave->scc_defined);
+    sim_scalar_put(wave, &inst->dst[0], 0, wave->scc ? (u32)(i16)inst->src[0].integer : before,
+                   wave->scc_defined ? (wave->scc ? ALL32 : old) : 0);
 }
 RUN(cselect32) {
     u32 known_a, known_b;
     u32 a = sim_get32(wave, &inst->src[0], &known_a), b = sim_get32(wave, &inst->src[1], &known_b);
-    PUT32(wave->scc ? a : b, wave->scc_defined && (wave->scc ? known_a : known_b));
+    sim_scalar_put(wave, &inst->dst[0], 0, wave->scc ? a : b, wave->scc_defined ? (wave->scc ? known_a : known_b) : 0);
 }
 RUN(cselect64) {
-    u32 known_a, known_b;
+    u64 known_a, known_b;
     u64 a = sim_get64(wave, &inst->src[0], &known_a), b = sim_get64(wave, &inst->src[1], &known_b);
     sim_put64(wave, &inst->dst[0], wave->scc ? a : b, wave->scc_defined ? (wave->scc ? known_a : known_b) : 0);
 }
 
 /* Registers whose number M0 is added to. */
 static unsigned relative(struct sim_wave *wave, const struct sim_operand *operand, u32 distance) {
-    if (!sim_known_register(wave, SIM_M0) && sim_settings.check)
+    if (wave->s_known[SIM_M0] != ALL32 && sim_settings.check)
         sim_fail(wave, -1, 719, "M0, which selects a register, was never written");
     u32 index = operand->index + distance;
     if (operand->kind != SIM_SGPR || index + operand->count > SIM_VCC)
@@ -125,8 +125,7 @@ static void move_relative(struct sim_wave *wave, const struct sim_inst *inst, u3
     if (of_source != UINT32_MAX) source.index = (u16)relative(wave, &source, of_source);
     if (of_destination != UINT32_MAX) destination.index = (u16)relative(wave, &destination, of_destination);
     for (unsigned n = 0; n < (destination.count ? destination.count : 1u); n++) {
-        bool known = source.kind != SIM_SGPR || source.index == SIM_NULL || sim_known_register(wave, source.index + n);
-        sim_scalar_write(wave, &destination, n, sim_scalar_read(wave, &source, n), known);
+        sim_scalar_put(wave, &destination, n, sim_scalar_read(wave, &source, n), sim_scalar_known(wave, &source, n));
     }
 }
 RUN(movrels32) { move_relative(wave, inst, wave->s[SIM_M0], UINT32_MAX); }
@@ -166,10 +165,9 @@ static int first_from_above(u64 a, int bits) { return a ? __builtin_clzll(a) - (
 
 UNARY(not32, 32, 32, ~a, SCC_NOT_ZERO)
 RUN(not64) {
-    u32 known;
-    u64 d = ~sim_get64(wave, &inst->src[0], &known);
+    u64 known, d = ~sim_get64(wave, &inst->src[0], &known);
     sim_put64(wave, &inst->dst[0], d, known);
-    sim_put_scc(wave, d != 0, known == 3);
+    sim_put_scc(wave, d != 0, known == ALL64 || d & known);
 }
 UNARY(wqm32, 32, 32, quads(a) * 15, SCC_NOT_ZERO)
 UNARY(wqm64, 64, 64, quads(a) * 15, SCC_NOT_ZERO)
@@ -195,14 +193,18 @@ UNARY(bitreplicate, 32, 64, doubled_bits(a), KEEP_SCC)
 UNARY(abs32, 32, 32, a >> 31 ? 0 - a : a, SCC_NOT_ZERO)
 
 static void set_bit(struct sim_wave *wave, const struct sim_inst *inst, bool wide, bool value) {
-    u32 known, old, at = sim_get32(wave, &inst->src[0], &known);
-    u64 bit = (u64)1 << (at & (wide ? 63 : 31));
-    u64 d = wide ? sim_get64(wave, &inst->dst[0], &old) : sim_get32(wave, &inst->dst[0], &old);
+    u32 at_known, narrow_known, at = sim_get32(wave, &inst->src[0], &at_known);
+    u64 known, bit = (u64)1 << (at & (wide ? 63 : 31)), d;
+    if (wide) {
+        d = sim_get64(wave, &inst->dst[0], &known);
+    } else {
+        d = sim_get32(wave, &inst->dst[0], &narrow_known);
+        known = narrow_known;
+    }
     d = value ? d | bit : d & ~bit;
-    if (wide)
-        sim_put64(wave, &inst->dst[0], d, known ? old : 0);
-    else
-        PUT32((u32)d, known && old);
+    known = at_known == ALL32 ? known | bit : 0;
+    sim_scalar_put(wave, &inst->dst[0], 0, (u32)d, (u32)known);
+    if (wide) sim_scalar_put(wave, &inst->dst[0], 1, (u32)(d >> 32), (u32)(known >> 32));
 }
 RUN(bitset0_32) { set_bit(wave, inst, false, false); }
 RUN(bitset0_64) { set_bit(wave, inst, true, false); }
@@ -211,63 +213,60 @@ RUN(bitset1_64) { set_bit(wave, inst, true, true); }
 
 /* ---- EXEC ---- */
 
-#define SAVE_EXEC(name, expression)                                                                                    \
+/* `decided` are the bits that EXEC, all of which is known, decides alone. */
+#define SAVE_EXEC(name, expression, decided)                                                                           \
     RUN(name##_saveexec32) {                                                                                           \
-        u32 known, s = sim_get32(wave, &inst->src[0], &known);                                                         \
-        u32 exec = wave->s[SIM_EXEC];                                                                                  \
-        set_exec(wave, expression, known, 1);                                                                          \
+        u32 known, s = sim_get32(wave, &inst->src[0], &known), exec = wave->s[SIM_EXEC];                               \
+        set_exec(wave, expression, known | (decided), 1);                                                              \
         PUT32(exec, true);                                                                                             \
     }                                                                                                                  \
     RUN(name##_saveexec64) {                                                                                           \
-        u32 known;                                                                                                     \
-        u64 s = sim_get64(wave, &inst->src[0], &known), exec = SIM_EXEC64(wave);                                       \
-        set_exec(wave, expression, known, 2);                                                                          \
+        u64 known, s = sim_get64(wave, &inst->src[0], &known), exec = SIM_EXEC64(wave);                                \
+        set_exec(wave, expression, known | (decided), 2);                                                              \
         PUT64(exec, true);                                                                                             \
     }
-#define WRITE_EXEC(name, expression)                                                                                   \
+#define WRITE_EXEC(name, expression, decided)                                                                          \
     RUN(name##_wrexec32) {                                                                                             \
-        u32 known, s = sim_get32(wave, &inst->src[0], &known);                                                         \
-        u32 exec = wave->s[SIM_EXEC];                                                                                  \
-        set_exec(wave, expression, known, 1);                                                                          \
-        PUT32(wave->s[SIM_EXEC], known);                                                                               \
+        u32 known, s = sim_get32(wave, &inst->src[0], &known), exec = wave->s[SIM_EXEC];                               \
+        set_exec(wave, expression, known | (decided), 1);                                                              \
+        PUT32(wave->s[SIM_EXEC], true);                                                                                \
     }                                                                                                                  \
     RUN(name##_wrexec64) {                                                                                             \
-        u32 known;                                                                                                     \
-        u64 s = sim_get64(wave, &inst->src[0], &known), exec = SIM_EXEC64(wave);                                       \
-        set_exec(wave, expression, known, 2);                                                                          \
-        sim_put64(wave, &inst->dst[0], SIM_EXEC64(wave), known);                                                       \
+        u64 known, s = sim_get64(wave, &inst->src[0], &known), exec = SIM_EXEC64(wave);                                \
+        set_exec(wave, expression, known | (decided), 2);                                                              \
+        sim_put64(wave, &inst->dst[0], SIM_EXEC64(wave), ALL64);                                                       \
     }
 
 /* SCC says whether a lane is left. */
-static void set_exec(struct sim_wave *wave, u64 value, u32 known, unsigned n) {
+static void set_exec(struct sim_wave *wave, u64 value, u64 known, unsigned n) {
     const struct sim_operand exec = {.kind = SIM_SGPR, .count = 2, .index = SIM_EXEC};
-    for (unsigned i = 0; i < n; i++) sim_scalar_write(wave, &exec, i, (u32)(value >> (32 * i)), known >> i & 1);
+    for (unsigned i = 0; i < n; i++) sim_scalar_put(wave, &exec, i, (u32)(value >> (32 * i)), (u32)(known >> (32 * i)));
     sim_put_scc(wave, n == 1 ? wave->s[SIM_EXEC] != 0 : SIM_EXEC64(wave) != 0, true);
 }
 
-SAVE_EXEC(and, (s & exec))
-SAVE_EXEC(or, s | exec)
-SAVE_EXEC(xor, s ^ exec)
-SAVE_EXEC(nand, ~((s & exec)))
-SAVE_EXEC(nor, ~(s | exec))
-SAVE_EXEC(xnor, ~(s ^ exec))
-SAVE_EXEC(andn1, ~(s &exec))
-SAVE_EXEC(orn1, ~s | exec)
-SAVE_EXEC(andn2, s & ~exec)
-SAVE_EXEC(orn2, s | ~exec)
-WRITE_EXEC(andn1, ~(s &exec))
-WRITE_EXEC(andn2, s & ~exec)
+SAVE_EXEC(and, (s & exec), ~exec)
+SAVE_EXEC(or, s | exec, exec)
+SAVE_EXEC(xor, s ^ exec, 0)
+SAVE_EXEC(nand, ~((s & exec)), ~exec)
+SAVE_EXEC(nor, ~(s | exec), exec)
+SAVE_EXEC(xnor, ~(s ^ exec), 0)
+SAVE_EXEC(andn1, ~s &exec, ~exec)
+SAVE_EXEC(orn1, ~s | exec, exec)
+SAVE_EXEC(andn2, s & ~exec, exec)
+SAVE_EXEC(orn2, s | ~exec, ~exec)
+WRITE_EXEC(andn1, ~s &exec, ~exec)
+WRITE_EXEC(andn2, s & ~exec, exec)
 
 /* ---- two sources ---- */
 
-BITWISE(and, (a & b))
-BITWISE(or, a | b)
-BITWISE(xor, a ^ b)
-BITWISE(nand, ~(a &b))
-BITWISE(nor, ~(a | b))
-BITWISE(xnor, ~(a ^ b))
-BITWISE(andn2_, a & ~b)
-BITWISE(orn2_, a | ~b)
+BITWISE(and, (a & b), known_of_and(a, known_a, b, known_b))
+BITWISE(or, a | b, known_of_or(a, known_a, b, known_b))
+BITWISE(xor, a ^ b, known_a &known_b)
+BITWISE(nand, ~(a &b), known_of_and(a, known_a, b, known_b))
+BITWISE(nor, ~(a | b), known_of_or(a, known_a, b, known_b))
+BITWISE(xnor, ~(a ^ b), known_a &known_b)
+BITWISE(andn2_, a & ~b, known_of_and(a, known_a, ~b, known_b))
+BITWISE(orn2_, a | ~b, known_of_or(a, known_a, ~b, known_b))
 
 BINARY(add_u32, 32, 32, 32, a + b, SCC(d < a))
 BINARY(sub_u32, 32, 32, 32, a - b, SCC(b > a))
@@ -318,12 +317,12 @@ BINARY(bfe_i64, 64, 32, 64, signed_field((i64)a >> (b & 63), b >> 16 & 127), SCC
 
 RUN(addk) {
     u32 known, a = sim_get32(wave, &inst->dst[0], &known), b = (u32)(i16)inst->src[0].integer, d = a + b;
-    PUT32(d, known);
-    sim_put_scc(wave, (~(a ^ b) & (a ^ d)) >> 31, known);
+    PUT32(d, known == ALL32);
+    sim_put_scc(wave, (~(a ^ b) & (a ^ d)) >> 31, known == ALL32);
 }
 RUN(mulk) {
     u32 known, a = sim_get32(wave, &inst->dst[0], &known);
-    PUT32(a * (u32)(i16)inst->src[0].integer, known);
+    PUT32(a * (u32)(i16)inst->src[0].integer, known == ALL32);
 }
 
 /* ---- compares ---- */
@@ -344,10 +343,9 @@ COMPARE(bitcmp0_32, 32, !(a >> (b & 31) & 1))
 COMPARE(bitcmp1_32, 32, a >> (b & 31) & 1)
 
 static void compare_bit(struct sim_wave *wave, const struct sim_inst *inst, bool is) {
-    u32 known_a, known_b;
-    u64 a = sim_get64(wave, &inst->src[0], &known_a);
-    u32 b = sim_get32(wave, &inst->src[1], &known_b) & 63;
-    sim_put_scc(wave, (a >> b & 1) == is, known_b && known_a >> (b / 32) & 1);
+    u64 known_a, a = sim_get64(wave, &inst->src[0], &known_a);
+    u32 known_b, b = sim_get32(wave, &inst->src[1], &known_b) & 63;
+    sim_put_scc(wave, (a >> b & 1) == is, known_b == ALL32 && known_a >> b & 1);
 }
 RUN(bitcmp0_64) { compare_bit(wave, inst, false); }
 RUN(bitcmp1_64) { compare_bit(wave, inst, true); }

@@ -32,7 +32,7 @@ static bool vcc_is_zero(const struct sim_wave *wave) {
     return wave->size == 64 ? SIM_VCC64(wave) == 0 : wave->s[SIM_VCC] == 0;
 }
 static bool vcc_known(const struct sim_wave *wave) {
-    return sim_known_register(wave, SIM_VCC) && (wave->size == 32 || sim_known_register(wave, SIM_VCC + 1));
+    return wave->s_known[SIM_VCC] == ALL32 && (wave->size == 32 || wave->s_known[SIM_VCC + 1] == ALL32);
 }
 RUN(cbranch_scc0) { branch_if(wave, inst, !wave->scc, wave->scc_defined, "SCC"); }
 RUN(cbranch_scc1) { branch_if(wave, inst, wave->scc, wave->scc_defined, "SCC"); }
@@ -141,7 +141,7 @@ RUN(setreg) {
     u32 hwreg = (u32)inst->src[0].integer, shift = hwreg >> 6 & 31, known;
     u32 value = sim_get32(wave, &inst->src[1], &known), mask = field_mask(hwreg) << shift;
     if ((hwreg & 63) != HW_MODE) return;
-    if (!known && sim_settings.check) sim_fail(wave, -1, 719, "MODE is set to a value that was never written");
+    if (known != ALL32 && sim_settings.check) sim_fail(wave, -1, 719, "MODE is set to a value that was never written");
     wave->mode = (wave->mode & ~mask) | (value << shift & mask);
 }
 RUN(round_mode) { wave->mode = (wave->mode & ~0x0fu) | ((u32)inst->src[0].integer & 15); }
@@ -152,11 +152,11 @@ RUN(denorm_mode) { wave->mode = (wave->mode & ~0xf0u) | ((u32)inst->src[0].integ
 enum { GPR_IDX_EN = 1 << 27 };
 static void set_m0(struct sim_wave *wave, u32 value, u32 mask) {
     wave->s[SIM_M0] = (wave->s[SIM_M0] & ~mask) | (value & mask);
-    wave->s_defined[SIM_M0 / 64] |= (u64)1 << (SIM_M0 % 64);
+    wave->s_known[SIM_M0] = ~(u32)0;
 }
 static u32 get_index(struct sim_wave *wave, const struct sim_inst *inst) {
     u32 known, index = sim_get32(wave, &inst->src[0], &known);
-    if (!known && sim_settings.check) sim_fail(wave, -1, 719, "the index of a register was never written");
+    if (known != ALL32 && sim_settings.check) sim_fail(wave, -1, 719, "the index of a register was never written");
     return index;
 }
 RUN(set_gpr_idx_on) {

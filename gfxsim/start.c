@@ -115,7 +115,7 @@ void sim_start_free(struct sim_start *start) {
 static void set(struct sim_wave *wave, unsigned index, u32 value) {
     if (index >= SIM_SGPRS) return;
     wave->s[index] = value;
-    wave->s_defined[index / 64] |= (u64)1 << (index % 64);
+    wave->s_known[index] = ~(u32)0;
 }
 
 static unsigned set64(struct sim_wave *wave, unsigned index, u64 value) {
@@ -183,7 +183,7 @@ static void start_vector_registers(const struct sim_launch *launch, struct sim_w
 void sim_start_wave(const struct sim_launch *launch, const struct sim_start *start, struct sim_wave *wave) {
     const struct sim_kernel *kernel = launch->kernel;
     memset(wave->s, 0, sizeof wave->s);
-    memset(wave->s_defined, 0, sizeof wave->s_defined);
+    memset(wave->s_known, 0, sizeof wave->s_known);
     start_user_registers(kernel, start, wave);
     start_system_registers(kernel, wave);
     set64(wave, SIM_EXEC, wave->lanes);

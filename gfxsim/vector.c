@@ -58,15 +58,15 @@ const u32 *sim_lanes_row(struct sim_wave *wave, const struct sim_operand *operan
 }
 
 u64 sim_mask_read(struct sim_wave *wave, const struct sim_operand *operand, u64 *defined) {
-    if (!sim_scalar_defined(wave, operand)) *defined = 0;
+    u64 known = sim_scalar_known(wave, operand, 0);
+    if (wave->size == 64) known |= (u64)sim_scalar_known(wave, operand, 1) << 32;
+    *defined &= known;
     return wave->size == 64 ? sim_scalar_read64(wave, operand) : sim_scalar_read(wave, operand, 0);
 }
 
-void sim_mask_write(struct sim_wave *wave, const struct sim_operand *operand, u64 mask, bool defined) {
-    if (wave->size == 64)
-        sim_scalar_write64(wave, operand, mask, defined);
-    else
-        sim_scalar_write(wave, operand, 0, (u32)mask, defined);
+void sim_mask_write(struct sim_wave *wave, const struct sim_operand *operand, u64 mask, u64 known) {
+    sim_scalar_put(wave, operand, 0, (u32)mask, (u32)known);
+    if (wave->size == 64) sim_scalar_put(wave, operand, 1, (u32)(mask >> 32), (u32)(known >> 32));
 }
 
 /* The lanes of a mask as words of all ones: a byte's eight lanes at a time, from a table. */
@@ -404,7 +404,7 @@ static void sdwa_place(const struct sim_inst *inst, u32 *row, const u32 *old) {
 static void write_masks(struct sim_wave *wave, const struct sim_inst *inst, const struct sim_lanes *x) {
     for (unsigned i = 0; i < inst->n_dst; i++) {
         if (inst->dst[i].type != SIM_MASK) continue;
-        sim_mask_write(wave, &inst->dst[i], x->carry & x->enabled, !x->enabled || (x->high_defined & x->enabled));
+        sim_mask_write(wave, &inst->dst[i], x->carry & x->enabled, x->high_defined | ~x->enabled);
     }
 }
 

@@ -86,7 +86,7 @@ void sim_lanes_write(struct sim_wave *wave, const struct sim_operand *operand, u
                      u64 defined);
 /* Of a SIM_MASK operand. */
 u64 sim_mask_read(struct sim_wave *wave, const struct sim_operand *operand, u64 *defined);
-void sim_mask_write(struct sim_wave *wave, const struct sim_operand *operand, u64 mask, bool defined);
+void sim_mask_write(struct sim_wave *wave, const struct sim_operand *operand, u64 mask, u64 known);
 /* Where each lane of a DPP instruction reads: from[lane], or -1 for 0. Returns the lanes that are written. */
 u64 sim_dpp_lanes(const struct sim_wave *wave, const struct sim_inst *inst, i8 from[64]);
 static inline u64 sim_wave_lanes(const struct sim_wave *wave) { return wave->size == 64 ? ~(u64)0 : 0xffffffff; }

@@ -61,7 +61,7 @@ static void compare(const struct sim_op *base, const struct sim_op *avx2, enum s
     struct sim_inst inst;
     for (unsigned round = 0; round < 12; round++) {
         fixture_start(&f, target, 0);
-        f.wave.s_defined[0] = f.wave.s_defined[1] = ~(u64)0;
+        memset(f.wave.s_known, 0xff, sizeof f.wave.s_known);
         f.wave.mode = 0x300 | (round < 4 ? 0xf0 : random_u32(&state) & 0xff);
         for (unsigned row = 0; row < 40; row++) {
             for (unsigned l = 0; l < f.wave.size; l++) f.rows[row][l] = interesting();

@@ -11,7 +11,7 @@ enum { MODE = 0x3f0 }; /* IEEE, DX10_CLAMP, all denormals, to nearest */
 static void start(enum sim_target target) {
     fixture_start(&f, target, 0xdeadbeef);
     f.wave.mode = MODE;
-    f.wave.s_defined[0] = f.wave.s_defined[1] = ~(u64)0;
+    memset(f.wave.s_known, 0xff, sizeof f.wave.s_known);
     for (unsigned l = 0; l < f.wave.size; l++) f.rows[0][l] = l, f.rows[1][l] = 100 + l, f.rows[2][l] = 1000 + l;
 }
 static void floats(unsigned row, float first, float step) {
@@ -401,14 +401,14 @@ static void definedness(void) {
     CHECK_INT(f.defined[3], ~(u64)0xff00);
     CHECK(run("v_mov_b32_e32 v3, 0"));
     CHECK_INT(f.defined[3], ~(u64)0);
-    f.wave.s_defined[0] = ~(u64)(1 << 7);
+    f.wave.s_known[7] = 0;
     CHECK(run("v_mov_b32_e32 v3, s7"));
     CHECK_INT(f.defined[3], ~(u64)0xffff);
     SIM_VCC64(&f.wave) = 0x0f0f;
     CHECK(run("v_cndmask_b32_e32 v3, v2, v1, vcc"));
     CHECK_INT(f.defined[3] & 0xffff, 0xf0 | 0x000f | 0xf000);
     CHECK(run("v_readlane_b32 s4, v1, 8"));
-    CHECK_INT(f.wave.s_defined[0] >> 4 & 1, 0);
+    CHECK_INT(f.wave.s_known[4], 0);
     CHECK(run("v_writelane_b32 v1, s6, 8"));
     CHECK_INT(f.defined[1], 0x1ff);
     SIM_EXEC64(&f.wave) = ~(u64)0;
@@ -417,10 +417,11 @@ static void definedness(void) {
     CHECK_INT(f.defined[3], 0xf);
     f.defined[1] = 0;
     CHECK(run("v_cmp_eq_u32_e64 s[4:5], v1, v0"));
-    CHECK_INT(f.wave.s_defined[0] >> 4 & 3, 0);
-    f.defined[1] = 1; /* one active lane that is defined is enough: others may be masked later */
+    CHECK_INT(f.wave.s_known[4] | f.wave.s_known[5], 0);
+    f.defined[1] = 1; /* each lane has its own bit */
     CHECK(run("v_cmp_eq_u32_e64 s[4:5], v1, v0"));
-    CHECK_INT(f.wave.s_defined[0] >> 4 & 3, 3);
+    CHECK_INT(f.wave.s_known[4], 1);
+    CHECK_INT(f.wave.s_known[5], 0);
     printf("  findings follow, which are expected\n");
     f.defined[1] = 0;
     CHECK(!run("v_cmpx_eq_u32_e32 vcc, v1, v0"));
