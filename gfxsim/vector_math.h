@@ -237,14 +237,17 @@ static inline double sim_fract_f64(double v) {
     return f > 0x1.fffffffffffffp-1 ? 0x1.fffffffffffffp-1 : f;
 }
 
+/* Significand and exponent, 0.5 <= |significand| < 1; denormals are numbers, 0 has exponent 0 and infinities and NaNs
+ * are their own significands with exponent 0. */
 static inline i32 sim_frexp_exp_f32(float v) {
-    int e = 0;
-    if (v - v == 0) frexpf(v, &e);
-    return e;
+    const u32 a = sim_bits_f32(v) & 0x7fffffff, scaled = sim_bits_f32(sim_f32(a) * 0x1p24f);
+    const i32 exponent = a < 0x800000 ? (i32)(scaled >> 23) - 150 : (i32)(a >> 23) - 126;
+    return a == 0 || a >= 0x7f800000 ? 0 : exponent;
 }
 static inline float sim_frexp_mant_f32(float v) {
-    int e;
-    return v - v == 0 ? frexpf(v, &e) : v;
+    const u32 bits = sim_bits_f32(v), a = bits & 0x7fffffff;
+    const u32 normal = a < 0x800000 ? sim_bits_f32(v * 0x1p24f) : bits;
+    return a == 0 || a >= 0x7f800000 ? v : sim_f32((normal & 0x807fffff) | 0x3f000000);
 }
 static inline i32 sim_frexp_exp_f64(double v) {
     int e = 0;
