@@ -382,15 +382,17 @@ enum { OLD = SIM_GFX9 | SIM_GFX1030, NEW = SIM_GFX11_12 };
         "buffer_load_lds_" name, SIM_GFX1100, SIM_CLASS_GLOBAL, {0}, {SIM_ANY, SIM_B128, SIM_B32}, buffer_load,        \
             FORM(__VA_ARGS__)                                                                                          \
     }
-#define ATOMIC_OF(name, targets, type, data, nbytes, op)                                                               \
-    {"global_atomic_" name,    targets,       SIM_CLASS_GLOBAL,          {type},                                       \
-     {SIM_ANY, data, SIM_ANY}, global_atomic, FORM(nbytes, 0, false, op)},                                             \
-        {"flat_atomic_" name, targets,     SIM_CLASS_GLOBAL,          {type},                                          \
-         {SIM_B64, data},     flat_atomic, FORM(nbytes, 0, false, op)},                                                \
-    {                                                                                                                  \
-        "buffer_atomic_" name, targets, SIM_CLASS_GLOBAL, {0}, {data, SIM_ANY, SIM_B128, SIM_B32}, buffer_atomic,      \
-            FORM(nbytes, 0, false, op)                                                                                 \
+/* The targets of each address space differ for a few. */
+#define ATOMIC_SPACES(name, global, flat, buffer, type, data, nbytes, op)                                                \
+    {"global_atomic_" name,    global,        SIM_CLASS_GLOBAL,          {type},                                         \
+     {SIM_ANY, data, SIM_ANY}, global_atomic, FORM(nbytes, 0, false, op)},                                               \
+        {"flat_atomic_" name, flat, SIM_CLASS_GLOBAL, {type}, {SIM_B64, data}, flat_atomic, FORM(nbytes, 0, false, op)}, \
+    {                                                                                                                    \
+        "buffer_atomic_" name, buffer, SIM_CLASS_GLOBAL, {0}, {data, SIM_ANY, SIM_B128, SIM_B32}, buffer_atomic,         \
+            FORM(nbytes, 0, false, op)                                                                                   \
     }
+#define ATOMIC_OF(name, targets, type, data, nbytes, op)                                                               \
+    ATOMIC_SPACES(name, targets, targets, targets, type, data, nbytes, op)
 #define ATOMIC(name, targets, op) ATOMIC_OF(name, targets, SIM_B32, SIM_B32, 4, op)
 #define ATOMIC64(name, targets, op) ATOMIC_OF(name, targets, SIM_B64, SIM_B64, 8, op)
 /* gfx9 and gfx10 name the 64-bit one x2, gfx11 and gfx12 both by types. */
@@ -483,13 +485,15 @@ const struct sim_op sim_access_ops[] = {
     ATOMIC_OF("fcmpswap", SIM_GFX1030, SIM_B32, SIM_B64, 4, SIM_FCMPSWAP),
     ATOMIC_OF("fcmpswap_x2", SIM_GFX1030, SIM_B64, SIM_B128, 8, SIM_FCMPSWAP),
     ATOMIC_OF("cmpswap_f32", SIM_GFX1100, SIM_B32, SIM_B64, 4, SIM_FCMPSWAP),
-    ATOMIC("csub", SIM_GFX1030, SIM_CSUB),
-    ATOMIC("csub_u32", SIM_GFX1100, SIM_CSUB),
+    ATOMIC_SPACES("csub", SIM_GFX1030, 0, SIM_GFX1030, SIM_B32, SIM_B32, 4, SIM_CSUB),
+    ATOMIC_SPACES("csub_u32", SIM_GFX1100, 0, SIM_GFX1100, SIM_B32, SIM_B32, 4, SIM_CSUB),
     ATOMIC("sub_clamp_u32", SIM_GFX1201, SIM_CSUB),
     ATOMIC("cond_sub_u32", SIM_GFX1201, SIM_COND_SUB),
-    ATOMIC("add_f32", SIM_GFX9 | NEW, SIM_FADD),
-    ATOMIC("pk_add_f16", SIM_GFX9 | SIM_GFX1201, SIM_PK_ADD_F16),
-    ATOMIC("pk_add_bf16", SIM_GFX942 | SIM_GFX1201, SIM_PK_ADD_BF16),
+    ATOMIC_SPACES("add_f32", SIM_GFX9 | NEW, SIM_GFX942 | NEW, SIM_GFX9 | NEW, SIM_B32, SIM_B32, 4, SIM_FADD),
+    ATOMIC_SPACES("pk_add_f16", SIM_GFX9 | SIM_GFX1201, SIM_GFX942 | SIM_GFX1201, SIM_GFX9 | SIM_GFX1201, SIM_B32,
+                  SIM_B32, 4, SIM_PK_ADD_F16),
+    ATOMIC_SPACES("pk_add_bf16", SIM_GFX942 | SIM_GFX1201, SIM_GFX942 | SIM_GFX1201, SIM_GFX1201, SIM_B32, SIM_B32, 4,
+                  SIM_PK_ADD_BF16),
     ATOMIC64("add_f64", SIM_GFX9, SIM_FADD),
     ATOMIC64("min_f64", SIM_GFX9, SIM_FMIN),
     ATOMIC64("max_f64", SIM_GFX9, SIM_FMAX),

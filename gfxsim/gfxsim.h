@@ -481,6 +481,8 @@ void sim_scalar_write(struct sim_wave *wave, const struct sim_operand *operand, 
 void sim_scalar_put(struct sim_wave *wave, const struct sim_operand *operand, unsigned n, u32 value, u32 known);
 void sim_scalar_write64(struct sim_wave *wave, const struct sim_operand *operand, u64 value, bool defined);
 
+/* The number of the row of register n of a vector operand; one the kernel does not have is a finding. */
+unsigned sim_row_index(struct sim_wave *wave, const struct sim_operand *operand, unsigned n);
 /* The row of register n of a vector operand, as 64 values: the register itself, or `space` filled with a scalar's or
  * constant's. No modifiers. *defined gets the lanes that are. */
 const u32 *sim_row(struct sim_wave *wave, const struct sim_operand *operand, unsigned n, u32 space[64], u64 *defined);

@@ -83,8 +83,8 @@ void sim_scalar_write64(struct sim_wave *wave, const struct sim_operand *operand
     sim_scalar_write(wave, operand, 1, (u32)(value >> 32), defined);
 }
 
-/* The number of the row, after gfx9's indexing by M0: bits 12 to 15 say for which operands, bits 0 to 7 by how much. */
-static unsigned row_index(struct sim_wave *wave, const struct sim_operand *operand, unsigned n) {
+/* gfx9's indexing by M0: bits 12 to 15 say for which operands, bits 0 to 7 by how much. */
+unsigned sim_row_index(struct sim_wave *wave, const struct sim_operand *operand, unsigned n) {
     unsigned index = operand->index + n;
     if (wave->mode & GPR_IDX_EN && wave->target & SIM_GFX9 && operand->kind == SIM_VGPR && wave->inst) {
         const struct sim_inst *inst = wave->inst;
@@ -103,7 +103,7 @@ static unsigned row_index(struct sim_wave *wave, const struct sim_operand *opera
 
 const u32 *sim_row(struct sim_wave *wave, const struct sim_operand *operand, unsigned n, u32 space[64], u64 *defined) {
     if (operand->kind == SIM_VGPR || operand->kind == SIM_AGPR) {
-        unsigned index = row_index(wave, operand, n);
+        unsigned index = sim_row_index(wave, operand, n);
         *defined = wave->v_defined[index];
         return wave->v[index];
     }
@@ -115,7 +115,7 @@ const u32 *sim_row(struct sim_wave *wave, const struct sim_operand *operand, uns
 
 u32 *sim_row_out(struct sim_wave *wave, const struct sim_operand *operand, unsigned n, u64 **defined) {
     if (operand->kind != SIM_VGPR && operand->kind != SIM_AGPR) return NULL;
-    unsigned index = row_index(wave, operand, n);
+    unsigned index = sim_row_index(wave, operand, n);
     *defined = &wave->v_defined[index];
     return wave->v[index];
 }

@@ -142,9 +142,30 @@ F16(floor, false, floorf(a))
 F16(trunc, false, truncf(a))
 F16(rndne, false, rintf(a))
 
-/* gfx11.5 quiets signalling NaNs as IEEE says; gfx12's minimum and maximum number do it too. */
-CHOICE(min, sim_min_num_f32)
-CHOICE(max, sim_max_num_f32)
+/* gfx11.5 with MODE's IEEE: a signalling NaN yields itself, quiet, the first of two. */
+static bool half_signals(u32 h) { return (h & 0x7c00) == 0x7c00 && h & 0x1ff && !(h & 0x200); }
+#define IEEE_CHOICE(name, function)                                                                                    \
+    RUN(name##_f32) {                                                                                                  \
+        struct values x = read_values(wave, inst, false, false);                                                       \
+        float d = function(x.v[0], x.v[1], wave->mode & 0x200);                                                        \
+        if (x.modes.flush_out) d = sim_flush(d);                                                                       \
+        sim_scalar_write(wave, &inst->dst[0], 0, sim_bits_f32(d), x.known);                                            \
+    }                                                                                                                  \
+    RUN(name##_f16) {                                                                                                  \
+        struct values x = read_values(wave, inst, true, false);                                                        \
+        u32 d = sim_f32_to_f16(function(x.v[0], x.v[1], false));                                                       \
+        if (x.modes.flush_out && !(d & 0x7c00)) d &= 0x8000;                                                           \
+        for (unsigned n = 2; n-- > 0 && wave->mode & 0x200;) {                                                         \
+            const u32 h = sim_scalar_read(wave, &inst->src[n], 0) & 0xffff;                                            \
+            if (half_signals(h)) d = h | 0x200;                                                                        \
+        }                                                                                                              \
+        sim_scalar_write(wave, &inst->dst[0], 0, d, x.known);                                                          \
+    }
+
+IEEE_CHOICE(min, sim_min_f32)
+IEEE_CHOICE(max, sim_max_f32)
+CHOICE(min_num, sim_min_num_f32)
+CHOICE(max_num, sim_max_num_f32)
 CHOICE(minimum, sim_minimum_f32)
 CHOICE(maximum, sim_maximum_f32)
 

@@ -20,12 +20,7 @@ enum { MODE_PLAIN = 0xf0, MODE_DX10_CLAMP = 0x100, MODE_IEEE = 0x200 };
 /* ---- operands ---- */
 
 unsigned sim_lanes_register(struct sim_wave *wave, const struct sim_operand *operand, unsigned word) {
-    const unsigned index = operand->index + word + (operand->kind == SIM_AGPR ? wave->n_arch : 0);
-    if (index >= wave->n_v) {
-        sim_fail(wave, -1, 719, "%s%u is beyond the kernel's registers", operand->kind == SIM_AGPR ? "a" : "v",
-                 operand->index + word);
-    }
-    return index;
+    return sim_row_index(wave, operand, word);
 }
 
 static void fill(u32 row[64], u32 value) {

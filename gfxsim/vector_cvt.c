@@ -11,11 +11,11 @@ static inline u32 truncated_half(float v) {
 
 static inline u32 snorm16(float v) {
     const float within = v > -1 ? (v < 1 ? v : 1) : -1;
-    return v != v ? 0 : (u32)(i32)rintf(within * 32767) & 0xffff;
+    return v != v ? 0 : (u32)(i32)rint(within * 32767.0) & 0xffff;
 }
 static inline u32 unorm16(float v) {
     const float within = v > 0 ? (v < 1 ? v : 1) : 0;
-    return (u32)(i32)rintf(within * 65535);
+    return (u32)(i32)rint(within * 65535.0);
 }
 static inline u32 within_i16(i32 v) {
     return (u32)(v > INT16_MAX ? INT16_MAX : v < INT16_MIN ? INT16_MIN : v) & 0xffff;

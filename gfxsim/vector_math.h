@@ -259,14 +259,16 @@ static inline double sim_frexp_mant_f64(double v) {
     return v - v == 0 ? frexp(v, &e) : v;
 }
 
-/* The sine of a fraction of a turn: documented for |turns| up to 256, beyond which it is 0 and the cosine 1. */
+/* The sine of a fraction of a turn: documented for |turns| up to 256, beyond which it is 0 and the cosine 1. Turns are
+ * reduced to a quarter either way before pi comes in, exactly, so that half a turn gives 0. */
 static inline double sim_sin_turns(double turns) {
     if (fabs(turns) > 256) return turns - turns == 0 ? 0 : turns - turns;
-    return sin((turns - rint(turns)) * 6.283185307179586477);
+    const double half = turns - rint(turns);
+    return sin((fabs(half) > 0.25 ? copysign(0.5, half) - half : half) * 6.283185307179586477);
 }
 static inline double sim_cos_turns(double turns) {
     if (fabs(turns) > 256) return turns - turns == 0 ? 1 : turns - turns;
-    return cos((turns - rint(turns)) * 6.283185307179586477);
+    return sin((0.25 - fabs(turns - rint(turns))) * 6.283185307179586477);
 }
 
 /* ---- to integers: towards zero, saturated, NaN to 0 ---- */
