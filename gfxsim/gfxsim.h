@@ -173,6 +173,7 @@ enum sim_class { /* of the profile */
  *   global_load_lds_*   vaddr, saddr
  *   global_load_dword_addtid  dst, saddr; global_store_dword_addtid: vdata, saddr
  *   scratch_load   dst, vaddr, saddr; scratch_store: vaddr, vdata, saddr: each may be SIM_ABSENT
+ *                  With lds, global_load and scratch_load have SIM_ABSENT for dst[0]
  *   flat_load      dst, vaddr; flat_store: vaddr, vdata
  *   global_atomic  dst, vaddr, vdata, saddr; flat_atomic: dst, vaddr, vdata. Without glc dst[0] is SIM_ABSENT
  *   buffer_load    dst, vaddr, rsrc, soffset; with lds dst[0] is SIM_ABSENT; buffer_store: vdata, vaddr, rsrc, soffset

@@ -176,7 +176,7 @@ static void complete(struct sim_reader *r, const char *name, const struct sim_in
         insert(operands, n, *n, vcc);
     } else if (strstr(name, "_atomic_") && !inst->glc) {
         insert(operands, n, 0, (struct sim_operand){.kind = SIM_ABSENT});
-    } else if (starts(name, "buffer_load_") && inst->lds) {
+    } else if (strstr(name, "_load_") && inst->lds) {
         insert(operands, n, 0, (struct sim_operand){.kind = SIM_ABSENT});
     }
 }

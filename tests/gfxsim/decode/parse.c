@@ -324,6 +324,7 @@ static void memory(void) {
            "global_load_dwordx2 | v[0:1] | v[2:3] none | offset -16");
     parses(SIM_GFX942, "global_load_dwordx2 a[0:1], v2, s[4:5] sc0 sc1 nt",
            "global_load_dwordx2 | a[0:1] | v2 s[4:5] | glc 1");
+    parses(SIM_GFX90A, "global_load_dwordx2 v[2:3], off lds", "global_load_dwordx2 | none | v[2:3] none | lds 1");
     parses(SIM_GFX1030, "global_store_dword v[0:1], v2, off slc dlc", "global_store_dword | | v[0:1] v2 none |");
     parses(SIM_GFX90A, "global_atomic_add v0, v1, v2, s[4:5] glc", "global_atomic_add | v0 | v1 v2 s[4:5] | glc 1");
     parses(SIM_GFX90A, "global_atomic_add v1, v2, s[4:5] offset:8",
