@@ -453,8 +453,8 @@ void sim_vector_compare(struct sim_wave *wave, const struct sim_inst *inst) {
     x.carry &= x.enabled;
     write_masks(wave, inst, &x);
     if (!(vector->flags & SIM_WRITES_EXEC)) return;
-    if (x.enabled && !(x.defined & x.enabled)) {
-        sim_fail(wave, __builtin_ctzll(x.enabled), 719, "EXEC from a register never written");
+    if (x.enabled & ~x.defined) {
+        sim_fail(wave, __builtin_ctzll(x.enabled & ~x.defined), 719, "EXEC from a register never written");
     }
     if (wave->size == 64)
         SIM_EXEC64(wave) = x.carry;

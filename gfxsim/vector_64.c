@@ -40,17 +40,16 @@ static void div_scale_f64_row(struct sim_lanes *x) {
     }
 }
 
-/* fma, and with `scaled` times 2^128 or 2^-128. What is scaled down to a denormal is rounded to odd before, by the sign
- * of what the fma left over, so that it is as if rounded once; in a division c is within a few ulps of the sum, which
- * makes c - r exact. */
+/* fma, and with `scaled` times 2^128 or 2^-128, rounded once: where scaling down to a denormal ends half way between
+ * two numbers, what the fma left over decides. In a division c is within a few ulps of the sum, which makes c - r
+ * exact, and less than 2^-100 of r is the reciprocal's error. */
 static inline double div_fmas_f64_of(double a, double b, double c, bool scaled) {
     const double r = fma(a, b, c);
     if (!scaled) return r;
     if (exponent(c) > 1023) return r * 0x1p128;
-    const double left = fma(a, b, c - r);
-    u64 bits = sim_bits_f64(r);
-    if (exponent(r) <= 128 && left != 0 && !(bits & 1) && r - r == 0) bits += (left > 0) == (r > 0) ? 1 : ~(u64)0;
-    return sim_f64(bits) * 0x1p-128;
+    const double down = r * 0x1p-128, lost = r - down * 0x1p128, left = fma(a, b, c - r);
+    if (fabs(lost) != 0x1p-947 || fabs(left) <= fabs(r) * 0x1p-100) return down;
+    return (left > 0) == (lost > 0) ? down + copysign(0x1p-1074, lost) : down;
 }
 
 static inline u64 div_fixup_f64_of(u64 a, u64 b, u64 c) {

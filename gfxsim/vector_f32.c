@@ -37,16 +37,15 @@ static void div_scale_f32_row(struct sim_lanes *x) {
     }
 }
 
-/* fma, and with `scaled` times 2^64 or 2^-64, whichever undoes v_div_scale, rounded once: the sum is rounded to odd as
- * a double first. */
+/* fma, and with `scaled` times 2^64 or 2^-64, whichever undoes v_div_scale, rounded once: see v_div_fmas_f64. */
 static inline float sim_div_fmas_f32(float a, float b, float c, bool scaled) {
-    if (!scaled) return fmaf(a, b, c);
-    const double p = (double)a * b, s = p + c;
-    const double t = s - p, error = (p - (s - t)) + (c - t);
-    u64 bits = sim_bits_f64(s);
-    if (error != 0 && !(bits & 1) && s - s == 0) bits += (error > 0) == (s > 0) ? 1 : ~(u64)0;
-    const bool up = (sim_bits_f32(c) >> 23 & 255) > 127;
-    return (float)(sim_f64(bits) * (up ? 0x1p64 : 0x1p-64));
+    const float r = fmaf(a, b, c);
+    if (!scaled) return r;
+    if ((sim_bits_f32(c) >> 23 & 255) > 127) return r * 0x1p64f;
+    const float down = r * 0x1p-64f;
+    const double lost = (double)r - (double)down * 0x1p64, left = (double)a * b + ((double)c - r);
+    if (fabs(lost) != 0x1p-86 || fabs(left) <= fabs((double)r) * 0x1p-46) return down;
+    return (left > 0) == (lost > 0) ? down + (float)copysign(0x1p-149, lost) : down;
 }
 
 /* The quotient a of c / b, or what the special cases say. */
