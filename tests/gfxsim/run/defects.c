@@ -1,5 +1,4 @@
 /* Kernels with a planted defect: each must be found, and said where. Arguments: gfx942=OBJECT ... */
-#define _POSIX_C_SOURCE 200809L
 #include "run.h"
 
 #include <unistd.h>
@@ -29,7 +28,7 @@ static int launch_quietly(struct sim_code *code, const char *kernel, u32 threads
     close(before);
     read_text(printed_path, printed, sizeof printed);
     read_text(report_path, text, nbytes);
-    EXPECT(strcmp(text, printed) == 0, "%s: GFXSIM_REPORT has other text than is printed", kernel);
+    TEST_CHECK_(strcmp(text, printed) == 0, "%s: GFXSIM_REPORT has other text than is printed", kernel);
     sim_memory_free(to);
     return result;
 }
@@ -39,12 +38,12 @@ static void expect_found(struct sim_code *code, const char *kernel, u32 threads,
     long before = sim_findings;
     int result = launch_quietly(code, kernel, threads, text, sizeof text);
     snprintf(name, sizeof name, "kernel %s on %s,", kernel, sim_target_name(code->target));
-    EXPECT(result == 719, "%s gave %d", name, result);
-    EXPECT(sim_findings == before + 1, "%s: %ld findings", name, sim_findings - before);
-    EXPECT(strstr(text, what), "%s: \"%s\" is not in\n%s", name, what, text);
-    EXPECT(strstr(text, line), "%s: \"%s\" is not in\n%s", name, line, text);
-    EXPECT(strstr(text, name), "%s: the kernel's name is not in\n%s", name, text);
-    EXPECT(strstr(text, "block 0 0 0, wave ") || strstr(text, "a block "), "%s: no place is in\n%s", name, text);
+    TEST_CHECK_(result == 719, "%s gave %d", name, result);
+    TEST_CHECK_(sim_findings == before + 1, "%s: %ld findings", name, sim_findings - before);
+    TEST_CHECK_(strstr(text, what), "%s: \"%s\" is not in\n%s", name, what, text);
+    TEST_CHECK_(strstr(text, line), "%s: \"%s\" is not in\n%s", name, line, text);
+    TEST_CHECK_(strstr(text, name), "%s: the kernel's name is not in\n%s", name, text);
+    TEST_CHECK_(strstr(text, "block 0 0 0, wave ") || strstr(text, "a block "), "%s: no place is in\n%s", name, text);
 }
 
 int main(int argc, char **argv) {
@@ -74,12 +73,11 @@ int main(int argc, char **argv) {
         expect_found(code, "unknown_instruction", 64, "unknown instruction", "0xbfffffff");
         expect_found(code, "out_of_code", 64, "the wave leaves the code, for 0x40", "s_setpc_b64");
         expect_found(code, "fine", 2048, "a block is larger", "launch");
-        EXPECT(launch_quietly(code, "fine", 64, text, sizeof text) == 0 && !text[0], "a kernel without defect: %s",
-               text);
+        TEST_CHECK_(launch_quietly(code, "fine", 64, text, sizeof text) == 0 && !text[0], "a kernel without defect: %s",
+                    text);
         sim_code_unload(code);
     }
     unlink(report_path);
     unlink(printed_path);
-    if (failures == 0) printf("11 defects on %d targets are found\n", argc - 1);
-    return failures != 0;
+    return test_end();
 }

@@ -1,6 +1,5 @@
 /* The kernels of kernels.hip on each target, against the same in C. Arguments: gfx942=OBJECT ...; with --speed first,
  * how fast plain float code runs. */
-#define _POSIX_C_SOURCE 200809L
 #include "run.h"
 
 #include <math.h>
@@ -18,7 +17,7 @@ static float random_float(void) { return (float)(i32)random_bits() * 0x1p-31f; }
 #define MUST_RUN(code, kernel, ...)                                                                                    \
     do {                                                                                                               \
         int result_ = launch(code, kernel, __VA_ARGS__);                                                               \
-        EXPECT(result_ == 0, "%s on %s: %d", kernel, sim_target_name((code)->target), result_);                        \
+        TEST_CHECK_(result_ == 0, "%s on %s: %d", kernel, sim_target_name((code)->target), result_);                   \
     } while (0)
 
 static void test_add(struct sim_code *code) {
@@ -32,7 +31,7 @@ static void test_add(struct sim_code *code) {
     ARGUMENT(&arguments, float *, db);
     ARGUMENT(&arguments, int, N);
     MUST_RUN(code, "add", DIM(4, 1, 1), DIM(256, 1, 1), 0, &arguments);
-    for (int i = 0; i < N; i++) EXPECT(to[i] == a[i] + b[i], "add %d: %a, not %a", i, to[i], a[i] + b[i]);
+    for (int i = 0; i < N; i++) TEST_CHECK_(to[i] == a[i] + b[i], "add %d: %a, not %a", i, to[i], a[i] + b[i]);
     sim_memory_free(da);
     sim_memory_free(db);
     sim_memory_free(to);
@@ -44,7 +43,8 @@ static void test_places(struct sim_code *code) {
     struct arguments arguments = {.n = 0};
     ARGUMENT(&arguments, u32 *, to);
     MUST_RUN(code, "places", grid, block, 0, &arguments);
-    for (u32 i = 0; i < blocks * each; i++) EXPECT(to[i] == (i / each << 16 | i % each), "places %u: %x", i, to[i]);
+    for (u32 i = 0; i < blocks * each; i++)
+        TEST_CHECK_(to[i] == (i / each << 16 | i % each), "places %u: %x", i, to[i]);
     sim_memory_free(to);
 }
 
@@ -58,7 +58,7 @@ static void test_collatz(struct sim_code *code) {
     for (u32 i = 0; i < N; i++) {
         u32 steps = 0;
         for (u64 x = i + 1; x != 1; steps++) x = x & 1 ? 3 * x + 1 : x / 2;
-        EXPECT(to[i] == steps, "collatz %u: %u, not %u", i, to[i], steps);
+        TEST_CHECK_(to[i] == steps, "collatz %u: %u, not %u", i, to[i], steps);
     }
     sim_memory_free(to);
 }
@@ -74,8 +74,8 @@ static void test_sums(struct sim_code *code) {
     ARGUMENT(&arguments, u32 *, da);
     ARGUMENT(&arguments, u32, N);
     MUST_RUN(code, "sums", DIM(BLOCKS, 1, 1), DIM(256, 1, 1), 0, &arguments);
-    EXPECT(*sum == all, "sums: %u, not %u", *sum, all);
-    for (int i = 0; i < BLOCKS; i++) EXPECT(to[i] == of[i], "sums of block %d: %u, not %u", i, to[i], of[i]);
+    TEST_CHECK_(*sum == all, "sums: %u, not %u", *sum, all);
+    for (int i = 0; i < BLOCKS; i++) TEST_CHECK_(to[i] == of[i], "sums of block %d: %u, not %u", i, to[i], of[i]);
     sim_memory_free(da);
     sim_memory_free(to);
     sim_memory_free(sum);
@@ -90,7 +90,7 @@ static void test_backwards(struct sim_code *code) {
     ARGUMENT(&arguments, u32 *, to);
     ARGUMENT(&arguments, u32 *, da);
     MUST_RUN(code, "backwards", DIM(BLOCKS, 1, 1), DIM(EACH, 1, 1), EACH * 4, &arguments);
-    for (int i = 0; i < N; i++) EXPECT(to[i] == a[i / EACH * EACH + EACH - 1 - i % EACH], "backwards %d", i);
+    for (int i = 0; i < N; i++) TEST_CHECK_(to[i] == a[i / EACH * EACH + EACH - 1 - i % EACH], "backwards %d", i);
     sim_memory_free(da);
     sim_memory_free(to);
 }
@@ -107,7 +107,7 @@ static void test_histogram(struct sim_code *code) {
     ARGUMENT(&arguments, unsigned char *, da);
     ARGUMENT(&arguments, u32, EACH);
     MUST_RUN(code, "histogram", DIM(1, 1, 1), DIM(N, 1, 1), 0, &arguments);
-    for (int i = 0; i < N * 16; i++) EXPECT(to[i] == count[i / 16][i % 16], "histogram %d: %u", i, to[i]);
+    for (int i = 0; i < N * 16; i++) TEST_CHECK_(to[i] == count[i / 16][i % 16], "histogram %d: %u", i, to[i]);
     sim_memory_free(da);
     sim_memory_free(to);
 }
@@ -130,7 +130,7 @@ static void test_calls(struct sim_code *code) {
     MUST_RUN(code, "calls", DIM(3, 1, 1), DIM(128, 1, 1), 0, &arguments);
     for (u32 i = 0; i < N; i++) {
         u32 should = i % 3 == 0 ? digits(i * 2654435761u, 2 + i % 15) : i;
-        EXPECT(to[i] == should, "calls %u: %u, not %u", i, to[i], should);
+        TEST_CHECK_(to[i] == should, "calls %u: %u, not %u", i, to[i], should);
     }
     sim_memory_free(to);
 }
@@ -150,7 +150,7 @@ static void test_wide(struct sim_code *code) {
     MUST_RUN(code, "wide", DIM(1, 1, 1), DIM(256, 1, 1), 0, &arguments);
     for (int i = 0; i < N; i++) {
         double should = fma(a[i], (double)(b[i] * b[i] % 1000003), 0.5) / (a[i] * a[i] + 1.0);
-        EXPECT(fabs(to[i] - should) <= 1e-15 * fabs(should), "wide %d: %a, not %a", i, to[i], should);
+        TEST_CHECK_(fabs(to[i] - should) <= 1e-15 * fabs(should), "wide %d: %a, not %a", i, to[i], should);
     }
     sim_memory_free(da);
     sim_memory_free(db);
@@ -180,7 +180,7 @@ static void test_halves(struct sim_code *code) {
     ARGUMENT(&arguments, unsigned short *, db);
     ARGUMENT(&arguments, u32, N);
     MUST_RUN(code, "halves", DIM(2, 1, 1), DIM(128, 1, 1), 0, &arguments);
-    for (int i = 0; i < N; i++) EXPECT(to[i] == should[i], "halves %d: %x, not %x", i, to[i], should[i]);
+    for (int i = 0; i < N; i++) TEST_CHECK_(to[i] == should[i], "halves %d: %x, not %x", i, to[i], should[i]);
     sim_memory_free(da);
     sim_memory_free(db);
     sim_memory_free(to);
@@ -196,7 +196,7 @@ static void test_exchange(struct sim_code *code) {
     ARGUMENT(&arguments, u32 *, to);
     ARGUMENT(&arguments, u32 *, da);
     MUST_RUN(code, "exchange", DIM(1, 1, 1), DIM(N, 1, 1), 0, &arguments);
-    for (u32 i = 0; i < N; i++) EXPECT(to[i] == sum[i / wave], "exchange %u: %u, not %u", i, to[i], sum[i / wave]);
+    for (u32 i = 0; i < N; i++) TEST_CHECK_(to[i] == sum[i / wave], "exchange %u: %u, not %u", i, to[i], sum[i / wave]);
     sim_memory_free(da);
     sim_memory_free(to);
 }
@@ -218,7 +218,7 @@ static void test_by_value(struct sim_code *code) {
     MUST_RUN(code, "by_value", DIM(1, 1, 1), DIM(N, 1, 1), 0, &arguments);
     for (u32 i = 0; i < N; i++) {
         u32 should = table.at[i % 40] * table.middle + ((u32)table.small << 7);
-        EXPECT(to[i] == should, "by_value %u: %u, not %u", i, to[i], should);
+        TEST_CHECK_(to[i] == should, "by_value %u: %u, not %u", i, to[i], should);
     }
     sim_memory_free(to);
 }
@@ -242,7 +242,7 @@ static void test_choose(struct sim_code *code) {
         case 5: x = ~i; break;
         default: x = i / 11 + i % 13;
         }
-        EXPECT(to[i] == x, "choose %u: %u, not %u", i, to[i], x);
+        TEST_CHECK_(to[i] == x, "choose %u: %u, not %u", i, to[i], x);
     }
     sim_memory_free(to);
 }
@@ -273,7 +273,8 @@ static double run_polynomial(struct sim_code *code, u32 blocks, u32 rounds) {
     clock_gettime(CLOCK_MONOTONIC, &until);
     for (u32 i = 0; i < n; i += 97) {
         float should = polynomial(a[i], rounds);
-        EXPECT(fabsf(to[i] - should) <= 1e-5f * (1 + fabsf(should)), "polynomial %u: %a, not %a", i, to[i], should);
+        TEST_CHECK_(fabsf(to[i] - should) <= 1e-5f * (1 + fabsf(should)), "polynomial %u: %a, not %a", i, to[i],
+                    should);
     }
     sim_memory_free(a);
     sim_memory_free(to);
@@ -319,7 +320,6 @@ int main(int argc, char **argv) {
         }
         sim_code_unload(code);
     }
-    EXPECT(sim_findings == 0, "%ld findings", sim_findings);
-    if (failures == 0 && !speed) printf("13 kernels on %d targets are right\n", argc - first);
-    return failures != 0;
+    TEST_CHECK_(sim_findings == 0, "%ld findings", sim_findings);
+    return test_end();
 }

@@ -3,23 +3,7 @@
 #define GFXSIM_TEST_RUN_H
 
 #include "gfxsim/gfxsim.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-static long failures;
-
-#define EXPECT(condition, ...)                                                                                         \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            if (failures++ < 20) {                                                                                     \
-                fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                                        \
-                fprintf(stderr, __VA_ARGS__);                                                                          \
-                fputc('\n', stderr);                                                                                   \
-            }                                                                                                          \
-        }                                                                                                              \
-    } while (0)
+#include "tests/test.h"
 
 /* "gfx942=path" as an argument of the program. Ends the program when it cannot be loaded. */
 static inline struct sim_code *load_code(const char *argument) {
@@ -81,11 +65,8 @@ static inline int launch(struct sim_code *code, const char *kernel, const u32 gr
                                 .args = arguments->bytes,
                                 .nbytes = arguments->n,
                                 .serial = ++serial};
-    if (!launch.kernel) {
-        fprintf(stderr, "there is no kernel %s\n", kernel);
-        failures++;
-        return -1;
-    }
+    TEST_CHECK_(launch.kernel, "there is no kernel %s", kernel);
+    if (!launch.kernel) return -1;
     return sim_launch_run(&launch);
 }
 #define DIM(...) ((const u32[3]){__VA_ARGS__})
