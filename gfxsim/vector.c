@@ -14,12 +14,15 @@ const u8 sim_type_words[] = {
 static bool is_half(u8 type) { return type >= SIM_B16 && type <= SIM_BF16; }
 
 /* MODE: bits 0-1 round f32, 2-3 round f16 and f64, 4-5 keep denormals of f32, 6-7 of f16 and f64 (of each pair the low
- * bit as source, the high one as result), 8 DX10_CLAMP, 9 IEEE. */
-enum { MODE_PLAIN = 0xf0, MODE_DX10_CLAMP = 0x100, MODE_IEEE = 0x200 };
+ * bit as source, the high one as result), 8 DX10_CLAMP, 9 IEEE, 27 registers by M0 (gfx9). */
+enum { MODE_PLAIN = 0xf0, MODE_DX10_CLAMP = 0x100, MODE_IEEE = 0x200, MODE_GPR_INDEX = 1 << 27 };
 
 /* ---- operands ---- */
 
 unsigned sim_lanes_register(struct sim_wave *wave, const struct sim_operand *operand, unsigned word) {
+    /* most are plain registers that are there */
+    const unsigned index = operand->index + word, end = wave->n_arch ? wave->n_arch : wave->n_v;
+    if (operand->kind == SIM_VGPR && index < end && !(wave->mode & MODE_GPR_INDEX)) return index;
     return sim_row_index(wave, operand, word);
 }
 
