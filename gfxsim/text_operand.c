@@ -228,6 +228,7 @@ static bool encoded(struct sim_operand *o, bool good) {
 }
 
 bool sim_text_operand(struct sim_reader *r, struct sim_operand *o) {
+    if (!*r->at) return sim_text_error(r, "unknown operand");
     if (r->at[0] == '-' && !isdigit((unsigned char)r->at[1])) {
         r->at++;
         o->neg = true;

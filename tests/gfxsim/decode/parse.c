@@ -365,6 +365,7 @@ static void errors(void) {
     refuses("v_add_f32_e32 v0, v1, v2 clamp:1", "unknown modifier at ':1'");
     refuses("v_add_f32_e32 v0, v1, v2 clamp1", "unknown modifier at 'clamp1'");
     refuses("v_add_f32_e32 v0, v1, w2", "unknown operand at 'w2'");
+    refuses("v_add_f32_e32 v0, v1,", "unknown operand at ''");
     refuses("v_add_f32_e32 v0, v1, v2x", "unknown modifier at 'x'");
     refuses("v_add_f32_e32 v0, v1, |v2", "not closed at ''");
     refuses("v_add_f32_e32 v0, v1, v600", "no such register at ''");
