@@ -243,6 +243,19 @@ static unsigned begin(struct sim_wave *wave, const struct sim_inst *inst, struct
     return vector->flags;
 }
 
+/* Lanes in which any of several registers is defined; with one, those in which it is. */
+static u64 parts_defined(const struct sim_inst *inst, const u64 defined[SIM_READS]) {
+    u64 any = 0, all = ~(u64)0;
+    unsigned n = 0;
+    for (unsigned k = 0; k < inst->n_src; k++) {
+        if (inst->src[k].kind == SIM_CONSTANT) continue;
+        any |= defined[k];
+        all &= defined[k];
+        n++;
+    }
+    return n > 1 ? any : all;
+}
+
 void sim_lanes_read(struct sim_wave *wave, const struct sim_inst *inst, struct sim_lanes *x, struct sim_space *space) {
     const unsigned flags = begin(wave, inst, x);
     unsigned k = 0;
@@ -256,7 +269,7 @@ void sim_lanes_read(struct sim_wave *wave, const struct sim_inst *inst, struct s
             continue;
         }
         const bool dpp_first = k == 0 && inst->dpp;
-        u64 *known = flags & SIM_CHOOSES && !dpp_first ? &chosen[k] : &x->defined;
+        u64 *known = flags & (SIM_CHOOSES | SIM_PARTS) && !dpp_first ? &chosen[k] : &x->defined;
         u64 ignored;
         for (unsigned w = 0; w < sim_type_words[type]; w++) {
             u64 *of_word = w && flags & SIM_LOW_FIRST ? &x->high_defined : known;
@@ -285,6 +298,7 @@ void sim_lanes_read(struct sim_wave *wave, const struct sim_inst *inst, struct s
         }
     }
     if (flags & SIM_CHOOSES) x->defined &= (x->bits & chosen[1]) | (~x->bits & chosen[0]);
+    if (flags & SIM_PARTS) x->defined &= parts_defined(inst, chosen);
     x->defined &= x->bits_defined;
     x->high_defined &= x->defined;
 }

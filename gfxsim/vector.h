@@ -53,9 +53,11 @@ enum sim_vector_flags {
     SIM_NEAREST = 8,   /* is rounded to nearest whatever MODE says */
     SIM_NO_FLUSH = 16, /* denormals are themselves whatever MODE says */
     SIM_WRITES_EXEC = 32,
-    SIM_CHOOSES = 64,   /* v_cndmask: what is not chosen need not be defined */
-    SIM_WHOLE = 128,    /* op_sel is the function's own */
-    SIM_LOW_FIRST = 256 /* the result's first word comes of first words alone */
+    SIM_CHOOSES = 64,    /* v_cndmask: what is not chosen need not be defined */
+    SIM_WHOLE = 128,     /* op_sel is the function's own */
+    SIM_LOW_FIRST = 256, /* the result's first word comes of first words alone */
+    SIM_PARTS = 512 /* puts parts of its sources together: compilers keep bytes and halves that way, and ask only for
+                       those that were written. The result is defined when any source in a register is */
 };
 /* detail of the tables' rows. */
 struct sim_vector {
