@@ -494,7 +494,7 @@ u32 *sim_row_out(struct sim_wave *wave, const struct sim_operand *operand, unsig
 
 struct sim_counts { /* of a kernel, summed over its launches */
     u64 waves, launches, instructions[SIM_CLASSES], lanes[SIM_CLASSES];
-    u64 bytes[2], segments[2]; /* read, written: asked for, and 64-byte segments touched */
+    u64 bytes[2], segments[2]; /* read, written by lanes: asked for, and 64-byte segments touched */
     u64 lds_accesses, lds_conflicts; /* extra cycles by banks in use twice */
     u64 branches, divergent;
 };

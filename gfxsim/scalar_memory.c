@@ -22,7 +22,6 @@ static void fetch(struct sim_wave *wave, u64 address, unsigned n, void *to, bool
     *known = true;
     if (sim_settings.check) *known = readable(wave, address, n);
     memcpy(to, (const void *)(uintptr_t)address, n);
-    if (wave->counts) wave->counts->bytes[0] += n;
 }
 
 static u64 get_offset(struct sim_wave *wave, const struct sim_inst *inst) {
