@@ -3,7 +3,7 @@
 BUILD ?= build
 JOBS  ?= $(shell nproc)
 
-.PHONY: all demo check kernels bench lint format fuzz install docs clean
+.PHONY: all demo check check-full kernels bench lint format fuzz install docs clean
 
 all: $(BUILD)/build.ninja
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -20,6 +20,13 @@ demo: all
 check:
 	@tools/install-dependencies --test
 	@tools/check
+
+# The whole op table, all layouts and sizes, on every simulated GPU: hours.
+check-full: all
+	@tools/install-dependencies --test
+	@cmake --build $(BUILD) -j $(JOBS) --target gfxsim
+	@tools/kernels --build $(BUILD) --target gfx90a,gfx942,gfx1030,gfx1100,gfx1201
+	@tools/simulate $(BUILD) --full
 
 # The GPU kernels compiled ahead of time, and what each uses; $(BUILD)/wick-kernels/report.txt has all of it.
 kernels:
