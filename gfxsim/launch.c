@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     MAX_THREADS = 1024, /* of a block */
@@ -29,8 +30,8 @@ struct worker {
     struct sim_counts counts;
     jmp_buf failed;
     u64 random;
-    unsigned *order; /* of the waves */
-    char *memory;    /* all of the pointers above and below point into it */
+    unsigned *order;     /* of the waves */
+    struct arena *arena; /* all of the pointers above and below point into it */
     size_t rows_bytes, defined_bytes, scratch_bytes, known_bytes;
 };
 
@@ -54,6 +55,38 @@ static u64 common_divisor(u64 a, u64 b) {
 
 static size_t rounded(size_t nbytes) { return (nbytes + 63) / 64 * 64; }
 
+/* Memory of past launches, for the next ones: fresh pages cost more than small launches do. */
+struct arena {
+    struct arena *next;
+    size_t nbytes; /* after this header */
+};
+enum { HEADER = 64, SPARE_BYTES = 64 << 20 }; /* larger ones are not kept */
+static struct arena *spare;
+static pthread_mutex_t spare_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static struct arena *arena_take(size_t nbytes) {
+    pthread_mutex_lock(&spare_mutex);
+    struct arena *arena = spare;
+    if (arena) spare = arena->next;
+    pthread_mutex_unlock(&spare_mutex);
+    if (arena && arena->nbytes >= nbytes) return arena;
+    free(arena);
+    arena = aligned_alloc(64, HEADER + nbytes);
+    if (arena) arena->nbytes = nbytes;
+    return arena;
+}
+
+static void arena_give(struct arena *arena) {
+    if (arena->nbytes > SPARE_BYTES) {
+        free(arena);
+        return;
+    }
+    pthread_mutex_lock(&spare_mutex);
+    arena->next = spare;
+    spare = arena;
+    pthread_mutex_unlock(&spare_mutex);
+}
+
 static bool worker_init(struct worker *worker, struct run *run) {
     struct sim_launch *launch = run->launch;
     const struct sim_kernel *kernel = launch->kernel;
@@ -73,9 +106,9 @@ static bool worker_init(struct worker *worker, struct run *run) {
     size_t lds_bytes = rounded(block->lds_bytes), waves_bytes = rounded(n * sizeof(struct sim_wave));
     size_t nbytes = worker->rows_bytes + worker->defined_bytes + 2 * worker->scratch_bytes + worker->known_bytes +
                     lds_bytes + waves_bytes + rounded(n * sizeof *worker->order);
-    char *at = worker->memory = aligned_alloc(64, nbytes);
-    if (!at) return false;
-    memset(at, 0, nbytes);
+    worker->arena = arena_take(nbytes);
+    if (!worker->arena) return false;
+    char *at = (char *)worker->arena + HEADER;
     char *all_rows = at;
     char *all_defined = at += worker->rows_bytes;
     char *all_scratch = at += worker->defined_bytes;
@@ -84,6 +117,7 @@ static bool worker_init(struct worker *worker, struct run *run) {
     at += lds_bytes;
     if (worker->known_bytes) block->lds_known = (struct sim_lds_byte *)(void *)at;
     worker->order = (unsigned *)(void *)(at + worker->known_bytes);
+    memset(block->waves, 0, waves_bytes);
     for (size_t i = 0; i < n; i++) {
         struct sim_wave *wave = &block->waves[i];
         wave->v = (u32(*)[64])(void *)(all_rows + i * rows * sizeof(u32[64]));
@@ -232,14 +266,29 @@ static void run_block(struct worker *worker, u32 number) {
     worker->counts.waves += worker->block.n_waves;
 }
 
-static void *run_blocks(void *argument) {
-    struct worker *worker = argument;
+/* False when there are no more. */
+static bool run_next_block(struct worker *worker) {
     struct run *run = worker->run;
-    for (;;) {
-        u64 i = atomic_fetch_add(&run->next, 1);
-        if (i >= run->n_blocks || atomic_load(&run->launch->failed)) return NULL;
-        run_block(worker, (u32)((run->first + i * run->factor) % run->n_blocks));
-    }
+    u64 i = atomic_fetch_add(&run->next, 1);
+    if (i >= run->n_blocks || atomic_load(&run->launch->failed)) return false;
+    run_block(worker, (u32)((run->first + i * run->factor) % run->n_blocks));
+    return true;
+}
+
+static void *run_blocks(void *worker) {
+    while (run_next_block(worker)) continue;
+    return NULL;
+}
+
+/* Whether blocks are left after 0.1 ms: threads cost nearly as much to start. */
+static bool run_some_blocks(struct worker *worker) {
+    struct timespec start, now;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    do {
+        if (!run_next_block(worker)) return false;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((now.tv_sec - start.tv_sec) * 1000000000 + (now.tv_nsec - start.tv_nsec) < 100000);
+    return atomic_load(&worker->run->next) < worker->run->n_blocks;
 }
 
 /* ---- launches ---- */
@@ -275,22 +324,23 @@ static void add_counts(struct sim_counts *sum, const struct sim_counts *counts) 
 
 /* Runs all blocks on as many host threads as there are, of which the caller is one. False when memory has run out. */
 static bool run_all(struct run *run) {
-    u64 n = sim_settings.threads < run->n_blocks ? sim_settings.threads : run->n_blocks;
+    u64 n = sim_settings.threads < run->n_blocks ? sim_settings.threads : run->n_blocks, ready = 0, started = 1;
     struct worker *workers = calloc(n, sizeof *workers);
     pthread_t *threads = calloc(n, sizeof *threads);
-    u64 ready = 0, started = 1;
-    if (workers && threads)
+    if (workers && threads && worker_init(&workers[0], run)) ready = 1;
+    if (ready && run_some_blocks(&workers[0])) {
         while (ready < n && worker_init(&workers[ready], run)) ready++;
-    if (ready) {
         while (started < ready && pthread_create(&threads[started], NULL, run_blocks, &workers[started]) == 0)
             started++;
         run_blocks(&workers[0]);
         for (u64 i = 1; i < started; i++) pthread_join(threads[i], NULL);
+    }
+    if (ready && sim_settings.count) {
         struct sim_counts sum = {.launches = 1};
         for (u64 i = 0; i < ready; i++) add_counts(&sum, &workers[i].counts);
-        if (sim_settings.count) sim_profile_add(run->launch, &sum);
+        sim_profile_add(run->launch, &sum);
     }
-    for (u64 i = 0; i < ready; i++) free(workers[i].memory);
+    for (u64 i = 0; i < ready; i++) arena_give(workers[i].arena);
     free(workers);
     free(threads);
     return ready > 0;
