@@ -243,12 +243,13 @@ static unsigned begin(struct sim_wave *wave, const struct sim_inst *inst, struct
     return vector->flags;
 }
 
-/* Lanes in which any of several registers is defined; with one, those in which it is. */
-static u64 parts_defined(const struct sim_inst *inst, const u64 defined[SIM_READS]) {
+/* Lanes in which any of several parts is defined; with one, those in which it is. A constant is no part, or a part at
+ * some places. */
+static u64 parts_defined(const struct sim_inst *inst, unsigned flags, const u64 defined[SIM_READS]) {
     u64 any = 0, all = ~(u64)0;
     unsigned n = 0;
     for (unsigned k = 0; k < inst->n_src; k++) {
-        if (inst->src[k].kind == SIM_CONSTANT) continue;
+        if (inst->src[k].kind == SIM_CONSTANT && !(flags & SIM_PART_0 << k)) continue;
         any |= defined[k];
         all &= defined[k];
         n++;
@@ -298,7 +299,7 @@ void sim_lanes_read(struct sim_wave *wave, const struct sim_inst *inst, struct s
         }
     }
     if (flags & SIM_CHOOSES) x->defined &= (x->bits & chosen[1]) | (~x->bits & chosen[0]);
-    if (flags & SIM_PARTS) x->defined &= parts_defined(inst, chosen);
+    if (flags & SIM_PARTS) x->defined &= parts_defined(inst, flags, chosen);
     x->defined &= x->bits_defined;
     x->high_defined &= x->defined;
 }

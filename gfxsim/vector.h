@@ -56,8 +56,11 @@ enum sim_vector_flags {
     SIM_CHOOSES = 64,    /* v_cndmask: what is not chosen need not be defined */
     SIM_WHOLE = 128,     /* op_sel is the function's own */
     SIM_LOW_FIRST = 256, /* the result's first word comes of first words alone */
-    SIM_PARTS = 512 /* puts parts of its sources together: compilers keep bytes and halves that way, and ask only for
-                       those that were written. The result is defined when any source in a register is */
+    SIM_PARTS = 512,   /* puts parts of its sources together: compilers keep bytes and halves that way, and ask only for
+                          those that were written. The result is defined when any source in a register is */
+    SIM_PART_0 = 1024, /* and when source 0, 1, 2 is a constant */
+    SIM_PART_1 = 2048,
+    SIM_PART_2 = 4096
 };
 /* detail of the tables' rows. */
 struct sim_vector {
