@@ -338,7 +338,7 @@ def main():
     print("\n".join(lines), flush=True)
     ratios = []
     for row in all_rows(options):
-        names = (row.name, f"{row.name} {row.dtype}")
+        names = (row.name, f"{row.name} {row.dtype} {row.size}")
         if not any(fnmatch.fnmatch(name, pattern) for pattern in options.only.split(",") for name in names):
             continue
         if time.monotonic() - began > 60 * options.minutes:

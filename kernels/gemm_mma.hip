@@ -143,6 +143,46 @@ GPU_FN u32 mma_ahead(u32 steps, u32 stages, u32 lag) { return steps <= stages ? 
 #if MMA_GROUP
 /* ---- products by groups of waves ---- */
 
+/* Whether the result's rows are stored by 16 bytes, with no more than a bias and relu before: the common case, which
+ * group_lines has the fewest instructions for. */
+GPU_FN bool group_plain(const struct gpu_gemm &p) {
+    return !p.out.partial && !p.f8 && p.out.activation <= GPU_ACTIVATION_RELU && p.n % 8 == 0 && (u64)p.out.to % 16 == 0;
+}
+
+/* Stores 16 rows of 64 columns from LDS, a lane eight columns of every fourth row. */
+template <typename T>
+GPU_FN void group_lines(const struct gpu_gemm &p, const struct gemm_place &at, i64 row0, i64 column0, const f32 *lds) {
+    enum { PITCH = GPU_MMA_STORE_PITCH };
+    u32 line0 = gpu_lane() / 8, j = gpu_lane() % 8 * 8;
+    i64 row = row0 + line0, column = column0 + j;
+    u32 rows = column >= p.n || row >= p.m ? 0 : p.m - row < 16 ? (u32)(p.m - row) : 16;
+    u16 *to = (u16 *)p.out.to + at.to + row * p.n + column;
+    const T *bias = (const T *)p.out.bias;
+    f32 add[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+    if (bias && !p.out.bias_rows && rows > 0)
+        GPU_UNROLL for (int e = 0; e < 8; e++) add[e] = gpu_up(bias[(column + e) * p.out.bias_step]);
+    gemm_quad<f32> x[4][2];
+    GPU_UNROLL for (u32 i = 0; i < 4; i++) GPU_UNROLL for (u32 h = 0; h < 2; h++)
+        x[i][h] = *(const gemm_quad<f32> *)(lds + (line0 + i * 4) * PITCH + j + h * 4);
+    GPU_UNROLL for (u32 i = 0; i < 4; i++) {
+        if (i * 4 >= rows) break;
+        f32 one = bias && p.out.bias_rows ? gpu_up(bias[(row + i * 4) * p.out.bias_step]) : 0;
+        GPU_UNROLL for (u32 e = 0; e < 8; e++) {
+            f32 &y = x[i][e / 4].v[e % 4];
+            if (bias) y += p.out.bias_rows ? one : add[e];
+            if (p.out.activation == GPU_ACTIVATION_RELU && y < 0) y = 0;
+        }
+        gpu_vec<u16> v;
+        GPU_UNROLL for (u32 e = 0; e < 8; e += 2) {
+            u32 two = mma_pack(x[i][e / 4].v[e % 4], x[i][e / 4].v[e % 4 + 1], T());
+            v.v[e] = (u16)two;
+            v.v[e + 1] = (u16)(two >> 16);
+        }
+        gpu_store16(to, v);
+        to += 4 * p.n;
+    }
+}
+
 /* Each wave turns its 16 rows round in LDS, 64 columns at a time, to stores of whole lines. */
 template <typename T, int COLUMNS>
 GPU_FN void group_store(const struct gpu_gemm &p, const struct gemm_place &at, struct group_sums<COLUMNS> &sum,
@@ -152,6 +192,7 @@ GPU_FN void group_store(const struct gpu_gemm &p, const struct gemm_place &at, s
         f32 v[2];
     };
     f32 *mine = lds + gpu_wave() * (16 * PITCH);
+    bool plain = group_plain(p);
     row0 += gpu_wave() % 4 * 16;
     GPU_NO_UNROLL for (u32 pass = 0; pass < COLUMNS / 64; pass++) {
         GPU_UNROLL for (u32 i = 0; i < PASS; i += 2) {
@@ -161,7 +202,8 @@ GPU_FN void group_store(const struct gpu_gemm &p, const struct gemm_place &at, s
         /* The next columns move up, for registers can't be picked by number. */
         GPU_UNROLL for (int i = 0; i + PASS < COLUMNS / 2; i++) sum.v[i] = sum.v[i + PASS];
         group_sync_wave();
-        GPU_NO_UNROLL for (u32 u = gpu_lane(); u < 16 * 16; u += GPU_WAVE) {
+        if (plain) group_lines<T>(p, at, row0, column0 + pass * 64, mine);
+        GPU_NO_UNROLL for (u32 u = plain ? 16 * 16 : gpu_lane(); u < 16 * 16; u += GPU_WAVE) {
             u32 line = u / 16, j = u % 16 * 4;
             i64 row = row0 + line, column = column0 + pass * 64 + j;
             if (row >= p.m || column >= p.n) continue;

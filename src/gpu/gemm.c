@@ -116,8 +116,9 @@ const struct wick__tile *wick__tile_pick(const struct wick__gpu *gpu, const stru
     double least = 0;
     for (const struct wick__tile *tile = tiles; tile < tiles + n; tile++) {
         int64_t blocks = divide_up(g->m, tile->rows) * divide_up(g->n, tile->columns) * batches;
-        /* k in one part, or in as many as there are units for, once or twice. */
-        for (int times = 0; times <= 2; times++) {
+        /* k in one part, or in as many as there are units for, once or twice. Once is only for kernels whose ends are
+         * known: others want two blocks on a unit. */
+        for (int times = 0; times <= 2; times += tile->resident > 0 ? 1 : 2) {
             struct wick__split way = wick__split_of(g->k, times && blocks < units ? times * units / blocks : 1, 256);
             if (times && way.count == 1) continue;
             double work = tile_work(g, tile, &way, blocks, units, cost);
@@ -173,11 +174,12 @@ static enum wick_status run_tiles(struct wick__gpu *gpu, const struct wick__prod
     const struct wick__tile tiles[] = {
         {.kernel = wick__gpu_of_all(WICK__GPU_K_gemm_32_u8, g->dtype), .rows = 32, .columns = 32, .efficiency = 0.3},
         {.kernel = wick__gpu_of_all(WICK__GPU_K_gemm_64_u8, g->dtype), .rows = 64, .columns = 64, .efficiency = 0.65},
-        {.kernel = large_kernel(g->dtype), .rows = 128, .columns = 128, .efficiency = 1.0}};
+        {.kernel = large_kernel(g->dtype), .rows = 128, .columns = 128, .efficiency = 1.0},
+        {.kernel = WICK__GPU_K_gemm_256_f32, .rows = 256, .columns = 64, .efficiency = 0.95}};
     const struct wick__split_cost cost = {.launch = 1e6, .byte = 6};
     struct wick__split split;
-    const struct wick__tile *tile =
-        wick__tile_pick(gpu, g, tiles, large_kernel(g->dtype) == WICK__GPU_KERNELS ? 2 : 3, &cost, &split);
+    int ways = g->dtype == WICK_F32 ? 4 : large_kernel(g->dtype) != WICK__GPU_KERNELS ? 3 : 2;
+    const struct wick__tile *tile = wick__tile_pick(gpu, g, tiles, ways, &cost, &split);
     struct gpu_gemm p = {.m = g->m, .n = g->n, .k = g->k, .split = split.terms, .splits = split.count};
     p.a = (struct gpu_gemm_side){.from = g->a, .row = g->a_row, .k = g->a_k};
     p.b = (struct gpu_gemm_side){.from = g->b, .row = g->b_column, .k = g->b_k};

@@ -63,14 +63,22 @@ static int64_t own_batches(const struct wick__product *g, bool is_b) {
     return count;
 }
 
-/* Copies an operand to [batch, rows, pitch], f8e4m3 as f16. */
+/* Copies an operand to [batch, rows, pitch]; f8e4m3 as f16, and with rows innermost if they are neighbours. */
 static enum wick_status pack(struct wick__gpu *gpu, const struct wick__product *g, bool is_b, struct operand *o) {
     const int64_t *stride = is_b ? g->b_batch : g->a_batch;
-    struct gpu_gemm_pack p = {.rows = is_b ? g->n : g->m, .k = g->k, .pitch = (g->k + 7) / 8 * 8};
+    struct gpu_gemm_pack p = {.rows = is_b ? g->n : g->m, .k = g->k};
     struct wick__layout own = {0};
+    bool f8 = g->dtype == WICK_F8E4M3;
     p.from = (struct gpu_gemm_side){
         .from = is_b ? g->b : g->a, .row = is_b ? g->b_column : g->a_row, .k = is_b ? g->b_k : g->a_k};
     if (p.from.k <= p.from.row) p.from.mode = GPU_GEMM_ALONG_K;
+    bool across = f8 && !p.from.mode;
+    if (across) {
+        p.from = (struct gpu_gemm_side){.from = p.from.from, .row = p.from.k, .k = p.from.row};
+        p.rows = g->k;
+        p.k = is_b ? g->n : g->m;
+    }
+    p.pitch = (p.k + 7) / 8 * 8;
     for (int d = 0; d < g->batch_rank; d++)
         if (stride[d] != 0) {
             own.shape[own.rank] = g->batch_shape[d];
@@ -86,9 +94,17 @@ static enum wick_status pack(struct wick__gpu *gpu, const struct wick__product *
     p.to = o->packed;
     wick__gpu_shape(&own, 1, &p.batch, p.stride);
     o->side = (struct gpu_gemm_side){.from = o->packed, .row = p.pitch, .k = 1, .mode = GPU_GEMM_ALONG_K};
+    if (across) o->side = (struct gpu_gemm_side){.from = o->packed, .row = 1, .k = p.pitch};
     struct wick__launch launch = {
-        .kernel = g->dtype == WICK_F8E4M3 ? WICK__GPU_K_gemm_pack_f8 : WICK__GPU_K_gemm_pack_b2,
+        .kernel = f8 ? WICK__GPU_K_gemm_pack_f8 : WICK__GPU_K_gemm_pack_b2,
         .grid = {(unsigned)((p.pitch + 31) / 32), (unsigned)wick__min((p.rows + 31) / 32, 65535), (unsigned)batches}};
+    if (f8) {
+        /* A block makes GPU_BLOCK runs of eight, of as many rows as they fill. */
+        int64_t runs = p.pitch / 8;
+        p.block_rows = (u32)wick__max(1, GPU_BLOCK / runs);
+        launch.grid[0] = (unsigned)((p.block_rows * runs + GPU_BLOCK - 1) / GPU_BLOCK);
+        launch.grid[1] = (unsigned)wick__min((p.rows + p.block_rows - 1) / p.block_rows, 65535);
+    }
     return wick__gpu_launch(gpu, &launch, &p);
 }
 
