@@ -28,13 +28,15 @@ static void readlane(struct sim_wave *wave, const struct sim_inst *inst) {
     read_lane(wave, inst, scalar(wave, &inst->src[1], "a lane's number") & (wave->size - 1));
 }
 
+/* Compilers spill masks to lanes, some bits of which nothing wrote and which ands take away later: a lane, of which one
+ * bit is kept, is defined when any of them is. */
 static void writelane(struct sim_wave *wave, const struct sim_inst *inst) {
     const unsigned lane = scalar(wave, &inst->src[1], "a lane's number") & (wave->size - 1);
     const unsigned index = sim_lanes_register(wave, &inst->dst[0], 0);
     const u64 bit = (u64)1 << lane;
     wave->v[index][lane] = sim_scalar_read(wave, &inst->src[0], 0);
     wave->v_defined[index] &= ~bit;
-    if (sim_scalar_defined(wave, &inst->src[0])) wave->v_defined[index] |= bit;
+    if (sim_scalar_known(wave, &inst->src[0], 0)) wave->v_defined[index] |= bit;
 }
 
 static void swap_registers(struct sim_wave *wave, unsigned a, unsigned b) {
