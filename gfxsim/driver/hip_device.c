@@ -60,7 +60,9 @@ static bool attribute(int which, const struct driver_device *device, int *value)
     case 90: /* registering host memory */
     case 10011:
     case 10012:
-    case 10014: *value = 0; return true;
+    case 10013: /* waiting for a value */
+    case 10014:
+    case 10016: *value = 0; return true;
     case 5: *value = device->clock; return true;
     case 12: *value = 1; return true;
     case 16: *value = device->integrated; return true;
@@ -93,6 +95,7 @@ static bool attribute(int which, const struct driver_device *device, int *value)
     case 83: *value = CONSTANTS; return true;
     case 84: *value = (int)device->memory; return true;
     case 87: *value = device->wave; return true;
+    case 10015: *value = device->major >= 10 ? 2 * device->units : device->units; return true; /* compute units */
     case 10000:
     case 10017: *value = 100000; return true; /* kHz of the counters */
     default: return false;
