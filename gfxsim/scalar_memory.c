@@ -28,7 +28,8 @@ static u64 get_offset(struct sim_wave *wave, const struct sim_inst *inst) {
     const struct sim_operand *operand = &inst->src[1];
     if (operand->kind == SIM_CONSTANT) return (u64)operand->integer + (u64)(i64)inst->offset;
     u32 known, offset = sim_get32(wave, operand, &known);
-    if (known != ALL32 && sim_settings.check) sim_fail(wave, -1, 719, "an address from a register that was never written");
+    if (known != ALL32 && sim_settings.check)
+        sim_fail(wave, -1, 719, "an address from a register that was never written");
     return offset + (u64)(i64)inst->offset;
 }
 
