@@ -1,13 +1,14 @@
 """Lanes that read each other: DPP, SDWA's parts, readlane, permutes; EXEC; operands of every kind."""
 from fractions import Fraction as Q
 
-from emit import ALL, BELOW12, FILL, GFX9, GFX10_11, GFX10UP, GFX11UP, GFX90A, GFX942, GFX1030, GFX1100, GFX1201, LANES, Case
-from floats import F16, F32, F64, add, clamp, flush, fma, mul, sub
+from emit import FILL, GFX9, GFX10UP, GFX11UP, GFX1030, GFX1100, GFX1201, LANES, Case
+from floats import F16, F32, F64, add, clamp, fma, mul, sub
 from pools import *
-from valu import M16, M32, M64, expect, i16, i32, reg, signed, take
+from valu import M16, M32, M64, signed, take
 
 WAVES = ((GFX9, 64), (GFX10UP, 32))
 PARTIAL = [1 if l % 5 and l % 11 != 6 else 0 for l in range(LANES)]
+WHOLE = 'row_mask:0xf bank_mask:0xf'
 EMPTY, FULL = [0] * LANES, [1] * LANES
 
 
@@ -66,30 +67,33 @@ def dpp(values, control, wave, active, row_mask=15, bank_mask=15, zero=False, fe
 
 
 def dpp_cases():
-    common = ['quad_perm:[3,2,1,0]', 'quad_perm:[1,1,0,2]', 'row_shl:1', 'row_shl:15', 'row_shr:1', 'row_shr:8', 'row_ror:1', 'row_ror:13',
+    common = ['quad_perm:[3,2,1,0]', 'quad_perm:[1,1,0,2]', 'row_shl:1', 'row_shl:15', 'row_shr:1', 'row_shr:8',
+              'row_ror:1', 'row_ror:13',
               'row_mirror', 'row_half_mirror']
     old = ['wave_shl:1', 'wave_shr:1', 'wave_rol:1', 'wave_ror:1', 'row_bcast:15', 'row_bcast:31']
     for targets, wave in WAVES:
-        controls = common + ([*old, 'row_newbcast:3', 'row_newbcast:15'] if wave == 64 else ['row_share:0', 'row_share:9', 'row_xmask:1', 'row_xmask:13'])
+        controls = common + ([*old, 'row_newbcast:3', 'row_newbcast:15'] if wave == 64 else ['row_share:0',
+                'row_share:9', 'row_xmask:1', 'row_xmask:13'])
         for active, what in ((FULL, 'full'), (PARTIAL, 'partial')):
             for first in range(0, len(controls), 7):
                 case = Case('v_mov_b32', targets=targets)
                 case.word(B32)
                 case.word(active, 13)
-                case.pre('v_cmp_ne_u32_e64 $m20, 0, v29')
-                case.pre('s_mov_b$B $exec, $m20')
+                case.pre('partial')
                 for control in controls[first:first + 7]:
                     for zero in (False, True):
                         at = case.next_out
-                        line = case.asm(f'v_mov_b32_dpp v{32 + at}, v16 {control} row_mask:0xf bank_mask:0xf{" bound_ctrl:1" if zero else ""}')
+                        line = case.asm(f'v_mov_b32_dpp v{32 + at}, v16 {control} {WHOLE}' + ' bound_ctrl:1' * zero)
                         shown = control.split(':')[0] + (':' + control.split(':')[1] if ':' in control else '')
                         got = dpp(B32, shown, wave, active, zero=zero)
                         case.out(at, 'x', [v if w else f for (v, w), f in zip(got, FILL)], line)
         for masks in ((0xa, 0xf), (0xf, 0x5), (0x3, 0xc)):
             case = Case('v_mov_b32', targets=targets)
             case.word(B32)
-            line = case.asm(f'v_mov_b32_dpp v32, v16 row_shr:2 row_mask:{masks[0]:#x} bank_mask:{masks[1]:#x} bound_ctrl:1')
-            case.out(0, 'x', [v if w else f for (v, w), f in zip(dpp(B32, 'row_shr:2', wave, FULL, *masks, True), FILL)], line)
+            modifiers = f'row_mask:{masks[0]:#x} bank_mask:{masks[1]:#x} bound_ctrl:1'
+            line = case.asm(f'v_mov_b32_dpp v32, v16 row_shr:2 {modifiers}')
+            case.out(0, 'x', [v if w else f for (v, w), f in zip(dpp(B32, 'row_shr:2', wave, FULL, *masks, True),
+                                                                 FILL)], line)
         # Through arithmetic: the first operand comes from another lane, after neg.
         case = Case('v_add_f32', targets=targets)
         case.word(FA32)
@@ -105,7 +109,7 @@ def dpp_cases():
         case.word(A32)
         case.word(B32)
         case.word(FLAGS, 13)
-        case.pre('v_cmp_ne_u32_e64 $vcc, 0, v29')
+        case.pre('flags $vcc')
         line = case.asm('v_cndmask_b32_dpp v32, v16, v17, $vcc row_mirror row_mask:0xf bank_mask:0xf')
         case.out(0, 'x', [b if f else v for (v, _), b, f in zip(dpp(A32, 'row_mirror', wave, FULL), B32, FLAGS)], line)
     # An accumulating operation leaves lanes it does not write.
@@ -121,17 +125,17 @@ def dpp_cases():
         case = Case('v_mov_b32', targets=GFX10UP)
         case.word(B32)
         case.word(active, 13)
-        case.pre('v_cmp_ne_u32_e64 $m20, 0, v29')
-        case.pre('s_mov_b$B $exec, $m20')
+        case.pre('partial')
         for control in ('row_shl:1', 'row_xmask:5', 'row_share:5'):
             for zero in (False, True):
                 at = case.next_out
-                line = case.asm(f'v_mov_b32_dpp v{32 + at}, v16 {control} row_mask:0xf bank_mask:0xf{" bound_ctrl:1" if zero else ""} fi:1')
-                case.out(at, 'x', [v if w else f for (v, w), f in zip(dpp(B32, control, 32, active, zero=zero, fetch=True), FILL)], line)
+                line = case.asm(f'v_mov_b32_dpp v{32 + at}, v16 {control} {WHOLE}{" bound_ctrl:1" * zero} fi:1')
+                case.out(at, 'x', [v if w else f for (v, w), f in zip(dpp(B32, control, 32, active, zero=zero,
+                        fetch=True), FILL)], line)
         for fetch in (False, True):
             order = [7, 0, 5, 2, 2, 6, 1, 3]
             at = case.next_out
-            line = case.asm(f'v_mov_b32_dpp v{32 + at}, v16 dpp8:[{",".join(map(str, order))}]{" fi:1" if fetch else ""}')
+            line = case.asm(f'v_mov_b32_dpp v{32 + at}, v16 dpp8:[{",".join(map(str, order))}]' + ' fi:1' * fetch)
             column = []
             for l in range(LANES):
                 s = l - l % 8 + order[l % 8]
@@ -152,7 +156,7 @@ def dpp_cases():
     case.word(A32)
     case.word(B32)
     line = case.asm('v_cmp_lt_u32_dpp $vcc, v16, v17 row_ror:7 row_mask:0xf bank_mask:0xf')
-    case.post('v_cndmask_b32_e64 v32, 0, 1, $vcc')
+    case.post('bit v32, $vcc')
     case.out(0, 'm', [v < b for (v, _), b in zip(dpp(A32, 'row_ror:7', 32, FULL), B32)], line)
 
 
@@ -193,29 +197,35 @@ def sdwa_cases():
                 e0, e1 = k % 2 == 0, k % 3 == 0
                 at = case.next_out
                 text = lambda r, e: f'sext({r})' if e else r
-                line = case.asm(f'{name}_sdwa v{32 + at}, {text("v16", e0)}, {text("v17", e1)} dst_sel:{sel} dst_unused:{unused} src0_sel:{s0} src1_sel:{s1}')
-                case.out(at, 'x', [put_part(part(a, s0, e0) + part(b, s1, e1) & M32, sel, unused, f) for a, b, f in zip(A32, B32, FILL)], line)
+                places = f'dst_sel:{sel} dst_unused:{unused} src0_sel:{s0} src1_sel:{s1}'
+                line = case.asm(f'{name}_sdwa v{32 + at}, {text("v16", e0)}, {text("v17", e1)} {places}')
+                case.out(at, 'x', [put_part(part(a, s0, e0) + part(b, s1, e1) & M32, sel, unused, f) for a, b,
+                                   f in zip(A32, B32, FILL)], line)
     case = Case('v_mov_b32', targets=targets)
     case.word(B32)
     for k, sel in enumerate(PARTS):
         at = case.next_out
-        line = case.asm(f'v_mov_b32_sdwa v{32 + at}, v16 dst_sel:{sel} dst_unused:UNUSED_PRESERVE src0_sel:{PARTS[6 - k]}')
+        line = case.asm(f'v_mov_b32_sdwa v{32 + at}, v16 dst_sel:{sel} dst_unused:UNUSED_PRESERVE '
+                        f'src0_sel:{PARTS[6 - k]}')
         case.out(at, 'x', [put_part(part(b, PARTS[6 - k]), sel, 'UNUSED_PRESERVE', f) for b, f in zip(B32, FILL)], line)
     # Halves of floats; neg and abs apply to the half.
     case = Case('v_mul_f16', targets=targets)
     case.word(PA16)
     case.word(PB16)
-    line = case.asm('v_mul_f16_sdwa v32, v16, v17 dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE src0_sel:WORD_1 src1_sel:WORD_0')
+    line = case.asm('v_mul_f16_sdwa v32, v16, v17 dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE '
+                    'src0_sel:WORD_1 src1_sel:WORD_0')
     case.out(0, 'H', [mul(F16, a >> 16, b & M16) << 16 | f & M16 for a, b, f in zip(PA16, PB16, FILL)], line)
-    line = case.asm('v_add_f16_sdwa v33, -v16, |v17| dst_sel:WORD_0 dst_unused:UNUSED_PRESERVE src0_sel:WORD_1 src1_sel:WORD_1')
-    case.out(1, 'h', [add(F16, (a >> 16) ^ 0x8000, b >> 16 & 0x7fff) | f & 0xffff0000 for a, b, f in zip(PA16, PB16, FILL)], line)
+    line = case.asm('v_add_f16_sdwa v33, -v16, |v17| dst_sel:WORD_0 dst_unused:UNUSED_PRESERVE '
+                    'src0_sel:WORD_1 src1_sel:WORD_1')
+    case.out(1, 'h', [add(F16, (a >> 16) ^ 0x8000, b >> 16 & 0x7fff) | f & 0xffff0000 for a, b, f in zip(PA16, PB16,
+            FILL)], line)
     case = Case('v_cmp_lt_u32', targets=targets)
     case.word(A32)
     case.word(B32)
     line = case.asm('v_cmp_lt_u32_sdwa $vcc, v16, v17 src0_sel:BYTE_2 src1_sel:BYTE_1')
     second = case.asm('v_cmp_lt_i32_sdwa $m22, sext(v16), sext(v17) src0_sel:BYTE_3 src1_sel:WORD_1')
-    case.post('v_cndmask_b32_e64 v32, 0, 1, $vcc')
-    case.post('v_cndmask_b32_e64 v33, 0, 1, $m22')
+    case.post('bit v32, $vcc')
+    case.post('bit v33, $m22')
     case.out(0, 'm', [part(a, 'BYTE_2') < part(b, 'BYTE_1') for a, b in zip(A32, B32)], line)
     case.out(1, 'm', [signed(a >> 24, 8) < signed(b >> 16, 16) for a, b in zip(A32, B32)], second)
     case = Case('v_cvt_f32_ubyte0', targets=targets)
@@ -239,7 +249,8 @@ def lanes():
                 if name == 'v_readlane_b32':
                     lines.append(case.asm(f'v_readlane_b32 s{48 + k}, v16, s{16 + k}'))
                 else:
-                    case.asm(f'v_writelane_b32 v{32 + k}, {"42" if wave == 64 else "s25"}, s{16 + k}')  # gfx9 reads one scalar
+                    # gfx9 reads one scalar
+                    case.asm(f'v_writelane_b32 v{32 + k}, {"42" if wave == 64 else "s25"}, s{16 + k}')
             if name == 'v_readlane_b32':
                 case.asm('v_readlane_b32 s54, v16, 21')
             else:
@@ -257,7 +268,7 @@ def lanes():
             case = Case('v_readfirstlane_b32', targets=targets)
             case.word(B32)
             case.word(active, 13)
-            case.pre('v_cmp_ne_u32_e64 $m20, 0, v29')
+            case.pre('flags $m20')
             case.asm('s_mov_b$B $exec, $m20')
             line = case.asm('v_readfirstlane_b32 s48, v16')
             case.asm('s_mov_b$B $exec, -1')
@@ -273,8 +284,7 @@ def lanes():
             case.word(B32)
             case.word(active, 13)
             case.scalars = [*sel] + [0] * 14
-            case.pre('v_cmp_ne_u32_e64 $m20, 0, v29')
-            case.pre('s_mov_b$B $exec, $m20')
+            case.pre('partial')
 
             def read(l, fetch):
                 if not active[l]:
@@ -293,8 +303,7 @@ def lanes():
             var = [(l * 7 + 3) & 0xff for l in range(LANES)]
             case.word(var)
             case.word(active, 13)
-            case.pre('v_cmp_ne_u32_e64 $m20, 0, v29')
-            case.pre('s_mov_b$B $exec, $m20')
+            case.pre('partial')
             column = [FILL[l] if not active[l] else B32[(l - l % 16 ^ other) + var[l] % 16] for l in range(LANES)]
             case.out(0, 'x', column, case.asm(f'{name} v32, v16, v17 op_sel:[1,0]'))
     case = Case('v_permlane64_b32', targets=GFX11UP)
@@ -304,7 +313,7 @@ def lanes():
     case.word(A32)
     case.word(B32)
     case.word(FLAGS, 13)
-    case.pre('v_cmp_ne_u32_e64 $m20, 0, v29')
+    case.pre('flags $m20')
     case.pre('v_mov_b32 v32, v16')
     case.pre('v_mov_b32 v33, v17')
     case.pre('s_mov_b$B $exec, $m20')
@@ -320,7 +329,8 @@ def lanes():
             case.word(c)
         case.pre('s_movk_i32 m0, 2' if '2_' not in name and 'swap' not in name else 's_mov_b32 m0, 0x10003')
         line = case.asm(asm)
-        source = {'v_movrels_b32': C32, 'v_movreld_b32': B32, 'v_movrelsd_b32': C32, 'v_movrelsd_2_b32': columns[3], 'v_swaprel_b32': columns[3]}[name]
+        source = {'v_movrels_b32': C32, 'v_movreld_b32': B32, 'v_movrelsd_b32': C32, 'v_movrelsd_2_b32': columns[3],
+                  'v_swaprel_b32': columns[3]}[name]
         goes = {'v_movrels_b32': 0, 'v_movreld_b32': 2, 'v_movrelsd_b32': 2}.get(name, 1)
         for k in range(4):
             case.out(k, 'x', source if k == goes else FILL, line)
@@ -332,20 +342,22 @@ def exec_and_operands():
     for active in (EMPTY, PARTIAL, [1 if l % 32 == 31 else 0 for l in range(LANES)]):
         for asm, kind, column in (('v_add_f32 v32, v16, v17', 'f', [add(F32, a, b) for a, b in zip(FA32, FB32)]),
                                   ('v_fma_f32 v33, v16, v17, v18', 'f', [fma(F32, *v) for v in zip(FA32, FB32, FC32)]),
-                                  ('v_lshlrev_b32 v34, v16, v17', 'x', [b << (a & 31) & M32 for a, b in zip(FA32, FB32)]),
+                                  ('v_lshlrev_b32 v34, v16, v17', 'x', [b << (a & 31) & M32 for a, b in zip(FA32,
+                                          FB32)]),
                                   ('v_cvt_f32_u32 v35, v17', 'f', [F32.round(Q(b)) for b in FB32])):
             case = Case(asm.split()[0])
             for c in (FA32, FB32, FC32):
                 case.word(c)
             case.word(active, 13)
-            case.pre('v_cmp_ne_u32_e64 $m20, 0, v29')
-            case.pre('s_mov_b$B $exec, $m20')
+            case.pre('partial')
             line = case.asm(asm)
-            case.out(int(asm.split()[1].strip('v,')) - 32, kind, [v if a else f for v, a, f in zip(column, active, FILL)], line)
+            case.out(int(asm.split()[1].strip('v,')) - 32, kind, [v if a else f for v, a, f in zip(column, active,
+                    FILL)], line)
     case = Case('v_add_f32')
     case.word(FA32)
     case.scalars = [0x40490fdb, 0xc2f60000] + [0] * 14
-    for text, value in (('s16', 0x40490fdb), ('1.0', 0x3f800000), ('-4.0', 0xc0800000), ('0.5', 0x3f000000), ('0.15915494', 0x3e22f983),
+    for text, value in (('s16', 0x40490fdb), ('1.0', 0x3f800000), ('-4.0', 0xc0800000), ('0.5', 0x3f000000),
+                        ('0.15915494', 0x3e22f983),
                         ('0x42f6e979', 0x42f6e979), ('3', 3), ('-16', -16 & M32)):
         at = case.next_out
         case.out(at, 'f', [add(F32, value, x) for x in FA32], case.asm(f'v_add_f32 v{32 + at}, {text}, v16'))
@@ -362,7 +374,8 @@ def exec_and_operands():
     case.word(PA16)
     case.scalars = [0x40493c01] + [0] * 15
     # An inline constant is in the lower half only, so the upper half reads 0 unless op_sel_hi takes the lower one.
-    for text, tail, pair in (('s16', '', (0x3c01, 0x4049)), ('s16', ' op_sel_hi:[0,1]', (0x3c01, 0x3c01)), ('1.0', ' op_sel_hi:[0,1]', (0x3c00, 0x3c00))):
+    for text, tail, pair in (('s16', '', (0x3c01, 0x4049)), ('s16', ' op_sel_hi:[0,1]', (0x3c01, 0x3c01)),
+                             ('1.0', ' op_sel_hi:[0,1]', (0x3c00, 0x3c00))):
         at = case.next_out
         case.out(at, 'p', [add(F16, pair[0], x & M16) | add(F16, pair[1], x >> 16) << 16 for x in PA16],
                  case.asm(f'v_pk_add_f16 v{32 + at}, {text}, v16{tail}'))
@@ -370,7 +383,8 @@ def exec_and_operands():
     take(case, ('f64',), (FA64,))
     for text, value in (('1.0', 0x3ff0000000000000), ('-0.5', 0xbfe0000000000000), ('2', 2), ('-3', M64 - 2)):
         at = case.next_out
-        case.out(at, 'd', [fma(F64, x, value, x) for x in FA64], case.asm(f'v_fma_f64 v[{32 + at}:{33 + at}], v[16:17], {text}, v[16:17]'))
+        case.out(at, 'd', [fma(F64, x, value, x) for x in FA64],
+                 case.asm(f'v_fma_f64 v[{32 + at}:{33 + at}], v[16:17], {text}, v[16:17]'))
     case = Case('v_lshlrev_b64')
     take(case, ('x64',), (A64,))
     for text, value in (('1', 1), ('33', 33), ('63', 63)):
@@ -389,14 +403,18 @@ def exec_and_operands():
         line = case.asm(f'v_mul_f32_e64 v{32 + at}, v16, v17 {tail}')
         case.out(at, 'f', [F32.round(F32.value(mul(F32, x, y)) * factor) for x, y in zip(a, b)], line)
     at = case.next_out
-    case.out(at, 'f', [clamp(F32, F32.round(F32.value(mul(F32, x, y)) * 2)) for x, y in zip(a, b)], case.asm(f'v_mul_f32_e64 v{32 + at}, v16, v17 clamp mul:2'))
+    case.out(at, 'f', [clamp(F32, F32.round(F32.value(mul(F32, x, y)) * 2)) for x, y in zip(a, b)],
+             case.asm(f'v_mul_f32_e64 v{32 + at}, v16, v17 clamp mul:2'))
 
 
 def dual():
     """Two instructions at once: each reads before either writes. gfx11 and gfx12."""
-    ops = {'add_f32': lambda a, b, d: add(F32, a, b), 'mul_f32': lambda a, b, d: mul(F32, a, b), 'sub_f32': lambda a, b, d: sub(F32, a, b),
-           'subrev_f32': lambda a, b, d: sub(F32, b, a), 'fmac_f32': lambda a, b, d: fma(F32, a, b, d), 'mov_b32': lambda a, b, d: a,
-           'cndmask_b32': None, 'add_nc_u32': lambda a, b, d: a + b & M32, 'lshlrev_b32': lambda a, b, d: b << (a & 31) & M32,
+    ops = {'add_f32': lambda a, b, d: add(F32, a, b), 'mul_f32': lambda a, b, d: mul(F32, a, b), 'sub_f32': lambda a, b,
+           d: sub(F32, a, b),
+           'subrev_f32': lambda a, b, d: sub(F32, b, a), 'fmac_f32': lambda a, b, d: fma(F32, a, b, d),
+           'mov_b32': lambda a, b, d: a,
+           'cndmask_b32': None, 'add_nc_u32': lambda a, b, d: a + b & M32, 'lshlrev_b32': lambda a, b,
+           d: b << (a & 31) & M32,
            'and_b32': lambda a, b, d: a & b}
     xs = ['add_f32', 'mul_f32', 'sub_f32', 'subrev_f32', 'fmac_f32', 'mov_b32', 'cndmask_b32']
     for k, y in enumerate(ops):
@@ -405,7 +423,7 @@ def dual():
         for c in (FA32, FB32, FC32, rotate(FA32, 3)):
             case.word(c)
         case.word(FLAGS, 13)
-        case.pre('v_cmp_ne_u32_e64 $vcc, 0, v29')
+        case.pre('flags $vcc')
         case.pre('v_mov_b32 v32, v16')
         case.pre('v_mov_b32 v33, v17')
 
@@ -426,7 +444,7 @@ def dual():
     line = case.asm(f'v_dual_fmaak_f32 v32, v16, v17, {K:#x} :: v_dual_fmamk_f32 v33, v19, {K:#x}, v18')
     case.out(0, 'f', [fma(F32, a, b, K) for a, b in zip(FA32, FB32)], line)
     case.out(1, 'f', [fma(F32, a, K, c) for a, c in zip(rotate(FA32, 3), FC32)], line)
-    line = case.asm(f'v_dual_mul_dx9_zero_f32 v34, v16, v17 :: v_dual_mul_dx9_zero_f32 v35, v19, v18')
+    line = case.asm('v_dual_mul_dx9_zero_f32 v34, v16, v17 :: v_dual_mul_dx9_zero_f32 v35, v19, v18')
     zero = lambda a, b: 0 if F32.is_zero(a) or F32.is_zero(b) else mul(F32, a, b)
     case.out(2, 'f', [zero(a, b) for a, b in zip(FA32, FB32)], line)
     case.out(3, 'f', [zero(a, b) for a, b in zip(rotate(FA32, 3), FC32)], line)

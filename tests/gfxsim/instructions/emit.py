@@ -11,9 +11,10 @@ GFX10_11 = GFX1030 | GFX1100
 GFX10UP = GFX1030 | GFX11UP
 BELOW12 = GFX9 | GFX10_11
 ALL = GFX9 | GFX10UP  # what gfx1100 has, gfx1151 runs too; GFX1151 is for what it has alone
-NAMES = {GFX90A: 'gfx90a', GFX942: 'gfx942', GFX1030: 'gfx1030', GFX1100: 'gfx1100', GFX1151: 'gfx1151', GFX1201: 'gfx1201'}
+NAMES = {GFX90A: 'gfx90a', GFX942: 'gfx942', GFX1030: 'gfx1030', GFX1100: 'gfx1100', GFX1151: 'gfx1151',
+         GFX1201: 'gfx1201'}
 LANES = 64
-FILL = [0xC0DE0000 | (l * 0x0205 & 0xffff) for l in range(LANES)]  # what v32... hold before, and s40...
+FILL = [0xC0DE0000 | (l * 0x0205 & 0xffff) for l in range(LANES)]  # what v32... hold before
 
 words = []
 where = {}
@@ -32,6 +33,30 @@ def place(column):
 def bits(flags):
     """A column of 0 and 1 as words of 32."""
     return [sum(1 << i for i, b in enumerate(flags[k:k + 32]) if b) for k in range(0, len(flags), 32)]
+
+
+# Macros that cases share: name and parameters, and lines for targets.
+MACROS = [
+    ('wait_all', [('s_waitcnt 0', BELOW12), ('s_waitcnt_vscnt null, 0x0', GFX10_11),
+                  ('s_wait_loadcnt_dscnt 0x0', GFX1201), ('s_wait_kmcnt 0x0', GFX1201),
+                  ('s_wait_storecnt 0x0', GFX1201)]),
+    ('barrier', [('s_barrier', BELOW12), ('s_barrier_signal -1', GFX1201), ('s_barrier_wait -1', GFX1201)]),
+    # Lanes whose word 13 is not 0, as a mask, and as EXEC.
+    ('flags mask', [('v_cmp_ne_u32_e64 \\mask, 0, v29', ALL)]),
+    ('partial', [('v_cmp_ne_u32_e64 $m20, 0, v29', ALL), ('s_mov_b$B $exec, $m20', ALL)]),
+    ('bit register, mask', [('v_cndmask_b32_e64 \\register, 0, 1, \\mask', ALL)]),
+    # The lane's memory as a 64-bit address.
+    ('address', [('v_add_co_u32 v2, $vcc, s8, v1', ALL), ('v_mov_b32 v3, s9', ALL)]),
+    # A buffer of some bytes at s[8:9], addressed by bytes, with each generation's format and bounds; s24 is 8.
+    ('buffer_of nbytes', [('s_mov_b32 s20, s8', ALL), ('s_mov_b32 s21, s9', ALL), ('s_movk_i32 s22, \\nbytes', ALL),
+                          ('s_mov_b32 s23, 0x27000', GFX9), ('s_mov_b32 s23, 0x31016000', GFX1030),
+                          ('s_mov_b32 s23, 0x31004000', GFX11UP), ('s_mov_b32 s24, 8', ALL)]),
+    # Each lane's words to its 64 bytes of LDS, and from there.
+    ('lds_fill', [(f'ds_write_b128 v1, v[{16 + 4 * k}:{19 + 4 * k}] offset:{16 * k}', ALL) for k in range(4)]
+     + [('wait_all', ALL), ('barrier', ALL)]),
+    ('lds_result', [('wait_all', ALL), ('barrier', ALL)]
+     + [(f'ds_read_b128 v[{32 + 4 * k}:{35 + 4 * k}], v1 offset:{16 * k}', ALL) for k in range(4)]),
+]
 
 
 class Line:
@@ -60,8 +85,8 @@ class Case:
         return at
 
     def remember(self, becomes, was=None):
-        """Gives the case memory of 16 words a lane, at s[8:9] and lane * 64: the lane's input, but for columns {k: words}
-        in `was`; afterwards but for those in `becomes`."""
+        """Gives the case memory of 16 words a lane, at s[8:9] and lane * 64: the lane's input, but for columns {k:
+        words} in `was`; afterwards but for those in `becomes`."""
         self.memory = True
         self.was = {k: place(v) for k, v in (was or {}).items()}
         self.becomes = {k: place(v) for k, v in becomes.items()}
@@ -92,12 +117,13 @@ class Case:
 def assembles(target, texts):
     """For each text, NULL or the assembler's complaint."""
     wave = '64' if target & GFX9 else '32'
+    prelude = ''.join(f'.macro {name}\n.endm\n' for name, _ in MACROS)
     run = subprocess.run(['llvm-mc-19', '-triple=amdgcn-amd-amdhsa', '-mcpu=' + NAMES[target], '-filetype=null', '-'],
-                         input='.macro wait_all\n.endm\n.macro barrier\n.endm\n' + '\n'.join(substitute(t, wave) for t in texts), capture_output=True, text=True)
+                         input=prelude + '\n'.join(substitute(t, wave) for t in texts), capture_output=True, text=True)
     bad = {}
     for line in run.stderr.splitlines():
         if line.startswith('<stdin>:') and ': error:' in line:
-            bad[int(line.split(':')[1]) - 5] = line.split(': error: ')[1]
+            bad[int(line.split(':')[1]) - 1 - prelude.count('\n')] = line.split(': error: ')[1]
     return bad
 
 
@@ -147,6 +173,9 @@ def write(folder):
                 line.targets &= ~target
                 dropped.setdefault((case.name, line.stage, line.text), []).append((NAMES[target], bad[i]))
     text = []
+    for name, lines in MACROS:
+        text.append('macro ' + name)
+        text.extend(f'line {targets:x} {line}' for line, targets in lines)
     for c in Case.every:
         used = 0
         for l in c.lines:
@@ -174,12 +203,14 @@ def write(folder):
             if mask:
                 outs.setdefault((mask, how), {})[at] = offset
         for (mask, how), columns in outs.items():
-            text.extend(f'out {mask:x} {how} {k} {offset} {n}' for k, offset, n in runs(columns, 2 if how in 'dw' else 1))
+            text.extend(f'out {mask:x} {how} {k} {offset} {n}' for k, offset, n in runs(columns, 2 if how in 'dw'
+                    else 1))
     for (name, stage, line), targets in sorted(dropped.items()):
         print(f'{name}: {",".join(t for t, _ in targets)} without "{line}": {targets[0][1]}', file=sys.stderr)
     with open(folder + '/cases.txt', 'w') as f:
         f.write('\n'.join(text) + '\n')
-    header = json.dumps({'words': {'dtype': 'U32', 'shape': [len(words)], 'data_offsets': [0, 4 * len(words)]}}).encode()
+    header = json.dumps({'words': {'dtype': 'U32', 'shape': [len(words)], 'data_offsets': [0,
+            4 * len(words)]}}).encode()
     header += b' ' * (-len(header) % 8)
     with open(folder + '/words.safetensors', 'wb') as f:
         f.write(struct.pack('<Q', len(header)) + header + struct.pack(f'<{len(words)}I', *words))

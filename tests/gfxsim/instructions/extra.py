@@ -1,10 +1,11 @@
 """Dot products, mixed sizes, accumulation registers, and what else is rare."""
 from fractions import Fraction as Q
 
-from emit import ALL, BELOW12, FILL, GFX9, GFX10_11, GFX10UP, GFX11UP, GFX90A, GFX942, GFX1030, GFX1100, GFX1151, GFX1201, LANES, Case
-from floats import BF16, BF8, F16, F32, F64, FP8, FP8Z, BF8Z, add, convert, exact, exp2, fma, log2, ldexp, mul, pi, rcp, rsq, sqrt, to_int
+from emit import FILL, GFX9, GFX11UP, GFX942, GFX1201, LANES, Case
+from floats import (BF16, BF8, BF8Z, F16, F32, F64, FP8, FP8Z, add, convert, exact, exp2, fma, ldexp, log2, mul, pi,
+                    rcp, rsq, sqrt, to_int)
 from pools import *
-from valu import M16, M32, M64, expect, i32, op, signed, take
+from valu import M16, M32, i32, op, signed
 
 r = Random(77)
 
@@ -16,7 +17,8 @@ def fields(x, n):
 def dots():
     def total(n, sa, sb, lo=None, hi=None):
         def model(a, b, c):
-            t = sum((signed(x, n) if sa else x) * (signed(y, n) if sb else y) for x, y in zip(fields(a, n), fields(b, n)))
+            t = sum((signed(x, n) if sa else x) * (signed(y, n) if sb else y) for x, y in zip(fields(a, n), fields(b,
+                    n)))
             t += i32(c) if sa or sb else c
             if lo is None:
                 return t & M32
@@ -38,7 +40,8 @@ def dots():
             case.word(c)
         for at, (sa, sb) in enumerate(((0, 0), (1, 0), (0, 1), (1, 1))):
             line = case.asm(f'v_dot{k}_i32_iu{n} v{32 + at}, v16, v17, v18 neg_lo:[{sa},{sb},0]')
-            case.out(at, 'x', [sum((signed(x, n) if sa else x) * (signed(y, n) if sb else y) for x, y in zip(fields(a, n), fields(b, n))) + c & M32
+            case.out(at, 'x', [sum((signed(x, n) if sa else x) * (signed(y, n) if sb else y) for x, y in zip(fields(a,
+                    n), fields(b, n))) + c & M32
                                for a, b, c in zip(A32, B32, C32)], line)
     # Of floats: operands whose sums are exact, since the roundings on the way are not published.
     def small(f, n):
@@ -48,16 +51,19 @@ def dots():
         g = g or f
 
         def model(a, b, c):
-            v = sum(f.value(a >> width * k & (1 << width) - 1) * g.value(b >> width * k & (1 << width) - 1) for k in range(count))
+            v = sum(f.value(a >> width * k & (1 << width) - 1) * g.value(b >> width * k & (1 << width) - 1)
+                    for k in range(count))
             return v + c
         return model
     halves = [pack(small(F16, 40), small(F16, 40)) for _ in range(2)]
     brains = [pack(small(BF16, 20), small(BF16, 20)) for _ in range(2)]
     wide = small(F32, 1000)
     for name, columns, f in (('v_dot2_f32_f16', halves, F16), ('v_dot2_f32_bf16', brains, BF16)):
-        op(name, 'f32:x32,x32,f32', lambda a, b, c, f=f: F32.round(sums(f, 16, 2)(a, b, F32.value(c))), (*columns, wide))
+        op(name, 'f32:x32,x32,f32', lambda a, b, c, f=f: F32.round(sums(f, 16, 2)(a, b, F32.value(c))), (*columns,
+                wide))
     for name in ('v_dot2c_f32_f16', 'v_dot2acc_f32_f16'):
-        op(name, 'f32:x32,x32,f32', lambda a, b, c: F32.round(sums(F16, 16, 2)(a, b, F32.value(c))), (*halves, wide), accumulate=True)
+        op(name, 'f32:x32,x32,f32', lambda a, b, c: F32.round(sums(F16, 16, 2)(a, b, F32.value(c))), (*halves, wide),
+           accumulate=True)
     case = Case('v_dual_dot2acc_f32_f16', targets=GFX11UP)
     for c in (*halves, wide):
         case.word(c)
@@ -68,17 +74,22 @@ def dots():
         case.out(at, 'f', [F32.round(sums(F16, 16, 2)(a, b, F32.value(c))) for a, b, c in zip(*halves, wide)], line)
     exact16, exactb = small(F16, 40), small(BF16, 4)
     op('v_dot2_f16_f16', 'f16:x32,x32,f16', lambda a, b, c: F16.round(sums(F16, 16, 2)(a, b, F16.value(c))),
-       ([pack(small(F16, 8), small(F16, 8)) for _ in range(2)][0], pack(small(F16, 8), small(F16, 8)), pack(exact16, HI)), GFX11UP)
-    few = [pack([BF16.round(Q(r.next(5) - 2)) for _ in range(LANES)], [BF16.round(Q(r.next(5) - 2)) for _ in range(LANES)]) for _ in range(2)]
+       ([pack(small(F16, 8), small(F16, 8)) for _ in range(2)][0], pack(small(F16, 8), small(F16, 8)), pack(exact16,
+               HI)), GFX11UP)
+    few = [pack([BF16.round(Q(r.next(5) - 2)) for _ in range(LANES)], [BF16.round(Q(r.next(5) - 2))
+            for _ in range(LANES)]) for _ in range(2)]
     case = Case('v_dot2_bf16_bf16', targets=GFX11UP)
     for c in (*few, pack(exactb, HI)):
         case.word(c)
     line = case.asm('v_dot2_bf16_bf16 v32, v16, v17, v18')
-    case.out(0, 'b', [BF16.round(sums(BF16, 16, 2)(a, b, BF16.value(c))) | f & 0xffff0000 for a, b, c, f in zip(*few, exactb, FILL)], line)
-    bytes_ = {f: [sum(f.round(Q(r.next(9) - 4, 2)) << 8 * k for k in range(4)) for _ in range(LANES)] for f in (FP8, BF8)}
+    case.out(0, 'b', [BF16.round(sums(BF16, 16, 2)(a, b, BF16.value(c))) | f & 0xffff0000 for a, b, c, f in zip(*few,
+            exactb, FILL)], line)
+    bytes_ = {f: [sum(f.round(Q(r.next(9) - 4, 2)) << 8 * k for k in range(4)) for _ in range(LANES)] for f in (FP8,
+            BF8)}
     for na, f in (('fp8', FP8), ('bf8', BF8)):
         for nb, g in (('fp8', FP8), ('bf8', BF8)):
-            op(f'v_dot4_f32_{na}_{nb}', 'f32:x32,x32,f32', lambda a, b, c, f=f, g=g: F32.round(sums(f, 8, 4, g)(a, b, F32.value(c))),
+            op(f'v_dot4_f32_{na}_{nb}', 'f32:x32,x32,f32', lambda a, b, c, f=f, g=g: F32.round(sums(f, 8, 4, g)(a, b,
+                    F32.value(c))),
                (bytes_[f], rotate(bytes_[g], 5), wide), GFX1201)
 
 
@@ -104,19 +115,21 @@ def mixed():
             else:
                 # Two roundings, as published.
                 results = [convert(F32, F16, x) for x in results]
-                case.out(at, 'H' if to else 'h', [x << to | f & (M16 if to else 0xffff0000) for x, f in zip(results, FILL)], line)
+                case.out(at, 'H' if to else 'h', [x << to | f & (M16 if to else 0xffff0000) for x, f in zip(results,
+                        FILL)], line)
 
 
 def old_mad():
     """gfx90a's multiply and add of two roundings; it has no denormals, so there are none here."""
     r2 = Random(31)
-    a, b, c = [[float_random(F32, r2) for _ in range(LANES - 6)] + [0, 1 << 31, F32.inf, F32.nan, 0x3f800000, F32.max] for _ in range(3)]
+    a, b, c = [[float_random(F32, r2) for _ in range(LANES - 6)] + [0, 1 << 31, F32.inf, F32.nan, 0x3f800000, F32.max]
+               for _ in range(3)]
     b, c = rotate(b, 1), rotate(c, 2)
     mad = lambda x, y, z: add(F32, mul(F32, x, y), z)
-    zero = lambda x, y, z: z if F32.is_zero(x) or F32.is_zero(y) else mad(x, y, z)
     op('v_mad_f32', 'f32:f32,f32,f32', mad, (a, b, c), GFX9)
     op('v_mac_f32', 'f32:f32,f32,f32', mad, (a, b, c), GFX9, accumulate=True)
-    op('v_mad_legacy_f32', 'f32:f32,f32,f32', lambda x, y, z: add(F32, 0 if F32.is_zero(x) or F32.is_zero(y) else mul(F32, x, y), z), (a, b, c), GFX9)
+    op('v_mad_legacy_f32', 'f32:f32,f32,f32', lambda x, y, z: add(F32, 0 if F32.is_zero(x) or F32.is_zero(y)
+                                                                  else mul(F32, x, y), z), (a, b, c), GFX9)
     for n, f, columns, k, how in ((32, F32, (a, b), 0x40490fdb, 'f'), (16, F16, (GA16, GB16), 0x4248, 'g')):
         m = lambda x, y, z, f=f: add(f, mul(f, x & 2 * f.sign - 1, y & 2 * f.sign - 1), z & 2 * f.sign - 1)
         case = Case(f'v_madmk_f{n}', targets=GFX9)
@@ -129,7 +142,8 @@ def old_mad():
         case.out(0, how, [m(x, y, k) for x, y in zip(*columns)], case.asm(f'v_madak_f{n} v32, v16, v17, {k:#x}'))
     tame = [abs(i32(x)) & M32 if not F32.is_denormal(x) else 0x3f800000 for x in a]
     op('v_log_legacy_f32', 'f32:f32', lambda x: log2(F32, x), (tame,), GFX9, how='u')
-    op('v_exp_legacy_f32', 'f32:f32', lambda x: exp2(F32, x), ([F32.round(Q(n * 5, 3)) for n in range(-32, 32)],), GFX9, how='u')
+    op('v_exp_legacy_f32', 'f32:f32', lambda x: exp2(F32, x), ([F32.round(Q(n * 5, 3)) for n in range(-32, 32)],), GFX9,
+       how='u')
 
 
 def scalar_functions():
@@ -152,7 +166,7 @@ def registers():
     case = Case('v_accvgpr_read_b32', targets=GFX9)
     case.word(A32)
     case.word(FLAGS, 13)
-    case.pre('v_cmp_ne_u32_e64 $m20, 0, v29')
+    case.pre('flags $m20')
     case.asm('v_accvgpr_write_b32 a3, 7')
     case.asm('s_mov_b$B $exec, $m20')
     case.asm('v_accvgpr_write_b32 a3, v16')
@@ -179,7 +193,8 @@ def registers():
 
 def rare():
     two_over_pi = int(2 / exact(pi(400)) * (1 << 1201))
-    column = [F64.round(Q(2) ** e * (1 + Q(l, 97))) for l, e in enumerate([0, 3, 20, 54, 55, 60, 100, 300, 500, 900, 960, 1000, 1020, 1023, -5, -1000] * 4)]
+    column = [F64.round(Q(2) ** e * (1 + Q(l, 97))) for l, e in enumerate([0, 3, 20, 54, 55, 60, 100, 300, 500, 900,
+            960, 1000, 1020, 1023, -5, -1000] * 4)]
 
     def preop(x, n):
         shift = (n & 31) * 53
@@ -194,9 +209,11 @@ def rare():
     case.word(whole)
     case.word([l * 3 for l in range(LANES)])
     line = case.asm('v_cvt_pkaccum_u8_f32 v32, v16, v17')
-    case.out(0, 'x', [f & ~(255 << 8 * (l * 3 & 3)) & M32 | to_int(F32, x, 0, 255) << 8 * (l * 3 & 3) for l, (x, f) in enumerate(zip(whole, FILL))], line)
+    case.out(0, 'x', [f & ~(255 << 8 * (l * 3 & 3)) & M32 | to_int(F32, x, 0, 255) << 8 * (l * 3 & 3) for l,
+                      (x, f) in enumerate(zip(whole, FILL))], line)
     # Stochastic rounding: the random bits are added below what is kept.
-    for targets, formats in ((GFX942, (('fp8', FP8Z, 12), ('bf8', BF8Z, 11))), (GFX1201, (('fp8', FP8, 12), ('bf8', BF8, 11)))):
+    for targets, formats in ((GFX942, (('fp8', FP8Z, 12), ('bf8', BF8Z, 11))), (GFX1201, (('fp8', FP8, 12), ('bf8', BF8,
+            11)))):
         for name, f, cut in formats:
             case = Case(f'v_cvt_sr_{name}_f32', targets=targets)
             r3 = Random(cut)
@@ -213,7 +230,8 @@ def rare():
             for k, tail in enumerate(('', ' op_sel:[0,0,1,0]' if targets == GFX942 else ' byte_sel:1')):
                 at = case.next_out
                 line = case.asm(f'v_cvt_sr_{name}_f32 v{32 + at}, v16, v17{tail}')
-                case.out(at, 'x', [stochastic(x, s) << 8 * k | w & ~(255 << 8 * k) & M32 for x, s, w in zip(values, noise, FILL)], line)
+                case.out(at, 'x', [stochastic(x, s) << 8 * k | w & ~(255 << 8 * k) & M32 for x, s, w in zip(values,
+                        noise, FILL)], line)
 
 
 def all_cases():

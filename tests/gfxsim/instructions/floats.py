@@ -21,7 +21,8 @@ class Format:
         self.inf = self.emax << m
         self.qbit = 1 << (m - 1)
         # OCP's 5-bit-exponent float of 8 bits has NaNs, but conversions make that of all ones.
-        self.nan = self.sign - 1 if self.bits == 8 and kind != 'fnuz' else {'ieee': self.inf | self.qbit, 'fn': self.sign - 1, 'fnuz': self.sign}[kind]
+        self.nan = self.sign - 1 if self.bits == 8 and kind != 'fnuz' else {'ieee': self.inf | self.qbit,
+                'fn': self.sign - 1, 'fnuz': self.sign}[kind]
         self.max = {'ieee': self.inf - 1, 'fn': self.sign - 2, 'fnuz': self.sign - 1}[kind]
 
     def is_nan(self, x):
@@ -133,7 +134,8 @@ def convert(src, dst, x, mode=RNE, saturate=False):
         return dst.nan if dst.kind != 'ieee' else dst.nan | (dst.sign if src.neg(x) and src.kind == 'ieee' else 0)
     if src.is_inf(x):
         if saturate or dst.kind != 'ieee':
-            return (dst.max if saturate else dst.nan) | (dst.sign if src.neg(x) and (saturate or dst.kind == 'fn') else 0)
+            return (dst.max if saturate else dst.nan) | (dst.sign if src.neg(x) and (saturate or dst.kind == 'fn')
+                                                         else 0)
         return dst.inf | (dst.sign if src.neg(x) else 0)
     return dst.round(src.value(x), mode, src.neg(x), saturate)
 

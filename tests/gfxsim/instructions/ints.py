@@ -1,7 +1,7 @@
 """Vector integer arithmetic, bits, shifts, carries; 32, 64, 16 and packed 16 bits."""
-from emit import ALL, BELOW12, GFX9, GFX10_11, GFX10UP, GFX11UP, GFX90A, GFX942, GFX1030, GFX1100, GFX1201, LANES, Case
+from emit import ALL, BELOW12, GFX9, GFX10UP, GFX11UP, GFX942, GFX1030, GFX1201, LANES, Case
 from pools import *
-from valu import M16, M32, M64, expect, i16, i32, i64, op, pk_case, reg, signed, take
+from valu import M16, M32, M64, expect, i16, i32, i64, op, pk_case, signed, take
 
 COUNTS = [l % 37 if l < 40 else l * 0x01000193 & M32 for l in range(LANES)]  # bit numbers, past the width too
 X2, X3 = 'x32:x32,x32', 'x32:x32,x32,x32'
@@ -32,7 +32,8 @@ def bit_ops():
     op('v_lshl_or_b32', X3, lambda a, b, c: (a << (b & 31) | c) & M32, (A32, COUNTS, C32))
     op('v_lshl_add_u32', X3, lambda a, b, c: (a << (b & 31)) + c & M32, (A32, COUNTS, C32))
     op('v_add_lshl_u32', X3, lambda a, b, c: (a + b & M32) << (c & 31) & M32, (A32, B32, COUNTS))
-    op('v_lshl_add_u64', 'x64:x64,x32,x64', lambda a, b, c: (a << b) + c & M64, (A64, [l % 5 for l in range(LANES)], B64), GFX942)
+    op('v_lshl_add_u64', 'x64:x64,x32,x64', lambda a, b, c: (a << b) + c & M64, (A64, [l % 5 for l in range(LANES)],
+            B64), GFX942)
     width = [(s * 5 + 1) & 31 for s in range(LANES)]
 
     def bfe_i(a, b, c):
@@ -62,7 +63,8 @@ def bit_ops():
     def sign_run(x):
         s = f'{x:032b}'
         return next((i for i in range(1, 32) if s[i] != s[0]), M32)
-    sparse = [1 << l % 32 | (B32[l] & (1 << l % 32) - 1 if l > 31 else 0) for l in range(LANES - 4)] + [0, M32, 1 << 31, 0xfffffffe]
+    sparse = [1 << l % 32 | (B32[l] & (1 << l % 32) - 1 if l > 31 else 0) for l in range(LANES - 4)] + [0, M32, 1 << 31,
+            0xfffffffe]
     op('v_ffbh_u32', 'x32:x32', lambda a: first(a, 32, True), (sparse,), GFX9 | GFX1030)
     op('v_clz_i32_u32', 'x32:x32', lambda a: first(a, 32, True), (sparse,), GFX11UP)
     op('v_ffbl_b32', 'x32:x32', lambda a: first(a, 32, False), (sparse,), GFX9 | GFX1030)
@@ -108,14 +110,14 @@ def sums():
         op(f'v_add{nc}_u32', X2, add, (A32, B32), targets, saturate=lambda a, b: su(a + b))
         op(f'v_sub{nc}_u32', X2, sub, (A32, B32), targets, saturate=lambda a, b: su(a - b))
         op(f'v_subrev{nc}_u32', X2, rev, (A32, B32), targets, saturate=lambda a, b: su(b - a))
-        e64 = '' if targets & GFX9 else ''
         op(f'v_add{nc}_i32', X2, add, (A32, B32), targets, saturate=None, extra=())
         op(f'v_sub{nc}_i32', X2, sub, (A32, B32), targets)
         case = Case(f'v_add{nc}_i32', targets=targets)
         take(case, ('x32', 'x32'), (A32, B32))
         for name, m in (('add', lambda a, b: si(i32(a) + i32(b))), ('sub', lambda a, b: si(i32(a) - i32(b)))):
             at = case.next_out
-            expect(case, 'x32', '', [m(a, b) for a, b in zip(A32, B32)], case.asm(f'v_{name}{nc}_i32 v{32 + at}, v16, v17 clamp'))
+            expect(case, 'x32', '', [m(a, b) for a, b in zip(A32, B32)],
+                   case.asm(f'v_{name}{nc}_i32 v{32 + at}, v16, v17 clamp'))
     u16, s16 = saturate_u(16), saturate_i(16)
     two = 'x16:x16,x16'
     for targets, nc in ((GFX9, ''), (GFX10UP, '_nc')):
@@ -130,8 +132,10 @@ def sums():
             high = [(a >> 16, b >> 16) for a, b in zip(IA16, IB16)]
             low = [(a & M16, b & M16) for a, b in zip(IA16, IB16)]
             from emit import FILL
-            for text, m, tail in (('v_add_nc_u16', lambda a, b: a + b & M16, ''), ('v_sub_nc_u16', lambda a, b: a - b & M16, ''),
-                                  ('v_add_nc_i16', lambda a, b: s16(i16(a) + i16(b)), ' clamp'), ('v_sub_nc_i16', lambda a, b: s16(i16(a) - i16(b)), ' clamp')):
+            for text, m, tail in (('v_add_nc_u16', lambda a, b: a + b & M16, ''), ('v_sub_nc_u16', lambda a,
+                    b: a - b & M16, ''),
+                                  ('v_add_nc_i16', lambda a, b: s16(i16(a) + i16(b)), ' clamp'), ('v_sub_nc_i16',
+                                          lambda a, b: s16(i16(a) - i16(b)), ' clamp')):
                 at = case.next_out
                 line = case.asm(f'{text} v{32 + at}, v16, v17 op_sel:[1,1,1]{tail}')
                 case.out(at, 'x', [m(a, b) << 16 | f & M16 for (a, b), f in zip(high, FILL)], line)
@@ -161,16 +165,20 @@ def sums():
             continue
         at = case.next_out
         line = case.asm(f'{name} v{32 + at}, v16, v17, v18 op_sel:[1,0,1,1]')
-        case.out(at, 'x', [mad(a >> 16, b & M16, c >> 16) << 16 | f & M16 for a, b, c, f in zip(IA16, IB16, IC16, FILL)], line)
+        case.out(at, 'x', [mad(a >> 16, b & M16, c >> 16) << 16 | f & M16 for a, b, c, f in zip(IA16, IB16, IC16,
+                FILL)], line)
     op('v_mad_u32_u16', 'x32:x16,x16,x32', lambda a, b, c: a * b + c & M32, (IA16, IB16, C32))
     op('v_mad_i32_i16', 'x32:x16,x16,x32', lambda a, b, c: i16(a) * i16(b) + c & M32, (IA16, IB16, C32))
     pk_case('v_pk_add_u16', 'xp16', lambda a, b: a + b & M16, (QA16, QB16), ALL, saturate=lambda a, b: u16(a + b))
     pk_case('v_pk_sub_u16', 'xp16', lambda a, b: a - b & M16, (QA16, QB16), ALL, saturate=lambda a, b: u16(a - b))
-    pk_case('v_pk_add_i16', 'xp16', lambda a, b: a + b & M16, (QA16, QB16), ALL, saturate=lambda a, b: s16(i16(a) + i16(b)))
-    pk_case('v_pk_sub_i16', 'xp16', lambda a, b: a - b & M16, (QA16, QB16), ALL, saturate=lambda a, b: s16(i16(a) - i16(b)))
+    pk_case('v_pk_add_i16', 'xp16', lambda a, b: a + b & M16, (QA16, QB16), ALL, saturate=lambda a,
+            b: s16(i16(a) + i16(b)))
+    pk_case('v_pk_sub_i16', 'xp16', lambda a, b: a - b & M16, (QA16, QB16), ALL, saturate=lambda a,
+            b: s16(i16(a) - i16(b)))
     pk_case('v_pk_mul_lo_u16', 'xp16', lambda a, b: a * b & M16, (QA16, QB16), ALL)
     pk_case('v_pk_mad_u16', 'xp16', mad, (QA16, QB16, QC16), ALL, saturate=lambda a, b, c: u16(a * b + c))
-    pk_case('v_pk_mad_i16', 'xp16', mad, (QA16, QB16, QC16), ALL, saturate=lambda a, b, c: s16(i16(a) * i16(b) + i16(c)))
+    pk_case('v_pk_mad_i16', 'xp16', mad, (QA16, QB16, QC16), ALL, saturate=lambda a, b,
+            c: s16(i16(a) * i16(b) + i16(c)))
 
 
 def extremes():
@@ -206,7 +214,8 @@ def sads():
     msad = lambda a, b, c: c + sum(abs(byte(a, k) - byte(b, k)) if byte(b, k) else 0 for k in range(4)) & M32
     op('v_sad_u8', X3, sad8, (A32, B32, C32))
     op('v_sad_hi_u8', X3, lambda a, b, c: (sad8(a, b, 0) << 16) + c & M32, (A32, B32, C32))
-    op('v_sad_u16', X3, lambda a, b, c: c + abs((a & M16) - (b & M16)) + abs((a >> 16) - (b >> 16)) & M32, (A32, B32, C32))
+    op('v_sad_u16', X3, lambda a, b, c: c + abs((a & M16) - (b & M16)) + abs((a >> 16) - (b >> 16)) & M32, (A32, B32,
+            C32))
     op('v_sad_u32', X3, lambda a, b, c: abs(a - b) + c & M32, (A32, B32, C32))
     op('v_msad_u8', X3, msad, (A32, B32, C32))
     lerp = lambda a, b, c: sum((byte(a, k) + byte(b, k) + (byte(c, k) & 1) >> 1) << 8 * k for k in range(4))
@@ -233,45 +242,52 @@ def carries():
         case = Case(name, targets=targets)
         take(case, ('x32', 'x32'), (A32, B32))
         case.word(flag, 13)
-        case.pre('v_cmp_ne_u32_e64 $vcc, 0, v29')
-        case.pre('v_cmp_ne_u32_e64 $m20, 0, v29')
+        case.pre('flags $vcc')
+        case.pre('flags $m20')
         both = [model(a, b, f) for a, b, f in zip(A32, B32, flag)]
         case.asm(f'{name} v33, $m22, v16, v17{", $m20" if with_in else ""}')
         line = case.asm(f'{name} v32, $vcc, v16, v17{", $vcc" if with_in else ""}')
-        case.post('v_cndmask_b32_e64 v34, 0, 1, $vcc')
-        case.post('v_cndmask_b32_e64 v35, 0, 1, $m22')
+        case.post('bit v34, $vcc')
+        case.post('bit v35, $m22')
         for at in (0, 1):
             case.out(at, 'x', [v & M32 for v, _ in both], line)
             case.out(at + 2, 'm', [c for _, c in both], line)
-    for targets, names in ((GFX9, ('v_add_co_u32', 'v_sub_co_u32', 'v_subrev_co_u32', 'v_addc_co_u32', 'v_subb_co_u32', 'v_subbrev_co_u32')),
-                           (GFX10UP, ('v_add_co_u32', 'v_sub_co_u32', 'v_subrev_co_u32', 'v_add_co_ci_u32', 'v_sub_co_ci_u32', 'v_subrev_co_ci_u32'))):
+    for targets, names in ((GFX9, ('v_add_co_u32', 'v_sub_co_u32', 'v_subrev_co_u32', 'v_addc_co_u32', 'v_subb_co_u32',
+                                   'v_subbrev_co_u32')),
+                           (GFX10UP, ('v_add_co_u32', 'v_sub_co_u32', 'v_subrev_co_u32', 'v_add_co_ci_u32',
+                                      'v_sub_co_ci_u32', 'v_subrev_co_ci_u32'))):
         models = (lambda a, b, f: (a + b, a + b > M32), lambda a, b, f: (a - b, b > a), lambda a, b, f: (b - a, a > b),
-                  lambda a, b, f: (a + b + f, a + b + f > M32), lambda a, b, f: (a - b - f, b + f > a), lambda a, b, f: (b - a - f, a + f > b))
+                  lambda a, b, f: (a + b + f, a + b + f > M32), lambda a, b, f: (a - b - f, b + f > a), lambda a, b,
+                  f: (b - a - f, a + f > b))
         for k, (name, model) in enumerate(zip(names, models)):
             case_of(name, targets, k >= 3, model, k >= 3 or targets & GFX9)
-    for targets, names in ((BELOW12, ('v_mad_u64_u32', 'v_mad_i64_i32')), (GFX1201, ('v_mad_co_u64_u32', 'v_mad_co_i64_i32'))):
+    for targets, names in ((BELOW12, ('v_mad_u64_u32', 'v_mad_i64_i32')), (GFX1201, ('v_mad_co_u64_u32',
+            'v_mad_co_i64_i32'))):
         for name, s in zip(names, (lambda x: x, i32)):
             case = Case(name, targets=targets)
             take(case, ('x32', 'x32', 'x64'), (A32, B32, C64))
             total = [s(a) * s(b) + (c if s(M32) > 0 else i64(c)) for a, b, c in zip(A32, B32, C64)]
             line = case.asm(f'{name} v[32:33], $vcc, v16, v17, v[18:19]')
-            case.post('v_cndmask_b32_e64 v34, 0, 1, $vcc')
+            case.post('bit v34, $vcc')
             expect(case, 'x64', '', [t & M64 for t in total], line)
             case.out(2, 'm', [t >> 64 & 1 for t in total], line)
     case = Case('v_cndmask_b32')
     take(case, ('x32', 'x32'), (A32, B32))
     case.word(flag, 13)
-    case.pre('v_cmp_ne_u32_e64 $vcc, 0, v29')
+    case.pre('flags $vcc')
     case.pre('v_cmp_eq_u32_e64 $m20, 0, v29')
-    expect(case, 'x32', '', [b if f else a for a, b, f in zip(A32, B32, flag)], case.asm('v_cndmask_b32 v32, v16, v17, $vcc'))
-    expect(case, 'x32', '', [a if f else b for a, b, f in zip(A32, B32, flag)], case.asm('v_cndmask_b32_e64 v33, v16, v17, $m20'))
+    expect(case, 'x32', '', [b if f else a for a, b, f in zip(A32, B32, flag)],
+           case.asm('v_cndmask_b32 v32, v16, v17, $vcc'))
+    expect(case, 'x32', '', [a if f else b for a, b, f in zip(A32, B32, flag)],
+           case.asm('v_cndmask_b32_e64 v33, v16, v17, $m20'))
     expect(case, 'x32', '', [b ^ 1 << 31 if f else a & M32 >> 1 for a, b, f in zip(A32, B32, flag)],
            case.asm('v_cndmask_b32_e64 v34, |v16|, -v17, $vcc'))
     case = Case('v_cndmask_b16', targets=GFX11UP)
     take(case, ('x32', 'x32'), (A32, B32))
     case.word(flag, 13)
-    case.pre('v_cmp_ne_u32_e64 $m20, 0, v29')
-    expect(case, 'x16', '', [b if f else a for a, b, f in zip(A32, B32, flag)], case.asm('v_cndmask_b16 v32, v16, v17, $m20'))
+    case.pre('flags $m20')
+    expect(case, 'x16', '', [b if f else a for a, b, f in zip(A32, B32, flag)],
+           case.asm('v_cndmask_b16 v32, v16, v17, $m20'))
 
 
 def all_cases():

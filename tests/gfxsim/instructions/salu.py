@@ -2,10 +2,10 @@
 from fractions import Fraction as Q
 
 from convert import N16, N32
-from emit import ALL, BELOW12, GFX9, GFX10_11, GFX10UP, GFX11UP, GFX90A, GFX942, GFX1030, GFX1100, GFX1201, GFX1151, LANES, Case
+from emit import ALL, BELOW12, GFX9, GFX10UP, GFX11UP, GFX1030, GFX1201, GFX1151, LANES, Case
 from floats import F16, F32, RZERO, add, convert, fma, integral, mul, order, sub, to_int
 from pools import *
-from valu import M16, M32, M64, i16, i32, i64, minimum, minmax, signed
+from valu import M16, M32, M64, i16, i32, minimum, minmax, signed
 
 FILL = 0xC0DE0000
 CARRY = list(FLAGS)
@@ -16,9 +16,9 @@ def regs(at, n):
     return f's{at}' if n == 1 else f's[{at}:{at + n - 1}]'
 
 
-def sop(name, sig, model, columns, targets=ALL, text=None, scc='keep', accumulate=False, text_tail=''):
-    """sig 'd:s,s' with widths in words, 0 for no result. The model takes operands (and `scc`, when scc is not 'keep', as
-    a keyword) and gives the result; or (result, SCC). With 'keep' SCC is what it was; 'nonzero': the result is not 0."""
+def sop(name, sig, model, columns, targets=ALL, text=None, scc='keep', accumulate=False):
+    """sig 'd:s,s' with widths in words, 0 for no result. The model takes operands (with scc 'in' SCC after them) and
+    gives the result, or (result, SCC). With 'keep' SCC is what it was, with 'nonzero' whether the result is not 0."""
     d, s = sig.split(':')
     d, s = int(d), [int(x) for x in s.split(',') if x]
     case = Case(name, kind='s', targets=targets)
@@ -46,7 +46,7 @@ def sop(name, sig, model, columns, targets=ALL, text=None, scc='keep', accumulat
             r, flag = r
         results.append(r)
         flags.append(flag)
-    line = case.asm(text or f'{name} {", ".join(([regs(40, d)] if d else []) + operands)}{text_tail}')
+    line = case.asm(text or f'{name} {", ".join(([regs(40, d)] if d else []) + operands)}')
     if d:
         case.out(0, 'x', [r & M32 for r in results], line)
     if d == 2:
@@ -60,7 +60,8 @@ def rev(n):
 
 
 COUNT32 = [l % 37 if l < 40 else l * 0x01000193 & M32 for l in range(LANES)]
-SPARSE32 = [1 << l % 32 | (B32[l] & (1 << l % 32) - 1 if l > 31 else 0) for l in range(LANES - 4)] + [0, M32, 1 << 31, 0xfffffffe]
+SPARSE32 = [1 << l % 32 | (B32[l] & (1 << l % 32) - 1 if l > 31 else 0) for l in range(LANES - 4)] + [0, M32, 1 << 31,
+        0xfffffffe]
 SPARSE64 = [(1 << l) | (B64[l] & (1 << l) - 1 if l % 2 else 0) for l in range(LANES - 3)] + [0, M64, 1 << 63]
 
 
@@ -70,7 +71,8 @@ def two_operands():
     u, i = with_carry(0, M32), with_carry(-1 << 31, (1 << 31) - 1)
     ab = (A32, B32)
     for targets, names in ((BELOW12, ('s_add_u32', 's_sub_u32', 's_add_i32', 's_sub_i32', 's_addc_u32', 's_subb_u32')),
-                           (GFX1201, ('s_add_co_u32', 's_sub_co_u32', 's_add_co_i32', 's_sub_co_i32', 's_add_co_ci_u32', 's_sub_co_ci_u32'))):
+                           (GFX1201, ('s_add_co_u32', 's_sub_co_u32', 's_add_co_i32', 's_sub_co_i32', 's_add_co_ci_u32',
+                                      's_sub_co_ci_u32'))):
         sop(names[0], '1:1,1', lambda a, b: u(a + b), ab, targets)
         sop(names[1], '1:1,1', lambda a, b: u(a - b), ab, targets)
         sop(names[2], '1:1,1', lambda a, b: i(i32(a) + i32(b)), ab, targets)
@@ -90,25 +92,32 @@ def two_operands():
     for n in (32, 64):
         w, M = n // 32, (1 << n) - 1
         a, b = (A32, B32) if n == 32 else (A64, B64)
-        for names, m in ((('and', 'and'), lambda x, y, M=M: x & y), (('or', 'or'), lambda x, y, M=M: x | y), (('xor', 'xor'), lambda x, y, M=M: x ^ y),
-                         (('nand', 'nand'), lambda x, y, M=M: ~(x & y) & M), (('nor', 'nor'), lambda x, y, M=M: ~(x | y) & M),
-                         (('xnor', 'xnor'), lambda x, y, M=M: ~(x ^ y) & M), (('andn2', 'and_not1'), lambda x, y, M=M: x & ~y & M),
+        for names, m in ((('and', 'and'), lambda x, y, M=M: x & y), (('or', 'or'), lambda x, y, M=M: x | y),
+                         (('xor', 'xor'), lambda x, y, M=M: x ^ y),
+                         (('nand', 'nand'), lambda x, y, M=M: ~(x & y) & M), (('nor', 'nor'), lambda x, y,
+                                 M=M: ~(x | y) & M),
+                         (('xnor', 'xnor'), lambda x, y, M=M: ~(x ^ y) & M), (('andn2', 'and_not1'), lambda x, y,
+                                 M=M: x & ~y & M),
                          (('orn2', 'or_not1'), lambda x, y, M=M: (x | ~y) & M)):
-            for name, targets in ((names[0], ALL),) if names[0] == names[1] else ((names[0], GFX9 | GFX1030), (names[1], GFX11UP)):
+            for name, targets in ((names[0], ALL),) if names[0] == names[1] else ((names[0], GFX9 | GFX1030), (names[1],
+                    GFX11UP)):
                 sop(f's_{name}_b{n}', f'{w}:{w},{w}', m, (a, b), targets, scc='nonzero')
         counts = COUNT32 if n == 32 else [l * 3 for l in range(LANES)]
         sop(f's_lshl_b{n}', f'{w}:{w},1', lambda x, c, n=n, M=M: x << (c & n - 1) & M, (a, counts), scc='nonzero')
         sop(f's_lshr_b{n}', f'{w}:{w},1', lambda x, c, n=n: x >> (c & n - 1), (a, counts), scc='nonzero')
-        sop(f's_ashr_i{n}', f'{w}:{w},1', lambda x, c, n=n, M=M: signed(x, n) >> (c & n - 1) & M, (b, counts), scc='nonzero')
+        sop(f's_ashr_i{n}', f'{w}:{w},1', lambda x, c, n=n, M=M: signed(x, n) >> (c & n - 1) & M, (b, counts),
+            scc='nonzero')
         # The width runs from 0 to the whole.
         fields = [(l * 5 & n - 1) | min(l * 7 % (n + 1), n) << 16 for l in range(LANES)]
-        sop(f's_bfe_u{n}', f'{w}:{w},1', lambda x, f, n=n: x >> (f & n - 1) & (1 << (f >> 16 & 127)) - 1, (a, fields), scc='nonzero')
+        sop(f's_bfe_u{n}', f'{w}:{w},1', lambda x, f, n=n: x >> (f & n - 1) & (1 << (f >> 16 & 127)) - 1, (a, fields),
+            scc='nonzero')
 
         def bfe_i(x, f, n=n, M=M):
             size = f >> 16 & 127
             return signed(signed(x, n) >> (f & n - 1), size) & M if size else 0
         sop(f's_bfe_i{n}', f'{w}:{w},1', bfe_i, (b, fields), scc='nonzero')
-        sop(f's_bfm_b{n}', f'{w}:1,1', lambda x, y, n=n, M=M: ((1 << (x & n - 1)) - 1) << (y & n - 1) & M, (COUNT32, rotate(COUNT32, 11)))
+        sop(f's_bfm_b{n}', f'{w}:1,1', lambda x, y, n=n, M=M: ((1 << (x & n - 1)) - 1) << (y & n - 1) & M, (COUNT32,
+                rotate(COUNT32, 11)))
         sop(f's_cselect_b{n}', f'{w}:{w},{w}', lambda x, y, c: (x if c else y, c), (a, b), scc='in')
     for s in 'iu':
         k = i32 if s == 'i' else (lambda x: x)
@@ -153,8 +162,10 @@ def one_operand():
         sop('s_flbit_i32' + ('_i64' if n == 64 else ''), t, run, (either,), old)
         sop('s_cls_i32' + ('_i64' if n == 64 else ''), t, run, (either,), GFX11UP)
         quad = lambda x, n=n: sum(1 << i for i in range(n // 4) if x >> 4 * i & 15)
-        sop(f's_quadmask_b{n}', f'{w}:{w}', quad, ([x & sparse[-l] & sparse[l // 2] for l, x in enumerate(a)],), scc='nonzero')
-        sop(f's_wqm_b{n}', f'{w}:{w}', lambda x, n=n: sum(15 << 4 * i for i in range(n // 4) if x >> 4 * i & 15), (sparse,), scc='nonzero')
+        sop(f's_quadmask_b{n}', f'{w}:{w}', quad, ([x & sparse[-l] & sparse[l // 2] for l, x in enumerate(a)],),
+            scc='nonzero')
+        sop(f's_wqm_b{n}', f'{w}:{w}', lambda x, n=n: sum(15 << 4 * i for i in range(n // 4) if x >> 4 * i & 15),
+            (sparse,), scc='nonzero')
         F = FILL if n == 32 else FILL << 32 | FILL
         sop(f's_bitset0_b{n}', f'{w}:1', lambda x, n=n, F=F: F & ~(1 << (x & n - 1)), (COUNT32,))
         sop(f's_bitset1_b{n}', f'{w}:1', lambda x, n=n, F=F: F | 1 << (x & n - 1), (COUNT32,))
@@ -169,22 +180,29 @@ def constants():
     for k in (0, 1, 0x7fff, -1, -0x8000, 0x1234):
         x = k & M32
         sop('s_movk_i32', '1:', lambda x=x: x, (), text=f's_movk_i32 s40, {k & M16:#x}')
-        sop('s_cmovk_i32', '1:', lambda c, x=x: (x if c else FILL, c), (), text=f's_cmovk_i32 s40, {k & M16:#x}', scc='in')
+        sop('s_cmovk_i32', '1:', lambda c, x=x: (x if c else FILL, c), (), text=f's_cmovk_i32 s40, {k & M16:#x}',
+            scc='in')
         for targets, name in ((BELOW12, 's_addk_i32'), (GFX1201, 's_addk_co_i32')):
             sop(name, '1:1', lambda a, k=k: (a + k & M32, not -1 << 31 <= i32(a) + k < 1 << 31), (A32,), targets,
                 text=f'{name} s40, {k & M16:#x}', accumulate=True)
-        sop('s_mulk_i32', '1:1', lambda a, k=k: a * k & M32, (A32,), text=f's_mulk_i32 s40, {k & M16:#x}', accumulate=True)
+        sop('s_mulk_i32', '1:1', lambda a, k=k: a * k & M32, (A32,), text=f's_mulk_i32 s40, {k & M16:#x}',
+            accumulate=True)
         values = [x if l % 5 == 0 else (k & M16) + l % 3 - 1 & M32 if l % 3 else A32[l] for l in range(LANES)]
-        rel = {'eq': lambda a, b: a == b, 'lg': lambda a, b: a != b, 'gt': lambda a, b: a > b, 'ge': lambda a, b: a >= b,
+        rel = {'eq': lambda a, b: a == b, 'lg': lambda a, b: a != b, 'gt': lambda a, b: a > b, 'ge': lambda a,
+               b: a >= b,
                'lt': lambda a, b: a < b, 'le': lambda a, b: a <= b}
         for name, r in rel.items():
-            sop(f's_cmpk_{name}_i32', '0:1', lambda a, r=r, k=k: (0, r(i32(a), k)), (values,), BELOW12, text=f's_cmpk_{name}_i32 s16, {k & M16:#x}')
-            sop(f's_cmpk_{name}_u32', '0:1', lambda a, r=r, k=k: (0, r(a, k & M16)), (values,), BELOW12, text=f's_cmpk_{name}_u32 s16, {k & M16:#x}')
-    for text, value in (('64', 64), ('-16', -16 & M32), ('0.5', 0x3f000000), ('-4.0', 0xc0800000), ('0x12345678', 0x12345678), ('0.15915494', 0x3e22f983)):
+            sop(f's_cmpk_{name}_i32', '0:1', lambda a, r=r, k=k: (0, r(i32(a), k)), (values,), BELOW12,
+                text=f's_cmpk_{name}_i32 s16, {k & M16:#x}')
+            sop(f's_cmpk_{name}_u32', '0:1', lambda a, r=r, k=k: (0, r(a, k & M16)), (values,), BELOW12,
+                text=f's_cmpk_{name}_u32 s16, {k & M16:#x}')
+    for text, value in (('64', 64), ('-16', -16 & M32), ('0.5', 0x3f000000), ('-4.0', 0xc0800000), ('0x12345678',
+            0x12345678), ('0.15915494', 0x3e22f983)):
         sop('s_mov_b32', '1:', lambda v=value: v, (), text=f's_mov_b32 s40, {text}')
         sop('s_xor_b32', '1:1', lambda a, v=value: a ^ v, (A32,), text=f's_xor_b32 s40, s16, {text}', scc='nonzero')
     # Of 64 bits: an inline constant extends its sign, a float one is a double, a literal has no sign.
-    for text, value in (('-1', M64), ('33', 33), ('1.0', 0x3ff0000000000000), ('-0.5', 0xbfe0000000000000), ('0x7fffffff', 0x7fffffff)):
+    for text, value in (('-1', M64), ('33', 33), ('1.0', 0x3ff0000000000000), ('-0.5', 0xbfe0000000000000),
+                        ('0x7fffffff', 0x7fffffff)):
         sop('s_mov_b64', '2:', lambda v=value: v, (), text=f's_mov_b64 s[40:41], {text}')
 
 
@@ -200,7 +218,8 @@ def compares():
         sop(f's_cmp_{name}_u64', '0:2,2', lambda p, q, r=rel[name]: (0, r(p, q)), (A64, b))
     for k in (0, 1):
         sop(f's_bitcmp{k}_b32', '0:1,1', lambda p, q, k=k: (0, p >> (q & 31) & 1 == k), (B32, COUNT32))
-        sop(f's_bitcmp{k}_b64', '0:2,1', lambda p, q, k=k: (0, p >> (q & 63) & 1 == k), (B64, [l * 3 for l in range(LANES)]))
+        sop(f's_bitcmp{k}_b64', '0:2,1', lambda p, q, k=k: (0, p >> (q & 63) & 1 == k),
+            (B64, [l * 3 for l in range(LANES)]))
     negated = {'nge': 'ge', 'nlg': 'lg', 'ngt': 'gt', 'nle': 'le', 'neq': 'eq', 'nlt': 'lt'}
     for f, n, a, b in ((F32, 32, FA32, FB32), (F16, 16, FA16, FB16)):
         b = [a[l] if l % 9 == 0 else x for l, x in enumerate(b)]
@@ -242,8 +261,10 @@ def floats():
         column = N32 if n == 32 else [v & M16 for v in N16]
         for name in ('ceil', 'floor', 'trunc', 'rndne'):
             put(f's_{name}_f{n}', lambda p, f=f, h=name: integral(f, p, h), (column,), how)
-    put('s_fmaak_f32', lambda p, q: fma(F32, p, q, 0x40490fdb), (FA32, FB32), text='s_fmaak_f32 s40, s16, s17, 0x40490fdb')
-    put('s_fmamk_f32', lambda p, q: fma(F32, p, 0x40490fdb, q), (FA32, FB32), text='s_fmamk_f32 s40, s16, 0x40490fdb, s17')
+    put('s_fmaak_f32', lambda p, q: fma(F32, p, q, 0x40490fdb), (FA32, FB32),
+        text='s_fmaak_f32 s40, s16, s17, 0x40490fdb')
+    put('s_fmamk_f32', lambda p, q: fma(F32, p, 0x40490fdb, q), (FA32, FB32),
+        text='s_fmamk_f32 s40, s16, 0x40490fdb, s17')
     put('s_cvt_f32_i32', lambda p: F32.round(Q(i32(p))), (A32,))
     put('s_cvt_f32_u32', lambda p: F32.round(Q(p)), (A32,))
     put('s_cvt_i32_f32', lambda p: to_int(F32, p, -1 << 31, (1 << 31) - 1) & M32, (N32,), 'x')
@@ -251,14 +272,17 @@ def floats():
     put('s_cvt_f16_f32', lambda p: convert(F32, F16, p), (FA32,), 'g')
     put('s_cvt_f32_f16', lambda p: convert(F16, F32, p & M16), (GA16,))
     put('s_cvt_hi_f32_f16', lambda p: convert(F16, F32, p >> 16), (PA16,))
-    put('s_cvt_pk_rtz_f16_f32', lambda p, q: convert(F32, F16, p, RZERO) | convert(F32, F16, q, RZERO) << 16, (FA32, FB32), 'p')
+    put('s_cvt_pk_rtz_f16_f32', lambda p, q: convert(F32, F16, p, RZERO) | convert(F32, F16, q, RZERO) << 16,
+        (FA32, FB32), 'p')
 
 
 def exec_masks():
     """Instructions that read and write EXEC, at the width of a wave; of 64 bits in a wave of 32 too."""
-    names = {'and': lambda s, e, M: s & e, 'or': lambda s, e, M: s | e, 'xor': lambda s, e, M: s ^ e, 'nand': lambda s, e, M: ~(s & e) & M,
+    names = {'and': lambda s, e, M: s & e, 'or': lambda s, e, M: s | e, 'xor': lambda s, e, M: s ^ e, 'nand': lambda s,
+             e, M: ~(s & e) & M,
              'nor': lambda s, e, M: ~(s | e) & M, 'xnor': lambda s, e, M: ~(s ^ e) & M,
-             'andn1': lambda s, e, M: ~s & e & M, 'andn2': lambda s, e, M: s & ~e & M, 'orn1': lambda s, e, M: (~s | e) & M,
+             'andn1': lambda s, e, M: ~s & e & M, 'andn2': lambda s, e, M: s & ~e & M, 'orn1': lambda s, e,
+             M: (~s | e) & M,
              'orn2': lambda s, e, M: (s | ~e) & M}
     new = {'andn1': 'and_not0', 'andn2': 'and_not1', 'orn1': 'or_not0', 'orn2': 'or_not1'}
     for targets, n in ((GFX9, 64), (GFX1030, 32), (GFX11UP, 32), (GFX1030, 64), (GFX11UP, 64)):
@@ -292,9 +316,12 @@ def exec_masks():
 
 def control():
     """Branches, calls, the program counter, hardware registers."""
-    ways = {'s_cbranch_scc0': ('s_cmp_lg_u32 s16, 0', lambda x: x == 0), 's_cbranch_scc1': ('s_cmp_lg_u32 s16, 0', lambda x: x != 0),
-            's_cbranch_vccz': ('s_mov_b$B $vcc, $m16', lambda x: x == 0), 's_cbranch_vccnz': ('s_mov_b$B $vcc, $m16', lambda x: x != 0),
-            's_cbranch_execz': ('s_mov_b$B $exec, $m16', lambda x: x == 0), 's_cbranch_execnz': ('s_mov_b$B $exec, $m16', lambda x: x != 0)}
+    ways = {'s_cbranch_scc0': ('s_cmp_lg_u32 s16, 0', lambda x: x == 0), 's_cbranch_scc1': ('s_cmp_lg_u32 s16, 0',
+            lambda x: x != 0),
+            's_cbranch_vccz': ('s_mov_b$B $vcc, $m16', lambda x: x == 0), 's_cbranch_vccnz': ('s_mov_b$B $vcc, $m16',
+                    lambda x: x != 0),
+            's_cbranch_execz': ('s_mov_b$B $exec, $m16', lambda x: x == 0),
+            's_cbranch_execnz': ('s_mov_b$B $exec, $m16', lambda x: x != 0)}
     flags = [0 if l % 3 == 0 else B32[l] or 1 for l in range(LANES)]
     for name, (setup, taken) in ways.items():
         case = Case(name, kind='s')
@@ -309,7 +336,8 @@ def control():
     line = case.asm('s_branch 1')
     case.asm('s_mov_b32 s40, 2')
     case.out(0, 'x', [1] * LANES, line)
-    # The way there and back: getpc names the instruction after it, every instruction here has 4 bytes but the literal's.
+    # The way there and back: getpc names the instruction after it, every instruction here has 4 bytes but the
+    # literal's.
     case = Case('s_setpc_b64', kind='s')
     case.pre('s_mov_b32 s40, 0')
     case.asm('s_getpc_b64 s[20:21]')            # names what follows
@@ -344,9 +372,12 @@ def control():
     second = case.asm('s_getreg_b32 s41, hwreg(HW_REG_MODE, 2, 4)')
     case.out(0, 'x', [0xf5] * LANES, line)
     case.out(1, 'x', [0xd] * LANES, second)
-    for name, text, expected in (('s_setreg_b32', 's_setreg_b32 hwreg(HW_REG_MODE, 2, 2), s16', lambda x: 0xf0 | (x & 3) << 2),
-                                 ('s_setreg_imm32_b32', 's_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 0x6', lambda x: 0xf6),
-                                 ('s_round_mode', 's_round_mode 0x9', lambda x: 0xf9), ('s_denorm_mode', 's_denorm_mode 0x6', lambda x: 0x60)):
+    for name, text, expected in (('s_setreg_b32', 's_setreg_b32 hwreg(HW_REG_MODE, 2, 2), s16',
+                                  lambda x: 0xf0 | (x & 3) << 2),
+                                 ('s_setreg_imm32_b32', 's_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 0x6',
+                                  lambda x: 0xf6),
+                                 ('s_round_mode', 's_round_mode 0x9', lambda x: 0xf9), ('s_denorm_mode',
+                                         's_denorm_mode 0x6', lambda x: 0x60)):
         case = Case(name, kind='s')
         case.word(A32, 0)
         line = case.asm(text)
@@ -364,7 +395,8 @@ def control():
     # Registers chosen by M0.
     for name, pre, asm, model in (
             ('s_movrels_b32', (), 's_movrels_b32 s40, s16', lambda r, m: r[m]),
-            ('s_movreld_b32', (), 's_movreld_b32 s40, s17', None), ('s_movrelsd_2_b32', (), 's_movrelsd_2_b32 s40, s16', None)):
+            ('s_movreld_b32', (), 's_movreld_b32 s40, s17', None), ('s_movrelsd_2_b32', (), 's_movrelsd_2_b32 s40, s16',
+                                                                    None)):
         case = Case(name, kind='s', targets=GFX9 | GFX10UP)
         columns = [A32, B32, C32, rotate(A32, 5)]
         for k, c in enumerate(columns):

@@ -1,9 +1,9 @@
 """Vector arithmetic: float, integer, packed. Each model is written from the operation's published pseudocode."""
-from emit import ALL, BELOW12, FILL, GFX9, GFX10_11, GFX10UP, GFX11UP, GFX90A, GFX942, GFX1030, GFX1100, GFX1201, LANES, Case
+from emit import ALL, BELOW12, FILL, GFX9, GFX10_11, GFX10UP, GFX11UP, GFX1030, GFX1100, GFX1201, LANES, Case
 from fractions import Fraction as Q
 
-from floats import (BF16, F16, F32, F64, RDOWN, RNE, RUP, RZERO, add, clamp, convert, finite, flush, fma, fract, frexp,
-                    integral, ldexp, less, mul, order, rcp, rsq, sqrt, sub, total, exp2, log2, sine)
+from floats import (BF16, F16, F32, F64, RDOWN, RUP, RZERO, add, clamp, finite, flush, fma, fract, frexp, integral,
+                    ldexp, mul, order, rcp, rsq, sqrt, sub, total, exp2, log2, sine)
 from pools import *
 
 M16, M32, M64 = 0xffff, 0xffffffff, (1 << 64) - 1
@@ -16,7 +16,8 @@ v_cos_f16 v_floor_f16 v_ceil_f16 v_trunc_f16 v_rndne_f16 v_fract_f16 v_frexp_man
 v_lshlrev_b16 v_lshrrev_b16 v_ashrrev_i16 v_add_u16 v_sub_u16 v_subrev_u16 v_mul_lo_u16 v_add_f16 v_sub_f16 v_subrev_f16
 v_mul_f16 v_max_f16 v_min_f16 v_max_u16 v_min_u16 v_max_i16 v_min_i16 v_mad_legacy_f16 v_mad_legacy_u16 v_mad_legacy_i16
 v_fma_legacy_f16 v_div_fixup_legacy_f16'''.split())
-HOW = {'f32': 'f', 'f16': 'h', 'f64': 'd', 'p16': 'p', 'i32': 'x', 'i16': 'x', 'i64': 'y', 'x32': 'x', 'x16': 'x', 'x64': 'y',
+HOW = {'f32': 'f', 'f16': 'h', 'f64': 'd', 'p16': 'p', 'i32': 'x', 'i16': 'x', 'i64': 'y', 'x32': 'x', 'x16': 'x',
+       'x64': 'y',
        'xp16': 'x', 'p32': 'z'}
 
 
@@ -158,8 +159,8 @@ def quieted(f, x):
 
 
 def minmax(f, a, b, greater, generation):
-    """generation 9, 10 (and 11) with IEEE set; 12: the _num forms. Of two NaNs each generation takes another, but that a
-    NaN is quiet is all that is compared."""
+    """generation 9, 10 (and 11) with IEEE set; 12: the _num forms. Of two NaNs each generation takes another, but
+    that a NaN is quiet is all that is compared."""
     if generation != 12:
         if f.is_snan(a):
             return quieted(f, a)
@@ -201,7 +202,8 @@ GENERATIONS = ((GFX9, 9), (GFX10_11, 10), (GFX1201, 12))
 
 
 def float_minmax():
-    for kind, f, (a, b, c) in (('f32', F32, (FA32, FB32, FC32)), ('f16', F16, (GA16, GB16, GC16)), ('f64', F64, (FA64, FB64, FC64))):
+    for kind, f, (a, b, c) in (('f32', F32, (FA32, FB32, FC32)), ('f16', F16, (GA16, GB16, GC16)), ('f64', F64,
+            (FA64, FB64, FC64))):
         for targets, g in GENERATIONS:
             s = '_num' if g == 12 else ''
             x = kind
@@ -253,7 +255,8 @@ def float_arithmetic():
            **(dict(opsel=GFX9 | GFX10UP) if kind == 'f16' else {}))
         for mode, r in ROUNDING:
             op(f'v_fma_{kind}', tri, bind(f, fma, mode=r), (a, b, c), mode=mode)
-        op(f'v_fma_{kind}', tri, lambda x, y, z, f=f: flush(f, fma(f, flush(f, x), flush(f, y), flush(f, z))), (a, b, c), mode=0)
+        op(f'v_fma_{kind}', tri, lambda x, y, z, f=f: flush(f, fma(f, flush(f, x), flush(f, y), flush(f, z))),
+           (a, b, c), mode=0)
         op(f'v_fmac_{kind}', tri, m, (a, b, c), accumulate=True)
     K = 0x40490fdb
     case = Case('v_fmamk_f32')
@@ -265,10 +268,12 @@ def float_arithmetic():
     H = 0x4248
     case = Case('v_fmamk_f16', targets=GFX10UP)
     a, b = case.word(GA16), case.word(GB16)
-    case.out(0, 'h', [fma(F16, x & M16, H, y & M16) | f & 0xffff0000 for x, y, f in zip(GA16, GB16, FILL)], case.asm(f'v_fmamk_f16 v32, v16, {H:#x}, v17'))
+    case.out(0, 'h', [fma(F16, x & M16, H, y & M16) | f & 0xffff0000 for x, y, f in zip(GA16, GB16, FILL)],
+             case.asm(f'v_fmamk_f16 v32, v16, {H:#x}, v17'))
     case = Case('v_fmaak_f16', targets=GFX10UP)
     a, b = case.word(GA16), case.word(GB16)
-    case.out(0, 'h', [fma(F16, x & M16, y & M16, H) | f & 0xffff0000 for x, y, f in zip(GA16, GB16, FILL)], case.asm(f'v_fmaak_f16 v32, v16, v17, {H:#x}'))
+    case.out(0, 'h', [fma(F16, x & M16, y & M16, H) | f & 0xffff0000 for x, y, f in zip(GA16, GB16, FILL)],
+             case.asm(f'v_fmaak_f16 v32, v16, v17, {H:#x}'))
 
     def legacy_mul(x, y):
         return 0 if F32.is_zero(x) or F32.is_zero(y) else mul(F32, x, y)
@@ -305,8 +310,10 @@ def packed_float():
         op('v_pk_fma_f16', 'p16:p16,p16,p16', halves(bind(F16, fma, mode=r)), (PA16, PB16, PC16), mode=mode)
     for targets, g in GENERATIONS:
         s = '_num' if g == 12 else ''
-        pk_case(f'v_pk_min{s}_f16', 'p16', lambda a, b, g=g: minmax(F16, a, b, False, g), (PA16, PB16), targets, floats=True)
-        pk_case(f'v_pk_max{s}_f16', 'p16', lambda a, b, g=g: minmax(F16, a, b, True, g), (PA16, PB16), targets, floats=True)
+        pk_case(f'v_pk_min{s}_f16', 'p16', lambda a, b, g=g: minmax(F16, a, b, False, g), (PA16, PB16), targets,
+                floats=True)
+        pk_case(f'v_pk_max{s}_f16', 'p16', lambda a, b, g=g: minmax(F16, a, b, True, g), (PA16, PB16), targets,
+                floats=True)
     pk_case('v_pk_minimum_f16', 'p16', lambda a, b: minimum(F16, a, b, False), (PA16, PB16), GFX1201)
     pk_case('v_pk_maximum_f16', 'p16', lambda a, b: minimum(F16, a, b, True), (PA16, PB16), GFX1201)
     op('v_pk_fmac_f16', 'p16:p16,p16,p16', halves(bind(F16, fma)), (PA16, PB16, PC16), ALL, accumulate=True)
@@ -327,7 +334,8 @@ def packed_float():
             expect(case, 'p32', '', [m(*v) for v in zip(*wide[:n])], line)
     case = Case('v_pk_mov_b32', targets=GFX9)
     take(case, ('x64', 'x64'), wide[:2])
-    for k, (s, m) in enumerate((('op_sel:[0,1]', lambda a, b: a & M32 | b & ~M32), ('op_sel:[1,0]', lambda a, b: a >> 32 | (b & M32) << 32))):
+    for k, (s, m) in enumerate((('op_sel:[0,1]', lambda a, b: a & M32 | b & ~M32), ('op_sel:[1,0]', lambda a,
+            b: a >> 32 | (b & M32) << 32))):
         line = case.asm(f'v_pk_mov_b32 v[{32 + 2 * k}:{33 + 2 * k}], v[16:17], v[18:19] {s}')
         expect(case, 'x64', '', [m(*v) for v in zip(*wide[:2])], line)
 
@@ -356,7 +364,8 @@ def pk_case(name, kind, model, columns, targets, floats=False, saturate=None):
     ones, zeros = ','.join('1' * n), ','.join('0' * n)
     put(f' op_sel:[{ones}] op_sel_hi:[{zeros}]', [lane(v, highs, lows) for v in values])
     put(f' op_sel:[1,{zeros[2:]}] op_sel_hi:[1,0{",1" * (n - 2)}]',
-        [lane(v, lambda u: [u[0] >> 16] + lows(u[1:]), lambda u: [u[0] >> 16, u[1] & M16] + highs(u[2:])) for v in values])
+        [lane(v, lambda u: [u[0] >> 16] + lows(u[1:]), lambda u: [u[0] >> 16, u[1] & M16] + highs(u[2:]))
+         for v in values])
     if floats:
         def flip(x, k):
             return [e ^ 0x8000 if i == k else e for i, e in enumerate(x)]
@@ -386,8 +395,8 @@ def float_unary():
         e = {'f32': 'i32', 'f16': 'i16', 'f64': 'i32'}[kind]
         op(f'v_frexp_exp_{e}_{kind}', f'{"x16" if e == "i16" else "x32"}:{kind}',
            lambda x, f=f, e=e: frexp(f, x)[1] & (M16 if e == 'i16' else M32), (cols,))
-        # What becomes of denormals here is the hardware's matter for f32 (LLVM never lets them get there), so no operand
-        # or result is one.
+        # What becomes of denormals here is the hardware's matter for f32 (LLVM never lets them get there), so no
+        # operand or result is one.
         tame = [x if not f.is_denormal(x) and not (kind != 'f16' and finite(f, x) and not f.is_zero(x) and
                                                    f.exponent(x) > f.emax - 3) else f.bias << f.m | i * 77
                 for i, x in enumerate(low(kind, FA32 if kind == 'f32' else GA16 if kind == 'f16' else FA64))]
@@ -402,12 +411,15 @@ def float_unary():
         if kind == 'f32':
             op('v_rcp_iflag_f32', sig, bind(f, rcp), (tame,), how=near)
         op(f'v_log_{kind}', sig, bind(f, log2), (tame,), how=near)
-        exps = [f.round(Q(n * 37, 8)) for n in range(-24, 24)] + [0, f.sign, f.inf, f.inf | f.sign, f.nan, f.inf | 1, f.round(Q(12)), f.round(Q(-12)),
-                f.round(Q(200)), f.round(Q(-200)), f.round(Q(1, 3)), f.round(Q(-1, 3)), f.bias << f.m, f.round(Q(15)), f.round(Q(127)), f.round(Q(1, 1000))]
+        exps = [f.round(Q(n * 37, 8)) for n in range(-24, 24)] + [0, f.sign, f.inf, f.inf | f.sign, f.nan, f.inf | 1,
+                                                                  f.round(Q(12)), f.round(Q(-12)),
+                f.round(Q(200)), f.round(Q(-200)), f.round(Q(1, 3)), f.round(Q(-1, 3)), f.bias << f.m, f.round(Q(15)),
+                f.round(Q(127)), f.round(Q(1, 1000))]
         if kind == 'f16':
             exps = [x | HI[l] << 16 for l, x in enumerate(exps)]
         op(f'v_exp_{kind}', sig, bind(f, exp2), (exps,), how=near)
-        turns = [f.round(Q(n, 16)) for n in range(-20, 21)] + [f.round(Q(n * 113, 71)) for n in range(-8, 8)] + [0, f.sign, f.inf, f.nan, f.inf | f.sign,
+        turns = [f.round(Q(n, 16)) for n in range(-20, 21)] + [f.round(Q(n * 113, 71)) for n in range(-8, 8)] + [0,
+                f.sign, f.inf, f.nan, f.inf | f.sign,
                  f.round(Q(1, 100)), f.round(Q(100)) | 1]
         if kind == 'f16':
             turns = [x | HI[l] << 16 for l, x in enumerate(turns)]
@@ -434,7 +446,8 @@ def division():
             return a & (f.sign - 1) | s
         return model
     close = {}
-    for kind, f, (a, b, c) in (('f32', F32, (FA32, FB32, FC32)), ('f16', F16, (GA16, GB16, GC16)), ('f64', F64, (FA64, FB64, FC64))):
+    for kind, f, (a, b, c) in (('f32', F32, (FA32, FB32, FC32)), ('f16', F16, (GA16, GB16, GC16)), ('f64', F64,
+            (FA64, FB64, FC64))):
         # The quotient's exponent stays within the range, beyond which the result is the operation's own.
         def tame(column, l, f=f):
             x = column[l] & (f.sign * 2 - 1)
@@ -449,17 +462,19 @@ def division():
         if kind == 'f16':
             op('v_div_fixup_legacy_f16', tri, fixup(f), (a, b, c), GFX9)
     for kind, f, n in (('f32', F32, 64), ('f64', F64, 128)):
-        # fmas: results away from overflow and denormals, where scaling is exact. It undoes what div_scale did: 2^64 (2^128
-        # of f64) down for a quotient below 1, up for one above; the published factor 2^32 (2^64) would undo neither.
+        # fmas: results away from overflow and denormals, where scaling is exact. It undoes what div_scale did: 2^64
+        # (2^128 of f64) down for a quotient below 1, up for one above; the published factor 2^32 (2^64) would undo
+        # neither.
         r = Random(5)
         quiet = [[float_random(f, r) for _ in range(LANES)] for _ in range(3)]
         case = Case(f'v_div_fmas_{kind}')
         take(case, [kind] * 3, quiet)
         case.word(FLAGS, 13)
-        case.pre('v_cmp_ne_u32_e64 $vcc, 0, v29')
+        case.pre('flags $vcc')
         w = size(kind)
         line = case.asm(f'v_div_fmas_{kind} {reg(32, w)}, {reg(16, w)}, {reg(16 + w, w)}, {reg(16 + 2 * w, w)}')
-        expect(case, kind, '', [ldexp(f, fma(f, *v), 0 if not t else n if f.exponent(v[2]) > f.bias else -n) for v, t in zip(zip(*quiet), FLAGS)], line)
+        expect(case, kind, '', [ldexp(f, fma(f, *v), 0 if not t else n if f.exponent(v[2]) > f.bias else -n) for v,
+                                t in zip(zip(*quiet), FLAGS)], line)
         b, c = quiet[:2]
         b = [x if l % 5 else f.round(Q(2) ** ((-1) ** l * (f.bias - 26)) * (l + 1)) for l, x in enumerate(b)]
         c = [x if l % 7 else f.round(Q(2) ** ((-1) ** (l // 2) * (f.bias - 13)) * (l + 3)) for l, x in enumerate(c)]
