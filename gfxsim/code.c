@@ -28,7 +28,8 @@ static unsigned fitness(enum sim_target target, const char *id, size_t length) {
     memcpy(name, id, length);
     name[length] = 0;
     const char *gpu = strstr(name, "-gfx");
-    if (!gpu++ || strstr(gpu, "xnack+") || strstr(gpu, "sramecc-")) return 0;
+    if (gpu) gpu++; /* after the dash */
+    if (!gpu || strstr(gpu, "xnack+") || strstr(gpu, "sramecc-")) return 0;
     size_t n = strcspn(gpu, ":");
     if (sim_target_of(gpu) == target) return !strncmp(gpu, sim_target_name(target), n) ? 3 : 2;
     for (size_t i = 0; i < sizeof generic / sizeof *generic; i++) {

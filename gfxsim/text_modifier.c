@@ -145,13 +145,16 @@ static bool swizzle(struct sim_reader *r, i64 *offset) {
         if (!sim_text_take(r, "\"")) return false;
     } else if (sim_text_take(r, "SWAP")) {
         if (!sim_text_take(r, ",") || !sim_text_number(r, &n[0])) return false;
+        if (n[0] < 1 || n[0] > 31) return false;
         *offset = 0x1f | n[0] << 10;
     } else if (sim_text_take(r, "REVERSE")) {
         if (!sim_text_take(r, ",") || !sim_text_number(r, &n[0])) return false;
+        if (n[0] < 1 || n[0] > 32) return false;
         *offset = 0x1f | (n[0] - 1) << 10;
     } else if (sim_text_take(r, "BROADCAST")) { /* size of the group, lane in it */
         if (!sim_text_take(r, ",") || !sim_text_number(r, &n[0])) return false;
         if (!sim_text_take(r, ",") || !sim_text_number(r, &n[1])) return false;
+        if (n[0] < 1 || n[0] > 32 || n[1] < 0 || n[1] > 31) return false;
         *offset = (0x1f & ~(n[0] - 1)) | n[1] << 5;
     } else {
         return false;

@@ -154,6 +154,7 @@ static bool hwreg(struct sim_reader *r, i64 *number) {
         (!sim_text_number(r, &first) || !sim_text_take(r, ", ") || !sim_text_number(r, &bits))) {
         return sim_text_error(r, "not a hwreg");
     }
+    if (id < 0 || id > 63 || first < 0 || first > 31 || bits < 1 || bits > 32) return sim_text_error(r, "not a hwreg");
     *number = id | first << 6 | (bits - 1) << 11;
     return sim_text_take(r, ")") || sim_text_error(r, "not a hwreg");
 }
@@ -163,6 +164,7 @@ static bool sendmsg(struct sim_reader *r, i64 *number) {
     if (!number_or_name(r, messages, "MSG_", number)) return false;
     if (sim_text_take(r, ", ") && !number_or_name(r, operations, "", &operation)) return false;
     if (sim_text_take(r, ", ") && !sim_text_number(r, &stream)) return sim_text_error(r, "not a message");
+    if (*number >> 16 || operation >> 3 || stream >> 2) return sim_text_error(r, "not a message");
     *number |= operation << 4 | stream << 8;
     return sim_text_take(r, ")") || sim_text_error(r, "not a message");
 }
