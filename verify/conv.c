@@ -114,11 +114,13 @@ static double wrap(enum wick_dtype dtype, double x) {
 
 /* Three-dim forms of the shapes and options, missing leading dims of size 1. */
 struct form {
+    bool transposed;
     int64_t in[3], kernel[3], out[3], stride[3], padding[3], dilation[3];
 };
 
 static void set_form(const struct verify_case *c, const struct verify_array *in, struct form *f) {
     int spatial = in[0].rank - 2;
+    f->transposed = is_transposed(c->op);
     for (int a = 0; a < 3; a++) {
         int s = a - (3 - spatial);
         f->in[a] = f->kernel[a] = f->out[a] = f->stride[a] = f->dilation[a] = 1;
@@ -130,15 +132,15 @@ static void set_form(const struct verify_case *c, const struct verify_array *in,
         f->padding[a] = c->i[3 + s];
         f->dilation[a] = c->i[6 + s] ? c->i[6 + s] : 1;
         int64_t reach = f->dilation[a] * (f->kernel[a] - 1) + 1;
-        f->out[a] = is_transposed(c->op) ? (f->in[a] - 1) * f->stride[a] - 2 * f->padding[a] + reach + c->i[9 + s]
-                                         : (f->in[a] + 2 * f->padding[a] - reach) / f->stride[a] + 1;
+        f->out[a] = f->transposed ? (f->in[a] - 1) * f->stride[a] - 2 * f->padding[a] + reach + c->i[9 + s]
+                                  : (f->in[a] + 2 * f->padding[a] - reach) / f->stride[a] + 1;
     }
 }
 
 /* The input index that kernel element k meets at result o of dim a, or -1. */
-static int64_t meets(const struct verify_case *c, const struct form *f, int a, int64_t o, int64_t k) {
+static int64_t meets(const struct form *f, int a, int64_t o, int64_t k) {
     int64_t at = o * f->stride[a] + k * f->dilation[a] - f->padding[a];
-    if (is_transposed(c->op)) {
+    if (f->transposed) {
         at = o + f->padding[a] - k * f->dilation[a];
         if (at % f->stride[a] != 0) return -1;
         at /= f->stride[a];
@@ -146,26 +148,31 @@ static int64_t meets(const struct verify_case *c, const struct form *f, int a, i
     return at >= 0 && at < f->in[a] ? at : -1;
 }
 
-/* Adds the products of input channel ci, weight channel pair `pair`. */
-static void add_channel(const struct verify_case *c, const struct form *f, const int64_t at[3], const double *x,
-                        const double *weight, double sum[2]) {
-    for (int64_t i = 0; i < f->kernel[0]; i++)
-        for (int64_t j = 0; j < f->kernel[1]; j++)
+/* Adds the products of one channel of the input, x, and its kernel at the result's position `at`. */
+static void add_channel(const struct form *f, const int64_t at[3], const double *x, const double *kernel,
+                        double sum[2]) {
+    for (int64_t i = 0; i < f->kernel[0]; i++) {
+        int64_t d = meets(f, 0, at[0], i);
+        if (d < 0) continue;
+        for (int64_t j = 0; j < f->kernel[1]; j++) {
+            int64_t h = meets(f, 1, at[1], j);
+            if (h < 0) continue;
             for (int64_t k = 0; k < f->kernel[2]; k++) {
-                int64_t d = meets(c, f, 0, at[0], i), h = meets(c, f, 1, at[1], j), w = meets(c, f, 2, at[2], k);
-                if (d < 0 || h < 0 || w < 0) continue;
-                double term = x[(d * f->in[1] + h) * f->in[2] + w] * weight[(i * f->kernel[1] + j) * f->kernel[2] + k];
+                int64_t w = meets(f, 2, at[2], k);
+                if (w < 0) continue;
+                double term = x[(d * f->in[1] + h) * f->in[2] + w] * kernel[(i * f->kernel[1] + j) * f->kernel[2] + k];
                 sum[0] += term;
                 sum[1] += fabs(term);
             }
+        }
+    }
 }
 
 static bool conv_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {
     struct form f;
-    bool transposed = is_transposed(c->op);
     set_form(c, in, &f);
     int64_t groups = c->i[12], in_channels = in[0].shape[1] / groups;
-    int64_t out_channels = transposed ? in[1].shape[1] : in[1].shape[0] / groups;
+    int64_t out_channels = f.transposed ? in[1].shape[1] : in[1].shape[0] / groups;
     int64_t shape[WICK_MAX_RANK] = {in[0].shape[0], out_channels * groups};
     int spatial = in[0].rank - 2;
     memcpy(shape + 2, f.out + 3 - spatial, sizeof(int64_t) * (size_t)spatial);
@@ -178,9 +185,9 @@ static bool conv_reference(const struct verify_case *c, const struct verify_arra
         double sum[2] = {0, 0};
         if (in[2].data) sum[0] = in[2].data[channel], sum[1] = fabs(sum[0]);
         for (int64_t ci = 0; ci < in_channels; ci++) {
-            int64_t pair = transposed ? (group * in_channels + ci) * out_channels + channel % out_channels
-                                      : channel * in_channels + ci;
-            add_channel(c, &f, at, in[0].data + ((n * groups + group) * in_channels + ci) * plane,
+            int64_t pair = f.transposed ? (group * in_channels + ci) * out_channels + channel % out_channels
+                                        : channel * in_channels + ci;
+            add_channel(&f, at, in[0].data + ((n * groups + group) * in_channels + ci) * plane,
                         in[1].data + pair * volume, sum);
         }
         out->data[i] = wrap(c->dtype, sum[0]);
