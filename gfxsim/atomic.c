@@ -1,35 +1,14 @@
 /* Atomics, of device memory and LDS alike. */
+#include "bits.h"
 #include "matrix.h"
 #include "move.h"
 
 #include <math.h>
-#include <string.h>
-
-static float f32(u32 bits) {
-    float x;
-    memcpy(&x, &bits, 4);
-    return x;
-}
-static u32 bits32(float x) {
-    u32 bits;
-    memcpy(&bits, &x, 4);
-    return bits;
-}
-static double f64(u64 bits) {
-    double x;
-    memcpy(&x, &bits, 8);
-    return x;
-}
-static u64 bits64(double x) {
-    u64 bits;
-    memcpy(&bits, &x, 8);
-    return bits;
-}
 
 static u32 add_f16(u32 a, u32 b) {
     return sim_f16_bits(sim_element_value(SIM_EL_F16, a & 0xffff) + sim_element_value(SIM_EL_F16, b & 0xffff));
 }
-static u32 add_bf16(u32 a, u32 b) { return sim_bf16_bits(f32(a << 16) + f32(b << 16)); }
+static u32 add_bf16(u32 a, u32 b) { return sim_bf16_bits(sim_f32(a << 16) + sim_f32(b << 16)); }
 
 /* The lesser (sign 1) or greater (sign -1) of numbers, a number rather than a NaN, and -0 as less than 0. */
 static double number(double a, double b, int sign) {
@@ -45,8 +24,8 @@ static u32 combine32(unsigned atomic, u32 old, u32 a, u32 b) {
     case SIM_SWAP: return a;
     case SIM_CMPSWAP: return old == b ? a : old;
     case SIM_CMPST: return old == a ? b : old;
-    case SIM_FCMPSWAP: return f32(old) == f32(b) ? a : old;
-    case SIM_FCMPST: return f32(old) == f32(a) ? b : old;
+    case SIM_FCMPSWAP: return sim_f32(old) == sim_f32(b) ? a : old;
+    case SIM_FCMPST: return sim_f32(old) == sim_f32(a) ? b : old;
     case SIM_ADD: return old + a;
     case SIM_SUB: return old - a;
     case SIM_RSUB: return a - old;
@@ -63,11 +42,11 @@ static u32 combine32(unsigned atomic, u32 old, u32 a, u32 b) {
     case SIM_INC: return old >= a ? 0 : old + 1;
     case SIM_DEC: return old == 0 || old > a ? a : old - 1;
     case SIM_WRAP: return old >= a ? old - a : old + b;
-    case SIM_FADD: return bits32(f32(old) + f32(a));
-    case SIM_FMIN: return f32(a) < f32(old) ? a : old;
-    case SIM_FMAX: return f32(a) > f32(old) ? a : old;
-    case SIM_FMIN_NUM: return bits32((float)number(f32(old), f32(a), 1));
-    case SIM_FMAX_NUM: return bits32((float)number(f32(old), f32(a), -1));
+    case SIM_FADD: return sim_bits_f32(sim_f32(old) + sim_f32(a));
+    case SIM_FMIN: return sim_f32(a) < sim_f32(old) ? a : old;
+    case SIM_FMAX: return sim_f32(a) > sim_f32(old) ? a : old;
+    case SIM_FMIN_NUM: return sim_bits_f32((float)number(sim_f32(old), sim_f32(a), 1));
+    case SIM_FMAX_NUM: return sim_bits_f32((float)number(sim_f32(old), sim_f32(a), -1));
     case SIM_PK_ADD_F16: return add_f16(old, a) | add_f16(old >> 16, a >> 16) << 16;
     default: return add_bf16(old & 0xffff, a & 0xffff) | add_bf16(old >> 16, a >> 16) << 16;
     }
@@ -78,8 +57,8 @@ static u64 combine64(unsigned atomic, u64 old, u64 a, u64 b) {
     case SIM_SWAP: return a;
     case SIM_CMPSWAP: return old == b ? a : old;
     case SIM_CMPST: return old == a ? b : old;
-    case SIM_FCMPSWAP: return f64(old) == f64(b) ? a : old;
-    case SIM_FCMPST: return f64(old) == f64(a) ? b : old;
+    case SIM_FCMPSWAP: return sim_f64(old) == sim_f64(b) ? a : old;
+    case SIM_FCMPST: return sim_f64(old) == sim_f64(a) ? b : old;
     case SIM_ADD: return old + a;
     case SIM_SUB: return old - a;
     case SIM_RSUB: return a - old;
@@ -93,14 +72,14 @@ static u64 combine64(unsigned atomic, u64 old, u64 a, u64 b) {
     case SIM_MSKOR: return (old & ~a) | b;
     case SIM_INC: return old >= a ? 0 : old + 1;
     case SIM_DEC: return old == 0 || old > a ? a : old - 1;
-    case SIM_FADD: return bits64(f64(old) + f64(a));
-    case SIM_FMIN: return f64(a) < f64(old) ? a : old;
-    case SIM_FMAX: return f64(a) > f64(old) ? a : old;
+    case SIM_FADD: return sim_bits_f64(sim_f64(old) + sim_f64(a));
+    case SIM_FMIN: return sim_f64(a) < sim_f64(old) ? a : old;
+    case SIM_FMAX: return sim_f64(a) > sim_f64(old) ? a : old;
     case SIM_CONDXCHG: /* each half is replaced when its data has the highest bit, which is cut off */
         if (a >> 31 & 1) old = (old & 0xffffffff00000000u) | (a & 0x7fffffff);
         return a >> 63 ? (old & 0xffffffff) | (a & 0x7fffffff00000000u) : old;
-    case SIM_FMIN_NUM: return bits64(number(f64(old), f64(a), 1));
-    default: return bits64(number(f64(old), f64(a), -1));
+    case SIM_FMIN_NUM: return sim_bits_f64(number(sim_f64(old), sim_f64(a), 1));
+    default: return sim_bits_f64(number(sim_f64(old), sim_f64(a), -1));
     }
 }
 

@@ -4,18 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "bits.h"
 #include "matrix.h"
-
-static float from_bits(u32 bits) {
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-static u32 to_bits(float x) {
-    u32 bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
 
 struct sources {
     const u32 *a, *b, *c;
@@ -54,12 +44,12 @@ void sim_run_dot2_float(struct sim_wave *wave, const struct sim_inst *inst) {
     u32 result[64];
     start(wave, inst, d->sums, &s);
     for (unsigned l = 0; l < 64; l++) {
-        float sum = from_bits(s.c[l]);
+        float sum = sim_f32(s.c[l]);
         if (d->a == SIM_EL_F16 && fabsf(sum) < FLT_MIN) sum = copysignf(0, sum);
         if (!d->sums && (inst->neg_lo & 4 || inst->src[2].neg)) sum = -sum;
         for (unsigned e = 0; e < 2; e++)
             sum = fmaf(half_of(inst, d, 0, s.a[l], e), half_of(inst, d, 1, s.b[l], e), sum);
-        result[l] = to_bits(inst->clamp ? saturated(sum) : sum);
+        result[l] = sim_bits_f32(inst->clamp ? saturated(sum) : sum);
     }
     finish(wave, &s, result);
 }
@@ -69,12 +59,12 @@ static float odd_fma(float a, float b, float c) {
     double product = (double)a * b, sum = product + c, back = sum - product,
            lost = (product - (sum - back)) + (c - back), over;
     float x = (float)sum;
-    u32 bits = to_bits(x);
+    u32 bits = sim_bits_f32(x);
     if (!isfinite(x)) return x;
     over = (double)x - sum;
     if (over == lost) return x;
     if (x > 0 ? over > lost : over < lost) bits--;
-    return from_bits(bits | 1);
+    return sim_f32(bits | 1);
 }
 
 /* 16-bit sums, rounded after each term. op_sel's bits 2 and 3 choose halves of the third source and the result. */
@@ -112,12 +102,12 @@ void sim_run_dot4_float(struct sim_wave *wave, const struct sim_inst *inst) {
     u32 result[64];
     start(wave, inst, false, &s);
     for (unsigned l = 0; l < 64; l++) {
-        float sum = from_bits(s.c[l]);
+        float sum = sim_f32(s.c[l]);
         if (inst->neg_hi & 4) sum = fabsf(sum);
         if (inst->neg_lo & 4) sum = -sum;
         for (unsigned e = 0; e < 32; e += 8)
             sum = fmaf(sim_element_value(d->a, s.a[l] >> e & 255), sim_element_value(d->b, s.b[l] >> e & 255), sum);
-        result[l] = to_bits(sum);
+        result[l] = sim_bits_f32(sum);
     }
     finish(wave, &s, result);
 }

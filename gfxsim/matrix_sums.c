@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "bits.h"
 #include "matrix.h"
 
 #define INLINE static inline __attribute__((always_inline)) /* into the functions for each set of x86 instructions */
@@ -10,16 +11,6 @@
 enum { WIDE = 16 };       /* columns at a time, so that loops over them have a constant length */
 enum { NOTHING = -1000 }; /* exponent of a zero */
 
-static inline float from_bits(u32 bits) {
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-static inline u32 to_bits(float x) {
-    u32 bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
 /* 2^e, for -1022 <= e <= 1023. */
 static inline double power(i32 e) {
     u64 bits = (u64)(e + 1023) << 52;
@@ -38,9 +29,9 @@ static float small_value(u32 code, unsigned exponent_bits, unsigned mantissa_bit
 
 void sim_half_values(unsigned n, const u32 *codes, float *values) {
     for (unsigned i = 0; i < n; i++) {
-        u32 code = codes[i], bits = (code & 0x7fff) << 13, scaled = to_bits(from_bits(bits) * 0x1p112f);
+        u32 code = codes[i], bits = (code & 0x7fff) << 13, scaled = sim_bits_f32(sim_f32(bits) * 0x1p112f);
         bits = (code & 0x7c00) == 0x7c00 ? bits | 0x7f800000 : scaled;
-        values[i] = from_bits(bits | (code & 0x8000) << 16);
+        values[i] = sim_f32(bits | (code & 0x8000) << 16);
     }
 }
 
@@ -48,31 +39,31 @@ float sim_element_value(enum sim_element type, u32 code) {
     float value;
     switch (type) {
     case SIM_EL_F16: sim_half_values(1, &code, &value); return value;
-    case SIM_EL_BF16: return from_bits(code << 16);
+    case SIM_EL_BF16: return sim_f32(code << 16);
     case SIM_EL_FP8_FNUZ: return code == 0x80 ? NAN : small_value(code, 4, 3, 8);
     case SIM_EL_BF8_FNUZ: return code == 0x80 ? NAN : small_value(code, 5, 2, 16);
     case SIM_EL_FP8: return (code & 0x7f) == 0x7f ? NAN : small_value(code, 4, 3, 7);
     case SIM_EL_BF8:
-        if ((code & 0x7c) == 0x7c) return from_bits((code & 0x80) << 24 | 0x7f800000 | (code & 3) << 21);
+        if ((code & 0x7c) == 0x7c) return sim_f32((code & 0x80) << 24 | 0x7f800000 | (code & 3) << 21);
         return small_value(code, 5, 2, 15);
     case SIM_EL_XF32:
-    case SIM_EL_F32: return from_bits(code);
+    case SIM_EL_F32: return sim_f32(code);
     default: return 0;
     }
 }
 
 u32 sim_bf16_bits(float x) {
-    u32 bits = to_bits(x);
+    u32 bits = sim_bits_f32(x);
     if (x != x) return (bits >> 16) | 0x40;
     return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
 
 u32 sim_f16_bits(float x) {
-    u32 bits = to_bits(x), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
+    u32 bits = sim_bits_f32(x), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
     if (magnitude > 0x7f800000) return sign | 0x7e00 | (bits >> 13 & 0x3ff);
     if (magnitude >= 0x477ff000) return sign | 0x7c00; /* 65520 and more */
     if (magnitude < 0x38800000)                        /* adding 0.5 rounds a denormal to its last bit, 2^-24 */
-        return sign | (to_bits(from_bits(magnitude) + 0.5f) - 0x3f000000);
+        return sign | (sim_bits_f32(sim_f32(magnitude) + 0.5f) - 0x3f000000);
     return sign | ((magnitude - 0x38000000 + 0xfff + (magnitude >> 13 & 1)) >> 13);
 }
 
@@ -138,7 +129,7 @@ static struct fraction fraction_of(unsigned type) {
     }
 }
 INLINE void split(float x, struct fraction f, i32 *significand, i32 *exponent) {
-    i32 field = (i32)(to_bits(x) >> 23 & 255), e = field - 127;
+    i32 field = (i32)(sim_bits_f32(x) >> 23 & 255), e = field - 127;
     if (e < f.least) e = f.least;
     *exponent = x == 0 ? NOTHING : e;
     *significand = field == 255 ? 0 : (i32)((double)x * power(f.fraction - e));
@@ -217,7 +208,7 @@ INLINE void fused(const struct sim_matrix *x, unsigned terms, const float *a, co
                 }
             }
             for (unsigned j = 0; j < WIDE; j++) {
-                u32 bits = to_bits(old[j]), mantissa = bits & 0x7fffff;
+                u32 bits = sim_bits_f32(old[j]), mantissa = bits & 0x7fffff;
                 i32 field = (i32)(bits >> 23 & 255), ec = field ? field - 127 : -126,
                     sc = (i32)(field ? mantissa | 0x800000 : mantissa);
                 ec = sc ? ec : NOTHING * 2;

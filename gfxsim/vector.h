@@ -7,6 +7,7 @@
 #ifndef GFXSIM_VECTOR_H
 #define GFXSIM_VECTOR_H
 
+#include "gfxsim/bits.h"
 #include "gfxsim/gfxsim.h"
 
 #include <string.h>
@@ -222,26 +223,6 @@ static inline u64 sim_wave_lanes(const struct sim_wave *wave) { return wave->siz
     }                                                                                                                  \
     }
 
-static inline float sim_f32(u32 bits) {
-    float f;
-    memcpy(&f, &bits, 4);
-    return f;
-}
-static inline u32 sim_bits_f32(float f) {
-    u32 bits;
-    memcpy(&bits, &f, 4);
-    return bits;
-}
-static inline double sim_f64(u64 bits) {
-    double f;
-    memcpy(&f, &bits, 8);
-    return f;
-}
-static inline u64 sim_bits_f64(double f) {
-    u64 bits;
-    memcpy(&bits, &f, 8);
-    return bits;
-}
 static inline u32 sim_bits_u32(u32 v) { return v; }
 static inline u32 sim_bits_i32(i32 v) { return (u32)v; }
 static inline u64 sim_bits_u64(u64 v) { return v; }
