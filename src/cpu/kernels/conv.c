@@ -19,11 +19,8 @@ static const void *data_or_nothing(const struct wick_tensor *x) { return wick__c
 enum { SCRATCH_HEAD = 64, SCRATCH_TAIL = 256 };
 
 /* The tile: rows x columns sums, columns loaded, and one weight fit the vector registers, 32 or 16 of them. */
-#if WICK_ISA_LEVEL >= 2
-enum { ROWS = 8, ROW_KINDS = 4, COLUMNS = 3 };
-#else
-enum { ROWS = 4, ROW_KINDS = 3, COLUMNS = 3 };
-#endif
+enum { ROWS = WICK__CONV_ROWS, COLUMNS = WICK__CONV_COLUMNS, ROW_KINDS = 4 };
+static const int rows_of[ROW_KINDS] = {1, 2, 4, ROWS};
 
 /* Rows of weights are as many streams as a tile has rows, too many and too short for the hardware's prefetchers. */
 enum { WEIGHTS_AHEAD = 64 };

@@ -12,23 +12,31 @@ typedef VALUE NAME(vector) __attribute__((vector_size(WICK__CONV_LANES * 4)));
 typedef VALUE NAME(loose) __attribute__((vector_size(WICK__CONV_LANES * 4), aligned(sizeof(VALUE)), may_alias));
 enum { NAME(LANES) = WICK__CONV_LANES * 4 / (int)sizeof(VALUE) };
 
+/* sum[m][n] += weight[m][0] * at[n], vectors, of rows of weights `terms` apart. */
+static inline __attribute__((always_inline)) void NAME(add_term)(NAME(vector) sum[ROWS][COLUMNS], const VALUE *weight,
+                                                                 int64_t terms, const VALUE *at, const int rows,
+                                                                 const int columns) {
+    NAME(vector) x[COLUMNS];
+    UNROLL for (int n = 0; n < columns; n++) x[n] = *(const NAME(loose) *)(at + n * NAME(LANES));
+    UNROLL for (int m = 0; m < rows; m++) {
+        NAME(vector) w = SPLAT(weight[m * terms]);
+        UNROLL for (int n = 0; n < columns; n++) sum[m][n] = MULADD(w, x[n], sum[m][n]);
+    }
+}
+
 /* tile[m][n] = bias[m] + sum over k of weight[m][k] * image[offset[k] + n], vectors. */
 static inline __attribute__((always_inline)) void NAME(multiply)(const VALUE *weight, int64_t terms, const VALUE *bias,
                                                                  const VALUE *image, const int64_t *offset, VALUE *tile,
                                                                  const int rows, const int columns) {
     NAME(vector) sum[ROWS][COLUMNS];
+    int64_t k = 0;
     UNROLL for (int m = 0; m < rows; m++) UNROLL for (int n = 0; n < columns; n++) sum[m][n] =
         SPLAT(bias ? bias[m] : (VALUE)0);
-    for (int64_t k = 0; k < terms; k++) {
-        const VALUE *at = image + offset[k];
-        __builtin_prefetch(weight + k % rows * terms + k + WEIGHTS_AHEAD);
-        NAME(vector) x[COLUMNS];
-        UNROLL for (int n = 0; n < columns; n++) x[n] = *(const NAME(loose) *)(at + n * NAME(LANES));
-        UNROLL for (int m = 0; m < rows; m++) {
-            NAME(vector) w = SPLAT(weight[m * terms + k]);
-            UNROLL for (int n = 0; n < columns; n++) sum[m][n] = MULADD(w, x[n], sum[m][n]);
+    for (; k + rows <= terms; k += rows) UNROLL for (int m = 0; m < rows; m++) {
+            __builtin_prefetch(weight + m * terms + k + WEIGHTS_AHEAD);
+            NAME(add_term)(sum, weight + k + m, terms, image + offset[k + m], rows, columns);
         }
-    }
+    for (; k < terms; k++) NAME(add_term)(sum, weight + k, terms, image + offset[k], rows, columns);
     UNROLL for (int m = 0; m < rows; m++) UNROLL for (int n = 0; n < columns; n++) *
         (NAME(vector) *)(void *)(tile + (m * COLUMNS + n) * NAME(LANES)) = sum[m][n];
 }
@@ -38,33 +46,37 @@ static inline __attribute__((always_inline)) void NAME(multiply)(const VALUE *we
                                          const int64_t *offset, VALUE *tile) {                                         \
         NAME(multiply)(weight, terms, bias, image, offset, tile, m, n);                                                \
     }
-WICK__TILE(1, 1)
-WICK__TILE(1, 2)
-WICK__TILE(1, 3)
-WICK__TILE(2, 1)
-WICK__TILE(2, 2)
-WICK__TILE(2, 3)
-WICK__TILE(4, 1)
-WICK__TILE(4, 2)
-WICK__TILE(4, 3)
 #if WICK_ISA_LEVEL >= 2
-WICK__TILE(8, 1)
-WICK__TILE(8, 2)
-WICK__TILE(8, 3)
+#define WICK__TILE_ROW(m) WICK__TILE(m, 1) WICK__TILE(m, 2) WICK__TILE(m, 3)
+#define WICK__TILES(m)                                                                                                 \
+    { NAME(multiply_##m##_1), NAME(multiply_##m##_2), NAME(multiply_##m##_3) }
+WICK__TILE_ROW(8)
+#else
+#define WICK__TILE_ROW(m) WICK__TILE(m, 1) WICK__TILE(m, 2)
+#define WICK__TILES(m)                                                                                                 \
+    { NAME(multiply_##m##_1), NAME(multiply_##m##_2) }
+WICK__TILE_ROW(6)
 #endif
+WICK__TILE_ROW(1)
+WICK__TILE_ROW(2)
+WICK__TILE_ROW(4)
 #undef WICK__TILE
 
 typedef void NAME(tile_fn)(const VALUE *, int64_t, const VALUE *, const VALUE *, const int64_t *, VALUE *);
 
-/* By rows 1, 2, 4, 8 and columns 1, 2, 3. */
-static NAME(tile_fn) *const NAME(tiles)[][COLUMNS] = {
-    {NAME(multiply_1_1), NAME(multiply_1_2), NAME(multiply_1_3)},
-    {NAME(multiply_2_1), NAME(multiply_2_2), NAME(multiply_2_3)},
-    {NAME(multiply_4_1), NAME(multiply_4_2), NAME(multiply_4_3)},
+/* By kinds of rows and by columns. */
+static NAME(tile_fn) *const NAME(tiles)[ROW_KINDS][COLUMNS] = {
+    WICK__TILES(1),
+    WICK__TILES(2),
+    WICK__TILES(4),
 #if WICK_ISA_LEVEL >= 2
-    {NAME(multiply_8_1), NAME(multiply_8_2), NAME(multiply_8_3)},
+    WICK__TILES(8),
+#else
+    WICK__TILES(6),
 #endif
 };
+#undef WICK__TILE_ROW
+#undef WICK__TILES
 
 /* n elements of an input row from element `low` on, a step apart, as VALUEs; those outside 0 .. size-1 are 0. May write
  * up to a vector beyond n. */
@@ -184,7 +196,7 @@ struct NAME(item) {
     const VALUE *image;
 };
 
-/* Result channels row .. row+2^kind-1 of the item, at `columns` vectors of positions from `at` on. */
+/* Result channels row .. row+rows_of[kind]-1 of the item, at `columns` vectors of positions from `at` on. */
 static void NAME(run_tile)(const struct conv *conv, const struct NAME(item) * item, int64_t row, int kind, int64_t at,
                            int columns) {
     const struct conv_plan *plan = conv->plan;
@@ -197,7 +209,7 @@ static void NAME(run_tile)(const struct conv *conv, const struct NAME(item) * it
     NAME(tiles)
     [kind][columns - 1](weight + channel * plan->terms, plan->terms, bias ? bias + channel : NULL, item->image + at,
                         plan->offset, tile);
-    for (int m = 0; m < 1 << kind; m++) {
+    for (int m = 0; m < rows_of[kind]; m++) {
         VALUE *values = tile + m * COLUMNS * NAME(LANES);
         if (conv->relu) NAME(relu)(conv->dtype, values, n);
         NAME(store_row)(conv, values, run, runs, item->out + (size_t)((row + m) * conv->out_plane) * conv->size);
@@ -272,11 +284,11 @@ static void NAME(run_band)(const struct conv *conv, const struct NAME(item) * it
         int kind = rows >= ROWS ? ROW_KINDS - 1 : rows >= 4 ? 2 : rows >= 2 ? 1 : 0;
         for (int64_t at = 0; at < left;) {
             int64_t columns = (left - at + NAME(LANES) - 1) / NAME(LANES);
-            columns = columns == 4 ? 2 : wick__min(columns, COLUMNS);
+            columns = columns == COLUMNS + 1 ? (COLUMNS + 1) / 2 : wick__min(columns, COLUMNS);
             NAME(run_tile)(conv, item, row, kind, at, (int)columns);
             at += columns * NAME(LANES);
         }
-        row += 1 << kind;
+        row += rows_of[kind];
     }
 }
 

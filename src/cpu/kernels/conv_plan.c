@@ -12,6 +12,9 @@ enum {
     PACK_COST = 20  /* copying a vector into an image takes as long as so many result channels' products with it */
 };
 
+/* Two columns make a tile, and one alone takes nearly as long; three are made of less as well. */
+enum { BAND_STEP = WICK__CONV_LANES * (WICK__CONV_COLUMNS == 2 ? 2 : 1) };
+
 static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 static int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
 
@@ -115,7 +118,7 @@ static void choose_images(const struct conv *conv, struct conv_plan *plan) {
     int64_t fit = MAX_IMAGE_BYTES / (int64_t)conv->value_size / wick__max(1, plan->images) - reach;
     fit = wick__max(MIN_BAND_VECTORS, fit / WICK__CONV_LANES) * WICK__CONV_LANES;
     plan->bands = wick__max(1, (plan->positions + fit - 1) / fit);
-    plan->band = round_up((plan->positions + plan->bands - 1) / plan->bands, WICK__CONV_LANES);
+    plan->band = round_up((plan->positions + plan->bands - 1) / plan->bands, BAND_STEP);
     plan->bands = (plan->positions + plan->band - 1) / plan->band;
     plan->ahead = plan->bands == 1 ? PREFETCH : 2 * conv->in_plane;
     plan->length = plan->band + round_up(reach, WICK__CONV_LANES);
@@ -126,7 +129,7 @@ static void choose_parts(const struct conv *conv, struct conv_plan *plan) {
     int64_t items = conv->batch * conv->groups * plan->dim[0].out * plan->bands;
     int64_t wanted = (int64_t)wick__workers() * ITEMS_PER_WORKER;
     plan->parts = wick__workers() == 1 || items >= wanted ? 1 : (wanted + items - 1) / items;
-    plan->part = round_up((conv->out_channels + plan->parts - 1) / plan->parts, 8);
+    plan->part = round_up((conv->out_channels + plan->parts - 1) / plan->parts, WICK__CONV_ROWS);
     plan->parts = (conv->out_channels + plan->part - 1) / plan->part;
 }
 

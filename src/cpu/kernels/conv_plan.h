@@ -26,13 +26,14 @@
 #include "core/memory.h"
 #include "core/tensor.h"
 
-/* Elements of a vector of 4-byte elements. */
+/* Elements of a vector of 4-byte elements, and the tile of sums that one pass over the terms makes: ROWS result channels
+ * by COLUMNS vectors. */
 #if WICK_ISA_LEVEL >= 2
-enum { WICK__CONV_LANES = 16 };
+enum { WICK__CONV_LANES = 16, WICK__CONV_ROWS = 8, WICK__CONV_COLUMNS = 3 };
 #elif WICK_ISA_LEVEL == 1
-enum { WICK__CONV_LANES = 8 };
+enum { WICK__CONV_LANES = 8, WICK__CONV_ROWS = 6, WICK__CONV_COLUMNS = 2 };
 #else
-enum { WICK__CONV_LANES = 4 };
+enum { WICK__CONV_LANES = 4, WICK__CONV_ROWS = 6, WICK__CONV_COLUMNS = 2 };
 #endif
 
 /* One kernel element along one dim: it meets input element (o + shift) step + residue at grid point o. */
