@@ -33,6 +33,8 @@ static const struct shape shapes[] = {
     {2, 34, 40, 2, {3, 7, 9}, {2, 3, 3}, {1, 2, 1}, {1, 1, 0}, {1, 1, 2}, {0}, true, true}, /* several channel runs */
     {2, 16, 24, 1, {2, 4, 6}, {1, 1, 1}, {0}, {0}, {0}, {0}, true, true},
     {1, 9, 130, 1, {1, 4, 37}, {1, 2, 3}, {1, 1, 1}, {0, 1, 2}, {0}, {0}, true, false},
+    {2, 16, 24, 1, {2, 2, 2}, {1, 1, 1}, {2, 2, 2}, {0}, {0}, {0}, true, false}, /* one result of an image */
+    {2, 16, 24, 1, {1, 1, 1}, {1, 1, 1}, {3, 3, 3}, {1, 1, 1}, {0}, {2, 2, 2}, true, false}, /* of its margin */
 };
 
 enum { SHAPES = sizeof shapes / sizeof *shapes };

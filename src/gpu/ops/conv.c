@@ -75,8 +75,10 @@ static int64_t tiles(const struct gpu_conv *p, int64_t results, int64_t edge) {
 
 /* Whether the window is one element of every channel, so that an image's result is weight times image. */
 static bool is_product(const struct gpu_conv *p, enum wick_dtype dtype) {
-    for (int a = 0; a < 3; a++)
-        if (p->dim[a].kernel != 1 || p->dim[a].stride != 1 || p->dim[a].padding != 0) return false;
+    for (int a = 0; a < 3; a++) {
+        const struct gpu_conv_dim *dim = &p->dim[a];
+        if (dim->kernel != 1 || dim->stride != 1 || dim->padding != 0 || dim->in != dim->out) return false;
+    }
     bool floats = dtype == WICK_F32 || dtype == WICK_F64 || dtype == WICK_BF16 || dtype == WICK_F16;
     /* 16-bit products want rows at multiples of 16 bytes; conv_mma does not mind. */
     bool aligned = p->in_plane % 8 == 0 && p->cin % 8 == 0;
