@@ -240,13 +240,13 @@ template <typename T> GPU_FN void gemm_sums(const struct gpu_gemm_sum &p) {
  *
  * Tiles of 32 x 32 through LDS, so that reads follow the operand's contiguous dim and writes the result's. */
 
-template <typename T> GPU_FN void gemm_pack(const struct gpu_gemm_pack &p) {
-    GPU_SHARED T tile[32][33];
+GPU_KERNEL(gemm_pack, struct gpu_gemm_pack) {
+    GPU_SHARED u16 tile[32][33];
     u32 t = gpu_thread();
     i64 offset = gpu_locate<1>(gpu_block_z(), p.batch, p.stride).at[0];
     i64 row_tiles = (p.rows + 31) / 32;
-    const T *from = (const T *)p.from.from + offset;
-    T *to = (T *)p.to + (i64)gpu_block_z() * p.rows * p.pitch;
+    const u16 *from = (const u16 *)p.from.from + offset;
+    u16 *to = (u16 *)p.to + (i64)gpu_block_z() * p.rows * p.pitch;
     i64 k0 = (i64)gpu_block_x() * 32;
     u32 along_k = p.from.mode & GPU_GEMM_ALONG_K;
     for (i64 row_tile = gpu_block_y(); row_tile < row_tiles; row_tile += 65535) {
@@ -260,16 +260,11 @@ template <typename T> GPU_FN void gemm_pack(const struct gpu_gemm_pack &p) {
         GPU_UNROLL for (u32 u = 0; u < 4; u++) {
             u32 row = t / 32 + u * 8, k = t % 32;
             if (row0 + row >= p.rows || k0 + k >= p.pitch) continue;
-            to[(row0 + row) * p.pitch + k0 + k] = k0 + k < p.k ? tile[row][k] : T();
+            to[(row0 + row) * p.pitch + k0 + k] = k0 + k < p.k ? tile[row][k] : (u16)0;
         }
         gpu_sync();
     }
 }
-
-GPU_KERNEL(gemm_pack_b1, struct gpu_gemm_pack) { gemm_pack<u8>(p); }
-GPU_KERNEL(gemm_pack_b2, struct gpu_gemm_pack) { gemm_pack<u16>(p); }
-GPU_KERNEL(gemm_pack_b4, struct gpu_gemm_pack) { gemm_pack<u32>(p); }
-GPU_KERNEL(gemm_pack_b8, struct gpu_gemm_pack) { gemm_pack<u64>(p); }
 
 /* f8e4m3 as f16, the order of dims kept: k here is the operand's inner dim. A thread makes eight elements. */
 GPU_KERNEL(gemm_pack_f8, struct gpu_gemm_pack) {

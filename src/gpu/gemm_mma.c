@@ -96,7 +96,7 @@ static enum wick_status pack(struct wick__gpu *gpu, const struct wick__product *
     o->side = (struct gpu_gemm_side){.from = o->packed, .row = p.pitch, .k = 1, .mode = GPU_GEMM_ALONG_K};
     if (across) o->side = (struct gpu_gemm_side){.from = o->packed, .row = 1, .k = p.pitch};
     struct wick__launch launch = {
-        .kernel = f8 ? WICK__GPU_K_gemm_pack_f8 : WICK__GPU_K_gemm_pack_b2,
+        .kernel = f8 ? WICK__GPU_K_gemm_pack_f8 : WICK__GPU_K_gemm_pack,
         .grid = {(unsigned)((p.pitch + 31) / 32), (unsigned)wick__min((p.rows + 31) / 32, 65535), (unsigned)batches}};
     if (f8) {
         /* A block makes GPU_BLOCK runs of eight, of as many rows as they fill. */
