@@ -20,7 +20,7 @@ static const struct {
     {1, 1, 1, 75, 140, 4, 3, KEEP, 2, true, 0, 0},     {1, 2, 2, 0, 4, 3, 3, NONE, 0, false, 0, 0},
     {1, 2, 2, 4, 0, 3, 3, NONE, 0, false, 0, 0},       {1, 1, 1, 2, 3, 0, 2, NONE, 0, false, 0, 0},
     {1, 4, 2, 70, 130, 64, 64, NONE, 0, true, 0, 0},   {1, 2, 2, 20, 150, 128, 72, KEEP, 4, false, 0, 0},
-    {1, 1, 1, 20, 70, 200, 192, ADD, 2, true, 0, 1.5},
+    {1, 1, 1, 20, 70, 200, 192, ADD, 2, true, 0, 1.5}, {1, 2, 1, 1, 600, 32, 32, NONE, 0, false, 0, 0},
 };
 
 static int attention_cases(enum wick_op op) {

@@ -36,6 +36,9 @@ static const struct shapes matmul_shapes[] = {
     {3, {0, 2, 3}, 2, {3, 4}},
     {2, {4, 3}, 2, {3, 0}},
     {2, {130, 72}, 2, {72, 264}},
+    {2, {130, 67}, 2, {67, 265}}, /* nothing is aligned */
+    {2, {512, 20}, 2, {20, 64}},
+    {2, {1, 70}, 2, {70, 130}},
 };
 
 static const struct shapes linear_shapes[] = {
