@@ -25,8 +25,8 @@
             "FILE...",                                                                                                 \
             "shows the passages of the files that come closest to a question")                                         \
     COMMAND(verify,                                                                                                    \
-            "[--op PATTERN] [--family NAME] [--dtype T] [--layout NAME] [--case K] [--seed N] [--quick] [--json] "     \
-            "[--table]",                                                                                               \
+            "[--op PATTERN] [--family NAME] [--dtype T] [--layout NAME] [--case K] [--list FILE] [--log FILE] "        \
+            "[--seed N] [--quick] [--json] [--table]",                                                                 \
             "runs every op on every dtype and layout against references")
 
 #define COMMAND(name, arguments, summary) int command_##name(int argc, char **argv);

@@ -136,6 +136,10 @@ static const char *parse(int argc, char **argv, struct arguments *a) {
             a->options.dtype = value;
         else if (strcmp(name, "--layout") == 0)
             a->options.layout = value;
+        else if (strcmp(name, "--list") == 0)
+            a->options.list = value;
+        else if (strcmp(name, "--log") == 0)
+            a->options.log = value;
         else if (strcmp(name, "--seed") == 0 && parse_number(value, &number))
             a->options.seed = number;
         else if (strcmp(name, "--repeat") == 0 && parse_number(value, &number) && number >= 1 && number <= 10000)

@@ -462,6 +462,8 @@ struct sim_settings {
     const char *profile; /* GFXSIM_PROFILE: a file, or NULL */
     bool count;          /* for a profile, or for gfxsim_counts (counts.h) */
     const char *report;  /* GFXSIM_REPORT: a file findings are added to, or NULL */
+    const char *trace;   /* GFXSIM_TRACE: a file each launch is added to, or NULL */
+    int units;           /* GFXSIM_UNITS: compute units of a card; 0, the real one's, when unset */
 };
 extern struct sim_settings sim_settings; /* read once, by sim_settings_read */
 void sim_settings_read(void);
@@ -508,5 +510,7 @@ struct sim_counts { /* of a kernel, summed over its launches */
 };
 void sim_profile_add(const struct sim_launch *launch, const struct sim_counts *counts);
 void sim_profile_write(void); /* at exit */
+/* Adds a line to GFXSIM_TRACE. */
+void sim_trace(const struct sim_launch *launch);
 
 #endif

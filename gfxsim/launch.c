@@ -363,6 +363,7 @@ int sim_launch_run(struct sim_launch *launch) {
     /* Any factor that has no divisor in common with the number of blocks reaches each of them once. */
     run.factor = next_random(&random) % run.n_blocks;
     while (common_divisor(run.factor, run.n_blocks) != 1) run.factor = (run.factor + 1) % run.n_blocks;
+    sim_trace(launch);
     bool done = run_all(&run);
     sim_start_free(&run.start);
     if (!done) sim_report(launch, "the host's memory has run out");

@@ -67,6 +67,15 @@ void sim_profile_add(const struct sim_launch *launch, const struct sim_counts *c
     pthread_mutex_unlock(&lock);
 }
 
+void sim_trace(const struct sim_launch *launch) {
+    FILE *file = sim_settings.trace ? fopen(sim_settings.trace, "a") : NULL;
+    if (!file) return;
+    fprintf(file, "launch %s %s grid %u %u %u block %u %u %u\n", sim_target_name(launch->kernel->code->target),
+            launch->kernel->name, launch->grid[0], launch->grid[1], launch->grid[2], launch->block[0], launch->block[1],
+            launch->block[2]);
+    fclose(file);
+}
+
 /* ---- the table ---- */
 
 static double percent(u64 part, u64 whole) { return whole ? 100.0 * (double)part / (double)whole : 0; }

@@ -40,6 +40,9 @@ static void read_all(void) {
     sim_settings.profile = file("GFXSIM_PROFILE");
     sim_settings.count = sim_settings.profile;
     sim_settings.report = file("GFXSIM_REPORT");
+    sim_settings.trace = file("GFXSIM_TRACE");
+    u64 units = number("GFXSIM_UNITS", 1, 0);
+    sim_settings.units = units > 4096 ? 4096 : (int)units;
 }
 
 void sim_settings_read(void) {

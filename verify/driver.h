@@ -114,6 +114,23 @@ void verify_targets_reuse(bool reuse);
 bool verify_targets_intact(void);
 void verify_targets_free(void);
 
+/* ---- lists of checks (list.c) ---- */
+
+struct verify_listed {
+    enum wick_op op;
+    enum wick_dtype dtype;
+    int k, variant;
+};
+struct verify_list {
+    int n;
+    struct verify_listed *entry;
+};
+/* WICK_IO, WICK_MEMORY; WICK_INVALID for a line that names no check. To be freed after a failure too. */
+enum wick_status verify_list_read(const char *path, struct verify_list *list);
+void verify_list_free(struct verify_list *list);
+/* Whether it has a check of this op; dtype, k, variant: -1 for any. */
+bool verify_list_has(const struct verify_list *list, enum wick_op op, int dtype, int k, int variant);
+
 /* ---- comparison (compare.c) ---- */
 
 /* What results of an op are allowed. */

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { MAX_PRINTED = 3, WHY = 512, LARGE = 20000 };
 
@@ -38,6 +39,7 @@ static const double op_ulp[WICK_OP_COUNT] = {
 };
 
 static struct wick_device *device_under_test;
+static struct verify_list list; /* options->list, when there is one */
 
 struct wick_device *verify_device(void) {
     return device_under_test;
@@ -213,15 +215,30 @@ static void report(const struct trial *t, const struct verify_cell *cell) {
     say(t->options, line);
 }
 
+/* Opened for each line, so that what others add to the file meanwhile stands between them. */
+static void write_log(const struct trial *t, const struct timespec *start) {
+    struct timespec now;
+    FILE *file = t->options->log ? fopen(t->options->log, "a") : NULL;
+    if (!file) return;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    fprintf(file, "%s %s %d %s %.6f\n", wick_op_name(t->c.op), wick_dtype_name(t->c.dtype), t->k,
+            verify_variant_name((int)t->variant),
+            (double)(now.tv_sec - start->tv_sec) + 1e-9 * (double)(now.tv_nsec - start->tv_nsec));
+    fclose(file);
+}
+
 /* Runs one case in one variant: with every id dtype when contiguous, else with one that changes from case to case. */
 static void run_variant(const struct verify_options *options, const struct verify_family *family,
                         const struct verify_case *c, int k, enum verify_variant variant, struct verify_cell *cell) {
     bool all = variant == VERIFY_CONTIGUOUS && cell->supported;
     int ids = all ? verify_id_dtypes(c) : 1;
     for (int n = 0; n < ids; n++) {
+        struct timespec start;
         struct trial t = {.options = options, .family = family, .c = *c, .k = k, .variant = variant};
         t.id = verify_id_dtype(c, all ? n : k + (int)variant);
+        clock_gettime(CLOCK_MONOTONIC, &start);
         enum verify_outcome outcome = run_trial(&t, cell->supported);
+        if (outcome != VERIFY_SKIPPED) write_log(&t, &start);
         if (t.worst > cell->worst) cell->worst = t.worst;
         if (outcome != VERIFY_SKIPPED) cell->checks++;
         if (outcome == VERIFY_BAD) {
@@ -247,6 +264,7 @@ static bool wanted(const struct verify_options *options, const struct verify_fam
                    const struct verify_case *c, int k, int variant) {
     bool large = elements(c) > LARGE;
     int turn = k + (int)c->dtype;
+    if (options->list) return verify_list_has(&list, c->op, (int)c->dtype, k, variant);
     if (options->layout) return strcmp(options->layout, variant_names[variant]) == 0;
     if (variant >= VERIFY_SPECIALS && !(family->specials && family->specials(c->op))) return false;
     if (options->quick && large) return variant == turn % VERIFY_LAYOUTS;
@@ -296,6 +314,7 @@ static void run_op(const struct verify_options *options, enum wick_op op, struct
     }
     for (int dtype = 0; dtype < VERIFY_DTYPES; dtype++) {
         if (one && dtype != (int)only) continue;
+        if (options->list && !verify_list_has(&list, op, dtype, -1, -1)) continue;
         struct verify_cell cell = {.op = op, .dtype = (enum wick_dtype)dtype};
         cell.supported = wick_supports(device_under_test, op, cell.dtype);
         run_cell(options, family, &cell);
@@ -307,6 +326,7 @@ static void run_op(const struct verify_options *options, enum wick_op op, struct
 }
 
 static bool matches(const struct verify_options *options, enum wick_op op) {
+    if (options->list && !verify_list_has(&list, op, -1, -1, -1)) return false;
     if (options->pattern && fnmatch(options->pattern, wick_op_name(op), 0) != 0) return false;
     return !options->family || strcmp(options->family, wick_op_family(op)) == 0;
 }
@@ -330,6 +350,13 @@ static enum wick_status check_options(const struct verify_options *options) {
 
 enum wick_status verify_run(const struct verify_options *options, struct verify_totals *totals) {
     *totals = (struct verify_totals){0};
+    if (options->list) {
+        enum wick_status status = verify_list_read(options->list, &list);
+        if (status != WICK_OK) {
+            verify_list_free(&list);
+            return status;
+        }
+    }
     WICK__TRY(check_options(options));
     device_under_test = wick_device_open(options->device ? options->device : "cpu");
     if (!device_under_test) return wick_error_status();
@@ -341,5 +368,6 @@ enum wick_status verify_run(const struct verify_options *options, struct verify_
     WICK__TRY(wick_memory_set_cache(device_under_test, memory.cache));
     wick_device_close(device_under_test);
     device_under_test = NULL;
+    if (options->list) verify_list_free(&list);
     return WICK_OK;
 }

@@ -36,7 +36,7 @@ bool engine_device(struct driver_device *device) {
         device->major = old ? 9 : atoi(card->target + 3) / 100;
         device->minor = old ? card->target[4] - '0' : card->target[5] - '0';
         device->wave = (int)sim_wave_size(sim_target_of(card->target));
-        device->units = card->units;
+        device->units = sim_settings.units ? sim_settings.units : card->units;
         device->unit_threads = 2048;
         device->clock = card->clock * 1000;
         device->memory_clock = card->memory_clock * 1000;

@@ -187,8 +187,10 @@ static void check_errors(void) {
     wick_error_clear();
 }
 
+/* Arguments: the wick program, and, to run a model of one depth alone on another device, that device and the depth. */
 int main(int argc, char **argv) {
-    const char *program = argc > 1 ? argv[1] : NULL;
+    const char *program = argc == 2 ? argv[1] : NULL, *device = argc > 2 ? argv[2] : "cpu";
+    int only = argc > 3 ? atoi(argv[3]) : 0;
     static const struct {
         int depth, blocks[4];
     } models[] = {
@@ -197,17 +199,19 @@ int main(int argc, char **argv) {
     int file = mkstemp(path);
     CHECK(file >= 0);
     if (file >= 0) close(file);
-    model.device = wick_device_open("cpu");
+    model.device = wick_device_open(device);
+    CHECK(model.device != NULL);
     struct wick_archive *expected = wick_archive_open("tests/vision/resnet.safetensors", NULL);
     CHECK(expected != NULL);
-    for (size_t i = 0; i < sizeof models / sizeof *models && expected; i++) {
+    for (size_t i = 0; i < sizeof models / sizeof *models && expected && model.device; i++) {
+        if (only && models[i].depth != only) continue;
         model.torchvision = i % 2 == 0;
         check_depth(models[i].depth, models[i].blocks, path, expected, program);
-        if (models[i].depth > 50) continue;
+        if (models[i].depth > 50 || only) continue;
         model.torchvision = !model.torchvision;
         check_depth(models[i].depth, models[i].blocks, path, expected, NULL);
     }
-    check_errors();
+    if (!only) check_errors();
     wick_archive_close(expected);
     wick_device_close(model.device);
     remove(path);

@@ -1,0 +1,58 @@
+/* Lists of checks in files, one a line: OP DTYPE CASE LAYOUT. Empty lines and those that begin with # say nothing. */
+#include "verify/driver.h"
+
+#include "core/error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool parse(const char *line, struct verify_listed *entry) {
+    char op[64], dtype[16], layout[32], more;
+    if (sscanf(line, "%63s %15s %d %31s %c", op, dtype, &entry->k, layout, &more) != 4 || entry->k < 0) return false;
+    if (!wick_op_from_name(op, &entry->op) || !wick_dtype_from_name(dtype, &entry->dtype)) return false;
+    entry->variant = 0;
+    while (verify_variant_name(entry->variant) && strcmp(layout, verify_variant_name(entry->variant)) != 0)
+        entry->variant++;
+    return verify_variant_name(entry->variant) != NULL;
+}
+
+static enum wick_status add(struct verify_list *list, const struct verify_listed *entry) {
+    if ((list->n & (list->n - 1)) == 0) { /* full at the powers of two */
+        struct verify_listed *more = realloc(list->entry, sizeof *more * (size_t)(list->n ? 2 * list->n : 1));
+        if (!more) return wick__fail(WICK_MEMORY, "verify: out of memory for a list of %d checks", list->n);
+        list->entry = more;
+    }
+    list->entry[list->n++] = *entry;
+    return WICK_OK;
+}
+
+enum wick_status verify_list_read(const char *path, struct verify_list *list) {
+    char line[256];
+    enum wick_status status = WICK_OK;
+    *list = (struct verify_list){0};
+    FILE *file = fopen(path, "r");
+    if (!file) return wick__fail(WICK_IO, "verify: %s can't be read: %s", path, strerror(errno));
+    for (int number = 1; status == WICK_OK && fgets(line, sizeof line, file); number++) {
+        struct verify_listed entry;
+        if (line[strspn(line, " \t\r\n")] == '\0' || line[0] == '#') continue;
+        status = parse(line, &entry)
+                     ? add(list, &entry)
+                     : wick__fail(WICK_INVALID, "verify: line %d of %s is not OP DTYPE CASE LAYOUT", number, path);
+    }
+    fclose(file);
+    return status;
+}
+
+void verify_list_free(struct verify_list *list) { free(list->entry); }
+
+bool verify_list_has(const struct verify_list *list, enum wick_op op, int dtype, int k, int variant) {
+    for (int i = 0; i < list->n; i++) {
+        const struct verify_listed *entry = &list->entry[i];
+        if (entry->op == op && (dtype < 0 || (int)entry->dtype == dtype) && (k < 0 || entry->k == k) &&
+            (variant < 0 || entry->variant == variant))
+            return true;
+    }
+    return false;
+}
