@@ -161,7 +161,7 @@ struct verify_options {
     bool quick;       /* each case in two layouts instead of all */
     const char *list; /* a file of checks, a line OP DTYPE CASE LAYOUT each: only these; NULL for all */
     const char *log;  /* a file that gets such a line and the seconds it took after each check, or NULL */
-    int repeat; /* > 1: also runs every check so often, and the results must have the same bits each time */
+    int repeat;       /* > 1: also runs every check so often, and the results must have the same bits each time */
     /* Called with one line for each bad check, which ends in the command that repeats it. */
     void (*print)(void *context, const char *line);
     /* Called after each op x dtype cell; may be NULL. */

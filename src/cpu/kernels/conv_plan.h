@@ -26,8 +26,8 @@
 #include "core/memory.h"
 #include "core/tensor.h"
 
-/* Elements of a vector of 4-byte elements, and the tile of sums that one pass over the terms makes: ROWS result channels
- * by COLUMNS vectors. */
+/* Elements of a vector of 4-byte elements, and the tile of sums that one pass over the terms makes: ROWS result
+ * channels by COLUMNS vectors. */
 #if WICK_ISA_LEVEL >= 2
 enum { WICK__CONV_LANES = 16, WICK__CONV_ROWS = 8, WICK__CONV_COLUMNS = 3 };
 #elif WICK_ISA_LEVEL == 1
