@@ -11,6 +11,7 @@
  *   launch.c    a launch: blocks over threads, waves in turns, barriers
  *   report.c    findings
  *   profile.c   counts
+ *   record.c    launches written to files
  *   driver/     the HIP runtime's ABI over all that
  *
  * A device address is the host's address of the same byte. Registers are rows of 64 lanes whatever the wave's size, so
@@ -455,15 +456,17 @@ static const u64 SIM_SHARED_APERTURE = (u64)1 << 56, SIM_PRIVATE_APERTURE = (u64
 
 /* ---- settings ---- */
 struct sim_settings {
-    bool check;          /* GFXSIM_CHECK=off turns it off */
-    u64 seed;            /* GFXSIM_SEED: the order of waves and blocks */
-    unsigned threads;    /* GFXSIM_THREADS; the machine's when unset */
-    u64 steps;           /* GFXSIM_STEPS: instructions a wave may run, 2^32 when unset */
-    const char *profile; /* GFXSIM_PROFILE: a file, or NULL */
-    bool count;          /* for a profile, or for gfxsim_counts (counts.h) */
-    const char *report;  /* GFXSIM_REPORT: a file findings are added to, or NULL */
-    const char *trace;   /* GFXSIM_TRACE: a file each launch is added to, or NULL */
-    int units;           /* GFXSIM_UNITS: compute units of a card; 0, the real one's, when unset */
+    bool check;           /* GFXSIM_CHECK=off turns it off */
+    u64 seed;             /* GFXSIM_SEED: the order of waves and blocks */
+    unsigned threads;     /* GFXSIM_THREADS; the machine's when unset */
+    u64 steps;            /* GFXSIM_STEPS: instructions a wave may run, 2^32 when unset */
+    const char *profile;  /* GFXSIM_PROFILE: a file, or NULL */
+    bool count;           /* for a profile, or for gfxsim_counts (counts.h) */
+    const char *report;   /* GFXSIM_REPORT: a file findings are added to, or NULL */
+    const char *trace;    /* GFXSIM_TRACE: a file each launch is added to, or NULL */
+    int units;            /* GFXSIM_UNITS: compute units of a card; 0, the real one's, when unset */
+    const char *record;   /* GFXSIM_RECORD: a folder launches are written to, or NULL */
+    unsigned record_each; /* GFXSIM_RECORD_EACH: launches of a kernel, 1 when unset */
 };
 extern struct sim_settings sim_settings; /* read once, by sim_settings_read */
 void sim_settings_read(void);

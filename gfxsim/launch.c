@@ -364,7 +364,9 @@ int sim_launch_run(struct sim_launch *launch) {
     run.factor = next_random(&random) % run.n_blocks;
     while (common_divisor(run.factor, run.n_blocks) != 1) run.factor = (run.factor + 1) % run.n_blocks;
     sim_trace(launch);
+    struct sim_record *record = sim_settings.record ? sim_record_new(launch, &run.start) : NULL;
     bool done = run_all(&run);
+    sim_record_end(record, launch, done && !atomic_load(&launch->failed));
     sim_start_free(&run.start);
     if (!done) sim_report(launch, "the host's memory has run out");
     return done ? atomic_load(&launch->failed) : 719;

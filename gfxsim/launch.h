@@ -16,4 +16,11 @@ void sim_start_free(struct sim_start *start);
 /* Registers and program counter of a wave whose block, id and rows are set. */
 void sim_start_wave(const struct sim_launch *launch, const struct sim_start *start, struct sim_wave *wave);
 
+/* record.c: copies what a launch finds in memory, its arguments among it; NULL when it is not to be recorded. `start`
+ * must last until the end. */
+struct sim_record;
+struct sim_record *sim_record_new(const struct sim_launch *launch, const struct sim_start *start);
+/* Writes the record when the launch has ended well and changed memory, and frees it. NULL is fine. */
+void sim_record_end(struct sim_record *record, const struct sim_launch *launch, bool well);
+
 #endif

@@ -192,6 +192,18 @@ bool sim_memory_find(const void *at, const void **base, size_t *nbytes, bool *li
     return i != 0;
 }
 
+size_t sim_memory_live(struct sim_piece *pieces, size_t room) {
+    size_t n = 0;
+    pthread_mutex_lock(&memory.lock);
+    for (size_t i = 0; i < memory.n; i++) {
+        if (!memory.records[i].live) continue;
+        if (n < room) pieces[n] = (struct sim_piece){memory.records[i].base, memory.records[i].nbytes};
+        n++;
+    }
+    pthread_mutex_unlock(&memory.lock);
+    return n;
+}
+
 static bool in_range(const void *at, size_t n) {
     uintptr_t offset = (uintptr_t)at - (uintptr_t)sim_range;
     return sim_range && offset < sim_range_bytes && n <= sim_range_bytes - offset;
