@@ -306,12 +306,7 @@ static void buffer_load(struct sim_wave *wave, const struct sim_inst *inst) {
         return;
     }
     if (lanes.n) sim_load_lanes(wave, &lanes, form, inst->dst, 0, SIM_READ | coherence(wave, inst));
-    for (unsigned r = 0; beyond && r < (form->nbytes + 3u) / 4; r++) {
-        u64 *defined;
-        u32 *row = sim_row_out(wave, inst->dst, r, &defined);
-        for (u64 left = beyond; left; left &= left - 1) row[__builtin_ctzll(left)] = 0;
-        *defined |= beyond;
-    }
+    sim_load_zeros(wave, beyond, form, inst->dst, 0);
 }
 
 static void buffer_store(struct sim_wave *wave, const struct sim_inst *inst) {

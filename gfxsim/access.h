@@ -28,7 +28,7 @@ enum { SIM_COHERENT = 8, SIM_EXCHANGE = 16 };
 /* What an instruction of a table moves and does. */
 struct sim_form {
     u8 nbytes;
-    u8 half;        /* of the register: 0: all of it; 1, 2: the lower, upper half, the other stays */
+    u8 half;        /* of the register: 0: all of it; 1, 2: the lower, upper half. The other stays, on gfx9 it gets 0 */
     bool is_signed; /* extends its sign */
     u8 atomic;      /* enum sim_atomic */
 };
@@ -86,6 +86,9 @@ const u32 *sim_address_row(struct sim_wave *wave, const struct sim_operand *oper
  * the number of the destination's first register. */
 void sim_load_lanes(struct sim_wave *wave, const struct sim_places *lanes, const struct sim_form *form,
                     const struct sim_operand *dst, unsigned first, int access);
+/* The same of lanes that read nothing, and so 0. */
+void sim_load_zeros(struct sim_wave *wave, u64 lanes, const struct sim_form *form, const struct sim_operand *dst,
+                    unsigned first);
 void sim_store_lanes(struct sim_wave *wave, const struct sim_places *lanes, const struct sim_form *form,
                      const struct sim_data *data, int access);
 /* dst NULL: does not return the old values. */

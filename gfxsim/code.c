@@ -123,6 +123,25 @@ const struct sim_kernel *sim_code_kernel(const struct sim_code *code, const char
 
 /* ---- loading ---- */
 
+static bool load_kernels(struct sim_loaded *loaded, char why[256]) {
+    struct sim_note place = {0};
+    size_t n, nbytes = 0;
+    while (sim_elf_metadata(loaded, &place, &n)) nbytes += n;
+    if (!nbytes) {
+        snprintf(why, 256, "the code object has no metadata");
+        return false;
+    }
+    loaded->strings = loaded->code.strings = malloc(nbytes);
+    if (!loaded->strings) {
+        snprintf(why, 256, "out of memory");
+        return false;
+    }
+    place = (struct sim_note){0};
+    for (const u8 *note; (note = sim_elf_metadata(loaded, &place, &n));)
+        if (!sim_metadata_read(loaded, note, n, describe, why)) return false;
+    return true;
+}
+
 static bool load(struct sim_loaded *loaded, const u8 *elf, size_t nbytes, char why[256]) {
     struct sim_code *code = &loaded->code;
     if (!sim_elf_target(elf, code->target, loaded->cpu, why)) return false;
@@ -135,13 +154,11 @@ static bool load(struct sim_loaded *loaded, const u8 *elf, size_t nbytes, char w
     code->elf_bytes = nbytes;
     if (!sim_elf_load(loaded, why)) return false;
     code->cache = calloc(code->text_bytes / 4 + 1, sizeof *code->cache);
-    size_t n = 0;
-    const u8 *metadata = sim_elf_metadata(loaded, &n);
-    if (!code->cache || !metadata) {
-        snprintf(why, 256, code->cache ? "the code object has no metadata" : "out of memory");
+    if (!code->cache) {
+        snprintf(why, 256, "out of memory");
         return false;
     }
-    return sim_metadata_read(code, metadata, n, describe, why);
+    return load_kernels(loaded, why);
 }
 
 struct sim_code *sim_code_load(enum sim_target target, const void *image, size_t nbytes, char why[256]) {

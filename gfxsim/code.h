@@ -12,6 +12,12 @@ struct sim_loaded {
     struct sim_code code;
     char cpu[16];    /* LLVM's name of the processor it was compiled for */
     u64 first, last; /* addresses of its segments in the ELF: byte `a` is at code.memory + (a - first) */
+    char *strings;   /* where the metadata's next string goes in code.strings */
+};
+/* A place among the notes; all 0 is before the first. */
+struct sim_note {
+    unsigned segment;
+    u64 offset;
 };
 
 /* elf.c: bytes that the ELF has by its own headers, of at most `nbytes`; 0, and *why, when it is none for AMD GPUs. */
@@ -22,15 +28,15 @@ bool sim_elf_target(const u8 *elf, enum sim_target target, char cpu[16], char wh
 bool sim_elf_load(struct sim_loaded *loaded, char why[256]);
 /* elf.c: the symbol's place in device memory, and its size; NULL. */
 void *sim_elf_symbol(const struct sim_loaded *loaded, const char *name, size_t *nbytes);
-/* elf.c: the description of the metadata note; NULL. */
-const u8 *sim_elf_metadata(const struct sim_loaded *loaded, size_t *nbytes);
+/* elf.c: the description of the next metadata note; NULL. One of several compilations linked together has one of each. */
+const u8 *sim_elf_metadata(const struct sim_loaded *loaded, struct sim_note *place, size_t *nbytes);
 
 /* decode.c: LLVM's text of the instruction at an address of the code, and its bytes; 0, and *why. */
 size_t sim_code_text(struct sim_code *code, u64 pc, char text[512], char why[256]);
 
-/* metadata.c: makes the list of kernels, with all that the metadata tells; `symbol` gets each one's descriptor's name.
- */
-bool sim_metadata_read(struct sim_code *code, const u8 *metadata, size_t nbytes,
+/* metadata.c: adds a note's kernels to the list, with all that it tells; `symbol` gets each one's descriptor's name.
+ * No more bytes than the note's go to loaded->strings. */
+bool sim_metadata_read(struct sim_loaded *loaded, const u8 *metadata, size_t nbytes,
                        bool (*found)(struct sim_code *code, struct sim_kernel *kernel, const char *symbol,
                                      char why[256]),
                        char why[256]);

@@ -276,24 +276,22 @@ bool sim_elf_load(struct sim_loaded *l, char why[256]) {
 
 /* ---- notes ---- */
 
-const u8 *sim_elf_metadata(const struct sim_loaded *l, size_t *nbytes) {
+const u8 *sim_elf_metadata(const struct sim_loaded *l, struct sim_note *place, size_t *nbytes) {
     const u8 *elf = l->code.elf;
-    for (unsigned s = 0; s < file_header(elf).e_phnum; s++) {
-        Elf64_Phdr segment = segment_header(elf, s);
+    for (; place->segment < file_header(elf).e_phnum; place->segment++, place->offset = 0) {
+        Elf64_Phdr segment = segment_header(elf, place->segment);
         if (segment.p_type != PT_NOTE) continue;
-        const u8 *at = elf + segment.p_offset, *end = at + segment.p_filesz;
+        const u8 *bytes = elf + segment.p_offset;
         Elf64_Nhdr note;
-        while ((size_t)(end - at) >= sizeof note) {
-            memcpy(&note, at, sizeof note);
-            at += sizeof note;
+        while (sim_inside(place->offset, sizeof note, segment.p_filesz)) {
+            memcpy(&note, bytes + place->offset, sizeof note);
+            u64 at = place->offset + sizeof note;
             u64 name = ((u64)note.n_namesz + 3) & ~(u64)3, all = name + (((u64)note.n_descsz + 3) & ~(u64)3);
-            if (name + note.n_descsz > (u64)(end - at)) break;
-            if (note.n_type == NOTE_METADATA && note.n_namesz == 7 && !memcmp(at, "AMDGPU", 7)) {
-                *nbytes = note.n_descsz;
-                return at + name;
-            }
-            if (all > (u64)(end - at)) break;
-            at += all;
+            if (!sim_inside(at, name + note.n_descsz, segment.p_filesz)) break;
+            place->offset = at + all;
+            if (note.n_type != NOTE_METADATA || note.n_namesz != 7 || memcmp(bytes + at, "AMDGPU", 7)) continue;
+            *nbytes = note.n_descsz;
+            return bytes + at + name;
         }
     }
     return NULL;

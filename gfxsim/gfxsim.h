@@ -457,6 +457,7 @@ static const u64 SIM_SHARED_APERTURE = (u64)1 << 56, SIM_PRIVATE_APERTURE = (u64
 /* ---- settings ---- */
 struct sim_settings {
     bool check;           /* GFXSIM_CHECK=off turns it off */
+    bool isa;             /* GFXSIM_CHECK=isa: no finding where the ISA says what comes of it */
     u64 seed;             /* GFXSIM_SEED: the order of waves and blocks */
     unsigned threads;     /* GFXSIM_THREADS; the machine's when unset */
     u64 steps;            /* GFXSIM_STEPS: instructions a wave may run, 2^32 when unset */

@@ -162,10 +162,35 @@ static bool take_addtid(struct sim_wave *wave, u32 offset, struct sim_places *la
     return lanes->n != 0;
 }
 
+/* Takes away the lanes outside the block's LDS where that is no finding, and returns them: they read 0 and write
+ * nothing. */
+static u64 drop_outside(const struct sim_wave *wave, struct sim_places *lanes, unsigned nbytes) {
+    u64 before = lanes->mask;
+    unsigned n = 0;
+    if (!sim_settings.isa) return 0;
+    for (unsigned i = 0; i < lanes->n; i++) {
+        if (lanes->at[i] + nbytes > wave->block->lds_bytes) {
+            lanes->mask &= ~((u64)1 << lanes->lane[i]);
+            continue;
+        }
+        lanes->lane[n] = lanes->lane[i];
+        lanes->at[n++] = lanes->at[i];
+    }
+    lanes->n = n;
+    return before & ~lanes->mask;
+}
+
+static void load_inside(struct sim_wave *wave, struct sim_places *lanes, const struct sim_form *form,
+                        const struct sim_operand *dst, unsigned first) {
+    u64 outside = drop_outside(wave, lanes, form->nbytes);
+    if (lanes->n) sim_load_lanes(wave, lanes, form, dst, first, SIM_READ);
+    sim_load_zeros(wave, outside, form, dst, first);
+}
+
 static void load(struct sim_wave *wave, const struct sim_inst *inst) {
     struct sim_places lanes;
     if (take(wave, &inst->src[0], (u32)inst->offset, &lanes))
-        sim_load_lanes(wave, &lanes, inst->op->detail, inst->dst, 0, SIM_READ);
+        load_inside(wave, &lanes, inst->op->detail, inst->dst, 0);
 }
 
 static void store(struct sim_wave *wave, const struct sim_inst *inst) {
@@ -175,7 +200,8 @@ static void store(struct sim_wave *wave, const struct sim_inst *inst) {
     u32 space[4][64];
     if (!take(wave, &inst->src[0], (u32)inst->offset, &lanes)) return;
     sim_data_of(wave, &inst->src[1], form->nbytes, space, &data);
-    sim_store_lanes(wave, &lanes, form, &data, SIM_WRITE);
+    drop_outside(wave, &lanes, form->nbytes);
+    if (lanes.n) sim_store_lanes(wave, &lanes, form, &data, SIM_WRITE);
 }
 
 static void addtid_load(struct sim_wave *wave, const struct sim_inst *inst) {
@@ -210,7 +236,7 @@ static void load_two(struct sim_wave *wave, const struct sim_inst *inst, u32 uni
     const struct sim_form *form = inst->op->detail;
     struct sim_places lanes[2];
     if (!take_two(wave, inst, unit, lanes)) return;
-    for (unsigned k = 0; k < 2; k++) sim_load_lanes(wave, &lanes[k], form, inst->dst, k * form->nbytes / 4, SIM_READ);
+    for (unsigned k = 0; k < 2; k++) load_inside(wave, &lanes[k], form, inst->dst, k * form->nbytes / 4);
 }
 static void load2(struct sim_wave *wave, const struct sim_inst *inst) { load_two(wave, inst, 1); }
 static void load2_stride64(struct sim_wave *wave, const struct sim_inst *inst) { load_two(wave, inst, 64); }
@@ -223,7 +249,8 @@ static void store_two(struct sim_wave *wave, const struct sim_inst *inst, u32 un
     if (!take_two(wave, inst, unit, lanes)) return;
     for (unsigned k = 0; k < 2; k++) {
         sim_data_of(wave, &inst->src[1 + k], form->nbytes, space, &data);
-        sim_store_lanes(wave, &lanes[k], form, &data, SIM_WRITE);
+        drop_outside(wave, &lanes[k], form->nbytes);
+        if (lanes[k].n) sim_store_lanes(wave, &lanes[k], form, &data, SIM_WRITE);
     }
 }
 static void store2(struct sim_wave *wave, const struct sim_inst *inst) { store_two(wave, inst, 1); }

@@ -1,4 +1,4 @@
-/* The metadata note of code objects: a map in MessagePack, of which the kernels and their arguments are read. */
+/* The metadata notes of code objects: maps in MessagePack, of which the kernels and their arguments are read. */
 #include "code.h"
 
 #include <stdio.h>
@@ -202,16 +202,12 @@ static void one_kernel(struct pack *p, struct sim_kernel *kernel, const char **s
     }
 }
 
-bool sim_metadata_read(struct sim_code *code, const u8 *metadata, size_t nbytes,
+bool sim_metadata_read(struct sim_loaded *loaded, const u8 *metadata, size_t nbytes,
                        bool (*found)(struct sim_code *code, struct sim_kernel *kernel, const char *symbol,
                                      char why[256]),
                        char why[256]) {
-    code->strings = malloc(nbytes + 1);
-    if (!code->strings) {
-        snprintf(why, 256, "out of memory");
-        return false;
-    }
-    struct pack p = {.at = metadata, .end = metadata + nbytes, .strings = code->strings};
+    struct sim_code *code = &loaded->code;
+    struct pack p = {.at = metadata, .end = metadata + nbytes, .strings = loaded->strings};
     u64 n = map_length(&p);
     for (u64 i = 0; i < n && !p.bad; i++) {
         if (strcmp(string(&p), "amdhsa.kernels")) {
@@ -235,6 +231,7 @@ bool sim_metadata_read(struct sim_code *code, const u8 *metadata, size_t nbytes,
             if (!p.bad && !found(code, kernel, symbol, why)) return false;
         }
     }
+    loaded->strings = p.strings;
     if (p.bad) snprintf(why, 256, "the code object's metadata is damaged");
     return !p.bad;
 }

@@ -68,6 +68,10 @@ void sim_check_scratch(struct sim_wave *wave, const struct sim_places *lanes, un
     }
 }
 
+/* What a register holds that a load of 1 or 2 bytes writes only half of. Those of gfx90a and gfx942, whose memory has
+ * ECC, write all of it (LLVM: d16PreservesUnusedBits). */
+static inline u32 kept(const struct sim_wave *wave, u32 old) { return wave->target & SIM_GFX9 ? 0 : old; }
+
 /* The bytes of a load of 1 or 2 in a register that held `old`. */
 static inline u32 small_value(const u8 *at, const struct sim_form *form, u32 old) {
     u32 value = at[0];
@@ -115,7 +119,21 @@ void sim_load_lanes(struct sim_wave *wave, const struct sim_places *lanes, const
             for (unsigned i = 0; i < lanes->n; i++) row[r][lane[i]] = sim_load32(at[i] + 4 * r);
         break;
     default:
-        for (unsigned i = 0; i < lanes->n; i++) row[0][lane[i]] = small_value(at[i], form, row[0][lane[i]]);
+        for (unsigned i = 0; i < lanes->n; i++) row[0][lane[i]] = small_value(at[i], form, kept(wave, row[0][lane[i]]));
+    }
+}
+
+void sim_load_zeros(struct sim_wave *wave, u64 lanes, const struct sim_form *form, const struct sim_operand *dst,
+                    unsigned first) {
+    static const u8 zeros[4];
+    for (unsigned r = 0; lanes && r < (form->nbytes + 3u) / 4; r++) {
+        u64 *defined;
+        u32 *row = sim_row_out(wave, dst, first + r, &defined);
+        for (u64 left = lanes; left; left &= left - 1) {
+            unsigned lane = (unsigned)__builtin_ctzll(left);
+            row[lane] = form->half ? small_value(zeros, form, kept(wave, row[lane])) : 0;
+        }
+        *defined |= lanes;
     }
 }
 

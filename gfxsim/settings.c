@@ -30,8 +30,9 @@ static const char *file(const char *name) {
 static void read_all(void) {
     const char *check = getenv("GFXSIM_CHECK");
     sim_settings.check = !check || strcmp(check, "off") != 0;
-    if (check && *check && strcmp(check, "on") != 0 && strcmp(check, "off") != 0)
-        fprintf(stderr, "gfxsim: GFXSIM_CHECK is on or off, not %s; it stays on\n", check);
+    sim_settings.isa = check && strcmp(check, "isa") == 0;
+    if (check && *check && strcmp(check, "on") != 0 && sim_settings.check && !sim_settings.isa)
+        fprintf(stderr, "gfxsim: GFXSIM_CHECK is on, isa or off, not %s; it stays on\n", check);
     sim_settings.seed = number("GFXSIM_SEED", 0, 0);
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     u64 threads = number("GFXSIM_THREADS", 1, cores > 0 ? (u64)cores : 1);
