@@ -147,6 +147,28 @@ static void targets(void) {
     }
 }
 
+/* Of two compilations linked together each has its own note. */
+static void notes(void) {
+    static const char *const options[] = {"-mcode-object-version=5 tests/gfxsim/decode/more.cl",
+                                          "-mcode-object-version=4 tests/gfxsim/decode/more.cl"};
+    for (int i = 0; i < 2; i++) {
+        size_t nbytes;
+        u8 *image = compile("gfx1100", options[i], &nbytes);
+        struct sim_code *code = load(SIM_GFX1100, image, nbytes);
+        const struct sim_kernel *first = code ? sim_code_kernel(code, "first") : NULL,
+                                *third = code ? sim_code_kernel(code, "third") : NULL;
+        CHECK(first && third && sim_code_kernel(code, "second"));
+        if (first && third) {
+            CHECK_INT(first->n_args, 3);
+            CHECK_INT(third->n_args, 2);
+            CHECK_INT(third->explicit_args, 16);
+            CHECK(third->entry != first->entry);
+        }
+        sim_code_unload(code);
+        free(image);
+    }
+}
+
 /* ---- bundles ---- */
 
 struct bundle {
@@ -267,6 +289,7 @@ static void damage(void) {
 int main(void) {
     if (system("command -v clang-19 >/dev/null && command -v ld.lld-19 >/dev/null")) return 77;
     targets();
+    notes();
     bundles();
     damage();
     return test_end();

@@ -53,9 +53,22 @@ static void read_report(char *text, size_t size) {
     remove(report);
 }
 
-/* Runs one of the pair in memory of its own. What was reported is in text. */
-static int run(struct sim_code *code, const struct pair *pair, bool bad, char *text, size_t size) {
+/* What was reported is in text. */
+static int launch(const struct sim_kernel *kernel, void *args[3], char *text, size_t size) {
     static u32 serial;
+    struct sim_launch launch = {.kernel = kernel,
+                                .grid = {2, 1, 1},
+                                .block = {256, 1, 1},
+                                .args = args,
+                                .nbytes = 3 * sizeof *args,
+                                .serial = ++serial};
+    int status = sim_launch_run(&launch);
+    read_report(text, size);
+    return status;
+}
+
+/* Runs one of the pair in memory of its own. */
+static int run(struct sim_code *code, const struct pair *pair, bool bad, char *text, size_t size) {
     char name[64];
     snprintf(name, sizeof name, "%s_%s", pair->name, bad ? "bad" : "good");
     const struct sim_kernel *kernel = sim_code_kernel(code, name);
@@ -70,18 +83,30 @@ static int run(struct sim_code *code, const struct pair *pair, bool bad, char *t
     memset(other, 0, (N + 1) * sizeof *other);
     if (pair->other == FREED) sim_memory_free(other);
     void *args[3] = {out, in, other};
-    struct sim_launch launch = {.kernel = kernel,
-                                .grid = {2, 1, 1},
-                                .block = {256, 1, 1},
-                                .args = args,
-                                .nbytes = sizeof args,
-                                .serial = ++serial};
-    int status = sim_launch_run(&launch);
-    read_report(text, size);
+    int status = launch(kernel, args, text, size);
     sim_memory_free(out);
     sim_memory_free(in);
     if (pair->other != FREED) sim_memory_free(other);
     return status;
+}
+
+/* GFXSIM_CHECK=isa: what the kernel does is no finding, and every step-th thread gets a 0. */
+static void check_zeros(struct sim_code *code, const char *name, unsigned step) {
+    char text[4096];
+    const struct sim_kernel *kernel = sim_code_kernel(code, name);
+    u32 *out = sim_memory_new(N * sizeof *out, SIM_DEFINED), *in = sim_memory_new(N * sizeof *in, SIM_DEFINED);
+    CHECK(kernel && out && in);
+    if (!kernel || !out || !in) return;
+    for (unsigned i = 0; i < N; i++) in[i] = out[i] = 7;
+    void *args[3] = {out, in, in};
+    sim_settings.isa = true;
+    int status = launch(kernel, args, text, sizeof text);
+    sim_settings.isa = false;
+    TEST_CHECK_(status == 0 && !*text, "%s: %s by the ISA: status %d\n%s", sim_target_name(code->target), name, status,
+                text);
+    for (unsigned i = 0; i < N; i++) CHECK_INT(out[i], i % step == step - 1 ? 0 : 7);
+    sim_memory_free(out);
+    sim_memory_free(in);
 }
 
 static void test_target(const char *target, const char *path) {
@@ -110,6 +135,8 @@ static void test_target(const char *target, const char *path) {
             }
         }
     }
+    check_zeros(code, "lds_outside_bad", 1);
+    check_zeros(code, "inactive_lane_bad", 2);
     sim_code_unload(code);
 }
 

@@ -1,5 +1,6 @@
 """Memory: global, flat, scratch and buffer accesses, atomics, scalar loads; and what lds.py shares of them."""
-from emit import ALL, BELOW12, FILL, GFX9, GFX10_11, GFX10UP, GFX942, GFX1030, GFX1201, LANES, Case
+from emit import (ALL, BELOW12, FILL, GFX9, GFX10_11, GFX10UP, GFX942, GFX1030, GFX1151, GFX1201, LANES,
+                  Case)
 from floats import BF16, F16, F32, F64, add
 from pools import *
 from valu import M16, M32, minmax, signed
@@ -44,11 +45,14 @@ def put_words(case, words=OWN):
 
 
 def expect_load(case, line, kind, at, offset, zero=()):
-    """A load of `kind` from byte `offset` of each lane's words."""
+    """A load of `kind` from byte `offset` of each lane's words; the lanes in `zero` are beyond a buffer's end. 16 bits
+    go to half of a register: gfx9 clears the other half, later ones keep it."""
     if kind in D16:
         n, sign, hi = D16[kind]
-        values = [number(own_bytes(l), offset, n, sign) & M16 for l in range(LANES)]
-        case.out(at, 'x', [(f & M16 | v << 16) if hi else f & 0xffff0000 | v for f, v in zip(FILL, values)], line)
+        values = [0 if l in zero else number(own_bytes(l), offset, n, sign) & M16 for l in range(LANES)]
+        for targets, fill in ((GFX9, [0] * LANES), (GFX10UP | GFX1151, FILL)):
+            case.out(at, 'x', [(f & M16 | v << 16) if hi else f & 0xffff0000 | v for f, v in zip(fill, values)], line,
+                     targets)
         return
     n, sign = LOADS[kind]
     for k in range((n + 3) // 4):
@@ -264,6 +268,13 @@ def buffers():
         line = case.asm(f'buffer_load_{OLD_D16[kind]} v32, v1, s[20:23], s24 offen offset:2')
         case.asm('wait_all')
         expect_load(case, line, kind, 0, 10)
+        case = Case(f'buffer_load_{kind}')
+        put_words(case)
+        case.remember({})
+        case.pre('buffer_of 2048')
+        line = case.asm(f'buffer_load_{OLD_D16[kind]} v32, v1, s[20:23], s24 offen offset:2')
+        case.asm('wait_all')
+        expect_load(case, line, kind, 0, 10, range(32, 64))
     for kind, (n, skip) in STORES.items():
         case = Case(f'buffer_store_{kind}')
         put_words(case)
