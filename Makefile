@@ -3,7 +3,7 @@
 BUILD ?= build
 JOBS  ?= $(shell nproc)
 
-.PHONY: all demo check check-full kernels bench lint format fuzz install docs clean
+.PHONY: all demo check check-full check-rocblas kernels bench lint format fuzz install docs clean
 
 all: $(BUILD)/build.ninja
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -27,6 +27,11 @@ check-full: all
 	@cmake --build $(BUILD) -j $(JOBS) --target gfxsim
 	@tools/kernels --build $(BUILD) --target gfx90a,gfx942,gfx1030,gfx1100,gfx1201
 	@tools/simulate $(BUILD) --full
+
+# Products by the real rocBLAS on simulated GPUs, in a chroot of Debian unstable that takes 6 GB; needs root.
+check-rocblas: all
+	@tools/install-dependencies --kernels --rocblas
+	@JOBS=$(JOBS) tools/check-rocblas $(BUILD)
 
 # The GPU kernels compiled ahead of time, and what each uses; $(BUILD)/wick-kernels/report.txt has all of it.
 kernels:
