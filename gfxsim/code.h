@@ -28,7 +28,8 @@ bool sim_elf_target(const u8 *elf, enum sim_target target, char cpu[16], char wh
 bool sim_elf_load(struct sim_loaded *loaded, char why[256]);
 /* elf.c: the symbol's place in device memory, and its size; NULL. */
 void *sim_elf_symbol(const struct sim_loaded *loaded, const char *name, size_t *nbytes);
-/* elf.c: the description of the next metadata note; NULL. One of several compilations linked together has one of each. */
+/* elf.c: the description of the next metadata note; NULL. One of several compilations linked together has one of each.
+ */
 const u8 *sim_elf_metadata(const struct sim_loaded *loaded, struct sim_note *place, size_t *nbytes);
 
 /* decode.c: LLVM's text of the instruction at an address of the code, and its bytes; 0, and *why. */

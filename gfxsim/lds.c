@@ -189,8 +189,7 @@ static void load_inside(struct sim_wave *wave, struct sim_places *lanes, const s
 
 static void load(struct sim_wave *wave, const struct sim_inst *inst) {
     struct sim_places lanes;
-    if (take(wave, &inst->src[0], (u32)inst->offset, &lanes))
-        load_inside(wave, &lanes, inst->op->detail, inst->dst, 0);
+    if (take(wave, &inst->src[0], (u32)inst->offset, &lanes)) load_inside(wave, &lanes, inst->op->detail, inst->dst, 0);
 }
 
 static void store(struct sim_wave *wave, const struct sim_inst *inst) {

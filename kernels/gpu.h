@@ -203,6 +203,9 @@ template <typename T> GPU_FN void gpu_store16(T *p, const gpu_vec<T> &v) {
 typedef u32 gpu_words __attribute__((vector_size(16), may_alias));
 template <typename T> GPU_FN gpu_vec<T> gpu_load16(const T *p) {
     gpu_words words = *(const gpu_words *)p;
+#ifdef __AMDGCN__
+    asm("" : "+v"(words)); /* or else LLVM loads the parts that are used apart from each other one by one */
+#endif
     gpu_vec<T> v;
     __builtin_memcpy(&v, &words, 16);
     return v;
