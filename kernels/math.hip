@@ -49,6 +49,16 @@ template <typename C, int S> GPU_FN void math(C (&v)[S], const struct gpu_unary 
     }
 }
 
+/* Of f64 one element after the other: conditions of several at once take more scalar registers than there are. */
+template <int S> GPU_FN void math_all(f64 (&v)[S], const struct gpu_unary &p) {
+    GPU_UNROLL for (int s = 0; s < S; s++) {
+        f64 one[1] = {v[s]};
+        math<f64, 1>(one, p);
+        v[s] = one[0];
+    }
+}
+template <int S> GPU_FN void math_all(f32 (&v)[S], const struct gpu_unary &p) { math<f32, S>(v, p); }
+
 /* A chunk of several tiles a thread. Values of f8e4m3 are looked up among 256, one tile a block. */
 template <typename T> GPU_FN void maths(const struct gpu_unary &p) {
     typedef typename gpu_compute<T>::type C;
@@ -74,7 +84,7 @@ template <typename T> GPU_FN void maths(const struct gpu_unary &p) {
             gpu_fetch<E, S>(r, p.walk, 0, tile);
             GPU_UNROLL for (int s = 0; s < S; s++) v[s] = gpu_up(r[s]);
         }
-        math<C, S>(v, p);
+        math_all(v, p);
         if (tile < ahead) {
             gpu_vec<T> vector;
             gpu_down_vector(&vector, v);
