@@ -296,13 +296,15 @@ GPU_KERNEL(gemm_pack_f8, struct gpu_gemm_pack) {
 
 #define GEMM_SMALL(type) GPU_KERNEL_OF(gemm_32_##type, struct gpu_gemm, GPU_BLOCK, 1) { gemm<type, 2, 16>(p); }
 #define GEMM_MEDIUM(type) GPU_KERNEL_OF(gemm_64_##type, struct gpu_gemm, GPU_BLOCK, 1) { gemm<type, 4, 16>(p); }
-#define GEMM_LARGE(type) GPU_KERNEL_OF(gemm_128_##type, struct gpu_gemm, GPU_BLOCK, 2) { gemm<type, 8, 16>(p); }
+#define GEMM_LARGE_OF(type, blocks)                                                                                    \
+    GPU_KERNEL_OF(gemm_128_##type, struct gpu_gemm, GPU_BLOCK, blocks) { gemm<type, 8, 16>(p); }
+#define GEMM_LARGE(type) GEMM_LARGE_OF(type, 2)
 #define GEMM_SUM(type) GPU_KERNEL(gemm_sum_##type, struct gpu_gemm_sum) { gemm_sums<type>(p); }
 GPU_ALL(GEMM_SMALL)
 GPU_ALL(GEMM_MEDIUM)
 GPU_ALL(GEMM_SUM)
 /* Larger tiles for what is summed in 32 bits. */
-GEMM_LARGE(u32)
+GEMM_LARGE_OF(u32, 1) /* two blocks a multiprocessor leave 128 registers, too few on NVIDIA */
 GEMM_LARGE(f32)
 GEMM_LARGE(bf16)
 GEMM_LARGE(f16)
