@@ -304,7 +304,11 @@ GPU_ALL(GEMM_SMALL)
 GPU_ALL(GEMM_MEDIUM)
 GPU_ALL(GEMM_SUM)
 /* Larger tiles for what is summed in 32 bits. */
-GEMM_LARGE_OF(u32, 1) /* two blocks a multiprocessor leave 128 registers, too few on NVIDIA */
+#ifdef GPU_NVIDIA
+GEMM_LARGE_OF(u32, 1) /* two blocks a multiprocessor leave 128 registers, too few */
+#else
+GEMM_LARGE(u32)
+#endif
 GEMM_LARGE(f32)
 GEMM_LARGE(bf16)
 GEMM_LARGE(f16)

@@ -5,6 +5,7 @@
 #   FOLDER has gfxsim's libraries, PACK the kernel packs of gfx942 and gfx1100
 # Exit status 77, with the reason, without packs or the model, or with old packs.
 set -uo pipefail
+cd "$(dirname "$0")/../.."
 wick=$1 resnet=$2 folder=$3 pack=$4
 model=${WICK_MODEL:-${XDG_CACHE_HOME:-$HOME/.cache}/wick/models/all-MiniLM-L6-v2}
 [ -f "$model/model.safetensors" ] || { echo "skipped: the model is not there; tools/fetch-model fetches it"; exit 77; }
