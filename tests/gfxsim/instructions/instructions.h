@@ -50,7 +50,7 @@ extern size_t n_macro_lines;
 /* Reads both files of a folder, or ends the process. */
 void read_cases(const char *folder);
 char *read_file(const char *path, size_t *nbytes);
-_Noreturn void die(const char *format, ...);
+_Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void *need(void *memory);
 
 /* ---- assemble.c ---- */
