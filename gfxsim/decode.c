@@ -108,7 +108,7 @@ const struct sim_inst *sim_code_inst(struct sim_code *code, u64 pc, char why[256
 /* ---- source lines ---- */
 
 static bool has_debug_lines(const struct sim_code *code) {
-    return memmem(code->elf, code->elf_bytes, ".debug_line", sizeof ".debug_line") != NULL;
+    return code->elf && memmem(code->elf, code->elf_bytes, ".debug_line", sizeof ".debug_line") != NULL;
 }
 
 void sim_code_line(const struct sim_code *code, u64 pc, char *text, size_t nbytes) {
