@@ -60,8 +60,7 @@ static inline bool fixture_run(struct fixture *f, const char *text) {
         good = true;
     }
     f->wave.inst = NULL;
-    free((char *)inst->text);
-    free(inst);
+    sim_inst_free(inst);
     return good;
 }
 
