@@ -5,6 +5,7 @@
  * the column and the old sum it is made of are. */
 #include <string.h>
 
+#include "bits.h"
 #include "matrix.h"
 
 struct tile {
@@ -70,18 +71,15 @@ static const u32 *row_of(struct sim_wave *wave, const struct sim_operand *operan
     if (operand->kind != SIM_CONSTANT) return sim_row(wave, operand, n, space, defined);
     value = (u64)operand->integer;
     if (operand->is_float && element == SIM_EL_F64)
-        memcpy(&value, &operand->real, 8), value >>= n % 2 * 32;
+        value = sim_bits_f64(operand->real) >> n % 2 * 32;
     else if (operand->is_float) {
         float f = (float)operand->real;
         if (element == SIM_EL_F16)
             value = sim_f16_bits(f) * 0x10001u;
         else if (element == SIM_EL_BF16)
             value = sim_bf16_bits(f) * 0x10001u;
-        else {
-            u32 bits;
-            memcpy(&bits, &f, 4);
-            value = bits;
-        }
+        else
+            value = sim_bits_f32(f);
     } else if (element == SIM_EL_F64)
         value >>= n % 2 * 32;
     for (unsigned l = 0; l < 64; l++) space[l] = (u32)value;
@@ -167,10 +165,7 @@ static void floats_of(const struct sim_matrix *x, const struct sim_inst *inst, b
     switch (type) {
     case SIM_EL_F16: sim_half_values(n, codes, values); break;
     case SIM_EL_BF16:
-        for (unsigned i = 0; i < n; i++) {
-            u32 bits = codes[i] << 16;
-            memcpy(&values[i], &bits, 4);
-        }
+        for (unsigned i = 0; i < n; i++) values[i] = sim_f32(codes[i] << 16);
         break;
     default:
         for (unsigned i = 0; i < n; i++)
@@ -227,9 +222,8 @@ static void read_sums(struct sim_wave *wave, const struct sim_inst *inst, const 
             bool minus = inst->neg_lo & 4 || operand->neg;
             row1 = row_of(wave, operand, x->d, 2 * o.row + 1, space1, &known1);
             for (unsigned j = 0; j < x->n; j++) {
-                u64 bits = (u64)row1[o.lane + j] << 32 | row[o.lane + j];
-                memcpy(&c->d[i * x->n + j], &bits, 8);
-                if (minus) c->d[i * x->n + j] = -c->d[i * x->n + j];
+                double value = sim_f64((u64)row1[o.lane + j] << 32 | row[o.lane + j]);
+                c->d[i * x->n + j] = minus ? -value : value;
             }
         } else if (x->d == SIM_EL_F32 || x->d == SIM_EL_I32) {
             memcpy(c->i + i * x->n, row + o.lane, x->n * 4u);
@@ -255,9 +249,7 @@ static void write_sums(struct sim_wave *wave, const struct sim_inst *inst, const
             for (unsigned j = 0; j < x->n; j++) {
                 u32 *to = &row[o.lane + j];
                 if (x->d == SIM_EL_F64) {
-                    u64 bits;
-                    memcpy(&bits, &c->d[i * x->n + j], 8);
-                    *to = (u32)(bits >> part * 32);
+                    *to = (u32)(sim_bits_f64(c->d[i * x->n + j]) >> part * 32);
                 } else if (x->d == SIM_EL_F16 || x->d == SIM_EL_BF16) {
                     float f = c->f[i * x->n + j];
                     u32 code = x->d == SIM_EL_F16 ? sim_f16_bits(f) : sim_bf16_bits(f);
@@ -312,9 +304,8 @@ static void run_matrix(struct sim_wave *wave, const struct sim_inst *inst) {
         if (x->d == SIM_EL_F64) {
             bool minus = inst->neg_lo >> side & 1 || inst->src[side].neg;
             for (unsigned i = 0; i < n; i++) {
-                u64 bits = (u64)high[i] << 32 | codes[i];
-                memcpy(&t->d[i], &bits, 8);
-                if (minus) t->d[i] = -t->d[i];
+                double value = sim_f64((u64)high[i] << 32 | codes[i]);
+                t->d[i] = minus ? -value : value;
             }
         } else if (integers) {
             ints_of(x, inst, is_a, codes, n, t->i);

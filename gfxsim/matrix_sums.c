@@ -12,12 +12,7 @@ enum { WIDE = 16 };       /* columns at a time, so that loops over them have a c
 enum { NOTHING = -1000 }; /* exponent of a zero */
 
 /* 2^e, for -1022 <= e <= 1023. */
-static inline double power(i32 e) {
-    u64 bits = (u64)(e + 1023) << 52;
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
+static inline double power(i32 e) { return sim_f64((u64)(e + 1023) << 52); }
 
 /* A float of 1 + exponent + mantissa bits without infinities or NaNs. */
 static float small_value(u32 code, unsigned exponent_bits, unsigned mantissa_bits, int bias) {

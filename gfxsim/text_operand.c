@@ -1,4 +1,5 @@
 /* Operands: registers, constants and the numbers that LLVM spells as words. */
+#include "bits.h"
 #include "text.h"
 
 #include <ctype.h>
@@ -285,17 +286,6 @@ static u16 half_bits(double x) {
     if (e >= 31) return sign | 0x7c00;
     return (u16)(sign + (u16)((e - 1) << 10) + (u16)nearbyint(ldexp(fraction, 11)));
 }
-static u32 single_bits(double x) {
-    float f = (float)x;
-    u32 bits;
-    memcpy(&bits, &f, sizeof bits);
-    return bits;
-}
-static u64 double_bits(double x) {
-    u64 bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
 
 static u64 float_bits(enum sim_type type, double x) {
     bool inv2pi = x == 0.15915494 || x == 0.15915494309189532;
@@ -303,16 +293,16 @@ static u64 float_bits(enum sim_type type, double x) {
     case SIM_F16:
     case SIM_V2F16: return half_bits(x);
     case SIM_BF16:
-    case SIM_V2BF16: return single_bits(x) >> 16; /* 1/(2 pi) is cut off, the others are exact */
+    case SIM_V2BF16: return sim_bits_f32((float)x) >> 16; /* 1/(2 pi) is cut off, the others are exact */
     case SIM_B16:
     case SIM_U16:
-    case SIM_I16: return (u16)single_bits(x); /* integers of 16 bits get the low half of the single */
-    case SIM_V2F32: return single_bits(x) * (u64)0x100000001;
+    case SIM_I16: return (u16)sim_bits_f32((float)x); /* integers of 16 bits get the low half of the single */
+    case SIM_V2F32: return sim_bits_f32((float)x) * (u64)0x100000001;
     case SIM_B64:
     case SIM_U64:
     case SIM_I64:
-    case SIM_F64: return inv2pi ? 0x3fc45f306dc9c882 : double_bits(x);
-    default: return single_bits(x);
+    case SIM_F64: return inv2pi ? 0x3fc45f306dc9c882 : sim_bits_f64(x);
+    default: return sim_bits_f32((float)x);
     }
 }
 

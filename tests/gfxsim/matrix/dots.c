@@ -62,16 +62,16 @@ static void integers(void) {
 
 static void floats(void) {
     u32 a = 0x40003c00, b = 0x44004200, one = 0x3f800000; /* {1, 2} and {3, 4} */
-    CHECK_INT(run(SIM_GFX90A, "v_dot2_f32_f16 v4, v1, v2, v3", a, b, one), bits_of_f32(12));
-    CHECK_INT(run(SIM_GFX1100, "v_dot2_f32_f16 v4, v1, v2, v3 neg_lo:[1,0,0]", a, b, one), bits_of_f32(6));
-    CHECK_INT(run(SIM_GFX1100, "v_dot2_f32_f16 v4, v1, v2, v3 neg_hi:[0,1,0]", a, b, one), bits_of_f32(-4));
+    CHECK_INT(run(SIM_GFX90A, "v_dot2_f32_f16 v4, v1, v2, v3", a, b, one), sim_bits_f32(12));
+    CHECK_INT(run(SIM_GFX1100, "v_dot2_f32_f16 v4, v1, v2, v3 neg_lo:[1,0,0]", a, b, one), sim_bits_f32(6));
+    CHECK_INT(run(SIM_GFX1100, "v_dot2_f32_f16 v4, v1, v2, v3 neg_hi:[0,1,0]", a, b, one), sim_bits_f32(-4));
     CHECK_INT(run(SIM_GFX1030, "v_dot2_f32_f16 v4, v1, v2, v3 op_sel:[1,0,0] op_sel_hi:[0,1,1]", a, b, one),
-              bits_of_f32(11));
+              sim_bits_f32(11));
     CHECK_INT(run(SIM_GFX942, "v_dot2_f32_f16 v4, v1, v2, v3 clamp", a, b, one), one);
     /* each sum is rounded: 2^24 + 1 + 1 stays 2^24 */
-    CHECK_INT(run(SIM_GFX942, "v_dot2_f32_f16 v4, v1, v2, v3", 0x3c003c00, 0x3c003c00, bits_of_f32(0x1p24f)),
-              bits_of_f32(0x1p24f));
-    CHECK_INT(run(SIM_GFX1201, "v_dot2_f32_bf16 v4, v1, v2, v3", 0x40003f80, 0x40804040, one), bits_of_f32(12));
+    CHECK_INT(run(SIM_GFX942, "v_dot2_f32_f16 v4, v1, v2, v3", 0x3c003c00, 0x3c003c00, sim_bits_f32(0x1p24f)),
+              sim_bits_f32(0x1p24f));
+    CHECK_INT(run(SIM_GFX1201, "v_dot2_f32_bf16 v4, v1, v2, v3", 0x40003f80, 0x40804040, one), sim_bits_f32(12));
     CHECK_INT(run(SIM_GFX1100, "v_dot2_f16_f16 v4, v1, v2, v3", a, b, 0x3c00), 0xabcd0000 | 0x4a00);
     CHECK_INT(run(SIM_GFX1100, "v_dot2_bf16_bf16 v4, v1, v2, v3", 0x40003f80, 0x40804040, 0x3f80), 0xabcd0000 | 0x4140);
     CHECK_INT(run(SIM_GFX1100, "v_dot2_f16_f16 v4, v1, v2, v3 op_sel:[0,0,1,1]", a, b, 0x3c000000), 0x4a001234);
@@ -79,14 +79,14 @@ static void floats(void) {
     CHECK_INT(run(SIM_GFX1100, "v_dot2_f16_f16 v4, v1, v2, v3", 0x3c00, 0x3c00, 0x6800) & 0xffff, 0x6800);
     CHECK_INT(run(SIM_GFX1100, "v_dot2_f16_f16 v4, v1, v2, v3", 0x3c00, 0x3c00, 0x6801) & 0xffff, 0x6802);
     CHECK_INT(run(SIM_GFX1201, "v_dot4_f32_fp8_fp8 v4, v1, v2, v3", 0x38383838, 0x38404448, one),
-              bits_of_f32(1 + 1 + 2 + 3 + 4));
-    CHECK_INT(run(SIM_GFX1201, "v_dot4_f32_bf8_fp8 v4, v1, v2, v3", 0x3c, 0x40, one), bits_of_f32(3));
+              sim_bits_f32(1 + 1 + 2 + 3 + 4));
+    CHECK_INT(run(SIM_GFX1201, "v_dot4_f32_bf8_fp8 v4, v1, v2, v3", 0x3c, 0x40, one), sim_bits_f32(3));
     /* a denormal operand is 0 to v_dot2_f32_f16 */
     CHECK_INT(run(SIM_GFX942, "v_dot2_f32_f16 v4, v1, v2, v3", 0, 0, 1), 0);
     CHECK_INT(run(SIM_GFX1201, "v_dot2_f32_bf16 v4, v1, v2, v3", 0, 0, 1), 1);
     /* v4 holds 0xabcd1234 = -0x1.9a2468p-40 */
-    CHECK_INT(run(SIM_GFX90A, "v_dot2c_f32_f16_e32 v4, v1, v2", a, b, 0), bits_of_f32(11));
-    CHECK_INT(run(SIM_GFX1100, "v_dot2acc_f32_f16_e32 v4, v1, v2", a, b, 0), bits_of_f32(11));
+    CHECK_INT(run(SIM_GFX90A, "v_dot2c_f32_f16_e32 v4, v1, v2", a, b, 0), sim_bits_f32(11));
+    CHECK_INT(run(SIM_GFX1100, "v_dot2acc_f32_f16_e32 v4, v1, v2", a, b, 0), sim_bits_f32(11));
 }
 
 int main(void) {

@@ -2,6 +2,7 @@
 #ifndef FIXTURE_H
 #define FIXTURE_H
 
+#include "gfxsim/bits.h"
 #include "gfxsim/gfxsim.h"
 #include "tests/test.h"
 
@@ -64,16 +65,6 @@ static inline bool fixture_run(struct fixture *f, const char *text) {
     return good;
 }
 
-static inline float value_of_f32(u32 bits) {
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-static inline u32 bits_of_f32(float x) {
-    u32 bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
 static inline u32 random_u32(u64 *state) {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
     return (u32)(*state >> 33 ^ *state >> 20);

@@ -117,13 +117,10 @@ static unsigned lane_of_pattern(unsigned blgp, unsigned lane) {
 static u64 code_of(unsigned target, unsigned type, int value) {
     int magnitude = abs(value), exponent = 0;
     u64 sign = value < 0, mantissa;
-    double x = value;
-    u64 bits;
-    memcpy(&bits, &x, 8);
-    if (type == F64) return bits;
-    if (type == F32 || type == XF32) return bits_of_f32((float)value);
+    if (type == F64) return sim_bits_f64(value);
+    if (type == F32 || type == XF32) return sim_bits_f32((float)value);
     if (type >= I8) return (u32)value & (bits_of_type[type] == 32 ? 0xffffffffu : (1u << bits_of_type[type]) - 1);
-    if (type == BF16) return bits_of_f32((float)value) >> 16;
+    if (type == BF16) return sim_bits_f32((float)value) >> 16;
     if (!magnitude) return 0;
     while (magnitude >> (exponent + 1)) exponent++;
     mantissa = (u64)(magnitude - (1 << exponent));
@@ -133,15 +130,13 @@ static u64 code_of(unsigned target, unsigned type, int value) {
     return sign << 7 | (u64)(exponent + (target == SIM_GFX942 ? 16 : 15)) << 2 | mantissa << 2 >> exponent;
 }
 static double value_of(unsigned type, u64 code) {
-    double x;
     if (type == I32) return (i32)code;
-    if (type == F32) return value_of_f32((u32)code);
-    if (type == BF16) return value_of_f32((u32)code << 16);
+    if (type == F32) return sim_f32((u32)code);
+    if (type == BF16) return sim_f32((u32)code << 16);
     if (type == F16)
         return (code >> 15 ? -1 : 1) *
                (code & 0x7fff ? ldexp(1024 + (double)(code & 0x3ff), (int)(code >> 10 & 31) - 25) : 0);
-    memcpy(&x, &code, 8);
-    return x;
+    return sim_f64(code);
 }
 
 static void put(struct fixture *f, unsigned base, struct place p, unsigned bits, u64 code) {

@@ -14,7 +14,7 @@ static float first(enum sim_target target, const char *text, enum kind kind, uns
                    const u32 *a, const u32 *b, float c) {
     unsigned bits = kind == SINGLE ? 32 : kind == BYTE ? 8 : 16;
     fixture_start(&f, target, 0);
-    f.rows[32][0] = bits_of_f32(c);
+    f.rows[32][0] = sim_bits_f32(c);
     for (unsigned k = 0; k < n; k++) {
         unsigned lane = k / each * step, row = k % each * bits / 32, at = k % each * bits % 32;
         f.rows[8 + row][lane] |= a[k] << at;
@@ -25,12 +25,12 @@ static float first(enum sim_target target, const char *text, enum kind kind, uns
         }
     }
     CHECK(fixture_run(&f, text));
-    return value_of_f32(f.rows[64][0]);
+    return sim_f32(f.rows[64][0]);
 }
 #define BITS(got, want)                                                                                                \
     do {                                                                                                               \
         float bits_got = (got), bits_want = (want);                                                                    \
-        TEST_CHECK_(bits_of_f32(bits_got) == bits_of_f32(bits_want), "%s is %a, should be %a", #got, bits_got,         \
+        TEST_CHECK_(sim_bits_f32(bits_got) == sim_bits_f32(bits_want), "%s is %a, should be %a", #got, bits_got,       \
                     bits_want);                                                                                        \
     } while (0)
 
@@ -81,7 +81,7 @@ static void gfx90a(void) {
     /* so is 2^-126 - 1.5 * 2^-126 within a group */
     BITS(first(SIM_GFX90A, brain90, BRAIN, 3, 4, 16, (u32[16]){0x0080, 0x80c0, 0x00c0}, b1s, 0), 0x1.8p-126f);
     /* f32 keeps them */
-    BITS(first(SIM_GFX90A, single90, SINGLE, 1, 1, 16, (u32[4]){1}, ones4, 0), value_of_f32(1));
+    BITS(first(SIM_GFX90A, single90, SINGLE, 1, 1, 16, (u32[4]){1}, ones4, 0), sim_f32(1));
 }
 
 static void gfx942(void) {

@@ -41,32 +41,26 @@ static void f32(enum sim_target target) {
             const int kind = (int)(round % 4);
             const float d = (float)number(kind == 1 ? 100 : -149, 128, 24);
             const float q = (float)number(kind == 0 ? -149 : -150, kind == 0 ? 128 : -125, 24);
-            f.rows[2][l] = bits_of_f32(d);
-            f.rows[1][l] = bits_of_f32(kind == 3 ? (float)number(-149, 128, 24) : d * q);
+            f.rows[2][l] = sim_bits_f32(d);
+            f.rows[1][l] = sim_bits_f32(kind == 3 ? (float)number(-149, 128, 24) : d * q);
         }
         run(texts, sizeof texts / sizeof *texts);
         for (unsigned l = 0; l < 64; l++) {
-            const float n = value_of_f32(f.rows[1][l]), d = value_of_f32(f.rows[2][l]), q = n / d;
+            const float n = sim_f32(f.rows[1][l]), d = sim_f32(f.rows[2][l]), q = n / d;
             if (q != q)
                 CHECK((f.rows[8][l] & 0x7fffffff) > 0x7f800000);
             else
-                CHECK_INT(f.rows[8][l], bits_of_f32(q));
+                CHECK_INT(f.rows[8][l], sim_bits_f32(q));
         }
     }
 }
 
 static void put(unsigned row, unsigned lane, double v) {
-    u64 bits;
-    memcpy(&bits, &v, 8);
+    u64 bits = sim_bits_f64(v);
     f.rows[row][lane] = (u32)bits;
     f.rows[row + 1][lane] = (u32)(bits >> 32);
 }
-static double get(unsigned row, unsigned lane) {
-    const u64 bits = f.rows[row][lane] | (u64)f.rows[row + 1][lane] << 32;
-    double v;
-    memcpy(&v, &bits, 8);
-    return v;
-}
+static double get(unsigned row, unsigned lane) { return sim_f64(f.rows[row][lane] | (u64)f.rows[row + 1][lane] << 32); }
 
 static void f64(enum sim_target target) {
     static const char *const texts[] = {

@@ -15,9 +15,9 @@ static void start(enum sim_target target) {
     for (unsigned l = 0; l < f.wave.size; l++) f.rows[0][l] = l, f.rows[1][l] = 100 + l, f.rows[2][l] = 1000 + l;
 }
 static void floats(unsigned row, float first, float step) {
-    for (unsigned l = 0; l < f.wave.size; l++) f.rows[row][l] = bits_of_f32(first + step * (float)l);
+    for (unsigned l = 0; l < f.wave.size; l++) f.rows[row][l] = sim_bits_f32(first + step * (float)l);
 }
-static float value(unsigned row, unsigned lane) { return value_of_f32(f.rows[row][lane]); }
+static float value(unsigned row, unsigned lane) { return sim_f32(f.rows[row][lane]); }
 static bool run(const char *text) { return fixture_run(&f, text); }
 static bool all(unsigned row, u32 expected) {
     for (unsigned l = 0; l < f.wave.size; l++) {
@@ -101,9 +101,7 @@ static void modifiers(void) {
     CHECK(run("v_pk_sub_u16 v4, v5, v6 clamp")); /* 0x7fff - 0xffff, 0xfff0 - 0xfff0 */
     CHECK_INT(f.rows[4][1], 0);
     /* f64: the sign is in the upper word */
-    const double d = 1.5;
-    u64 bits;
-    memcpy(&bits, &d, 8);
+    const u64 bits = sim_bits_f64(1.5);
     for (unsigned l = 0; l < 64; l++) f.rows[8][l] = (u32)bits, f.rows[9][l] = (u32)(bits >> 32);
     CHECK(run("v_add_f64 v[10:11], -v[8:9], 1.0"));
     CHECK_INT(f.rows[11][6], 0xbfe00000);
