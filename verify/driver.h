@@ -125,11 +125,10 @@ struct verify_list {
     int n;
     struct verify_listed *entry;
 };
-/* WICK_IO, WICK_MEMORY; WICK_INVALID for a line that names no check. To be freed after a failure too. */
+/* Sorted by op, dtype, case and variant, each check once. WICK_IO, WICK_MEMORY; WICK_INVALID for a line that names no
+ * check. To be freed after a failure too. */
 enum wick_status verify_list_read(const char *path, struct verify_list *list);
 void verify_list_free(struct verify_list *list);
-/* Whether it has a check of this op; dtype, k, variant: -1 for any. */
-bool verify_list_has(const struct verify_list *list, enum wick_op op, int dtype, int k, int variant);
 
 /* ---- comparison (compare.c) ---- */
 

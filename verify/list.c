@@ -28,6 +28,24 @@ static enum wick_status add(struct verify_list *list, const struct verify_listed
     return WICK_OK;
 }
 
+/* By op, dtype, case and layout. */
+static int compare(const void *a, const void *b) {
+    const struct verify_listed *x = a, *y = b;
+    if (x->op != y->op) return x->op < y->op ? -1 : 1;
+    if (x->dtype != y->dtype) return x->dtype < y->dtype ? -1 : 1;
+    if (x->k != y->k) return x->k < y->k ? -1 : 1;
+    return (x->variant > y->variant) - (x->variant < y->variant);
+}
+
+static void sort(struct verify_list *list) {
+    int kept = 0;
+    if (list->n == 0) return;
+    qsort(list->entry, (size_t)list->n, sizeof *list->entry, compare);
+    for (int i = 0; i < list->n; i++)
+        if (i == 0 || compare(&list->entry[i], &list->entry[kept - 1]) != 0) list->entry[kept++] = list->entry[i];
+    list->n = kept;
+}
+
 enum wick_status verify_list_read(const char *path, struct verify_list *list) {
     char line[256];
     enum wick_status status = WICK_OK;
@@ -42,17 +60,8 @@ enum wick_status verify_list_read(const char *path, struct verify_list *list) {
                      : wick__fail(WICK_INVALID, "verify: line %d of %s is not OP DTYPE CASE LAYOUT", number, path);
     }
     fclose(file);
+    sort(list);
     return status;
 }
 
 void verify_list_free(struct verify_list *list) { free(list->entry); }
-
-bool verify_list_has(const struct verify_list *list, enum wick_op op, int dtype, int k, int variant) {
-    for (int i = 0; i < list->n; i++) {
-        const struct verify_listed *entry = &list->entry[i];
-        if (entry->op == op && (dtype < 0 || (int)entry->dtype == dtype) && (k < 0 || entry->k == k) &&
-            (variant < 0 || entry->variant == variant))
-            return true;
-    }
-    return false;
-}

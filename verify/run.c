@@ -39,7 +39,6 @@ static const double op_ulp[WICK_OP_COUNT] = {
 };
 
 static struct wick_device *device_under_test;
-static struct verify_list list; /* options->list, when there is one */
 
 struct wick_device *verify_device(void) {
     return device_under_test;
@@ -258,37 +257,40 @@ static int64_t elements(const struct verify_case *c) {
     return total;
 }
 
+/* Special values are for the ops that say what becomes of them. */
+static bool exists(const struct verify_family *family, enum wick_op op, int variant) {
+    return variant < VERIFY_SPECIALS || (family->specials && family->specials(op));
+}
+
 /* Large cases run contiguous and in every third variant, not the same ones for every dtype. A quick run does each case
  * contiguous and in one other variant, and large ones in one variant only. */
 static bool wanted(const struct verify_options *options, const struct verify_family *family,
                    const struct verify_case *c, int k, int variant) {
     bool large = elements(c) > LARGE;
     int turn = k + (int)c->dtype;
-    if (options->list) return verify_list_has(&list, c->op, (int)c->dtype, k, variant);
     if (options->layout) return strcmp(options->layout, variant_names[variant]) == 0;
-    if (variant >= VERIFY_SPECIALS && !(family->specials && family->specials(c->op))) return false;
+    if (!exists(family, c->op, variant)) return false;
     if (options->quick && large) return variant == turn % VERIFY_LAYOUTS;
     if (variant == VERIFY_CONTIGUOUS) return true;
     if (options->quick) return variant == 1 + turn % (VERIFY_VARIANTS - 1);
     return !large || variant % 3 == turn % 3;
 }
 
+/* A cell that does not support its op has one check: that it refuses. */
+static int cases_of(const struct verify_family *family, const struct verify_cell *cell) {
+    return cell->supported ? family->cases(cell->op) : 1;
+}
+
 static void run_cell(const struct verify_options *options, const struct verify_family *family,
                      struct verify_cell *cell) {
     struct verify_case c;
-    int cases = cell->supported ? family->cases(cell->op) : 1;
+    int cases = cases_of(family, cell);
     for (int k = 0; k < cases; k++) {
         if (options->case_plus_one && options->case_plus_one != k + 1) continue;
         verify_case_make(family, cell->op, cell->dtype, k, &c);
         for (int v = 0; v < VERIFY_VARIANTS; v++)
             if (cell->supported ? wanted(options, family, &c, k, v) : v == VERIFY_CONTIGUOUS)
                 run_variant(options, family, &c, k, (enum verify_variant)v, cell);
-    }
-    if (cell->bad > MAX_PRINTED) {
-        char line[128];
-        snprintf(line, sizeof line, "BAD %s %s: %" PRId64 " more", wick_op_name(cell->op), wick_dtype_name(cell->dtype),
-                 cell->bad - MAX_PRINTED);
-        say(options, line);
     }
     if (cell->checks == 0 && !options->case_plus_one && !options->layout) {
         char line[128];
@@ -299,34 +301,84 @@ static void run_cell(const struct verify_options *options, const struct verify_f
     }
 }
 
-static void run_op(const struct verify_options *options, enum wick_op op, struct verify_totals *totals) {
+/* Those of a list. */
+static void run_listed_cell(const struct verify_options *options, const struct verify_family *family,
+                            const struct verify_listed *check, int n, struct verify_cell *cell) {
+    struct verify_case c;
+    for (int i = 0; i < n; i++) {
+        int64_t before = cell->checks;
+        char line[160];
+        if (check[i].k < cases_of(family, cell) &&
+            (cell->supported ? exists(family, cell->op, check[i].variant) : check[i].variant == VERIFY_CONTIGUOUS)) {
+            verify_case_make(family, cell->op, cell->dtype, check[i].k, &c);
+            run_variant(options, family, &c, check[i].k, (enum verify_variant)check[i].variant, cell);
+        }
+        if (cell->checks > before || cell->bad++ >= MAX_PRINTED) continue;
+        snprintf(line, sizeof line, "BAD %s %s case %d %s: listed, but there is no such check", wick_op_name(cell->op),
+                 wick_dtype_name(cell->dtype), check[i].k, variant_names[check[i].variant]);
+        say(options, line);
+    }
+}
+
+/* NULL, and said, for an op that has no cases. */
+static const struct verify_family *family_of(const struct verify_options *options, enum wick_op op,
+                                             struct verify_totals *totals) {
     const struct verify_family *family = verify_family(op);
+    char line[160];
+    if (family && family->cases(op) > 0) return family;
+    snprintf(line, sizeof line, "BAD %s: not covered, verify/ has no cases for family %s", wick_op_name(op),
+             wick_op_family(op));
+    say(options, line);
+    totals->uncovered++;
+    totals->bad++;
+    return NULL;
+}
+
+static struct verify_cell open_cell(enum wick_op op, enum wick_dtype dtype) {
+    return (struct verify_cell){.op = op, .dtype = dtype, .supported = wick_supports(device_under_test, op, dtype)};
+}
+
+static void close_cell(const struct verify_options *options, const struct verify_cell *cell,
+                       struct verify_totals *totals) {
+    if (cell->bad > MAX_PRINTED) {
+        char line[128];
+        snprintf(line, sizeof line, "BAD %s %s: %" PRId64 " more", wick_op_name(cell->op), wick_dtype_name(cell->dtype),
+                 cell->bad - MAX_PRINTED);
+        say(options, line);
+    }
+    totals->cells++;
+    totals->checks += cell->checks;
+    totals->bad += cell->bad;
+    if (options->cell) options->cell(options->context, cell);
+}
+
+static void run_list(const struct verify_options *options, const struct verify_list *list,
+                     struct verify_totals *totals) {
+    for (int i = 0, n; i < list->n; i += n) {
+        const struct verify_listed *check = &list->entry[i];
+        for (n = 1; i + n < list->n && check[n].op == check->op && check[n].dtype == check->dtype;) n++;
+        const struct verify_family *family = family_of(options, check->op, totals);
+        if (!family) continue;
+        struct verify_cell cell = open_cell(check->op, check->dtype);
+        run_listed_cell(options, family, check, n, &cell);
+        close_cell(options, &cell, totals);
+    }
+}
+
+static void run_op(const struct verify_options *options, enum wick_op op, struct verify_totals *totals) {
+    const struct verify_family *family = family_of(options, op, totals);
     enum wick_dtype only;
     bool one = options->dtype && wick_dtype_from_name(options->dtype, &only);
-    if (!family || family->cases(op) <= 0) {
-        char line[160];
-        snprintf(line, sizeof line, "BAD %s: not covered, verify/ has no cases for family %s", wick_op_name(op),
-                 wick_op_family(op));
-        say(options, line);
-        totals->uncovered++;
-        totals->bad++;
-        return;
-    }
+    if (!family) return;
     for (int dtype = 0; dtype < VERIFY_DTYPES; dtype++) {
         if (one && dtype != (int)only) continue;
-        if (options->list && !verify_list_has(&list, op, dtype, -1, -1)) continue;
-        struct verify_cell cell = {.op = op, .dtype = (enum wick_dtype)dtype};
-        cell.supported = wick_supports(device_under_test, op, cell.dtype);
+        struct verify_cell cell = open_cell(op, (enum wick_dtype)dtype);
         run_cell(options, family, &cell);
-        totals->cells++;
-        totals->checks += cell.checks;
-        totals->bad += cell.bad;
-        if (options->cell) options->cell(options->context, &cell);
+        close_cell(options, &cell, totals);
     }
 }
 
 static bool matches(const struct verify_options *options, enum wick_op op) {
-    if (options->list && !verify_list_has(&list, op, -1, -1, -1)) return false;
     if (options->pattern && fnmatch(options->pattern, wick_op_name(op), 0) != 0) return false;
     return !options->family || strcmp(options->family, wick_op_family(op)) == 0;
 }
@@ -334,6 +386,10 @@ static bool matches(const struct verify_options *options, enum wick_op op) {
 static enum wick_status check_options(const struct verify_options *options) {
     enum wick_dtype dtype;
     bool any = false, layout = !options->layout;
+    if (options->list &&
+        (options->pattern || options->family || options->dtype || options->layout || options->case_plus_one))
+        return wick__fail(WICK_INVALID,
+                          "verify: a list says which checks, no op, family, dtype, layout or case beside it");
     for (int op = 0; op < WICK_OP_COUNT; op++) any = any || matches(options, (enum wick_op)op);
     for (int v = 0; v < VERIFY_VARIANTS; v++) layout = layout || strcmp(options->layout, variant_names[v]) == 0;
     if (!any)
@@ -348,26 +404,31 @@ static enum wick_status check_options(const struct verify_options *options) {
     return WICK_OK;
 }
 
-enum wick_status verify_run(const struct verify_options *options, struct verify_totals *totals) {
-    *totals = (struct verify_totals){0};
-    if (options->list) {
-        enum wick_status status = verify_list_read(options->list, &list);
-        if (status != WICK_OK) {
-            verify_list_free(&list);
-            return status;
-        }
-    }
-    WICK__TRY(check_options(options));
+/* list: the checks, when options->list names some. */
+static enum wick_status run(const struct verify_options *options, const struct verify_list *list,
+                            struct verify_totals *totals) {
     device_under_test = wick_device_open(options->device ? options->device : "cpu");
     if (!device_under_test) return wick_error_status();
     struct wick_memory memory;
     WICK__TRY(wick_memory_stats(device_under_test, &memory));
     WICK__TRY(wick_memory_set_cache(device_under_test, 0)); /* so that each block's guard zones are looked at */
-    for (int op = 0; op < WICK_OP_COUNT; op++)
-        if (matches(options, (enum wick_op)op)) run_op(options, (enum wick_op)op, totals);
+    if (options->list)
+        run_list(options, list, totals);
+    else
+        for (int op = 0; op < WICK_OP_COUNT; op++)
+            if (matches(options, (enum wick_op)op)) run_op(options, (enum wick_op)op, totals);
     WICK__TRY(wick_memory_set_cache(device_under_test, memory.cache));
     wick_device_close(device_under_test);
     device_under_test = NULL;
-    if (options->list) verify_list_free(&list);
     return WICK_OK;
+}
+
+enum wick_status verify_run(const struct verify_options *options, struct verify_totals *totals) {
+    struct verify_list list = {0};
+    *totals = (struct verify_totals){0};
+    WICK__TRY(check_options(options));
+    enum wick_status status = options->list ? verify_list_read(options->list, &list) : WICK_OK;
+    if (status == WICK_OK) status = run(options, &list, totals);
+    verify_list_free(&list);
+    return status;
 }

@@ -159,7 +159,7 @@ struct verify_options {
     int case_plus_one;   /* one case's number + 1, 0 for all */
     uint64_t seed;
     bool quick;       /* each case in two layouts instead of all */
-    const char *list; /* a file of checks, a line OP DTYPE CASE LAYOUT each: only these; NULL for all */
+    const char *list; /* a file of checks, a line OP DTYPE CASE LAYOUT each: these, and no other choice */
     const char *log;  /* a file that gets such a line and the seconds it took after each check, or NULL */
     int repeat;       /* > 1: also runs every check so often, and the results must have the same bits each time */
     /* Called with one line for each bad check, which ends in the command that repeats it. */

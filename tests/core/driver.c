@@ -5,6 +5,9 @@
 #include "core/tensor.h"
 #include "verify/driver.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
 static const struct verify_bound equal = {0}, sums = {.ulp = 2};
 
 static bool good(enum wick_dtype dtype, double got, double want, double scale, struct verify_bound bound) {
@@ -170,6 +173,39 @@ static void check_allocator(void) {
     }
 }
 
+static void keep_line(void *context, const char *line) { snprintf(context, 160, "%s", line); }
+
+static enum wick_status run_listed(const char *text, const char *pattern, struct verify_totals *totals,
+                                   char line[160]) {
+    char path[] = "/tmp/wick-driver-XXXXXX";
+    int file = mkstemp(path);
+    line[0] = '\0';
+    if (file < 0 || write(file, text, strlen(text)) != (ssize_t)strlen(text)) return WICK_IO;
+    close(file);
+    struct verify_options options = {.pattern = pattern, .list = path, .print = keep_line, .context = line};
+    enum wick_status status = verify_run(&options, totals);
+    unlink(path);
+    return status;
+}
+
+/* Each check of a list runs once; one that there is not fails. */
+static void check_lists(void) {
+    struct verify_totals totals;
+    char line[160];
+    CHECK_OK(run_listed("mul u8 0 offset\n\n# a remark\nadd f32 1 contiguous\nmul u8 0 offset\n", NULL, &totals, line));
+    CHECK_INT(totals.cells, 2);
+    CHECK_INT(totals.checks, 2);
+    CHECK_INT(totals.bad, 0);
+    CHECK_OK(run_listed("add f32 9999 contiguous\nadd f32 0 contiguous\n", NULL, &totals, line));
+    CHECK_INT(totals.checks, 1);
+    CHECK_INT(totals.bad, 1);
+    CHECK_TEXT(line, "BAD add f32 case 9999 contiguous: listed, but there is no such check");
+    CHECK_INT(run_listed("add f32 0 contiguous\n", "add", &totals, line), WICK_INVALID);
+    wick_error_clear();
+    CHECK_INT(run_listed("add f32 contiguous\n", NULL, &totals, line), WICK_INVALID);
+    CHECK(strstr(wick_error(), "line 1 of"));
+}
+
 int main(void) {
     struct wick_device *cpu = wick_device_open("cpu");
     check_elements();
@@ -179,5 +215,6 @@ int main(void) {
     check_comparison(cpu);
     check_allocator();
     wick_device_close(cpu);
+    check_lists();
     return test_end();
 }
