@@ -113,12 +113,12 @@ static inline void NAME(copy_row)(const struct conv *conv, const char *row, int6
 /* Positions first .. first+length-1 of the image that shows input rows low[0], low[0] + step, ... from column low[1].
  */
 static void NAME(fill_image)(const struct conv *conv, const char *plane, const int64_t low[2], int64_t first,
-                             VALUE *image) {
+                             int64_t length, VALUE *image) {
     const struct conv_plan *plan = conv->plan;
     const struct conv_dim *h = &plan->dim[1], *w = &plan->dim[2];
     int64_t i = first / plan->width, j = first % plan->width, at = 0;
-    while (at < plan->length) {
-        int64_t n = wick__min(plan->width - j, plan->length - at), y = low[0] + i * h->step;
+    while (at < length) {
+        int64_t n = wick__min(plan->width - j, length - at), y = low[0] + i * h->step;
         const char *row = plane && y >= 0 && y < h->in ? plane + (size_t)(y * w->in) * conv->size : NULL;
         NAME(copy_row)(conv, row, w->in, low[1] + j * w->step, w->step, image + at, n);
         at += n;
@@ -127,10 +127,29 @@ static void NAME(fill_image)(const struct conv *conv, const char *plane, const i
     }
 }
 
+/* The same of a band of planes that follow each other, `step` bytes apart from one item of the batch to the next. */
+static void NAME(fill_band)(const struct conv *conv, const char *plane, size_t step, const int64_t low[2],
+                            int64_t first, VALUE *image) {
+    const struct conv_plan *plan = conv->plan;
+    if (plan->planes == 1) {
+        NAME(fill_image)(conv, plane, low, first, plan->length, image);
+        return;
+    }
+    int64_t item = first / plan->plane, at = 0;
+    first -= item * plan->plane;
+    for (; at < plan->length; item++, first = 0) {
+        int64_t n = wick__min(plan->plane - first, plan->length - at);
+        NAME(fill_image)
+        (conv, plane && item < plan->planes ? plane + (size_t)item * step : NULL, low, first, n, image + at);
+        at += n;
+    }
+}
+
 /* All images of a band of the plane `depth` of the grid. */
 static void NAME(fill_images)(const struct conv *conv, const char *in, int64_t depth, int64_t first, VALUE *image) {
     const struct conv_plan *plan = conv->plan;
     const struct conv_dim *d = &plan->dim[0], *h = &plan->dim[1], *w = &plan->dim[2];
+    size_t step = (size_t)(conv->groups * conv->in_channels * conv->in_plane) * conv->size;
     int64_t rows = plan->gather ? h->taps : h->phases, columns = plan->gather ? w->taps : w->phases;
     for (int64_t c = 0; c < conv->in_channels; c++)
         for (int64_t t = 0; t < d->taps; t++) {
@@ -147,7 +166,7 @@ static void NAME(fill_images)(const struct conv *conv, const char *in, int64_t d
                         low[0] += h->residue[a];
                         low[1] += w->residue[b];
                     }
-                    NAME(fill_image)(conv, plane, low, first, image);
+                    NAME(fill_band)(conv, plane, step, low, first, image);
                 }
         }
 }
@@ -158,15 +177,24 @@ struct NAME(run) {
 };
 
 /* The runs of positions first .. first+n-1; returns how many. */
-static int NAME(find_runs)(const struct conv_plan *plan, int64_t first, int64_t n, struct NAME(run) * run) {
+static int NAME(find_runs)(const struct conv *conv, int64_t first, int64_t n, struct NAME(run) * run) {
+    const struct conv_plan *plan = conv->plan;
     const struct conv_dim *h = &plan->dim[1], *w = &plan->dim[2];
-    int64_t y = first / plan->width, x = first % plan->width, at = 0;
+    /* A plane of which all positions are kept is one row. Divisions only where there is something to divide. */
+    int64_t width = plan->exact ? plan->plane : plan->width, out = plan->exact ? plan->plane : w->out;
+    int64_t rows = plan->exact ? 1 : h->out, item = 0, y = 0, x = first, at = 0;
     int count = 0;
-    for (; at < n && y < h->out; y++, x = 0) {
-        int64_t here = wick__min(plan->width - x, n - at), kept = wick__min(w->out - x, here);
+    if (x >= plan->plane) item = x / plan->plane, x -= item * plan->plane;
+    if (x >= width) y = x / width, x -= y * width;
+    while (at < n) {
+        int64_t here = wick__min(width - x, n - at), kept = wick__min(out - x, here);
+        int64_t to = (h->first + y * h->pitch) * w->full + w->first + x * w->pitch;
         if (kept > 0)
-            run[count++] = (struct NAME(run)){at, kept, (h->first + y * h->pitch) * w->full + w->first + x * w->pitch};
+            run[count++] =
+                (struct NAME(run)){at, kept, item * conv->groups * conv->out_channels * conv->out_plane + to};
         at += here;
+        x = 0;
+        if (++y == rows) item++, y = 0;
     }
     return count;
 }
@@ -175,6 +203,11 @@ static int NAME(find_runs)(const struct conv_plan *plan, int64_t first, int64_t 
 static void NAME(store_row)(const struct conv *conv, const VALUE *tile, const struct NAME(run) * run, int runs,
                             char *plane) {
     int64_t pitch = conv->plan->dim[2].pitch;
+    if (runs == 1 && run->n == COLUMNS * NAME(LANES) && pitch == 1 && conv->plain) {
+        NAME(loose) *to = (void *)(plane + (size_t)run->to * conv->size);
+        UNROLL for (int n = 0; n < COLUMNS; n++) to[n] = ((const NAME(vector) *)(const void *)tile)[n];
+        return;
+    }
     for (int r = 0; r < runs; r++) {
         char *to = plane + (size_t)run[r].to * conv->size;
         const VALUE *from = tile + run[r].at;
@@ -204,7 +237,7 @@ static void NAME(run_tile)(const struct conv *conv, const struct NAME(item) * it
     struct NAME(run) run[COLUMNS * NAME(LANES)];
     int64_t n = wick__min((int64_t)columns * NAME(LANES), plan->positions - item->first - at);
     int64_t channel = item->row + row;
-    int runs = NAME(find_runs)(plan, item->first + at, n, run);
+    int runs = NAME(find_runs)(conv, item->first + at, n, run);
     const VALUE *weight = conv->weight, *bias = conv->bias;
     NAME(tiles)
     [kind][columns - 1](weight + channel * plan->terms, plan->terms, bias ? bias + channel : NULL, item->image + at,
@@ -292,7 +325,8 @@ static void NAME(run_band)(const struct conv *conv, const struct NAME(item) * it
     }
 }
 
-/* Items: image, group, plane of the grid, band, part of the group's result channels; the last varies fastest. */
+/* Items: item of the batch unless its planes follow each other, group, plane of the grid, band, part of the group's
+ * result channels; the last varies fastest. */
 static void NAME(run_items)(void *context, int worker, int64_t begin, int64_t end) {
     const struct conv *conv = context;
     const struct conv_plan *plan = conv->plan;

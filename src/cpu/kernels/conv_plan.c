@@ -2,14 +2,16 @@
 #include "cpu/kernels/conv_plan.h"
 
 enum {
-    MAX_IMAGE_BYTES = 512 << 10, /* of all images of a band: well inside a second level cache beside the weights */
+    /* Of all images of a band: well inside a second level cache beside the weights, of 512 KiB or, with AVX-512, 1 MiB. */
+    MAX_IMAGE_BYTES = (WICK_ISA_LEVEL >= 2 ? 512 : 384) << 10,
     MIN_BAND_VECTORS = 6,
     ITEMS_PER_WORKER = 4,
     TYPICAL_BAND = 256, /* positions */
     MAX_REACH = 1 << 20,
-    PREFETCH = 512, /* elements */
-    MAX_THIN = 64,  /* terms */
-    PACK_COST = 20  /* copying a vector into an image takes as long as so many result channels' products with it */
+    PREFETCH = 512,         /* elements */
+    MAX_THIN = 64,          /* terms */
+    MIN_JOINT_CHANNELS = 4, /* of less, each result channel of an item of the batch is made by itself */
+    PACK_COST = 20 /* copying a vector into an image takes as long as so many result channels' products with it */
 };
 
 /* Two columns make a tile, and one alone takes nearly as long; three are made of less as well. */
@@ -94,26 +96,30 @@ static int64_t vectors(int64_t positions) { return (positions + WICK__CONV_LANES
 static void choose_images(const struct conv *conv, struct conv_plan *plan) {
     const struct conv_dim *d = &plan->dim[0], *h = &plan->dim[1], *w = &plan->dim[2];
     int64_t exact = h->out * w->out, channels = conv->in_channels * d->taps, shared, reach, wide;
+    int64_t joint = d->out == 1 && conv->out_channels >= MIN_JOINT_CHANNELS ? conv->batch : 1;
     plan->terms = channels * h->taps * w->taps;
     plan->gather = false;
     if (!wick__add(w->out, w->span, &plan->width) || !wick__mul(h->out - 1, plan->width, &wide) ||
-        !wick__add(wide, w->out, &plan->positions) || !wick__mul(h->span, plan->width, &reach))
+        !wick__add(wide, w->out, &plan->plane) || !wick__mul(h->span, plan->width, &reach))
         plan->gather = true;
     else {
         reach += w->span;
         shared = h->phases * w->phases;
         plan->images = channels * shared;
-        int64_t gather_cost = vectors(exact) * (conv->out_channels + PACK_COST);
+        int64_t gather_cost = vectors(joint * exact) * (conv->out_channels + PACK_COST);
         /* Taps that are far apart would fill the images with what few positions need. */
         bool small = reach <= MAX_REACH && shared * (TYPICAL_BAND + reach) <= 2 * h->taps * w->taps * TYPICAL_BAND;
-        plan->gather = !small || vectors(plan->positions) * conv->out_channels > gather_cost;
+        int64_t cost = vectors(plan->plane) * conv->out_channels;
+        plan->gather = !small || cost > gather_cost / joint;
     }
     if (plan->gather) {
         plan->width = w->out;
-        plan->positions = exact;
+        plan->plane = exact;
         plan->images = plan->terms;
         reach = 0;
     }
+    plan->planes = reach == 0 ? joint : 1;
+    plan->positions = plan->planes * plan->plane;
     /* Bands: of few enough elements for the cache, but not of less than a few vectors, and of equal sizes. */
     int64_t fit = MAX_IMAGE_BYTES / (int64_t)conv->value_size / wick__max(1, plan->images) - reach;
     fit = wick__max(MIN_BAND_VECTORS, fit / WICK__CONV_LANES) * WICK__CONV_LANES;
@@ -126,7 +132,7 @@ static void choose_images(const struct conv *conv, struct conv_plan *plan) {
 
 /* Splits the result channels too where bands are too few to keep all workers busy. */
 static void choose_parts(const struct conv *conv, struct conv_plan *plan) {
-    int64_t items = conv->batch * conv->groups * plan->dim[0].out * plan->bands;
+    int64_t items = conv->batch / plan->planes * conv->groups * plan->dim[0].out * plan->bands;
     int64_t wanted = (int64_t)wick__workers() * ITEMS_PER_WORKER;
     plan->parts = wick__workers() == 1 || items >= wanted ? 1 : (wanted + items - 1) / items;
     plan->part = round_up((conv->out_channels + plan->parts - 1) / plan->parts, WICK__CONV_ROWS);
@@ -176,7 +182,9 @@ enum wick_status WICK__ISA(wick__conv_plan)(const struct conv *conv, int64_t pas
     set_offsets(conv, plan);
     const struct conv_dim *h = &plan->dim[1], *w = &plan->dim[2];
     plan->linear = w->pitch == 1 && h->pitch == 1 && w->out == w->full;
-    plan->thin = plan->linear && !plan->gather && plan->bands == 1 && conv->out_channels < 4 && plan->terms <= MAX_THIN;
+    plan->exact = plan->linear && plan->width == w->out;
+    plan->thin = plan->linear && !plan->gather && plan->bands == 1 && conv->out_channels < MIN_JOINT_CHANNELS &&
+                 plan->terms <= MAX_THIN;
     plan->direct = WICK_ISA_LEVEL >= 2 && plan->thin && conv->in_channels == 1 && conv->dtype == WICK_DTYPE_f32 &&
                    h->step == 1 && w->step == 1 && h->out >= 4 && w->taps <= 16 && plan->dim[0].taps == 1 &&
                    plan->dim[0].in == 1 && plan->dim[0].tap[0].shift == 0;

@@ -14,7 +14,10 @@
  *
  * A transposed convolution of stride s is one such product for each residue mod s of the result's positions, with the
  * taps that reach it: a pass. Where rows are so short, or taps so far apart, that most p would be dropped, each tap
- * gets an image of its own (`gather`), which is the classic matrix of windows, a band at a time. */
+ * gets an image of its own (`gather`), which is the classic matrix of windows, a band at a time.
+ *
+ * Where taps reach nothing beyond a position's own elements, as with 1 x 1 kernels and with gather, the planes of a
+ * batch's items follow each other without gaps, so that small ones fill tiles together. */
 #ifndef WICK_CPU_KERNELS_CONV_PLAN_H
 #define WICK_CPU_KERNELS_CONV_PLAN_H
 
@@ -58,15 +61,18 @@ struct conv_dim {
 struct conv_plan {
     struct conv_dim dim[3];
     bool gather;
-    int64_t width;              /* positions from one row of the grid to the next */
-    int64_t positions;          /* in one plane of the grid: 0 .. positions-1 */
-    int64_t images;             /* how many an item has: channels x depth taps x phases, or x taps with gather */
-    int64_t band, length;       /* positions a band has, and elements its images have */
+    int64_t width;        /* positions from one row of the grid to the next */
+    int64_t plane;        /* positions of one plane of the grid */
+    int64_t planes;       /* whose positions follow each other: the batch's where images overlap in none, else 1 */
+    int64_t positions;    /* planes x plane */
+    int64_t images;       /* how many an item has: channels x depth taps x phases, or x taps with gather */
+    int64_t band, length; /* positions a band has, and elements its images have */
     int64_t bands, parts, part; /* bands of a plane; parts of the result channels of a group, and channels of a part */
     int64_t ahead;              /* how many elements further on the filling of images comes by soon */
     int64_t terms;              /* K: channels of a group x taps */
     int64_t *offset;            /* [terms], into the images */
     bool linear;                /* the results of a plane lie in memory in the order of the positions that are kept */
+    bool exact;                 /* and all are kept */
     bool thin;                  /* a result channel is made by itself, row by row, not in tiles */
     bool direct;                /* and straight from the input, without images: f32 of step 1 with masked loads */
     void *memory;
