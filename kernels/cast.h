@@ -13,12 +13,13 @@ enum gpu_dtype {
 #undef GPU_DTYPE
 };
 
-/* Elements of a chunk by the bytes of the wider dtype, and of a thread. */
-#define GPU_CAST_CHUNK(bytes) ((bytes) >= 4 ? 4 : 8)
+/* Elements of a chunk by the bytes of the wider dtype, of which they are 16 bytes, and of a thread. A longer chunk would
+ * move by two loads or stores beside each other, of which each uses half of the segments that it touches. */
+#define GPU_CAST_CHUNK(bytes) ((bytes) >= 8 ? 2 : (bytes) == 4 ? 4 : 8)
 #define GPU_CAST_SLOTS 8
 
 /* cast_TYPE_CHUNK: from any dtype through TYPE, which holds its values, to any. cast_round_TYPE: from f32, flat, by
- * chunks of 8 and threads of GPU_CAST_ROUND_SLOTS. */
+ * chunks of 4 and threads of GPU_CAST_ROUND_SLOTS. */
 #define GPU_CAST_ROUND_SLOTS 16
 struct gpu_cast {
     struct gpu_walk walk;

@@ -181,8 +181,8 @@ GPU_FN void put_as(const R (&r)[S], const struct gpu_walk &w, u64 tile) {
     gpu_put<E, S>(v, w, tile);
 }
 
-template <int E> struct bits_of { typedef u32 type; };
-template <> struct bits_of<4> { typedef u64 type; };
+template <int E> struct bits_of { typedef u64 type; };
+template <> struct bits_of<8> { typedef u32 type; };
 
 /* start + i step in f64; other types have no such cast. */
 template <typename M, int S> GPU_FN void numbers(M (&)[S], const struct gpu_cast &, u64, int) {}
@@ -208,7 +208,7 @@ template <typename M, int E> GPU_FN void cast(const struct gpu_cast &p) {
         if (size == 1) fetch_as<u8, E, S>(r, p.walk, tile);
         if (size == 2) fetch_as<u16, E, S>(r, p.walk, tile);
         if (E <= 4 && size == 4) fetch_as<u32, E, S>(r, p.walk, tile);
-        if (E <= 4 && size == 8) fetch_as<u64, E, S>(r, p.walk, tile);
+        if (E == 2 && size == 8) fetch_as<u64, E, S>(r, p.walk, tile);
         from_bits<M, S>(v, r, p);
     }
     to_bits(r, v, p.to);
@@ -216,18 +216,22 @@ template <typename M, int E> GPU_FN void cast(const struct gpu_cast &p) {
     if (size == 1) put_as<u8, E, S>(r, p.walk, tile);
     if (size == 2) put_as<u16, E, S>(r, p.walk, tile);
     if (E <= 4 && size == 4) put_as<u32, E, S>(r, p.walk, tile);
-    if (E <= 4 && size == 8) put_as<u64, E, S>(r, p.walk, tile);
+    if (E == 2 && size == 8) put_as<u64, E, S>(r, p.walk, tile);
 }
 
+GPU_KERNEL(cast_f32_2, struct gpu_cast) { cast<f32, 2>(p); }
 GPU_KERNEL(cast_f32_4, struct gpu_cast) { cast<f32, 4>(p); }
 GPU_KERNEL(cast_f32_8, struct gpu_cast) { cast<f32, 8>(p); }
+GPU_KERNEL(cast_f64_2, struct gpu_cast) { cast<f64, 2>(p); }
 GPU_KERNEL(cast_f64_4, struct gpu_cast) { cast<f64, 4>(p); }
+GPU_KERNEL(cast_i64_2, struct gpu_cast) { cast<i64, 2>(p); }
 GPU_KERNEL(cast_i64_4, struct gpu_cast) { cast<i64, 4>(p); }
 GPU_KERNEL(cast_i32_8, struct gpu_cast) { cast<i32, 8>(p); }
 
-/* f32 to 16 bits with all of a thread's loads in flight; elements behind the last whole tile one by one. */
+/* f32 to 16 bits with all of a thread's loads in flight, each by 16 bytes beside those of the next thread; elements
+ * behind the last whole tile one by one. */
 template <typename T> GPU_FN void cast_round(const struct gpu_cast &p) {
-    enum { S = GPU_CAST_ROUND_SLOTS, E = 8 };
+    enum { S = GPU_CAST_ROUND_SLOTS, E = 4 };
     const f32 *in = (const f32 *)p.walk.in[0];
     T *out = (T *)p.walk.out;
     u64 tile = gpu_tile();
@@ -237,16 +241,18 @@ template <typename T> GPU_FN void cast_round(const struct gpu_cast &p) {
         for (u64 i = first + gpu_thread(); i < (u64)p.walk.count; i += GPU_BLOCK) gpu_down(&out[i], in[i]);
         return;
     }
-    gpu_vec<f32> v[S / 4];
-    GPU_UNROLL for (int c = 0; c < S / E; c++)
-        GPU_UNROLL for (int half = 0; half < 2; half++)
-            v[2 * c + half] = gpu_load16(in + first + (u32)(c * GPU_BLOCK + gpu_thread()) * E + half * 4);
-    GPU_UNROLL for (int c = 0; c < S / E; c++) {
-        f32 x[E];
+    gpu_vec<f32> v[S / E];
+    GPU_UNROLL for (int c = 0; c < S / E; c++) v[c] = gpu_load16(in + first + (u32)(c * GPU_BLOCK + gpu_thread()) * E);
+    GPU_UNROLL for (int c = 0; c < S / E; c += 2) {
+        f32 x[2 * E];
         gpu_vec<T> r;
-        GPU_UNROLL for (int e = 0; e < E; e++) x[e] = v[2 * c + e / 4].v[e % 4];
-        gpu_down_vector(&r, x);
-        gpu_store16(out + first + (u32)(c * GPU_BLOCK + gpu_thread()) * E, r);
+        GPU_UNROLL for (int e = 0; e < 2 * E; e++) x[e] = v[c + e / E].v[e % E];
+        gpu_down_vector(&r, x); /* two chunks at once, by pairs */
+        GPU_UNROLL for (int half = 0; half < 2; half++) {
+            gpu_pack<T, E> pack;
+            GPU_UNROLL for (int e = 0; e < E; e++) pack.v[e] = r.v[half * E + e];
+            gpu_store_pack(out + first + (u32)((c + half) * GPU_BLOCK + gpu_thread()) * E, pack);
+        }
     }
 }
 

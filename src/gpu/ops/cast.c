@@ -12,14 +12,20 @@ static bool is_long(enum wick_dtype dtype) { return dtype == WICK_DTYPE_i64 || d
 /* Through a type that holds all values of `from`, and in which the result is rounded once. */
 static enum wick__gpu_kernel cast_kernel(enum wick_dtype from, enum wick_dtype to, int chunk, bool *sticky) {
     bool from_float = wick_dtype_is_float(from), to_float = wick_dtype_is_float(to);
-    enum wick__gpu_kernel f32 = chunk == 4 ? WICK__GPU_K_cast_f32_4 : WICK__GPU_K_cast_f32_8;
+    enum wick__gpu_kernel f32 = chunk == 2   ? WICK__GPU_K_cast_f32_2
+                                : chunk == 4 ? WICK__GPU_K_cast_f32_4
+                                             : WICK__GPU_K_cast_f32_8;
+    enum wick__gpu_kernel f64 = chunk == 2 ? WICK__GPU_K_cast_f64_2 : WICK__GPU_K_cast_f64_4;
+    enum wick__gpu_kernel whole = chunk == 2   ? WICK__GPU_K_cast_i64_2
+                                  : chunk == 4 ? WICK__GPU_K_cast_i64_4
+                                               : WICK__GPU_K_cast_i32_8;
     *sticky = false;
     if (from == WICK_DTYPE_f32 || to == WICK_DTYPE_f32) return f32;
-    if (!from_float && !to_float) return chunk == 4 ? WICK__GPU_K_cast_i64_4 : WICK__GPU_K_cast_i32_8;
-    if (from == WICK_DTYPE_f64 || to == WICK_DTYPE_f64) return WICK__GPU_K_cast_f64_4;
+    if (!from_float && !to_float) return whole;
+    if (from == WICK_DTYPE_f64 || to == WICK_DTYPE_f64) return f64;
     if (from_float || wick__size(from) <= 2) return f32;
     *sticky = is_long(from);
-    return WICK__GPU_K_cast_f64_4;
+    return f64;
 }
 
 wick__kernel_fn wick__gpu_cast;
@@ -40,6 +46,7 @@ enum wick_status wick__gpu_cast(const struct wick__call *call) {
     if (from == WICK_DTYPE_f32 && (to == WICK_DTYPE_bf16 || to == WICK_DTYPE_f16) &&
         wick__layout_is_contiguous(&call->in[0]->layout) && wick__aligned16(wick__data(call->in[0]))) {
         e.kernel = to == WICK_DTYPE_bf16 ? WICK__GPU_K_cast_round_bf16 : WICK__GPU_K_cast_round_f16;
+        e.chunk = 4;
         e.slots = GPU_CAST_ROUND_SLOTS;
     }
     return wick__gpu_elements(&e);
@@ -48,11 +55,12 @@ enum wick_status wick__gpu_cast(const struct wick__call *call) {
 static enum wick_status arange(const struct wick__call *call) {
     struct gpu_cast params = {
         .to = (u32)call->out[0]->dtype, .numbers = 1, .start = call->p.scalar[0], .step = call->p.scalar[1]};
-    struct wick__elements e = {.kernel = WICK__GPU_K_cast_f64_4,
+    bool wide = wick__size(call->out[0]->dtype) == 8;
+    struct wick__elements e = {.kernel = wide ? WICK__GPU_K_cast_f64_2 : WICK__GPU_K_cast_f64_4,
                                .params = &params,
                                .walk = &params.walk,
                                .out = call->out[0],
-                               .chunk = 4,
+                               .chunk = wide ? 2 : 4,
                                .slots = GPU_CAST_SLOTS};
     return wick__gpu_elements(&e);
 }
