@@ -2,7 +2,8 @@
 #include "cpu/kernels/conv_plan.h"
 
 enum {
-    /* Of all images of a band: well inside a second level cache beside the weights, of 512 KiB or, with AVX-512, 1 MiB. */
+    /* Of all images of a band: well inside a second level cache beside the weights, of 512 KiB or, with AVX-512, 1 MiB.
+     */
     MAX_IMAGE_BYTES = (WICK_ISA_LEVEL >= 2 ? 512 : 384) << 10,
     MIN_BAND_VECTORS = 6,
     ITEMS_PER_WORKER = 4,
