@@ -46,6 +46,25 @@ static inline void copy_masked(float *to, const float *row, int64_t begin, int64
 static inline void store_masked(float *to, const void *vector, int64_t n) {
     _mm512_mask_storeu_ps(to, (__mmask16)((1u << n) - 1), _mm512_load_ps(vector));
 }
+#elif WICK_ISA_LEVEL == 1
+/* All bits of lanes begin .. end-1 of the eight from i on. */
+static inline __m256i lanes_between(int64_t i, int64_t begin, int64_t end) {
+    __m256i lane = _mm256_add_epi32(_mm256_set1_epi32((int)i), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    return _mm256_andnot_si256(_mm256_cmpgt_epi32(_mm256_set1_epi32((int)begin), lane),
+                               _mm256_cmpgt_epi32(_mm256_set1_epi32((int)end), lane));
+}
+
+static inline void copy_masked(float *to, const float *row, int64_t begin, int64_t end, int64_t n, int64_t ahead) {
+    for (int64_t i = 0; i < n; i += 8) {
+        __builtin_prefetch(row + i + ahead);
+        _mm256_storeu_ps(to + i, _mm256_maskload_ps(row + i, lanes_between(i, begin, end)));
+    }
+}
+
+/* The first n floats of a vector. */
+static inline void store_masked(float *to, const void *vector, int64_t n) {
+    _mm256_maskstore_ps(to, lanes_between(0, 0, n), _mm256_load_ps(vector));
+}
 #else
 static inline void copy_masked(float *to, const float *row, int64_t begin, int64_t end, int64_t n, int64_t ahead) {
     (void)ahead;
@@ -103,7 +122,7 @@ static inline void run_direct(const struct conv *conv, int64_t channel, const fl
 #else
 #define MULADD(x, y, z) ((x) * (y) + (z))
 #endif
-#define COPY_MASKED (WICK_ISA_LEVEL >= 2)
+#define COPY_MASKED (WICK_ISA_LEVEL >= 1)
 #include "cpu/kernels/conv_body.h"
 #undef VALUE
 #undef NAME

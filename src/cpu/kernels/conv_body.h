@@ -239,6 +239,8 @@ static void NAME(run_tile)(const struct conv *conv, const struct NAME(item) * it
     int64_t channel = item->row + row;
     int runs = NAME(find_runs)(conv, item->first + at, n, run);
     const VALUE *weight = conv->weight, *bias = conv->bias;
+    for (int m = 0; runs > 0 && m < rows_of[kind]; m++) /* the lines to be written, which come while it computes */
+        __builtin_prefetch(item->out + (size_t)((row + m) * conv->out_plane + run->to) * conv->size, 1);
     NAME(tiles)
     [kind][columns - 1](weight + channel * plan->terms, plan->terms, bias ? bias + channel : NULL, item->image + at,
                         plan->offset, tile);
@@ -305,23 +307,29 @@ static void NAME(run_thin)(const struct conv *conv, const struct NAME(item) * it
         }
 }
 
-/* The rows of weights of a tile stay in the cache for all positions of the band. */
+/* Of few terms the images of a few positions stay in the first level cache for all result channels; of more, the rows
+ * of weights of a tile do so in the second for all positions of the band. */
 static void NAME(run_band)(const struct conv *conv, const struct NAME(item) * item) {
     int64_t left = wick__min(conv->plan->band, conv->plan->positions - item->first);
     if (conv->plan->thin) {
         for (int64_t row = 0; row < item->rows; row++) NAME(run_thin)(conv, item, row);
         return;
     }
-    for (int64_t row = 0; row < item->rows;) {
-        int64_t rows = item->rows - row;
-        int kind = rows >= ROWS ? ROW_KINDS - 1 : rows >= 4 ? 2 : rows >= 2 ? 1 : 0;
-        for (int64_t at = 0; at < left;) {
-            int64_t columns = (left - at + NAME(LANES) - 1) / NAME(LANES);
-            columns = columns == COLUMNS + 1 ? (COLUMNS + 1) / 2 : wick__min(columns, COLUMNS);
-            NAME(run_tile)(conv, item, row, kind, at, (int)columns);
-            at += columns * NAME(LANES);
+    int64_t terms = conv->plan->terms, wide = COLUMNS * NAME(LANES);
+    int64_t chunk = terms > WICK__CONV_FEW ? left : wide * (WICK__CONV_FEW / wick__max(1, terms));
+    for (int64_t from = 0, to; from < left; from = to) {
+        to = left - from <= chunk + NAME(LANES) ? left : from + chunk; /* no single vector is left over */
+        for (int64_t row = 0; row < item->rows;) {
+            int64_t rows = item->rows - row;
+            int kind = rows >= ROWS ? ROW_KINDS - 1 : rows >= 4 ? 2 : rows >= 2 ? 1 : 0;
+            for (int64_t at = from; at < to;) {
+                int64_t columns = (to - at + NAME(LANES) - 1) / NAME(LANES);
+                columns = columns == COLUMNS + 1 ? (COLUMNS + 1) / 2 : wick__min(columns, COLUMNS);
+                NAME(run_tile)(conv, item, row, kind, at, (int)columns);
+                at += columns * NAME(LANES);
+            }
+            row += rows_of[kind];
         }
-        row += rows_of[kind];
     }
 }
 

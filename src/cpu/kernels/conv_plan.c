@@ -12,7 +12,7 @@ enum {
     PREFETCH = 512,         /* elements */
     MAX_THIN = 64,          /* terms */
     MIN_JOINT_CHANNELS = 4, /* of less, each result channel of an item of the batch is made by itself */
-    PACK_COST = 20 /* copying a vector into an image takes as long as so many result channels' products with it */
+    PACK_COST = 40 /* copying a vector into an image takes as long as so many result channels' products with it */
 };
 
 /* Two columns make a tile, and one alone takes nearly as long; three are made of less as well. */

@@ -29,14 +29,14 @@
 #include "core/memory.h"
 #include "core/tensor.h"
 
-/* Elements of a vector of 4-byte elements, and the tile of sums that one pass over the terms makes: ROWS result
- * channels by COLUMNS vectors. */
+/* Elements of a vector of 4-byte elements; the tile of sums that one pass over the terms makes, ROWS result channels by
+ * COLUMNS vectors; and the most terms of which the vectors for a tile fit half of a first level cache. */
 #if WICK_ISA_LEVEL >= 2
-enum { WICK__CONV_LANES = 16, WICK__CONV_ROWS = 8, WICK__CONV_COLUMNS = 3 };
+enum { WICK__CONV_LANES = 16, WICK__CONV_ROWS = 8, WICK__CONV_COLUMNS = 3, WICK__CONV_FEW = 128 };
 #elif WICK_ISA_LEVEL == 1
-enum { WICK__CONV_LANES = 8, WICK__CONV_ROWS = 6, WICK__CONV_COLUMNS = 2 };
+enum { WICK__CONV_LANES = 8, WICK__CONV_ROWS = 6, WICK__CONV_COLUMNS = 2, WICK__CONV_FEW = 256 };
 #else
-enum { WICK__CONV_LANES = 4, WICK__CONV_ROWS = 6, WICK__CONV_COLUMNS = 2 };
+enum { WICK__CONV_LANES = 4, WICK__CONV_ROWS = 6, WICK__CONV_COLUMNS = 2, WICK__CONV_FEW = 512 };
 #endif
 
 /* One kernel element along one dim: it meets input element (o + shift) step + residue at grid point o. */
