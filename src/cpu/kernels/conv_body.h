@@ -316,7 +316,7 @@ static void NAME(run_band)(const struct conv *conv, const struct NAME(item) * it
         return;
     }
     int64_t terms = conv->plan->terms, wide = COLUMNS * NAME(LANES);
-    int64_t chunk = terms > WICK__CONV_FEW ? left : wide * (WICK__CONV_FEW / wick__max(1, terms));
+    int64_t chunk = terms > WICK__CONV_FEW ? left : wide * wick__max(1, WICK__CONV_FEW / wick__max(1, terms));
     for (int64_t from = 0, to; from < left; from = to) {
         to = left - from <= chunk + NAME(LANES) ? left : from + chunk; /* no single vector is left over */
         for (int64_t row = 0; row < item->rows;) {

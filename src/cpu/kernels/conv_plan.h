@@ -30,9 +30,10 @@
 #include "core/tensor.h"
 
 /* Elements of a vector of 4-byte elements; the tile of sums that one pass over the terms makes, ROWS result channels by
- * COLUMNS vectors; and the most terms of which the vectors for a tile fit half of a first level cache. */
+ * COLUMNS vectors; and the most terms of which the vectors for a tile fit half of a first level cache, 0 where the
+ * second level has enough for both. */
 #if WICK_ISA_LEVEL >= 2
-enum { WICK__CONV_LANES = 16, WICK__CONV_ROWS = 8, WICK__CONV_COLUMNS = 3, WICK__CONV_FEW = 128 };
+enum { WICK__CONV_LANES = 16, WICK__CONV_ROWS = 8, WICK__CONV_COLUMNS = 3, WICK__CONV_FEW = 0 };
 #elif WICK_ISA_LEVEL == 1
 enum { WICK__CONV_LANES = 8, WICK__CONV_ROWS = 6, WICK__CONV_COLUMNS = 2, WICK__CONV_FEW = 256 };
 #else
