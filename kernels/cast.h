@@ -18,9 +18,9 @@ enum gpu_dtype {
 #define GPU_CAST_CHUNK(bytes) ((bytes) >= 8 ? 2 : (bytes) == 4 ? 4 : 8)
 #define GPU_CAST_SLOTS 8
 
-/* cast_TYPE_CHUNK: from any dtype through TYPE, which holds its values, to any. cast_round_TYPE: from f32, flat, by
- * chunks of 4 and threads of GPU_CAST_ROUND_SLOTS. */
-#define GPU_CAST_ROUND_SLOTS 16
+/* cast_TYPE_CHUNK: from any dtype through TYPE, which holds its values, to any. cast_round_TYPE, cast_widen_TYPE: from
+ * and to f32, flat, by chunks of 4 and threads of GPU_CAST_STRAIGHT_SLOTS. */
+#define GPU_CAST_STRAIGHT_SLOTS 16
 struct gpu_cast {
     struct gpu_walk walk;
     u32 from, to;

@@ -228,16 +228,20 @@ GPU_KERNEL(cast_i64_2, struct gpu_cast) { cast<i64, 2>(p); }
 GPU_KERNEL(cast_i64_4, struct gpu_cast) { cast<i64, 4>(p); }
 GPU_KERNEL(cast_i32_8, struct gpu_cast) { cast<i32, 8>(p); }
 
-/* f32 to 16 bits with all of a thread's loads in flight, each by 16 bytes beside those of the next thread; elements
- * behind the last whole tile one by one. */
+/* Between f32 and narrower dtypes with all of a thread's loads in flight, each beside those of the next thread: chunks of
+ * four elements, 16 bytes of f32. Elements behind the last whole tile one by one. */
+enum { STRAIGHT_SLOTS = GPU_CAST_STRAIGHT_SLOTS, STRAIGHT_CHUNK = 4 };
+
+GPU_FN bool cast_cut(const struct gpu_cast &p, u64 first) {
+    return first + GPU_BLOCK * STRAIGHT_SLOTS > (u64)p.walk.count;
+}
+
 template <typename T> GPU_FN void cast_round(const struct gpu_cast &p) {
-    enum { S = GPU_CAST_ROUND_SLOTS, E = 4 };
+    enum { S = STRAIGHT_SLOTS, E = STRAIGHT_CHUNK };
     const f32 *in = (const f32 *)p.walk.in[0];
     T *out = (T *)p.walk.out;
-    u64 tile = gpu_tile();
-    if (tile >= (u64)p.walk.tiles) return;
-    u64 first = tile * (GPU_BLOCK * S);
-    if (first + GPU_BLOCK * S > (u64)p.walk.count) {
+    u64 first = gpu_tile() * (GPU_BLOCK * S);
+    if (cast_cut(p, first)) {
         for (u64 i = first + gpu_thread(); i < (u64)p.walk.count; i += GPU_BLOCK) gpu_down(&out[i], in[i]);
         return;
     }
@@ -258,3 +262,26 @@ template <typename T> GPU_FN void cast_round(const struct gpu_cast &p) {
 
 GPU_KERNEL(cast_round_bf16, struct gpu_cast) { cast_round<bf16>(p); }
 GPU_KERNEL(cast_round_f16, struct gpu_cast) { cast_round<f16>(p); }
+
+template <typename T> GPU_FN void cast_widen(const struct gpu_cast &p) {
+    enum { S = STRAIGHT_SLOTS, E = STRAIGHT_CHUNK };
+    const T *in = (const T *)p.walk.in[0];
+    f32 *out = (f32 *)p.walk.out;
+    u64 first = gpu_tile() * (GPU_BLOCK * S);
+    if (cast_cut(p, first)) {
+        for (u64 i = first + gpu_thread(); i < (u64)p.walk.count; i += GPU_BLOCK) out[i] = (f32)gpu_up(in[i]);
+        return;
+    }
+    gpu_pack<T, E> v[S / E];
+    GPU_UNROLL for (int c = 0; c < S / E; c++)
+        v[c] = gpu_load_pack<T, E>(in + first + (u32)(c * GPU_BLOCK + gpu_thread()) * E);
+    GPU_UNROLL for (int c = 0; c < S / E; c++) {
+        gpu_vec<f32> r;
+        GPU_UNROLL for (int e = 0; e < E; e++) r.v[e] = (f32)gpu_up(v[c].v[e]);
+        gpu_store16(out + first + (u32)(c * GPU_BLOCK + gpu_thread()) * E, r);
+    }
+}
+
+GPU_KERNEL(cast_widen_u8, struct gpu_cast) { cast_widen<u8>(p); }
+GPU_KERNEL(cast_widen_bf16, struct gpu_cast) { cast_widen<bf16>(p); }
+GPU_KERNEL(cast_widen_f16, struct gpu_cast) { cast_widen<f16>(p); }

@@ -97,9 +97,12 @@ template <typename T> GPU_FN void maths(const struct gpu_unary &p) {
     }
 }
 
-GPU_KERNEL(math_bf16, struct gpu_unary) { maths<bf16>(p); }
-GPU_KERNEL(math_f16, struct gpu_unary) { maths<f16>(p); }
-GPU_KERNEL(math_f32, struct gpu_unary) { maths<f32>(p); }
+/* As many blocks on a unit as have registers without spilling: what the largest function of them all would like to have
+ * leaves too few threads to hide what a load takes. */
+enum { MATH_BLOCKS = 6 };
+GPU_KERNEL_OF(math_bf16, struct gpu_unary, GPU_BLOCK, MATH_BLOCKS) { maths<bf16>(p); }
+GPU_KERNEL_OF(math_f16, struct gpu_unary, GPU_BLOCK, MATH_BLOCKS) { maths<f16>(p); }
+GPU_KERNEL_OF(math_f32, struct gpu_unary, GPU_BLOCK, MATH_BLOCKS) { maths<f32>(p); }
 GPU_KERNEL(math_f64, struct gpu_unary) { maths<f64>(p); }
 
 GPU_KERNEL(math_f8e4m3, struct gpu_unary) {

@@ -58,51 +58,63 @@ template <> struct normalize_sums<f32> { typedef f64 type; };
 template <> struct normalize_sums<f64> { typedef f64 type; };
 
 template <typename T> GPU_FN void normalize_rows(const struct gpu_normalize &p) {
-    typedef gpu_row<T, GPU_NORMALIZE_KEPT> Row;
-    typedef typename Row::C C;
+    typedef gpu_raw_row<T, GPU_NORMALIZE_KEPT(sizeof(T))> Row;
+    typedef typename gpu_compute<T>::type C;
     typedef typename normalize_sums<T>::type S;
     typedef typename reduce_wide<T>::type W;
+    enum { N = Row::N };
     GPU_SHARED f64 room[GPU_WAVES];
     u32 per_block = gpu_threads() / p.group;
     i64 first = reduce_block() * per_block, row = first + gpu_thread() / p.group;
     if (first >= p.rows) return;
     bool live = row < p.rows;
     Row r;
-    gpu_row_load(&r, (const T *)p.in + (live ? row * p.n : 0), live ? (u32)p.n : 0, gpu_thread() % p.group, p.group,
-                 (C)0);
+    gpu_raw_row_load(&r, (const T *)p.in + (live ? row * p.n : 0), live ? (u32)p.n : 0, gpu_thread() % p.group, p.group);
+    bool ends = r.lane < r.rest;
+    C c[N], end = ends ? gpu_up(r.end) : (C)0;
     f64 mean = 0;
     if (p.centered) {
-        S sum = (S)r.c[Row::COUNT];
-        GPU_UNROLL for (int i = 0; i < Row::COUNT; i += Row::N) {
-            S s[Row::N];
-            GPU_UNROLL for (int k = 0; k < Row::N; k++) s[k] = (S)r.c[i + k];
-            sum += gpu_tree<Row::N>::template of<gpu_join_add>(s);
+        S sum = (S)end;
+        GPU_UNROLL for (int k = 0; k < Row::VECTORS; k++) {
+            if (!gpu_row_has(r, k)) continue;
+            S s[N];
+            gpu_up_vector(r.v[k], c);
+            GPU_UNROLL for (int i = 0; i < N; i++) s[i] = (S)c[i];
+            sum += gpu_tree<N>::template of<gpu_join_add>(s);
         }
         mean = gpu_group_join<gpu_join_add>((f64)sum, p.group, room) / (f64)p.n;
     }
     C high = (C)mean, low = (C)(mean - (f64)high);
-    C end = r.lane < r.rest ? r.c[Row::COUNT] - high - low : 0;
+    end = ends ? end - high - low : (C)0;
     W squares = (W)end * (W)end;
-    GPU_UNROLL for (int i = 0; i < Row::COUNT; i += Row::N) {
-        W q[Row::N];
-        if (p.centered)
-            GPU_UNROLL for (int k = 0; k < Row::N; k++)
-                r.c[i + k] = gpu_row_has(r, i / Row::N) ? r.c[i + k] - high - low : 0;
-        GPU_UNROLL for (int k = 0; k < Row::N; k++) q[k] = (W)r.c[i + k] * (W)r.c[i + k];
-        squares += gpu_tree<Row::N>::template of<gpu_join_add>(q);
+    GPU_UNROLL for (int k = 0; k < Row::VECTORS; k++) {
+        if (!gpu_row_has(r, k)) continue;
+        W q[N];
+        gpu_up_vector(r.v[k], c);
+        GPU_UNROLL for (int i = 0; i < N; i++) {
+            W d = (W)(c[i] - high - low);
+            q[i] = d * d;
+        }
+        squares += gpu_tree<N>::template of<gpu_join_add>(q);
     }
     f64 variance = gpu_group_join<gpu_join_add>((f64)squares, p.group, room) / (f64)p.n;
     C scale = (C)(1 / gpu_sqrt(variance + p.epsilon));
-    GPU_UNROLL for (int i = 0; i < Row::COUNT; i++) r.c[i] *= scale;
-    r.c[Row::COUNT] = end * scale;
     if (!live) return;
     u32 channel = normalize_channel(p, row);
-    if (p.weight || p.bias) {
-        GPU_UNROLL for (int k = 0; k < Row::VECTORS; k++)
-            if (gpu_row_has(r, k)) normalize_weigh<T, Row::N>(p, r.c + k * Row::N, gpu_row_at(r, k), channel);
-        if (r.lane < r.rest) normalize_weigh<T, 1>(p, r.c + Row::COUNT, gpu_row_end(r), channel);
+    T *out = (T *)p.out + row * p.n;
+    GPU_UNROLL for (int k = 0; k < Row::VECTORS; k++) {
+        if (!gpu_row_has(r, k)) continue;
+        gpu_vec<T> v;
+        gpu_up_vector(r.v[k], c);
+        GPU_UNROLL for (int i = 0; i < N; i++) c[i] = (c[i] - high - low) * scale;
+        if (p.weight || p.bias) normalize_weigh<T, N>(p, c, gpu_row_at(r, k), channel);
+        gpu_down_vector(&v, c);
+        gpu_row_put(out + gpu_row_at(r, k), v, p.aligned);
     }
-    gpu_row_store(r, (T *)p.out + row * p.n, p.aligned);
+    if (!ends) return;
+    end *= scale;
+    if (p.weight || p.bias) normalize_weigh<T, 1>(p, &end, gpu_row_end(r), channel);
+    out[gpu_row_end(r)] = gpu_round<T>(end);
 }
 
 /* The moments that belong to element i of a row: the row's own, or its channel's. */
@@ -173,7 +185,7 @@ template <typename T> GPU_FN void normalize_apply(const struct gpu_normalize &p)
 }
 
 #define NORMALIZE(T)                                                                                                   \
-    GPU_KERNEL_OF(normalize_rows_##T, struct gpu_normalize, GPU_NORMALIZE_THREADS(sizeof(T)), 1) {                     \
+    GPU_KERNEL_OF(normalize_rows_##T, struct gpu_normalize, GPU_NORMALIZE_THREADS(sizeof(T)), sizeof(T) <= 2 ? 2 : 1) { \
         normalize_rows<T>(p);                                                                                          \
     }                                                                                                                  \
     GPU_KERNEL(normalize_apply_##T, struct gpu_normalize) { normalize_apply<T>(p); }

@@ -29,11 +29,12 @@ typedef uint64_t u64;
 #define GPU_RANK 8
 
 /* Rows kept in registers (rows.h): elements of `size` bytes that a thread keeps, but for those before the first whole
- * vector and after the last; and the most threads for a row. Norms, which need more of each element, keep fewer. */
+ * vector and after the last; and the most threads for a row. Norms keep fewer of f32, since their
+ * sums in f64 take registers too. */
 #define GPU_SOFTMAX_KEPT(size) ((size) == 8 ? 16 : 32)
 #define GPU_SOFTMAX_THREADS 512
-#define GPU_NORMALIZE_KEPT 16
-#define GPU_NORMALIZE_THREADS(size) ((size) == 8 ? 512 : 1024)
+#define GPU_NORMALIZE_KEPT(size) ((size) <= 2 ? 32 : 16)
+#define GPU_NORMALIZE_THREADS(size) ((size) == 4 ? 1024 : 512)
 
 /* What a kernel can report; the host makes the message. */
 enum gpu_fault {

@@ -4,9 +4,12 @@ import subprocess
 
 from .compile import HOST, tool
 
-# Kernels that run over contiguous operands, so whose loads (stores, where they only write) must be of 16 bytes.
+# Kernels that run over contiguous operands, so whose loads must be of 16 bytes; stores where they only write, or write
+# wider elements than they read (WIDENS): a thread's loads and stores cannot both be of 16 bytes and lie beside those of its
+# neighbours.
 WIDE = re.compile(r"_flat|^(unary|binary|compare|where|math|cast|fill|affine|reduce_rows|reduce_columns|stats_rows|"
                   r"stats_columns)_")
+WIDENS = re.compile(r"^cast_widen_")
 FIELDS = ["vgprs", "agprs", "sgprs", "lds", "spills", "scratch", "occupancy", "load", "store"]
 
 
@@ -120,8 +123,8 @@ def read(path, kept, log, target):
     return ptx(path) if target == "ptx" else nvidia(path, kept, log, target)
 
 
-def width(use):
-    return use["load"] or use["store"]
+def width(name, use):
+    return use["store"] if WIDENS.search(name) else use["load"] or use["store"]
 
 
 def faults(name, use):
@@ -131,6 +134,6 @@ def faults(name, use):
         wrong.append("%d spills" % use["spills"])
     if use["scratch"]:
         wrong.append("%d bytes of scratch" % use["scratch"])
-    if WIDE.search(name) and width(use) < 16:
-        wrong.append("the widest load of a contiguous kernel is of %d bytes" % width(use))
+    if WIDE.search(name) and width(name, use) < 16:
+        wrong.append("the widest load or store of a contiguous kernel is of %d bytes" % width(name, use))
     return wrong

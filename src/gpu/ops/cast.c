@@ -28,6 +28,16 @@ static enum wick__gpu_kernel cast_kernel(enum wick_dtype from, enum wick_dtype t
     return f64;
 }
 
+/* The kernel for operands that are contiguous; WICK__GPU_KERNELS where there is none. */
+static enum wick__gpu_kernel straight_kernel(enum wick_dtype from, enum wick_dtype to) {
+    if (from == WICK_DTYPE_f32 && to == WICK_DTYPE_bf16) return WICK__GPU_K_cast_round_bf16;
+    if (from == WICK_DTYPE_f32 && to == WICK_DTYPE_f16) return WICK__GPU_K_cast_round_f16;
+    if (from == WICK_DTYPE_u8 && to == WICK_DTYPE_f32) return WICK__GPU_K_cast_widen_u8;
+    if (from == WICK_DTYPE_bf16 && to == WICK_DTYPE_f32) return WICK__GPU_K_cast_widen_bf16;
+    if (from == WICK_DTYPE_f16 && to == WICK_DTYPE_f32) return WICK__GPU_K_cast_widen_f16;
+    return WICK__GPU_KERNELS;
+}
+
 wick__kernel_fn wick__gpu_cast;
 enum wick_status wick__gpu_cast(const struct wick__call *call) {
     enum wick_dtype from = call->in[0]->dtype, to = call->out[0]->dtype;
@@ -43,11 +53,11 @@ enum wick_status wick__gpu_cast(const struct wick__call *call) {
                                .chunk = GPU_CAST_CHUNK(size),
                                .slots = GPU_CAST_SLOTS};
     params.sticky = sticky;
-    if (from == WICK_DTYPE_f32 && (to == WICK_DTYPE_bf16 || to == WICK_DTYPE_f16) &&
-        wick__layout_is_contiguous(&call->in[0]->layout) && wick__aligned16(wick__data(call->in[0]))) {
-        e.kernel = to == WICK_DTYPE_bf16 ? WICK__GPU_K_cast_round_bf16 : WICK__GPU_K_cast_round_f16;
-        e.chunk = 4;
-        e.slots = GPU_CAST_ROUND_SLOTS;
+    enum wick__gpu_kernel straight = straight_kernel(from, to);
+    if (straight != WICK__GPU_KERNELS && wick__layout_is_contiguous(&call->in[0]->layout) &&
+        wick__aligned16(wick__data(call->in[0]))) {
+        e.kernel = straight;
+        e.slots = GPU_CAST_STRAIGHT_SLOTS;
     }
     return wick__gpu_elements(&e);
 }

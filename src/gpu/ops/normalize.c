@@ -114,8 +114,7 @@ enum wick_status wick__gpu_normalize(const struct wick__call *call) {
     p->vectors = p->by == GPU_NORMALIZE_ELEMENT && wick__aligned16(p->in) && p->n * s.size % 16 == 0 &&
                  wick__aligned16(p->weight) && wick__aligned16(p->bias);
     if (batch) return apply(&s);
-    p->group = wick__gpu_row_group(s.dtype, p->in, p->n, GPU_NORMALIZE_KEPT,
-                                   GPU_NORMALIZE_THREADS(wick_dtype_bits(s.dtype) / 8));
+    p->group = wick__gpu_row_group(s.dtype, p->in, p->n, GPU_NORMALIZE_KEPT(s.size), GPU_NORMALIZE_THREADS(s.size));
     if (p->group == 0) return in_two_steps(&s);
     struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_normalize_rows_bf16, s.dtype)};
     wick__gpu_row_launch(s.gpu, &launch, p->rows, p->group);
