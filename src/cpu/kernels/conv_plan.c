@@ -107,7 +107,9 @@ static void choose_images(const struct conv *conv, struct conv_plan *plan) {
         reach += w->span;
         shared = h->phases * w->phases;
         plan->images = channels * shared;
-        int64_t gather_cost = vectors(joint * exact) * (conv->out_channels + PACK_COST);
+        /* With a stride, shared images are several too, and filled element by element. */
+        int64_t pack_cost = shared > 1 ? PACK_COST / 2 : PACK_COST;
+        int64_t gather_cost = vectors(joint * exact) * (conv->out_channels + pack_cost);
         /* Taps that are far apart would fill the images with what few positions need. */
         bool small = reach <= MAX_REACH && shared * (TYPICAL_BAND + reach) <= 2 * h->taps * w->taps * TYPICAL_BAND;
         int64_t cost = vectors(plan->plane) * conv->out_channels;
