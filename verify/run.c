@@ -386,10 +386,10 @@ static bool matches(const struct verify_options *options, enum wick_op op) {
 static enum wick_status check_options(const struct verify_options *options) {
     enum wick_dtype dtype;
     bool any = false, layout = !options->layout;
-    if (options->list &&
-        (options->pattern || options->family || options->dtype || options->layout || options->case_plus_one))
+    if (options->list && (options->pattern || options->family || options->dtype || options->layout ||
+                          options->case_plus_one || options->quick))
         return wick__fail(WICK_INVALID,
-                          "verify: a list says which checks, no op, family, dtype, layout or case beside it");
+                          "verify: a list says which checks: no op, family, dtype, layout, case or quick beside it");
     for (int op = 0; op < WICK_OP_COUNT; op++) any = any || matches(options, (enum wick_op)op);
     for (int v = 0; v < VERIFY_VARIANTS; v++) layout = layout || strcmp(options->layout, variant_names[v]) == 0;
     if (!any)

@@ -15,11 +15,10 @@ enum { ALIGNMENT = 64 };
  * sanitizer is to see each block as it is. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-enum { SMALL = 0 };
-#else
-enum { SMALL = 896 };
+#define SANITIZED
 #endif
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#endif
+#if defined(SANITIZED) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { SMALL = 0 };
 #else
 enum { SMALL = 896 };
