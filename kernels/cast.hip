@@ -263,8 +263,11 @@ template <typename T> GPU_FN void cast_round(const struct gpu_cast &p) {
 GPU_KERNEL(cast_round_bf16, struct gpu_cast) { cast_round<bf16>(p); }
 GPU_KERNEL(cast_round_f16, struct gpu_cast) { cast_round<f16>(p); }
 
+/* A thread's 16 bytes become more than 16: they go round through LDS, so that stores too lie beside those of the next
+ * thread. */
 template <typename T> GPU_FN void cast_widen(const struct gpu_cast &p) {
-    enum { S = STRAIGHT_SLOTS, E = STRAIGHT_CHUNK };
+    enum { S = STRAIGHT_SLOTS, E = STRAIGHT_CHUNK, N = 16 / sizeof(T) };
+    GPU_SHARED gpu_vec<T> shared[GPU_BLOCK * S / N];
     const T *in = (const T *)p.walk.in[0];
     f32 *out = (f32 *)p.walk.out;
     u64 first = gpu_tile() * (GPU_BLOCK * S);
@@ -272,13 +275,16 @@ template <typename T> GPU_FN void cast_widen(const struct gpu_cast &p) {
         for (u64 i = first + gpu_thread(); i < (u64)p.walk.count; i += GPU_BLOCK) out[i] = (f32)gpu_up(in[i]);
         return;
     }
-    gpu_pack<T, E> v[S / E];
-    GPU_UNROLL for (int c = 0; c < S / E; c++)
-        v[c] = gpu_load_pack<T, E>(in + first + (u32)(c * GPU_BLOCK + gpu_thread()) * E);
+    gpu_vec<T> v[S / N];
+    GPU_UNROLL for (int l = 0; l < S / N; l++) v[l] = gpu_load16(in + first + (u32)(l * GPU_BLOCK + gpu_thread()) * N);
+    GPU_UNROLL for (int l = 0; l < S / N; l++) shared[l * GPU_BLOCK + gpu_thread()] = v[l];
+    gpu_sync();
     GPU_UNROLL for (int c = 0; c < S / E; c++) {
+        u32 at = (u32)(c * GPU_BLOCK + gpu_thread()) * E;
+        gpu_pack<T, E> x = gpu_load_pack<T, E>((const T *)shared + at);
         gpu_vec<f32> r;
-        GPU_UNROLL for (int e = 0; e < E; e++) r.v[e] = (f32)gpu_up(v[c].v[e]);
-        gpu_store16(out + first + (u32)(c * GPU_BLOCK + gpu_thread()) * E, r);
+        GPU_UNROLL for (int e = 0; e < E; e++) r.v[e] = (f32)gpu_up(x.v[e]);
+        gpu_store16(out + first + at, r);
     }
 }
 

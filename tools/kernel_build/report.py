@@ -4,12 +4,9 @@ import subprocess
 
 from .compile import HOST, tool
 
-# Kernels that run over contiguous operands, so whose loads must be of 16 bytes; stores where they only write, or write
-# wider elements than they read (WIDENS): a thread's loads and stores cannot both be of 16 bytes and lie beside those of its
-# neighbours.
+# Kernels that run over contiguous operands, so whose loads must be of 16 bytes; stores where they only write.
 WIDE = re.compile(r"_flat|^(unary|binary|compare|where|math|cast|fill|affine|reduce_rows|reduce_columns|stats_rows|"
                   r"stats_columns)_")
-WIDENS = re.compile(r"^cast_widen_")
 FIELDS = ["vgprs", "agprs", "sgprs", "lds", "spills", "scratch", "occupancy", "load", "store"]
 
 
@@ -124,7 +121,7 @@ def read(path, kept, log, target):
 
 
 def width(name, use):
-    return use["store"] if WIDENS.search(name) else use["load"] or use["store"]
+    return use["load"] or use["store"]
 
 
 def faults(name, use):
