@@ -1,5 +1,6 @@
-/* Matrix products of bf16 and f16 by matrix instructions. Operands have one dim of stride 1 and start, as their rows do,
- * at multiples of 16 bytes; others are packed first (gemm.hip).
+/* Matrix products of bf16 and f16 by matrix instructions, and of f8e4m3 where there are instructions for it (MMA_F8),
+ * whose pairs are the elements then. Operands have one dim of stride 1 and start, as their rows do, at multiples of 16
+ * bytes; others are packed first (gemm.hip, and f8e4m3 below).
  *
  * A block of 256 threads makes a tile of 128 x 256, 128 x 128, 64 x 128 or 64 x 64; its waves, 2 x WAVES / 2 of them,
  * have MI x NI tiles of 16 x 16 each. Where groups of four waves have instructions of their own (mma_group.h), a block
@@ -30,6 +31,7 @@ GPU_FN void mma_store(const struct gpu_gemm &p, const struct gemm_place &at, str
             if (row >= p.m || column >= p.n) continue;
             u32 n = p.n - column < 4 ? (u32)(p.n - column) : 4;
             gemm_quad<f32> x = *(const gemm_quad<f32> *)(lds + line * PITCH + j);
+            if (MMA_FNUZ && sizeof(T) == 1) GPU_UNROLL for (int i = 0; i < 4; i++) x.v[i] *= 4;
             if (p.f8)
                 gemm_store<f8e4m3>(p.out, at.to + row * p.n + column, column, n, x);
             else
@@ -449,6 +451,60 @@ template <typename T, int ROWS, int COLUMNS> GPU_FN void mma_product(const struc
 }
 #endif
 
+/* ---- packing f8e4m3: 64 rows by 64 terms through LDS, k innermost, pitch a multiple of 16 ---- */
+
+#if MMA_F8
+/* Four elements as the instructions take them. */
+GPU_FN u32 mma_f8(u32 x) {
+#if MMA_FNUZ
+    const u32 sign = 0x80808080u;
+    u32 size = x & ~sign, zero = ~(size + ~sign) & sign, nan = (size + 0x01010101u) & sign;
+    return (x & ~zero & ~(nan - (nan >> 7))) | nan;
+#else
+    return x;
+#endif
+}
+
+/* Four neighbours of which n are there. */
+GPU_FN u32 mma_fetch4(const u8 *from, i64 step, i64 n, bool whole) {
+    if (whole && n >= 4) return *(const u32 *)from;
+    u32 x = 0;
+    GPU_UNROLL for (int e = 0; e < 4; e++) x |= e < n ? (u32)from[e * step] << e * 8 : 0;
+    return x;
+}
+
+GPU_FN void mma_pack_tiles(const struct gpu_gemm_pack &p) {
+    enum { TILE = 64, PITCH = TILE + 4 };
+    GPU_SHARED u32 tile[TILE * PITCH / 4];
+    u8 *lds = (u8 *)tile;
+    i64 offset = gpu_locate<1>(gpu_block_z(), p.batch, p.stride).at[0];
+    const u8 *from = (const u8 *)p.from.from + offset;
+    u8 *to = (u8 *)p.to + (i64)gpu_block_z() * p.rows * p.pitch;
+    bool along_k = p.from.mode & GPU_GEMM_ALONG_K;
+    i64 inner = along_k ? p.from.k : p.from.row, outer = along_k ? p.from.row : p.from.k;
+    bool whole = inner == 1 && ((u64)from | (u64)outer) % 4 == 0;
+    u32 slow0 = gpu_thread() / 16, fast = gpu_thread() % 16 * 4;
+    i64 k0 = (i64)gpu_block_x() * TILE, row_tiles = (p.rows + TILE - 1) / TILE;
+    for (i64 row_tile = gpu_block_y(); row_tile < row_tiles; row_tile += 65535) {
+        i64 row0 = row_tile * TILE, rows = p.rows - row0, terms = p.k - k0;
+        GPU_UNROLL for (u32 slow = slow0; slow < slow0 + TILE; slow += GPU_BLOCK / 16) {
+            i64 n = slow < (along_k ? rows : terms) ? (along_k ? terms : rows) - fast : 0;
+            const u8 *at = from + (along_k ? row0 + slow : k0 + slow) * outer + (along_k ? k0 + fast : row0 + fast) * inner;
+            u32 x = mma_f8(mma_fetch4(at, inner, n, whole));
+            if (along_k)
+                *(u32 *)(lds + slow * PITCH + fast) = x;
+            else
+                GPU_UNROLL for (u32 e = 0; e < 4; e++) lds[(fast + e) * PITCH + slow] = (u8)(x >> e * 8);
+        }
+        gpu_sync();
+        GPU_UNROLL for (u32 row = slow0; row < slow0 + TILE; row += GPU_BLOCK / 16)
+            if (row < rows && k0 + fast < p.pitch)
+                *(u32 *)(to + (row0 + row) * p.pitch + k0 + fast) = *(const u32 *)(lds + row * PITCH + fast);
+        gpu_sync();
+    }
+}
+#endif
+
 #if MMA
 #define MMA_PRODUCT(type, rows, columns) mma_product<type, rows, columns>(p)
 #else
@@ -469,7 +525,18 @@ enum { MMA_BLOCKS_64 = 1, MMA_BLOCKS_128 = 1 };
 #define MMA_KERNELS(type)                                                                                              \
     GPU_KERNEL(mma_64_##type, struct gpu_gemm) { MMA_PRODUCT(type, 64, 64); }                                          \
     GPU_KERNEL_OF(mma_64_128_##type, struct gpu_gemm, GPU_BLOCK, MMA_BLOCKS_64) { MMA_PRODUCT(type, 64, 128); }        \
-    GPU_KERNEL_OF(mma_128_##type, struct gpu_gemm, GPU_BLOCK, MMA_BLOCKS_128) { MMA_PRODUCT(type, 128, 128); }         \
-    GPU_KERNEL(mma_256_##type, struct gpu_gemm) { MMA_WIDE(type); }
+    GPU_KERNEL_OF(mma_128_##type, struct gpu_gemm, GPU_BLOCK, MMA_BLOCKS_128) { MMA_PRODUCT(type, 128, 128); }
 MMA_KERNELS(bf16)
 MMA_KERNELS(f16)
+GPU_KERNEL(mma_256_bf16, struct gpu_gemm) { MMA_WIDE(bf16); }
+GPU_KERNEL(mma_256_f16, struct gpu_gemm) { MMA_WIDE(f16); }
+
+/* Nor does it ask for these where there are none for f8e4m3. */
+#if MMA_F8
+GPU_KERNEL(mma_pack_f8, struct gpu_gemm_pack) { mma_pack_tiles(p); }
+#else
+#undef MMA_PRODUCT
+#define MMA_PRODUCT(type, rows, columns) (void)p
+GPU_KERNEL(mma_pack_f8, struct gpu_gemm_pack) { (void)p; }
+#endif
+MMA_KERNELS(f8e4m3)

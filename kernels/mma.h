@@ -1,10 +1,11 @@
-/* Matrix instructions: products of 16 x 16 tiles by one wave, f16 or bf16 in, f32 sums. The other file beside gpu.h
- * with differences between targets, for it is about instructions.
+/* Matrix instructions: products of 16 x 16 tiles by one wave, f16, bf16 or f8e4m3 in, f32 sums. The other file beside
+ * gpu.h with differences between targets, for it is about instructions.
  *
  *   MMA        whether the target has them; the rest is there only if so
+ *   MMA_F8     whether it has those of f8e4m3 with sums of f32's precision (not NVIDIA's: docs/numerics.md)
  *   MMA_ASYNC  tiles reach LDS by asynchronous copies, and fragments leave it by loads that can transpose (NVIDIA);
  *              otherwise tiles pass through registers and lie in LDS with k innermost
- *   MMA_K      terms of k in a fragment
+ *   MMA_K      terms of k in a fragment, of f8e4m3 twice as many: a pair of them counts as one element of 16 bits
  *   MMA_SUMS   elements of a 16 x 16 tile of sums that a lane holds; mma_row and mma_column say which
  *
  * A fragment is 16 rows of A, or 16 columns of B, by MMA_K terms. Which terms a lane holds does not matter where A and
@@ -43,6 +44,19 @@
 #define MMA_ASYNC 0
 #endif
 
+#if defined(MMA_MFMA) && !defined(__gfx90a__) || defined(MMA_WMMA12)
+#define MMA_F8 1
+#else
+#define MMA_F8 0
+#endif
+/* Before gfx950 MFMA has the format FNUZ: the same bits stand for half the value, 0x80 is NaN instead of -0, and what is
+ * NaN in f8e4m3 is a number. */
+#if defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__)
+#define MMA_FNUZ 1
+#else
+#define MMA_FNUZ 0
+#endif
+
 #if MMA
 enum { MMA_SUMS = 256 / GPU_WAVE };
 #if defined(MMA_MFMA)
@@ -78,28 +92,30 @@ GPU_FN u32 mma_row(u32 i) { return gpu_lane() / 16 * 8 + i; }
 /* ---- sum += a b ---- */
 
 #if defined(GPU_HOST)
-/* Lane l's fragments hold elements of row (column) and k as below, two to a word. */
-GPU_FN f32 mma_up(u16 bits, bf16) { return gpu_from_bf16(bf16{bits}); }
-GPU_FN f32 mma_up(u16 bits, f16) { return gpu_from_f16(f16{bits}); }
+/* Lane l's fragments hold elements of row (column) and k as below, two (of f8e4m3 four) to a word. */
+GPU_FN f32 mma_up(u32 bits, bf16) { return gpu_from_bf16(bf16{(u16)bits}); }
+GPU_FN f32 mma_up(u32 bits, f16) { return gpu_from_f16(f16{(u16)bits}); }
+GPU_FN f32 mma_up(u32 bits, f8e4m3) { return gpu_up(f8e4m3{(u8)bits}); }
 template <typename T>
 static void mma(struct mma_tile &sum, const struct mma_fragment &a, const struct mma_fragment &b) {
-    f32 x[16][MMA_K], y[16][MMA_K];
+    enum { PER = 4 / sizeof(T), K = MMA_K * PER / 2 };
+    f32 x[16][K], y[16][K];
     for (u32 w = 0; w < MMA_WORDS; w++) {
         const u64 *all = gpu_host.exchange((u64)b.word[w] << 32 | a.word[w]);
         for (u32 l = 0; l < GPU_WAVE; l++)
-            for (u32 e = 0; e < 2; e++) {
+            for (u32 e = 0; e < PER; e++) {
 #if defined(MMA_PTX)
-                u32 row = l / 4 + w % 2 * 8, column = l / 4 + w / 2 * 8, ka = w / 2 * 8 + l % 4 * 2 + e,
-                    kb = w % 2 * 8 + l % 4 * 2 + e;
+                u32 row = l / 4 + w % 2 * 8, column = l / 4 + w / 2 * 8, ka = (w / 2 * 4 + l % 4) * PER + e,
+                    kb = (w % 2 * 4 + l % 4) * PER + e;
 #else
-                u32 row = l % 16, column = row, ka = l / 16 * 8 + w * 2 + e, kb = ka;
+                u32 row = l % 16, column = row, ka = (l / 16 * 4 + w) * PER + e, kb = ka;
 #endif
-                x[row][ka] = mma_up((u16)(all[l] >> 16 * e), T());
-                y[column][kb] = mma_up((u16)(all[l] >> (32 + 16 * e)), T());
+                x[row][ka] = mma_up((u32)(all[l] >> 32 / PER * e), T());
+                y[column][kb] = mma_up((u32)(all[l] >> (32 + 32 / PER * e)), T());
             }
     }
     for (u32 i = 0; i < MMA_SUMS; i++)
-        for (u32 k = 0; k < MMA_K; k++) sum.v[i] = gpu_fma(x[mma_row(i)][k], y[mma_column(i)][k], sum.v[i]);
+        for (u32 k = 0; k < K; k++) sum.v[i] = gpu_fma(x[mma_row(i)][k], y[mma_column(i)][k], sum.v[i]);
 }
 #elif defined(MMA_PTX)
 #define MMA_PTX_HALF(type, c, h)                                                                                       \
@@ -118,24 +134,40 @@ GPU_FN void mma_of(struct mma_tile &sum, const struct mma_fragment &a, const str
 #undef MMA_PTX_HALF
 #else
 typedef f32 mma_sums __attribute__((ext_vector_type(MMA_SUMS)));
+struct mma_pair {
+    u32 word[2];
+};
 typedef short mma_shorts __attribute__((ext_vector_type(MMA_WORDS * 2)));
 typedef _Float16 mma_halves __attribute__((ext_vector_type(MMA_WORDS * 2)));
 #if defined(MMA_MFMA)
 typedef short mma_shorts4 __attribute__((ext_vector_type(4)));
 typedef _Float16 mma_halves4 __attribute__((ext_vector_type(4)));
-struct mma_pair {
-    u32 word[2];
-};
 GPU_FN void mma_of(struct mma_tile &sum, const struct mma_fragment &a, const struct mma_fragment &b, bf16) {
     GPU_UNROLL for (int h = 0; h < 4; h += 2) sum = gpu_bits<mma_tile>(__builtin_amdgcn_mfma_f32_16x16x16bf16_1k(
         gpu_bits<mma_shorts4>(mma_pair{{a.word[h], a.word[h + 1]}}),
         gpu_bits<mma_shorts4>(mma_pair{{b.word[h], b.word[h + 1]}}), gpu_bits<mma_sums>(sum), 0, 0, 0));
 }
+#if defined(__gfx90a__)
+/* Its products of f16 take subnormal operands as 0; those of f32 don't, at a quarter of the rate. */
+GPU_FN void mma_of(struct mma_tile &sum, const struct mma_fragment &a, const struct mma_fragment &b, f16) {
+    mma_halves x = gpu_bits<mma_halves>(a), y = gpu_bits<mma_halves>(b);
+    GPU_UNROLL for (int e = 0; e < 8; e++) sum = gpu_bits<mma_tile>(
+        __builtin_amdgcn_mfma_f32_16x16x4f32((f32)x[e], (f32)y[e], gpu_bits<mma_sums>(sum), 0, 0, 0));
+}
+#else
 GPU_FN void mma_of(struct mma_tile &sum, const struct mma_fragment &a, const struct mma_fragment &b, f16) {
     GPU_UNROLL for (int h = 0; h < 4; h += 2) sum = gpu_bits<mma_tile>(__builtin_amdgcn_mfma_f32_16x16x16f16(
         gpu_bits<mma_halves4>(mma_pair{{a.word[h], a.word[h + 1]}}),
         gpu_bits<mma_halves4>(mma_pair{{b.word[h], b.word[h + 1]}}), gpu_bits<mma_sums>(sum), 0, 0, 0));
 }
+#if MMA_F8
+GPU_FN void mma_of(struct mma_tile &sum, const struct mma_fragment &a, const struct mma_fragment &b, f8e4m3) {
+    GPU_UNROLL for (int h = 0; h < 4; h += 2) sum = gpu_bits<mma_tile>(__builtin_amdgcn_mfma_f32_16x16x32_fp8_fp8(
+        gpu_bits<long>(mma_pair{{a.word[h], a.word[h + 1]}}), gpu_bits<long>(mma_pair{{b.word[h], b.word[h + 1]}}),
+        gpu_bits<mma_sums>(sum), 0, 0, 0));
+}
+#endif
+#endif
 #else
 #if defined(MMA_WMMA11)
 #define MMA_BF16 __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32
@@ -152,6 +184,15 @@ GPU_FN void mma_of(struct mma_tile &sum, const struct mma_fragment &a, const str
 }
 #undef MMA_BF16
 #undef MMA_F16
+#if MMA_F8
+typedef int mma_ints2 __attribute__((ext_vector_type(2)));
+GPU_FN void mma_of(struct mma_tile &sum, const struct mma_fragment &a, const struct mma_fragment &b, f8e4m3) {
+    GPU_UNROLL for (int h = 0; h < 4; h += 2) sum = gpu_bits<mma_tile>(
+        __builtin_amdgcn_wmma_f32_16x16x16_fp8_fp8_w32_gfx12(gpu_bits<mma_ints2>(mma_pair{{a.word[h], a.word[h + 1]}}),
+                                                             gpu_bits<mma_ints2>(mma_pair{{b.word[h], b.word[h + 1]}}),
+                                                             gpu_bits<mma_sums>(sum)));
+}
+#endif
 #endif
 #endif
 #if !defined(GPU_HOST)

@@ -35,6 +35,8 @@ static const struct shape shapes[] = {
     {1, 9, 130, 1, {1, 4, 37}, {1, 2, 3}, {1, 1, 1}, {0, 1, 2}, {0}, {0}, true, false},
     {2, 16, 24, 1, {2, 2, 2}, {1, 1, 1}, {2, 2, 2}, {0}, {0}, {0}, true, false}, /* one result of an image */
     {2, 16, 24, 1, {1, 1, 1}, {1, 1, 1}, {3, 3, 3}, {1, 1, 1}, {0}, {2, 2, 2}, true, false}, /* of its margin */
+    {1, 16, 24, 1, {2, 6, 7}, {1, 3, 3}, {0}, {0, 1, 1}, {0}, {0}, false, false},            /* x is subnormal in f16 */
+    {1, 16, 24, 1, {2, 6, 7}, {1, 3, 3}, {0}, {0, 1, 1}, {0}, {0}, true, false},             /* x has a NaN */
 };
 
 enum { SHAPES = sizeof shapes / sizeof *shapes };
@@ -77,7 +79,14 @@ static void fill(enum wick_op op, const struct shape *shape, struct verify_case 
     c->i[13] = shape->relu;
 }
 
-static void conv_make(enum wick_op op, int k, struct verify_case *c) { fill(op, &shapes[k], c); }
+static void conv_make(enum wick_op op, int k, struct verify_case *c) {
+    fill(op, &shapes[k], c);
+    if (k == SHAPES - 2) {
+        c->in[0].low = -0x1p-14;
+        c->in[0].high = 0x1p-14;
+    }
+    if (k == SHAPES - 1) c->in[0].nan_every = 500;
+}
 
 static bool conv_bench(enum wick_op op, struct verify_case *c) {
     static const struct shape large[3] = {

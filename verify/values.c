@@ -24,6 +24,7 @@ struct source {
     enum wick_dtype dtype;
     double low, high;
     bool integers, specials, sentinels;
+    int nan_every;
 };
 
 static double special_value(const struct source *s, struct verify_random *random) {
@@ -44,6 +45,7 @@ static double draw(const struct source *s, struct verify_random *random) {
     if (s->dtype == WICK_DTYPE_f8e8m0) return ldexp(1, (int)(verify_random_bits(random) % 17) - 8);
     if (s->specials && verify_random_bits(random) % 3 == 0) return special_value(s, random);
     if (s->sentinels && verify_random_bits(random) % 8 == 0) return verify_highest(s->dtype);
+    if (s->nan_every && verify_random_bits(random) % (uint64_t)s->nan_every == 0) return NAN;
     if (s->integers) return floor(s->low + verify_random_unit(random) * (s->high - s->low + 1));
     return verify_round(s->dtype, s->low + verify_random_unit(random) * (s->high - s->low));
 }
@@ -99,6 +101,7 @@ static bool source_for(const struct verify_operand *operand, enum wick_dtype dty
     bool special = variant == VERIFY_SPECIALS || variant == VERIFY_SPECIALS_MIXED;
     s->specials = special && is_value && is_float;
     s->sentinels = special && operand->role == VERIFY_INDEX;
+    s->nan_every = is_value && is_float ? operand->nan_every : 0;
     if (s->integers) {
         s->low = ceil(fmax(s->low, verify_lowest(dtype)));
         s->high = floor(fmin(s->high, verify_highest(dtype)));

@@ -27,6 +27,7 @@ struct verify_operand {
     int64_t shape[WICK_MAX_RANK];
     double low, high;
     bool distinct; /* no two equal values, for ops whose answer depends on ties */
+    int nan_every; /* of floats one in so many is NaN; 0: none */
 };
 
 /* One op on operands of given shapes. `i` and `f` are the op's own arguments, as its family's file lays down. */

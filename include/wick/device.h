@@ -89,7 +89,7 @@ WICK_API WICK_CHECKED enum wick_status wick_memory_trim(struct wick_device *devi
 enum wick_blas {
     WICK_BLAS_AUTO,  /* cuBLAS or rocBLAS for large products that they have, where they passed their check; else ours */
     WICK_BLAS_OWN,   /* ours alone */
-    WICK_BLAS_VENDOR /* the vendor's for every product that it has and is checked for */
+    WICK_BLAS_VENDOR /* the vendor's for every product that it has and is checked for, f16 that it FLUSHES too */
 };
 /* WICK_UNSUPPORTED on the CPU, WICK_INVALID for a value that is none of the enum. */
 WICK_API WICK_CHECKED enum wick_status wick_blas_set(struct wick_device *device, enum wick_blas blas);
@@ -99,7 +99,8 @@ enum wick_blas_verdict {
     WICK_BLAS_UNCHECKED, /* it has not been asked for yet */
     WICK_BLAS_GOOD,      /* it passed its check: small products, compared with what they must be */
     WICK_BLAS_ABSENT,    /* it has no products of this dtype here */
-    WICK_BLAS_WRONG      /* it gave a wrong result and is not used */
+    WICK_BLAS_WRONG,     /* it gave a wrong result and is not used */
+    WICK_BLAS_FLUSHES    /* f16: right, but it takes subnormal operands as 0 (gfx90a); only WICK_BLAS_VENDOR uses it */
 };
 struct wick_blas_info {
     enum wick_blas blas; /* as set */

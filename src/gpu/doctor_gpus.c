@@ -53,8 +53,11 @@ static void blas_verdict(struct wick__gpu_facts *gpu, struct wick_device *device
         memcpy(gpu->blas_wrong, wrong, sizeof wrong);
         gpu->blas_usable = *good;
         if (*good || *wrong)
-            snprintf(gpu->blas, sizeof gpu->blas, "%.64s: right for %s%s%s", info.library, *good ? good : "no dtype",
-                     *wrong ? "; WRONG for " : "", wrong);
+            snprintf(gpu->blas, sizeof gpu->blas, "%.64s: right for %s%s%s%s", info.library, *good ? good : "no dtype",
+                     *wrong ? "; WRONG for " : "", wrong,
+                     info.f16 == WICK_BLAS_FLUSHES
+                         ? "; takes subnormal f16 as 0, so f16 is by own kernels unless WICK_BLAS=vendor"
+                         : "");
         else
             snprintf(gpu->blas, sizeof gpu->blas, "own kernels: %.64s refuses products", info.library);
     }

@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each kernel is there for bf16 and, next, for f16. */
-enum { FROM_BF16_TO_F16 = WICK__GPU_K_mma_64_f16 - WICK__GPU_K_mma_64_bf16 };
-_Static_assert((int)WICK__GPU_K_mma_256_f16 - (int)WICK__GPU_K_mma_256_bf16 == FROM_BF16_TO_F16 &&
-                   (int)WICK__GPU_K_mma_128_f16 - (int)WICK__GPU_K_mma_128_bf16 == FROM_BF16_TO_F16 &&
-                   (int)WICK__GPU_K_mma_64_128_f16 - (int)WICK__GPU_K_mma_64_128_bf16 == FROM_BF16_TO_F16,
+/* Each kernel is there for bf16, next for f16 and, but for the widest, then for f8e4m3. */
+enum { FROM_BF16_TO_F16 = 1, FROM_BF16_TO_F8 = 2 };
+#define IN_ORDER(tile)                                                                                                 \
+    ((int)WICK__GPU_K_mma_##tile##_f16 - (int)WICK__GPU_K_mma_##tile##_bf16 == FROM_BF16_TO_F16 &&                     \
+     (int)WICK__GPU_K_mma_##tile##_f8e4m3 - (int)WICK__GPU_K_mma_##tile##_bf16 == FROM_BF16_TO_F8)
+_Static_assert(IN_ORDER(64) && IN_ORDER(64_128) && IN_ORDER(128) &&
+                   (int)WICK__GPU_K_mma_256_f16 - (int)WICK__GPU_K_mma_256_bf16 == FROM_BF16_TO_F16,
                "kernels of f16 follow those of bf16");
 
 /* The compute capability of an NVIDIA target, "sm_90" or "sm_90a"; 0 for others. */
@@ -19,11 +21,18 @@ static int capability(const struct wick__gpu *gpu) {
     return strncmp(target, "sm_", 3) == 0 ? atoi(target + 3) : 0;
 }
 
+static bool is_target(const struct wick__gpu *gpu, const char *start) {
+    return strncmp(gpu->properties.target, start, strlen(start)) == 0;
+}
+
+/* Whether it has those of f8e4m3, MMA_F8 of kernels/mma.h; and whether their format is FNUZ, which no operand has. */
+static bool is_fnuz(const struct wick__gpu *gpu) { return is_target(gpu, "gfx94"); }
+static bool has_mma_f8(const struct wick__gpu *gpu) {
+    return is_fnuz(gpu) || is_target(gpu, "gfx950") || is_target(gpu, "gfx12");
+}
+
 bool wick__has_mma(const struct wick__gpu *gpu) {
-    static const char *const targets[] = {"gfx90a", "gfx94", "gfx950", "gfx11", "gfx12"};
-    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
-        if (strncmp(gpu->properties.target, targets[i], strlen(targets[i])) == 0) return true;
-    return capability(gpu) >= 80;
+    return has_mma_f8(gpu) || is_target(gpu, "gfx90a") || is_target(gpu, "gfx11") || capability(gpu) >= 80;
 }
 
 unsigned wick__mma_shared(const struct wick__gpu *gpu) {
@@ -33,7 +42,8 @@ unsigned wick__mma_shared(const struct wick__gpu *gpu) {
     return sm == 80 || sm == 87 ? 163 << 10 : 99 << 10;
 }
 
-/* An operand as kernels take it, in memory of its own when it had to be packed. */
+/* An operand as kernels take it, in memory of its own when it had to be packed. Where there are instructions for f8e4m3
+ * a pair of its elements is what kernels call one. */
 struct operand {
     struct gpu_gemm_side side;
     int64_t batch[WICK_MAX_RANK]; /* strides of g's batch dims */
@@ -42,9 +52,14 @@ struct operand {
 };
 
 /* Whether the operand can be read as it is: one dim of stride 1, everything else at multiples of 16 bytes. */
-static bool is_ready(const struct wick__product *g, bool is_b, struct operand *o) {
+static bool is_ready(const struct wick__gpu *gpu, const struct wick__product *g, bool is_b, struct operand *o) {
     int64_t rows = is_b ? g->n : g->m, row = is_b ? g->b_column : g->a_row, k = is_b ? g->b_k : g->a_k;
-    if (g->dtype == WICK_F8E4M3) return false;
+    if (g->dtype == WICK_F8E4M3) {
+        if (!has_mma_f8(gpu) || is_fnuz(gpu) || k != 1 || g->k % 2 != 0) return false;
+        for (int d = 0; d < g->batch_rank; d++) o->batch[d] = (is_b ? g->b_batch : g->a_batch)[d] / 2;
+        o->side = (struct gpu_gemm_side){.from = is_b ? g->b : g->a, .row = row / 2, .k = 1, .mode = GPU_GEMM_ALONG_K};
+        return wick__gemm_aligned(g, is_b, rows == 1 ? 0 : row, 16, 16);
+    }
     memcpy(o->batch, is_b ? g->b_batch : g->a_batch, sizeof o->batch);
     o->side = (struct gpu_gemm_side){.from = is_b ? g->b : g->a, .row = row, .k = k};
     if (k == 1 && wick__gemm_aligned(g, is_b, rows == 1 ? 0 : row, 8, 16)) {
@@ -63,12 +78,13 @@ static int64_t own_batches(const struct wick__product *g, bool is_b) {
     return count;
 }
 
-/* Copies an operand to [batch, rows, pitch]; f8e4m3 as f16, and with rows innermost if they are neighbours. */
+/* Copies an operand to [batch, rows, pitch]; without instructions for f8e4m3 it becomes f16, with rows innermost if
+ * they are neighbours. */
 static enum wick_status pack(struct wick__gpu *gpu, const struct wick__product *g, bool is_b, struct operand *o) {
     const int64_t *stride = is_b ? g->b_batch : g->a_batch;
     struct gpu_gemm_pack p = {.rows = is_b ? g->n : g->m, .k = g->k};
     struct wick__layout own = {0};
-    bool f8 = g->dtype == WICK_F8E4M3;
+    bool pairs = g->dtype == WICK_F8E4M3 && has_mma_f8(gpu), f8 = g->dtype == WICK_F8E4M3 && !pairs;
     p.from = (struct gpu_gemm_side){
         .from = is_b ? g->b : g->a, .row = is_b ? g->b_column : g->a_row, .k = is_b ? g->b_k : g->a_k};
     if (p.from.k <= p.from.row) p.from.mode = GPU_GEMM_ALONG_K;
@@ -78,26 +94,29 @@ static enum wick_status pack(struct wick__gpu *gpu, const struct wick__product *
         p.rows = g->k;
         p.k = is_b ? g->n : g->m;
     }
-    p.pitch = (p.k + 7) / 8 * 8;
+    int64_t per = pairs ? 2 : 1, tile = pairs ? 64 : 32; /* elements to one of the kernels' */
+    p.pitch = (p.k + 8 * per - 1) / (8 * per) * (8 * per);
     for (int d = 0; d < g->batch_rank; d++)
         if (stride[d] != 0) {
             own.shape[own.rank] = g->batch_shape[d];
             own.stride[own.rank++] = stride[d];
         }
-    int64_t batches = own_batches(g, is_b), step = p.rows * p.pitch;
+    int64_t batches = own_batches(g, is_b), step = p.rows * p.pitch / per;
     for (int d = g->batch_rank - 1; d >= 0; d--) {
         o->batch[d] = stride[d] != 0 ? step : 0;
         if (stride[d] != 0) step *= g->batch_shape[d];
     }
-    o->nbytes = (size_t)(batches * p.rows * p.pitch) * 2;
+    o->nbytes = (size_t)(batches * p.rows * p.pitch / per) * 2;
     WICK__TRY(wick__gpu_scratch(gpu, o->nbytes, &o->packed));
     p.to = o->packed;
     wick__gpu_shape(&own, 1, &p.batch, p.stride);
-    o->side = (struct gpu_gemm_side){.from = o->packed, .row = p.pitch, .k = 1, .mode = GPU_GEMM_ALONG_K};
+    o->side = (struct gpu_gemm_side){.from = o->packed, .row = p.pitch / per, .k = 1, .mode = GPU_GEMM_ALONG_K};
     if (across) o->side = (struct gpu_gemm_side){.from = o->packed, .row = 1, .k = p.pitch};
-    struct wick__launch launch = {
-        .kernel = f8 ? WICK__GPU_K_gemm_pack_f8 : WICK__GPU_K_gemm_pack,
-        .grid = {(unsigned)((p.pitch + 31) / 32), (unsigned)wick__min((p.rows + 31) / 32, 65535), (unsigned)batches}};
+    struct wick__launch launch = {.kernel = f8      ? WICK__GPU_K_gemm_pack_f8
+                                            : pairs ? WICK__GPU_K_mma_pack_f8
+                                                    : WICK__GPU_K_gemm_pack,
+                                  .grid = {(unsigned)((p.pitch + tile - 1) / tile),
+                                           (unsigned)wick__min((p.rows + tile - 1) / tile, 65535), (unsigned)batches}};
     if (f8) {
         /* A block makes GPU_BLOCK runs of eight, of as many rows as they fill. */
         int64_t runs = p.pitch / 8;
@@ -114,7 +133,7 @@ bool wick__gemm_mma_takes(const struct wick__gpu *gpu, const struct wick__produc
     if (g->k < 16 || g->k >= INT32_MAX || g->m * g->n < 256 || !wick__has_mma(gpu)) return false;
     /* To pack an operand pays when each of its elements is used often. */
     for (int is_b = 0; is_b < 2; is_b++)
-        if (!is_ready(g, is_b, &o) && ((is_b ? g->m : g->n) < 32 || own_batches(g, is_b) > 65535)) return false;
+        if (!is_ready(gpu, g, is_b, &o) && ((is_b ? g->m : g->n) < 32 || own_batches(g, is_b) > 65535)) return false;
     return true;
 }
 
@@ -141,12 +160,14 @@ static const struct wick__tile *pick(const struct wick__gpu *gpu, const struct w
 
 static enum wick_status multiply(struct wick__gpu *gpu, const struct wick__product *g, const struct operand *a,
                                  const struct operand *b) {
-    struct wick__product seen = *g;
+    struct wick__product seen = *g; /* as the kernel has it */
     struct wick__split split;
-    struct gpu_gemm p = {.m = g->m, .n = g->n, .k = g->k, .a = a->side, .b = b->side, .f8 = g->dtype == WICK_F8E4M3};
-    const struct wick__tile *tile = pick(gpu, g, &split);
-    struct wick__launch launch = {
-        .kernel = (enum wick__gpu_kernel)(tile->kernel + (g->dtype == WICK_BF16 ? 0 : FROM_BF16_TO_F16))};
+    bool f8 = g->dtype == WICK_F8E4M3, pairs = f8 && has_mma_f8(gpu);
+    if (pairs) seen.k = (g->k + 1) / 2;
+    struct gpu_gemm p = {.m = g->m, .n = g->n, .k = seen.k, .a = a->side, .b = b->side, .f8 = f8 && !pairs};
+    const struct wick__tile *tile = pick(gpu, &seen, &split);
+    int from_bf16 = pairs ? FROM_BF16_TO_F8 : g->dtype == WICK_BF16 ? 0 : FROM_BF16_TO_F16;
+    struct wick__launch launch = {.kernel = (enum wick__gpu_kernel)((int)tile->kernel + from_bf16)};
     p.split = split.terms;
     p.splits = split.count;
     p.stages = 2; /* for code of this text that does without LDS of its own size: the stand-in driver's */
@@ -167,8 +188,8 @@ static enum wick_status multiply(struct wick__gpu *gpu, const struct wick__produ
 enum wick_status wick__gemm_mma(struct wick__gpu *gpu, const struct wick__product *g) {
     struct operand a = {0}, b = {0};
     enum wick_status status = WICK_OK;
-    if (!is_ready(g, false, &a)) status = pack(gpu, g, false, &a);
-    if (status == WICK_OK && !is_ready(g, true, &b)) status = pack(gpu, g, true, &b);
+    if (!is_ready(gpu, g, false, &a)) status = pack(gpu, g, false, &a);
+    if (status == WICK_OK && !is_ready(gpu, g, true, &b)) status = pack(gpu, g, true, &b);
     if (status == WICK_OK) status = multiply(gpu, g, &a, &b);
     if (a.packed) wick__gpu_release(gpu, a.packed, a.nbytes);
     if (b.packed) wick__gpu_release(gpu, b.packed, b.nbytes);

@@ -86,6 +86,7 @@ amd_no_kernels() { amd "users render"; export STANDIN_DEVICES=gfx1201; }
 amd_no_blas_files() { amd "users render"; export ROCBLAS_TENSILE_LIBPATH=$root; }
 amd_blas_wrong() { amd "users render"; export STANDIN_BLAS=wrong; }
 amd_blas_refuses() { amd "users render"; export STANDIN_BLAS=refuse; }
+amd_blas_flushes() { amd "users render"; export STANDIN_BLAS=flush; }
 # Which of several runtimes is taken: the newest name; one that is loaded already, before all; of wheels, rocBLAS.
 offer() { # FOLDER FILE...: the stand-in's files there
     mkdir -p "$1"
@@ -121,7 +122,7 @@ nvidia_compiler() {
 
 cases=(nothing healthy amd_no_module amd_no_kfd amd_container amd_group amd_login amd_container_group amd_mode amd_no_render
     amd_wrong_path amd_not_hip amd_damaged amd_old_runtime amd_init amd_hidden amd_override amd_sick amd_apu amd_no_kernels
-    amd_no_blas_files amd_blas_wrong amd_blas_refuses amd_newest amd_loaded amd_two amd_wheel nvidia_no_module nvidia_container nvidia_mode nvidia_no_uvm nvidia_mismatch nvidia_fabric
+    amd_no_blas_files amd_blas_wrong amd_blas_refuses amd_blas_flushes amd_newest amd_loaded amd_two amd_wheel nvidia_no_module nvidia_container nvidia_mode nvidia_no_uvm nvidia_mismatch nvidia_fabric
     nvidia_hidden nvidia_memory_full nvidia_compiler)
 
 # ---- running them ----

@@ -1,6 +1,6 @@
 /* Whose matrix products a GPU uses: the vendor's where they pass their check, ours where those are wrong, refused or
  * not wanted; the results are right in each case. argv: the device, and what STANDIN_BLAS makes of the vendor's
- * library: good, wrong, refuse, absent. */
+ * library: good, wrong, refuse, flush, absent. */
 #include "tests/test.h"
 
 #include <stdlib.h>
@@ -30,15 +30,36 @@ static void check_product(void) {
     wick_scope_end(NULL);
 }
 
-static void check_verdicts(enum wick_blas_verdict want) {
+static void check_verdicts(enum wick_blas_verdict want, enum wick_blas_verdict f16) {
     struct wick_blas_info info;
     CHECK_OK(wick_blas_describe(device, true, &info));
     CHECK(info.library && *info.library);
     CHECK(!info.fault);
     CHECK_INT(info.bf16, want);
-    CHECK_INT(info.f16, want);
+    CHECK_INT(info.f16, f16);
     CHECK_INT(info.f32, want);
     CHECK_INT(info.f64, want);
+}
+
+/* The first element of a product of f16 with 2^-24 in A and 256 in B. */
+static float small_product(void) {
+    static float a[N * N], b[N * N], c[N * N];
+    for (int i = 0; i < N * N; i++) a[i] = 0x1p-24f, b[i] = 256;
+    wick_scope_begin();
+    struct wick_tensor *x = wick_cast(wick_from_data(device, WICK_F32, WICK_SHAPE(N, N), a), WICK_F16);
+    struct wick_tensor *y = wick_cast(wick_from_data(device, WICK_F32, WICK_SHAPE(N, N), b), WICK_F16);
+    CHECK_OK(wick_read(wick_cast(wick_matmul(x, y), WICK_F32), c, sizeof c));
+    wick_scope_end(NULL);
+    return c[0];
+}
+
+/* Products of f16 that take subnormal operands as 0 are made only when they are asked for. */
+static void check_flush(bool flushes) {
+    static const enum wick_blas choices[] = {WICK_BLAS_AUTO, WICK_BLAS_OWN, WICK_BLAS_VENDOR};
+    for (int i = 0; i < 3; i++) {
+        CHECK_OK(wick_blas_set(device, choices[i]));
+        CHECK(small_product() == (flushes && choices[i] == WICK_BLAS_VENDOR ? 0 : N * 0x1p-16f));
+    }
 }
 
 static void check_absent(void) {
@@ -58,11 +79,13 @@ static void on_log(void *context, enum wick_log_level level, const char *text) {
 int main(int argc, char **argv) {
     const char *mode = argc > 2 ? argv[2] : "good";
     struct wick_blas_info before, after;
-    bool good = strcmp(mode, "good") == 0, wrong = strcmp(mode, "wrong") == 0, absent = strcmp(mode, "absent") == 0;
+    bool flush = strcmp(mode, "flush") == 0, good = flush || strcmp(mode, "good") == 0;
+    bool wrong = strcmp(mode, "wrong") == 0, absent = strcmp(mode, "absent") == 0;
+    enum wick_blas_verdict verdict = good ? WICK_BLAS_GOOD : wrong ? WICK_BLAS_WRONG : WICK_BLAS_ABSENT;
     if (absent) {
         setenv("WICK_ROCBLAS_PATH", "/nowhere/librocblas.so.4", 1);
         setenv("WICK_CUBLAS_PATH", "/nowhere/libcublas.so.13", 1);
-    } else if (!good) {
+    } else {
         setenv("STANDIN_BLAS", mode, 1);
     }
     wick_log_set(on_log, NULL, WICK_LOG_ERROR);
@@ -74,7 +97,7 @@ int main(int argc, char **argv) {
     if (absent)
         check_absent();
     else
-        check_verdicts(good ? WICK_BLAS_GOOD : wrong ? WICK_BLAS_WRONG : WICK_BLAS_ABSENT);
+        check_verdicts(verdict, flush ? WICK_BLAS_FLUSHES : verdict);
     CHECK_INT(complaints, wrong ? 4 : 0);
     CHECK_OK(wick_blas_describe(device, false, &before));
     check_product();
@@ -85,6 +108,7 @@ int main(int argc, char **argv) {
     check_product();
     CHECK_OK(wick_blas_describe(device, false, &before));
     CHECK_INT(before.used, after.used);
+    check_flush(flush);
     wick_device_close(device);
     return test_end();
 }
