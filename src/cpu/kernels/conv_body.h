@@ -307,30 +307,41 @@ static void NAME(run_thin)(const struct conv *conv, const struct NAME(item) * it
         }
 }
 
-/* Of few terms the images of a few positions stay in the first level cache for all result channels; of more, the rows
- * of weights of a tile do so in the second for all positions of the band. */
+/* Result channels row .. end-1 of the item at positions from .. to-1 of its band. */
+static void NAME(run_tiles)(const struct conv *conv, const struct NAME(item) * item, int64_t row, int64_t end,
+                            int64_t from, int64_t to) {
+    while (row < end) {
+        int64_t rows = end - row;
+        int kind = rows >= ROWS ? ROW_KINDS - 1 : rows >= 4 ? 2 : rows >= 2 ? 1 : 0;
+        for (int64_t at = from; at < to;) {
+            int64_t columns = (to - at + NAME(LANES) - 1) / NAME(LANES);
+            columns = columns == COLUMNS + 1 ? (COLUMNS + 1) / 2 : wick__min(columns, COLUMNS);
+            NAME(run_tile)(conv, item, row, kind, at, (int)columns);
+            at += columns * NAME(LANES);
+        }
+        row += rows_of[kind];
+    }
+}
+
+/* Of few terms the images of a few positions stay in the first level cache for all result channels whose weights the
+ * second has room for; of more, the rows of weights of a tile do so in the second for all positions of the band. */
 static void NAME(run_band)(const struct conv *conv, const struct NAME(item) * item) {
     int64_t left = wick__min(conv->plan->band, conv->plan->positions - item->first);
     if (conv->plan->thin) {
         for (int64_t row = 0; row < item->rows; row++) NAME(run_thin)(conv, item, row);
         return;
     }
-    int64_t terms = conv->plan->terms, wide = COLUMNS * NAME(LANES);
-    int64_t chunk = terms > WICK__CONV_FEW ? left : wide * wick__max(1, WICK__CONV_FEW / wick__max(1, terms));
-    for (int64_t from = 0, to; from < left; from = to) {
-        to = left - from <= chunk + NAME(LANES) ? left : from + chunk; /* no single vector is left over */
-        for (int64_t row = 0; row < item->rows;) {
-            int64_t rows = item->rows - row;
-            int kind = rows >= ROWS ? ROW_KINDS - 1 : rows >= 4 ? 2 : rows >= 2 ? 1 : 0;
-            for (int64_t at = from; at < to;) {
-                int64_t columns = (to - at + NAME(LANES) - 1) / NAME(LANES);
-                columns = columns == COLUMNS + 1 ? (COLUMNS + 1) / 2 : wick__min(columns, COLUMNS);
-                NAME(run_tile)(conv, item, row, kind, at, (int)columns);
-                at += columns * NAME(LANES);
-            }
-            row += rows_of[kind];
-        }
+    int64_t terms = wick__max(1, conv->plan->terms), chunk = left, block = item->rows;
+    if (terms <= WICK__CONV_FEW) {
+        chunk = COLUMNS * NAME(LANES) * (WICK__CONV_FEW / terms);
+        int64_t blocks = (item->rows * terms + WICK__CONV_WEIGHTS - 1) / WICK__CONV_WEIGHTS;
+        block = (item->rows + blocks * ROWS - 1) / (blocks * ROWS) * ROWS;
     }
+    for (int64_t row = 0; row < item->rows; row += block)
+        for (int64_t from = 0, to; from < left; from = to) {
+            to = left - from <= chunk + NAME(LANES) ? left : from + chunk; /* no single vector is left over */
+            NAME(run_tiles)(conv, item, row, wick__min(row + block, item->rows), from, to);
+        }
 }
 
 /* Items: item of the batch unless its planes follow each other, group, plane of the grid, band, part of the group's

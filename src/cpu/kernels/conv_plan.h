@@ -39,6 +39,9 @@ enum { WICK__CONV_LANES = 8, WICK__CONV_ROWS = 6, WICK__CONV_COLUMNS = 2, WICK__
 #else
 enum { WICK__CONV_LANES = 4, WICK__CONV_ROWS = 6, WICK__CONV_COLUMNS = 2, WICK__CONV_FEW = 512 };
 #endif
+/* With few terms, weights whose rows are gone through for each few positions: they share a second level cache of 512
+ * KiB with a band. */
+enum { WICK__CONV_WEIGHTS = 48 << 10 };
 
 /* One kernel element along one dim: it meets input element (o + shift) step + residue at grid point o. */
 struct conv_tap {
