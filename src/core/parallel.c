@@ -208,9 +208,13 @@ enum wick_status wick_threads_spin_set(int microseconds) {
 }
 
 void wick__parallel(int64_t n, int64_t grain, wick__range_fn *fn, void *context) {
+    wick__parallel_with(MAX_THREADS, n, grain, fn, context);
+}
+
+void wick__parallel_with(int workers, int64_t n, int64_t grain, wick__range_fn *fn, void *context) {
     if (n <= 0) return;
     if (grain < 1) grain = 1;
-    if (n <= grain || wick__workers() == 1 || pthread_mutex_trylock(&pool.busy) != 0) {
+    if (n <= grain || workers == 1 || wick__workers() == 1 || pthread_mutex_trylock(&pool.busy) != 0) {
         fn(context, 0, 0, n);
         return;
     }
@@ -221,7 +225,7 @@ void wick__parallel(int64_t n, int64_t grain, wick__range_fn *fn, void *context)
     pool.context = context;
     pool.n = n;
     pool.step = grains * grain;
-    pool.limit = pool.threads;
+    pool.limit = pool.threads < workers ? pool.threads : workers;
     atomic_store(&pool.next, 0);
     atomic_fetch_add(&pool.sequence, 1); /* opens the job */
     if (atomic_load(&pool.sleeping) > 0) {

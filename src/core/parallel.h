@@ -14,7 +14,11 @@ typedef void wick__range_fn(void *context, int worker, int64_t begin, int64_t en
  * calling thread does all the work. */
 void wick__parallel(int64_t n, int64_t grain, wick__range_fn *fn, void *context);
 
-/* The most workers a call can have. */
+/* The same with workers 0 .. workers-1 alone: for scratch space that was made for so many. wick__workers() may be more
+ * by then, and any worker may get any range, however few ranges there are. */
+void wick__parallel_with(int workers, int64_t n, int64_t grain, wick__range_fn *fn, void *context);
+
+/* The most workers a call can have, until wick_threads_set. */
 int wick__workers(void);
 
 #endif

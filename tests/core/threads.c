@@ -71,6 +71,46 @@ static void run_threads(void) {
     CHECK_INT(atomic_load(&faults), 0);
 }
 
+/* Only as many workers as there is scratch space for. */
+static void limited_range(void *context, int worker, int64_t begin, int64_t end) {
+    (void)begin;
+    (void)end;
+    expect(worker < *(const int *)context);
+}
+static void check_limits(void) {
+    for (int limit = 1; limit < 6; limit++)
+        for (int round = 0; round < 100; round++) wick__parallel_with(limit, 200, 1, limited_range, &limit);
+}
+
+/* Scratch space is made for the threads there are when an op begins; their number changes meanwhile. Sorting two lines
+ * has scratch space for two. */
+static atomic_bool done;
+static void *change_threads(void *context) {
+    (void)context;
+    for (int i = 0; !atomic_load(&done); i++) expect(wick_threads_set(1 + i % 7) == WICK_OK);
+    return NULL;
+}
+static void check_changes(void) {
+    pthread_t changer;
+    struct wick_tensor *lines = wick_normal(cpu, WICK_F32, WICK_SHAPE(2, 9000), 0, 1);
+    struct wick_tensor *image = wick_normal(cpu, WICK_F32, WICK_SHAPE(1, 8, 20, 20), 0, 1);
+    struct wick_tensor *weight = wick_normal(cpu, WICK_F32, WICK_SHAPE(16, 8, 3, 3), 0, 1);
+    CHECK_INT(pthread_create(&changer, NULL, change_threads, NULL), 0);
+    for (int round = 0; round < ROUNDS; round++) {
+        wick_scope_begin();
+        expect(wick_sort(lines, 1, false, NULL) != NULL);
+        expect(wick_matmul(shared, shared) != NULL);
+        expect(wick_conv2d(image, weight, NULL, NULL) != NULL);
+        wick_scope_end(NULL);
+    }
+    atomic_store(&done, true);
+    pthread_join(changer, NULL);
+    wick_release(weight);
+    wick_release(image);
+    wick_release(lines);
+    CHECK_INT(atomic_load(&faults), 0);
+}
+
 /* A child has none of the parent's threads, and still gets its work done. */
 static void check_fork(void) {
     check_parallel(1000, 1);
@@ -98,6 +138,9 @@ int main(void) {
             for (int64_t grain = 0; grain < 400; grain = grain * 3 + 1) check_parallel(n, grain);
         run_threads();
     }
+    CHECK_OK(wick_threads_set(6));
+    check_limits();
+    check_changes();
     CHECK_OK(wick_threads_set(3));
     check_fork();
     wick_release(shared);

@@ -261,12 +261,13 @@ enum wick_status WICK__ISA(wick__cpu_attention)(const struct wick__call *call) {
     t.row_jobs = (t.queries + QUERY_ROWS - 1) / QUERY_ROWS;
     t.job_rows = (t.queries + t.row_jobs - 1) / t.row_jobs;
     lay_out(&t);
-    size_t nbytes = t.scratch_step * (size_t)wick__workers();
+    int workers = wick__workers();
+    size_t nbytes = t.scratch_step * (size_t)workers;
     void *scratch;
     WICK__TRY(wick__pool_alloc(nbytes, &scratch));
     t.scratch = scratch;
     int64_t work = wick__max(1, t.job_rows * t.keys * (t.depth + t.width));
-    wick__parallel(batches * t.heads * t.row_jobs, wick__max(1, 256 * 1024 / work), run_f32, &t);
+    wick__parallel_with(workers, batches * t.heads * t.row_jobs, wick__max(1, 256 * 1024 / work), run_f32, &t);
     wick__pool_free(scratch, nbytes);
     return WICK_OK;
 }

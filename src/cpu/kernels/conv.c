@@ -197,7 +197,7 @@ static enum wick_status run_pass(struct conv *conv, const struct arithmetic *ari
         ((struct conv_scratch *)(void *)(conv->scratch + (size_t)w * conv->scratch_each))->band = -1;
     int64_t items = conv->batch / plan.planes * conv->groups * plan.dim[0].out * plan.bands * plan.parts;
     int64_t work = wick__min(plan.terms, 1 << 20) * wick__min(plan.part * plan.band, 1 << 20);
-    wick__parallel(items, wick__max(1, 65536 / wick__max(1, work)), arithmetic->run_items, conv);
+    wick__parallel_with((int)workers, items, wick__max(1, 65536 / wick__max(1, work)), arithmetic->run_items, conv);
     wick__free(conv->scratch, all);
 done:
     WICK__ISA(wick__conv_plan_free)(&plan);

@@ -36,6 +36,7 @@ struct plan {
     bool a_constant; /* every matrix of the batch has the same A */
     char *shared_a;  /* the packed A of this pass; NULL when jobs pack it */
     char *scratch;
+    int workers;                                  /* that there is scratch space for */
     size_t scratch_step, b_at, sums_at, strip_at; /* bytes: of a worker, and in it; A is at 0 */
 };
 
@@ -358,7 +359,7 @@ static void run_pass(struct plan *plan, int64_t batches) {
         blocks *= (plan->g->k + plan->kind->k_block - 1) / plan->kind->k_block;
         wick__parallel(blocks, 1, pack_shared, plan);
     }
-    wick__parallel(jobs, grain, run_jobs, plan);
+    wick__parallel_with(plan->workers, jobs, grain, run_jobs, plan);
 }
 
 /* All passes. A is shared by the jobs of one matrix, or of all when they have the same A. */
@@ -386,7 +387,8 @@ enum wick_status WICK__ISA(wick__gemm)(const struct wick__gemm *g) {
     if (share && pass_rows > PACKED_BYTES_MAX / row_bytes)
         pass_rows = wick__max(1, PACKED_BYTES_MAX / row_bytes / plan.job_rows) * plan.job_rows;
     size_t shared_bytes = share ? ((size_t)(wick__min(pass_rows, g->m) * row_bytes) + 63) / 64 * 64 : 0;
-    size_t nbytes = shared_bytes + (size_t)wick__workers() * plan.scratch_step;
+    plan.workers = wick__workers();
+    size_t nbytes = shared_bytes + (size_t)plan.workers * plan.scratch_step;
     void *memory;
     WICK__TRY(wick__pool_alloc(nbytes, &memory));
     if (share) plan.shared_a = memory;

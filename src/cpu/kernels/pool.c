@@ -187,7 +187,8 @@ enum wick_status WICK__ISA(wick__cpu_pool)(const struct wick__call *call) {
     /* A worker has a result row, and an input row and a result row of sums, and an input row of values. */
     pool.scratch_each = ((size_t)out * 8 + 63) / 64 * 64 + (size_t)(in + out) * 16 + (size_t)in * 8 + 64;
     size_t table = ((size_t)windows * sizeof(struct window) + 63) / 64 * 64;
-    size_t nbytes = table + pool.scratch_each / 64 * 64 * (size_t)wick__workers();
+    int workers = wick__workers();
+    size_t nbytes = table + pool.scratch_each / 64 * 64 * (size_t)workers;
     pool.scratch_each = pool.scratch_each / 64 * 64;
     char *memory = wick__alloc(nbytes);
     if (!memory) return WICK_MEMORY;
@@ -196,7 +197,7 @@ enum wick_status WICK__ISA(wick__cpu_pool)(const struct wick__call *call) {
              call->op >= WICK_OP_adaptive_max_pool1d && call->op <= WICK_OP_adaptive_avg_pool3d);
     int64_t taps = wick__max(1, pool.axis[0].window[0].count) * wick__max(1, pool.axis[1].window[0].count);
     int64_t work = taps * in + out * wick__max(1, pool.axis[2].window[0].count);
-    wick__parallel(wick__count(y) / out, wick__max(1, 16384 / wick__max(1, work)), pool_rows, &pool);
+    wick__parallel_with(workers, wick__count(y) / out, wick__max(1, 16384 / wick__max(1, work)), pool_rows, &pool);
     wick__free(memory, nbytes);
     return WICK_OK;
 }

@@ -173,7 +173,8 @@ enum wick_status WICK__ISA(wick__cpu_resize)(const struct wick__call *call) {
     inner = 2 * resize.from[2] + resize.to[2];
     resize.scratch_each = ((size_t)inner * sizeof(double) + 63) / 64 * 64;
     size_t table = ((size_t)entries * sizeof(struct source) + 63) / 64 * 64;
-    size_t nbytes = table + resize.scratch_each * (size_t)wick__workers();
+    int workers = wick__workers();
+    size_t nbytes = table + resize.scratch_each * (size_t)workers;
     char *memory = wick__alloc(nbytes);
     if (!memory) return WICK_MEMORY;
     resize.scratch = memory + table;
@@ -184,7 +185,8 @@ enum wick_status WICK__ISA(wick__cpu_resize)(const struct wick__call *call) {
         fill_sources(source, resize.from[a], resize.to[a], s < 0 ? 1 : call->p.resize.scale[s], call, resize.linear);
         source += resize.to[a];
     }
-    wick__parallel(wick__count(y) / resize.to[2], wick__max(1, 8192 / resize.to[2]), resize_rows, &resize);
+    wick__parallel_with(workers, wick__count(y) / resize.to[2], wick__max(1, 8192 / resize.to[2]), resize_rows,
+                        &resize);
     wick__free(memory, nbytes);
     return WICK_OK;
 }

@@ -169,7 +169,7 @@ static enum wick_status run(struct scatter *s, int64_t count) {
     }
     s->pieces = (width + s->piece - 1) / s->piece;
     int64_t units = count / s->k / width * s->pieces, work = s->piece * (s->k + (s->sums ? s->n : 0));
-    wick__parallel(units, wick__max(1, 8192 / work), scatter_units, s);
+    wick__parallel_with(workers, units, wick__max(1, 8192 / work), scatter_units, s);
     if (s->sums) wick__free(s->scratch, (size_t)(workers * s->n * s->piece) * sizeof *s->scratch);
     return WICK_OK;
 }

@@ -93,19 +93,19 @@ static void top_lines(void *context, int worker, int64_t begin, int64_t end) {
 
 static enum wick_status run(struct sort *s, int64_t lines) {
     bool wide = s->size == 8, together = s->n >= LONG;
-    size_t item = wide ? sizeof(struct wide_item) : sizeof(uint64_t), nbytes, workers = 1;
-    if (!together) workers = (size_t)wick__min(wick__workers(), lines);
-    if (!wick__mul_size((size_t)s->n, 2 * item, &nbytes) || !wick__mul_size(nbytes, workers, &nbytes) ||
+    size_t item = wide ? sizeof(struct wide_item) : sizeof(uint64_t), nbytes;
+    int workers = together ? 1 : (int)wick__min(wick__workers(), lines);
+    if (!wick__mul_size((size_t)s->n, 2 * item, &nbytes) || !wick__mul_size(nbytes, (size_t)workers, &nbytes) ||
         !wick__add_size(nbytes, together ? sizeof *s->counts * CHUNKS : 0, &nbytes))
         return wick__fail(WICK_MEMORY, "out of memory: a line of %lld elements to sort", (long long)s->n);
     WICK__TRY(wick__pool_alloc(nbytes, &s->scratch));
     s->counts = (void *)((char *)s->scratch + 2 * item * (size_t)s->n);
     if (s->k < s->n / 8 && !wide && !together)
-        wick__parallel(lines, wick__max(1, GRAIN / s->n), top_lines, s);
+        wick__parallel_with(workers, lines, wick__max(1, GRAIN / s->n), top_lines, s);
     else if (together)
         (wide ? sort_long_wide : sort_long_narrow)(s, lines);
     else
-        wick__parallel(lines, wick__max(1, GRAIN / s->n), wide ? sort_lines_wide : sort_lines_narrow, s);
+        wick__parallel_with(workers, lines, wick__max(1, GRAIN / s->n), wide ? sort_lines_wide : sort_lines_narrow, s);
     wick__pool_free(s->scratch, nbytes);
     return WICK_OK;
 }
