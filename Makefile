@@ -21,7 +21,7 @@ check:
 	@tools/install-dependencies --test
 	@tools/check
 
-# The whole op table, all layouts and sizes, on every simulated GPU: hours.
+# The whole op table, all layouts and sizes, on every simulated GPU: half an hour.
 check-full: all
 	@tools/install-dependencies --test
 	@cmake --build $(BUILD) -j $(JOBS) --target gfxsim
