@@ -131,7 +131,7 @@ static double activated(enum wick_activation activation, double x) {
 
 /* An integer as the dtype keeps it. */
 static double wrapped(enum wick_dtype dtype, double value) {
-    int64_t x = (int64_t)value;
+    int64_t x = wick_dtype_is_float(dtype) ? 0 : (int64_t)value;
     switch (dtype) {
     case WICK_U8: return (double)(uint8_t)x;
     case WICK_U32: return (double)(uint32_t)x;
