@@ -120,6 +120,10 @@ static const char *parse(int argc, char **argv, struct arguments *a) {
             a->table = true;
             continue;
         }
+        if (strcmp(name, "--normal") == 0) {
+            a->options.normal = true;
+            continue;
+        }
         if (strcmp(name, "--quick") == 0) {
             a->options.quick = true;
             continue;

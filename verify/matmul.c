@@ -39,9 +39,12 @@ static const struct shapes matmul_shapes[] = {
     {2, {130, 67}, 2, {67, 265}}, /* nothing is aligned */
     {2, {512, 20}, 2, {20, 64}},
     {2, {1, 70}, 2, {70, 130}},
-    {2, {40, 48}, 2, {48, 64}}, /* A is subnormal in f16, which some matrix instructions take as 0 */
-    {2, {40, 48}, 2, {48, 64}}, /* some elements are NaN, which not all instructions write alike */
+    {2, {40, 48}, 2, {48, 64}}, /* SUBNORMAL */
+    {2, {40, 48}, 2, {48, 64}}, /* NANS */
 };
+/* Cases of matmul by number, which tools/simulate knows: A is subnormal in f16, which some matrix instructions take as
+ * 0; some elements are NaN, which not all instructions write alike. */
+enum { SUBNORMAL = 27, NANS = 28 };
 
 static const struct shapes linear_shapes[] = {
     {2, {3, 4}, 2, {5, 4}},       {2, {33, 70}, 2, {65, 70}}, {2, {1, 300}, 2, {33, 300}},
@@ -85,11 +88,11 @@ static void product_make(enum wick_op op, int k, struct verify_case *c) {
     c->in[1] = (struct verify_operand){.role = VERIFY_VALUE, .rank = s->b_rank, .low = -2, .high = 2};
     memcpy(c->in[0].shape, s->a, sizeof s->a);
     memcpy(c->in[1].shape, s->b, sizeof s->b);
-    if (op == WICK_OP_matmul && k == COUNT(matmul_shapes) - 2) {
+    if (op == WICK_OP_matmul && k == SUBNORMAL) {
         c->in[0].low = -0x1p-14;
         c->in[0].high = 0x1p-14;
     }
-    if (op == WICK_OP_matmul && k == COUNT(matmul_shapes) - 1) c->in[0].nan_every = c->in[1].nan_every = 400;
+    if (op == WICK_OP_matmul && k == NANS) c->in[0].nan_every = c->in[1].nan_every = 400;
     if (op != WICK_OP_linear) return;
     c->in[2] = (struct verify_operand){.role = VERIFY_VALUE, .rank = 1, .low = -2, .high = 2};
     c->in[2].shape[0] = s->b[0];

@@ -206,11 +206,11 @@ static void report(const struct trial *t, const struct verify_cell *cell) {
     char line[WHY + 256];
     if (cell->bad > MAX_PRINTED) return;
     snprintf(line, sizeof line,
-             "BAD %s %s case %d %s%s%s: %s; wick verify --op %s --dtype %s --case %d --layout %s --seed %" PRIu64,
+             "BAD %s %s case %d %s%s%s: %s; wick verify --op %s --dtype %s --case %d --layout %s --seed %" PRIu64 "%s",
              wick_op_name(t->c.op), wick_dtype_name(t->c.dtype), t->k, verify_variant_name((int)t->variant),
              verify_has_index(&t->c) ? " ids " : "", verify_has_index(&t->c) ? wick_dtype_name(t->id) : "", t->why,
              wick_op_name(t->c.op), wick_dtype_name(t->c.dtype), t->k, verify_variant_name((int)t->variant),
-             t->options->seed);
+             t->options->seed, t->options->normal ? " --normal" : "");
     say(t->options, line);
 }
 
@@ -235,6 +235,7 @@ static void run_variant(const struct verify_options *options, const struct verif
         struct timespec start;
         struct trial t = {.options = options, .family = family, .c = *c, .k = k, .variant = variant};
         t.id = verify_id_dtype(c, all ? n : k + (int)variant);
+        for (int i = 0; i < c->n_in; i++) t.c.in[i].normal = options->normal;
         clock_gettime(CLOCK_MONOTONIC, &start);
         enum verify_outcome outcome = run_trial(&t, cell->supported);
         if (outcome != VERIFY_SKIPPED) write_log(&t, &start);

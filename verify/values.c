@@ -23,7 +23,7 @@ double verify_random_unit(struct verify_random *random) { return (double)(verify
 struct source {
     enum wick_dtype dtype;
     double low, high;
-    bool integers, specials, sentinels;
+    bool integers, specials, sentinels, normal;
     int nan_every;
 };
 
@@ -47,7 +47,9 @@ static double draw(const struct source *s, struct verify_random *random) {
     if (s->sentinels && verify_random_bits(random) % 8 == 0) return verify_highest(s->dtype);
     if (s->nan_every && verify_random_bits(random) % (uint64_t)s->nan_every == 0) return NAN;
     if (s->integers) return floor(s->low + verify_random_unit(random) * (s->high - s->low + 1));
-    return verify_round(s->dtype, s->low + verify_random_unit(random) * (s->high - s->low));
+    double value = verify_round(s->dtype, s->low + verify_random_unit(random) * (s->high - s->low));
+    double least = s->normal ? verify_least_normal(s->dtype) : 0;
+    return value != 0 && fabs(value) < least ? copysign(least, value) : value;
 }
 
 static int ascending(const void *a, const void *b) {
@@ -102,6 +104,7 @@ static bool source_for(const struct verify_operand *operand, enum wick_dtype dty
     s->specials = special && is_value && is_float;
     s->sentinels = special && operand->role == VERIFY_INDEX;
     s->nan_every = is_value && is_float ? operand->nan_every : 0;
+    s->normal = is_float && operand->normal;
     if (s->integers) {
         s->low = ceil(fmax(s->low, verify_lowest(dtype)));
         s->high = floor(fmin(s->high, verify_highest(dtype)));

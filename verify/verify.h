@@ -28,6 +28,7 @@ struct verify_operand {
     double low, high;
     bool distinct; /* no two equal values, for ops whose answer depends on ties */
     int nan_every; /* of floats one in so many is NaN; 0: none */
+    bool normal;   /* set by the driver: what would be subnormal is the least normal value instead */
 };
 
 /* One op on operands of given shapes. `i` and `f` are the op's own arguments, as its family's file lays down. */
@@ -160,6 +161,7 @@ struct verify_options {
     int case_plus_one;   /* one case's number + 1, 0 for all */
     uint64_t seed;
     bool quick;       /* each case in two layouts instead of all */
+    bool normal;      /* no operand has subnormal values, for what takes those as 0 */
     const char *list; /* a file of checks, a line OP DTYPE CASE LAYOUT each: these, and no other choice */
     const char *log;  /* a file that gets such a line and the seconds it took after each check, or NULL */
     int repeat;       /* > 1: also runs every check so often, and the results must have the same bits each time */

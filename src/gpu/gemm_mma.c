@@ -31,6 +31,11 @@ static bool has_mma_f8(const struct wick__gpu *gpu) {
     return is_fnuz(gpu) || is_target(gpu, "gfx950") || is_target(gpu, "gfx12");
 }
 
+/* Whether kernels get the product's operands as pairs of f8e4m3. */
+static bool in_pairs(const struct wick__gpu *gpu, const struct wick__product *g) {
+    return g->dtype == WICK_F8E4M3 && has_mma_f8(gpu);
+}
+
 bool wick__has_mma(const struct wick__gpu *gpu) {
     return has_mma_f8(gpu) || is_target(gpu, "gfx90a") || is_target(gpu, "gfx11") || capability(gpu) >= 80;
 }
@@ -55,7 +60,7 @@ struct operand {
 static bool is_ready(const struct wick__gpu *gpu, const struct wick__product *g, bool is_b, struct operand *o) {
     int64_t rows = is_b ? g->n : g->m, row = is_b ? g->b_column : g->a_row, k = is_b ? g->b_k : g->a_k;
     if (g->dtype == WICK_F8E4M3) {
-        if (!has_mma_f8(gpu) || is_fnuz(gpu) || k != 1 || g->k % 2 != 0) return false;
+        if (!in_pairs(gpu, g) || is_fnuz(gpu) || k != 1 || g->k % 2 != 0) return false;
         for (int d = 0; d < g->batch_rank; d++) o->batch[d] = (is_b ? g->b_batch : g->a_batch)[d] / 2;
         o->side = (struct gpu_gemm_side){.from = is_b ? g->b : g->a, .row = row / 2, .k = 1, .mode = GPU_GEMM_ALONG_K};
         return wick__gemm_aligned(g, is_b, rows == 1 ? 0 : row, 16, 16);
@@ -84,7 +89,7 @@ static enum wick_status pack(struct wick__gpu *gpu, const struct wick__product *
     const int64_t *stride = is_b ? g->b_batch : g->a_batch;
     struct gpu_gemm_pack p = {.rows = is_b ? g->n : g->m, .k = g->k};
     struct wick__layout own = {0};
-    bool pairs = g->dtype == WICK_F8E4M3 && has_mma_f8(gpu), f8 = g->dtype == WICK_F8E4M3 && !pairs;
+    bool pairs = in_pairs(gpu, g), f8 = g->dtype == WICK_F8E4M3 && !pairs;
     p.from = (struct gpu_gemm_side){
         .from = is_b ? g->b : g->a, .row = is_b ? g->b_column : g->a_row, .k = is_b ? g->b_k : g->a_k};
     if (p.from.k <= p.from.row) p.from.mode = GPU_GEMM_ALONG_K;
@@ -162,9 +167,10 @@ static enum wick_status multiply(struct wick__gpu *gpu, const struct wick__produ
                                  const struct operand *b) {
     struct wick__product seen = *g; /* as the kernel has it */
     struct wick__split split;
-    bool f8 = g->dtype == WICK_F8E4M3, pairs = f8 && has_mma_f8(gpu);
+    bool pairs = in_pairs(gpu, g);
     if (pairs) seen.k = (g->k + 1) / 2;
-    struct gpu_gemm p = {.m = g->m, .n = g->n, .k = seen.k, .a = a->side, .b = b->side, .f8 = f8 && !pairs};
+    struct gpu_gemm p = {
+        .m = g->m, .n = g->n, .k = seen.k, .a = a->side, .b = b->side, .f8 = g->dtype == WICK_F8E4M3 && !pairs};
     const struct wick__tile *tile = pick(gpu, &seen, &split);
     int from_bf16 = pairs ? FROM_BF16_TO_F8 : g->dtype == WICK_BF16 ? 0 : FROM_BF16_TO_F16;
     struct wick__launch launch = {.kernel = (enum wick__gpu_kernel)((int)tile->kernel + from_bf16)};

@@ -171,7 +171,8 @@ static const struct arithmetic in_u64 = {run_items_u64, take_weight_u64, take_bi
 static enum wick_status run_pass(struct conv *conv, const struct arithmetic *arithmetic, int64_t pass) {
     struct conv_plan plan;
     WICK__TRY(WICK__ISA(wick__conv_plan)(conv, pass, &plan));
-    int64_t rows = conv->groups * conv->out_channels, workers = wick__workers();
+    int64_t rows = conv->groups * conv->out_channels;
+    int workers = wick__workers();
     bool direct = conv->plain && !conv->transposed;
     size_t weights = direct ? 0 : (size_t)(rows * plan.terms) * arithmetic->size;
     size_t images, nbytes, all;
@@ -193,11 +194,11 @@ static enum wick_status run_pass(struct conv *conv, const struct arithmetic *ari
     conv->taken = conv->scratch + conv->scratch_each * (size_t)workers;
     conv->weight = direct ? data_or_nothing(conv->call->in[1]) : conv->taken;
     if (!direct) wick__parallel(rows, wick__max(1, 16384 / wick__max(1, plan.terms)), arithmetic->take_weight, conv);
-    for (int64_t w = 0; w < workers; w++)
+    for (int w = 0; w < workers; w++)
         ((struct conv_scratch *)(void *)(conv->scratch + (size_t)w * conv->scratch_each))->band = -1;
     int64_t items = conv->batch / plan.planes * conv->groups * plan.dim[0].out * plan.bands * plan.parts;
     int64_t work = wick__min(plan.terms, 1 << 20) * wick__min(plan.part * plan.band, 1 << 20);
-    wick__parallel_with((int)workers, items, wick__max(1, 65536 / wick__max(1, work)), arithmetic->run_items, conv);
+    wick__parallel_with(workers, items, wick__max(1, 65536 / wick__max(1, work)), arithmetic->run_items, conv);
     wick__free(conv->scratch, all);
 done:
     WICK__ISA(wick__conv_plan_free)(&plan);
