@@ -14,7 +14,7 @@
 #include <immintrin.h>
 #endif
 
-enum { BLOCK_ROWS = GEMM_ROWS == 14 ? 140 : 96, JOB_ROWS_MAX = 8 * BLOCK_ROWS, JOB_COLUMNS_MAX = 512 };
+enum { BLOCK_ROWS = GEMM_ROWS == 14 ? 140 : 96, JOB_ROWS_MAX = 1152 / BLOCK_ROWS * BLOCK_ROWS, JOB_COLUMNS_MAX = 512 };
 
 /* Below this many multiplications a job is not split further, and a thread is not woken. */
 static const double JOB_WORK_MIN = 256 * 1024;
@@ -314,9 +314,11 @@ static int64_t equal_parts(int64_t n, int64_t most) {
     return (n + parts - 1) / parts;
 }
 
-/* Cuts C so that every thread has something to do, as long as the pieces are worth it. */
+/* Cuts C so that every thread has something to do, as long as the pieces are worth it. Columns go first, down to
+ * COLUMNS_WIDE tiles: jobs side by side share a packed A, while jobs below one another each pack the same B. */
 static void cut(struct plan *plan) {
     const struct wick__gemm *g = plan->g;
+    enum { COLUMNS_WIDE = 6 };
     int64_t columns = plan->kind->columns, wanted = wick__workers() > 1 ? 4 * wick__workers() : 1;
     plan->job_rows = equal_parts(g->m, JOB_ROWS_MAX);
     plan->job_columns = round_up(equal_parts(g->n, JOB_COLUMNS_MAX), columns);
@@ -326,7 +328,8 @@ static void cut(struct plan *plan) {
         double work = (double)plan->job_rows * (double)plan->job_columns * (double)g->k;
         if ((double)plan->batches * (double)plan->row_jobs * (double)plan->column_jobs >= (double)wanted) return;
         if (work < 2 * JOB_WORK_MIN) return;
-        if (plan->job_columns >= 2 * columns && (plan->job_columns >= plan->job_rows || plan->job_rows <= GEMM_ROWS))
+        bool wide = plan->job_columns >= plan->job_rows || plan->job_columns >= COLUMNS_WIDE * columns;
+        if (plan->job_columns >= 2 * columns && (wide || plan->job_rows <= GEMM_ROWS))
             plan->job_columns = round_up(plan->job_columns / 2, columns);
         else if (plan->job_rows > GEMM_ROWS)
             plan->job_rows = (plan->job_rows + 1) / 2;

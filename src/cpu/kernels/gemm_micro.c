@@ -10,7 +10,7 @@
 #define TILE_PACKED float
 #define TILE_TARGET
 #define TILE_GROUP 1
-#define TILE_K_BLOCK 256
+#define TILE_K_BLOCK (WICK_ISA_LEVEL == 1 ? 384 : 256)
 #if WICK_ISA_LEVEL == 2
 #define TILE_MULTIPLY(sum, a, b) _mm512_fmadd_ps(a, b, sum)
 #elif WICK_ISA_LEVEL == 1

@@ -1,113 +1,47 @@
 /* Matrix products: packing strided operands into panels, converted to the packed type on the way.
  *
- * With AVX-512, panels whose source runs along k are transposed in registers, 16 lines of 16 packed elements at a
- * time, and panels whose source runs along the width are read 16 at a time. All else goes element by element. */
+ * With AVX2 and AVX-512, panels of 32-bit packed elements whose source runs along k are transposed in registers, as
+ * many lines of as many elements as a vector has lanes, and panels whose source runs along the width are read a vector
+ * at a time. All else goes element by element. */
 #include "cpu/kernels/gemm_internal.h"
 
 #include "cpu/convert.h"
 
 #include <string.h>
 
-#if WICK_ISA_LEVEL == 2
-#include <immintrin.h>
+#if WICK_ISA_LEVEL > 0
+#include "cpu/kernels/gemm_lanes.h"
 
-/* What one 32-bit packed element is made from. */
-enum source { SOURCE_32, SOURCE_BF16, SOURCE_F16, SOURCE_F8, SOURCE_U8, SOURCE_I16, SOURCE_PAIR };
-
-static enum source source_of(enum wick_dtype dtype, int group) {
-    switch (dtype) {
-    case WICK_BF16: return group == 2 ? SOURCE_PAIR : SOURCE_BF16;
-    case WICK_F16: return SOURCE_F16;
-    case WICK_F8E4M3: return SOURCE_F8;
-    case WICK_U8: return SOURCE_U8;
-    case WICK_I16: return SOURCE_I16;
-    default: return SOURCE_32;
-    }
-}
-
-static inline __m512i f8_to_f32(__m512i x) {
-    __m512i magnitude = _mm512_slli_epi32(_mm512_and_si512(x, _mm512_set1_epi32(0x7f)), 20);
-    __m512i sign = _mm512_slli_epi32(_mm512_and_si512(x, _mm512_set1_epi32(0x80)), 24);
-    __m512i value = _mm512_castps_si512(_mm512_mul_ps(_mm512_castsi512_ps(magnitude), _mm512_set1_ps(0x1p120f)));
-    __mmask16 nan = _mm512_cmpeq_epi32_mask(magnitude, _mm512_set1_epi32(0x07f00000));
-    value = _mm512_mask_mov_epi32(value, nan, _mm512_set1_epi32(0x7fc00000));
-    return _mm512_or_si512(value, sign);
-}
-
-/* 16 packed elements from an address on; those from n on are 0 and not touched. `terms` counts those of pairs, the last
- * of which may lack its second half. */
-static inline __attribute__((always_inline)) __m512i load(const enum source source, const void *from, int64_t n,
-                                                          int64_t terms) {
-    __mmask16 mask = n >= 16 ? 0xffff : (__mmask16)((1u << n) - 1);
-    switch (source) {
-    case SOURCE_32: return _mm512_maskz_loadu_epi32(mask, from);
-    case SOURCE_BF16: return _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from)), 16);
-    case SOURCE_F16: return _mm512_castps_si512(_mm512_cvtph_ps(_mm256_maskz_loadu_epi16(mask, from)));
-    case SOURCE_F8: return f8_to_f32(_mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(mask, from)));
-    case SOURCE_U8: return _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(mask, from));
-    case SOURCE_I16: return _mm512_cvtepi16_epi32(_mm256_maskz_loadu_epi16(mask, from));
-    case SOURCE_PAIR: break;
-    }
-    return _mm512_maskz_loadu_epi16(terms >= 32 ? 0xffffffffu : (1u << terms) - 1, from);
-}
-
-static inline __attribute__((always_inline)) void transpose(__m512i x[16]) {
-    __m512i y[16];
-#pragma GCC unroll 8
-    for (int i = 0; i < 8; i++) {
-        y[2 * i] = _mm512_unpacklo_epi32(x[2 * i], x[2 * i + 1]);
-        y[2 * i + 1] = _mm512_unpackhi_epi32(x[2 * i], x[2 * i + 1]);
-    }
-#pragma GCC unroll 4
-    for (int i = 0; i < 16; i += 4) {
-        x[i] = _mm512_unpacklo_epi64(y[i], y[i + 2]);
-        x[i + 1] = _mm512_unpackhi_epi64(y[i], y[i + 2]);
-        x[i + 2] = _mm512_unpacklo_epi64(y[i + 1], y[i + 3]);
-        x[i + 3] = _mm512_unpackhi_epi64(y[i + 1], y[i + 3]);
-    }
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; i++) {
-        y[i] = _mm512_shuffle_i32x4(x[i], x[i + 4], 0x88);
-        y[i + 4] = _mm512_shuffle_i32x4(x[i], x[i + 4], 0xdd);
-        y[i + 8] = _mm512_shuffle_i32x4(x[i + 8], x[i + 12], 0x88);
-        y[i + 12] = _mm512_shuffle_i32x4(x[i + 8], x[i + 12], 0xdd);
-    }
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; i++) {
-        x[i] = _mm512_shuffle_i32x4(y[i], y[i + 8], 0x88);
-        x[i + 8] = _mm512_shuffle_i32x4(y[i], y[i + 8], 0xdd);
-        x[i + 4] = _mm512_shuffle_i32x4(y[i + 4], y[i + 12], 0x88);
-        x[i + 12] = _mm512_shuffle_i32x4(y[i + 4], y[i + 12], 0xdd);
-    }
-}
-
-/* 16 lines of a panel, of which `lines` are real. A line is stored whole where the store of the next puts right what it
- * overwrites. */
+/* PACK_LANES lines of a panel, of which `lines` are real; they are all of it, or its rows are whole vectors. A row is
+ * stored as a whole vector where that ends in the row, or in later ones that put right what it overwrites. */
 static inline __attribute__((always_inline)) void pack_lines(const enum source source, const struct gemm_panel *p,
                                                              const char *from, int64_t size, int lines, uint32_t *to) {
     const int group = source == SOURCE_PAIR ? 2 : 1;
     int64_t depth = (p->depth + group - 1) / group, step = p->step * size;
-    __mmask16 mask = (__mmask16)((1u << lines) - 1);
-    const char *line[16];
-    for (int i = 0; i < 16; i++) line[i] = from + wick__min(i, lines - 1) * step;
-    for (int64_t kk = 0; kk < depth; kk += 16, to += 16 * p->ld) {
-        __m512i x[16];
+    int64_t overwritten = p->ld % PACK_LANES == 0 ? 0 : (PACK_LANES - 1) / p->ld;
+    const char *line[PACK_LANES];
+    for (int i = 0; i < PACK_LANES; i++) line[i] = from + wick__min(i, lines - 1) * step;
+    for (int64_t kk = 0; kk < depth; kk += PACK_LANES, to += PACK_LANES * p->ld) {
+        pack_vector x[PACK_LANES];
         int64_t n = depth - kk, terms = p->depth - kk * group, at = kk * group * size;
-        if (terms >= 16 * group) {
+        if (terms >= PACK_LANES * group) {
 #pragma GCC unroll 16
-            for (int i = 0; i < 16; i++) x[i] = load(source, line[i] + at, 16, 32);
+            for (int i = 0; i < PACK_LANES; i++) x[i] = pack_load(source, line[i] + at, PACK_LANES, PACK_LANES * group);
         } else {
 #pragma GCC unroll 16
-            for (int i = 0; i < 16; i++) x[i] = load(source, line[i] + at, n, terms);
+            for (int i = 0; i < PACK_LANES; i++) x[i] = pack_load(source, line[i] + at, n, terms);
         }
-        transpose(x);
-        if (n > 16 && p->ld == lines && lines >= 8) {
+        pack_transpose(x);
+        if (n - PACK_LANES >= overwritten) {
 #pragma GCC unroll 16
-            for (int i = 0; i < 16; i++) _mm512_storeu_si512(to + i * p->ld, x[i]);
+            for (int i = 0; i < PACK_LANES; i++) pack_store(to + i * p->ld, x[i]);
         } else {
 #pragma GCC unroll 16
-            for (int i = 0; i < 16; i++)
-                if (i < n) _mm512_mask_storeu_epi32(to + i * p->ld, mask, x[i]);
+            for (int i = 0; i < PACK_LANES; i++)
+                if (i + overwritten < n)
+                    pack_store(to + i * p->ld, x[i]);
+                else if (i < n)
+                    pack_store_first(to + i * p->ld, lines, x[i]);
         }
     }
 }
@@ -115,26 +49,28 @@ static inline __attribute__((always_inline)) void pack_lines(const enum source s
 /* Panels whose source runs along k. */
 static inline __attribute__((always_inline)) void pack_along_k(const enum source source, const struct gemm_panel *p,
                                                                int64_t size) {
-    for (int64_t w = 0; w < p->width; w += 16)
-        pack_lines(source, p, (const char *)p->from + w * p->step * size, size, (int)wick__min(16, p->width - w),
-                   (uint32_t *)p->to + w);
+    for (int64_t w = 0; w < p->width; w += PACK_LANES)
+        pack_lines(source, p, (const char *)p->from + w * p->step * size, size,
+                   (int)wick__min(PACK_LANES, p->width - w), (uint32_t *)p->to + w);
 }
 
-/* Row kk of a panel of up to 32 columns, whose source runs along the width. */
+/* Row kk of a panel of up to two vectors, whose source runs along the width. */
 static inline __attribute__((always_inline)) void pack_row(const enum source source, const char *from, int64_t size,
                                                            int64_t width, uint32_t *to) {
-    if (width == 32) {
-        __m512i low = load(source, from, 16, 0), high = load(source, from + 16 * size, 16, 0);
-        _mm512_storeu_si512(to, low);
-        _mm512_storeu_si512(to + 16, high);
+    if (width == 2 * PACK_LANES) {
+        pack_vector low = pack_load(source, from, PACK_LANES, 0);
+        pack_vector high = pack_load(source, from + PACK_LANES * size, PACK_LANES, 0);
+        pack_store(to, low);
+        pack_store(to + PACK_LANES, high);
         return;
     }
-    for (int64_t w = 0; w < width; w += 16) {
-        int64_t n = wick__min(16, width - w);
-        _mm512_mask_storeu_epi32(to + w, (__mmask16)((1u << n) - 1), load(source, from + w * size, n, 0));
+    for (int64_t w = 0; w < width; w += PACK_LANES) {
+        int64_t n = wick__min(PACK_LANES, width - w);
+        pack_store_first(to + w, n, pack_load(source, from + w * size, n, 0));
     }
 }
 
+#if WICK_ISA_LEVEL == 2
 /* The same for pairs of two rows, the second of which may be missing. */
 static inline __attribute__((always_inline)) void pack_row_pairs(const uint16_t *first, const uint16_t *second,
                                                                  int64_t width, uint32_t *to) {
@@ -153,6 +89,7 @@ static inline __attribute__((always_inline)) void pack_row_pairs(const uint16_t 
         _mm512_mask_storeu_epi32(to + 16, (__mmask16)(mask >> 16), high);
     }
 }
+#endif
 
 /* Panels whose source runs along the width, a few side by side, so that a row is read in long pieces. */
 static inline __attribute__((always_inline)) void pack_along_width(const enum source source, const struct gemm_panel *p,
@@ -165,13 +102,16 @@ static inline __attribute__((always_inline)) void pack_along_width(const enum so
         for (int64_t kk = 0; kk < p->depth; kk += group) {
             const char *from = (const char *)p->from + kk * p->k_step * size;
             uint32_t *to = (uint32_t *)p->to + w0 * depth + kk / group * p->ld;
-            const char *next = kk + 1 < p->depth ? from + p->k_step * size : NULL;
             for (int64_t w = w0; w < end; w += p->ld, to += p->ld * depth) {
                 int64_t width = wick__min(p->ld, end - w);
-                if (source == SOURCE_PAIR)
+#if WICK_ISA_LEVEL == 2
+                if (source == SOURCE_PAIR) {
+                    const char *next = kk + 1 < p->depth ? from + p->k_step * size : NULL;
                     pack_row_pairs((const uint16_t *)from + w, next ? (const uint16_t *)next + w : NULL, width, to);
-                else
-                    pack_row(source, from + w * size, size, width, to);
+                    continue;
+                }
+#endif
+                pack_row(source, from + w * size, size, width, to);
             }
         }
     }
@@ -193,6 +133,7 @@ static inline __attribute__((always_inline)) void pack_along_width(const enum so
 PACK_WITH(pack_along_k)
 PACK_WITH(pack_along_width)
 
+#if WICK_ISA_LEVEL == 2
 static void pack_pairs(const struct gemm_kind *kind, const struct gemm_panel *p) {
     (void)kind;
     const uint16_t *from = p->from;
@@ -203,6 +144,7 @@ static void pack_pairs(const struct gemm_kind *kind, const struct gemm_panel *p)
             to[w] = low[w * p->step] | (kk + 1 < p->depth ? (uint32_t)low[w * p->step + p->k_step] << 16 : 0);
     }
 }
+#endif
 #endif
 
 /* Element by element; the inner loop runs along the shorter stride. */
@@ -256,16 +198,19 @@ static void pack_each(const struct gemm_kind *kind, const struct gemm_panel *pan
 }
 
 void WICK__ISA(wick__gemm_pack)(const struct gemm_kind *kind, const struct gemm_panel *panels) {
+#if WICK_ISA_LEVEL > 0
+    if (kind->size == 4 && panels->step == 1 && (WICK_ISA_LEVEL == 2 || panels->ld >= PACK_LANES)) {
+        pack_along_width_fast(kind, panels);
+        return;
+    }
+    if (kind->size == 4 && panels->k_step == 1) {
+        pack_each(kind, panels, pack_along_k_fast);
+        return;
+    }
+#endif
 #if WICK_ISA_LEVEL == 2
-    if (kind->size == 4) {
-        if (panels->step == 1)
-            pack_along_width_fast(kind, panels);
-        else if (panels->k_step == 1)
-            pack_each(kind, panels, pack_along_k_fast);
-        else if (kind->group == 2)
-            pack_each(kind, panels, pack_pairs);
-        else
-            pack_each(kind, panels, pack_elements);
+    if (kind->group == 2) {
+        pack_each(kind, panels, pack_pairs);
         return;
     }
 #endif

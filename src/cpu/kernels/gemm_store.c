@@ -108,8 +108,54 @@ static inline __attribute__((always_inline)) void store_vectors_as(enum wick_dty
     }
 }
 
+#elif WICK_ISA_LEVEL == 1
+static inline __attribute__((always_inline)) __m128i to_halves(const bool bf16, __m256 x) {
+    if (!bf16) return _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT);
+    __m256i bits = _mm256_castps_si256(x), odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    __m256i rounded = _mm256_add_epi32(_mm256_add_epi32(bits, odd), _mm256_set1_epi32(0x7fff));
+    __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+    rounded = _mm256_blendv_epi8(rounded, _mm256_or_si256(bits, _mm256_set1_epi32(0x400000)), nan);
+    __m256i halves = _mm256_srli_epi32(rounded, 16);
+    return _mm_packus_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1));
+}
+
+/* Rows as wide as the tile. */
+static inline __attribute__((always_inline)) void store_vectors_as(enum wick_dtype dtype, const struct gemm_store *s) {
+    const struct wick__gemm *g = s->g;
+    const int64_t size = dtype == WICK_F32 ? 4 : 2;
+    float by_column[GEMM_COLUMNS_MAX] = {0};
+    __m256 bias[GEMM_VECTORS];
+    if (s->bias && !g->bias_is_by_row)
+        wick__row_to_f32(dtype, (const char *)s->bias + s->j0 * g->bias_step * size, g->bias_step, by_column,
+                         s->columns);
+    for (int v = 0; v < GEMM_VECTORS; v++) bias[v] = _mm256_loadu_ps(by_column + v * WICK__VF);
+    for (int64_t i = 0; i < s->rows; i++) {
+        const float *from = (const float *)s->tile + i * s->ld;
+        char *to = (char *)s->c + ((s->i0 + i) * g->c_row + s->j0) * size;
+        __m256 x[GEMM_VECTORS];
+        if (s->bias && g->bias_is_by_row) {
+            const char *one = (const char *)s->bias + (s->i0 + i) * g->bias_step * size;
+            for (int v = 0; v < GEMM_VECTORS; v++) bias[v] = _mm256_set1_ps(wick__load_f32(dtype, one));
+        }
+        for (int v = 0; v < GEMM_VECTORS; v++) {
+            x[v] = _mm256_loadu_ps(from + v * WICK__VF);
+            if (s->bias) x[v] += bias[v];
+        }
+        activate(g->activation, x, GEMM_VECTORS);
+        for (int v = 0; v < GEMM_VECTORS; v++) {
+            if (dtype == WICK_F32)
+                _mm256_storeu_ps((float *)to + v * WICK__VF, x[v]);
+            else
+                _mm_storeu_si128((__m128i *)((uint16_t *)to + v * WICK__VF), to_halves(dtype == WICK_BF16, x[v]));
+        }
+    }
+}
+#endif
+
+#if WICK_ISA_LEVEL > 0
 /* f32, bf16 and f16 with bias and activation. */
 static bool store_vectors(const struct gemm_store *s) {
+    if (WICK_ISA_LEVEL == 1 && s->columns != GEMM_COLUMNS_MAX) return false;
     switch (s->g->dtype) {
     case WICK_F32: store_vectors_as(WICK_F32, s); return true;
     case WICK_BF16: store_vectors_as(WICK_BF16, s); return true;
@@ -118,11 +164,14 @@ static bool store_vectors(const struct gemm_store *s) {
     }
 }
 #else
-static bool store_plain_halves(const struct gemm_store *s) {
+static bool store_vectors(const struct gemm_store *s) {
     (void)s;
     return false;
 }
-static bool store_vectors(const struct gemm_store *s) {
+#endif
+
+#if WICK_ISA_LEVEL < 2
+static bool store_plain_halves(const struct gemm_store *s) {
     (void)s;
     return false;
 }
