@@ -67,6 +67,14 @@ static void pick_run(struct gather *g, int64_t out, int64_t ids, int64_t x, cons
     }
 }
 
+/* Asks for a line of x that is about to be picked from all over, which the processor's prefetcher can't follow. */
+static void prefetch_line(const struct gather *g, int64_t x) {
+    enum { CACHE_LINE = 64, MOST = 16 * 1024 };
+    int64_t nbytes = g->n * g->size;
+    if (g->step[2] != 1 || nbytes > MOST || nbytes / CACHE_LINE > g->k) return;
+    for (int64_t at = 0; at < nbytes; at += CACHE_LINE) __builtin_prefetch(g->x + x * g->size + at);
+}
+
 /* dim is the innermost dim of out. Units are pieces of lines along it. */
 static void gather_lines(void *context, int worker, int64_t begin, int64_t end) {
     struct gather *g = context;
@@ -77,6 +85,7 @@ static void gather_lines(void *context, int worker, int64_t begin, int64_t end) 
     for (int64_t unit = begin; unit < end; unit++) {
         int64_t first = piece * g->piece, n = wick__min(g->piece, g->k - first);
         const int64_t step[3] = {1, g->step[1], 0};
+        if (first == 0) prefetch_line(g, walk.at[2]);
         pick_run(g, walk.at[0] + first, walk.at[1] + first * g->step[1], walk.at[2], step, n);
         if (++piece == g->pieces) {
             piece = 0;

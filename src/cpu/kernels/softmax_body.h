@@ -6,31 +6,34 @@
 #define FN(name) WICK__JOIN(name, SUFFIX)
 #define WIDTH ((int)(LANES * 8 / sizeof(T)))
 
-/* y = exp(x - most), and the sum of that: four vectors in T, those in double. Longer chains in T drift where few values
- * repeat. n <= BLOCK. */
-static double FN(exps)(const T *x, T most, T *y, int64_t n) {
-    double lanes[WIDTH] = {0}, sum = 0;
+/* y = exp(x - most); n <= BLOCK. What lies `ahead` elements further on is asked for. */
+static void FN(exps)(const T *x, T most, T *y, int64_t n, int64_t ahead) {
+    enum { LINE = 64 / sizeof(T) };
+    int64_t i = 0;
+    for (; i + WIDTH <= n; i += WIDTH) {
+        if (i % LINE == 0) __builtin_prefetch((const void *)((uintptr_t)(x + i) + (uintptr_t)ahead * sizeof(T)));
+        *(FN(wide_at) *)(y + i) = EXP(*(const FN(wide_at) *)(x + i) - most);
+    }
+    if (i == n) return;
+    T tail[WIDTH] = {0};
+    for (int64_t l = 0; l < n - i; l++) tail[l] = x[i + l] - most;
+    FN(wide) u = EXP(*(const FN(wide_at) *)tail);
+    for (int64_t l = 0; l < n - i; l++) y[i + l] = u[l];
+}
+
+/* The sum of n elements: four vectors in T, those in double. Longer chains in T drift where few values repeat. */
+static double FN(total)(const T *x, int64_t n) {
+    FN(acc) low = {0}, high = {0};
+    double sum = 0;
     int64_t i = 0;
     for (; i + 4 * WIDTH <= n; i += 4 * WIDTH) {
-        FN(wide) e[4];
-        for (int k = 0; k < 4; k++) {
-            e[k] = EXP(*(const FN(wide_at) *)(x + i + k * WIDTH) - most);
-            *(FN(wide_at) *)(y + i + k * WIDTH) = e[k];
-        }
-        FN(wide) four = (e[0] + e[1]) + (e[2] + e[3]);
-        for (int l = 0; l < WIDTH; l++) lanes[l] += (double)four[l];
+        FN(wide) four = FN(four)(x + i, x + i + WIDTH, x + i + 2 * WIDTH, x + i + 3 * WIDTH);
+        low += FN(half)(four, 0);
+        if (sizeof(T) == 4) high += FN(half)(four, 1);
     }
-    for (int l = 0; l < WIDTH; l++) sum += lanes[l];
-    for (; i < n; i += WIDTH) {
-        int64_t left = wick__min(WIDTH, n - i);
-        T tail[WIDTH];
-        for (int l = 0; l < WIDTH; l++) tail[l] = l < left ? x[i + l] - most : 0;
-        FN(wide) u = EXP(*(const FN(wide_at) *)tail);
-        for (int l = 0; l < left; l++) {
-            y[i + l] = u[l];
-            sum += (double)u[l];
-        }
-    }
+    low += high;
+    for (int l = 0; l < LANES; l++) sum += low[l];
+    for (; i < n; i++) sum += (double)x[i];
     return sum;
 }
 
@@ -49,7 +52,10 @@ static void FN(softmax_row)(const struct softmax *s, const char *in, char *out) 
     for (int64_t i = 0; i < s->n; i += BLOCK) {
         int64_t n = wick__min(BLOCK, s->n - i);
         const T *x = FN(block_in)(s->dtype, in + i * size, n, loaded);
-        sum += FN(exps)(x, most, keep ? kept + i : buffer, n);
+        T *y = keep ? kept + i : buffer;
+        /* The processor's prefetcher begins anew with each page: the next row is asked for by hand. */
+        FN(exps)(x, most, y, n, s->n);
+        sum += FN(total)(y, n);
     }
     T scale = (T)(1 / sum), less = (T)log(sum);
     for (int64_t i = 0; i < s->n; i += BLOCK) {
@@ -59,7 +65,7 @@ static void FN(softmax_row)(const struct softmax *s, const char *in, char *out) 
         if (s->log) {
             for (int64_t j = 0; j < n; j++) y[j] = x[j] - most - less;
         } else {
-            if (!keep) FN(exps)(x, most, y, n);
+            if (!keep) FN(exps)(x, most, y, n, 0);
             if (!keep) x = y;
             for (int64_t j = 0; j < n; j++) y[j] = x[j] * scale;
         }
@@ -83,7 +89,7 @@ static void FN(softmax_across)(const struct softmax *s, const char *in, char *ou
     for (int64_t i = 0; i < s->n; i++) {
         const T *x = FN(block_in)(s->dtype, in + i * step, width, loaded);
         for (int64_t j = 0; j < width; j++) buffer[j] = x[j] - most[j];
-        FN(exps)(buffer, 0, buffer, width);
+        FN(exps)(buffer, 0, buffer, width, 0);
         for (int64_t j = 0; j < width; j++) sum[j] += (double)buffer[j];
     }
     for (int64_t j = 0; j < width; j++) sum[j] = s->log ? log(sum[j]) : 1 / sum[j];
@@ -94,7 +100,7 @@ static void FN(softmax_across)(const struct softmax *s, const char *in, char *ou
         if (s->log) {
             for (int64_t j = 0; j < width; j++) y[j] -= (T)sum[j];
         } else {
-            FN(exps)(y, 0, y, width);
+            FN(exps)(y, 0, y, width, 0);
             for (int64_t j = 0; j < width; j++) y[j] *= (T)sum[j];
         }
         FN(block_done)(s->dtype, out + i * step, width, s->stream, buffer);
