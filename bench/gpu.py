@@ -31,7 +31,8 @@ CACHE = 128 << 20  # bytes that are surely more than the GPU's last cache holds
 
 
 def to_torch(wick, address):
-    return torch.from_numpy(numpy.ascontiguousarray(wick.numpy(address))).cuda()
+    result = torch.from_numpy(numpy.ascontiguousarray(wick.numpy(address))).cuda()
+    return result.view(TORCH["f8e4m3"]) if wick.dtype_of(address) == DTYPES["f8e4m3"] else result
 
 
 class Row:
@@ -91,8 +92,9 @@ def values(count, dtype, shape=None):
     shape = shape or (count,)
     if dtype == "u8":
         return torch.randint(0, 200, shape, dtype=torch.uint8, device="cuda")
-    x = torch.empty(shape, dtype=torch.float32 if dtype == "f8e4m3" else TORCH[dtype], device="cuda").normal_()
-    return x.to(TORCH[dtype])
+    if dtype == "f8e4m3":  # small enough for products not to saturate
+        return torch.empty(shape, device="cuda").normal_(std=0.5).to(TORCH[dtype])
+    return torch.empty(shape, dtype=TORCH[dtype], device="cuda").normal_()
 
 
 def element_rows(label, nbytes, dtype):
@@ -257,6 +259,25 @@ def matmul_rows():
                   torch.matmul, ours, flops=2 * 384 * 128 * 128 * 64)
 
 
+def f8_rows():
+    """x w^T. PyTorch's is cuBLASLt's with scales of 1; it has no result of f8e4m3 without a scale, so bf16."""
+    one = torch.ones((), device="cuda")
+
+    def theirs(x, w):
+        if x.dtype == torch.float64:
+            return x @ w.t()
+        return torch._scaled_mm(x, w.t(), one, one, out_dtype=torch.bfloat16)
+
+    def ours(wick):
+        linear = wick.op("linear", POINTER, POINTER, POINTER, INT)
+        return lambda x, w: linear(x, w, None, 0)
+    for m, n, k in (*((n, n, n) for n in (512, 1024, 2048, 4096, 8192)), (16, 4096, 4096), (1, 4096, 4096),
+                    (64, 4096, 4096), (128, 4096, 4096), (256, 4096, 4096), (128, 128, 65536), (8192, 64, 8192)):
+        yield Row("linear", "f8e4m3", f"{m}×{n}×{k}",
+                  lambda m=m, n=n, k=k: [values(0, "f8e4m3", (m, k)), values(0, "f8e4m3", (n, k))], theirs, ours,
+                  flops=2 * m * n * k)
+
+
 class AttentionOptions(ctypes.Structure):
     """struct wick_attention_options of nn.h."""
     _fields_ = [("scale", DOUBLE), ("soft_cap", DOUBLE), ("causal", BOOL)]
@@ -296,6 +317,7 @@ def all_rows(options):
                     continue
                 yield from rows(label, SIZES[label], dtype)
     yield from matmul_rows()
+    yield from f8_rows()
     yield from attention_rows()
     yield from conv_rows()
 

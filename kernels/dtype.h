@@ -52,6 +52,26 @@ GPU_FN f16 gpu_to_f16(f32 x) {
 #endif
 
 /* f8e4m3 (OCP "e4m3fn"): no infinities, NaN is 0x7f and 0xff, the largest is 448; larger saturate, NaN stays NaN. */
+#if defined(GPU_NVIDIA) && __CUDA_ARCH__ >= 890
+/* The two in the low half of a word as two of f16, which holds every value. */
+GPU_FN u32 gpu_f8_as_f16(u32 two) {
+    u32 r;
+    asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(r) : "h"((u16)two));
+    return r;
+}
+GPU_FN f32 gpu_from_f8e4m3(f8e4m3 x) {
+    f16 r;
+    r.bits = (u16)gpu_f8_as_f16(x.bits);
+    return gpu_from_f16(r);
+}
+GPU_FN f8e4m3 gpu_to_f8e4m3(f32 x) {
+    u16 two;
+    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(two) : "f"(0.0f), "f"(x));
+    f8e4m3 r;
+    r.bits = (u8)two;
+    return r;
+}
+#else
 GPU_FN f32 gpu_from_f8e4m3(f8e4m3 x) {
     u32 sign = (u32)(x.bits & 0x80) << 24, m = x.bits & 0x7f;
     if (m == 0x7f) return gpu_bits<f32>(sign | 0x7fc00000u);
@@ -76,6 +96,22 @@ GPU_FN f8e4m3 gpu_to_f8e4m3(f32 x) {
     }
     return r;
 }
+#if defined(GPU_NVIDIA)
+GPU_FN u32 gpu_f8_as_f16(u32 two) {
+    u32 x = (two & 0xff) | (two & 0xff00) << 8, size = x & 0x007f007f, nan = (size + 0x00010001) & 0x00800080, r;
+    /* The bits as those of f16 that are 2^8 too small, denormals included. */
+    asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(size << 7), "r"(0x5c005c00));
+    return r | (x & 0x00800080) << 8 | (nan >> 7) * 0x7fff;
+}
+#else
+GPU_FN u32 gpu_f8_as_f16(u32 two) {
+    f8e4m3 low, high;
+    low.bits = (u8)two;
+    high.bits = (u8)(two >> 8);
+    return (u32)gpu_to_f16(gpu_from_f8e4m3(high)).bits << 16 | gpu_to_f16(gpu_from_f8e4m3(low)).bits;
+}
+#endif
+#endif
 
 /* ---- the type a dtype is computed in ---- */
 

@@ -280,16 +280,13 @@ GPU_KERNEL(gemm_pack_f8, struct gpu_gemm_pack) {
             i64 row = row0 + line, k = (i64)run * 8;
             if (row >= p.rows) continue;
             const u8 *at = from + row * p.from.row + k * p.from.k;
-            f8e4m3 x[8];
-            if (whole && k + 8 <= p.k) {
-                u64 bits = *(const u64 *)at;
-                GPU_UNROLL for (int e = 0; e < 8; e++) x[e].bits = (u8)(bits >> e * 8);
-            } else {
-                GPU_UNROLL for (int e = 0; e < 8; e++) x[e].bits = k + e < p.k ? at[e * p.from.k] : 0;
-            }
+            u64 x = 0;
+            if (whole && k + 8 <= p.k)
+                x = *(const u64 *)at;
+            else
+                GPU_UNROLL for (int e = 0; e < 8; e++) x |= k + e < p.k ? (u64)at[e * p.from.k] << e * 8 : 0;
             gpu_16 v;
-            GPU_UNROLL for (int e = 0; e < 4; e++)
-                v.word[e] = gpu_to_f16(gpu_up(x[e * 2])).bits | (u32)gpu_to_f16(gpu_up(x[e * 2 + 1])).bits << 16;
+            GPU_UNROLL for (int e = 0; e < 4; e++) v.word[e] = gpu_f8_as_f16((u32)(x >> e * 16));
             *(gpu_16 *)(to + row * p.pitch + k) = v;
         }
 }

@@ -1,5 +1,5 @@
-/* Matrix products of bf16 and f16 by matrix instructions, and of f8e4m3 where there are instructions for it (MMA_F8),
- * whose pairs are the elements then. Operands have one dim of stride 1 and start, as their rows do, at multiples of 16
+/* Matrix products of bf16 and f16 by matrix instructions, and of f8e4m3 where fragments can be of it (MMA_F8), whose
+ * pairs are the elements then. Operands have one dim of stride 1 and start, as their rows do, at multiples of 16
  * bytes; others are packed first (gemm.hip, and f8e4m3 below).
  *
  * A block of 256 threads makes a tile of 128 x 256, 128 x 128, 64 x 128 or 64 x 64; its waves, 2 x WAVES / 2 of them,
@@ -318,7 +318,7 @@ template <> struct mma_way<true> {
 #endif
 
 template <typename T, int ROWS, int COLUMNS> GPU_FN void mma_product(const struct gpu_gemm &p) {
-    typedef mma_way<MMA_GROUP && COLUMNS >= 128> way;
+    typedef mma_way<MMA_GROUP && COLUMNS >= 128 && sizeof(T) == 2> way;
     bool a_across = !(p.a.mode & GPU_GEMM_ALONG_K), b_across = !(p.b.mode & GPU_GEMM_ALONG_K);
     if (a_across && b_across)
         way::template run<T, ROWS, COLUMNS, true, true>(p);
@@ -454,7 +454,7 @@ template <typename T, int ROWS, int COLUMNS> GPU_FN void mma_product(const struc
 /* ---- packing f8e4m3: 64 rows by 64 terms through LDS, k innermost, pitch a multiple of 16 ---- */
 
 #if MMA_F8
-/* Four elements as the instructions take them. */
+/* Four elements as fragments have them. */
 GPU_FN u32 mma_f8(u32 x) {
 #if MMA_FNUZ
     const u32 sign = 0x80808080u;
@@ -522,16 +522,16 @@ enum { MMA_BLOCKS_64 = 3, MMA_BLOCKS_128 = 2 };
 #else
 enum { MMA_BLOCKS_64 = 1, MMA_BLOCKS_128 = 1 };
 #endif
-#define MMA_KERNELS(type)                                                                                              \
+#define MMA_KERNELS(type, blocks_64, blocks_128)                                                                       \
     GPU_KERNEL(mma_64_##type, struct gpu_gemm) { MMA_PRODUCT(type, 64, 64); }                                          \
-    GPU_KERNEL_OF(mma_64_128_##type, struct gpu_gemm, GPU_BLOCK, MMA_BLOCKS_64) { MMA_PRODUCT(type, 64, 128); }        \
-    GPU_KERNEL_OF(mma_128_##type, struct gpu_gemm, GPU_BLOCK, MMA_BLOCKS_128) { MMA_PRODUCT(type, 128, 128); }
-MMA_KERNELS(bf16)
-MMA_KERNELS(f16)
+    GPU_KERNEL_OF(mma_64_128_##type, struct gpu_gemm, GPU_BLOCK, blocks_64) { MMA_PRODUCT(type, 64, 128); }            \
+    GPU_KERNEL_OF(mma_128_##type, struct gpu_gemm, GPU_BLOCK, blocks_128) { MMA_PRODUCT(type, 128, 128); }
+MMA_KERNELS(bf16, MMA_BLOCKS_64, MMA_BLOCKS_128)
+MMA_KERNELS(f16, MMA_BLOCKS_64, MMA_BLOCKS_128)
 GPU_KERNEL(mma_256_bf16, struct gpu_gemm) { MMA_WIDE(bf16); }
 GPU_KERNEL(mma_256_f16, struct gpu_gemm) { MMA_WIDE(f16); }
 
-/* Nor does it ask for these where there are none for f8e4m3. */
+/* Nor does it ask for these where fragments can't be of f8e4m3. */
 #if MMA_F8
 GPU_KERNEL(mma_pack_f8, struct gpu_gemm_pack) { mma_pack_tiles(p); }
 #else
@@ -539,4 +539,4 @@ GPU_KERNEL(mma_pack_f8, struct gpu_gemm_pack) { mma_pack_tiles(p); }
 #define MMA_PRODUCT(type, rows, columns) (void)p
 GPU_KERNEL(mma_pack_f8, struct gpu_gemm_pack) { (void)p; }
 #endif
-MMA_KERNELS(f8e4m3)
+MMA_KERNELS(f8e4m3, 1, 1)

@@ -2,7 +2,8 @@
  * gpu.h with differences between targets, for it is about instructions.
  *
  *   MMA        whether the target has them; the rest is there only if so
- *   MMA_F8     whether it has those of f8e4m3 with sums of f32's precision (not NVIDIA's: docs/numerics.md)
+ *   MMA_F8     whether fragments can be of f8e4m3: of its own instructions, or, on NVIDIA's, whose have shorter sums
+ *              (docs/numerics.md), of f16 that they are unpacked to
  *   MMA_ASYNC  tiles reach LDS by asynchronous copies, and fragments leave it by loads that can transpose (NVIDIA);
  *              otherwise tiles pass through registers and lie in LDS with k innermost
  *   MMA_K      terms of k in a fragment, of f8e4m3 twice as many: a pair of them counts as one element of 16 bits
@@ -44,7 +45,7 @@
 #define MMA_ASYNC 0
 #endif
 
-#if defined(MMA_MFMA) && !defined(__gfx90a__) || defined(MMA_WMMA12)
+#if defined(MMA_MFMA) && !defined(__gfx90a__) || defined(MMA_WMMA12) || defined(MMA_PTX)
 #define MMA_F8 1
 #else
 #define MMA_F8 0
@@ -132,6 +133,16 @@ GPU_FN void mma_of(struct mma_tile &sum, const struct mma_fragment &a, const str
     MMA_PTX_HALF("f16", 4, 2);
 }
 #undef MMA_PTX_HALF
+/* In two halves, each of what one word of a row holds: which of its terms go where does not matter. On sm_90 PTX's own
+ * product of f8e4m3 for one wave is compiled to the same instructions. */
+GPU_FN void mma_of(struct mma_tile &sum, const struct mma_fragment &a, const struct mma_fragment &b, f8e4m3) {
+    GPU_UNROLL for (int h = 0; h < 4; h += 2) {
+        struct mma_fragment x, y;
+        GPU_UNROLL for (int i = 0; i < 4; i++) x.word[i] = gpu_f8_as_f16(a.word[h + i % 2] >> i / 2 * 16);
+        GPU_UNROLL for (int i = 0; i < 4; i++) y.word[i] = gpu_f8_as_f16(b.word[h / 2 + i / 2 * 2] >> i % 2 * 16);
+        mma_of(sum, x, y, f16());
+    }
+}
 #else
 typedef f32 mma_sums __attribute__((ext_vector_type(MMA_SUMS)));
 struct mma_pair {

@@ -31,9 +31,14 @@ static bool has_mma_f8(const struct wick__gpu *gpu) {
     return is_fnuz(gpu) || is_target(gpu, "gfx950") || is_target(gpu, "gfx12");
 }
 
-/* Whether kernels get the product's operands as pairs of f8e4m3. */
+/* Whether kernels get the product's operands as pairs of f8e4m3. NVIDIA's unpack them to f16 each time they are used,
+ * from compute capability 8.9 on by an instruction; that takes less than a copy as f16, and products of groups of waves
+ * of that, while elements are used up to some hundred times. The figure is from an H200. */
 static bool in_pairs(const struct wick__gpu *gpu, const struct wick__product *g) {
-    return g->dtype == WICK_F8E4M3 && has_mma_f8(gpu);
+    const double uses = 512;
+    if (g->dtype != WICK_F8E4M3) return false;
+    return has_mma_f8(gpu) ||
+           (capability(gpu) >= 89 && (double)g->m * (double)g->n <= uses * ((double)g->m + (double)g->n));
 }
 
 bool wick__has_mma(const struct wick__gpu *gpu) {
@@ -47,8 +52,8 @@ unsigned wick__mma_shared(const struct wick__gpu *gpu) {
     return sm == 80 || sm == 87 ? 163 << 10 : 99 << 10;
 }
 
-/* An operand as kernels take it, in memory of its own when it had to be packed. Where there are instructions for f8e4m3
- * a pair of its elements is what kernels call one. */
+/* An operand as kernels take it, in memory of its own when it had to be packed. A pair of f8e4m3 is what kernels call
+ * an element where they take pairs. */
 struct operand {
     struct gpu_gemm_side side;
     int64_t batch[WICK_MAX_RANK]; /* strides of g's batch dims */
@@ -83,8 +88,8 @@ static int64_t own_batches(const struct wick__product *g, bool is_b) {
     return count;
 }
 
-/* Copies an operand to [batch, rows, pitch]; without instructions for f8e4m3 it becomes f16, with rows innermost if
- * they are neighbours. */
+/* Copies an operand to [batch, rows, pitch]; f8e4m3 that is not taken in pairs becomes f16, with rows innermost if they
+ * are neighbours. */
 static enum wick_status pack(struct wick__gpu *gpu, const struct wick__product *g, bool is_b, struct operand *o) {
     const int64_t *stride = is_b ? g->b_batch : g->a_batch;
     struct gpu_gemm_pack p = {.rows = is_b ? g->n : g->m, .k = g->k};
@@ -144,7 +149,7 @@ bool wick__gemm_mma_takes(const struct wick__gpu *gpu, const struct wick__produc
 
 /* Tiles by the kernels, and what splitting k costs. On compute capability 9.0 the larger ones are products by groups of
  * waves (kernels/mma_group.h), whose figures are from an H200. */
-static const struct wick__tile *pick(const struct wick__gpu *gpu, const struct wick__product *g,
+static const struct wick__tile *pick(const struct wick__gpu *gpu, const struct wick__product *g, bool pairs,
                                      struct wick__split *split) {
     static const struct wick__tile tiles[] = {
         {.kernel = WICK__GPU_K_mma_64_bf16, .rows = 64, .columns = 64, .efficiency = 0.45, .stages = 4},
@@ -158,9 +163,9 @@ static const struct wick__tile *pick(const struct wick__gpu *gpu, const struct w
         {WICK__GPU_K_mma_256_bf16, 128, 256, .efficiency = 1.0, .resident = 1, .stages = 4, .ends = 8.2e6}};
     static const struct wick__split_cost cost = {.launch = 1e6, .byte = 6}, group_cost = {.launch = 8e6, .byte = 100};
     int sm = capability(gpu);
-    /* The widest has no kernel that goes through registers. */
-    return sm == 90 ? wick__tile_pick(gpu, g, groups, 4, &group_cost, split)
-                    : wick__tile_pick(gpu, g, tiles, sm ? 4 : 3, &cost, split);
+    /* The widest has no kernel that goes through registers, nor one of pairs. */
+    return sm == 90 && !pairs ? wick__tile_pick(gpu, g, groups, 4, &group_cost, split)
+                              : wick__tile_pick(gpu, g, tiles, sm && !pairs ? 4 : 3, &cost, split);
 }
 
 static enum wick_status multiply(struct wick__gpu *gpu, const struct wick__product *g, const struct operand *a,
@@ -171,7 +176,7 @@ static enum wick_status multiply(struct wick__gpu *gpu, const struct wick__produ
     if (pairs) seen.k = (g->k + 1) / 2;
     struct gpu_gemm p = {
         .m = g->m, .n = g->n, .k = seen.k, .a = a->side, .b = b->side, .f8 = g->dtype == WICK_F8E4M3 && !pairs};
-    const struct wick__tile *tile = pick(gpu, &seen, &split);
+    const struct wick__tile *tile = pick(gpu, &seen, pairs, &split);
     int from_bf16 = pairs ? FROM_BF16_TO_F8 : g->dtype == WICK_BF16 ? 0 : FROM_BF16_TO_F16;
     struct wick__launch launch = {.kernel = (enum wick__gpu_kernel)((int)tile->kernel + from_bf16)};
     p.split = split.terms;
