@@ -98,6 +98,9 @@ static inline void NAME(copy_row)(const struct conv *conv, const char *row, int6
     const char *from = row + (size_t)(low + begin * step) * conv->size;
     if (conv->plain) {
         const VALUE *value = (const VALUE *)(const void *)from;
+        enum { LINE = 64 / sizeof(VALUE) };
+        for (int64_t i = 0; i < (end - begin) * step; i += LINE)
+            __builtin_prefetch((const void *)((uintptr_t)(value + i) + (uintptr_t)conv->plan->ahead * sizeof *value));
         if (step == 1)
             for (int64_t i = 0; i < end - begin; i++) to[begin + i] = value[i];
         else if (step == 2)
