@@ -277,13 +277,20 @@ static bool describe(const struct wick__product *g, struct wick__gemm *b) {
            lead(g->k, g->n, g->b_k, g->b_column, &b->transpose_b, &b->ldb);
 }
 
+/* Whether the product is of a vector and a matrix whose terms don't lie side by side: ours sums parts of that in a
+ * second launch. */
+static bool is_across(const struct wick__product *g) {
+    return (g->m == 1 && g->n > 1 && g->b_k != 1) || (g->n == 1 && g->m > 1 && g->a_k != 1);
+}
+
 /* Whether it is chosen for the product. Bias and activation come in a second pass, before which 16 bits are too few. */
 static bool is_chosen(enum wick_blas choice, const struct wick__product *g) {
     bool plain = !g->bias && g->activation == WICK_ACTIVATION_NONE;
     if (choice == WICK_BLAS_OWN || g->k == 0 || (!plain && wick_dtype_bits(g->dtype) == 16)) return false;
     if (choice == WICK_BLAS_VENDOR) return true;
     double work = (double)g->m * (double)g->n * (double)g->k * (double)wick__product_batches(g);
-    return g->m >= 16 && g->n >= 16 && g->k >= 16 && work >= 2e6;
+    bool large = g->m >= 16 && g->n >= 16 && g->k >= 16;
+    return work >= 2e6 && (large || is_across(g));
 }
 
 enum wick_status wick__blas_run(struct wick__gpu *gpu, const struct wick__product *g, bool *done) {
