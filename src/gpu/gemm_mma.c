@@ -141,9 +141,13 @@ bool wick__gemm_mma_takes(const struct wick__gpu *gpu, const struct wick__produc
     struct operand o;
     if (g->dtype != WICK_BF16 && g->dtype != WICK_F16 && g->dtype != WICK_F8E4M3) return false;
     if (g->k < 16 || g->k >= INT32_MAX || g->m * g->n < 256 || !wick__has_mma(gpu)) return false;
-    /* To pack an operand pays when each of its elements is used often. */
-    for (int is_b = 0; is_b < 2; is_b++)
-        if (!is_ready(gpu, g, is_b, &o) && ((is_b ? g->m : g->n) < 32 || own_batches(g, is_b) > 65535)) return false;
+    /* To pack an operand pays when each of its elements is used often; of f8e4m3, which plain arithmetic unpacks one by
+     * one, when more than one use makes up for a launch (figures from an H200). */
+    for (int is_b = 0; is_b < 2; is_b++) {
+        int64_t rows = is_b ? g->n : g->m, uses = is_b ? g->m : g->n;
+        int64_t pays = in_pairs(gpu, g) && rows * g->k >= 1 << 17 ? 2 : 32;
+        if (!is_ready(gpu, g, is_b, &o) && (uses < pays || own_batches(g, is_b) > 65535)) return false;
+    }
     return true;
 }
 
