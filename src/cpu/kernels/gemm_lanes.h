@@ -3,6 +3,8 @@
 #ifndef WICK_CPU_KERNELS_GEMM_LANES_H
 #define WICK_CPU_KERNELS_GEMM_LANES_H
 
+#include "cpu/vmath.h"
+
 #include <wick/dtype.h>
 
 #include <immintrin.h>
@@ -60,20 +62,8 @@ LANES_FN void pack_store_first(uint32_t *to, int64_t n, pack_vector x) {
     _mm512_mask_storeu_epi32(to, (__mmask16)((1u << n) - 1), x);
 }
 
-LANES_FN void pack_transpose(pack_vector x[PACK_LANES]) {
-    pack_vector y[PACK_LANES];
-#pragma GCC unroll 8
-    for (int i = 0; i < 8; i++) {
-        y[2 * i] = _mm512_unpacklo_epi32(x[2 * i], x[2 * i + 1]);
-        y[2 * i + 1] = _mm512_unpackhi_epi32(x[2 * i], x[2 * i + 1]);
-    }
-#pragma GCC unroll 4
-    for (int i = 0; i < 16; i += 4) {
-        x[i] = _mm512_unpacklo_epi64(y[i], y[i + 2]);
-        x[i + 1] = _mm512_unpackhi_epi64(y[i], y[i + 2]);
-        x[i + 2] = _mm512_unpacklo_epi64(y[i + 1], y[i + 3]);
-        x[i + 3] = _mm512_unpackhi_epi64(y[i + 1], y[i + 3]);
-    }
+/* The last step of a transpose: 4 x 4 blocks change places. y is overwritten. */
+LANES_FN void pack_exchange(pack_vector x[PACK_LANES], pack_vector y[PACK_LANES]) {
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++) {
         y[i] = _mm512_shuffle_i32x4(x[i], x[i + 4], 0x88);
@@ -132,29 +122,33 @@ LANES_FN void pack_store_first(uint32_t *to, int64_t n, pack_vector x) {
     for (int64_t i = 0; i < n; i++) to[i] = all[i];
 }
 
-LANES_FN void pack_transpose(pack_vector x[PACK_LANES]) {
-    pack_vector y[PACK_LANES];
-#pragma GCC unroll 4
-    for (int i = 0; i < 8; i += 2) {
-        y[i] = _mm256_unpacklo_epi32(x[i], x[i + 1]);
-        y[i + 1] = _mm256_unpackhi_epi32(x[i], x[i + 1]);
-    }
-#pragma GCC unroll 2
-    for (int i = 0; i < 8; i += 4) {
-        x[i] = _mm256_unpacklo_epi64(y[i], y[i + 2]);
-        x[i + 1] = _mm256_unpackhi_epi64(y[i], y[i + 2]);
-        x[i + 2] = _mm256_unpacklo_epi64(y[i + 1], y[i + 3]);
-        x[i + 3] = _mm256_unpackhi_epi64(y[i + 1], y[i + 3]);
-    }
+LANES_FN void pack_exchange(pack_vector x[PACK_LANES], pack_vector y[PACK_LANES]) {
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i++) y[i] = x[i];
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++) {
-        y[i] = _mm256_permute2x128_si256(x[i], x[i + 4], 0x20);
-        y[i + 4] = _mm256_permute2x128_si256(x[i], x[i + 4], 0x31);
+        x[i] = _mm256_permute2x128_si256(y[i], y[i + 4], 0x20);
+        x[i + 4] = _mm256_permute2x128_si256(y[i], y[i + 4], 0x31);
     }
-#pragma GCC unroll 8
-    for (int i = 0; i < 8; i++) x[i] = y[i];
 }
 #endif
+
+LANES_FN void pack_transpose(pack_vector x[PACK_LANES]) {
+    pack_vector y[PACK_LANES];
+#pragma GCC unroll 8
+    for (int i = 0; i < PACK_LANES; i += 2) {
+        y[i] = WICK__MM(unpacklo_epi32)(x[i], x[i + 1]);
+        y[i + 1] = WICK__MM(unpackhi_epi32)(x[i], x[i + 1]);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < PACK_LANES; i += 4) {
+        x[i] = WICK__MM(unpacklo_epi64)(y[i], y[i + 2]);
+        x[i + 1] = WICK__MM(unpackhi_epi64)(y[i], y[i + 2]);
+        x[i + 2] = WICK__MM(unpacklo_epi64)(y[i + 1], y[i + 3]);
+        x[i + 3] = WICK__MM(unpackhi_epi64)(y[i + 1], y[i + 3]);
+    }
+    pack_exchange(x, y);
+}
 
 #undef LANES_FN
 
