@@ -16,10 +16,14 @@ OWN = {"sm_90"}  # compiled with the instructions that no later GPU has: sm_90a
 PTX = "compute_80"  # the oldest architecture that the PTX pack serves
 
 
+# Where tools/fetch-nvcc unpacks NVIDIA's compiler.
+FETCHED = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "wick", "nvcc")
+
+
 def tool(name):
-    """A program by its name, or by its path in the CUDA toolkit; None when it is not there."""
-    return shutil.which(name) or shutil.which(name, path="/usr/local/cuda/bin:" +
-                                              os.path.join(os.environ.get("CUDA_PATH", "/"), "bin"))
+    """A program by its name, or by its path in a CUDA toolkit; None when it is not there."""
+    toolkits = [os.environ.get("CUDA_PATH"), FETCHED, "/usr/local/cuda"]
+    return shutil.which(name) or shutil.which(name, path=":".join(path + "/bin" for path in toolkits if path))
 
 
 def bitcode_folder():
