@@ -5,7 +5,7 @@
  * every result and then hands the family a struct wick__call; kernels check nothing again, and never allocate results.
  * The same row answers wick_supports(), so what is claimed and what is run cannot drift apart.
  *
- * A second family is a sibling of src/cpu/ that fills this struct, and one line in src/core/device.c. Gradients,
+ * A second family is a sibling of src/cpu/ that fills this struct, and one line in src/runtime/device.c. Gradients,
  * traces and captured graphs see every call where src/ops/dispatch.c runs it. */
 #ifndef WICK_BACKEND_H
 #define WICK_BACKEND_H
@@ -168,7 +168,7 @@ struct wick__backend {
     void (*event_free)(struct wick_device *device, void *event);
 
     /* Graphs: work queued between begin and end is recorded instead of done; launch queues all of it. A failed end
-     * leaves the device as it was before begin. NULL for families whose calls core/graph.c records itself. */
+     * leaves the device as it was before begin. NULL for families whose calls runtime/graph.c records itself. */
     enum wick_status (*graph_begin)(struct wick_device *device);
     enum wick_status (*graph_end)(struct wick_device *device, void **graph);
     enum wick_status (*graph_launch)(struct wick_device *device, void *graph);

@@ -2,7 +2,7 @@
 #include "core/tensor.h"
 
 #include "core/checked.h"
-#include "core/graph.h"
+#include "runtime/graph.h"
 #include "core/memory.h"
 
 #include <wick/shape.h>

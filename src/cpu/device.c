@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "cpu/isa.h"
 #include "cpu/kernels.h"
-#include "core/parallel.h"
+#include "cpu/parallel.h"
 #include "cpu/pool.h"
 
 #include "core/tensor.h"

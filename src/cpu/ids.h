@@ -2,7 +2,7 @@
 #ifndef WICK_CPU_IDS_H
 #define WICK_CPU_IDS_H
 
-#include "core/parallel.h"
+#include "cpu/parallel.h"
 #include "cpu/walk.h"
 
 #include "core/checked.h"

@@ -1,7 +1,7 @@
 /* NVRTC: machine code for the GPU's own sm, or PTX for one that is newer than the compiler. */
 #include "cuda/cuda.h"
 
-#include "gpu/rtc.h"
+#include "gpu/code/rtc.h"
 
 #include <stdio.h>
 #include <stdlib.h>

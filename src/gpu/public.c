@@ -1,7 +1,7 @@
 /* The public side of the kernel store: what include/wick/kernels.h promises. */
 #include "core/memory.h"
-#include "gpu/cache.h"
-#include "gpu/pack.h"
+#include "gpu/code/cache.h"
+#include "gpu/code/pack.h"
 
 #include <wick/kernels.h>
 

@@ -1,7 +1,7 @@
 /* Checks common to all ops, layouts, and the call into the device family. */
 #include "ops/dispatch.h"
 
-#include "core/graph.h"
+#include "runtime/graph.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Casts, filling, copying in place and between devices. */
 #include "ops/dispatch.h"
 
-#include "core/graph.h"
+#include "runtime/graph.h"
 #include "core/memory.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* hipRTC: in a library of its own since HIP 6, before that in libamdhip64. */
 #include "rocm/rocm.h"
 
-#include "gpu/rtc.h"
+#include "gpu/code/rtc.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "core/memory.h"
-#include "gpu/pack.h"
+#include "gpu/code/pack.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "tests/test.h"
 
 #include "core/memory.h"
-#include "gpu/store.h"
+#include "gpu/code/store.h"
 
 #include <sys/wait.h>
 #include <time.h>

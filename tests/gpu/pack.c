@@ -1,7 +1,7 @@
 /* Kernel packs: what is written is read back, and no damaged, foreign or stale one gives code. */
 #include "tests/test.h"
 
-#include "gpu/pack.h"
+#include "gpu/code/pack.h"
 
 #include <stddef.h>
 #include <unistd.h>

@@ -3,7 +3,7 @@
 #include "tests/test.h"
 
 #include "core/memory.h"
-#include "gpu/pack.h"
+#include "gpu/code/pack.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-"""Kernel packs: the file that src/gpu/pack.c reads, one for a target. docs/kernels.md gives the format."""
+"""Kernel packs: the file that src/gpu/code/pack.c reads, one for a target. docs/kernels.md gives the format."""
 import hashlib
 import os
 import re

@@ -6,7 +6,7 @@
 #include "cpu/kernels/gemm_internal.h"
 
 #include "cpu/convert.h"
-#include "core/parallel.h"
+#include "cpu/parallel.h"
 #include "cpu/pool.h"
 #include "cpu/vmath.h"
 

@@ -1,6 +1,6 @@
 /* Copies from any layout to any other. */
 #include "cpu/elementwise.h"
-#include "core/parallel.h"
+#include "cpu/parallel.h"
 #include "cpu/transpose.h"
 
 #include "core/checked.h"

@@ -2,7 +2,7 @@
 #include "cpu/elementwise.h"
 
 #include "cpu/convert.h"
-#include "core/parallel.h"
+#include "cpu/parallel.h"
 #include "cpu/pool.h"
 #include "cpu/stream.h"
 #include "cpu/transpose.h"

@@ -1,7 +1,7 @@
 /* Filling with one value, and with evenly spaced values. */
 #include "cpu/convert.h"
 #include "cpu/elementwise.h"
-#include "core/parallel.h"
+#include "cpu/parallel.h"
 
 #include "core/checked.h"
 

@@ -6,7 +6,7 @@
  * summed from, and in what order, depends on k alone, so the cut is free to follow the shape and the threads. */
 #include "cpu/kernels/gemm_internal.h"
 
-#include "core/parallel.h"
+#include "cpu/parallel.h"
 #include "cpu/pool.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Padding: a margin of one value, of mirror images, or of the edge. */
 #include "cpu/convert.h"
 #include "cpu/isa.h"
-#include "core/parallel.h"
+#include "cpu/parallel.h"
 
 #include "core/checked.h"
 #include "core/tensor.h"

@@ -1,6 +1,6 @@
 /* Copies of any layout into any layout: cat, stack, slices that are written in place, flip, roll. */
 #include "cpu/isa.h"
-#include "core/parallel.h"
+#include "cpu/parallel.h"
 #include "cpu/stream.h"
 #include "cpu/walk.h"
 

@@ -1,7 +1,7 @@
 /* Max and average pooling over 1 to 3 dims, plain and adaptive. */
 #include "cpu/convert.h"
 #include "cpu/isa.h"
-#include "core/parallel.h"
+#include "cpu/parallel.h"
 
 #include "core/checked.h"
 #include "core/memory.h"

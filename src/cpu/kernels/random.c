@@ -1,7 +1,7 @@
 /* Random numbers and dropout, by the recipes of random.h. */
 #include "cpu/convert.h"
 #include "cpu/isa.h"
-#include "core/parallel.h"
+#include "cpu/parallel.h"
 #include "cpu/philox.h"
 
 #include "core/checked.h"

@@ -1,7 +1,7 @@
 /* Rotary position embedding. */
 #include "cpu/convert.h"
 #include "cpu/isa.h"
-#include "core/parallel.h"
+#include "cpu/parallel.h"
 
 #include "core/checked.h"
 #include "core/tensor.h"

@@ -4,7 +4,7 @@
  * the running values. So long lines use all threads and the result does not depend on how many there are. */
 #include "cpu/convert.h"
 #include "cpu/isa.h"
-#include "core/parallel.h"
+#include "cpu/parallel.h"
 
 #include "core/checked.h"
 #include "core/memory.h"

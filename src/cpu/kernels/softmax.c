@@ -1,7 +1,7 @@
 /* Softmax and its logarithm along a dim. */
 #include "cpu/kernels/float_rows.h"
 #include "cpu/kernels/reduce_kinds.h"
-#include "core/parallel.h"
+#include "cpu/parallel.h"
 
 #undef KINDS
 #undef FLOAT_KINDS

@@ -1,6 +1,6 @@
 /* Sorting along a dim: stable radix sort of keys whose unsigned order is the order wanted, with indices beside them. */
 #include "cpu/isa.h"
-#include "core/parallel.h"
+#include "cpu/parallel.h"
 #include "cpu/pool.h"
 
 #include "core/checked.h"

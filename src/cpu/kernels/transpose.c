@@ -2,7 +2,7 @@
  * so that both sides are read and written in runs. */
 #include "cpu/transpose.h"
 
-#include "core/parallel.h"
+#include "cpu/parallel.h"
 #include "cpu/stream.h"
 
 #include "core/checked.h"

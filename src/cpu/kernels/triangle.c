@@ -1,7 +1,7 @@
 /* Parts of matrices: tril, triu, eye. */
 #include "cpu/convert.h"
 #include "cpu/isa.h"
-#include "core/parallel.h"
+#include "cpu/parallel.h"
 #include "cpu/walk.h"
 
 #include "core/checked.h"

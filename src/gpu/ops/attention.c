@@ -1,5 +1,5 @@
 /* scaled_dot_product_attention. */
-#include "gpu/gemm.h"
+#include "gpu/ops/gemm.h"
 
 #include "core/checked.h"
 #include "kernels/attention.h"

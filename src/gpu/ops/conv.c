@@ -1,6 +1,6 @@
 /* Convolutions and transposed convolutions of 1 to 3 spatial dims. */
-#include "gpu/conv.h"
-#include "gpu/gemm.h"
+#include "gpu/ops/conv.h"
+#include "gpu/ops/gemm.h"
 
 #include "core/checked.h"
 

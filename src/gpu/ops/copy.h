@@ -2,7 +2,7 @@
 #ifndef WICK_GPU_OPS_COPY_H
 #define WICK_GPU_OPS_COPY_H
 
-#include "gpu/gpu.h"
+#include "gpu/runtime/gpu.h"
 
 /* Elements of `size` bytes (1, 2, 4 or 8) from `from` to `to`, which have one shape; strides may be negative. */
 struct wick__gpu_move {

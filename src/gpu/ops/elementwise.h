@@ -2,7 +2,7 @@
 #ifndef WICK_GPU_OPS_ELEMENTWISE_H
 #define WICK_GPU_OPS_ELEMENTWISE_H
 
-#include "gpu/gpu.h"
+#include "gpu/runtime/gpu.h"
 #include "kernels/walk.h"
 
 struct wick__elements {

@@ -2,7 +2,7 @@
 #ifndef WICK_GPU_OPS_IDS_H
 #define WICK_GPU_OPS_IDS_H
 
-#include "gpu/gpu.h"
+#include "gpu/runtime/gpu.h"
 #include "kernels/gather.h"
 
 /* Ids that count along a dim of n elements. */

@@ -1,5 +1,5 @@
 /* matmul, linear and the ops made of them: tensors to struct wick__product. */
-#include "gpu/gemm.h"
+#include "gpu/ops/gemm.h"
 
 /* Stride of dim d, counted from the last batch dim back, of an operand with `skip` matrix dims; 0 where it repeats. */
 static int64_t batch_stride(const struct wick__layout *x, int skip, int back) {

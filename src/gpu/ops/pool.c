@@ -1,5 +1,5 @@
 /* Pooling: a thread an element, or a block where windows are large. */
-#include "gpu/gpu.h"
+#include "gpu/runtime/gpu.h"
 #include "kernels/pool.h"
 
 #include "core/checked.h"

@@ -2,7 +2,7 @@
 #ifndef WICK_GPU_OPS_REDUCE_H
 #define WICK_GPU_OPS_REDUCE_H
 
-#include "gpu/gpu.h"
+#include "gpu/runtime/gpu.h"
 #include "kernels/reduce.h"
 
 struct wick__gpu_reduction {

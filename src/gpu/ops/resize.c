@@ -1,5 +1,5 @@
 /* Nearest and linear resizing. */
-#include "gpu/gpu.h"
+#include "gpu/runtime/gpu.h"
 #include "kernels/resize.h"
 
 wick__kernel_fn wick__gpu_resize;

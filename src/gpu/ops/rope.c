@@ -1,5 +1,5 @@
 /* rope, rope_thd: pairs by pairs, or by vectors where everything is aligned. */
-#include "gpu/gpu.h"
+#include "gpu/runtime/gpu.h"
 #include "kernels/rope.h"
 
 /* The layout of a table over x's dims but the last, which counts items of `step` of its elements. */

@@ -2,7 +2,7 @@
 #ifndef WICK_GPU_OPS_SCATTER_H
 #define WICK_GPU_OPS_SCATTER_H
 
-#include "gpu/gpu.h"
+#include "gpu/runtime/gpu.h"
 #include "kernels/scatter.h"
 
 wick__kernel_fn wick__gpu_scatter, wick__gpu_copy;

@@ -2,7 +2,7 @@
 #ifndef WICK_GPU_OPS_SORT_H
 #define WICK_GPU_OPS_SORT_H
 
-#include "gpu/gpu.h"
+#include "gpu/runtime/gpu.h"
 #include "kernels/sort.h"
 
 /* Queues a stable sort of lines of elements of 1, 2, 4 or 8 bytes, n < 2^32, by the lowest `passes` bytes of their

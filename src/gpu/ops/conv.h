@@ -1,0 +1,14 @@
+/* Convolutions by matrix instructions, for src/gpu/ops/conv.c. */
+#ifndef WICK_GPU_OPS_CONV_H
+#define WICK_GPU_OPS_CONV_H
+
+#include "gpu/runtime/gpu.h"
+
+#include "kernels/conv.h"
+
+/* Whether a convolution is one for matrix instructions: 16-bit or 8-bit floats, channels enough, on a device that has
+ * them, and room for a padded copy of the input. */
+bool wick__conv_mma_takes(const struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv);
+enum wick_status wick__conv_mma(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv);
+
+#endif

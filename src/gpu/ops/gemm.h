@@ -1,0 +1,103 @@
+/* Matrix products on a GPU: what there is to multiply, and who does it. */
+#ifndef WICK_GPU_OPS_GEMM_H
+#define WICK_GPU_OPS_GEMM_H
+
+#include "gpu/runtime/gpu.h"
+#include "kernels/gemm.h"
+
+#include <wick/linalg.h>
+
+/* C = activation(A B + bias), batched: A is m x k, B k x n, both strided in any way; C is [batch..., m, n], row-major.
+ * Strides in elements. bf16, f16 and f8e4m3 are multiplied and summed in f32 and rounded once. */
+struct wick__product {
+    enum wick_dtype dtype; /* of A, B, C and bias */
+    int64_t m, n, k;
+    const void *a, *b;
+    void *c;
+    int64_t a_row, a_k, b_k, b_column;
+    const void *bias; /* one a column, or one a row; NULL: none */
+    bool bias_by_row;
+    int64_t bias_step;
+    enum wick_activation activation;
+    /* The batch dims, row-major, with each operand's strides; stride 0 repeats. */
+    int batch_rank;
+    int64_t batch_shape[WICK_MAX_RANK], a_batch[WICK_MAX_RANK], b_batch[WICK_MAX_RANK];
+};
+
+static inline int64_t wick__product_batches(const struct wick__product *g) {
+    int64_t count = 1;
+    for (int d = 0; d < g->batch_rank; d++) count *= g->batch_shape[d];
+    return count;
+}
+
+/* Runs a product of m, n > 0 and at least one batch: through the vendor's library where that is chosen, or by
+ * wick__gemm_own. */
+enum wick_status wick__gemm_run(struct wick__gpu *gpu, const struct wick__product *g);
+
+/* The same with our kernels alone: matrix instructions where the device has them, or plain arithmetic. */
+enum wick_status wick__gemm_own(struct wick__gpu *gpu, const struct wick__product *g);
+
+/* ---- parts of the above ---- */
+
+/* One operand's rows or columns, k, and the batch strides, as kernels take them. */
+void wick__gemm_batch(const struct wick__product *g, struct gpu_shape *shape, struct gpu_layout strides[2]);
+
+/* How k is split. Sums of more than one split go to scratch memory first. */
+struct wick__split {
+    u32 count;
+    i64 terms;     /* of k in each */
+    void *partial; /* NULL for one split */
+    size_t nbytes;
+};
+/* Sets out's members for a product, and takes scratch memory when there is more than one split. */
+enum wick_status wick__split_begin(struct wick__gpu *gpu, const struct wick__product *g, struct wick__split *split,
+                                   struct gpu_gemm_out *out);
+/* Adds up the splits, if there is more than one, and gives the memory back; `status` is what came before. */
+enum wick_status wick__split_end(struct wick__gpu *gpu, const struct wick__product *g, const struct wick__split *split,
+                                 enum wick_status status);
+
+/* Splits k into about `wanted` parts of at least `least` terms, each a multiple of 64. */
+struct wick__split wick__split_of(int64_t k, int64_t wanted, int64_t least);
+
+/* Launches a kernel of tiles of rows x columns over p's batches and splits; sets the members of p that number tiles. */
+enum wick_status wick__gemm_launch(struct wick__gpu *gpu, struct wick__launch launch, int64_t rows, int64_t columns,
+                                   struct gpu_gemm *p);
+
+/* One way to cut a product into blocks: tiles of rows x columns, at `efficiency` of the fastest way's speed. */
+struct wick__tile {
+    enum wick__gpu_kernel kernel;
+    int rows, columns;
+    double efficiency;
+    int resident; /* blocks that run on a unit at once */
+    int stages;   /* where copies are asynchronous: the most steps of k that LDS holds */
+    double ends;  /* what a block's beginning and end take, in multiplications of a unit at full speed; as many ends as
+                     there are resident blocks take no longer than one */
+};
+/* What adding up splits takes, in multiplications of a unit at full speed: the launch, and a byte of a part. */
+struct wick__split_cost {
+    double launch, byte;
+};
+/* The one of n ways, and the split of k, that should take the least time. */
+const struct wick__tile *wick__tile_pick(const struct wick__gpu *gpu, const struct wick__product *g,
+                                         const struct wick__tile *tiles, int n, const struct wick__split_cost *cost,
+                                         struct wick__split *split);
+
+/* Whether a device has matrix instructions, as kernels/mma.h has it: sm_80 and up, MFMA of gfx90a and gfx94x, WMMA of
+ * gfx11 and gfx12; and LDS bytes a block can ask for where tiles reach it by asynchronous copies, 0 elsewhere. */
+bool wick__has_mma(const struct wick__gpu *gpu);
+unsigned wick__mma_shared(const struct wick__gpu *gpu);
+/* Applies bias and activation to sums that lie in C already, f32 or f64. */
+enum wick_status wick__gemm_finish(struct wick__gpu *gpu, const struct wick__product *g);
+
+/* Makes the product by the vendor's library, if it has it, it is chosen, and it passed its check; *done says so. */
+enum wick_status wick__blas_run(struct wick__gpu *gpu, const struct wick__product *g, bool *done);
+void wick__blas_close(struct wick__gpu *gpu);
+
+/* Whether matrix instructions are there and worth while for a product (gemm_mma.c), and the product by them. */
+bool wick__gemm_mma_takes(const struct wick__gpu *gpu, const struct wick__product *g);
+enum wick_status wick__gemm_mma(struct wick__gpu *gpu, const struct wick__product *g);
+
+/* Whether what is `row` apart, and batches, start at multiples of `count` elements, and the base at `align` bytes. */
+bool wick__gemm_aligned(const struct wick__product *g, bool is_b, int64_t row, int64_t count, size_t align);
+
+#endif

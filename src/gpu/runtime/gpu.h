@@ -1,0 +1,95 @@
+/* A GPU as src/gpu/ sees it: what hangs off struct wick_device's state, and how op code launches kernels on it. */
+#ifndef WICK_GPU_RUNTIME_GPU_H
+#define WICK_GPU_RUNTIME_GPU_H
+
+#include "gpu/code/kernels.h"
+#include "gpu/vendor.h"
+
+#include "core/tensor.h"
+
+#include <pthread.h>
+
+struct wick__gpu_pool;
+struct wick__gpu_staging;
+struct wick__gpu_blas;
+
+struct wick__gpu {
+    const struct wick__vendor *vendor;
+    struct wick_device *device;
+    int ordinal;
+    struct wick__properties properties;
+    void *context;
+    void *stream;
+    bool foreign_stream; /* the stream was given to us */
+    void *capturing;     /* the graph that the stream records, NULL: none */
+    uint64_t *faults;    /* a word an op, in pinned memory, that kernels write (gpu_fail) */
+    struct wick__gpu_pool *pool;
+    struct wick__gpu_staging *staging;
+    struct wick__gpu_blas *blas;
+    pthread_mutex_t mutex; /* modules and staging */
+    void *modules[WICK__GPU_MODULES];
+    _Atomic(void *) functions[WICK__GPU_KERNELS]; /* filled as kernels are first launched */
+};
+
+static inline struct wick__gpu *wick__gpu_of(const struct wick_tensor *x) { return wick__device(x)->state; }
+
+/* WICK_DEVICE (WICK_MEMORY when that is what the code says): "rocm:0: launch copy_b4: hipErrorLaunchFailure (719): ..."
+ * from a vendor's code; WICK_OK for 0. `what` is a printf format. */
+__attribute__((format(printf, 3, 4))) enum wick_status wick__gpu_check(struct wick__gpu *gpu, int code,
+                                                                       const char *what, ...);
+
+/* Makes the device's context current on this thread. Cheap when it is already. */
+enum wick_status wick__gpu_use(struct wick__gpu *gpu);
+
+/* Queues a kernel: `grid` blocks in x, y, z of the kernel's GPU_BLOCK threads, or of `threads`. `params` is the struct
+ * the kernel takes by value. A grid with a 0 in it does nothing. The first launch of a kernel loads its module. */
+struct wick__launch {
+    enum wick__gpu_kernel kernel;
+    unsigned grid[3]; /* 0 in y and z means 1 */
+    unsigned threads; /* 0: GPU_BLOCK */
+    unsigned shared;  /* dynamic LDS, bytes */
+    unsigned most;    /* the most that a launch of this kernel asks for on the device; 0: every one as much as this */
+};
+enum wick_status wick__gpu_launch(struct wick__gpu *gpu, const struct wick__launch *launch, void *params);
+
+/* Loads a module unless it is there. */
+enum wick_status wick__gpu_load(struct wick__gpu *gpu, enum wick__gpu_module module);
+
+/* Blocks for a grid-stride loop over `items` items, `per_thread` each: enough to fill the device a few times over, no
+ * more than there is work for. At least 1 for items > 0. */
+unsigned wick__gpu_blocks(const struct wick__gpu *gpu, int64_t items, int per_thread);
+
+/* Device memory from the pool, for the time of a call: give back with wick__gpu_release as soon as the work that uses
+ * it is queued; stream order keeps it valid. */
+enum wick_status wick__gpu_scratch(struct wick__gpu *gpu, size_t nbytes, void **memory);
+void wick__gpu_release(struct wick__gpu *gpu, void *memory, size_t nbytes);
+
+/* Where a kernel of the op reports a failure (gpu_fail); looked at when the device is next waited for. */
+static inline u64 *wick__gpu_fault(struct wick__gpu *gpu, enum wick_op op) { return (u64 *)gpu->faults + op; }
+
+/* ---- parts of a device, for device.c ---- */
+
+/* Waits for the stream, and returns the first failure: of the vendor, or one that a kernel reported. */
+enum wick_status wick__gpu_wait(struct wick__gpu *gpu);
+
+/* Uploads and downloads through pinned memory (staging.c). */
+enum wick_status wick__gpu_staging_open(struct wick__gpu *gpu);
+void wick__gpu_staging_close(struct wick__gpu *gpu);
+enum wick_status wick__gpu_upload(struct wick__gpu *gpu, void *to, const void *from, size_t nbytes);
+enum wick_status wick__gpu_download(struct wick__gpu *gpu, void *to, const void *from, size_t nbytes);
+
+/* Frees what the launches loaded (launch.c). */
+void wick__gpu_modules_close(struct wick__gpu *gpu);
+
+/* ---- layouts for kernels (layout.c) ---- */
+
+/* Fills a divisor; d in 1 .. 2^31 - 1. */
+void wick__gpu_divisor(struct gpu_divisor *divisor, uint32_t d);
+/* Collapses n layouts of one shape together, and writes the shape and the strides as kernels take them, the last dim
+ * first. True when all n are contiguous after that (one dim of stride 1). `layouts` are overwritten. */
+bool wick__gpu_shape(struct wick__layout *layouts, int n, struct gpu_shape *shape, struct gpu_layout *strides);
+
+/* Whether p is a multiple of 16. */
+static inline bool wick__aligned16(const void *p) { return ((uintptr_t)p & 15) == 0; }
+
+#endif
