@@ -10,6 +10,7 @@
 #ifndef WICK_BACKEND_H
 #define WICK_BACKEND_H
 
+#include "core/dtype.h"
 #include "core/layout.h"
 
 #include <wick/device.h>
@@ -18,20 +19,6 @@
 struct wick_tensor;
 
 enum { WICK__MAX_INPUTS = 6, WICK__MAX_OUTPUTS = 3, WICK__MAX_SPATIAL = 3 };
-
-/* Sets of dtypes. */
-#define WICK__BIT(dtype) (1u << WICK_DTYPE_##dtype)
-#define WICK__UNSIGNED (WICK__BIT(u8) | WICK__BIT(u32))
-#define WICK__SIGNED (WICK__BIT(i16) | WICK__BIT(i32) | WICK__BIT(i64))
-#define WICK__INTS (WICK__UNSIGNED | WICK__SIGNED)
-#define WICK__FLOATS (WICK__BIT(bf16) | WICK__BIT(f16) | WICK__BIT(f32) | WICK__BIT(f64) | WICK__BIT(f8e4m3))
-#define WICK__ALL (WICK__INTS | WICK__FLOATS)
-#define WICK__NEGATABLE (WICK__SIGNED | WICK__FLOATS)
-/* Those that can be converted to and from the ten: all of at least 8 bits with values of their own. */
-#define WICK__CASTABLE                                                                                                 \
-    (WICK__ALL | WICK__BIT(i8) | WICK__BIT(u16) | WICK__BIT(u64) | WICK__BIT(bool) | WICK__BIT(f8e5m2))
-#define WICK__STORABLE ((1u << WICK_DTYPE_COUNT) - 1)
-#define WICK__BYTES (WICK__STORABLE & ~(WICK__BIT(f6e2m3) | WICK__BIT(f6e3m2) | WICK__BIT(f4)))
 
 /* Layouts an operand may have when a kernel sees it; others are copied first. */
 enum wick__layouts {
@@ -116,7 +103,7 @@ typedef enum wick_status wick__kernel_fn(const struct wick__call *call);
 /* A row of a family's table: what runs an op, and for what. */
 struct wick__kernel {
     wick__kernel_fn *run; /* NULL for ops that are views or composed of others */
-    uint32_t dtypes;      /* of in[0], or of out[0] for ops without input; 0: the family does not have the op */
+    wick__dtypes dtypes;  /* of in[0], or of out[0] for ops without input; 0: the family does not have the op */
     enum wick__layouts layouts;
 };
 

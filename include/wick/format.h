@@ -140,6 +140,15 @@ WICK_API WICK_CHECKED enum wick_status wick_safetensors_save(const char *path, i
                                                              const struct wick_tensor *const *tensors,
                                                              const char *const *metadata);
 
+/* Writes a GGUF file of version 3 with n >= 0 tensors, quantised ones included, as they are. Its keys are those of
+ * `like`, a GGUF archive of version 2 or 3 or NULL, and those of `metadata`, which come before keys of the same name in
+ * `like`: NULL, or key, type, value, key, type, value, ..., NULL, where the type is "string", "bool", "f32", "u32" and
+ * so on, and the value text as wick_archive_metadata_text gives it. Arrays can be copied from `like` only. WICK_INVALID
+ * for metadata that is none of this, WICK_SHAPE for more than 4 dims. */
+WICK_API WICK_CHECKED enum wick_status wick_gguf_save(const char *path, int64_t n, const char *const *names,
+                                                      const struct wick_tensor *const *tensors,
+                                                      const struct wick_archive *like, const char *const *metadata);
+
 /* Writes one tensor as a .npy file. The format has no bf16 and no float below 16 bits. */
 WICK_API WICK_CHECKED enum wick_status wick_npy_save(const char *path, const struct wick_tensor *x);
 

@@ -1,8 +1,8 @@
 /* Views and copies: reshaping, slicing, broadcasting, joining, turning, masks of triangles.
  *
- * A view shares the elements of x: it costs no copy, keeps them alive, and sees later writes to them. The dtypes that
- * are packed below a byte (f6e2m3, f6e3m2, f4) only have views of the whole buffer: reshape, flatten, squeeze,
- * unsqueeze, and contiguous; the other calls refuse them with WICK_UNSUPPORTED.
+ * A view shares the elements of x: it costs no copy, keeps them alive, and sees later writes to them. Dtypes
+ * of blocks (dtype.h), quantised ones and floats packed below a byte, have views of whole blocks: rows, and parts of
+ * rows that begin and end with a block. WICK_UNSUPPORTED for a view that would cut one.
  *
  * Dims count from the end when negative; WICK_RANGE when there is no such dim. */
 #ifndef WICK_SHAPE_H

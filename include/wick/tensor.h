@@ -20,8 +20,8 @@ extern "C" {
 struct wick_tensor;
 
 /* ---- making ---- all return a new contiguous tensor, or NULL: WICK_SHAPE-like `shape` has `rank` sizes >= 0;
- * WICK_INVALID (rank, NULL, negative size), WICK_OVERFLOW, WICK_MEMORY, WICK_DTYPE (storage-only dtypes where
- * arithmetic is needed), WICK_CLOSED. */
+ * WICK_INVALID (rank, NULL, negative size), WICK_SHAPE (a last dim that is no whole number of blocks), WICK_OVERFLOW,
+ * WICK_MEMORY, WICK_DTYPE (storage-only dtypes where arithmetic is needed), WICK_CLOSED. */
 
 /* Elements are undefined. */
 WICK_API struct wick_tensor *wick_empty(struct wick_device *device, enum wick_dtype dtype, int rank,
@@ -66,7 +66,7 @@ WICK_API struct wick_device *wick_tensor_device(const struct wick_tensor *x);
 /* ---- data ---- */
 
 /* Copies the elements in row-major order to `data`, which has room for `nbytes`, waiting for the device.
- * WICK_INVALID unless nbytes is count * bits / 8 rounded up. */
+ * WICK_INVALID unless nbytes is what the elements take: whole blocks (dtype.h), or bits rounded up to bytes. */
 WICK_API WICK_CHECKED enum wick_status wick_read(const struct wick_tensor *x, void *data, size_t nbytes);
 /* One element of a tensor that has just one, as a double. */
 WICK_API WICK_CHECKED enum wick_status wick_read_scalar(const struct wick_tensor *x, double *value);

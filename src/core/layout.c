@@ -66,6 +66,17 @@ bool wick__layout_is_contiguous(const struct wick__layout *layout) {
     return true;
 }
 
+bool wick__layout_keeps_blocks(const struct wick__layout *layout, int elements, bool loose) {
+    int last = layout->rank - 1;
+    if (elements == 1) return true;
+    if (layout->offset % elements != 0) return false;
+    if (loose && wick__layout_is_contiguous(layout)) return true;
+    if (last < 0 || layout->shape[last] % elements != 0 || layout->stride[last] != 1) return false;
+    for (int d = 0; d < last; d++)
+        if (layout->shape[d] > 1 && layout->stride[d] % elements != 0) return false;
+    return true;
+}
+
 bool wick__layout_has_rows(const struct wick__layout *layout) {
     return layout->rank == 0 || layout->shape[layout->rank - 1] <= 1 || layout->stride[layout->rank - 1] == 1;
 }

@@ -11,13 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-bool wick__nbytes(enum wick_dtype dtype, int64_t n, size_t *nbytes) {
-    int64_t bits, rounded;
-    if (!wick__mul(n, wick_dtype_bits(dtype), &bits) || !wick__add(bits, 7, &rounded)) return false;
-    *nbytes = (size_t)(rounded / 8);
-    return true;
-}
-
 static void storage_unref(struct wick__storage *storage) {
     if (atomic_fetch_sub(&storage->refs, 1) != 1) return;
     struct wick_device *device = storage->device;
@@ -68,7 +61,34 @@ static enum wick_status layout_for(const char *op, struct wick_device *device, e
     WICK__TRY(wick__layout_new(layout, op, rank, shape));
     if (!wick__nbytes(dtype, wick__layout_count(layout), nbytes))
         return wick__fail(WICK_OVERFLOW, "%s: the size in bytes does not fit in 64 bits", op);
+    int elements = wick__traits[dtype].elements;
+    if (wick__traits[dtype].kind == WICK_DTYPE_KIND_QUANTISED && !wick__layout_keeps_blocks(layout, elements, false)) {
+        char text[WICK__SHAPE_TEXT];
+        return wick__fail(WICK_SHAPE, "%s: shape %s %s: the last dim is no multiple of the %d elements of a block", op,
+                          wick__shape_text(text, rank, shape), wick_dtype_name(dtype), elements);
+    }
     return WICK_OK;
+}
+
+void wick__bytes_layouts(const struct wick_tensor *x, struct wick__layout *bytes, struct wick__layout *packed) {
+    const struct wick__traits *traits = &wick__traits[x->dtype];
+    size_t nbytes = 0;
+    *bytes = x->layout;
+    if (wick__layout_is_contiguous(&x->layout)) {
+        wick__nbytes(x->dtype, wick__count(x), &nbytes);
+        *bytes = (struct wick__layout){.rank = 1, .shape = {(int64_t)nbytes}, .stride = {1}};
+    } else {
+        int last = bytes->rank - 1;
+        bytes->shape[last] = bytes->shape[last] / traits->elements * traits->nbytes;
+        for (int d = 0; d < last; d++) bytes->stride[d] = bytes->stride[d] / traits->elements * traits->nbytes;
+    }
+    *packed = (struct wick__layout){.rank = bytes->rank};
+    int64_t stride = 1;
+    for (int d = bytes->rank - 1; d >= 0; d--) {
+        packed->shape[d] = bytes->shape[d];
+        packed->stride[d] = stride;
+        stride *= bytes->shape[d];
+    }
 }
 
 struct wick_tensor *wick__tensor_new(const char *op, struct wick_device *device, enum wick_dtype dtype, int rank,
@@ -114,7 +134,7 @@ struct wick_tensor *wick_from_memory(struct wick_device *device, enum wick_dtype
         wick__fail(WICK_DEVICE, "from_memory: host memory can't be a tensor on %s", device->name);
         return NULL;
     }
-    size_t element = (size_t)wick_dtype_bits(dtype) / 8;
+    size_t element = wick__is_plain(dtype) ? wick__size(dtype) : 1;
     if ((!data && nbytes > 0) || (element > 1 && (uintptr_t)data % element != 0)) {
         wick__fail(WICK_INVALID, "from_memory: data is NULL or not aligned to %s", wick_dtype_name(dtype));
         return NULL;
@@ -257,8 +277,7 @@ enum wick_status wick_read(const struct wick_tensor *x, void *data, size_t nbyte
                           needed, nbytes, data ? "" : " at NULL");
     }
     if (nbytes == 0) return device->backend->sync(device);
-    if (wick_dtype_bits(x->dtype) < 8 || wick__layout_is_contiguous(&x->layout))
-        return device->backend->download(device, data, wick__data(x), nbytes);
+    if (wick__layout_is_contiguous(&x->layout)) return device->backend->download(device, data, wick__data(x), nbytes);
     wick_scope_begin();
     struct wick_tensor *packed = wick_contiguous(x);
     enum wick_status status =

@@ -3,6 +3,7 @@
 #define WICK_CORE_TENSOR_H
 
 #include "backend.h"
+#include "core/dtype.h"
 #include "core/layout.h"
 
 #include <wick/tensor.h>
@@ -60,7 +61,7 @@ struct wick_tensor *wick__scope_add(struct wick_tensor *x);
 
 /* The address of the first element of the view. */
 static inline void *wick__data(const struct wick_tensor *x) {
-    int64_t nbytes = x->layout.offset * (wick_dtype_bits(x->dtype) / 8);
+    int64_t nbytes = wick__byte_offset(x->dtype, x->layout.offset);
     /* An empty buffer has no address, and C allows no arithmetic on NULL. */
     return nbytes ? (char *)x->storage->data + nbytes : x->storage->data;
 }
@@ -69,8 +70,8 @@ static inline int64_t wick__count(const struct wick_tensor *x) { return wick__la
 
 static inline struct wick_device *wick__device(const struct wick_tensor *x) { return x->storage->device; }
 
-/* Bytes of n elements, those of packed dtypes rounded up; false when that does not fit. */
-bool wick__nbytes(enum wick_dtype dtype, int64_t n, size_t *nbytes);
+/* The layout of x in bytes, for a dtype of blocks, and the row-major one of a tensor of that shape. */
+void wick__bytes_layouts(const struct wick_tensor *x, struct wick__layout *bytes, struct wick__layout *packed);
 
 /* Checks a device argument: WICK_INVALID for NULL, WICK_CLOSED. */
 enum wick_status wick__device_check(const char *op, const struct wick_device *device);

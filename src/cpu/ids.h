@@ -67,7 +67,7 @@ static void wick__ids_scan_rows(void *context, int worker, int64_t begin, int64_
     struct wick__ids_scan *scan = context;
     int last = scan->layout.rank - 1;
     int64_t n = scan->layout.shape[last], step = scan->layout.stride[last], buffer[WICK__IDS];
-    int64_t width = wick_dtype_bits(scan->dtype) / 8;
+    int64_t width = (int)wick__size(scan->dtype);
     struct wick__walk walk = wick__walk_new(&scan->layout, 1, last);
     (void)worker;
     wick__walk_to(&walk, begin);
@@ -109,7 +109,7 @@ static inline enum wick_status wick__ids_scan(const struct wick__call *call, con
     struct wick__walk walk = wick__walk_new(&ids->layout, 1, ids->layout.rank);
     char text[WICK__TENSOR_TEXT];
     wick__walk_to(&walk, position);
-    const char *at = (const char *)wick__data(ids) + walk.at[0] * (wick_dtype_bits(ids->dtype) / 8);
+    const char *at = (const char *)wick__data(ids) + walk.at[0] * (int)wick__size(ids->dtype);
     switch (ids->dtype) {
     case WICK_DTYPE_u8: value = *(const uint8_t *)at; break;
     case WICK_DTYPE_u32: value = *(const uint32_t *)(const void *)at; break;

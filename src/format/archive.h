@@ -41,6 +41,7 @@ struct wick__meta {
     const char *type_name;
     int64_t length;
     const unsigned char *value; /* text of `length` bytes, or what stands in a GGUF file */
+    size_t value_bytes;         /* of the latter */
     int gguf_type, gguf_item;   /* GGUF value types of the value and of an array's items; -1: text */
     int64_t next_item; /* where reading items one after the other has come to, as items of GGUF differ in size */
     const unsigned char *next;

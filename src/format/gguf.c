@@ -9,6 +9,7 @@
 #include "format/gguf.h"
 
 #include "core/checked.h"
+#include "core/dtype.h"
 #include "core/layout.h"
 
 #include <inttypes.h>
@@ -16,50 +17,6 @@
 
 enum { MAX_KEY = 65535, MAX_DIMS = 4, MAX_DEPTH = 16 };
 enum { DEFAULT_ALIGNMENT = 32, MIN_ALIGNMENT = 8, MAX_ALIGNMENT = 1 << 20 };
-
-/* Element types: elements in a block, bytes of a block. */
-struct gguf_type {
-    const char *name;
-    int dtype;
-    int block, nbytes;
-};
-static const struct gguf_type types[] = {
-    [0] = {"F32", WICK_DTYPE_f32, 1, 4},
-    [1] = {"F16", WICK_DTYPE_f16, 1, 2},
-    [2] = {"Q4_0", -1, 32, 18},
-    [3] = {"Q4_1", -1, 32, 20},
-    [6] = {"Q5_0", -1, 32, 22},
-    [7] = {"Q5_1", -1, 32, 24},
-    [8] = {"Q8_0", -1, 32, 34},
-    [9] = {"Q8_1", -1, 32, 40},
-    [10] = {"Q2_K", -1, 256, 84},
-    [11] = {"Q3_K", -1, 256, 110},
-    [12] = {"Q4_K", -1, 256, 144},
-    [13] = {"Q5_K", -1, 256, 176},
-    [14] = {"Q6_K", -1, 256, 210},
-    [15] = {"Q8_K", -1, 256, 292},
-    [16] = {"IQ2_XXS", -1, 256, 66},
-    [17] = {"IQ2_XS", -1, 256, 74},
-    [18] = {"IQ3_XXS", -1, 256, 98},
-    [19] = {"IQ1_S", -1, 256, 50},
-    [20] = {"IQ4_NL", -1, 32, 18},
-    [21] = {"IQ3_S", -1, 256, 110},
-    [22] = {"IQ2_S", -1, 256, 82},
-    [23] = {"IQ4_XS", -1, 256, 136},
-    [24] = {"I8", WICK_DTYPE_i8, 1, 1},
-    [25] = {"I16", WICK_DTYPE_i16, 1, 2},
-    [26] = {"I32", WICK_DTYPE_i32, 1, 4},
-    [27] = {"I64", WICK_DTYPE_i64, 1, 8},
-    [28] = {"F64", WICK_DTYPE_f64, 1, 8},
-    [29] = {"IQ1_M", -1, 256, 56},
-    [30] = {"BF16", WICK_DTYPE_bf16, 1, 2},
-    [34] = {"TQ1_0", -1, 256, 54},
-    [35] = {"TQ2_0", -1, 256, 66},
-    [39] = {"MXFP4", -1, 32, 17},
-    [40] = {"NVFP4", -1, 64, 36},
-    [41] = {"Q1_0", -1, 128, 18},
-};
-enum { TYPES = sizeof types / sizeof *types };
 
 bool wick__gguf_number(struct wick__cursor *cursor, int nbytes, uint64_t *value) {
     uint64_t number = 0;
@@ -204,6 +161,7 @@ static enum wick_status read_key(struct wick_archive *archive, struct wick__curs
         if (type == WICK__GGUF_STRING) length = (uint64_t)(cursor->at - meta->value) - (cursor->narrow ? 4 : 8);
     }
     meta->length = (int64_t)length;
+    meta->value_bytes = (size_t)(cursor->at - meta->value);
     return WICK_OK;
 }
 
@@ -245,18 +203,18 @@ static enum wick_status read_shape(struct wick_archive *archive, struct wick__cu
     }
     if (!wick__gguf_number(cursor, 4, &number))
         return wick__archive_fail(archive, WICK_FORMAT, entry->name, "its description is cut short");
-    if (number >= TYPES || !types[number].name)
-        return wick__archive_fail(archive, WICK_UNSUPPORTED, entry->name, "type %" PRIu64 " is unknown", number);
-    const struct gguf_type *type = &types[number];
+    const struct wick__gguf_type *type = wick__gguf_type(number);
+    if (!type) return wick__archive_fail(archive, WICK_UNSUPPORTED, entry->name, "type %" PRIu64 " is unknown", number);
+    const struct wick__traits *traits = &wick__traits[type->dtype];
     entry->type = type->name;
-    entry->dtype = type->dtype;
+    entry->dtype = (int)type->dtype;
     WICK__TRY(wick__archive_shape(archive, entry, (int64_t)rank, shape, 8));
     int64_t row = rank > 0 ? shape[rank - 1] : 1;
-    if (row % type->block != 0)
+    if (row % traits->elements != 0)
         return wick__archive_fail(archive, WICK_FORMAT, entry->name,
                                   "rows of %" PRId64 " elements are no whole blocks of %d, as %s has them", row,
-                                  type->block, type->name);
-    entry->nbytes = entry->nbytes / type->block * type->nbytes;
+                                  traits->elements, type->name);
+    entry->nbytes = entry->nbytes / traits->elements * traits->nbytes;
     return WICK_OK;
 }
 

@@ -38,4 +38,15 @@ struct wick__cursor {
 bool wick__gguf_number(struct wick__cursor *cursor, int nbytes, uint64_t *value);
 bool wick__gguf_string(struct wick__cursor *cursor, const char **text, uint64_t *nbytes);
 
+/* ---- types of tensors (gguf_types.c) ---- */
+
+struct wick__gguf_type {
+    uint32_t number;
+    const char *name;
+    enum wick_dtype dtype;
+};
+/* By number and by dtype; NULL when there is none. Numbers 4, 5, 31 to 33 and 36 to 38 were withdrawn. */
+const struct wick__gguf_type *wick__gguf_type(uint64_t number);
+const struct wick__gguf_type *wick__gguf_type_of(enum wick_dtype dtype);
+
 #endif

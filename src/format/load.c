@@ -64,7 +64,7 @@ static struct wick_tensor *load_copied(const struct wick__entry *entry, const un
     if (!entry->strided) return wick_from_data(device, (enum wick_dtype)entry->dtype, entry->rank, entry->shape, data);
     unsigned char *packed = wick__alloc((size_t)entry->nbytes);
     if (!packed) return NULL;
-    pack(entry, (size_t)wick_dtype_bits((enum wick_dtype)entry->dtype) / 8, data, packed);
+    pack(entry, wick__size((enum wick_dtype)entry->dtype), data, packed);
     struct wick_tensor *x = wick_from_data(device, (enum wick_dtype)entry->dtype, entry->rank, entry->shape, packed);
     wick__free(packed, (size_t)entry->nbytes);
     return x;
@@ -82,7 +82,8 @@ static struct wick_tensor *load_entry(const struct wick_archive *archive, const 
     const unsigned char *data = archive->file->data + entry->offset;
     void *owned = NULL;
     size_t needed = 0;
-    size_t element = (size_t)wick_dtype_bits((enum wick_dtype)entry->dtype) / 8;
+    enum wick_dtype dtype = (enum wick_dtype)entry->dtype;
+    size_t element = wick__is_plain(dtype) ? wick__size(dtype) : 1;
     if (entry->member >= 0) {
         needed = (size_t)entry->offset + (entry->strided ? (size_t)span_of(entry) * element : (size_t)entry->nbytes);
         if (wick__zip_read(archive, entry->member, needed, &data, &owned) != WICK_OK) return NULL;

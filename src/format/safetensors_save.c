@@ -103,7 +103,10 @@ enum wick_status wick_safetensors_save(const char *path, int64_t n, const char *
         size_t nbytes = 0;
         const struct wick_tensor *x = tensors[i];
         items[i] = (struct item){names[i], x, 0};
-        if (strcmp(names[i], "__metadata__") == 0)
+        if (!type_names[x->dtype])
+            status = wick__fail(WICK_DTYPE, "safetensors_save: tensor \"%.80s\": the format has no %s", names[i],
+                                wick_dtype_name(x->dtype));
+        else if (strcmp(names[i], "__metadata__") == 0)
             status = wick__fail(WICK_INVALID, "safetensors_save: no tensor can have the name __metadata__");
         else if (!wick__nbytes(x->dtype, wick__count(x), &nbytes))
             status = wick__fail(WICK_OVERFLOW, "safetensors_save: the size in bytes does not fit in 64 bits");

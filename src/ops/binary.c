@@ -102,7 +102,7 @@ struct wick_tensor *wick_where(const struct wick_tensor *condition, const struct
     struct wick__call call = {.op = WICK_OP_where, .n_in = 3, .in = {a, b, condition}, .name = {"a", "b", "condition"}};
     struct wick__layout wide;
     if (!wick__call_check(&call) || !wick__call_same_dtype(&call, 1)) return NULL;
-    if (!(WICK__INTS >> condition->dtype & 1)) {
+    if (!wick__has(WICK__INTS, condition->dtype)) {
         wick__call_fail(&call, WICK_DTYPE, "condition must be of integers, not of %s",
                         wick_dtype_name(condition->dtype));
         return NULL;

@@ -1,7 +1,7 @@
 /* Indexing. */
 #include "ops/dispatch.h"
 
-static bool is_id_dtype(enum wick_dtype dtype) { return ((unsigned)WICK__INTS >> dtype & 1) != 0; }
+static bool is_id_dtype(enum wick_dtype dtype) { return wick__has(WICK__INTS, dtype); }
 
 static bool check_ids(const struct wick__call *call, int i) {
     if (is_id_dtype(call->in[i]->dtype)) return true;

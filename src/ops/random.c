@@ -56,7 +56,7 @@ struct wick_tensor *wick_bernoulli(struct wick_device *device, enum wick_dtype d
 /* The integers of a dtype; i64's for those that are none. */
 static void range_of(enum wick_dtype dtype, int64_t *least, int64_t *most) {
     int bits = wick_dtype_bits(dtype);
-    bool is_signed = ((unsigned)WICK__SIGNED >> dtype & 1) != 0;
+    bool is_signed = wick__has(WICK__SIGNED, dtype);
     *least = bits == 64 ? INT64_MIN : is_signed ? -((int64_t)1 << (bits - 1)) : 0;
     *most = bits == 64 ? INT64_MAX : ((int64_t)1 << (bits - is_signed)) - 1;
 }

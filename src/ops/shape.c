@@ -1,20 +1,21 @@
 /* Views. */
 #include "ops/dispatch.h"
 
-/* The result of a view op: x with another layout. Empty views start at offset 0, so that no address is ever made
- * from the missing buffer of an empty tensor. */
-static struct wick_tensor *view(const struct wick_tensor *x, struct wick__layout *layout) {
-    if (wick__layout_count(layout) == 0) layout->offset = 0;
-    return wick__scope_add(wick__tensor_view(x, layout));
+/* False after recording a failure: the view would cut blocks. */
+static bool keeps_blocks(const struct wick__call *call, const struct wick__layout *layout) {
+    const struct wick__traits *traits = &wick__traits[call->in[0]->dtype];
+    char text[WICK__SHAPE_TEXT];
+    if (wick__layout_keeps_blocks(layout, traits->elements, traits->kind == WICK_DTYPE_KIND_FLOAT)) return true;
+    wick__call_fail(call, WICK_UNSUPPORTED, "a view %s would cut or scatter the blocks of %d elements that make up %s",
+                    wick__shape_text(text, layout->rank, layout->shape), traits->elements, traits->name);
+    return false;
 }
 
-/* Refuses dtypes packed below a byte, whose elements have no address. */
-static bool call_check_bytes(const struct wick__call *call) {
-    if (!wick__call_check(call)) return false;
-    if (wick_dtype_bits(call->in[0]->dtype) >= 8) return true;
-    wick__call_fail(call, WICK_UNSUPPORTED, "%s elements are packed below a byte: only whole tensors have views",
-                    wick_dtype_name(call->in[0]->dtype));
-    return false;
+/* The result of a view op: in[0] with another layout. Empty views start at offset 0, so that no address is ever made
+ * from the missing buffer of an empty tensor. */
+static struct wick_tensor *view(const struct wick__call *call, struct wick__layout *layout) {
+    if (wick__layout_count(layout) == 0) layout->offset = 0;
+    return keeps_blocks(call, layout) ? wick__scope_add(wick__tensor_view(call->in[0], layout)) : NULL;
 }
 
 static void remove_dim(struct wick__layout *layout, int dim) {
@@ -70,11 +71,13 @@ static bool restride(const struct wick__layout *from, struct wick__layout *to) {
     return true;
 }
 
-/* x with the shape of `to`, which has as many elements. */
-static struct wick_tensor *reshaped(const struct wick_tensor *x, struct wick__layout *to) {
-    if (wick__layout_count(to) == 0 || restride(&x->layout, to)) return view(x, to);
+/* in[0] with the shape of `to`, a row-major layout of as many elements. */
+static struct wick_tensor *reshaped(const struct wick__call *call, struct wick__layout *to) {
+    const struct wick_tensor *x = call->in[0];
+    if (!keeps_blocks(call, to)) return NULL;
+    if (wick__layout_count(to) == 0 || restride(&x->layout, to)) return view(call, to);
     struct wick_tensor *copy = wick_contiguous(x);
-    struct wick_tensor *y = copy ? view(copy, to) : NULL;
+    struct wick_tensor *y = copy ? wick__scope_add(wick__tensor_view(copy, to)) : NULL;
     wick_release(copy);
     return y;
 }
@@ -132,7 +135,7 @@ struct wick_tensor *wick_reshape(const struct wick_tensor *x, int rank, const in
                         (long long)wick__layout_count(&to), (long long)wick__count(x));
         return NULL;
     }
-    return reshaped(x, &to);
+    return reshaped(&call, &to);
 }
 
 struct wick_tensor *wick_squeeze(const struct wick_tensor *x, int dim) {
@@ -140,7 +143,7 @@ struct wick_tensor *wick_squeeze(const struct wick_tensor *x, int dim) {
     if (!wick__call_check(&call) || !wick__call_dim(&call, dim, &dim)) return NULL;
     struct wick__layout layout = x->layout;
     if (layout.shape[dim] == 1) remove_dim(&layout, dim);
-    return view(x, &layout);
+    return view(&call, &layout);
 }
 
 struct wick_tensor *wick_squeeze_all(const struct wick_tensor *x) {
@@ -149,7 +152,7 @@ struct wick_tensor *wick_squeeze_all(const struct wick_tensor *x) {
     struct wick__layout layout = x->layout;
     for (int d = layout.rank - 1; d >= 0; d--)
         if (layout.shape[d] == 1) remove_dim(&layout, d);
-    return view(x, &layout);
+    return view(&call, &layout);
 }
 
 struct wick_tensor *wick_unsqueeze(const struct wick_tensor *x, int dim) {
@@ -172,7 +175,7 @@ struct wick_tensor *wick_unsqueeze(const struct wick_tensor *x, int dim) {
     }
     layout.shape[at] = 1;
     layout.stride[at] = 1;
-    return view(x, &layout);
+    return view(&call, &layout);
 }
 
 struct wick_tensor *wick_flatten(const struct wick_tensor *x, int from, int to) {
@@ -195,39 +198,40 @@ struct wick_tensor *wick_flatten(const struct wick_tensor *x, int from, int to) 
             else
                 shape[rank++] = x->layout.shape[d];
     }
-    return wick__layout_new(&layout, "flatten", rank, shape) == WICK_OK ? reshaped(x, &layout) : NULL;
+    return wick__layout_new(&layout, "flatten", rank, shape) == WICK_OK ? reshaped(&call, &layout) : NULL;
 }
 
 /* ---- dims in another order ---- */
 
-static struct wick_tensor *swapped(const struct wick_tensor *x, int a, int b) {
+static struct wick_tensor *swapped(const struct wick__call *call, int a, int b) {
+    const struct wick_tensor *x = call->in[0];
     struct wick__layout layout = x->layout;
     layout.shape[a] = x->layout.shape[b];
     layout.shape[b] = x->layout.shape[a];
     layout.stride[a] = x->layout.stride[b];
     layout.stride[b] = x->layout.stride[a];
-    return view(x, &layout);
+    return view(call, &layout);
 }
 
 struct wick_tensor *wick_transpose(const struct wick_tensor *x, int a, int b) {
     struct wick__call call = {.op = WICK_OP_transpose, .n_in = 1, .in = {x}, .name = {"x"}};
-    if (!call_check_bytes(&call) || !wick__call_dim(&call, a, &a) || !wick__call_dim(&call, b, &b)) return NULL;
-    return swapped(x, a, b);
+    if (!wick__call_check(&call) || !wick__call_dim(&call, a, &a) || !wick__call_dim(&call, b, &b)) return NULL;
+    return swapped(&call, a, b);
 }
 
 struct wick_tensor *wick_t(const struct wick_tensor *x) {
     struct wick__call call = {.op = WICK_OP_transpose, .n_in = 1, .in = {x}, .name = {"x"}};
-    if (!call_check_bytes(&call)) return NULL;
+    if (!wick__call_check(&call)) return NULL;
     if (x->layout.rank < 2) {
         wick__call_fail(&call, WICK_SHAPE, "rank %d is less than 2", x->layout.rank);
         return NULL;
     }
-    return swapped(x, x->layout.rank - 2, x->layout.rank - 1);
+    return swapped(&call, x->layout.rank - 2, x->layout.rank - 1);
 }
 
 struct wick_tensor *wick_permute(const struct wick_tensor *x, int rank, const int *dims) {
     struct wick__call call = {.op = WICK_OP_permute, .n_in = 1, .in = {x}, .name = {"x"}};
-    if (!call_check_bytes(&call)) return NULL;
+    if (!wick__call_check(&call)) return NULL;
     if (rank != x->layout.rank || (rank > 0 && !dims)) {
         wick__call_fail(&call, WICK_INVALID, "%d dims given%s, x has %d", rank, rank > 0 && !dims ? " at NULL" : "",
                         x->layout.rank);
@@ -246,14 +250,14 @@ struct wick_tensor *wick_permute(const struct wick_tensor *x, int rank, const in
         layout.shape[i] = x->layout.shape[dim];
         layout.stride[i] = x->layout.stride[dim];
     }
-    return view(x, &layout);
+    return view(&call, &layout);
 }
 
 /* ---- parts of a dim ---- */
 
 struct wick_tensor *wick_narrow(const struct wick_tensor *x, int dim, int64_t start, int64_t length) {
     struct wick__call call = {.op = WICK_OP_narrow, .n_in = 1, .in = {x}, .name = {"x"}};
-    if (!call_check_bytes(&call) || !wick__call_dim(&call, dim, &dim)) return NULL;
+    if (!wick__call_check(&call) || !wick__call_dim(&call, dim, &dim)) return NULL;
     struct wick__layout layout = x->layout;
     int64_t size = layout.shape[dim];
     if (start < 0 || length < 0 || start > size || length > size - start) {
@@ -263,12 +267,12 @@ struct wick_tensor *wick_narrow(const struct wick_tensor *x, int dim, int64_t st
     }
     layout.shape[dim] = length;
     layout.offset += start * layout.stride[dim];
-    return view(x, &layout);
+    return view(&call, &layout);
 }
 
 struct wick_tensor *wick_select(const struct wick_tensor *x, int dim, int64_t index) {
     struct wick__call call = {.op = WICK_OP_select, .n_in = 1, .in = {x}, .name = {"x"}};
-    if (!call_check_bytes(&call) || !wick__call_dim(&call, dim, &dim)) return NULL;
+    if (!wick__call_check(&call) || !wick__call_dim(&call, dim, &dim)) return NULL;
     struct wick__layout layout = x->layout;
     int64_t size = layout.shape[dim];
     if (index < -size || index >= size) {
@@ -278,12 +282,12 @@ struct wick_tensor *wick_select(const struct wick_tensor *x, int dim, int64_t in
     }
     layout.offset += (index < 0 ? index + size : index) * layout.stride[dim];
     remove_dim(&layout, dim);
-    return view(x, &layout);
+    return view(&call, &layout);
 }
 
 struct wick_tensor *wick_slice(const struct wick_tensor *x, int dim, int64_t start, int64_t end, int64_t step) {
     struct wick__call call = {.op = WICK_OP_slice, .n_in = 1, .in = {x}, .name = {"x"}};
-    if (!call_check_bytes(&call) || !wick__call_dim(&call, dim, &dim)) return NULL;
+    if (!wick__call_check(&call) || !wick__call_dim(&call, dim, &dim)) return NULL;
     if (step < 1) {
         wick__call_fail(&call, WICK_INVALID, "step %lld is less than 1", (long long)step);
         return NULL;
@@ -296,19 +300,20 @@ struct wick_tensor *wick_slice(const struct wick_tensor *x, int dim, int64_t sta
     layout.shape[dim] = length;
     layout.offset += start * layout.stride[dim];
     if (length > 1) layout.stride[dim] *= step;
-    return view(x, &layout);
+    return view(&call, &layout);
 }
 
 /* The parts that begin where the one before ends; sizes[i], or an even share of the dim when sizes is NULL. */
-static enum wick_status parts(const struct wick_tensor *x, int64_t n, const int64_t *sizes, int dim,
+static enum wick_status parts(const struct wick__call *call, int64_t n, const int64_t *sizes, int dim,
                               struct wick_tensor **out) {
+    const struct wick_tensor *x = call->in[0];
     struct wick__layout layout = x->layout;
     int64_t size = x->layout.shape[dim], begin = 0;
     for (int64_t i = 0; i < n; i++) {
         layout.shape[dim] = sizes ? sizes[i] : size / n + (i < size % n);
         layout.offset = x->layout.offset + begin * layout.stride[dim];
         begin += layout.shape[dim];
-        out[i] = view(x, &layout);
+        out[i] = view(call, &layout);
         if (out[i]) continue;
         while (i-- > 0) {
             wick_release(out[i]);
@@ -321,10 +326,10 @@ static enum wick_status parts(const struct wick_tensor *x, int64_t n, const int6
 
 enum wick_status wick_chunk(const struct wick_tensor *x, int64_t n, int dim, struct wick_tensor **out) {
     struct wick__call call = {.op = WICK_OP_chunk, .n_in = 1, .in = {x}, .name = {"x"}};
-    if (!call_check_bytes(&call) || !wick__call_dim(&call, dim, &dim)) return wick__latest();
+    if (!wick__call_check(&call) || !wick__call_dim(&call, dim, &dim)) return wick__latest();
     if (n < 1 || !out)
         return wick__call_fail(&call, WICK_INVALID, "%lld parts%s", (long long)n, out ? "" : ", out is NULL");
-    return parts(x, n, NULL, dim, out);
+    return parts(&call, n, NULL, dim, out);
 }
 
 enum wick_status wick_split(const struct wick_tensor *x, int n, const int64_t *sizes, int dim,
@@ -332,7 +337,7 @@ enum wick_status wick_split(const struct wick_tensor *x, int n, const int64_t *s
     struct wick__call call = {.op = WICK_OP_split, .n_in = 1, .in = {x}, .name = {"x"}};
     int64_t total = 0;
     bool valid = true;
-    if (!call_check_bytes(&call) || !wick__call_dim(&call, dim, &dim)) return wick__latest();
+    if (!wick__call_check(&call) || !wick__call_dim(&call, dim, &dim)) return wick__latest();
     if (n < 1 || !sizes || !out)
         return wick__call_fail(&call, WICK_INVALID, "%d parts%s", n, sizes && out ? "" : ", sizes or out is NULL");
     for (int i = 0; i < n; i++) valid = valid && sizes[i] >= 0 && wick__add(total, sizes[i], &total);
@@ -341,7 +346,7 @@ enum wick_status wick_split(const struct wick_tensor *x, int n, const int64_t *s
         return wick__call_fail(&call, WICK_SHAPE, "parts of %s do not add up to dim %d of size %lld",
                                wick__shape_text(text, n, sizes), dim, (long long)x->layout.shape[dim]);
     }
-    return parts(x, n, sizes, dim, out);
+    return parts(&call, n, sizes, dim, out);
 }
 
 /* ---- elements seen more than once, or along a diagonal ---- */
@@ -350,7 +355,7 @@ static struct wick_tensor *broadcast(const struct wick__call *call, int rank, co
     const struct wick_tensor *x = call->in[0];
     struct wick__layout checked, wide;
     if (wick__layout_new(&checked, wick_op_name(call->op), rank, shape) != WICK_OK) return NULL;
-    if (wick__layout_expand(&x->layout, rank, shape, &wide)) return view(x, &wide);
+    if (wick__layout_expand(&x->layout, rank, shape, &wide)) return view(call, &wide);
     char text[WICK__SHAPE_TEXT];
     wick__call_fail(call, WICK_SHAPE, "x does not broadcast to %s", wick__shape_text(text, rank, shape));
     return NULL;
@@ -358,13 +363,13 @@ static struct wick_tensor *broadcast(const struct wick__call *call, int rank, co
 
 struct wick_tensor *wick_broadcast_to(const struct wick_tensor *x, int rank, const int64_t *shape) {
     struct wick__call call = {.op = WICK_OP_broadcast_to, .n_in = 1, .in = {x}, .name = {"x"}};
-    return call_check_bytes(&call) ? broadcast(&call, rank, shape) : NULL;
+    return wick__call_check(&call) ? broadcast(&call, rank, shape) : NULL;
 }
 
 struct wick_tensor *wick_expand(const struct wick_tensor *x, int rank, const int64_t *shape) {
     struct wick__call call = {.op = WICK_OP_expand, .n_in = 1, .in = {x}, .name = {"x"}};
     int64_t sizes[WICK_MAX_RANK];
-    if (!call_check_bytes(&call) || !take_shape(&call, rank, shape, sizes)) return NULL;
+    if (!wick__call_check(&call) || !take_shape(&call, rank, shape, sizes)) return NULL;
     int added = rank - x->layout.rank;
     for (int d = 0; d < rank; d++)
         if (sizes[d] == -1 && d >= added) sizes[d] = x->layout.shape[d - added];
@@ -374,7 +379,7 @@ struct wick_tensor *wick_expand(const struct wick_tensor *x, int rank, const int
 struct wick_tensor *wick_unfold(const struct wick_tensor *x, int dim, int64_t size, int64_t step) {
     struct wick__call call = {.op = WICK_OP_unfold, .n_in = 1, .in = {x}, .name = {"x"}};
     struct wick__layout checked;
-    if (!call_check_bytes(&call) || !wick__call_dim(&call, dim, &dim)) return NULL;
+    if (!wick__call_check(&call) || !wick__call_dim(&call, dim, &dim)) return NULL;
     struct wick__layout layout = x->layout;
     if (layout.rank == WICK_MAX_RANK) {
         wick__call_fail(&call, WICK_SHAPE, "the result would have more than %d dims", WICK_MAX_RANK);
@@ -394,12 +399,12 @@ struct wick_tensor *wick_unfold(const struct wick_tensor *x, int dim, int64_t si
     layout.shape[dim] = (layout.shape[dim] - size) / step + 1;
     if (layout.shape[dim] > 1) layout.stride[dim] *= step;
     if (wick__layout_new(&checked, "unfold", layout.rank, layout.shape) != WICK_OK) return NULL;
-    return view(x, &layout);
+    return view(&call, &layout);
 }
 
 struct wick_tensor *wick_diagonal(const struct wick_tensor *x, int64_t offset, int a, int b) {
     struct wick__call call = {.op = WICK_OP_diagonal, .n_in = 1, .in = {x}, .name = {"x"}};
-    if (!call_check_bytes(&call) || !wick__call_dim(&call, a, &a) || !wick__call_dim(&call, b, &b)) return NULL;
+    if (!wick__call_check(&call) || !wick__call_dim(&call, a, &a) || !wick__call_dim(&call, b, &b)) return NULL;
     if (a == b) {
         wick__call_fail(&call, WICK_INVALID, "the diagonal of dim %d with itself", a);
         return NULL;
@@ -414,5 +419,5 @@ struct wick_tensor *wick_diagonal(const struct wick_tensor *x, int64_t offset, i
     remove_dim(&layout, a > b ? b : a);
     layout.shape[layout.rank] = wick__min(rows - down, columns - right);
     layout.stride[layout.rank++] = stride;
-    return view(x, &layout);
+    return view(&call, &layout);
 }

@@ -205,5 +205,5 @@ enum wick_status wick_seed_set(struct wick_device *device, uint64_t seed) {
 /* Which op families a device runs; in device.c since it asks nothing but the table. */
 bool wick_supports(const struct wick_device *device, enum wick_op op, enum wick_dtype dtype) {
     if (!device || (unsigned)op >= WICK_OP_COUNT || (unsigned)dtype >= WICK_DTYPE_COUNT) return false;
-    return device->backend->kernels[op].dtypes >> dtype & 1;
+    return wick__has(device->backend->kernels[op].dtypes, dtype);
 }

@@ -56,7 +56,8 @@ static void check_dtypes(void) {
         enum wick_dtype dtype = (enum wick_dtype) - 1;
         CHECK(wick_dtype_from_name(wick_dtype_name((enum wick_dtype)i), &dtype));
         CHECK_INT(dtype, i);
-        CHECK(wick_dtype_bits(dtype) >= 4 && wick_dtype_bits(dtype) <= 64);
+        if (wick_dtype_kind(dtype) != WICK_DTYPE_KIND_QUANTISED)
+            CHECK(wick_dtype_bits(dtype) >= 4 && wick_dtype_bits(dtype) <= 64);
     }
     enum wick_dtype dtype = WICK_I16;
     CHECK(!wick_dtype_from_name("float", &dtype) && !wick_dtype_from_name("", &dtype) &&

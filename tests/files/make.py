@@ -67,6 +67,24 @@ def make_gguf():
     writer.close()
 
 
+def make_blocks():
+    """A tensor [3, two blocks] of each type of blocks that gguf-py knows, of bytes that tests/format/blocks.c makes again.
+    gguf-py takes blocks of Q8_1 for 40 bytes, the struct of GGML has 36, and it lacks Q2_0: the test writes those."""
+    writer = gguf.GGUFWriter("blocks.gguf", "llama")
+    writer.add_uint32("llama.block_count", 7)
+    writer.add_array("k.strings", ["a", "bc", ""])
+    writer.add_array("k.ints", [1, -2, 3])
+    for kind, (elements, nbytes) in gguf.GGML_QUANT_SIZES.items():
+        if elements == 1 or kind.name == "Q8_1":
+            continue
+        blocks = (int(kind) * 31 + 3 + 7 * np.arange(3 * 2 * nbytes)).astype(np.uint8).reshape(3, 2 * nbytes)
+        writer.add_tensor(kind.name.lower(), blocks, raw_dtype=kind)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
 def make_numpy():
     np.save("c.npy", np.arange(6, dtype="<f4").reshape(2, 3))
     np.save("fortran.npy", np.asfortranarray(np.arange(6, dtype="<f8").reshape(2, 3)))
@@ -112,5 +130,6 @@ def make_torch():
 if __name__ == "__main__":
     make_safetensors()
     make_gguf()
+    make_blocks()
     make_numpy()
     make_torch()

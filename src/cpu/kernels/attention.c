@@ -40,8 +40,7 @@ struct piece {
 
 static const char *element(const struct wick_tensor *x, int64_t b, int64_t h, int64_t i) {
     const int64_t *stride = x->layout.stride;
-    return (const char *)wick__data(x) +
-           (b * stride[0] + h * stride[1] + i * stride[2]) * (wick_dtype_bits(x->dtype) / 8);
+    return (const char *)wick__data(x) + (b * stride[0] + h * stride[1] + i * stride[2]) * (int)wick__size(x->dtype);
 }
 
 static int64_t round_up(int64_t x, int64_t step) { return (x + step - 1) / step * step; }
@@ -60,7 +59,7 @@ static void pack_rows(enum wick_dtype dtype, const void *from, int64_t rows, int
         int64_t begin = panel_begin(rows, p), width = panel_begin(rows, p + 1) - begin;
         WICK__ISA(wick__gemm_pack)
         (kind, &(struct gemm_panel){.dtype = dtype,
-                                    .from = (const char *)from + begin * step * (wick_dtype_bits(dtype) / 8),
+                                    .from = (const char *)from + begin * step * (int)wick__size(dtype),
                                     .step = step,
                                     .k_step = k_step,
                                     .width = width,
@@ -100,7 +99,7 @@ static void shape_scores(const struct piece *p, int64_t row, float *score) {
             for (int64_t j = 0; j < p->columns; j++) score[j] = keep[j * step] ? score[j] : -INFINITY;
         } else {
             float add[KEYS];
-            wick__row_to_f32(t->mask->dtype, mask + p->j0 * step * (wick_dtype_bits(t->mask->dtype) / 8), step, add,
+            wick__row_to_f32(t->mask->dtype, mask + p->j0 * step * (int)wick__size(t->mask->dtype), step, add,
                              p->columns);
             for (int64_t j = 0; j < p->columns; j++) score[j] += add[j];
         }
@@ -162,7 +161,7 @@ static void step(struct piece *p, float *scores, float *sums, int64_t sums_width
 
 static void run_f32(void *context, int worker, int64_t begin, int64_t end) {
     const struct attention *t = context;
-    int64_t sums_width = round_up(t->width, GEMM_COLUMNS_MAX), size = wick_dtype_bits(t->q->dtype) / 8;
+    int64_t sums_width = round_up(t->width, GEMM_COLUMNS_MAX), size = (int)wick__size(t->q->dtype);
     for (int64_t job = begin; job < end; job++) {
         struct piece p = {.t = t, .scratch = t->scratch + (size_t)worker * t->scratch_step};
         float *scores = (float *)(void *)(p.scratch + t->scores_at), *sums = (float *)(void *)(p.scratch + t->sums_at);

@@ -214,7 +214,7 @@ enum wick_status WICK__ISA(wick__cpu_conv)(const struct wick__call *call) {
                         .in = data_or_nothing(x),
                         .out = wick__data(y),
                         .dtype = x->dtype,
-                        .size = (size_t)wick_dtype_bits(x->dtype) / 8,
+                        .size = wick__size(x->dtype),
                         .batch = x->layout.shape[0],
                         .groups = call->p.window.groups,
                         .in_channels = x->layout.shape[1] / call->p.window.groups,

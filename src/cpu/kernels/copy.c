@@ -61,25 +61,25 @@ enum wick_status WICK__ISA(wick__cpu_copy)(const struct wick__call *call) {
     const struct wick_tensor *x = call->in[0];
     struct wick_tensor *y = call->out[0];
     if (wick__count(y) == 0) return WICK_OK;
-    if (wick_dtype_bits(x->dtype) < 8) { /* packed dtypes are only ever whole buffers */
-        memcpy(y->storage->data, x->storage->data, x->storage->nbytes);
-        return WICK_OK;
-    }
+    bool plain = wick__is_plain(x->dtype);
     struct wick__layout layouts[2] = {y->layout};
-    wick__layout_expand(&x->layout, y->layout.rank, y->layout.shape, &layouts[1]);
+    if (plain)
+        wick__layout_expand(&x->layout, y->layout.rank, y->layout.shape, &layouts[1]);
+    else
+        wick__bytes_layouts(x, &layouts[1], &layouts[0]);
     wick__layout_collapse(layouts, 2);
     struct copy copy = {.from = layouts[1],
                         .to = layouts[0],
                         .in = wick__data(x),
                         .out = wick__data(y),
-                        .size = (size_t)wick_dtype_bits(x->dtype) / 8};
+                        .size = plain ? wick__size(x->dtype) : 1};
     if (WICK__ISA(wick__transpose)(&copy.from, &copy.to, copy.in, copy.out, copy.size)) return WICK_OK;
-    if (wick__layout_is_contiguous(&y->layout)) {
+    if (plain && wick__layout_is_contiguous(&y->layout)) {
         struct wick__elementwise e = {.n_in = 1, .in = {x}, .out = y, .raw = true};
         WICK__ISA(wick__elementwise)(&e);
         return WICK_OK;
     }
     int64_t inner = copy.from.shape[copy.from.rank - 1];
-    wick__parallel(wick__count(y) / inner, wick__max(1, 8192 / inner), copy_rows, &copy);
+    wick__parallel(wick__layout_count(&copy.from) / inner, wick__max(1, 8192 / inner), copy_rows, &copy);
     return WICK_OK;
 }

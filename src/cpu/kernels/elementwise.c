@@ -207,7 +207,7 @@ void WICK__ISA(wick__elementwise)(struct wick__elementwise *e) {
     size_t turned_size[WICK__ROW_INPUTS];
     job.n_in = e->n_in;
     job.out = wick__data(e->out);
-    job.out_size = (size_t)wick_dtype_bits(e->out->dtype) / 8;
+    job.out_size = wick__size(e->out->dtype);
     job.out_dtype = e->out->dtype;
     job.out_convert = !e->raw && wick__row_dtype(e->out->dtype) != e->out->dtype;
     job.count = wick__count(e->out);
@@ -221,7 +221,7 @@ void WICK__ISA(wick__elementwise)(struct wick__elementwise *e) {
         wick__layout_expand(&x->layout, shape->rank, shape->shape, &op->layout);
         wick__layout_collapse(&op->layout, 1);
         op->data = wick__data(x);
-        op->size = (size_t)wick_dtype_bits(x->dtype) / 8;
+        op->size = wick__size(x->dtype);
         op->dtype = x->dtype;
         op->convert = !e->raw && wick__row_dtype(x->dtype) != x->dtype;
         turned[i] = turn(op, &turned_size[i]);

@@ -15,7 +15,7 @@ struct arange {
 
 static void arange_range(void *context, int worker, int64_t begin, int64_t end) {
     const struct arange *arange = context;
-    size_t size = (size_t)wick_dtype_bits(arange->dtype) / 8;
+    size_t size = wick__size(arange->dtype);
     double values[256];
     (void)worker;
     for (int64_t first = begin; first < end; first += 256) {

@@ -53,7 +53,7 @@ static void pick(void *to, const void *from, struct wick__ids ids, int64_t dim_s
 
 /* n results that lie side by side, by ids `ids_step` apart. */
 static void pick_run(struct gather *g, int64_t out, int64_t ids, int64_t x, const int64_t step[3], int64_t n) {
-    int64_t buffer[WICK__IDS], width = wick_dtype_bits(g->dtype) / 8;
+    int64_t buffer[WICK__IDS], width = (int)wick__size(g->dtype);
     uint64_t results[WICK__IDS];
     for (int64_t j = 0; j < n; j += WICK__IDS) {
         int64_t count = wick__min(WICK__IDS, n - j);
@@ -196,7 +196,7 @@ enum wick_status WICK__ISA(wick__cpu_gather)(const struct wick__call *call) {
                        .ids = wick__data(ids),
                        .x = wick__data(wick__count(x) ? x : call->out[0]),
                        .dtype = ids->dtype,
-                       .size = wick_dtype_bits(x->dtype) / 8};
+                       .size = (int)wick__size(x->dtype)};
     fill(&g, call, call->p.along.dim, shared);
     atomic_init(&g.bad, false);
     int64_t *list = NULL;

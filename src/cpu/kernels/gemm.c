@@ -63,7 +63,7 @@ static int64_t batch_offset(const struct wick__gemm *g, const int64_t *stride, i
 
 static int64_t round_up(int64_t x, int64_t step) { return (x + step - 1) / step * step; }
 
-static int64_t element_size(const struct wick__gemm *g) { return wick_dtype_bits(g->dtype) / 8; }
+static int64_t element_size(const struct wick__gemm *g) { return (int)wick__size(g->dtype); }
 
 /* ---- packing ---- */
 

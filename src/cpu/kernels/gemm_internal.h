@@ -10,6 +10,7 @@
 #include "cpu/gemm.h"
 
 #include "core/checked.h"
+#include "core/dtype.h"
 
 /* Tiles in registers: rows, and vectors a row. The accumulators, a row of B and a broadcast element of A must fit into
  * 32 registers with AVX-512, 16 without. */

@@ -119,7 +119,7 @@ static inline __attribute__((always_inline)) void pack_along_width(const enum so
 
 #define PACK_WITH(function)                                                                                            \
     static void function##_fast(const struct gemm_kind *kind, const struct gemm_panel *p) {                            \
-        int64_t size = wick_dtype_bits(p->dtype) / 8;                                                                  \
+        int64_t size = (int)wick__size(p->dtype);                                                                      \
         switch (source_of(p->dtype, kind->group)) {                                                                    \
         case SOURCE_32: function(SOURCE_32, p, size); break;                                                           \
         case SOURCE_BF16: function(SOURCE_BF16, p, size); break;                                                       \
@@ -188,7 +188,7 @@ static void pack_elements(const struct gemm_kind *kind, const struct gemm_panel 
 static void pack_each(const struct gemm_kind *kind, const struct gemm_panel *panels,
                       void (*pack)(const struct gemm_kind *kind, const struct gemm_panel *panel)) {
     struct gemm_panel panel = *panels;
-    int64_t size = wick_dtype_bits(panel.dtype) / 8, depth = (panel.depth + kind->group - 1) / kind->group;
+    int64_t size = (int)wick__size(panel.dtype), depth = (panel.depth + kind->group - 1) / kind->group;
     for (int64_t w = 0; w < panels->width; w += panels->ld) {
         panel.width = wick__min(panels->ld, panels->width - w);
         pack(kind, &panel);

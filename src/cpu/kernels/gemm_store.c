@@ -184,7 +184,7 @@ static void store_f32(const struct gemm_store *s) {
         float one[GEMM_COLUMNS_MAX];
     } row = {0}, bias = {0};
     const struct wick__gemm *g = s->g;
-    int64_t size = wick_dtype_bits(g->dtype) / 8;
+    int64_t size = (int)wick__size(g->dtype);
     int vectors = (int)((s->columns + LANES - 1) / LANES);
     if (s->bias && !g->bias_is_by_row)
         wick__row_to_f32(g->dtype, (const char *)s->bias + s->j0 * g->bias_step * size, g->bias_step, bias.one,

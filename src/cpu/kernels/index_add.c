@@ -172,7 +172,7 @@ enum wick_status WICK__ISA(wick__cpu_index_add)(const struct wick__call *call) {
     enum wick_status status = wick__ids_scan(call, ids, n, list);
     if (status == WICK_OK) {
         bool small = x->dtype == WICK_DTYPE_bf16 || x->dtype == WICK_DTYPE_f16 || x->dtype == WICK_DTYPE_f8e4m3;
-        struct index_add a = {.size = wick_dtype_bits(x->dtype) / 8,
+        struct index_add a = {.size = (int)wick__size(x->dtype),
                               .out = wick__data(call->out[0]),
                               .x = wick__data(x),
                               .source = wick__data(source),

@@ -50,7 +50,7 @@ static inline void lines_init(struct lines *lines, const struct wick_tensor *x, 
     const struct wick__layout *layout = &x->layout;
     int order[WICK_MAX_RANK], n = 0;
     *lines = (struct lines){.outs = 1, .terms = 1, .data = wick__data(x), .dtype = x->dtype};
-    lines->size = (size_t)wick_dtype_bits(x->dtype) / 8;
+    lines->size = wick__size(x->dtype);
     for (int d = 0; d < layout->rank; d++) {
         if (!(mask >> d & 1)) {
             lines->outs *= layout->shape[d];

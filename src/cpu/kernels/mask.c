@@ -62,7 +62,7 @@ enum wick_status WICK__ISA(wick__cpu_masked_fill)(const struct wick__call *call)
                      .out = wick__data(y),
                      .x = wick__data(x),
                      .mask = wick__data(mask),
-                     .size = wick_dtype_bits(x->dtype) / 8};
+                     .size = (int)wick__size(x->dtype)};
     wick__store_f64(x->dtype, call->p.scalar[0], &m.value);
     wick__layout_collapse(m.layout, 3);
     int last = m.layout[0].rank - 1;
@@ -104,7 +104,7 @@ enum wick_status WICK__ISA(wick__cpu_one_hot)(const struct wick__call *call) {
     if (count == 0 || classes == 0) return wick__ids_scan(call, ids, classes, NULL);
     int64_t *list = wick__calloc((size_t)count, sizeof *list);
     if (!list) return wick__latest();
-    struct one_hot o = {.out = wick__data(y), .list = list, .classes = classes, .size = wick_dtype_bits(y->dtype) / 8};
+    struct one_hot o = {.out = wick__data(y), .list = list, .classes = classes, .size = (int)wick__size(y->dtype)};
     enum wick_status status = wick__ids_scan(call, ids, classes, list);
     wick__store_f64(y->dtype, 1, o.one);
     if (status == WICK_OK) wick__parallel(count, wick__max(1, 8192 / classes), one_hot_rows, &o);

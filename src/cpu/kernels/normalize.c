@@ -96,7 +96,7 @@ enum wick_status WICK__ISA(wick__cpu_normalize)(const struct wick__call *call) {
     if (count == 0) return WICK_OK;
     struct normalize s = {.op = call->op,
                           .dtype = x->dtype,
-                          .size = (size_t)wick_dtype_bits(x->dtype) / 8,
+                          .size = wick__size(x->dtype),
                           .in = wick__data(x),
                           .out = wick__data(call->out[0]),
                           .n = 1,

@@ -101,7 +101,7 @@ enum wick_status WICK__ISA(wick__cpu_pad)(const struct wick__call *call) {
     struct pad pad = {.in = wick__data(x),
                       .out = wick__data(y),
                       .mode = (enum wick_pad_mode)call->p.pad.mode,
-                      .unit = (size_t)wick_dtype_bits(x->dtype) / 8};
+                      .unit = wick__size(x->dtype)};
     pad.size = pad.unit;
     wick__row_from_f64(x->dtype, &call->p.pad.value, &pad.value, 1);
     int last = rank - 1;

@@ -75,7 +75,7 @@ enum wick_status WICK__ISA(wick__cpu_place)(const struct wick__call *call);
 enum wick_status WICK__ISA(wick__cpu_place)(const struct wick__call *call) {
     const struct wick_tensor *x = call->in[0];
     struct wick_tensor *y = call->out[0];
-    int64_t count = wick__count(x), size = wick_dtype_bits(x->dtype) / 8;
+    int64_t count = wick__count(x), size = (int)wick__size(x->dtype);
     if (count == 0) return WICK_OK;
     struct place place = {.layout = {x->layout, y->layout}, .in = wick__data(x), .out = wick__data(y), .size = size};
     for (int d = 0; call->op == WICK_OP_flip && d < x->layout.rank; d++) {

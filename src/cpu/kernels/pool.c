@@ -175,7 +175,7 @@ enum wick_status WICK__ISA(wick__cpu_pool)(const struct wick__call *call) {
     struct pool pool = {.in = wick__data(x),
                         .out = wick__data(y),
                         .dtype = x->dtype,
-                        .size = (size_t)wick_dtype_bits(x->dtype) / 8,
+                        .size = wick__size(x->dtype),
                         .plain = x->dtype == WICK_DTYPE_f32 || x->dtype == WICK_DTYPE_f64 || x->dtype == WICK_DTYPE_i64,
                         .max = is_max(call->op),
                         .count_padding = call->p.window.count_include_pad,

@@ -150,7 +150,7 @@ enum wick_status WICK__ISA(wick__cpu_random)(const struct wick__call *call) {
     struct random r = {.call = call,
                        .dtype = y->dtype,
                        .count = count,
-                       .size = wick_dtype_bits(y->dtype) / 8,
+                       .size = (int)wick__size(y->dtype),
                        .out = wick__data(y),
                        .x = drop ? wick__data(call->in[0]) : NULL,
                        .per_block = call->op == WICK_OP_randint || (f64 && !words) ? 2 : 4,
@@ -191,7 +191,7 @@ enum wick_status WICK__ISA(wick__cpu_permutation)(const struct wick__call *call)
 enum wick_status WICK__ISA(wick__cpu_permutation)(const struct wick__call *call) {
     uint32_t words[2 * CHUNK];
     struct wick_tensor *y = call->out[0];
-    int64_t n = wick__count(y), size = wick_dtype_bits(y->dtype) / 8, numbers[CHUNK];
+    int64_t n = wick__count(y), size = (int)wick__size(y->dtype), numbers[CHUNK];
     if (n == 0) return WICK_OK;
     struct keyed *keys = wick__calloc((size_t)n, 2 * sizeof *keys);
     if (!keys) return wick__latest();

@@ -110,7 +110,7 @@ static double result(const struct reduce *reduce, const struct part *part) {
 /* Writes results i .. i+n-1. */
 static void put(const struct reduce *reduce, int64_t i, const union cell *y, int64_t n) {
     enum wick_dtype dtype = reduce->out->dtype;
-    char *out = (char *)wick__data(reduce->out) + i * (wick_dtype_bits(dtype) / 8);
+    char *out = (char *)wick__data(reduce->out) + i * (int)wick__size(dtype);
     if (reduce->is_float)
         wick__row_from_f64(dtype, &y->f, out, n);
     else
@@ -200,7 +200,7 @@ static void take_rows(const struct reduce *reduce, union cell *acc, const void *
 /* One segment of a tile of lines that begin at `base`: n accumulators. */
 static void tile_segment(const struct reduce *reduce, union cell *acc, int64_t base, int64_t n, int64_t segment,
                          const double *centers) {
-    static const int small = 1 << WICK_DTYPE_bf16 | 1 << WICK_DTYPE_f16 | 1 << WICK_DTYPE_f8e4m3;
+    static const wick__dtypes small = WICK__BIT(bf16) | WICK__BIT(f16) | WICK__BIT(f8e4m3);
     const struct lines *lines = &reduce->lines;
     _Alignas(64) float wide[ROWS][TILE];
     int64_t end = wick__min((segment + 1) * reduce->segment, lines->terms);
@@ -211,7 +211,7 @@ static void tile_segment(const struct reduce *reduce, union cell *acc, int64_t b
         for (int i = 0; i < count; i++) {
             int64_t offset = base + dims_offset(&lines->reduced, r + i);
             rows[i] = lines->data + offset * (int64_t)lines->size;
-            if (!(small >> lines->dtype & 1)) continue;
+            if (!wick__has(small, lines->dtype)) continue;
             wick__row_to_f32(lines->dtype, rows[i], 1, wide[i], n);
             rows[i] = wide[i];
         }

@@ -159,7 +159,7 @@ enum wick_status WICK__ISA(wick__cpu_resize)(const struct wick__call *call) {
     struct resize resize = {.in = wick__data(x),
                             .out = wick__data(y),
                             .dtype = x->dtype,
-                            .size = (size_t)wick_dtype_bits(x->dtype) / 8,
+                            .size = wick__size(x->dtype),
                             .linear =
                                 call->op >= WICK_OP_upsample_linear1d && call->op <= WICK_OP_upsample_trilinear3d};
     int spatial = call->p.resize.spatial;

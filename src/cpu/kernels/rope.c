@@ -88,7 +88,7 @@ enum wick_status WICK__ISA(wick__cpu_rope)(const struct wick__call *call) {
                      .sines = wick__data(call->in[2]),
                      .out = wick__data(call->out[0]),
                      .dtype = x->dtype,
-                     .size = wick_dtype_bits(x->dtype) / 8,
+                     .size = (int)wick__size(x->dtype),
                      .half = width / 2,
                      .interleaved = call->p.rope.interleaved,
                      .thd = call->op == WICK_OP_rope_thd};

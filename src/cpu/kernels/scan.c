@@ -136,7 +136,7 @@ enum wick_status WICK__ISA(wick__cpu_scan)(const struct wick__call *call) {
     int dim = call->p.along.dim;
     if (count == 0) return WICK_OK;
     struct scan s = {.dtype = x->dtype,
-                     .size = (size_t)wick_dtype_bits(x->dtype) / 8,
+                     .size = wick__size(x->dtype),
                      .in = wick__data(x),
                      .out = wick__data(call->out[0]),
                      .n = x->layout.shape[dim],

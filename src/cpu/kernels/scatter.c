@@ -91,7 +91,7 @@ static void store_sums(const struct scatter *s, char *out, int64_t row_step, int
 /* All of ids along dim at one place of the outer dims, for `width` elements of the innermost one (1 in lines). */
 static void scatter_unit(const struct scatter *s, int64_t out_at, int64_t ids_at, int64_t source_at,
                          const int64_t inner[3], int64_t width, float *sums) {
-    int64_t buffer[WICK__IDS], id_size = wick_dtype_bits(s->ids_dtype) / 8;
+    int64_t buffer[WICK__IDS], id_size = (int)wick__size(s->ids_dtype);
     float values[WICK__IDS];
     char *out = s->out + out_at * s->size;
     if (s->sums) load_sums(s, out, s->step[0], inner[0], s->n, width, sums);
@@ -192,7 +192,7 @@ enum wick_status WICK__ISA(wick__cpu_scatter)(const struct wick__call *call) {
                         .source = wick__data(source),
                         .ids_dtype = ids->dtype,
                         .dtype = dtype,
-                        .size = wick_dtype_bits(dtype) / 8,
+                        .size = (int)wick__size(dtype),
                         .add = call->op != WICK_OP_scatter && call->op != WICK_OP_scatter_inplace};
     s.sums = s.add && (dtype == WICK_DTYPE_bf16 || dtype == WICK_DTYPE_f16 || dtype == WICK_DTYPE_f8e4m3);
     fill(&s, call, call->p.along.dim);

@@ -84,7 +84,7 @@ enum wick_status WICK__ISA(wick__cpu_softmax)(const struct wick__call *call) {
     int64_t count = wick__count(x), dim = call->p.along.dim;
     if (count == 0) return WICK_OK;
     struct softmax s = {.dtype = x->dtype,
-                        .size = (size_t)wick_dtype_bits(x->dtype) / 8,
+                        .size = wick__size(x->dtype),
                         .in = wick__data(x),
                         .out = wick__data(call->out[0]),
                         .n = layout->rank > 0 ? layout->shape[dim] : 1,

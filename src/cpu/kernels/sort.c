@@ -116,7 +116,7 @@ enum wick_status WICK__ISA(wick__cpu_sort)(const struct wick__call *call) {
     int dim = call->p.along.dim;
     bool only_indices = call->op == WICK_OP_argsort;
     struct sort s = {.dtype = x->dtype,
-                     .size = (size_t)wick_dtype_bits(x->dtype) / 8,
+                     .size = wick__size(x->dtype),
                      .in = wick__data(x),
                      .values = only_indices ? NULL : wick__data(call->out[0]),
                      .n = x->layout.shape[dim],

@@ -48,7 +48,7 @@ enum wick_status WICK__ISA(wick__cpu_triangle)(const struct wick__call *call) {
     struct triangle t = {.layout = x->layout,
                          .in = wick__data(x),
                          .out = wick__data(call->out[0]),
-                         .size = wick_dtype_bits(x->dtype) / 8,
+                         .size = (int)wick__size(x->dtype),
                          .k = wick__max(-rows, wick__min(n, call->p.along.start)),
                          .upper = call->op == WICK_OP_triu};
     wick__parallel(count / n, wick__max(1, 32768 / (n * t.size)), triangle_rows, &t);
@@ -70,7 +70,7 @@ enum wick_status WICK__ISA(wick__cpu_eye)(const struct wick__call *call);
 enum wick_status WICK__ISA(wick__cpu_eye)(const struct wick__call *call) {
     struct wick_tensor *y = call->out[0];
     if (wick__count(y) == 0) return WICK_OK;
-    struct triangle t = {.layout = y->layout, .out = wick__data(y), .size = wick_dtype_bits(y->dtype) / 8};
+    struct triangle t = {.layout = y->layout, .out = wick__data(y), .size = (int)wick__size(y->dtype)};
     wick__store_f64(y->dtype, 1, t.one);
     wick__parallel(y->layout.shape[0], wick__max(1, 32768 / (y->layout.shape[1] * t.size)), eye_rows, &t);
     return WICK_OK;

@@ -86,7 +86,7 @@ static struct gpu_attention describe(const struct wick__call *call, const struct
 static enum wick_status launch_batches(struct wick__gpu *gpu, const struct wick__call *call, struct wick__launch launch,
                                        struct gpu_attention p) {
     int64_t batches = call->in[0]->layout.shape[0], per_batch = (int64_t)p.tiles * p.units;
-    int64_t step = wick__max(1, BLOCKS_MAX / per_batch), size = wick_dtype_bits(call->in[0]->dtype) / 8;
+    int64_t step = wick__max(1, BLOCKS_MAX / per_batch), size = (int)wick__size(call->in[0]->dtype);
     int64_t mask_size = p.masked == GPU_ATTENTION_KEEP ? 1 : size;
     for (int64_t first = 0; first < batches; first += step) {
         launch.grid[0] = (unsigned)(wick__min(step, batches - first) * per_batch);

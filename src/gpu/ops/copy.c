@@ -136,15 +136,11 @@ enum wick_status wick__gpu_copy(const struct wick__call *call) {
     struct wick__gpu *gpu = wick__gpu_of(y);
     if (wick__count(y) == 0) return WICK_OK;
     struct wick__gpu_move move = {.to = y->layout, .in = wick__data(x), .out = wick__data(y)};
-    if (wick_dtype_bits(x->dtype) < 8) { /* packed dtypes are only ever whole buffers */
-        move = (struct wick__gpu_move){.from = {.rank = 1, .shape = {(int64_t)x->storage->nbytes}, .stride = {1}},
-                                       .in = x->storage->data,
-                                       .out = y->storage->data,
-                                       .size = 1};
-        move.to = move.from;
-        return wick__gpu_move(gpu, &move);
-    }
-    move.size = wick__size(x->dtype);
-    wick__layout_expand(&x->layout, y->layout.rank, y->layout.shape, &move.from);
+    bool plain = wick__is_plain(x->dtype);
+    move.size = plain ? wick__size(x->dtype) : 1;
+    if (plain)
+        wick__layout_expand(&x->layout, y->layout.rank, y->layout.shape, &move.from);
+    else
+        wick__bytes_layouts(x, &move.from, &move.to);
     return wick__gpu_move(gpu, &move);
 }

@@ -20,9 +20,6 @@ struct wick__elements {
 /* Launches the kernel on all elements, in several launches where positions would not fit in 31 bits. */
 enum wick_status wick__gpu_elements(const struct wick__elements *e);
 
-/* Bytes of an element of a dtype of at least 8 bits. */
-static inline size_t wick__size(enum wick_dtype dtype) { return (size_t)wick_dtype_bits(dtype) / 8; }
-
 /* ---- numbers as elements (element.c) ---- */
 
 /* x as an element of a dtype of at least 8 bits: its bytes, and zeros behind them. */

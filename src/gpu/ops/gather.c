@@ -54,7 +54,7 @@ enum wick_status wick__gpu_gather(const struct wick__call *call) {
     struct wick__gpu *gpu = wick__gpu_of(y);
     int dim = call->p.along.dim;
     int64_t n = x->layout.shape[dim];
-    size_t size = (size_t)wick_dtype_bits(x->dtype) / 8;
+    size_t size = wick__size(x->dtype);
     struct gpu_gather g = {
         .x = wick__data(x), .out = wick__data(y), .ids = wick__gpu_ids(call, ids, n), .step = x->layout.stride[dim]};
     if (wick__count(y) == 0) return wick__gpu_check_ids(call, ids, n, NULL);

@@ -11,7 +11,7 @@ _Static_assert((int)GPU_ACTIVATION_TANH == (int)WICK_ACTIVATION_TANH &&
 /* The most blocks of one launch: the product with GPU_BLOCK must stay below 2^32. */
 enum { BLOCKS_MAX = 1 << 23 };
 
-static size_t size_of(enum wick_dtype dtype) { return (size_t)wick_dtype_bits(dtype) / 8; }
+static size_t size_of(enum wick_dtype dtype) { return wick__size(dtype); }
 
 /* Bytes of the type that a dtype is summed in. */
 static size_t sum_size(enum wick_dtype dtype) { return size_of(dtype) == 8 ? 8 : 4; }

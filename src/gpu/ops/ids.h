@@ -7,7 +7,7 @@
 
 /* Ids that count along a dim of n elements. */
 static inline struct gpu_ids wick__gpu_ids(const struct wick__call *call, const struct wick_tensor *ids, int64_t n) {
-    bool negative = ((unsigned)WICK__SIGNED >> ids->dtype & 1) != 0;
+    bool negative = wick__has(WICK__SIGNED, ids->dtype);
     int bits = wick_dtype_bits(ids->dtype);
     uint64_t sentinel = UINT64_MAX >> (64 - bits + negative);
     return (struct gpu_ids){.data = wick__data(ids),

@@ -52,7 +52,7 @@ static enum wick_status list(struct wick__gpu *gpu, struct gpu_index_add *p, cha
 }
 
 static enum wick_status run(struct wick__gpu *gpu, struct gpu_index_add *p, char *memory, enum wick_dtype dtype) {
-    size_t size = (size_t)wick_dtype_bits(dtype) / 8;
+    size_t size = wick__size(dtype);
     WICK__TRY(list(gpu, p, memory));
     return launch_over(gpu, wick__gpu_of_all(WICK__GPU_K_index_add_u8, dtype),
                        p->vectors ? p->shape.count / (int64_t)(16 / size) : p->shape.count, p);

@@ -41,7 +41,7 @@ static struct lines lines_of(struct wick__gpu *gpu, const struct wick__gpu_reduc
     const struct wick__layout *layout = &reduction->x->layout;
     struct lines lines = {.gpu = gpu, .reduction = reduction, .outs = 1, .terms = 1};
     int order[WICK_MAX_RANK], n = 0;
-    lines.size = wick_dtype_bits(reduction->x->dtype) / 8;
+    lines.size = (int)wick__size(reduction->x->dtype);
     lines.data = wick__data(reduction->x);
     for (int d = 0; d < layout->rank; d++) {
         if (!(reduction->dims >> d & 1)) {

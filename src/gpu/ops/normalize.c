@@ -99,7 +99,7 @@ enum wick_status wick__gpu_normalize(const struct wick__call *call) {
     struct normalize s = {.gpu = wick__gpu_of(x),
                           .call = call,
                           .dtype = x->dtype,
-                          .size = wick_dtype_bits(x->dtype) / 8,
+                          .size = (int)wick__size(x->dtype),
                           .p = {.in = wick__data(x),
                                 .out = wick__data(call->out[0]),
                                 .weight = operand(call, batch ? 3 : 1),

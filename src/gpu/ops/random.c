@@ -63,7 +63,7 @@ enum wick_status wick__gpu_random(const struct wick__call *call) {
     if (count == 0) return WICK_OK;
     if (kind == GPU_DROPOUT || kind == GPU_BERNOULLI) p.threshold = (uint64_t)nearbyint(ldexp(call->p.random.a, 32));
     struct wick__launch launch = {
-        .kernel = bits ? wick__gpu_of_size(WICK__GPU_K_random_bits_b1, (size_t)wick_dtype_bits(y->dtype) / 8)
+        .kernel = bits ? wick__gpu_of_size(WICK__GPU_K_random_bits_b1, wick__size(y->dtype))
                        : wick__gpu_of_floats(WICK__GPU_K_random_bf16, y->dtype),
         .grid = {grid_of(count, kind == GPU_RANDINT || (kind < GPU_DROPOUT && y->dtype == WICK_DTYPE_f64) ? 2 : 4)}};
     return wick__gpu_launch(gpu, &launch, &p);
@@ -89,7 +89,7 @@ enum wick_status wick__gpu_permutation(const struct wick__call *call) {
     struct wick_tensor *y = call->out[0];
     struct wick__gpu *gpu = wick__gpu_of(y);
     int64_t n = wick__count(y);
-    u32 size = (u32)wick_dtype_bits(y->dtype) / 8;
+    u32 size = (u32)wick__size(y->dtype);
     void *memory;
     if (n == 0) return WICK_OK;
     if (n > UINT32_MAX)

@@ -22,9 +22,9 @@ enum wick_status wick__gpu_resize(const struct wick__call *call) {
         p.scale[d] = s < 0 ? 1 : call->p.resize.scale[s];
         if (p.narrow) wick__gpu_divisor(&p.by[d], (u32)p.to[d]);
     }
-    struct wick__launch launch = {
-        .kernel = linear ? wick__gpu_of_all(WICK__GPU_K_resize_linear_u8, x->dtype)
-                         : wick__gpu_of_size(WICK__GPU_K_resize_nearest_b1, (size_t)wick_dtype_bits(x->dtype) / 8),
-        .grid = {wick__gpu_blocks(gpu, p.count, 1)}};
+    struct wick__launch launch = {.kernel =
+                                      linear ? wick__gpu_of_all(WICK__GPU_K_resize_linear_u8, x->dtype)
+                                             : wick__gpu_of_size(WICK__GPU_K_resize_nearest_b1, wick__size(x->dtype)),
+                                  .grid = {wick__gpu_blocks(gpu, p.count, 1)}};
     return wick__gpu_launch(gpu, &launch, &p);
 }

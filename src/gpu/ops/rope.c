@@ -27,7 +27,7 @@ enum wick_status wick__gpu_rope(const struct wick__call *call) {
     const struct wick_tensor *x = call->in[0], *cosine = call->in[1], *sine = call->in[2];
     struct wick_tensor *out = call->out[0];
     struct wick__gpu *gpu = wick__gpu_of(out);
-    int64_t width = x->layout.shape[3], half = width / 2, per_vector = 16 / (wick_dtype_bits(x->dtype) / 8);
+    int64_t width = x->layout.shape[3], half = width / 2, per_vector = 16 / (int)wick__size(x->dtype);
     int time_dim = call->op == WICK_OP_rope ? 2 : 1;
     bool interleaved = call->p.rope.interleaved;
     struct gpu_rope p = {.x = wick__data(x),

@@ -8,7 +8,7 @@
  * lanes, or a block of a power of two that is more. 0 when that would be more than `most`. */
 static inline uint32_t wick__gpu_row_group(enum wick_dtype dtype, const void *data, int64_t n, int elements,
                                            uint32_t most) {
-    int64_t size = wick_dtype_bits(dtype) / 8, per_vector = 16 / size, kept = elements / per_vector;
+    int64_t size = (int)wick__size(dtype), per_vector = 16 / size, kept = elements / per_vector;
     int64_t lanes = (n / per_vector + kept - 1) / kept;
     int64_t ends = wick__aligned16(data) && n * size % 16 == 0 ? 1 : 2 * per_vector - 2;
     if (ends > n) ends = n;

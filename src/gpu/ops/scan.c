@@ -52,7 +52,7 @@ wick__kernel_fn wick__gpu_scan;
 enum wick_status wick__gpu_scan(const struct wick__call *call) {
     const struct wick_tensor *x = call->in[0];
     struct wick__gpu *gpu = wick__gpu_of(x);
-    int64_t count = wick__count(x), size = wick_dtype_bits(x->dtype) / 8;
+    int64_t count = wick__count(x), size = (int)wick__size(x->dtype);
     int dim = call->p.along.dim;
     if (count == 0) return WICK_OK;
     void *out = wick__data(call->out[0]);

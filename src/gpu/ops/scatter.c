@@ -161,7 +161,7 @@ enum wick_status wick__gpu_scatter_run(const struct wick__call *call, bool share
                         .ids = wick__gpu_ids(call, ids, n),
                         .dim = dim,
                         .add = call->op != WICK_OP_scatter && call->op != WICK_OP_scatter_inplace,
-                        .size = (size_t)wick_dtype_bits(x->dtype) / 8};
+                        .size = wick__size(x->dtype)};
     bool inplace = x->storage == y->storage, whole = true;
     void *bad = NULL;
     enum wick_status status = WICK_OK;

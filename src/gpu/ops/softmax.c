@@ -67,13 +67,13 @@ enum wick_status wick__gpu_softmax(const struct wick__call *call) {
                         .dtype = x->dtype,
                         .in = wick__data(x),
                         .out = wick__data(call->out[0]),
-                        .size = wick_dtype_bits(x->dtype) / 8,
+                        .size = (int)wick__size(x->dtype),
                         .n = x->layout.shape[dim],
                         .inner = 1};
     for (int d = dim + 1; d < x->layout.rank; d++) s.inner *= x->layout.shape[d];
     s.lines = count / s.n;
     uint32_t group =
-        wick__gpu_row_group(s.dtype, s.in, s.n, GPU_SOFTMAX_KEPT(wick_dtype_bits(s.dtype) / 8), GPU_SOFTMAX_THREADS);
+        wick__gpu_row_group(s.dtype, s.in, s.n, GPU_SOFTMAX_KEPT((int)wick__size(s.dtype)), GPU_SOFTMAX_THREADS);
     if (s.inner == 1 && group > 0) return kept_rows(&s, group);
     void *stats;
     size_t nbytes = (size_t)s.lines * 2 * sizeof(u64);

@@ -97,8 +97,8 @@ enum wick_status wick__gpu_sort(const struct wick__call *call) {
     struct wick_tensor *y = call->out[0];
     int dim = call->p.along.dim;
     bool only_indices = call->op == WICK_OP_argsort, is_float = wick_dtype_is_float(x->dtype);
-    bool is_signed = ((unsigned)WICK__SIGNED >> x->dtype & 1) != 0;
-    size_t size = (size_t)wick_dtype_bits(x->dtype) / 8;
+    bool is_signed = wick__has(WICK__SIGNED, x->dtype);
+    size_t size = wick__size(x->dtype);
     if (wick__count(y) == 0) return WICK_OK;
     struct gpu_sort s = {.in = wick__data(x),
                          .values = only_indices ? NULL : wick__data(y),

@@ -152,7 +152,7 @@ static double expected(const struct trial *t, enum wick_dtype dtype, int64_t bat
 /* The trial's operands and sentinels in `host`, which may be NULL: A, then B, then C, each a matrix a batch. */
 static struct wick__gemm lay_out(const struct trial *t, enum wick_dtype dtype, char *host, size_t *nbytes) {
     struct wick__gemm g = {.dtype = dtype, .m = t->m, .n = t->n, .k = t->k, .batch = t->batch};
-    int64_t size = wick_dtype_bits(dtype) / 8;
+    int64_t size = (int)wick__size(dtype);
     g.transpose_a = t->transpose_a;
     g.transpose_b = t->transpose_b;
     g.lda = (t->transpose_a ? t->m : t->k) + PAD;
