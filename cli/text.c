@@ -1,4 +1,5 @@
 /* What the commands that read text share: files, the model, the cache folder, progress, JSON strings. */
+#define _GNU_SOURCE /* secure_getenv */
 #include "cli/text.h"
 
 #include <errno.h>
@@ -49,7 +50,7 @@ enum text_result text_read(const char *command, const char *path, bool skip_bina
 }
 
 bool text_cache_path(const char *name, char *path, size_t size) {
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
     int length = -1;
     if (cache && *cache == '/')
         length = snprintf(path, size, "%s/wick/%s", cache, name);
@@ -60,7 +61,7 @@ bool text_cache_path(const char *name, char *path, size_t size) {
 
 bool text_model_open(const char *command, const char *folder, const char *device, bool fast, struct text_model *model) {
     const struct wick_embedder_options options = {.fast = fast};
-    const char *from_environment = getenv("WICK_MODEL");
+    const char *from_environment = secure_getenv("WICK_MODEL");
     *model = (struct text_model){.device = NULL};
     if (!folder && from_environment && *from_environment) folder = from_environment;
     if (folder ? snprintf(model->folder, sizeof model->folder, "%s", folder) >= (int)sizeof model->folder

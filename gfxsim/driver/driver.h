@@ -69,6 +69,8 @@ struct driver_device {
 };
 extern struct driver_device driver_devices[DRIVER_DEVICES];
 extern int driver_device_count;
+/* What the driver says of it: the same, or the setting COUNT, for drivers that lie. */
+int driver_count(void);
 extern bool driver_defer; /* work waits in its stream until something waits for it */
 /* The value of a setting, NAME with the engine's prefix; "" when it is not there. */
 const char *driver_setting(const char *name);

@@ -66,8 +66,8 @@ API int hipPeekAtLastError(void) { return last_error; }
 
 API int hipGetDeviceCount(int *count) {
     ENTER(hipGetDeviceCount);
-    *count = driver_device_count;
-    RETURN(driver_device_count ? DRIVER_OK : DRIVER_NO_DEVICE);
+    *count = driver_count();
+    RETURN(*count ? DRIVER_OK : DRIVER_NO_DEVICE);
 }
 API int hipGetDevice(int *ordinal) {
     ENTER(hipGetDevice);

@@ -72,6 +72,8 @@ static void read_settings(void) {
     }
 }
 
+int driver_count(void) { return *driver_setting("COUNT") ? atoi(driver_setting("COUNT")) : driver_device_count; }
+
 /* ---- faults ---- */
 
 /* A code that the function could really give. */

@@ -1,4 +1,5 @@
 /* Which instruction sets the processor has. */
+#define _GNU_SOURCE /* secure_getenv */
 #include "cpu/isa.h"
 
 #include <pthread.h>
@@ -30,7 +31,7 @@ static void choose(void) {
     if (best == WICK__ISA_AVX2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
         best = WICK__ISA_AVX512;
-    const char *wish = getenv("WICK_ISA");
+    const char *wish = secure_getenv("WICK_ISA");
     for (int i = 0; wish && i <= (int)best; i++)
         if (strcmp(wish, names[i]) == 0) best = (enum wick__isa)i;
     bf16 = best == WICK__ISA_AVX512 && __builtin_cpu_supports("avx512bf16");

@@ -117,7 +117,7 @@ static void *helper_main(void *argument) {
 
 /* The number in the environment variable `name`; `unset` when there is none from least to most. */
 static int from_environment(const char *name, int least, int most, int unset) {
-    const char *wish = getenv(name);
+    const char *wish = secure_getenv(name);
     if (!wish) return unset;
     char *end;
     long value = strtol(wish, &end, 10);

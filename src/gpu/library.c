@@ -147,7 +147,7 @@ static bool in_folders(struct wick__opener *opener, const char *pattern, void *f
 /* A root is a variable's name, or, with a '/' in it, a pattern of folders. */
 static bool in_root(struct wick__opener *opener, const char *root, void *functions) {
     if (strchr(root, '/')) return in_folders(opener, root, functions);
-    const char *value = getenv(root);
+    const char *value = secure_getenv(root);
     if (!value || !*value) return false;
     static const char *const folders[] = {"lib", "lib64", "targets/x86_64-linux/lib"};
     char path[PATH_MAX];
@@ -188,10 +188,20 @@ static bool python_prefix(char prefix[PATH_MAX]) {
     return true;
 }
 
+/* Whether there is a device that the library could drive. On a simulated machine of wick doctor's tests that is not
+ * asked: its nodes are no files. */
+static bool has_node(const struct wick__opener *opener) {
+    if (!opener->nodes || secure_getenv("WICK_DOCTOR_ROOT")) return true;
+    for (const char *const *node = opener->nodes; *node; node++)
+        if (access(*node, F_OK) == 0) return true;
+    return false;
+}
+
 static bool search(struct wick__opener *opener, void *functions) {
-    const char *path = getenv(opener->variable);
+    const char *path = secure_getenv(opener->variable);
     if (path && *path) return attempt(opener, path, 0, functions);
     if (in_process(opener, functions)) return true;
+    if (!has_node(opener)) return false;
     char name[128], prefix[PATH_MAX];
     for (const char *const *version = opener->versions; *version; version++) {
         snprintf(name, sizeof name, "%s%s", opener->name, *version);
@@ -201,7 +211,7 @@ static bool search(struct wick__opener *opener, void *functions) {
         if (in_root(opener, *root, functions)) return true;
     static const char *const environments[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};
     for (size_t i = 0; i < sizeof environments / sizeof *environments; i++) {
-        const char *value = getenv(environments[i]);
+        const char *value = secure_getenv(environments[i]);
         if (value && *value && in_wheels(opener, value, functions)) return true;
     }
     return python_prefix(prefix) && in_wheels(opener, prefix, functions);
@@ -213,8 +223,9 @@ static bool search(struct wick__opener *opener, void *functions) {
 static const char *verdict(struct wick__opener *opener) {
     for (int i = 0; i < opener->count; i++)
         if (!strstr(opener->attempts[i].error, "No such file")) return opener->attempts[i].error;
-    const char *path = getenv(opener->variable);
+    const char *path = secure_getenv(opener->variable);
     if (path && *path) return keep(opener, "%s=%s: no such file", opener->variable, path);
+    if (!has_node(opener)) return keep(opener, "%s is not looked for: there is no %s", opener->name, opener->nodes[0]);
     return keep(opener, "no %s%s or other version of it was found", opener->name, opener->versions[0]);
 }
 

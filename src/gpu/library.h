@@ -8,6 +8,7 @@
  *  4. the folders that the vendor's variables name (ROCM_PATH, CUDA_PATH, ...), then those where it is usually
  * installed;
  *  5. Python wheels' folders of the environment that is active.
+ * The environment counts as secure_getenv gives it: not at all in a set-uid program.
  * Libraries are opened RTLD_LOCAL and never closed: the runtimes do not survive it, and nothing of theirs may be called
  * as the process ends. What is kept of the search lies in static memory for the same reason. */
 #ifndef WICK_GPU_LIBRARY_H
@@ -35,6 +36,7 @@ struct wick__opener {
     const char *variable;        /* "WICK_HIP_PATH" */
     const char *const *versions; /* ends of its names in the order to try, NULL at the end: ".so.7", ..., ".so" */
     const char *const *roots;    /* variables that name an installation, then patterns of folders; NULL at the end */
+    const char *const *nodes;    /* without one of these device nodes steps 3 to 5 are left out; NULL: none is needed */
     const struct wick__symbol *symbols;
     int symbol_count;
 

@@ -119,7 +119,8 @@ static enum wick_status read_pack(struct modules *modules, const char *path, con
     char reason[PATH + 160] = "";
     for (int module = 0; module < WICK__GPU_MODULES && result != WICK__PACK_BAD && result != WICK__PACK_MEMORY;
          module++) {
-        struct wick__pack_query query = {.path = path, .target = target, .module = wick__gpu_module_names[module]};
+        struct wick__pack_query query = {
+            .path = path, .target = target, .module = wick__gpu_module_names[module], .named = true};
         struct wick__image *image = &modules->images[modules->count];
         wick__store_source_key((enum wick__gpu_module)module, query.key);
         result = wick__pack_find(&query, &image->data, &image->nbytes, reason, sizeof reason);

@@ -1,4 +1,5 @@
 /* rocBLAS: products in f16, bf16, f32 and f64, that accumulate in f32 (f64). */
+#define _GNU_SOURCE /* secure_getenv */
 #define _XOPEN_SOURCE 700
 #include "rocm/rocm.h"
 
@@ -85,7 +86,7 @@ const char *wick__rocblas_missing(const char *target) {
     if (!wick__rocblas_opener.handle) return wick__rocblas_opener.fault;
     char gfx[32], folder[PATH_MAX];
     snprintf(gfx, sizeof gfx, "%.*s", (int)strcspn(target, ":"), target);
-    const char *given = getenv("ROCBLAS_TENSILE_LIBPATH");
+    const char *given = secure_getenv("ROCBLAS_TENSILE_LIBPATH");
     if (given && *given) {
         if (any_file(given, "", gfx)) return NULL;
         snprintf(text, sizeof text, "ROCBLAS_TENSILE_LIBPATH=%s has no kernels for %s", given, gfx);

@@ -1,4 +1,5 @@
 /* hipRTC: in a library of its own since HIP 6, before that in libamdhip64. */
+#define _GNU_SOURCE /* secure_getenv */
 #include "rocm/rocm.h"
 
 #include "gpu/code/rtc.h"
@@ -32,7 +33,7 @@ void wick__hiprtc_open(void) {
     if (!opener->tried) {
         opener->versions = hip == 7 ? versions_7 : hip == 6 ? versions_6 : hip == 5 ? versions_5 : versions_any;
         bool open = wick__library_open(opener, &hiprtc);
-        const char *path = getenv(opener->variable);
+        const char *path = secure_getenv(opener->variable);
         if (!open && !(path && *path)) {
             const char *fault = opener->fault;
             open = wick__library_within(opener, &wick__hip_opener, &hiprtc);

@@ -18,6 +18,10 @@ const char *const wick__rocm_roots[] = {"ROCM_PATH",       "HIP_PATH",        "/
 struct wick__opener wick__hip_opener =
     WICK__OPENER("libamdhip64", "WICK_HIP_PATH", versions, wick__rocm_roots, symbols);
 
+/* Where AMD's driver shows a GPU: on Linux, and under Windows. HIP is not loaded without: it takes 17 ms to find that
+ * there is none, and ends the process by a C++ exception when it runs out of memory meanwhile. */
+static const char *const nodes[] = {"/dev/kfd", "/dev/dxg", NULL};
+
 /* hipGetDeviceProperties writes one of two layouts of hipDeviceProp_t: HIP 6 made the struct longer and moved its
  * fields, under a symbol of its own; the plain symbol went on to write the old one. Of both, the name (at 0) and
  * gcnArchName are wanted; everything else is asked as attributes. Compared with the headers by tests/headers. */
@@ -46,6 +50,7 @@ static hipError_t initialise(void) {
 static void hip_open(void) {
     struct wick__opener *opener = &wick__hip_opener;
     pthread_mutex_lock(&opener->mutex);
+    opener->nodes = nodes;
     if (!opener->tried && wick__library_open(opener, &wick__hip)) {
         void *function = wick__library_symbol(opener, "hipGetDevicePropertiesR0600");
         new_layout = function != NULL;

@@ -131,7 +131,7 @@ normalise() { sed -e "s|$standin|STANDIN|g" -e "s|$compiler|COMPILER|g" -e "s|$w
     -e 's/"version": "[^"]*"/"version": "VERSION"/'; }
 run() { # CASE [--json]: in an environment of its own
     (
-        clean=(env -i PATH="$PATH" HOME=/nonexistent "ASAN_OPTIONS=${ASAN_OPTIONS:-}")
+        clean=(env -i PATH="$PATH" HOME=/proc/self/nonexistent "ASAN_OPTIONS=${ASAN_OPTIONS:-}")
         before=$(compgen -e | sort)
         "$1"
         for name in $(comm -13 <(echo "$before") <(compgen -e | sort)); do clean+=("$name=${!name}"); done

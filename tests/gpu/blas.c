@@ -83,8 +83,8 @@ int main(int argc, char **argv) {
     bool wrong = strcmp(mode, "wrong") == 0, absent = strcmp(mode, "absent") == 0;
     enum wick_blas_verdict verdict = good ? WICK_BLAS_GOOD : wrong ? WICK_BLAS_WRONG : WICK_BLAS_ABSENT;
     if (absent) {
-        setenv("WICK_ROCBLAS_PATH", "/nowhere/librocblas.so.4", 1);
-        setenv("WICK_CUBLAS_PATH", "/nowhere/libcublas.so.13", 1);
+        setenv("WICK_ROCBLAS_PATH", "/proc/self/nowhere/librocblas.so.4", 1);
+        setenv("WICK_CUBLAS_PATH", "/proc/self/nowhere/libcublas.so.13", 1);
     } else {
         setenv("STANDIN_BLAS", mode, 1);
     }

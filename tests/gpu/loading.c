@@ -36,9 +36,9 @@ static void clean_environment(const struct family *family) {
     snprintf(path, sizeof path, "%s/pack", folder);
     setenv("WICK_KERNEL_PACK", path, 1);
     setenv("WICK_COMPILE", "never", 1);
-    setenv("WICK_CACHE_DIR", "/nowhere", 1);
-    setenv("WICK_HIP_PATH", "/nowhere/libamdhip64.so.6", 1);
-    setenv("WICK_CUDA_PATH", "/nowhere/libcuda.so.1", 1);
+    setenv("WICK_CACHE_DIR", "/proc/self/nowhere", 1);
+    setenv("WICK_HIP_PATH", "/proc/self/nowhere/libamdhip64.so.6", 1);
+    setenv("WICK_CUDA_PATH", "/proc/self/nowhere/libcuda.so.1", 1);
     snprintf(path, sizeof path, "%s/librocblas.so.4", folder);
     setenv("WICK_ROCBLAS_PATH", path, 1);
     snprintf(path, sizeof path, "%s/libcublas.so.13", folder);
@@ -173,8 +173,8 @@ static void check_refused(const struct family *family, const char *part) {
 /* ---- cases ---- */
 
 static void missing_library(const struct family *family) {
-    setenv(family->variable, "/nowhere/library.so", 1);
-    check_refused(family, "/nowhere/library.so");
+    setenv(family->variable, "/proc/self/nowhere/library.so", 1);
+    check_refused(family, "/proc/self/nowhere/library.so");
 }
 
 static void not_a_library(const struct family *family) {

@@ -4,6 +4,7 @@
 #include "gpu/code/pack.h"
 
 #include <stddef.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/memory.h"
@@ -124,6 +125,25 @@ static void check_damage(void) {
     CHECK_INT(find(&query, code, sizeof code), WICK__PACK_BAD);
 }
 
+/* Code is taken from this user's files and root's alone, and from those that nobody else may write; but for a file that
+ * the caller named. */
+static void check_owner(void) {
+    struct wick__pack_query query = query_of("gfx942", "copy");
+    write_pack("gfx942");
+    CHECK(chmod(path, 0664) == 0);
+    CHECK_INT(find(&query, code, sizeof code), WICK__PACK_BAD);
+    CHECK(chmod(path, 0646) == 0);
+    CHECK_INT(find(&query, code, sizeof code), WICK__PACK_BAD);
+    query.named = true;
+    CHECK_INT(find(&query, code, sizeof code), WICK__PACK_FOUND);
+    query.named = false;
+    CHECK(chmod(path, 0644) == 0);
+    CHECK_INT(find(&query, code, sizeof code), WICK__PACK_FOUND);
+    if (geteuid() != 0) return;
+    CHECK(chown(path, 65534, 65534) == 0);
+    CHECK_INT(find(&query, code, sizeof code), WICK__PACK_BAD);
+}
+
 static bool out_of_memory;
 static void *hook_alloc(void *context, size_t nbytes, size_t alignment) {
     void *memory = NULL;
@@ -154,6 +174,7 @@ int main(void) {
     check_hash();
     check_find();
     check_damage();
+    check_owner();
     check_memory();
     CHECK_INT(wick_host_memory_used(), 0);
     unlink(path);

@@ -150,6 +150,11 @@ static void check_bad_packs(void) {
     CHECK(truncate(path, 210) == 0);
     CHECK_INT(find(), WICK__ROUTE_CACHE);
     CHECK_INT(logged, 2);
+    write_pack("gfx942", 0);
+    CHECK_INT(find(), WICK__ROUTE_PACK);
+    CHECK(chmod(packs, 0777) == 0); /* a shared folder: anybody may have put the pack there */
+    CHECK_INT(find(), WICK__ROUTE_CACHE);
+    CHECK(chmod(packs, 0755) == 0);
     empty(packs);
     empty(cache);
 }

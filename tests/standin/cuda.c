@@ -65,7 +65,7 @@ API int cuGetErrorString(int code, const char **text) {
 
 API int cuDeviceGetCount(int *count) {
     ENTER(cuDeviceGetCount);
-    *count = driver_device_count;
+    *count = driver_count();
     RETURN(DRIVER_OK);
 }
 API int cuDeviceGet(int *device, int ordinal) {

@@ -28,6 +28,8 @@ def source_key(folder, module):
     add(module + ".hip")
     return digest.digest()
 
+MODE = 0o644  # whatever the umask: a pack that a group may write is not loaded
+
 
 def write(path, target, modules):
     """Writes a pack of (module, key, code) and returns its size; the file stays untouched when it is the same."""
@@ -45,11 +47,13 @@ def write(path, target, modules):
     try:
         with open(path, "rb") as file:
             if file.read() == whole:
+                os.chmod(path, MODE)
                 return len(whole)
     except FileNotFoundError:
         pass
     aside = "%s.%d" % (path, os.getpid())
     with open(aside, "wb") as file:
         file.write(whole)
+    os.chmod(aside, MODE)
     os.replace(aside, path)
     return len(whole)

@@ -10,6 +10,7 @@
 #include "gpu/code/cache.h"
 
 #include "core/memory.h"
+#include "core/trust.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -50,7 +51,6 @@ static bool folder_path(char *path, size_t size) {
 }
 
 bool wick__cache_folder(char *path, size_t size, char *reason, size_t reason_size) {
-    const mode_t others = S_IWGRP | S_IWOTH;
     struct stat info;
     if (!folder_path(path, size)) {
         snprintf(reason, reason_size, "none of WICK_CACHE_DIR, XDG_CACHE_HOME and HOME is set");
@@ -60,14 +60,9 @@ bool wick__cache_folder(char *path, size_t size, char *reason, size_t reason_siz
         snprintf(reason, reason_size, "%s: %s", path, strerror(errno));
         return false;
     }
-    if (!S_ISDIR(info.st_mode) || (info.st_uid != geteuid() && info.st_uid != 0) || (info.st_mode & others)) {
-        snprintf(reason, reason_size, "%s %s", path,
-                 !S_ISDIR(info.st_mode)  ? "is not a folder"
-                 : info.st_mode & others ? "can be written by others"
-                                         : "belongs to another user");
-        return false;
-    }
-    return true;
+    const char *wrong = S_ISDIR(info.st_mode) ? wick__distrust(&info) : "is not a folder";
+    if (wrong) snprintf(reason, reason_size, "%s %s", path, wrong);
+    return !wrong;
 }
 
 static void make_folder(void) {
@@ -151,8 +146,7 @@ static const char *read_entry(int fd, const struct wick__cache_key *key, struct 
     char text[MOST_KEY], wanted[MOST_KEY];
     size_t length = (size_t)snprintf(wanted, sizeof wanted, "%scompiler=%s", key->text, key->compiler);
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) return "is not a file";
-    if (info.st_uid != geteuid() && info.st_uid != 0) return "belongs to another user";
-    if (info.st_mode & (S_IWGRP | S_IWOTH)) return "can be written by others";
+    if (wick__distrust(&info)) return wick__distrust(&info);
     if (!read_all(fd, &header, sizeof header)) return "is cut short";
     if (memcmp(header.magic, blank.magic, sizeof blank.magic) != 0 || header.version != blank.version)
         return "is not a cache entry";

@@ -7,6 +7,7 @@
 #include "gpu/code/pack.h"
 
 #include "core/memory.h"
+#include "core/trust.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -83,8 +84,12 @@ static enum wick__pack_result read_index(int fd, const struct wick__pack_query *
     unsigned char header[HEADER];
     struct stat info;
     *why = "is cut short";
-    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size < HEADER || !read_at(fd, header, HEADER, 0))
+    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) return WICK__PACK_BAD;
+    if (query && !query->named && wick__distrust(&info)) {
+        *why = wick__distrust(&info);
         return WICK__PACK_BAD;
+    }
+    if (info.st_size < HEADER || !read_at(fd, header, HEADER, 0)) return WICK__PACK_BAD;
     *file = (uint64_t)info.st_size;
     *why = "is not a kernel pack";
     if (memcmp(header, magic, sizeof magic) != 0) return WICK__PACK_BAD;

@@ -10,7 +10,8 @@ enum wick__pack_result {
     WICK__PACK_FOUND,
     WICK__PACK_ABSENT, /* no such file, or the module is not in it */
     WICK__PACK_STALE,  /* made from other sources than those in the library */
-    WICK__PACK_BAD,    /* no pack, damaged, of a later format, or another target's: the text says what */
+    WICK__PACK_BAD,    /* no pack, damaged, of a later format, another target's, or one that others than this user and
+                        * root own or may write: the text says which */
     WICK__PACK_MEMORY
 };
 
@@ -21,6 +22,7 @@ struct wick__pack_query {
     const char *module;
     unsigned char key[WICK__HASH]; /* of the module's sources */
     bool look;                     /* only whether it is there */
+    bool named;                    /* by the caller, who answers for it: no matter whose file it is */
 };
 
 /* Looks a module up in a pack and, unless told only to look, unpacks it: *data is nbytes + 1 bytes long, the last one 0

@@ -3,6 +3,7 @@
 #include "gpu/code/store.h"
 
 #include "core/memory.h"
+#include "core/trust.h"
 #include "gpu/code/cache.h"
 #include "gpu/code/pack.h"
 
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PATH = 4096, FOLDERS = 5, REASON = 240, LOG = 600, KERNEL_ABI = 1, HEADERS = 128 };
@@ -56,7 +58,8 @@ static bool library_folder(char *path, size_t size) {
     return true;
 }
 
-/* Folders that may hold packs, best first. The cache's holds those that were imported. */
+/* Folders that may hold packs, best first. The cache's holds those that were imported. A privileged process looks
+ * nowhere but where packs are installed: whoever can copy or link the program can choose what lies beside it. */
 static int pack_folders(char (*folders)[PATH]) {
     const char *own = secure_getenv("WICK_KERNEL_PACK");
     char base[PATH - 128], reason[REASON];
@@ -64,7 +67,7 @@ static int pack_folders(char (*folders)[PATH]) {
     if (own && *own) {
         snprintf(folders[n++], PATH, "%s", own);
     } else {
-        if (library_folder(base, sizeof base)) {
+        if (!wick__privileged() && library_folder(base, sizeof base)) {
             snprintf(folders[n++], PATH, "%s/wick-kernels", base);
             snprintf(folders[n++], PATH, "%s/../wick-kernels", base);
             snprintf(folders[n++], PATH, "%s/../" WICK__LIBDIR "/wick-kernels", base);
@@ -74,23 +77,35 @@ static int pack_folders(char (*folders)[PATH]) {
     return n + wick__cache_folder(folders[n], PATH, reason, sizeof reason);
 }
 
+/* Looks into one folder. */
+static enum wick__pack_result try_folder(struct wick__pack_query *query, const char *folder, const char *name,
+                                         struct wick__image *image, char *reason, size_t size) {
+    char path[PATH + 96];
+    struct stat info;
+    size_t nbytes = 0;
+    void *data = NULL;
+    if (stat(folder, &info) == 0 && (info.st_mode & S_IWOTH)) {
+        snprintf(reason, size, "%s can be written by everyone", folder);
+        return WICK__PACK_BAD;
+    }
+    snprintf(path, sizeof path, "%s/%s.pack", folder, name);
+    query->path = path;
+    enum wick__pack_result result = wick__pack_find(query, &data, &nbytes, reason, size);
+    if (result == WICK__PACK_FOUND && image)
+        *image = (struct wick__image){.data = data, .nbytes = nbytes, .room = nbytes + 1, .route = WICK__ROUTE_PACK};
+    return result;
+}
+
 /* Tries one file; the reason stays in search->pack, and is logged, once, when there is a pack but not a good one. */
 static enum wick__pack_result try_pack(struct search *search, struct wick__pack_query *query, const char *name,
                                        struct wick__image *image) {
     static _Atomic unsigned told; /* a bit for each result */
-    char(*folders)[PATH] = wick__alloc_quiet(FOLDERS * PATH), path[PATH + 96], reason[PATH + 160];
+    char(*folders)[PATH] = wick__alloc_quiet(FOLDERS * PATH), reason[PATH + 160];
     enum wick__pack_result result = WICK__PACK_ABSENT;
     if (!folders) return WICK__PACK_MEMORY;
     int count = strchr(name, '/') ? 0 : pack_folders(folders);
     for (int i = 0; i < count && result != WICK__PACK_FOUND && result != WICK__PACK_MEMORY; i++) {
-        size_t nbytes = 0;
-        void *data = NULL;
-        snprintf(path, sizeof path, "%s/%s.pack", folders[i], name);
-        query->path = path;
-        result = wick__pack_find(query, &data, &nbytes, reason, sizeof reason);
-        if (result == WICK__PACK_FOUND && image)
-            *image =
-                (struct wick__image){.data = data, .nbytes = nbytes, .room = nbytes + 1, .route = WICK__ROUTE_PACK};
+        result = try_folder(query, folders[i], name, image, reason, sizeof reason);
         if (result != WICK__PACK_STALE && result != WICK__PACK_BAD) continue;
         snprintf(search->pack, sizeof search->pack, "%.*s", REASON - 1, reason);
         if (!(told & 1u << result)) wick__log(WICK_LOG_WARNING, "kernel pack: %s", reason);

@@ -184,7 +184,9 @@ static void rocm(struct wick__doctor *d) {
     if (expected && !works(d, family)) rocm_nodes(d, family);
     bool nodes_fine = d->findings == before;
     if (!family->libraries[WICK__DRIVER].path) {
-        no_library(d, family, "rocm-library", "WICK_HIP_PATH", install_hip(d));
+        /* Without /dev/kfd it was not looked for, and the findings above say why that is missing. */
+        if (nodes_fine || wick__doctor_node(d, "/dev/kfd", 0) || wick__doctor_variable("WICK_HIP_PATH"))
+            no_library(d, family, "rocm-library", "WICK_HIP_PATH", install_hip(d));
     } else if (!family->loaded) {
         f = add(d, WICK__FAULT, "rocm-init");
         text(f, "%.500s", family->fault);

@@ -105,17 +105,9 @@ static void family(struct wick__doctor *doctor, struct wick__family_facts *facts
     struct wick__error error = {0};
     char path[64];
     wick__error_swap(&error);
-    facts->loaded = vendor->load() == WICK_OK;
-    int code = facts->loaded ? vendor->count(&facts->count) : 0;
+    facts->loaded = wick__gpu_count(vendor, &facts->count) == WICK_OK;
     wick__error_swap(&error);
     if (!facts->loaded) snprintf(facts->fault, sizeof facts->fault, "%.511s", error.text);
-    if (code) {
-        char text[256];
-        vendor->error_text(code, text, sizeof text);
-        snprintf(facts->fault, sizeof facts->fault, "%s: count devices: %s", vendor->family, text);
-        facts->loaded = false;
-        facts->count = 0;
-    }
     for (int i = 0; i < facts->count; i++) examine(doctor, vendor, i);
     for (int kind = 0; kind < WICK__LIBRARIES; kind++)
         vendor->library((enum wick__library_kind)kind, &facts->libraries[kind]);

@@ -202,7 +202,7 @@ static void system_facts(struct wick__doctor *doctor) {
 }
 
 const char *wick__doctor_variable(const char *name) {
-    const char *value = getenv(name);
+    const char *value = secure_getenv(name);
     return value && *value ? value : NULL;
 }
 

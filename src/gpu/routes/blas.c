@@ -1,5 +1,6 @@
 /* cuBLAS and rocBLAS: opened when first wanted, trusted for a dtype once they have passed a check on this device, and
  * passed over where they refuse. */
+#define _GNU_SOURCE /* secure_getenv */
 #include "gpu/ops/gemm.h"
 
 #include "core/memory.h"
@@ -27,7 +28,7 @@ static int index_of(enum wick_dtype dtype) {
 }
 
 static enum wick_blas choice_from_environment(void) {
-    const char *text = getenv("WICK_BLAS");
+    const char *text = secure_getenv("WICK_BLAS");
     if (!text || !*text || strcmp(text, "auto") == 0) return WICK_BLAS_AUTO;
     if (strcmp(text, "own") == 0) return WICK_BLAS_OWN;
     if (strcmp(text, "vendor") == 0) return WICK_BLAS_VENDOR;

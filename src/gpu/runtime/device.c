@@ -11,11 +11,32 @@
 
 /* ---- counting ---- */
 
+enum { MOST_DEVICES = 256 };
+
+enum wick_status wick__gpu_count(const struct wick__vendor *vendor, int *count) {
+    int n = 0;
+    *count = 0;
+    WICK__TRY(vendor->load());
+    int code = vendor->count(&n);
+    if (code) {
+        char text[256];
+        vendor->error_text(code, text, sizeof text);
+        return wick__fail(vendor->out_of_memory(code) ? WICK_MEMORY : WICK_DEVICE, "%s: count devices: %s",
+                          vendor->family, text);
+    }
+    if (n < 0 || n > MOST_DEVICES)
+        return wick__fail(WICK_DEVICE, "%s: the driver reports %d devices; from 0 to %d are believed", vendor->family,
+                          n, MOST_DEVICES);
+    *count = n;
+    return WICK_OK;
+}
+
+/* A machine without this vendor's GPUs is not a failure. */
 static int count(const struct wick__vendor *vendor) {
     struct wick__error quiet = {0};
-    int n = 0;
-    wick__error_swap(&quiet); /* a machine without this vendor's GPUs is not a failure */
-    if (vendor->load() != WICK_OK || vendor->count(&n) != 0) n = 0;
+    int n;
+    wick__error_swap(&quiet);
+    (void)wick__gpu_count(vendor, &n);
     wick__error_swap(&quiet);
     return n;
 }
@@ -23,15 +44,14 @@ static int count(const struct wick__vendor *vendor) {
 static int cuda_count(void) { return count(&wick__cuda_vendor); }
 static int rocm_count(void) { return count(&wick__rocm_vendor); }
 
-/* The ranks of the first devices, plus one, once they are known: a list of devices asks for each rank many times. */
-enum { RANKS_KEPT = 64 };
-typedef _Atomic signed char kept_ranks[RANKS_KEPT];
+/* The ranks of devices, plus one, once they are known: a list of devices asks for each rank many times. */
+typedef _Atomic signed char kept_ranks[MOST_DEVICES];
 
 static int rank_of(const struct wick__vendor *vendor, kept_ranks *kept, int ordinal) {
     struct wick__properties properties;
-    if (ordinal < RANKS_KEPT && (*kept)[ordinal]) return (*kept)[ordinal] - 1;
+    if ((*kept)[ordinal]) return (*kept)[ordinal] - 1;
     int rank = vendor->properties(ordinal, &properties) == 0 && properties.integrated;
-    if (ordinal < RANKS_KEPT) (*kept)[ordinal] = (signed char)(rank + 1);
+    (*kept)[ordinal] = (signed char)(rank + 1);
     return rank;
 }
 
@@ -90,8 +110,7 @@ static enum wick_status prepare(struct wick__gpu *gpu) {
     const struct wick__vendor *vendor = gpu->vendor;
     void *faults;
     int count = 0;
-    WICK__TRY(vendor->load());
-    WICK__TRY(wick__gpu_check(gpu, vendor->count(&count), "count devices"));
+    WICK__TRY(wick__gpu_count(vendor, &count));
     if (gpu->ordinal >= count)
         return wick__fail(WICK_DEVICE, "%s: the driver finds %d devices", gpu->device->name, count);
     WICK__TRY(wick__gpu_check(gpu, vendor->properties(gpu->ordinal, &gpu->properties), "read properties"));

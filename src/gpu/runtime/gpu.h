@@ -67,6 +67,10 @@ void wick__gpu_release(struct wick__gpu *gpu, void *memory, size_t nbytes);
 /* Where a kernel of the op reports a failure (gpu_fail); looked at when the device is next waited for. */
 static inline u64 *wick__gpu_fault(struct wick__gpu *gpu, enum wick_op op) { return (u64 *)gpu->faults + op; }
 
+/* The devices that a vendor's driver counts. WICK_DEVICE when there is none or it can't count, also when it names a
+ * number that can't be; *count is 0 then. */
+enum wick_status wick__gpu_count(const struct wick__vendor *vendor, int *count);
+
 /* ---- parts of a device, for device.c ---- */
 
 /* Waits for the stream, and returns the first failure: of the vendor, or one that a kernel reported. */

@@ -2,6 +2,7 @@
  *
  * Two handles of one GPU copy within it. Two GPUs copy directly only after a pattern has come through unharmed, once a
  * pair and direction: on some machines peer copies succeed and deliver other bytes. WICK_PEER=off forbids them. */
+#define _GNU_SOURCE /* secure_getenv */
 #include "gpu/runtime/peer.h"
 
 #include "gpu/runtime/pool.h"
@@ -64,7 +65,7 @@ static enum wick_status send_pattern(struct wick__gpu *target, struct wick__gpu 
 }
 
 static enum verdict try_pair(struct wick__gpu *target, struct wick__gpu *source) {
-    const char *setting = getenv("WICK_PEER");
+    const char *setting = secure_getenv("WICK_PEER");
     bool possible = false, same = false;
     if (setting && strcmp(setting, "off") == 0) return BAD;
     if (wick__gpu_use(target) != WICK_OK ||
