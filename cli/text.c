@@ -60,7 +60,7 @@ bool text_cache_path(const char *name, char *path, size_t size) {
 }
 
 bool text_model_open(const char *command, const char *folder, const char *device, bool fast, struct text_model *model) {
-    const struct wick_embedder_options options = {.fast = fast};
+    const struct wick_embedder_options options = {.fast = fast, .files = {.copy = true}};
     const char *from_environment = secure_getenv("WICK_MODEL");
     *model = (struct text_model){.device = NULL};
     if (!folder && from_environment && *from_environment) folder = from_environment;

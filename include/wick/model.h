@@ -14,6 +14,7 @@
 #ifndef WICK_MODEL_H
 #define WICK_MODEL_H
 
+#include <wick/format.h>
 #include <wick/tensor.h>
 #include <wick/text.h>
 
@@ -27,7 +28,7 @@ struct wick_embedder;
  * pytorch_model.bin, of any float dtype; a tokenizer (text.h); and, where they are there, modules.json with the
  * modules Transformer, Pooling (cls, max, mean, mean_sqrt_len) and Normalize, sentence_bert_config.json. Without
  * modules.json, vectors are means over the tokens. Weights in f32 stay views of the mapped file on the CPU.
- * NULL and WICK_INVALID, WICK_IO, WICK_FORMAT (damaged files, or weights whose shapes are not those of config.json),
+ * NULL and WICK_INVALID, WICK_IO, WICK_RANGE (beyond a limit), WICK_FORMAT (damaged files, or weights whose shapes are not those of config.json),
  * WICK_UNSUPPORTED (another kind of model, module or setting), WICK_MEMORY, WICK_CLOSED. */
 WICK_API struct wick_embedder *wick_embedder_open(const char *folder, struct wick_device *device);
 
@@ -37,6 +38,9 @@ struct wick_embedder_options {
      * fast_bf16): 1.7 times as fast on a Zen 5. Elements of a vector of length 1 are off by up to 0.004 from
      * f32, cosines by up to 0.003. Ignored elsewhere. */
     bool fast;
+    /* How the weights' files are read. With `copy` the embedder outlives whatever happens to them; without, weights in
+     * f32 stay views of the mapped file on the CPU, and a file that is cut short ends the process by SIGBUS. */
+    struct wick_archive_options files;
 };
 WICK_API struct wick_embedder *wick_embedder_open_with(const char *folder, struct wick_device *device,
                                                        const struct wick_embedder_options *options);

@@ -2,6 +2,7 @@
 #ifndef WICK_VISION_H
 #define WICK_VISION_H
 
+#include <wick/format.h>
 #include <wick/tensor.h>
 
 #ifdef __cplusplus
@@ -16,9 +17,13 @@ struct wick_resnet;
 /* Opens a model from a file that format.h reads (.safetensors, .pth, .npz), or from a folder as the Hugging Face hub
  * lays it out. Tensors are named as torchvision's (layer1.0.conv1.weight) or as transformers'
  * (encoder.stages.0.layers.0.layer.0.convolution.weight), after any prefix; how many blocks there are follows from the
- * names. A config.json beside the weights may say "downsample_in_bottleneck". Close with wick_resnet_close.
+ * names. A config.json in the folder may say "downsample_in_bottleneck". Close with wick_resnet_close.
  * WICK_FORMAT when a tensor is missing or has a wrong shape, and what opening files can fail with. */
 WICK_API struct wick_resnet *wick_resnet_open(const char *path, struct wick_device *device);
+
+/* The same with options for the weights' file, which is read and closed before this returns; NULL stands for all zero. */
+WICK_API struct wick_resnet *wick_resnet_open_with(const char *path, struct wick_device *device,
+                                                   const struct wick_archive_options *options);
 
 /* NULL is fine. */
 WICK_API void wick_resnet_close(struct wick_resnet *resnet);

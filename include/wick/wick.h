@@ -52,6 +52,7 @@
 #include <wick/reduce.h>
 #include <wick/nn.h>
 #include <wick/linalg.h>
+#include <wick/limits.h>
 #include <wick/format.h>
 #include <wick/text.h>
 #include <wick/index.h>

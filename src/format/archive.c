@@ -101,6 +101,7 @@ struct wick_archive *wick__archive_open_file(struct wick__file *file, const stru
     }
     archive->file = file;
     if (options) archive->options = *options;
+    archive->options.limits = wick_limits_effective(&archive->options.limits);
     if (read_any(archive) == WICK_OK && index_names(archive) == WICK_OK) return archive;
     wick_archive_close(archive);
     return NULL;
@@ -125,7 +126,7 @@ static struct wick_archive *open_folder(const char *path, const struct wick_arch
                    "archive_open: %s: the folder has no model.safetensors or pytorch_model.bin, nor an index of shards",
                    path);
     else
-        archive = wick__archive_open_file(wick__file_open("archive_open", file), options);
+        archive = wick__archive_open_file(wick__file_open("archive_open", file, options && options->copy), options);
     wick__free(file, size);
     return archive;
 }
@@ -137,7 +138,7 @@ struct wick_archive *wick_archive_open(const char *path, const struct wick_archi
         return NULL;
     }
     if (stat(path, &stat_buffer) == 0 && S_ISDIR(stat_buffer.st_mode)) return open_folder(path, options);
-    return wick__archive_open_file(wick__file_open("archive_open", path), options);
+    return wick__archive_open_file(wick__file_open("archive_open", path, options && options->copy), options);
 }
 
 struct wick_archive *wick_archive_open_memory(const void *data, size_t nbytes,
@@ -233,7 +234,7 @@ int64_t wick_archive_metadata_find(const struct wick_archive *archive, const cha
 int64_t wick_archive_metadata_text(const struct wick_archive *archive, int64_t i, int64_t item, char *text,
                                    size_t size) {
     if (!archive || i < 0 || i >= archive->n_metas || (!text && size > 0)) return -1;
-    struct wick__meta *meta = &archive->metas[i];
+    const struct wick__meta *meta = &archive->metas[i];
     if (meta->gguf_type >= 0) return wick__gguf_text(archive, meta, item, text, size);
     if (item != -1) return -1;
     if (size > 0) {

@@ -34,17 +34,17 @@ struct wick__entry {
     int64_t nbytes;  /* of its elements without gaps */
 };
 
-/* A key and its value: text, or a value in the file that `gguf` types describe. */
+/* A key and its value, both the arena's: text, or what a GGUF file says, which `gguf` types describe. It was copied
+ * before it was checked: a mapped file can change. */
 struct wick__meta {
     const char *key;
     enum wick_metadata_type type;
     const char *type_name;
     int64_t length;
-    const unsigned char *value; /* text of `length` bytes, or what stands in a GGUF file */
-    size_t value_bytes;         /* of the latter */
-    int gguf_type, gguf_item;   /* GGUF value types of the value and of an array's items; -1: text */
-    int64_t next_item; /* where reading items one after the other has come to, as items of GGUF differ in size */
-    const unsigned char *next;
+    const unsigned char *value; /* text of `length` bytes, or a GGUF value of `nbytes` */
+    size_t nbytes;
+    int gguf_type, gguf_item; /* GGUF value types of the value and of an array's items; -1: text */
+    size_t *items;            /* where each item of an array begins in the value, and its end, where they differ in size */
 };
 
 /* A member of a zip file. */
@@ -63,7 +63,8 @@ struct wick__shard {
 
 struct wick_archive {
     enum wick_format format;
-    struct wick_archive_options options;
+    struct wick_archive_options options; /* with the limits' defaults filled in */
+    int64_t charged;                     /* bytes of metadata so far */
     struct wick__file *file;
     struct wick__arena arena;
     int64_t n_entries, n_metas, n_members, n_shards;
@@ -84,7 +85,11 @@ __attribute__((format(printf, 4, 5))) enum wick_status wick__archive_fail(const 
                                                                           enum wick_status status, const char *tensor,
                                                                           const char *format, ...);
 
-/* Appends a cleared record; NULL without memory. `name` and `key` are kept, not copied. */
+/* Counts bytes of metadata; fails where they are more than the limit. */
+enum wick_status wick__archive_charge(struct wick_archive *archive, size_t nbytes);
+
+/* Appends a cleared record; NULL without memory, or for a tensor beyond the limit. `name` and `key` are kept, not copied.
+ */
 struct wick__entry *wick__archive_entry(struct wick_archive *archive, const char *name);
 struct wick__meta *wick__archive_meta(struct wick_archive *archive, const char *key);
 struct wick__member *wick__archive_member(struct wick_archive *archive);
@@ -133,7 +138,7 @@ enum wick_status wick__shards_find(struct wick_archive *archive, const struct wi
                                    struct wick_archive **shard, int64_t *i);
 
 /* A GGUF value as text, in the manner of snprintf. */
-int64_t wick__gguf_text(const struct wick_archive *archive, struct wick__meta *meta, int64_t item, char *text,
+int64_t wick__gguf_text(const struct wick_archive *archive, const struct wick__meta *meta, int64_t item, char *text,
                         size_t size);
 
 /* ---- for the writers ---- */

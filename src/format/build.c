@@ -66,7 +66,23 @@ static void *append(void *list, int64_t *n, size_t *room, size_t size) {
     return memset(items + used, 0, size);
 }
 
+enum wick_status wick__archive_charge(struct wick_archive *archive, size_t nbytes) {
+    int64_t limit = archive->options.limits.metadata;
+    if (nbytes <= (uint64_t)(limit - archive->charged)) {
+        archive->charged += (int64_t)nbytes;
+        return WICK_OK;
+    }
+    return wick__archive_fail(archive, WICK_RANGE, NULL,
+                              "what describes its tensors has more than %" PRId64 " bytes, the limit of metadata",
+                              limit);
+}
+
 struct wick__entry *wick__archive_entry(struct wick_archive *archive, const char *name) {
+    if (archive->n_entries >= archive->options.limits.tensors) {
+        wick__archive_fail(archive, WICK_RANGE, NULL, "it has more than %" PRId64 " tensors, the limit",
+                           archive->options.limits.tensors);
+        return NULL;
+    }
     struct wick__entry *entry =
         append(&archive->entries, &archive->n_entries, &archive->entry_room, sizeof *archive->entries);
     if (!entry) return NULL;

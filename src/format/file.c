@@ -26,7 +26,7 @@ static struct wick__file *file_new(const char *name) {
     return file;
 }
 
-/* Reads the whole file where it can't be mapped. */
+/* Reads the whole file where it can't or shall not be mapped. */
 static enum wick_status read_whole(const char *op, struct wick__file *file, int fd) {
     unsigned char *data = wick__alloc(file->nbytes);
     if (!data) return WICK_MEMORY;
@@ -47,14 +47,14 @@ static enum wick_status read_whole(const char *op, struct wick__file *file, int 
     return WICK_OK;
 }
 
-static enum wick_status fill(const char *op, struct wick__file *file, int fd) {
+static enum wick_status fill(const char *op, struct wick__file *file, int fd, bool copy) {
     struct stat stat;
     if (fstat(fd, &stat) != 0) return wick__fail(WICK_IO, "%s: %s: %s", op, file->name, strerror(errno));
     if (!S_ISREG(stat.st_mode)) return wick__fail(WICK_IO, "%s: %s: it is not a regular file", op, file->name);
     if (stat.st_size < 0 || (uintmax_t)stat.st_size > PTRDIFF_MAX)
         return wick__fail(WICK_IO, "%s: %s: its size is out of range", op, file->name);
     file->nbytes = (size_t)stat.st_size;
-    if (file->nbytes == 0) return read_whole(op, file, fd);
+    if (copy || file->nbytes == 0) return read_whole(op, file, fd);
     /* Writable but private: an in-place op on a tensor that views the file must neither fault nor change the file. */
     void *data = mmap(NULL, file->nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
     if (data == MAP_FAILED) return read_whole(op, file, fd);
@@ -63,7 +63,7 @@ static enum wick_status fill(const char *op, struct wick__file *file, int fd) {
     return WICK_OK;
 }
 
-struct wick__file *wick__file_open(const char *op, const char *path) {
+struct wick__file *wick__file_open(const char *op, const char *path, bool copy) {
     /* Not blocking on pipes, not taking a terminal. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) {
@@ -71,7 +71,7 @@ struct wick__file *wick__file_open(const char *op, const char *path) {
         return NULL;
     }
     struct wick__file *file = file_new(path);
-    if (file && fill(op, file, fd) != WICK_OK) {
+    if (file && fill(op, file, fd, copy) != WICK_OK) {
         wick__free(file, sizeof *file + file->name_size);
         file = NULL;
     }

@@ -100,8 +100,8 @@ static enum wick_status skip_items(const struct wick_archive *archive, const cha
 
 static enum wick_status skip_array(const struct wick_archive *archive, const char *key, struct wick__cursor *cursor,
                                    int depth) {
-    int type;
-    uint64_t length;
+    int type = 0;
+    uint64_t length = 0;
     char quoted[WICK__QUOTED];
     if (depth >= MAX_DEPTH)
         return wick__archive_fail(archive, WICK_FORMAT, NULL, "key \"%s\": arrays are nested more than %d deep",
@@ -125,8 +125,40 @@ static enum wick_status read_name(struct wick_archive *archive, struct wick__cur
     if (memchr(text, 0, (size_t)nbytes))
         return wick__archive_fail(archive, WICK_FORMAT, NULL, "the name of %s %" PRIu64 " holds a zero byte", what,
                                   number);
+    WICK__TRY(wick__archive_charge(archive, (size_t)nbytes));
     *name = wick__arena_text(&archive->arena, text, (size_t)nbytes);
     return *name ? WICK_OK : WICK_MEMORY;
+}
+
+/* Notes where the items of an array of strings or arrays begin, so that each is found at once. */
+static enum wick_status index_items(struct wick_archive *archive, struct wick__cursor *cursor, struct wick__meta *meta) {
+    size_t length = (size_t)meta->length;
+    meta->items = wick__arena_alloc(&archive->arena, (length + 1) * sizeof *meta->items);
+    if (!meta->items) return WICK_MEMORY;
+    for (size_t i = 0; i < length; i++) {
+        meta->items[i] = (size_t)(cursor->at - meta->value);
+        WICK__TRY(skip_items(archive, meta->key, cursor, meta->gguf_item, 1, 0));
+    }
+    meta->items[length] = (size_t)(cursor->at - meta->value);
+    return WICK_OK;
+}
+
+/* Steps over a value of the type, and sets what `meta` says of it but for its place. */
+static enum wick_status read_value(struct wick_archive *archive, struct wick__cursor *cursor, struct wick__meta *meta) {
+    size_t before = cursor->left;
+    uint64_t length = 1;
+    if (meta->gguf_type == WICK__GGUF_ARRAY) {
+        WICK__TRY(array_head(archive, meta->key, cursor, &meta->gguf_item, &length));
+        meta->type_name = wick__gguf_array_names[meta->gguf_item];
+        meta->length = (int64_t)length;
+        bool even = wick__gguf_sizes[meta->gguf_item] > 0;
+        if (meta->value && !even) return index_items(archive, cursor, meta);
+        return skip_items(archive, meta->key, cursor, meta->gguf_item, length, 0);
+    }
+    WICK__TRY(skip_value(archive, meta->key, cursor, meta->gguf_type));
+    if (meta->gguf_type == WICK__GGUF_STRING) length = before - cursor->left - (cursor->narrow ? 4 : 8);
+    meta->length = (int64_t)length;
+    return WICK_OK;
 }
 
 static enum wick_status read_key(struct wick_archive *archive, struct wick__cursor *cursor, uint64_t number) {
@@ -140,7 +172,7 @@ static enum wick_status read_key(struct wick_archive *archive, struct wick__curs
         [WICK__GGUF_F64] = WICK_METADATA_FLOAT};
     char quoted[WICK__QUOTED];
     const char *name;
-    uint64_t type, length = 1;
+    uint64_t type;
     WICK__TRY(read_name(archive, cursor, "key", number, &name));
     if (!wick__gguf_number(cursor, 4, &type) || type >= WICK__GGUF_TYPES)
         return wick__archive_fail(archive, WICK_FORMAT, NULL, "key \"%s\": it has no value type that is known",
@@ -150,19 +182,18 @@ static enum wick_status read_key(struct wick_archive *archive, struct wick__curs
     meta->type = kinds[type];
     meta->gguf_type = (int)type;
     meta->type_name = wick__gguf_names[type];
-    meta->value = cursor->at;
-    if (type == WICK__GGUF_ARRAY) {
-        WICK__TRY(array_head(archive, name, cursor, &meta->gguf_item, &length));
-        meta->type_name = wick__gguf_array_names[meta->gguf_item];
-        meta->value = cursor->at;
-        WICK__TRY(skip_items(archive, name, cursor, meta->gguf_item, length, 0));
-    } else {
-        WICK__TRY(skip_value(archive, name, cursor, (int)type));
-        if (type == WICK__GGUF_STRING) length = (uint64_t)(cursor->at - meta->value) - (cursor->narrow ? 4 : 8);
-    }
-    meta->length = (int64_t)length;
-    meta->value_bytes = (size_t)(cursor->at - meta->value);
-    return WICK_OK;
+    /* Once over the file, to know how much to copy; then over the copy, which can't change any more. */
+    const unsigned char *begin = cursor->at;
+    WICK__TRY(read_value(archive, cursor, meta));
+    meta->nbytes = (size_t)(cursor->at - begin);
+    WICK__TRY(wick__archive_charge(archive, meta->nbytes));
+    meta->value = (const unsigned char *)wick__arena_text(&archive->arena, begin, meta->nbytes);
+    if (!meta->value) return WICK_MEMORY;
+    struct wick__cursor copy = {meta->value, meta->nbytes, cursor->narrow};
+    WICK__TRY(read_value(archive, &copy, meta));
+    if (copy.left == 0) return WICK_OK;
+    return wick__archive_fail(archive, WICK_FORMAT, NULL, "key \"%s\": its value changed while it was read",
+                              wick__quote(quoted, name));
 }
 
 /* ---- tensors ---- */
@@ -174,7 +205,7 @@ static enum wick_status read_alignment(const struct wick_archive *archive, uint6
     const struct wick__meta *meta = &archive->metas[i];
     if (meta->type != WICK_METADATA_UINT && meta->type != WICK_METADATA_INT)
         return wick__archive_fail(archive, WICK_FORMAT, NULL, "general.alignment is no integer");
-    struct wick__cursor cursor = {meta->value, 8, false};
+    struct wick__cursor cursor = {meta->value, meta->nbytes, false};
     if (!wick__gguf_number(&cursor, wick__gguf_sizes[meta->gguf_type], alignment)) return WICK_INTERNAL;
     if (*alignment < MIN_ALIGNMENT || *alignment > MAX_ALIGNMENT || (*alignment & (*alignment - 1)) != 0)
         return wick__archive_fail(archive, WICK_FORMAT, NULL,

@@ -107,11 +107,7 @@ static void write_keys(struct wick__output *output, const struct wick_archive *l
         if (!is_copied(meta, metadata)) continue;
         write_string(output, meta->key);
         write_number(output, (uint64_t)meta->gguf_type, 4);
-        if (meta->gguf_type == WICK__GGUF_ARRAY) {
-            write_number(output, (uint64_t)meta->gguf_item, 4);
-            write_number(output, (uint64_t)meta->length, 8);
-        }
-        wick__output_write(output, meta->value, meta->value_bytes);
+        wick__output_write(output, meta->value, meta->nbytes);
     }
     for (; metadata && *metadata; metadata += 3) {
         struct value value;

@@ -1,4 +1,4 @@
-/* GGUF values as text. The file was checked when it was opened: what lies between value and end is well formed. */
+/* GGUF values as text. They were copied and checked when the file was opened: what a value holds is well formed. */
 #include "format/gguf.h"
 
 #include <inttypes.h>
@@ -50,54 +50,43 @@ static void emit_number(struct sink *sink, int type, uint64_t bits) {
     emit(sink, text, strlen(text));
 }
 
-/* Emits one value, or with a NULL sink only steps over it. Arrays nest no deeper than the reader allowed. */
+/* Emits one value. Arrays nest no deeper than the reader allowed. */
 static void walk(struct sink *sink, struct wick__cursor *cursor, int type) {
     uint64_t value = 0, item = 0;
     const char *text = NULL;
     if (type == WICK__GGUF_STRING) {
-        if (wick__gguf_string(cursor, &text, &value) && sink) emit(sink, text, (size_t)value);
+        if (wick__gguf_string(cursor, &text, &value)) emit(sink, text, (size_t)value);
         return;
     }
     if (type != WICK__GGUF_ARRAY) {
-        if (wick__gguf_number(cursor, wick__gguf_sizes[type], &value) && sink) emit_number(sink, type, value);
+        if (wick__gguf_number(cursor, wick__gguf_sizes[type], &value)) emit_number(sink, type, value);
         return;
     }
     if (!wick__gguf_number(cursor, 4, &item) || !wick__gguf_number(cursor, cursor->narrow ? 4 : 8, &value)) return;
-    if (sink) emit(sink, "[", 1);
+    emit(sink, "[", 1);
     for (uint64_t i = 0; i < value; i++) {
-        if (sink && i > 0) emit(sink, ", ", 2);
+        if (i > 0) emit(sink, ", ", 2);
         walk(sink, cursor, (int)item);
     }
-    if (sink) emit(sink, "]", 1);
+    emit(sink, "]", 1);
 }
 
-int64_t wick__gguf_text(const struct wick_archive *archive, struct wick__meta *meta, int64_t item, char *text,
+/* The bytes of an item of an array. */
+static struct wick__cursor item_at(const struct wick_archive *archive, const struct wick__meta *meta, int64_t item) {
+    size_t size = wick__gguf_sizes[meta->gguf_item], head = archive->gguf_narrow ? 8 : 12;
+    size_t begin = meta->items ? meta->items[item] : head + (size_t)item * size;
+    size_t end = meta->items ? meta->items[item + 1] : begin + size;
+    return (struct wick__cursor){meta->value + begin, end - begin, archive->gguf_narrow};
+}
+
+int64_t wick__gguf_text(const struct wick_archive *archive, const struct wick__meta *meta, int64_t item, char *text,
                         size_t size) {
-    const unsigned char *end = archive->file->data + archive->file->nbytes;
-    struct wick__cursor cursor = {meta->value, (size_t)(end - meta->value), archive->gguf_narrow};
+    struct wick__cursor cursor = {meta->value, meta->nbytes, archive->gguf_narrow};
     struct sink sink = {text, size, 0};
     bool array = meta->gguf_type == WICK__GGUF_ARRAY;
     if (item < -1 || (item >= 0 && (!array || item >= meta->length))) return -1;
-    if (!array) {
-        walk(&sink, &cursor, meta->gguf_type);
-    } else if (item >= 0) {
-        int64_t at = 0;
-        if (meta->next && meta->next_item <= item) {
-            at = meta->next_item;
-            cursor = (struct wick__cursor){meta->next, (size_t)(end - meta->next), archive->gguf_narrow};
-        }
-        for (; at < item; at++) walk(NULL, &cursor, meta->gguf_item);
-        walk(&sink, &cursor, meta->gguf_item);
-        meta->next_item = item + 1;
-        meta->next = cursor.at;
-    } else {
-        emit(&sink, "[", 1);
-        for (int64_t i = 0; i < meta->length; i++) {
-            if (i > 0) emit(&sink, ", ", 2);
-            walk(&sink, &cursor, meta->gguf_item);
-        }
-        emit(&sink, "]", 1);
-    }
+    if (item >= 0) cursor = item_at(archive, meta, item);
+    walk(&sink, &cursor, item >= 0 ? meta->gguf_item : meta->gguf_type);
     if (size > 0) text[(size_t)sink.length < size ? (size_t)sink.length : size - 1] = 0;
     return sink.length;
 }

@@ -202,8 +202,11 @@ static enum wick_status read_pickle(struct walk *walk, int64_t member) {
         return wick__archive_fail(archive, WICK_FORMAT, NULL, "data.pkl has %" PRIu64 " bytes, above %d",
                                   archive->members[member].nbytes, WICK__MAX_PICKLE);
     size_t nbytes = (size_t)archive->members[member].nbytes;
+    WICK__TRY(wick__archive_charge(archive, nbytes));
     WICK__TRY(wick__zip_read(archive, member, nbytes, &data, &owned));
-    enum wick_status status = wick__pickle_read(archive, data, nbytes, &root);
+    /* A stored one lies in the file, which can change: what is checked is read once, from a copy. */
+    if (!owned) data = (const unsigned char *)wick__arena_text(&archive->arena, data, nbytes);
+    enum wick_status status = data ? wick__pickle_read(archive, data, nbytes, &root) : WICK_MEMORY;
     wick__free(owned, nbytes);
     WICK__TRY(status);
     walk->budget = nbytes + 16;

@@ -132,6 +132,7 @@ enum wick_status wick__safetensors_open(struct wick_archive *archive) {
         return wick__archive_fail(archive, WICK_FORMAT, NULL,
                                   "the header's %" PRIu64 " bytes are more than the %" PRIu64 " the file has", length,
                                   room);
+    WICK__TRY(wick__archive_charge(archive, (size_t)length));
     json_t *header = json_loadb((const char *)data + 8, (size_t)length, JSON_REJECT_DUPLICATES, &error);
     if (!header)
         return wick__archive_fail(archive, WICK_FORMAT, NULL, "the header is no valid JSON, at byte %d: %s",

@@ -74,6 +74,7 @@ enum wick_status wick__shards_open(struct wick_archive *archive) {
     if (archive->file->nbytes > MAX_INDEX)
         return wick__archive_fail(archive, WICK_FORMAT, NULL, "an index of %zu bytes is above %d",
                                   archive->file->nbytes, MAX_INDEX);
+    WICK__TRY(wick__archive_charge(archive, archive->file->nbytes));
     json_t *index =
         json_loadb((const char *)archive->file->data, archive->file->nbytes, JSON_REJECT_DUPLICATES, &error);
     if (!index)
@@ -103,7 +104,7 @@ static enum wick_status open_shard(const struct wick_archive *archive, struct wi
     char *path = wick__alloc(size);
     if (!path) return WICK_MEMORY;
     snprintf(path, size, "%.*s%s", folder, archive->file->name, shard->file);
-    struct wick__file *file = wick__file_open("archive_open", path);
+    struct wick__file *file = wick__file_open("archive_open", path, archive->options.copy);
     struct wick_archive *opened = file ? wick__archive_open_file(file, &archive->options) : NULL;
     wick__free(path, size);
     if (!opened) return wick__latest();

@@ -159,6 +159,7 @@ enum wick_status wick__zip_open(struct wick_archive *archive) {
     char quoted[WICK__QUOTED];
     struct directory directory = {0};
     WICK__TRY(find_directory(archive, &directory));
+    WICK__TRY(wick__archive_charge(archive, (size_t)directory.nbytes));
     const unsigned char *at = archive->file->data + directory.offset;
     uint64_t room = directory.nbytes, size = 0;
     for (uint64_t i = 0; i < directory.members; i++) {
@@ -254,6 +255,10 @@ enum wick_status wick__zip_read(const struct wick_archive *archive, int64_t numb
         *owned = NULL;
         return WICK_OK;
     }
+    if (nbytes > (uint64_t)archive->options.limits.inflated)
+        return wick__archive_fail(archive, WICK_RANGE, NULL,
+                                  "zip member \"%s\" unpacks to %zu bytes, above the limit of %" PRId64,
+                                  wick__quote(quoted, member->name), nbytes, archive->options.limits.inflated);
     void *to = wick__alloc(nbytes);
     if (!to) return WICK_MEMORY;
     if (!unpack(archive, member, to, nbytes)) {

@@ -35,7 +35,8 @@ struct wick__bert {
 
 /* Fills a zeroed bert, but for `device` and `dtype`, from a folder's config.json and weights. On failure the caller
  * frees what is there. */
-enum wick_status wick__bert_load(struct wick__bert *bert, const char *folder);
+enum wick_status wick__bert_load(struct wick__bert *bert, const char *folder,
+                                 const struct wick_archive_options *options);
 void wick__bert_free(struct wick__bert *bert);
 
 /* `count` sequences of `length` tokens each, from token `start` on. */

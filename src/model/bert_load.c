@@ -156,7 +156,8 @@ static enum wick_status load_weights(struct wick__bert *bert, const struct loade
     return status;
 }
 
-enum wick_status wick__bert_load(struct wick__bert *bert, const char *folder) {
+enum wick_status wick__bert_load(struct wick__bert *bert, const char *folder,
+                                 const struct wick_archive_options *options) {
     json_t *config;
     struct loader loader = {NULL, bert->device, "", WICK_F32};
     WICK__TRY(wick__json_read(folder, "config.json", CONFIG_MAX, false, &config));
@@ -165,7 +166,7 @@ enum wick_status wick__bert_load(struct wick__bert *bert, const char *folder) {
     if (status != WICK_OK) return status;
     bert->layers = wick__calloc((size_t)bert->n_layers, sizeof *bert->layers);
     if (!bert->layers) return WICK_MEMORY;
-    loader.archive = wick_archive_open(folder, NULL);
+    loader.archive = wick_archive_open(folder, options);
     if (!loader.archive) return wick__latest();
     if (wick_archive_find(loader.archive, "bert.embeddings.word_embeddings.weight") >= 0) loader.prefix = "bert.";
     wick_scope_begin();

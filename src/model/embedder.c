@@ -45,7 +45,7 @@ struct wick_embedder *wick_embedder_open_with(const char *folder, struct wick_de
     if (!embedder) return NULL;
     embedder->bert.device = device;
     embedder->bert.dtype = options && options->fast && info.fast_bf16 ? WICK_BF16 : WICK_F32;
-    enum wick_status status = wick__bert_load(&embedder->bert, folder);
+    enum wick_status status = wick__bert_load(&embedder->bert, folder, options ? &options->files : NULL);
     if (status == WICK_OK && !(embedder->tokenizer = wick_tokenizer_open(folder))) status = wick__latest();
     if (status == WICK_OK) status = wick__embedder_configure(embedder, folder);
     if (status == WICK_OK) return embedder;

@@ -2,13 +2,14 @@
 #include "model/resnet.h"
 
 #include "core/memory.h"
+#include "text/json.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
-enum { NAME = 256, PREFIX = 128 };
+enum { NAME = 256, PREFIX = 128, CONFIG_MAX = 1 << 20 };
 
 /* What the parts outside the blocks are called. */
 struct naming {
@@ -204,16 +205,22 @@ static bool load_head(const struct loader *loader, struct wick_resnet *resnet) {
 }
 
 /* Whether a config.json in the folder asks for the stride in the first convolution of a bottleneck. */
-static bool asks_for_first_stride(const char *folder) {
-    char path[4096];
-    if (snprintf(path, sizeof path, "%s/config.json", folder) >= (int)sizeof path) return false;
-    json_t *config = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
-    bool asks = json_is_true(json_object_get(config, "downsample_in_bottleneck"));
+static bool read_config(const char *folder, bool *stride_first) {
+    struct stat info;
+    json_t *config;
+    if (stat(folder, &info) != 0 || !S_ISDIR(info.st_mode)) return true;
+    if (wick__json_read(folder, "config.json", CONFIG_MAX, true, &config) != WICK_OK) return false;
+    bool good = wick__json_bool(config, "downsample_in_bottleneck", stride_first) == WICK_OK;
     json_decref(config);
-    return asks;
+    return good;
 }
 
 struct wick_resnet *wick_resnet_open(const char *path, struct wick_device *device) {
+    return wick_resnet_open_with(path, device, NULL);
+}
+
+struct wick_resnet *wick_resnet_open_with(const char *path, struct wick_device *device,
+                                          const struct wick_archive_options *options) {
     struct loader loader = {.device = device};
     struct wick_device_info info;
     if (!path) {
@@ -221,9 +228,9 @@ struct wick_resnet *wick_resnet_open(const char *path, struct wick_device *devic
         return NULL;
     }
     if (wick_device_describe(device, &info) != WICK_OK) return NULL;
-    loader.archive = wick_archive_open(path, NULL);
+    if (!read_config(path, &loader.stride_first)) return NULL;
+    loader.archive = wick_archive_open(path, options);
     if (!loader.archive) return NULL;
-    loader.stride_first = asks_for_first_stride(path);
     struct wick_resnet *resnet = wick__calloc(1, sizeof *resnet);
     bool ok = resnet && find_naming(&loader) == WICK_OK &&
               load_layer(&loader, loader.naming->stem_conv, loader.naming->stem_norm, 2, &resnet->stem);

@@ -190,6 +190,15 @@ static void test_numpy(void) {
         check_ramp(zips[i], "fortran", WICK_I32, "3,4", 0, 1);
         check_ramp(zips[i], "empty", WICK_F32, "0,3", 0, 0);
     }
+    struct wick_archive_options options = {.limits = {.inflated = 1599}}; /* i8 has 1600 bytes */
+    struct wick_archive *archive = wick_archive_open("tests/files/deflated.npz", &options);
+    struct wick_tensor *small = wick_archive_load(archive, "f2", cpu);
+    CHECK(small);
+    wick_release(small);
+    CHECK_FAILS(wick_archive_load(archive, "i8", cpu) == NULL, WICK_RANGE,
+                "archive_open: tests/files/deflated.npz: zip member \"i8.npy\" unpacks to 1728 bytes, above the limit "
+                "of 1599");
+    wick_archive_close(archive);
 }
 
 static void test_torch(void) {

@@ -2,6 +2,8 @@
  * that says how. Good files are in files.c. */
 #include "tests/format/bytes.h"
 
+#include <time.h>
+
 enum { U8, I8, U16, I16, U32, I32, F32, BOOL, STRING, ARRAY, U64, I64, F64 };
 
 static void put_string(struct bytes *bytes, const char *text) {
@@ -256,6 +258,108 @@ static void test_cut(void) {
     }
 }
 
+/* What a key says is copied: bytes that change after opening change no text, and lead nowhere. */
+static void test_change(void) {
+    struct bytes *bytes = header(0, 3);
+    put_string(bytes, "s");
+    put32(bytes, STRING);
+    put_string(bytes, "text");
+    put_string(bytes, "l");
+    put32(bytes, ARRAY);
+    put32(bytes, STRING);
+    put64(bytes, 3);
+    put_string(bytes, "one");
+    put_string(bytes, "");
+    put_string(bytes, "three");
+    put_string(bytes, "n");
+    put32(bytes, ARRAY);
+    put32(bytes, ARRAY);
+    put64(bytes, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        put32(bytes, U16);
+        put64(bytes, i + 1);
+        for (uint32_t k = 0; k <= i; k++) put16(bytes, 7 + i + k);
+    }
+    struct wick_archive *archive = wick_archive_open_memory(bytes->data, bytes->n, NULL);
+    CHECK(archive);
+    memset(bytes->data, 0xff, bytes->n); /* lengths of 2^64 - 1 everywhere */
+    static const struct {
+        int64_t key, item;
+        const char *text;
+    } wanted[] = {{0, -1, "text"},  {1, -1, "[one, , three]"}, {1, 0, "one"}, {1, 1, ""},
+                  {1, 2, "three"},  {1, 0, "one"},             {1, 3, NULL},  {2, -1, "[[7], [8, 9]]"},
+                  {2, 1, "[8, 9]"}, {2, 0, "[7]"},             {0, 0, NULL}};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        char text[40] = "";
+        int64_t n = wick_archive_metadata_text(archive, wanted[i].key, wanted[i].item, text, sizeof text);
+        CHECK_INT(n, wanted[i].text ? (int64_t)strlen(wanted[i].text) : -1);
+        if (wanted[i].text) CHECK_TEXT(text, wanted[i].text);
+    }
+    wick_archive_close(archive);
+    bytes->n = 0;
+}
+
+/* Items are found at once, in any order: stepping from the first to each takes minutes for so many. */
+static void test_many(void) {
+    enum { N = 400000 };
+    struct bytes *bytes = header(0, 1);
+    struct timespec begin, end;
+    put_string(bytes, "tokens");
+    put32(bytes, ARRAY);
+    put32(bytes, STRING);
+    put64(bytes, N);
+    for (int i = 0; i < N; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "%d", i);
+        put_string(bytes, text);
+    }
+    struct wick_archive *archive = wick_archive_open_memory(bytes->data, bytes->n, NULL);
+    CHECK(archive);
+    bool same = true;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (int i = N - 1; i >= 0 && same; i--) {
+        char want[16], text[16];
+        snprintf(want, sizeof want, "%d", i);
+        same = wick_archive_metadata_text(archive, 0, i, NULL, 0) == (int64_t)strlen(want) &&
+               wick_archive_metadata_text(archive, 0, i, text, sizeof text) > 0 && strcmp(text, want) == 0;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    CHECK(same && end.tv_sec - begin.tv_sec < 20);
+    wick_archive_close(archive);
+    bytes->n = 0;
+}
+
+static void test_limits(void) {
+    struct wick_archive_options options = {.limits = {.tensors = 1}};
+    for (int n = 1; n <= 2; n++) {
+        struct bytes *bytes = header((uint64_t)n, 0);
+        for (int i = 0; i < n; i++) {
+            put_string(bytes, i ? "b" : "a");
+            put32(bytes, 0);
+            put32(bytes, 0);
+            put64(bytes, (uint64_t)i * 32);
+        }
+        put_zeros(bytes, (32 - bytes->n % 32) % 32 + 64);
+        wick_error_clear();
+        CHECK_INT(open_all(bytes, &options), n == 1 ? WICK_OK : WICK_RANGE);
+        if (n == 2) CHECK_TEXT(wick_error(), "archive_open: (memory): it has more than 1 tensors, the limit");
+    }
+    options = (struct wick_archive_options){.limits = {.metadata = 13}}; /* the key's 1 and the value's 12 */
+    for (int n = 4; n <= 5; n++) {
+        struct bytes *bytes = key(STRING);
+        put_string(bytes, n == 4 ? "four" : "fiver");
+        wick_error_clear();
+        CHECK_INT(open_all(bytes, &options), n == 4 ? WICK_OK : WICK_RANGE);
+        if (n == 5)
+            CHECK_TEXT(wick_error(), "archive_open: (memory): what describes its tensors has more than 13 bytes, the "
+                                     "limit of metadata");
+    }
+    struct wick_limits all = wick_limits_effective(NULL), some = wick_limits_effective(&options.limits);
+    CHECK(all.tensors == 1 << 20 && all.metadata == 1 << 28 && all.inflated == (int64_t)1 << 34);
+    CHECK(all.pixels == 1 << 27 && all.memory == 1 << 30 && all.scans == 64);
+    CHECK(some.metadata == 13 && some.tensors == all.tensors);
+}
+
 int main(void) {
     test_header();
     test_keys();
@@ -264,5 +368,8 @@ int main(void) {
     test_tensors();
     test_overlap();
     test_cut();
+    test_change();
+    test_many();
+    test_limits();
     return test_end();
 }

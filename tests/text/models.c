@@ -133,6 +133,29 @@ static void check_layouts(struct wick_device *device) {
     CHECK_NEAR(length, 1, 1e-6);
 }
 
+/* With `copy` an embedder does not need its files any more: they are cut short under it, which is SIGBUS for a mapping. */
+static void check_copy(struct wick_device *device) {
+    struct wick_embedder_options options = {.files = {.copy = true}};
+    float before[2 * HIDDEN], after[2 * HIDDEN];
+    const char *texts[] = {"hello world", "hello"};
+    unlink(path_of("modules.json"));
+    write_weights(device, "", NULL);
+    encode(device, before, HIDDEN);
+    struct wick_embedder *embedder = wick_embedder_open_with(folder, device, &options);
+    CHECK(embedder && truncate(path_of("model.safetensors"), 0) == 0);
+    struct wick_tensor *vectors = wick_embedder_encode(embedder, 2, texts, NULL);
+    CHECK(vectors);
+    if (vectors) CHECK_OK(wick_read(vectors, after, sizeof after));
+    CHECK_BYTES(after, before, sizeof after);
+    wick_release(vectors);
+    wick_embedder_close(embedder);
+    write_weights(device, "", NULL);
+    options = (struct wick_embedder_options){.files = {.limits = {.tensors = 3}}};
+    char text[300];
+    snprintf(text, sizeof text, "archive_open: %s/model.safetensors: it has more than 3 tensors, the limit", folder);
+    CHECK_FAILS(wick_embedder_open_with(folder, device, &options) == NULL, WICK_RANGE, text);
+}
+
 static void check_fails(struct wick_device *device, enum wick_status status, const char *text) {
     CHECK_FAILS(wick_embedder_open(folder, device) == NULL, status, text);
 }
@@ -178,6 +201,7 @@ int main(void) {
     struct wick_device *device = wick_device_open("cpu");
     prepare(device);
     check_layouts(device);
+    check_copy(device);
     check_errors(device);
     CHECK_OK(wick_memory_trim(device));
     wick_device_close(device);
