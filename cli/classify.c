@@ -129,7 +129,7 @@ static int classify_one(const struct options *options, const char *path, const s
     struct image image;
     char error[IMAGE_ERROR];
     int64_t n = wick_resnet_classes(resnet), count = 3 * (int64_t)p.crop * p.crop;
-    if (!image_read(path, &image, error)) {
+    if (!image_read(path, NULL, &image, error)) {
         fprintf(stderr, "wick classify: %s: %s\n", path, error);
         return 1;
     }

@@ -2,6 +2,8 @@
 #ifndef WICK_CLI_IMAGE_H
 #define WICK_CLI_IMAGE_H
 
+#include <wick/limits.h>
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -11,10 +13,11 @@ struct image {
     uint8_t *pixels;
 };
 
-/* Reads a JPEG or PNG file, told apart by content. Grey becomes RGB; transparency is laid over white; at most
- * IMAGE_MAX_PIXELS. On failure returns false with the reason in `error`. Free with image_free. */
-enum { IMAGE_ERROR = 200, IMAGE_MAX_PIXELS = 1 << 28 };
-bool image_read(const char *path, struct image *image, char error[IMAGE_ERROR]);
+/* Reads a JPEG or PNG file, told apart by content. Grey becomes RGB; transparency is laid over white. The limits (NULL:
+ * the defaults) are checked before anything is decoded. On failure returns false with the reason in `error`. Free with
+ * image_free. */
+enum { IMAGE_ERROR = 200 };
+bool image_read(const char *path, const struct wick_limits *limits, struct image *image, char error[IMAGE_ERROR]);
 void image_free(struct image *image);
 
 enum image_filter { IMAGE_BILINEAR, IMAGE_BICUBIC };

@@ -114,7 +114,7 @@ bool image_prepare(const struct image *image, const struct image_preparation *pr
     int64_t height = (int64_t)image->height * preparation->resize / shorter;
     struct image small;
     /* The longer edge of a picture that is all edge would not fit in memory once the shorter one has grown. */
-    if (width * height > IMAGE_MAX_PIXELS) return false;
+    if (width > wick_limits_effective(NULL).pixels / height) return false;
     if (!resize(image, (int)width, (int)height, preparation->filter, &small)) return false;
     int crop = preparation->crop;
     int left = (int)nearbyint((small.width - crop) / 2.0), top = (int)nearbyint((small.height - crop) / 2.0);

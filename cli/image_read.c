@@ -1,22 +1,19 @@
 /* Reading JPEG (libjpeg) and PNG (libpng) files. */
 #include "cli/image.h"
 
+#include "cli/image_jpeg.h"
+
 #include <errno.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <jpeglib.h>
 #include <png.h>
 
 static bool refuse(char error[IMAGE_ERROR], const char *reason) {
     snprintf(error, IMAGE_ERROR, "%s", reason);
     return false;
-}
-
-static bool size_is_sane(int64_t width, int64_t height) {
-    return width > 0 && height > 0 && width <= IMAGE_MAX_PIXELS && height <= IMAGE_MAX_PIXELS / width;
 }
 
 /* libjpeg reports through a callback that must not return. */
@@ -40,9 +37,10 @@ static void cmyk_to_rgb(const JSAMPLE *cmyk, uint8_t *rgb, int n) {
         for (int c = 0; c < 3; c++) rgb[3 * i + c] = (uint8_t)(cmyk[4 * i + c] * cmyk[4 * i + 3] / 255);
 }
 
-static bool read_jpeg(FILE *file, struct image *image, char error[IMAGE_ERROR]) {
+static bool read_jpeg(FILE *file, const struct wick_limits *limits, struct image *image, char error[IMAGE_ERROR]) {
     struct jpeg_decompress_struct jpeg;
     struct jpeg_failure failure;
+    struct image_watch watch = {.refusal = NULL};
     JSAMPLE *volatile row = NULL;
     uint8_t *volatile pixels = NULL;
     jpeg.err = jpeg_std_error(&failure.manager);
@@ -52,24 +50,23 @@ static bool read_jpeg(FILE *file, struct image *image, char error[IMAGE_ERROR]) 
         jpeg_destroy_decompress(&jpeg);
         free(row);
         free(pixels);
-        return refuse(error, failure.text);
+        return refuse(error, watch.refusal ? watch.refusal : failure.text);
     }
     jpeg_create_decompress(&jpeg);
     jpeg_stdio_src(&jpeg, file);
     jpeg_read_header(&jpeg, TRUE);
+    image_watch(&jpeg, &watch, limits);
     bool cmyk = jpeg.num_components == 4;
     jpeg.out_color_space = cmyk ? JCS_CMYK : JCS_RGB;
     jpeg_start_decompress(&jpeg);
     int width = (int)jpeg.output_width, height = (int)jpeg.output_height;
-    if (size_is_sane(width, height)) {
-        row = malloc((size_t)width * 4);
-        pixels = malloc((size_t)width * (size_t)height * 3);
-    }
+    row = malloc((size_t)width * 4);
+    pixels = malloc((size_t)width * (size_t)height * 3);
     if (!row || !pixels) {
         jpeg_destroy_decompress(&jpeg);
         free(row);
         free(pixels);
-        return refuse(error, "too large");
+        return refuse(error, "out of memory");
     }
     while (jpeg.output_scanline < jpeg.output_height) {
         uint8_t *to = pixels + (size_t)jpeg.output_scanline * (size_t)width * 3;
@@ -84,12 +81,12 @@ static bool read_jpeg(FILE *file, struct image *image, char error[IMAGE_ERROR]) 
     return true;
 }
 
-static bool read_png(FILE *file, struct image *image, char error[IMAGE_ERROR]) {
+static bool read_png(FILE *file, const struct wick_limits *limits, struct image *image, char error[IMAGE_ERROR]) {
     png_image png = {.version = PNG_IMAGE_VERSION};
     png_color white = {255, 255, 255};
     if (!png_image_begin_read_from_stdio(&png, file)) return refuse(error, png.message);
     png.format = PNG_FORMAT_RGB;
-    if (!size_is_sane(png.width, png.height)) {
+    if (!image_size_allowed(limits, png.width, png.height, 3)) {
         png_image_free(&png);
         return refuse(error, "too large");
     }
@@ -106,7 +103,8 @@ static bool read_png(FILE *file, struct image *image, char error[IMAGE_ERROR]) {
     return true;
 }
 
-bool image_read(const char *path, struct image *image, char error[IMAGE_ERROR]) {
+bool image_read(const char *path, const struct wick_limits *limits, struct image *image, char error[IMAGE_ERROR]) {
+    const struct wick_limits effective = wick_limits_effective(limits);
     uint8_t magic[8];
     FILE *file = fopen(path, "rbe");
     if (!file) return refuse(error, strerror(errno));
@@ -114,9 +112,9 @@ bool image_read(const char *path, struct image *image, char error[IMAGE_ERROR]) 
     rewind(file);
     bool ok;
     if (n == sizeof magic && png_sig_cmp(magic, 0, sizeof magic) == 0)
-        ok = read_png(file, image, error);
+        ok = read_png(file, &effective, image, error);
     else if (n >= 3 && magic[0] == 0xFF && magic[1] == 0xD8 && magic[2] == 0xFF)
-        ok = read_jpeg(file, image, error);
+        ok = read_jpeg(file, &effective, image, error);
     else
         ok = refuse(error, ferror(file) ? strerror(errno) : "neither a JPEG nor a PNG file");
     fclose(file);

@@ -14,8 +14,8 @@
  * offset and product is checked before it is used, and what breaks a rule of its format is refused with a text that
  * names the file, the tensor and the rule. Nothing in a file is executed. docs/formats.md states the rules of each
  * format. What describes tensors is copied before it is checked, so that a file that changes meanwhile is refused or
- * read, and never trusted twice. A file that another process shortens while it is mapped is another matter: reading past
- * its new end raises SIGBUS. Where that can happen, use the option `copy`.
+ * read, and never trusted twice. A file that another process shortens while it is mapped is another matter: reading
+ * past its new end raises SIGBUS. Where that can happen, use the option `copy`.
  *
  * An archive is used by one thread at a time. Tensors loaded from it are like any others. */
 #ifndef WICK_FORMAT_H
@@ -52,8 +52,8 @@ struct wick_archive_options {
 /* Opens a file, a folder or a shard index. A folder stands for the first of model.safetensors,
  * model.safetensors.index.json, pytorch_model.bin, pytorch_model.bin.index.json in it. Shards must lie in the index's
  * own folder; each is opened when it is first needed. `options` may be NULL. NULL on failure: WICK_IO for what can't be
- * read or is no regular file, WICK_FORMAT for what breaks a rule, WICK_RANGE for what is beyond a limit, WICK_UNSUPPORTED
- * for what Wick does not read, WICK_MEMORY. */
+ * read or is no regular file, WICK_FORMAT for what breaks a rule, WICK_RANGE for what is beyond a limit,
+ * WICK_UNSUPPORTED for what Wick does not read, WICK_MEMORY. */
 WICK_API struct wick_archive *wick_archive_open(const char *path, const struct wick_archive_options *options);
 
 /* The same over nbytes at `data`, which must stay valid and unchanged until the archive is closed. Tensors are copied

@@ -1,7 +1,7 @@
 /* Limits on what files may ask of a program: they are checked before memory is taken or anything is decoded.
  *
- * A file of some hundred bytes can claim pictures, tensors or tables of any size. A program that opens files of strangers
- * sets what it is ready to spend:
+ * A file of some hundred bytes can claim pictures, tensors or tables of any size. A program that opens files of
+ * strangers sets what it is ready to spend:
  *
  *     struct wick_archive_options options = {.limits = {.metadata = 1 << 20, .inflated = 1 << 30}};
  *     struct wick_archive *archive = wick_archive_open(path, &options);

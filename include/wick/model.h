@@ -28,8 +28,8 @@ struct wick_embedder;
  * pytorch_model.bin, of any float dtype; a tokenizer (text.h); and, where they are there, modules.json with the
  * modules Transformer, Pooling (cls, max, mean, mean_sqrt_len) and Normalize, sentence_bert_config.json. Without
  * modules.json, vectors are means over the tokens. Weights in f32 stay views of the mapped file on the CPU.
- * NULL and WICK_INVALID, WICK_IO, WICK_RANGE (beyond a limit), WICK_FORMAT (damaged files, or weights whose shapes are not those of config.json),
- * WICK_UNSUPPORTED (another kind of model, module or setting), WICK_MEMORY, WICK_CLOSED. */
+ * NULL and WICK_INVALID, WICK_IO, WICK_RANGE (beyond a limit), WICK_FORMAT (damaged files, or weights whose shapes are
+ * not those of config.json), WICK_UNSUPPORTED (another kind of model, module or setting), WICK_MEMORY, WICK_CLOSED. */
 WICK_API struct wick_embedder *wick_embedder_open(const char *folder, struct wick_device *device);
 
 /* The same with options; NULL stands for all zero. */

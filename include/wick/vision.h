@@ -21,7 +21,8 @@ struct wick_resnet;
  * WICK_FORMAT when a tensor is missing or has a wrong shape, and what opening files can fail with. */
 WICK_API struct wick_resnet *wick_resnet_open(const char *path, struct wick_device *device);
 
-/* The same with options for the weights' file, which is read and closed before this returns; NULL stands for all zero. */
+/* The same with options for the weights' file, which is read and closed before this returns; NULL stands for all zero.
+ */
 WICK_API struct wick_resnet *wick_resnet_open_with(const char *path, struct wick_device *device,
                                                    const struct wick_archive_options *options);
 

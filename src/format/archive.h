@@ -44,7 +44,7 @@ struct wick__meta {
     const unsigned char *value; /* text of `length` bytes, or a GGUF value of `nbytes` */
     size_t nbytes;
     int gguf_type, gguf_item; /* GGUF value types of the value and of an array's items; -1: text */
-    size_t *items;            /* where each item of an array begins in the value, and its end, where they differ in size */
+    size_t *items; /* where each item of an array begins in the value, and its end, where they differ in size */
 };
 
 /* A member of a zip file. */
@@ -88,7 +88,8 @@ __attribute__((format(printf, 4, 5))) enum wick_status wick__archive_fail(const 
 /* Counts bytes of metadata; fails where they are more than the limit. */
 enum wick_status wick__archive_charge(struct wick_archive *archive, size_t nbytes);
 
-/* Appends a cleared record; NULL without memory, or for a tensor beyond the limit. `name` and `key` are kept, not copied.
+/* Appends a cleared record; NULL without memory, or for a tensor beyond the limit. `name` and `key` are kept, not
+ * copied.
  */
 struct wick__entry *wick__archive_entry(struct wick_archive *archive, const char *name);
 struct wick__meta *wick__archive_meta(struct wick_archive *archive, const char *key);

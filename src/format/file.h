@@ -21,9 +21,9 @@ struct wick__file {
     char name[]; /* for error texts */
 };
 
-/* Maps the regular file at `path`, following symlinks, or reads it, with `copy` or where it can't be mapped. WICK_IO for
- * what can't be opened and for folders, pipes and devices, which are not waited for. `op` goes in front of the error
- * text. */
+/* Maps the regular file at `path`, following symlinks, or reads it, with `copy` or where it can't be mapped. WICK_IO
+ * for what can't be opened and for folders, pipes and devices, which are not waited for. `op` goes in front of the
+ * error text. */
 struct wick__file *wick__file_open(const char *op, const char *path, bool copy);
 
 /* Borrows the caller's memory. */

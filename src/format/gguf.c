@@ -131,7 +131,8 @@ static enum wick_status read_name(struct wick_archive *archive, struct wick__cur
 }
 
 /* Notes where the items of an array of strings or arrays begin, so that each is found at once. */
-static enum wick_status index_items(struct wick_archive *archive, struct wick__cursor *cursor, struct wick__meta *meta) {
+static enum wick_status index_items(struct wick_archive *archive, struct wick__cursor *cursor,
+                                    struct wick__meta *meta) {
     size_t length = (size_t)meta->length;
     meta->items = wick__arena_alloc(&archive->arena, (length + 1) * sizeof *meta->items);
     if (!meta->items) return WICK_MEMORY;

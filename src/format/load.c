@@ -90,8 +90,8 @@ static struct wick_tensor *load_entry(const struct wick_archive *archive, const 
         data += entry->offset;
     }
     bool aligned = element <= 1 || (uintptr_t)data % element == 0;
-    bool mapped = archive->file->kind != WICK__FILE_BORROWED && !owned && aligned &&
-                  device->backend == &wick__cpu_backend;
+    bool mapped =
+        archive->file->kind != WICK__FILE_BORROWED && !owned && aligned && device->backend == &wick__cpu_backend;
     struct wick_tensor *x = mapped ? load_mapped(archive, entry, data, device) : load_copied(entry, data, device);
     wick__free(owned, needed);
     return x;

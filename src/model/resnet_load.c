@@ -7,9 +7,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
-enum { NAME = 256, PREFIX = 128, CONFIG_MAX = 1 << 20 };
+enum { NAME = 256, PREFIX = 128, MAX_CONFIG = 1 << 22 };
 
 /* What the parts outside the blocks are called. */
 struct naming {
@@ -204,15 +203,14 @@ static bool load_head(const struct loader *loader, struct wick_resnet *resnet) {
     return resnet->head_weight && resnet->head_bias;
 }
 
-/* Whether a config.json in the folder asks for the stride in the first convolution of a bottleneck. */
-static bool read_config(const char *folder, bool *stride_first) {
-    struct stat info;
+/* Whether a config.json in the folder, when there is one, asks for the stride in the first convolution of a
+ * bottleneck. */
+static enum wick_status read_config(struct loader *loader, const char *folder) {
     json_t *config;
-    if (stat(folder, &info) != 0 || !S_ISDIR(info.st_mode)) return true;
-    if (wick__json_read(folder, "config.json", CONFIG_MAX, true, &config) != WICK_OK) return false;
-    bool good = wick__json_bool(config, "downsample_in_bottleneck", stride_first) == WICK_OK;
+    WICK__TRY(wick__json_read(folder, "config.json", MAX_CONFIG, true, &config));
+    enum wick_status status = wick__json_bool(config, "downsample_in_bottleneck", &loader->stride_first);
     json_decref(config);
-    return good;
+    return status;
 }
 
 struct wick_resnet *wick_resnet_open(const char *path, struct wick_device *device) {
@@ -228,7 +226,7 @@ struct wick_resnet *wick_resnet_open_with(const char *path, struct wick_device *
         return NULL;
     }
     if (wick_device_describe(device, &info) != WICK_OK) return NULL;
-    if (!read_config(path, &loader.stride_first)) return NULL;
+    if (read_config(&loader, path) != WICK_OK) return NULL;
     loader.archive = wick_archive_open(path, options);
     if (!loader.archive) return NULL;
     struct wick_resnet *resnet = wick__calloc(1, sizeof *resnet);

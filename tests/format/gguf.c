@@ -286,9 +286,9 @@ static void test_change(void) {
     static const struct {
         int64_t key, item;
         const char *text;
-    } wanted[] = {{0, -1, "text"},  {1, -1, "[one, , three]"}, {1, 0, "one"}, {1, 1, ""},
-                  {1, 2, "three"},  {1, 0, "one"},             {1, 3, NULL},  {2, -1, "[[7], [8, 9]]"},
-                  {2, 1, "[8, 9]"}, {2, 0, "[7]"},             {0, 0, NULL}};
+    } wanted[] = {
+        {0, -1, "text"}, {1, -1, "[one, , three]"}, {1, 0, "one"},    {1, 1, ""},    {1, 2, "three"}, {1, 0, "one"},
+        {1, 3, NULL},    {2, -1, "[[7], [8, 9]]"},  {2, 1, "[8, 9]"}, {2, 0, "[7]"}, {0, 0, NULL}};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         char text[40] = "";
         int64_t n = wick_archive_metadata_text(archive, wanted[i].key, wanted[i].item, text, sizeof text);

@@ -133,7 +133,8 @@ static void check_layouts(struct wick_device *device) {
     CHECK_NEAR(length, 1, 1e-6);
 }
 
-/* With `copy` an embedder does not need its files any more: they are cut short under it, which is SIGBUS for a mapping. */
+/* With `copy` an embedder does not need its files any more: they are cut short under it, which is SIGBUS for a mapping.
+ */
 static void check_copy(struct wick_device *device) {
     struct wick_embedder_options options = {.files = {.copy = true}};
     float before[2 * HIDDEN], after[2 * HIDDEN];
