@@ -5,8 +5,8 @@
  * every result and then hands the family a struct wick__call; kernels check nothing again, and never allocate results.
  * The same row answers wick_supports(), so what is claimed and what is run cannot drift apart.
  *
- * A second family is a sibling of src/cpu/ that fills this struct, and one line in src/runtime/device.c. Gradients,
- * traces and captured graphs see every call where src/ops/dispatch.c runs it. */
+ * A second family is a sibling of src/cpu/ that fills this struct, and one line in src/runtime/device.c. Every call,
+ * views, writes in place and copies between devices included, passes src/ops/run.c: there records and graphs see it. */
 #ifndef WICK_BACKEND_H
 #define WICK_BACKEND_H
 
@@ -29,16 +29,24 @@ enum wick__layouts {
 
 /* Arguments of kernels that are not tensors. Each op family uses one member, which its file in src/ops/ fills. */
 union wick__params {
-    double scalar[4]; /* affine: mul, add. powf: exponent. elu: alpha. clamp: low, high. ... */
+    double scalar[4];   /* affine: mul, add. powf: exponent. elu: alpha. clamp: low, high. ... */
+    struct {            /* views; those that are not named have all in the result's shape */
+        int dim, other; /* the dims of all but permute; flatten: first and last. meshgrid: dim of the result */
+        int64_t start;  /* narrow, chunk, split, slice; select: the index. diagonal: the offset */
+        int64_t length; /* narrow, chunk, split, slice: positions of the result. unfold: of a window */
+        int64_t step;   /* slice, unfold */
+        int order[WICK_MAX_RANK]; /* permute: the dims of x */
+    } view;
     struct {
         uint32_t dims; /* bit d is set when dim d of in[0] is reduced; out has the other dims, or all with keepdim */
         double correction; /* var, std: the divisor is n - correction */
         double order;      /* norm: the p of the p-norm */
     } reduce;
     struct {
-        int dim;         /* scan, sort, gather, scatter, index_select, index_add, softmax, cat: the dim of in[0] */
+        int dim;         /* scan, sort, gather, scatter, index_select, index_add, softmax, cat, stack,
+                          * slice_set, slice_scatter, roll: the dim of in[0], for stack of the result */
         bool descending; /* sort */
-        int64_t start;   /* tril, triu: the diagonal */
+        int64_t start;   /* tril, triu: the diagonal. slice_set, slice_scatter: where. roll: the shift */
     } along;
     struct {
         uint32_t dims; /* bit d is set when dim d is read backwards */
@@ -88,12 +96,17 @@ union wick__params {
 };
 
 /* One op to run. Operands are tensors: storage, dtype and layout in one. `out` are fresh and contiguous, but for ops
- * that write in place, where out[0] is the target with its own layout. */
+ * that write in place, where out[0] is the target with its own layout. A gradient may need more of a call than its
+ * operands and results: the last n_extra of the n_out results are made for a recorder and for nobody else. */
 struct wick__call {
     enum wick_op op;
-    int n_in, n_out;
+    int n_in, n_out, n_extra;
+    bool inplace;                                   /* out[0] was there before */
+    bool view;                                      /* out[0] shares in[0]'s elements, nothing is to be run */
     const struct wick_tensor *in[WICK__MAX_INPUTS]; /* NULL for an optional operand left out */
     const char *name[WICK__MAX_INPUTS];             /* what messages call them */
+    int n_list;                                     /* cat, stack: all operands, in[0] is the first of them */
+    struct wick_tensor *const *list;
     struct wick_tensor *out[WICK__MAX_OUTPUTS];
     union wick__params p;
 };

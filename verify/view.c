@@ -70,6 +70,8 @@ static const struct view {
     {WICK_OP_diagonal, 2, {4, 5}, {0, 0, 1}, 1, {4}, {6}, 0},
     {WICK_OP_diagonal, 3, {4, 2, 5}, {-1, 0, -1}, 2, {2, 3}, {5, 11}, 10},
     {WICK_OP_diagonal, 2, {4, 5}, {9, 0, 1}, 1, {0}, {6}, 0},
+    {WICK_OP_to_device, 3, {2, 3, 4}, {0}, 3, {2, 3, 4}, {12, 4, 1}, 0},
+    {WICK_OP_to_device, 2, {3, 0}, {0}, 2, {3, 0}, {1, 1}, 0},
 };
 enum { VIEWS = sizeof views / sizeof *views };
 
@@ -115,6 +117,16 @@ static struct wick_tensor *keep(enum wick_status status, struct wick_tensor **pa
     return kept;
 }
 
+/* There and back: results lie on the device of x. */
+static struct wick_tensor *travel(const struct wick_tensor *x) {
+    struct wick_device *cpu = wick_device_open("cpu");
+    struct wick_tensor *there = cpu ? wick_to_device(x, cpu) : NULL;
+    struct wick_tensor *back = there ? wick_to_device(there, wick_tensor_device(x)) : NULL;
+    wick_release(there);
+    wick_device_close(cpu);
+    return back;
+}
+
 static bool view_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
     const struct wick_tensor *x = in[0];
     const int64_t *i = c->i;
@@ -137,6 +149,7 @@ static bool view_call(const struct verify_case *c, struct wick_tensor *const *in
     case WICK_OP_split: out[0] = keep(wick_split(x, first, i + 3, second, parts), parts, first, i[2]); break;
     case WICK_OP_unfold: out[0] = wick_unfold(x, first, i[1], i[2]); break;
     case WICK_OP_diagonal: out[0] = wick_diagonal(x, i[0], second, (int)i[2]); break;
+    case WICK_OP_to_device: out[0] = travel(x); break;
     case WICK_OP_meshgrid: out[0] = keep(wick_meshgrid(3, in, parts), parts, 3, i[0]); break;
     default: out[0] = NULL; break;
     }

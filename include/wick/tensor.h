@@ -90,8 +90,8 @@ WICK_API void wick_release(struct wick_tensor *x);
  *     struct wick_tensor *y = wick_add(wick_matmul(x, w), b);
  *     return wick_scope_end(y);
  *
- * Scopes nest and belong to one thread. Do not wick_release a tensor that a scope owns unless you mean to free it
- * early and no one retained it. */
+ * Scopes nest and belong to one thread; a thread that ends releases what those it left open own. Do not wick_release a
+ * tensor that a scope owns unless you mean to free it early and no one retained it. */
 WICK_API void wick_scope_begin(void);
 /* Ends the innermost scope. `keep`, which may be NULL, survives: it passes to the enclosing scope, or to the caller
  * when there is none. Returns keep. Without a scope, just returns keep. */

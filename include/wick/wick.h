@@ -48,6 +48,7 @@
 #include <wick/kernels.h>
 #include <wick/tensor.h>
 #include <wick/ops.h>
+#include <wick/record.h>
 #include <wick/shape.h>
 #include <wick/reduce.h>
 #include <wick/nn.h>

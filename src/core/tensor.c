@@ -4,8 +4,8 @@
 #include "core/checked.h"
 #include "runtime/graph.h"
 #include "core/memory.h"
-
-#include <wick/shape.h>
+#include "core/thread.h"
+#include "ops/dispatch.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -166,8 +166,15 @@ enum { MAX_SCOPES = 64 };
 /* A scope is a ring of the tensors it owns through a sentinel; the sentinel of depth d is ring[d - 1]. */
 static _Thread_local struct {
     int depth;
+    bool watched; /* the thread's end releases them */
     struct wick__link ring[MAX_SCOPES];
 } scopes;
+
+/* A thread that ends with scopes open releases what they own. */
+static void end_scopes(void) {
+    scopes.watched = false;
+    while (scopes.depth > 0) wick_scope_end(NULL);
+}
 
 static int ring_depth(void) { return scopes.depth < MAX_SCOPES ? scopes.depth : MAX_SCOPES; }
 
@@ -203,6 +210,8 @@ struct wick_tensor *wick_keep(struct wick_tensor *x) {
 }
 
 void wick_scope_begin(void) {
+    if (!scopes.watched) wick__thread_at_end(WICK__THREAD_SCOPES, end_scopes);
+    scopes.watched = true;
     if (scopes.depth++ < MAX_SCOPES) {
         struct wick__link *ring = &scopes.ring[scopes.depth - 1];
         *ring = (struct wick__link){ring, ring};
@@ -278,11 +287,10 @@ enum wick_status wick_read(const struct wick_tensor *x, void *data, size_t nbyte
     }
     if (nbytes == 0) return device->backend->sync(device);
     if (wick__layout_is_contiguous(&x->layout)) return device->backend->download(device, data, wick__data(x), nbytes);
-    wick_scope_begin();
-    struct wick_tensor *packed = wick_contiguous(x);
+    struct wick_tensor *packed = wick__pack(x);
     enum wick_status status =
         packed ? device->backend->download(device, data, wick__data(packed), nbytes) : wick__latest();
-    wick_scope_end(NULL);
+    wick_release(packed);
     return status;
 }
 

@@ -51,7 +51,7 @@ struct wick_tensor *wick_scaled_dot_product_attention(const struct wick_tensor *
                             (long long)scores[1], (long long)scores[2], (long long)scores[3]);
             return NULL;
         }
-        call.in[3] = wide = wick__tensor_view(mask, &layout);
+        call.in[3] = wide = wick__broadcast(mask, &layout);
         if (!wide) return NULL;
     }
     call.p.attention.scale = options->scale == 0 ? 1 / sqrt((double)wick__max(1, in[3])) : options->scale;

@@ -64,12 +64,23 @@ struct wick_tensor *wick_prelu(const struct wick_tensor *x, const struct wick_te
     struct wick__layout spread = {.rank = count == 1 ? 0 : rank - channel, .offset = weight->layout.offset};
     for (int d = 0; d < spread.rank; d++) spread.shape[d] = d == 0 ? count : 1;
     if (spread.rank > 0) spread.stride[0] = weight->layout.stride[0];
-    struct wick_tensor *view = wick__tensor_view(weight, &spread), *result = NULL;
+    struct wick__call reshape = {.op = WICK_OP_reshape, .n_in = 1, .in = {weight}, .name = {"weight"}};
+    struct wick_tensor *view = wick__call_view(&reshape, &spread), *result = NULL;
     if (!view) return NULL;
     call.in[1] = view;
     if (wick__call_out(&call, x->dtype, rank, x->layout.shape)) result = wick__call_run(&call);
     wick_release(view);
     return result;
+}
+
+/* The half of the last dim of x that begins at `start`, in no scope. */
+static struct wick_tensor *half_of(const struct wick_tensor *x, const struct wick__layout *half, int64_t start) {
+    int last = half->rank - 1;
+    struct wick__call call = {.op = WICK_OP_narrow, .n_in = 1, .in = {x}, .name = {"x"}};
+    call.p.view.dim = last;
+    call.p.view.start = start;
+    call.p.view.length = half->shape[last];
+    return wick__call_view(&call, half);
 }
 
 struct wick_tensor *wick_swiglu(const struct wick_tensor *x) {
@@ -82,9 +93,9 @@ struct wick_tensor *wick_swiglu(const struct wick_tensor *x) {
         return NULL;
     }
     half.shape[last] /= 2;
-    struct wick_tensor *a = wick__tensor_view(x, &half), *result = NULL;
+    struct wick_tensor *a = half_of(x, &half, 0), *result = NULL;
     if (wick__layout_count(&half) > 0) half.offset += half.shape[last] * half.stride[last];
-    struct wick_tensor *b = a ? wick__tensor_view(x, &half) : NULL;
+    struct wick_tensor *b = a ? half_of(x, &half, half.shape[last]) : NULL;
     if (b) {
         call.n_in = 2;
         call.in[0] = a;

@@ -1,7 +1,6 @@
-/* Checks common to all ops, layouts, and the call into the device family. */
+/* Names of ops, the checks common to all, and fresh results. */
 #include "ops/dispatch.h"
-
-#include "runtime/graph.h"
+#include "ops/record.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -64,8 +63,7 @@ enum wick_status wick__call_fail(const struct wick__call *call, enum wick_status
                       place ? device->name : "", at ? ": " : "", why);
 }
 
-/* Whether the device's row for the op takes the dtype. */
-static bool supported(const struct wick__call *call, const struct wick_device *device, enum wick_dtype dtype) {
+bool wick__call_supported(const struct wick__call *call, const struct wick_device *device, enum wick_dtype dtype) {
     if (wick_supports(device, call->op, dtype)) return true;
     wick__call_fail(call, WICK_UNSUPPORTED, "%s has no %s for %s", device->name, wick_op_name(call->op),
                     wick_dtype_name(dtype));
@@ -90,7 +88,7 @@ bool wick__call_check(const struct wick__call *call) {
         }
     }
     if (wick__device_check(wick_op_name(call->op), device) != WICK_OK) return false;
-    return supported(call, device, call->in[0]->dtype);
+    return wick__call_supported(call, device, call->in[0]->dtype);
 }
 
 bool wick__call_same_dtype(const struct wick__call *call, int i) {
@@ -111,7 +109,7 @@ bool wick__call_dim(const struct wick__call *call, int dim, int *result) {
     return true;
 }
 
-static void release_outs(struct wick__call *call) {
+void wick__call_drop(struct wick__call *call) {
     for (int i = 0; i < call->n_out; i++) wick_release(call->out[i]);
     call->n_out = 0;
 }
@@ -120,12 +118,12 @@ bool wick__call_out_on(struct wick__call *call, struct wick_device *device, enum
                        const int64_t *shape) {
     const char *name = wick_op_name(call->op);
     struct wick_tensor *out = wick__tensor_new(name, device, dtype, rank, shape);
-    if (out && call->n_in == 0 && !supported(call, device, dtype)) {
+    if (out && call->n_in == 0 && !wick__call_supported(call, device, dtype)) {
         wick_release(out);
         out = NULL;
     }
     if (!out) {
-        release_outs(call);
+        wick__call_drop(call);
         return false;
     }
     call->out[call->n_out++] = out;
@@ -136,77 +134,9 @@ bool wick__call_out(struct wick__call *call, enum wick_dtype dtype, int rank, co
     return wick__call_out_on(call, call_device(call), dtype, rank, shape);
 }
 
-static bool fits(const struct wick__layout *layout, enum wick__layouts layouts) {
-    switch (layouts) {
-    case WICK__CONTIGUOUS: return wick__layout_is_contiguous(layout);
-    case WICK__ROWS: return wick__layout_has_rows(layout);
-    case WICK__STRIDED: break;
-    }
+bool wick__call_extra(struct wick__call *call, enum wick_dtype dtype, int rank, const int64_t *shape) {
+    if (!wick__records()) return true;
+    if (!wick__call_out(call, dtype, rank, shape)) return false;
+    call->n_extra++;
     return true;
-}
-
-static enum wick_status run_or_record(struct wick_device *device, const struct wick__kernel *kernel,
-                                      const struct wick__call *call) {
-    return wick__graph_records(device) ? wick__graph_add(device, call) : kernel->run(call);
-}
-
-/* A contiguous copy that belongs to no scope. */
-static struct wick_tensor *packed(const struct wick_tensor *x) {
-    struct wick__call copy = {.op = WICK_OP_contiguous, .n_in = 1, .in = {x}, .name = {"x"}};
-    const struct wick__kernel *kernel = &wick__device(x)->backend->kernels[WICK_OP_contiguous];
-    if (!wick__call_out(&copy, x->dtype, x->layout.rank, x->layout.shape)) return NULL;
-    if (run_or_record(wick__device(x), kernel, &copy) == WICK_OK) return copy.out[0];
-    release_outs(&copy);
-    return NULL;
-}
-
-/* Runs the kernel, on packed copies of those operands whose layout it does not take. */
-static enum wick_status run(struct wick__call *call) {
-    const struct wick_device *device = wick__device(call->out[0]);
-    const struct wick__kernel *kernel = &device->backend->kernels[call->op];
-    struct wick_tensor *copies[WICK__MAX_INPUTS] = {NULL};
-    enum wick_status status = WICK_OK;
-    for (int i = 0; i < call->n_in && status == WICK_OK; i++) {
-        if (!call->in[i] || fits(&call->in[i]->layout, kernel->layouts)) continue;
-        copies[i] = packed(call->in[i]);
-        if (!copies[i]) status = wick__latest();
-        call->in[i] = copies[i];
-    }
-    if (status == WICK_OK) status = run_or_record(wick__device(call->out[0]), kernel, call);
-    for (int i = 0; i < call->n_in; i++) wick_release(copies[i]);
-    return status;
-}
-
-struct wick_tensor *wick__call_run(struct wick__call *call) {
-    if (run(call) != WICK_OK) {
-        release_outs(call);
-        return NULL;
-    }
-    for (int i = 0; i < call->n_out; i++) wick__scope_add(call->out[i]);
-    return call->out[0];
-}
-
-enum wick_status wick__call_run_inplace(struct wick__call *call, const char *name) {
-    struct wick_tensor *out = call->out[0];
-    const char *op = wick_op_name(call->op);
-    char text[WICK__TENSOR_TEXT];
-    if (!out) return wick__fail(WICK_INVALID, "%s: %s is NULL", op, name);
-    for (int i = 0; i < call->n_in; i++)
-        if (call->in[i] && wick__device(call->in[i]) != wick__device(out))
-            return wick__call_fail(call, WICK_DEVICE, "%s is %s", name, wick__tensor_text(text, out));
-    WICK__TRY(wick__device_check(op, wick__device(out)));
-    if (call->n_in == 0 && !supported(call, wick__device(out), out->dtype)) return WICK_UNSUPPORTED;
-    if (wick__layout_overlaps(&out->layout))
-        return wick__call_fail(call, WICK_INVALID, "%s %s is broadcast or unfolded: its elements share addresses", name,
-                               wick__tensor_text(text, out));
-    return run(call);
-}
-
-struct wick_tensor *wick__broadcast_to(const struct wick_tensor *x, int rank, const int64_t *shape) {
-    struct wick__layout wide;
-    if (!wick__layout_expand(&x->layout, rank, shape, &wide)) {
-        wick__fail(WICK_INTERNAL, "a shape that was checked does not broadcast");
-        return NULL;
-    }
-    return wick__tensor_view(x, &wide);
 }

@@ -26,6 +26,9 @@ bool wick__call_check(const struct wick__call *call);
 __attribute__((format(printf, 3, 4))) enum wick_status wick__call_fail(const struct wick__call *call,
                                                                        enum wick_status status, const char *rule, ...);
 
+/* Whether the device's row for the op takes the dtype; records WICK_UNSUPPORTED otherwise. */
+bool wick__call_supported(const struct wick__call *call, const struct wick_device *device, enum wick_dtype dtype);
+
 /* Fails with WICK_DTYPE unless operand i has the dtype of operand 0. */
 bool wick__call_same_dtype(const struct wick__call *call, int i);
 
@@ -39,6 +42,15 @@ bool wick__call_out(struct wick__call *call, enum wick_dtype dtype, int rank, co
 bool wick__call_out_on(struct wick__call *call, struct wick_device *device, enum wick_dtype dtype, int rank,
                        const int64_t *shape);
 
+/* Adds a result for recorders, such as the indices of a maximum: true without adding one when this thread records
+ * nothing, so that kernels look at n_out. Such results come after all others. */
+bool wick__call_extra(struct wick__call *call, enum wick_dtype dtype, int rank, const int64_t *shape);
+
+/* Releases the results of a call that can't be run after all. */
+void wick__call_drop(struct wick__call *call);
+
+/* ---- the run path: every call passes one of these three (run.c) ---- */
+
 /* Copies operands whose layout the kernel does not take, runs the kernel, and puts the results into the scope.
  * Returns out[0]; on failure releases the results and returns NULL. */
 struct wick_tensor *wick__call_run(struct wick__call *call);
@@ -47,8 +59,25 @@ struct wick_tensor *wick__call_run(struct wick__call *call);
  * Checks that out[0] is not NULL, shares a device and has no two elements at one address. */
 enum wick_status wick__call_run_inplace(struct wick__call *call, const char *name);
 
-/* Replaces an operand by a view of it broadcast to a shape the caller has checked to fit. The view must be released
- * with wick_release after the call. NULL when out of memory. */
-struct wick_tensor *wick__broadcast_to(const struct wick_tensor *x, int rank, const int64_t *shape);
+/* in[0] with another layout, in no scope. NULL when out of memory. */
+struct wick_tensor *wick__call_view(struct wick__call *call, const struct wick__layout *layout);
+
+/* x broadcast to a layout that wick__layout_expand made of its own, as a call, in no scope. */
+struct wick_tensor *wick__broadcast(const struct wick_tensor *x, const struct wick__layout *wide);
+
+/* Does again what a call did that was seen before: the same operands, results and parameters. */
+enum wick_status wick__call_again(const struct wick__call *call);
+
+/* ---- the parts of ops that are several kernels, for run.c ---- */
+
+/* Runs the kernel of call->op alone, on packed copies of those operands whose layout it does not take. Nobody sees
+ * it: for the parts of an op. */
+enum wick_status wick__call_kernel(const struct wick__call *call);
+
+/* x, or a contiguous copy of it that nobody sees; to be released. NULL after a failure is recorded. */
+struct wick_tensor *wick__pack(const struct wick_tensor *x);
+
+wick__kernel_fn wick__run_join, wick__run_slice_set, wick__run_slice_scatter, wick__run_roll; /* join.c */
+wick__kernel_fn wick__run_to_device;                                                          /* fill.c */
 
 #endif

@@ -1,5 +1,6 @@
 /* Casts, filling, copying in place and between devices. */
 #include "ops/dispatch.h"
+#include "ops/record.h"
 
 #include "runtime/graph.h"
 #include "core/memory.h"
@@ -20,7 +21,7 @@ struct wick_tensor *wick_cast(const struct wick_tensor *x, enum wick_dtype dtype
         wick__call_fail(&call, WICK_UNSUPPORTED, "%s has no cast to %s", wick__device(x)->name, wick_dtype_name(dtype));
         return NULL;
     }
-    if (dtype == x->dtype) return wick__scope_add(wick__tensor_view(x, &x->layout));
+    if (dtype == x->dtype) return wick__scope_add(wick__call_view(&call, &x->layout));
     if (!wick__call_out(&call, dtype, x->layout.rank, x->layout.shape)) return NULL;
     return wick__call_run(&call);
 }
@@ -87,8 +88,7 @@ static struct wick_tensor *copy_of(const struct wick_tensor *x) {
     struct wick__call call = {.op = WICK_OP_contiguous, .n_in = 1, .in = {x}, .name = {"x"}};
     wick_scope_begin();
     struct wick_tensor *copy = NULL;
-    if (wick__call_out(&call, x->dtype, x->layout.rank, x->layout.shape)) copy = wick__call_run(&call);
-    if (copy) wick_retain(copy);
+    if (wick__call_out(&call, x->dtype, x->layout.rank, x->layout.shape)) copy = wick_retain(wick__call_run(&call));
     wick_scope_end(NULL);
     return copy;
 }
@@ -122,17 +122,19 @@ enum wick_status wick_read_scalar(const struct wick_tensor *x, double *value) {
         char text[WICK__TENSOR_TEXT];
         return wick__fail(WICK_SHAPE, "read_scalar: x %s has not one element", wick__tensor_text(text, x));
     }
+    struct wick_record *paused = wick__record_pause();
     wick_scope_begin();
     struct wick_tensor *wide = wick_cast(x, WICK_F64);
     enum wick_status status = wide ? wick_read(wide, &result, sizeof result) : wick__latest();
     wick_scope_end(NULL);
+    wick__record_resume(paused);
     if (status == WICK_OK) *value = result;
     return status;
 }
 
-/* Elements of a contiguous tensor to a fresh one on another device; by way of host memory, piece by piece, where there
- * is no other. */
-static enum wick_status move(const struct wick_tensor *from, struct wick_tensor *to) {
+/* Elements of a contiguous tensor to one on another device; by way of host memory, piece by piece, where there is no
+ * other. */
+static enum wick_status move(const struct wick_tensor *from, const struct wick_tensor *to) {
     struct wick_device *source = wick__device(from), *target = wick__device(to);
     size_t nbytes = to->storage->nbytes;
     if (source->backend == &wick__cpu_backend)
@@ -155,7 +157,20 @@ static enum wick_status move(const struct wick_tensor *from, struct wick_tensor 
     return status;
 }
 
+enum wick_status wick__run_to_device(const struct wick__call *call) {
+    const struct wick_tensor *x = call->in[0], *y = call->out[0];
+    WICK__TRY(wick__device_check("to_device", wick__device(x)));
+    WICK__TRY(wick__graph_refuse(wick__device(x), "to_device"));
+    WICK__TRY(wick__graph_refuse(wick__device(y), "to_device"));
+    if (y->storage->nbytes == 0) return WICK_OK;
+    struct wick_tensor *packed = wick__pack(x);
+    enum wick_status status = packed ? move(packed, y) : wick__latest();
+    wick_release(packed);
+    return status;
+}
+
 struct wick_tensor *wick_to_device(const struct wick_tensor *x, struct wick_device *device) {
+    struct wick__call call = {.op = WICK_OP_to_device, .n_in = 1, .in = {x}, .name = {"x"}};
     if (!x) {
         wick__fail(WICK_INVALID, "to_device: x is NULL");
         return NULL;
@@ -163,17 +178,9 @@ struct wick_tensor *wick_to_device(const struct wick_tensor *x, struct wick_devi
     struct wick_device *from = wick__device(x);
     if (wick__device_check("to_device", device) != WICK_OK || wick__device_check("to_device", from) != WICK_OK)
         return NULL;
-    if (from == device) return wick__scope_add(wick__tensor_view(x, &x->layout));
+    if (from == device) return wick__scope_add(wick__call_view(&call, &x->layout));
     if (wick__graph_refuse(from, "to_device") != WICK_OK || wick__graph_refuse(device, "to_device") != WICK_OK)
         return NULL;
-    struct wick_tensor *result = wick__tensor_new("to_device", device, x->dtype, x->layout.rank, x->layout.shape);
-    if (!result) return NULL;
-    wick_scope_begin();
-    struct wick_tensor *packed = wick_contiguous(x);
-    enum wick_status status = packed ? WICK_OK : wick__latest();
-    if (packed && result->storage->nbytes > 0) status = move(packed, result);
-    wick_scope_end(NULL);
-    if (status == WICK_OK) return wick__scope_add(result);
-    wick_release(result);
-    return NULL;
+    if (!wick__call_out_on(&call, device, x->dtype, x->layout.rank, x->layout.shape)) return NULL;
+    return wick__call_run(&call);
 }

@@ -153,7 +153,7 @@ struct wick_tensor *wick_masked_fill(const struct wick_tensor *x, const struct w
         return NULL;
     }
     if (!wick__call_out(&call, x->dtype, x->layout.rank, x->layout.shape)) return NULL;
-    struct wick_tensor *spread = wick__tensor_view(mask, &wide);
+    struct wick_tensor *spread = wick__broadcast(mask, &wide);
     if (!spread) {
         wick_release(call.out[0]);
         return NULL;

@@ -1,10 +1,10 @@
 /* Copies that join, repeat, turn and cut tensors. */
 #include "ops/dispatch.h"
 
-/* Copies x into `to`, a view of a result or of a caller's tensor, as the op of a place kernel. Releases `to`. */
-static enum wick_status place(enum wick_op op, const struct wick_tensor *x, struct wick_tensor *to) {
-    struct wick__call call = {.op = op, .n_in = 1, .in = {x}, .name = {"x"}, .n_out = 1, .out = {to}};
-    enum wick_status status = to ? wick__call_run_inplace(&call, "result") : WICK_MEMORY;
+/* Copies x into `to`, a view of a result or of a caller's tensor, as a part of the call. Releases `to`. */
+static enum wick_status place(const struct wick__call *whole, const struct wick_tensor *x, struct wick_tensor *to) {
+    struct wick__call call = {.op = whole->op, .n_in = 1, .in = {x}, .name = {"x"}, .n_out = 1, .out = {to}};
+    enum wick_status status = to ? wick__call_kernel(&call) : WICK_MEMORY;
     wick_release(to);
     return status;
 }
@@ -51,16 +51,42 @@ static bool check_first(struct wick__call *call, int n, struct wick_tensor *cons
     return wick__call_check(call);
 }
 
-/* Ends a call whose result was filled by several kernels. */
-static struct wick_tensor *finish(struct wick_tensor *y, enum wick_status status) {
-    if (status == WICK_OK) return wick__scope_add(y);
-    wick_release(y);
-    return NULL;
+/* Part i of a stack, without the dim of size 1. */
+static struct wick_tensor *layer(const struct wick_tensor *y, int dim, int64_t i) {
+    struct wick_tensor *to = part(y, dim, i, 1);
+    if (!to) return NULL;
+    to->layout.rank--;
+    for (int d = dim; d < to->layout.rank; d++) {
+        to->layout.shape[d] = to->layout.shape[d + 1];
+        to->layout.stride[d] = to->layout.stride[d + 1];
+    }
+    return to;
+}
+
+enum wick_status wick__run_join(const struct wick__call *call) {
+    int dim = call->p.along.dim;
+    int64_t begin = 0;
+    for (int i = 0; i < call->n_list; i++) {
+        const struct wick_tensor *x = call->list[i];
+        int64_t length = call->op == WICK_OP_stack ? 1 : x->layout.shape[dim];
+        WICK__TRY(place(
+            call, x, call->op == WICK_OP_stack ? layer(call->out[0], dim, i) : part(call->out[0], dim, begin, length)));
+        begin += length;
+    }
+    return WICK_OK;
+}
+
+/* Runs a call that was checked and has its result. */
+static struct wick_tensor *join(struct wick__call *call, int n, struct wick_tensor *const *tensors, int dim) {
+    call->n_list = n;
+    call->list = tensors;
+    call->p.along.dim = dim;
+    return wick__call_run(call);
 }
 
 struct wick_tensor *wick_cat(int n, struct wick_tensor *const *tensors, int dim) {
     struct wick__call call = {.op = WICK_OP_cat};
-    int64_t shape[WICK_MAX_RANK], total = 0, begin = 0;
+    int64_t shape[WICK_MAX_RANK], total = 0;
     if (!check_first(&call, n, tensors) || !wick__call_dim(&call, dim, &dim) ||
         !check_list(WICK_OP_cat, n, tensors, dim))
         return NULL;
@@ -71,13 +97,7 @@ struct wick_tensor *wick_cat(int n, struct wick_tensor *const *tensors, int dim)
         }
     for (int d = 0; d < tensors[0]->layout.rank; d++) shape[d] = d == dim ? total : tensors[0]->layout.shape[d];
     if (!wick__call_out(&call, tensors[0]->dtype, tensors[0]->layout.rank, shape)) return NULL;
-    enum wick_status status = WICK_OK;
-    for (int i = 0; i < n && status == WICK_OK; i++) {
-        int64_t length = tensors[i]->layout.shape[dim];
-        status = place(WICK_OP_cat, tensors[i], part(call.out[0], dim, begin, length));
-        begin += length;
-    }
-    return finish(call.out[0], status);
+    return join(&call, n, tensors, dim);
 }
 
 struct wick_tensor *wick_stack(int n, struct wick_tensor *const *tensors, int dim) {
@@ -96,19 +116,7 @@ struct wick_tensor *wick_stack(int n, struct wick_tensor *const *tensors, int di
     if (!check_list(WICK_OP_stack, n, tensors, -1)) return NULL;
     for (int d = 0; d <= rank; d++) shape[d] = d == at ? n : tensors[0]->layout.shape[d < at ? d : d - 1];
     if (!wick__call_out(&call, tensors[0]->dtype, rank + 1, shape)) return NULL;
-    enum wick_status status = WICK_OK;
-    for (int i = 0; i < n && status == WICK_OK; i++) {
-        struct wick_tensor *to = part(call.out[0], at, i, 1);
-        if (to) { /* without the dim of size 1 */
-            for (int d = at; d < rank; d++) {
-                to->layout.shape[d] = to->layout.shape[d + 1];
-                to->layout.stride[d] = to->layout.stride[d + 1];
-            }
-            to->layout.rank = rank;
-        }
-        status = place(WICK_OP_stack, tensors[i], to);
-    }
-    return finish(call.out[0], status);
+    return join(&call, n, tensors, at);
 }
 
 /* ---- writing a slice ---- */
@@ -131,6 +139,12 @@ static bool check_slice(const struct wick__call *call, int dim, int64_t start, i
     return false;
 }
 
+enum wick_status wick__run_slice_set(const struct wick__call *call) {
+    const struct wick_tensor *source = call->in[1];
+    int dim = call->p.along.dim;
+    return place(call, source, part(call->out[0], dim, call->p.along.start, source->layout.shape[dim]));
+}
+
 enum wick_status wick_slice_set_inplace(struct wick_tensor *target, const struct wick_tensor *source, int dim,
                                         int64_t start) {
     struct wick__call call = {
@@ -140,24 +154,35 @@ enum wick_status wick_slice_set_inplace(struct wick_tensor *target, const struct
         return wick__call_fail(&call, WICK_INVALID, "target and source share their elements");
     if (wick__layout_overlaps(&target->layout))
         return wick__call_fail(&call, WICK_INVALID, "target is broadcast or unfolded: its elements share addresses");
-    return place(WICK_OP_slice_set_inplace, source, part(target, dim, start, source->layout.shape[dim]));
+    call.p.along.dim = dim;
+    call.p.along.start = start;
+    call.n_out = 1;
+    call.out[0] = target;
+    return wick__call_run_inplace(&call, "target");
+}
+
+enum wick_status wick__run_slice_scatter(const struct wick__call *call) {
+    const struct wick_tensor *x = call->in[0], *source = call->in[1];
+    const struct wick_tensor *y = call->out[0];
+    int dim = call->p.along.dim;
+    int64_t start = call->p.along.start, size = x->layout.shape[dim], end = start + source->layout.shape[dim];
+    struct wick_tensor *before = part(x, dim, 0, start), *after = part(x, dim, end, size - end);
+    enum wick_status status = before && after ? WICK_OK : WICK_MEMORY;
+    if (status == WICK_OK) status = place(call, before, part(y, dim, 0, start));
+    if (status == WICK_OK) status = place(call, source, part(y, dim, start, end - start));
+    if (status == WICK_OK) status = place(call, after, part(y, dim, end, size - end));
+    wick_release(before);
+    wick_release(after);
+    return status;
 }
 
 struct wick_tensor *wick_slice_scatter(const struct wick_tensor *x, const struct wick_tensor *source, int dim,
                                        int64_t start) {
     struct wick__call call = {.op = WICK_OP_slice_scatter, .n_in = 2, .in = {x, source}, .name = {"x", "source"}};
-    if (!check_slice(&call, dim, start, &dim) || !wick__call_out(&call, x->dtype, x->layout.rank, x->layout.shape))
-        return NULL;
-    struct wick_tensor *y = call.out[0];
-    int64_t size = x->layout.shape[dim], end = start + source->layout.shape[dim];
-    struct wick_tensor *before = part(x, dim, 0, start), *after = part(x, dim, end, size - end);
-    enum wick_status status = before && after ? WICK_OK : WICK_MEMORY;
-    if (status == WICK_OK) status = place(call.op, before, part(y, dim, 0, start));
-    if (status == WICK_OK) status = place(call.op, source, part(y, dim, start, end - start));
-    if (status == WICK_OK) status = place(call.op, after, part(y, dim, end, size - end));
-    wick_release(before);
-    wick_release(after);
-    return finish(y, status);
+    if (!check_slice(&call, dim, start, &call.p.along.dim)) return NULL;
+    call.p.along.start = start;
+    if (!wick__call_out(&call, x->dtype, x->layout.rank, x->layout.shape)) return NULL;
+    return wick__call_run(&call);
 }
 
 /* ---- repeating and turning ---- */
@@ -224,21 +249,26 @@ struct wick_tensor *wick_flip(const struct wick_tensor *x, int n, const int *dim
     return wick__call_run(&call);
 }
 
-struct wick_tensor *wick_roll(const struct wick_tensor *x, int64_t shift, int dim) {
-    struct wick__call call = {.op = WICK_OP_roll, .n_in = 1, .in = {x}, .name = {"x"}};
-    if (!wick__call_check(&call) || !wick__call_dim(&call, dim, &dim) ||
-        !wick__call_out(&call, x->dtype, x->layout.rank, x->layout.shape))
-        return NULL;
-    struct wick_tensor *y = call.out[0];
-    int64_t size = x->layout.shape[dim], by = size == 0 ? 0 : shift % size;
+enum wick_status wick__run_roll(const struct wick__call *call) {
+    const struct wick_tensor *x = call->in[0], *y = call->out[0];
+    int dim = call->p.along.dim;
+    int64_t size = x->layout.shape[dim], by = size == 0 ? 0 : call->p.along.start % size;
     if (by < 0) by += size;
     struct wick_tensor *head = part(x, dim, 0, size - by), *tail = part(x, dim, size - by, by);
     enum wick_status status = head && tail ? WICK_OK : WICK_MEMORY;
-    if (status == WICK_OK) status = place(call.op, head, part(y, dim, by, size - by));
-    if (status == WICK_OK) status = place(call.op, tail, part(y, dim, 0, by));
+    if (status == WICK_OK) status = place(call, head, part(y, dim, by, size - by));
+    if (status == WICK_OK) status = place(call, tail, part(y, dim, 0, by));
     wick_release(head);
     wick_release(tail);
-    return finish(y, status);
+    return status;
+}
+
+struct wick_tensor *wick_roll(const struct wick_tensor *x, int64_t shift, int dim) {
+    struct wick__call call = {.op = WICK_OP_roll, .n_in = 1, .in = {x}, .name = {"x"}, .p.along.start = shift};
+    if (!wick__call_check(&call) || !wick__call_dim(&call, dim, &call.p.along.dim) ||
+        !wick__call_out(&call, x->dtype, x->layout.rank, x->layout.shape))
+        return NULL;
+    return wick__call_run(&call);
 }
 
 /* ---- matrices ---- */
@@ -287,7 +317,8 @@ enum wick_status wick_meshgrid(int n, struct wick_tensor *const *axes, struct wi
         struct wick__layout layout = checked;
         for (int d = 0; d < n; d++) layout.stride[d] = d == i ? axes[i]->layout.stride[0] : 0;
         layout.offset = wick__layout_count(&layout) == 0 ? 0 : axes[i]->layout.offset;
-        out[i] = wick__scope_add(wick__tensor_view(axes[i], &layout));
+        struct wick__call one = {.op = WICK_OP_meshgrid, .n_in = 1, .in = {axes[i]}, .name = {"axis"}, .p.view.dim = i};
+        out[i] = wick__scope_add(wick__call_view(&one, &layout));
         if (out[i]) continue;
         while (i-- > 0) {
             wick_release(out[i]);

@@ -78,7 +78,9 @@ struct wick_tensor *wick_outer(const struct wick_tensor *lhs, const struct wick_
     column.stride[1] = row.stride[0] = 0;
     row.shape[1] = rhs->layout.shape[0];
     row.stride[1] = rhs->layout.stride[0];
-    struct wick_tensor *a = wick__tensor_view(lhs, &column), *b = a ? wick__tensor_view(rhs, &row) : NULL;
+    struct wick__call left = {.op = WICK_OP_unsqueeze, .n_in = 1, .in = {lhs}, .name = {"lhs"}, .p.view.dim = 1};
+    struct wick__call right = {.op = WICK_OP_unsqueeze, .n_in = 1, .in = {rhs}, .name = {"rhs"}};
+    struct wick_tensor *a = wick__call_view(&left, &column), *b = a ? wick__call_view(&right, &row) : NULL;
     call.in[0] = a;
     call.in[1] = b;
     struct wick_tensor *c = b ? multiply(&call) : NULL;

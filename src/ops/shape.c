@@ -13,9 +13,9 @@ static bool keeps_blocks(const struct wick__call *call, const struct wick__layou
 
 /* The result of a view op: in[0] with another layout. Empty views start at offset 0, so that no address is ever made
  * from the missing buffer of an empty tensor. */
-static struct wick_tensor *view(const struct wick__call *call, struct wick__layout *layout) {
+static struct wick_tensor *view(struct wick__call *call, struct wick__layout *layout) {
     if (wick__layout_count(layout) == 0) layout->offset = 0;
-    return keeps_blocks(call, layout) ? wick__scope_add(wick__tensor_view(call->in[0], layout)) : NULL;
+    return keeps_blocks(call, layout) ? wick__scope_add(wick__call_view(call, layout)) : NULL;
 }
 
 static void remove_dim(struct wick__layout *layout, int dim) {
@@ -31,7 +31,7 @@ static void remove_dim(struct wick__layout *layout, int dim) {
 struct wick_tensor *wick_contiguous(const struct wick_tensor *x) {
     struct wick__call call = {.op = WICK_OP_contiguous, .n_in = 1, .in = {x}, .name = {"x"}};
     if (!wick__call_check(&call)) return NULL;
-    if (wick__layout_is_contiguous(&x->layout)) return wick__scope_add(wick__tensor_view(x, &x->layout));
+    if (wick__layout_is_contiguous(&x->layout)) return wick__scope_add(wick__call_view(&call, &x->layout));
     if (!wick__call_out(&call, x->dtype, x->layout.rank, x->layout.shape)) return NULL;
     return wick__call_run(&call);
 }
@@ -72,12 +72,12 @@ static bool restride(const struct wick__layout *from, struct wick__layout *to) {
 }
 
 /* in[0] with the shape of `to`, a row-major layout of as many elements. */
-static struct wick_tensor *reshaped(const struct wick__call *call, struct wick__layout *to) {
-    const struct wick_tensor *x = call->in[0];
+static struct wick_tensor *reshaped(struct wick__call *call, struct wick__layout *to) {
     if (!keeps_blocks(call, to)) return NULL;
-    if (wick__layout_count(to) == 0 || restride(&x->layout, to)) return view(call, to);
-    struct wick_tensor *copy = wick_contiguous(x);
-    struct wick_tensor *y = copy ? wick__scope_add(wick__tensor_view(copy, to)) : NULL;
+    if (wick__layout_count(to) == 0 || restride(&call->in[0]->layout, to)) return view(call, to);
+    struct wick_tensor *copy = wick_contiguous(call->in[0]);
+    call->in[0] = copy;
+    struct wick_tensor *y = copy ? wick__scope_add(wick__call_view(call, to)) : NULL;
     wick_release(copy);
     return y;
 }
@@ -143,6 +143,7 @@ struct wick_tensor *wick_squeeze(const struct wick_tensor *x, int dim) {
     if (!wick__call_check(&call) || !wick__call_dim(&call, dim, &dim)) return NULL;
     struct wick__layout layout = x->layout;
     if (layout.shape[dim] == 1) remove_dim(&layout, dim);
+    call.p.view.dim = dim;
     return view(&call, &layout);
 }
 
@@ -152,6 +153,7 @@ struct wick_tensor *wick_squeeze_all(const struct wick_tensor *x) {
     struct wick__layout layout = x->layout;
     for (int d = layout.rank - 1; d >= 0; d--)
         if (layout.shape[d] == 1) remove_dim(&layout, d);
+    call.p.view.dim = -1;
     return view(&call, &layout);
 }
 
@@ -175,6 +177,7 @@ struct wick_tensor *wick_unsqueeze(const struct wick_tensor *x, int dim) {
     }
     layout.shape[at] = 1;
     layout.stride[at] = 1;
+    call.p.view.dim = at;
     return view(&call, &layout);
 }
 
@@ -198,14 +201,18 @@ struct wick_tensor *wick_flatten(const struct wick_tensor *x, int from, int to) 
             else
                 shape[rank++] = x->layout.shape[d];
     }
+    call.p.view.dim = first;
+    call.p.view.other = last;
     return wick__layout_new(&layout, "flatten", rank, shape) == WICK_OK ? reshaped(&call, &layout) : NULL;
 }
 
 /* ---- dims in another order ---- */
 
-static struct wick_tensor *swapped(const struct wick__call *call, int a, int b) {
+static struct wick_tensor *swapped(struct wick__call *call, int a, int b) {
     const struct wick_tensor *x = call->in[0];
     struct wick__layout layout = x->layout;
+    call->p.view.dim = a;
+    call->p.view.other = b;
     layout.shape[a] = x->layout.shape[b];
     layout.shape[b] = x->layout.shape[a];
     layout.stride[a] = x->layout.stride[b];
@@ -247,6 +254,7 @@ struct wick_tensor *wick_permute(const struct wick_tensor *x, int rank, const in
             return NULL;
         }
         seen |= 1u << dim;
+        call.p.view.order[i] = dim;
         layout.shape[i] = x->layout.shape[dim];
         layout.stride[i] = x->layout.stride[dim];
     }
@@ -267,6 +275,9 @@ struct wick_tensor *wick_narrow(const struct wick_tensor *x, int dim, int64_t st
     }
     layout.shape[dim] = length;
     layout.offset += start * layout.stride[dim];
+    call.p.view.dim = dim;
+    call.p.view.start = start;
+    call.p.view.length = length;
     return view(&call, &layout);
 }
 
@@ -280,7 +291,9 @@ struct wick_tensor *wick_select(const struct wick_tensor *x, int dim, int64_t in
                         (long long)size);
         return NULL;
     }
-    layout.offset += (index < 0 ? index + size : index) * layout.stride[dim];
+    call.p.view.dim = dim;
+    call.p.view.start = index < 0 ? index + size : index;
+    layout.offset += call.p.view.start * layout.stride[dim];
     remove_dim(&layout, dim);
     return view(&call, &layout);
 }
@@ -300,11 +313,15 @@ struct wick_tensor *wick_slice(const struct wick_tensor *x, int dim, int64_t sta
     layout.shape[dim] = length;
     layout.offset += start * layout.stride[dim];
     if (length > 1) layout.stride[dim] *= step;
+    call.p.view.dim = dim;
+    call.p.view.start = start;
+    call.p.view.length = length;
+    call.p.view.step = step;
     return view(&call, &layout);
 }
 
 /* The parts that begin where the one before ends; sizes[i], or an even share of the dim when sizes is NULL. */
-static enum wick_status parts(const struct wick__call *call, int64_t n, const int64_t *sizes, int dim,
+static enum wick_status parts(struct wick__call *call, int64_t n, const int64_t *sizes, int dim,
                               struct wick_tensor **out) {
     const struct wick_tensor *x = call->in[0];
     struct wick__layout layout = x->layout;
@@ -312,6 +329,9 @@ static enum wick_status parts(const struct wick__call *call, int64_t n, const in
     for (int64_t i = 0; i < n; i++) {
         layout.shape[dim] = sizes ? sizes[i] : size / n + (i < size % n);
         layout.offset = x->layout.offset + begin * layout.stride[dim];
+        call->p.view.dim = dim;
+        call->p.view.start = begin;
+        call->p.view.length = layout.shape[dim];
         begin += layout.shape[dim];
         out[i] = view(call, &layout);
         if (out[i]) continue;
@@ -351,7 +371,7 @@ enum wick_status wick_split(const struct wick_tensor *x, int n, const int64_t *s
 
 /* ---- elements seen more than once, or along a diagonal ---- */
 
-static struct wick_tensor *broadcast(const struct wick__call *call, int rank, const int64_t *shape) {
+static struct wick_tensor *broadcast(struct wick__call *call, int rank, const int64_t *shape) {
     const struct wick_tensor *x = call->in[0];
     struct wick__layout checked, wide;
     if (wick__layout_new(&checked, wick_op_name(call->op), rank, shape) != WICK_OK) return NULL;
@@ -399,6 +419,9 @@ struct wick_tensor *wick_unfold(const struct wick_tensor *x, int dim, int64_t si
     layout.shape[dim] = (layout.shape[dim] - size) / step + 1;
     if (layout.shape[dim] > 1) layout.stride[dim] *= step;
     if (wick__layout_new(&checked, "unfold", layout.rank, layout.shape) != WICK_OK) return NULL;
+    call.p.view.dim = dim;
+    call.p.view.length = size;
+    call.p.view.step = step;
     return view(&call, &layout);
 }
 
@@ -419,5 +442,8 @@ struct wick_tensor *wick_diagonal(const struct wick_tensor *x, int64_t offset, i
     remove_dim(&layout, a > b ? b : a);
     layout.shape[layout.rank] = wick__min(rows - down, columns - right);
     layout.stride[layout.rank++] = stride;
+    call.p.view.dim = a;
+    call.p.view.other = b;
+    call.p.view.start = offset;
     return view(&call, &layout);
 }

@@ -6,8 +6,8 @@
 
 #include <wick/graph.h>
 
-/* Keeps a call that the kernel takes as it is, for the graph that the device records; the call's tensors stay alive
- * with it. Only for families that do not record themselves. */
+/* Keeps a call for the graph that the device records; its tensors stay alive with it. Only for families that do not
+ * record themselves. */
 enum wick_status wick__graph_add(struct wick_device *device, const struct wick__call *call);
 
 /* Whether calls of the device go to wick__graph_add instead of their kernels. */

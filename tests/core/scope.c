@@ -1,6 +1,8 @@
 /* Scopes: what they release, what they keep, how they nest. */
 #include "tests/test.h"
 
+#include <pthread.h>
+
 static struct wick_device *cpu;
 static size_t base;
 
@@ -95,6 +97,27 @@ static void check_depth(void) {
     CHECK_INT(held(), 0);
 }
 
+/* A thread that ends with scopes open releases them, and a record that it began. */
+static void *leave_open(void *unused) {
+    (void)unused;
+    for (int i = 0; i < 3; i++) {
+        wick_scope_begin();
+        CHECK(make() && make());
+    }
+    CHECK_OK(wick_record_begin());
+    CHECK(wick_neg(make()));
+    return NULL;
+}
+
+static void check_thread_ends(void) {
+    for (int i = 0; i < 200; i += 4) {
+        pthread_t threads[4];
+        for (int j = 0; j < 4; j++) CHECK_INT(pthread_create(&threads[j], NULL, leave_open, NULL), 0);
+        for (int j = 0; j < 4; j++) pthread_join(threads[j], NULL);
+    }
+    CHECK_INT(held(), 0);
+}
+
 int main(void) {
     cpu = wick_device_open("cpu");
     check_simple();
@@ -104,6 +127,7 @@ int main(void) {
     check_foreign();
     check_failure();
     check_depth();
+    check_thread_ends();
     wick_device_close(cpu);
     CHECK_INT(wick_host_memory_used(), 0);
     return test_end();

@@ -1,0 +1,115 @@
+/* The run path: every call, kernels, views, writes in place and copies between devices, passes here and is seen. */
+#include "ops/dispatch.h"
+#include "ops/record.h"
+
+#include "runtime/graph.h"
+
+/* ---- running ---- */
+
+static bool fits(const struct wick__layout *layout, enum wick__layouts layouts) {
+    switch (layouts) {
+    case WICK__CONTIGUOUS: return wick__layout_is_contiguous(layout);
+    case WICK__ROWS: return wick__layout_has_rows(layout);
+    case WICK__STRIDED: break;
+    }
+    return true;
+}
+
+struct wick_tensor *wick__pack(const struct wick_tensor *x) {
+    if (wick__layout_is_contiguous(&x->layout)) return wick_retain(x);
+    struct wick__call copy = {.op = WICK_OP_contiguous, .n_in = 1, .in = {x}, .name = {"x"}};
+    const struct wick__kernel *kernel = &wick__device(x)->backend->kernels[WICK_OP_contiguous];
+    if (!wick__call_out(&copy, x->dtype, x->layout.rank, x->layout.shape)) return NULL;
+    if (kernel->run(&copy) == WICK_OK) return copy.out[0];
+    wick__call_drop(&copy);
+    return NULL;
+}
+
+enum wick_status wick__call_kernel(const struct wick__call *call) {
+    const struct wick__kernel *kernel = &wick__device(call->out[0])->backend->kernels[call->op];
+    struct wick_tensor *copies[WICK__MAX_INPUTS] = {NULL};
+    enum wick_status status = WICK_OK;
+    bool fit = true;
+    for (int i = 0; i < call->n_in; i++) fit = fit && (!call->in[i] || fits(&call->in[i]->layout, kernel->layouts));
+    if (fit) return kernel->run(call);
+    struct wick__call fitting = *call;
+    for (int i = 0; i < call->n_in && status == WICK_OK; i++) {
+        if (!call->in[i] || fits(&call->in[i]->layout, kernel->layouts)) continue;
+        fitting.in[i] = copies[i] = wick__pack(call->in[i]);
+        if (!copies[i]) status = wick__latest();
+    }
+    if (status == WICK_OK) status = kernel->run(&fitting);
+    for (int i = 0; i < call->n_in; i++) wick_release(copies[i]);
+    return status;
+}
+
+/* Ops that are several kernels, or none. */
+static wick__kernel_fn *const in_parts[WICK_OP_COUNT] = {
+    [WICK_OP_cat] = wick__run_join,
+    [WICK_OP_stack] = wick__run_join,
+    [WICK_OP_slice_set_inplace] = wick__run_slice_set,
+    [WICK_OP_slice_scatter] = wick__run_slice_scatter,
+    [WICK_OP_roll] = wick__run_roll,
+    [WICK_OP_to_device] = wick__run_to_device,
+};
+
+static enum wick_status run(const struct wick__call *call) {
+    return in_parts[call->op] ? in_parts[call->op](call) : wick__call_kernel(call);
+}
+
+enum wick_status wick__call_again(const struct wick__call *call) {
+    WICK__TRY(wick__device_check(wick_op_name(call->op), wick__device(call->out[0])));
+    return run(call);
+}
+
+/* Runs a call now, or keeps it for the graph that the device records. */
+static enum wick_status run_or_keep(const struct wick__call *call) {
+    struct wick_device *device = wick__device(call->out[0]);
+    enum wick_status status = wick__graph_records(device) ? wick__graph_add(device, call) : run(call);
+    if (status == WICK_OK && wick__records()) wick__record_add(call);
+    return status;
+}
+
+/* ---- the three ways of a call ---- */
+
+struct wick_tensor *wick__call_run(struct wick__call *call) {
+    if (run_or_keep(call) != WICK_OK) {
+        wick__call_drop(call);
+        return NULL;
+    }
+    for (; call->n_extra > 0; call->n_extra--) wick_release(call->out[--call->n_out]);
+    for (int i = 0; i < call->n_out; i++) wick__scope_add(call->out[i]);
+    return call->out[0];
+}
+
+enum wick_status wick__call_run_inplace(struct wick__call *call, const char *name) {
+    struct wick_tensor *out = call->out[0];
+    const char *op = wick_op_name(call->op);
+    char text[WICK__TENSOR_TEXT];
+    call->inplace = true;
+    if (!out) return wick__fail(WICK_INVALID, "%s: %s is NULL", op, name);
+    for (int i = 0; i < call->n_in; i++)
+        if (call->in[i] && wick__device(call->in[i]) != wick__device(out))
+            return wick__call_fail(call, WICK_DEVICE, "%s is %s", name, wick__tensor_text(text, out));
+    WICK__TRY(wick__device_check(op, wick__device(out)));
+    if (call->n_in == 0 && !wick__call_supported(call, wick__device(out), out->dtype)) return WICK_UNSUPPORTED;
+    if (wick__layout_overlaps(&out->layout))
+        return wick__call_fail(call, WICK_INVALID, "%s %s is broadcast or unfolded: its elements share addresses", name,
+                               wick__tensor_text(text, out));
+    return run_or_keep(call);
+}
+
+struct wick_tensor *wick__call_view(struct wick__call *call, const struct wick__layout *layout) {
+    struct wick_tensor *y = wick__tensor_view(call->in[0], layout);
+    if (!y || !wick__records()) return y;
+    call->view = true;
+    call->n_out = 1;
+    call->out[0] = y;
+    wick__record_add(call);
+    return y;
+}
+
+struct wick_tensor *wick__broadcast(const struct wick_tensor *x, const struct wick__layout *wide) {
+    struct wick__call call = {.op = WICK_OP_broadcast_to, .n_in = 1, .in = {x}, .name = {"x"}};
+    return wick__call_view(&call, wide);
+}
