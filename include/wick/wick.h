@@ -56,6 +56,7 @@
 #include <wick/limits.h>
 #include <wick/format.h>
 #include <wick/text.h>
+#include <wick/template.h>
 #include <wick/index.h>
 #include <wick/random.h>
 #include <wick/conv.h>
