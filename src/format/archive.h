@@ -5,20 +5,10 @@
 
 #include "format/file.h"
 
+#include "core/arena.h"
 #include "core/error.h"
 
 #include <wick/format.h>
-
-/* Memory that is freed all at once. */
-struct wick__chunk;
-struct wick__arena {
-    struct wick__chunk *last;
-};
-/* 16-byte aligned and not cleared; NULL with WICK_MEMORY as this thread's error. */
-void *wick__arena_alloc(struct wick__arena *arena, size_t nbytes);
-/* A copy with a NUL after it. */
-char *wick__arena_text(struct wick__arena *arena, const void *text, size_t nbytes);
-void wick__arena_free(struct wick__arena *arena);
 
 /* A tensor of the archive. */
 struct wick__entry {

@@ -8,48 +8,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { CHUNK_BYTES = 64 << 10, ALIGNMENT = 16 };
-
-struct wick__chunk {
-    struct wick__chunk *previous;
-    size_t nbytes, used; /* with this header */
-};
-
-void *wick__arena_alloc(struct wick__arena *arena, size_t nbytes) {
-    size_t header = (sizeof(struct wick__chunk) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    if (nbytes > PTRDIFF_MAX - CHUNK_BYTES) {
-        wick__fail(WICK_MEMORY, "out of memory: %zu bytes", nbytes);
-        return NULL;
-    }
-    nbytes = (nbytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    if (!arena->last || arena->last->nbytes - arena->last->used < nbytes) {
-        size_t size = nbytes > CHUNK_BYTES - header ? nbytes + header : CHUNK_BYTES;
-        struct wick__chunk *chunk = wick__alloc(size);
-        if (!chunk) return NULL;
-        *chunk = (struct wick__chunk){arena->last, size, header};
-        arena->last = chunk;
-    }
-    void *memory = (char *)arena->last + arena->last->used;
-    arena->last->used += nbytes;
-    return memory;
-}
-
-char *wick__arena_text(struct wick__arena *arena, const void *text, size_t nbytes) {
-    char *copy = wick__arena_alloc(arena, nbytes + 1);
-    if (!copy) return NULL;
-    if (nbytes > 0) memcpy(copy, text, nbytes);
-    copy[nbytes] = 0;
-    return copy;
-}
-
-void wick__arena_free(struct wick__arena *arena) {
-    while (arena->last) {
-        struct wick__chunk *previous = arena->last->previous;
-        wick__free(arena->last, arena->last->nbytes);
-        arena->last = previous;
-    }
-}
-
 /* Appends a cleared record of `size` bytes to a list of n; NULL without memory. */
 static void *append(void *list, int64_t *n, size_t *room, size_t size) {
     char *items;

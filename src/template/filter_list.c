@@ -148,7 +148,7 @@ static struct wick__value key_of(const struct sorting *sorting, struct wick__val
 }
 
 /* Merges runs of `width` keys; pairs are {key, item}. */
-static void merge(const struct sorting *sorting, const struct wick__entry *from, struct wick__entry *to, size_t n,
+static void merge(const struct sorting *sorting, const struct wick__pair *from, struct wick__pair *to, size_t n,
                   size_t width) {
     for (size_t start = 0; start < n; start += 2 * width) {
         size_t a = start, middle = start + width < n ? start + width : n, b = middle;
@@ -167,17 +167,17 @@ static struct wick__value sorted(const struct sorting *sorting, struct wick__val
     struct wick__run *run = sorting->run;
     struct wick__value list = new_list(run);
     size_t n = run->status == WICK_OK ? items.list->n : 0;
-    struct wick__entry *a = wick__arena_alloc(&run->arena, n * sizeof *a),
-                       *b = wick__arena_alloc(&run->arena, n * sizeof *b);
+    struct wick__pair *a = wick__arena_alloc(&run->arena, n * sizeof *a),
+                      *b = wick__arena_alloc(&run->arena, n * sizeof *b);
     if (!a || !b) {
         if (run->status == WICK_OK) run->status = wick__latest();
         return list;
     }
     for (size_t i = 0; i < n; i++)
-        a[i] = (struct wick__entry){key_of(sorting, items.list->items[i]), items.list->items[i]};
+        a[i] = (struct wick__pair){key_of(sorting, items.list->items[i]), items.list->items[i]};
     for (size_t width = 1; width < n && run->status == WICK_OK; width *= 2) {
         merge(sorting, a, b, n, width);
-        struct wick__entry *swap = a;
+        struct wick__pair *swap = a;
         a = b;
         b = swap;
     }

@@ -2,7 +2,7 @@
 #ifndef WICK_TEMPLATE_LEX_H
 #define WICK_TEMPLATE_LEX_H
 
-#include "template/arena.h"
+#include "core/arena.h"
 #include "template/value.h"
 
 enum wick__token_kind {

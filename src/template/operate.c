@@ -87,7 +87,8 @@ static void put_escaped(struct wick__run *run, struct wick__buffer *buffer, stru
     wick__put_str(run, buffer, x);
 }
 
-/* "+" of strings: beside one that is marked as safe, the other one is escaped. "~" of anything marks and escapes nothing. */
+/* "+" of strings: beside one that is marked as safe, the other one is escaped. "~" of anything marks and escapes
+ * nothing. */
 static struct wick__value concatenate(struct wick__run *run, struct wick__value a, struct wick__value b, bool markup) {
     struct wick__buffer buffer = {0};
     put_escaped(run, &buffer, a, markup);

@@ -181,12 +181,12 @@ static bool put_json_key(struct wick__run *run, struct wick__buffer *buffer, str
 }
 
 /* The member that comes next by its key, behind `last`; NULL when there is none. Small dicts need no better way. */
-static const struct wick__entry *next_by_key(struct wick__run *run, const struct wick__dict *dict, size_t i,
-                                             const struct wick__entry *last, bool sorted) {
-    const struct wick__entry *best = NULL;
+static const struct wick__pair *next_by_key(struct wick__run *run, const struct wick__dict *dict, size_t i,
+                                            const struct wick__pair *last, bool sorted) {
+    const struct wick__pair *best = NULL;
     if (!sorted) return &dict->entries[i];
     for (size_t j = 0; j < dict->n && wick__run_step(run, 1); j++) {
-        const struct wick__entry *entry = &dict->entries[j];
+        const struct wick__pair *entry = &dict->entries[j];
         int order = 0;
         if (last && (!wick__order(entry->key, last->key, &order, &run->steps) || order <= 0)) continue;
         if (!best || (wick__order(entry->key, best->key, &order, &run->steps) && order < 0)) best = entry;
@@ -196,7 +196,7 @@ static const struct wick__entry *next_by_key(struct wick__run *run, const struct
 
 static bool put_json_dict(struct wick__run *run, struct wick__buffer *buffer, const struct wick__dict *dict,
                           const struct wick__json_style *style, int depth) {
-    const struct wick__entry *entry = NULL;
+    const struct wick__pair *entry = NULL;
     bool good = put(run, buffer, "{");
     for (size_t i = 0; i < dict->n && good; i++) {
         entry = next_by_key(run, dict, i, entry, style->sort_keys);

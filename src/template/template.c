@@ -24,7 +24,6 @@ struct wick_template *wick_template_open(const char *text, size_t nbytes) {
     }
     struct wick_template *tmpl = wick__calloc(1, sizeof *tmpl);
     if (!tmpl) return NULL;
-    tmpl->arena.limit = SIZE_MAX / 4;
     if (wick__template_parse(&tmpl->arena, text, nbytes, &tmpl->root) == WICK_OK) return tmpl;
     wick_template_close(tmpl);
     return NULL;

@@ -75,22 +75,19 @@ bool wick__dict_set(struct wick__arena *arena, struct wick__dict *dict, struct w
     }
     if (dict->n == dict->capacity) {
         size_t capacity = dict->capacity * 2 + 4;
-        struct wick__entry *entries =
+        struct wick__pair *entries =
             wick__arena_grow(arena, dict->entries, dict->n * sizeof *entries, capacity * sizeof *entries);
         if (!entries) return false;
         dict->entries = entries;
         dict->capacity = capacity;
     }
-    dict->entries[dict->n++] = (struct wick__entry){key, value};
+    dict->entries[dict->n++] = (struct wick__pair){key, value};
     return true;
 }
 
 struct wick__value wick__string_copy(struct wick__arena *arena, const char *text, size_t n) {
-    char *copy = wick__arena_alloc(arena, n + 1);
-    if (!copy) return wick__undefined("");
-    if (n) memcpy(copy, text, n);
-    copy[n] = '\0';
-    return wick__string(copy, n);
+    char *copy = wick__arena_text(arena, text, n);
+    return copy ? wick__string(copy, n) : wick__undefined("");
 }
 
 static struct wick__value list_of_json(struct wick__arena *arena, const json_t *json, int depth) {

@@ -2,7 +2,7 @@
 #ifndef WICK_TEMPLATE_VALUE_H
 #define WICK_TEMPLATE_VALUE_H
 
-#include "template/arena.h"
+#include "core/arena.h"
 
 #include "core/error.h"
 
@@ -56,14 +56,14 @@ struct wick__list {
     struct wick__value *items;
 };
 
-struct wick__entry {
+struct wick__pair {
     struct wick__value key, value;
 };
 
 /* In the order in which the keys came. */
 struct wick__dict {
     size_t n, capacity;
-    struct wick__entry *entries;
+    struct wick__pair *entries;
 };
 
 struct wick__macro {
