@@ -5,7 +5,6 @@
 #include "text/unicode.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -240,7 +239,7 @@ static struct wick__token lex_number(struct wick__lexer *lexer, struct wick__tok
     char digits[64];
     size_t n = 0, at = lexer->at;
     bool real = false;
-    while (at < lexer->nbytes && n + 1 < sizeof digits) {
+    while (at < lexer->nbytes && n + 2 < sizeof digits) { /* a sign may follow an exponent */
         char c = lexer->text[at];
         bool fraction = c == '.' && !real && at + 1 < lexer->nbytes && isdigit((unsigned char)lexer->text[at + 1]);
         bool exponent =
@@ -254,7 +253,7 @@ static struct wick__token lex_number(struct wick__lexer *lexer, struct wick__tok
     }
     digits[n] = '\0';
     advance(lexer, at - lexer->at);
-    errno = 0;
+    if (n + 2 >= sizeof digits) return fail(lexer, "a number is too long");
     json_error_t error;
     json_t *number = json_loads(digits, JSON_DECODE_ANY, &error); /* knows no locale */
     if (!number) return fail(lexer, "a number is out of range, or written in another way than in base ten");

@@ -72,6 +72,7 @@ static void check_harm(void) {
         {"{{ 3 ** 99 }}", WICK_RANGE},
         {"{{ ('a' * 1000000).replace('', 'b' * 1000) }}", WICK_RANGE},
         {"{{ 99999999999999999999999 }}", WICK_FORMAT},
+        {"{{ 1.7999999999999999999999999999999999999999999999999999999999999e+308 }}", WICK_FORMAT},
         {"{{ '\\ud800' }}", WICK_FORMAT},
         {"{% for x in messages recursive %}{% endfor %}", WICK_FORMAT},
         {"{{ f(*messages) }}", WICK_FORMAT},
