@@ -140,7 +140,8 @@ static int classify_one(const struct options *options, const char *path, const s
     if (ok) {
         wick_error_clear();
         wick_scope_begin();
-        struct wick_tensor *x = wick_from_data(device, WICK_F32, WICK_SHAPE(1, 3, p.crop, p.crop), planes);
+        struct wick_tensor *x =
+            wick_from_data(device, WICK_F32, WICK_SHAPE(1, 3, p.crop, p.crop), planes, (size_t)count * sizeof *planes);
         ok = wick_read(wick_resnet_forward(resnet, x), scores, sizeof *scores * (size_t)n) == WICK_OK;
         wick_scope_end(NULL);
         if (!ok) command_fail("classify", "%s", path);

@@ -179,8 +179,9 @@ static bool write_index(const struct index_key *key, int64_t dim, const struct p
         checksum_text(checksum, places, vectors, n, dim);
         const char *metadata[] = {"content",     key->content, "model",  key->model, "settings",
                                   key->settings, "checksum",   checksum, NULL};
-        struct wick_tensor *tensors[] = {wick_from_data(device, WICK_I64, WICK_SHAPE(n, 3), places),
-                                         wick_from_data(device, WICK_F32, WICK_SHAPE(n, dim), vectors)};
+        struct wick_tensor *tensors[] = {
+            wick_from_data(device, WICK_I64, WICK_SHAPE(n, 3), places, (size_t)n * 3 * sizeof *places),
+            wick_from_data(device, WICK_F32, WICK_SHAPE(n, dim), vectors, (size_t)(n * dim) * sizeof *vectors)};
         good =
             tensors[0] && tensors[1] &&
             wick_safetensors_save(key->file, 2, names, (const struct wick_tensor *const *)tensors, metadata) == WICK_OK;

@@ -15,8 +15,8 @@ int main(void) {
     struct wick_tensor *noise = wick_normal(device, WICK_F64, WICK_SHAPE(1000), 0, 0.1);
     struct wick_tensor *y = wick_add(wick_affine(x, a, b), noise);
     count = (double)wick_tensor_count(x);
-    enum wick_status status = wick_read_scalar(wick_sum(x, 0, NULL, false), &sum_x);
-    if (!status) status = wick_read_scalar(wick_sum(y, 0, NULL, false), &sum_y);
+    enum wick_status status = wick_read_scalar(wick_sum(x, WICK_ALL_DIMS, false), &sum_x);
+    if (!status) status = wick_read_scalar(wick_sum(y, WICK_ALL_DIMS, false), &sum_y);
     if (!status) status = wick_read_scalar(wick_dot(x, x), &sum_xx);
     if (!status) status = wick_read_scalar(wick_dot(x, y), &sum_xy);
     wick_scope_end(NULL);

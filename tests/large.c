@@ -29,15 +29,16 @@ int main(void) {
     data[last - 5] = 7;
 
     wick_scope_begin();
-    CHECK_INT(whole(wick_max(x, 0, NULL, false)), 7);
-    CHECK_INT(whole(wick_sum(x, 0, NULL, false)), (n + 6) % 256);
+    CHECK_INT(whole(wick_max(x, WICK_ALL_DIMS, false)), 7);
+    CHECK_INT(whole(wick_sum(x, WICK_ALL_DIMS, false)), (n + 6) % 256);
     struct wick_tensor *halves = wick_reshape(x, WICK_SHAPE(2, n / 2));
     CHECK_INT(whole(wick_select(wick_argmax(halves, 1, (const int[]){1}, false), 0, 1)), n / 2 - 6);
     CHECK_INT(whole(wick_argmax(x, 1, (const int[]){0}, false)), last - 5);
     CHECK_INT(whole(wick_select(x, 0, -6)), 7);
     int64_t ids[3] = {last - 5, 0, last};
     unsigned char picked[3] = {0};
-    CHECK_OK(wick_read(wick_index_select(x, 0, wick_from_data(cpu, WICK_I64, WICK_SHAPE(3), ids)), picked, 3));
+    CHECK_OK(
+        wick_read(wick_index_select(x, 0, wick_from_data(cpu, WICK_I64, WICK_SHAPE(3), ids, sizeof ids)), picked, 3));
     CHECK(picked[0] == 7 && picked[1] == 1 && picked[2] == 1);
     /* Every 2^20th element, and the far end copied out of a view. */
     CHECK_INT(wick_tensor_count(wick_slice(x, 0, 0, INT64_MAX, 1 << 20)), 2049);

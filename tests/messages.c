@@ -125,8 +125,9 @@ static void check_reduce(void) {
                 "sum: x [2,3] f32 on cpu: dim 2 is out of range for rank 2");
     CHECK_FAILS(wick_sum(m23, 2, (const int[]){0, 0}, false), WICK_INVALID,
                 "sum: x [2,3] f32 on cpu: dim 0 is given twice");
-    CHECK_FAILS(wick_mean(i23, 0, NULL, false), WICK_UNSUPPORTED, "mean: x [2,3] i32 on cpu: cpu has no mean for i32");
-    CHECK_FAILS(wick_max(empty, 0, NULL, false), WICK_SHAPE,
+    CHECK_FAILS(wick_mean(i23, WICK_ALL_DIMS, false), WICK_UNSUPPORTED,
+                "mean: x [2,3] i32 on cpu: cpu has no mean for i32");
+    CHECK_FAILS(wick_max(empty, WICK_ALL_DIMS, false), WICK_SHAPE,
                 "max: x [2,0] f32 on cpu: a dim of size 0 has no such element");
     CHECK_FAILS(wick_argmax(empty, 1, (const int[]){1}, false), WICK_SHAPE,
                 "argmax: x [2,0] f32 on cpu: a dim of size 0 has no such element");

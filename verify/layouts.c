@@ -79,7 +79,7 @@ bool verify_upload(struct wick_device *device, const struct verify_array *array,
     memset(buffer->bytes, 0xFF, buffer->nbytes);
     for (int64_t i = 0; i < array->count; i++)
         verify_encode(array->dtype, array->data[i], buffer->bytes + (size_t)element_at(&layout, i) * size);
-    buffer->base = wick_from_data(device, array->dtype, 1, &room, buffer->bytes);
+    buffer->base = wick_from_data(device, array->dtype, 1, &room, buffer->bytes, buffer->nbytes);
     if (buffer->base) buffer->view = wick__tensor_view(buffer->base, &layout);
     return buffer->view != NULL;
 }

@@ -121,18 +121,18 @@ static bool pool_call(const struct verify_case *c, struct wick_tensor *const *in
     memcpy(o.padding, c->i + 6, sizeof o.padding);
     memcpy(o.dilation, c->i + 9, sizeof o.dilation);
     switch (c->op) {
-    case WICK_OP_max_pool1d: out[0] = wick_max_pool1d(in[0], c->i, &o); break;
-    case WICK_OP_max_pool2d: out[0] = wick_max_pool2d(in[0], c->i, &o); break;
-    case WICK_OP_max_pool3d: out[0] = wick_max_pool3d(in[0], c->i, &o); break;
-    case WICK_OP_avg_pool1d: out[0] = wick_avg_pool1d(in[0], c->i, &o); break;
-    case WICK_OP_avg_pool2d: out[0] = wick_avg_pool2d(in[0], c->i, &o); break;
-    case WICK_OP_avg_pool3d: out[0] = wick_avg_pool3d(in[0], c->i, &o); break;
-    case WICK_OP_adaptive_max_pool1d: out[0] = wick_adaptive_max_pool1d(in[0], c->i); break;
-    case WICK_OP_adaptive_max_pool2d: out[0] = wick_adaptive_max_pool2d(in[0], c->i); break;
-    case WICK_OP_adaptive_max_pool3d: out[0] = wick_adaptive_max_pool3d(in[0], c->i); break;
-    case WICK_OP_adaptive_avg_pool1d: out[0] = wick_adaptive_avg_pool1d(in[0], c->i); break;
-    case WICK_OP_adaptive_avg_pool2d: out[0] = wick_adaptive_avg_pool2d(in[0], c->i); break;
-    default: out[0] = wick_adaptive_avg_pool3d(in[0], c->i); break;
+    case WICK_OP_max_pool1d: out[0] = wick_max_pool1d(in[0], 1, c->i, &o); break;
+    case WICK_OP_max_pool2d: out[0] = wick_max_pool2d(in[0], 2, c->i, &o); break;
+    case WICK_OP_max_pool3d: out[0] = wick_max_pool3d(in[0], 3, c->i, &o); break;
+    case WICK_OP_avg_pool1d: out[0] = wick_avg_pool1d(in[0], 1, c->i, &o); break;
+    case WICK_OP_avg_pool2d: out[0] = wick_avg_pool2d(in[0], 2, c->i, &o); break;
+    case WICK_OP_avg_pool3d: out[0] = wick_avg_pool3d(in[0], 3, c->i, &o); break;
+    case WICK_OP_adaptive_max_pool1d: out[0] = wick_adaptive_max_pool1d(in[0], 1, c->i); break;
+    case WICK_OP_adaptive_max_pool2d: out[0] = wick_adaptive_max_pool2d(in[0], 2, c->i); break;
+    case WICK_OP_adaptive_max_pool3d: out[0] = wick_adaptive_max_pool3d(in[0], 3, c->i); break;
+    case WICK_OP_adaptive_avg_pool1d: out[0] = wick_adaptive_avg_pool1d(in[0], 1, c->i); break;
+    case WICK_OP_adaptive_avg_pool2d: out[0] = wick_adaptive_avg_pool2d(in[0], 2, c->i); break;
+    default: out[0] = wick_adaptive_avg_pool3d(in[0], 3, c->i); break;
     }
     return out[0] != NULL;
 }

@@ -1,12 +1,15 @@
 /* Cases of the reduce and argreduce families.
  *
- * i[0] is the mask of reduced dims (0: none is named, so all are), i[1] keepdim; f[0] the correction or the norm's p.
+ * i[0] is the mask of reduced dims (0: all of them by WICK_ALL, NONE: no dim), i[1] keepdim; f[0] the correction or the
+ * norm's p.
  */
 #include "verify/verify.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { NONE = 256 };
 
 static const struct {
     int rank;
@@ -30,6 +33,9 @@ static const struct {
     {3, {4, 33, 20}, 6},
     {4, {2, 3, 5, 7}, 10},
     {5, {2, 1, 3, 4, 5}, 13},
+    {0, {0}, NONE},
+    {2, {67, 130}, NONE},
+    {2, {3, 0}, NONE},
     {2, {3, 0}, 1}, /* no results */
     {2, {3, 0}, 2}, /* results of nothing: the last ones here, which not every op has */
     {1, {0}, 0},
@@ -78,6 +84,7 @@ static bool reduce_call(const struct verify_case *c, struct wick_tensor *const *
     bool keep = c->i[1];
     for (int d = 0; d < c->in[0].rank; d++)
         if (c->i[0] >> d & 1) dims[n++] = d & 1 ? d - c->in[0].rank : d;
+    if (c->i[0] == 0) n = WICK_ALL;
     switch (c->op) {
     case WICK_OP_sum: out[0] = wick_sum(in[0], n, dims, keep); break;
     case WICK_OP_prod: out[0] = wick_prod(in[0], n, dims, keep); break;

@@ -66,12 +66,12 @@ static bool resize_call(const struct verify_case *c, struct wick_tensor *const *
     const int64_t *size = c->i[3] ? c->i : NULL;
     memcpy(o.scale, c->f, sizeof o.scale);
     switch (c->op) {
-    case WICK_OP_upsample_nearest1d: out[0] = wick_upsample_nearest1d(in[0], size, &o); break;
-    case WICK_OP_upsample_nearest2d: out[0] = wick_upsample_nearest2d(in[0], size, &o); break;
-    case WICK_OP_upsample_nearest3d: out[0] = wick_upsample_nearest3d(in[0], size, &o); break;
-    case WICK_OP_upsample_linear1d: out[0] = wick_upsample_linear1d(in[0], size, &o); break;
-    case WICK_OP_upsample_bilinear2d: out[0] = wick_upsample_bilinear2d(in[0], size, &o); break;
-    default: out[0] = wick_upsample_trilinear3d(in[0], size, &o); break;
+    case WICK_OP_upsample_nearest1d: out[0] = wick_upsample_nearest1d(in[0], size ? 1 : 0, size, &o); break;
+    case WICK_OP_upsample_nearest2d: out[0] = wick_upsample_nearest2d(in[0], size ? 2 : 0, size, &o); break;
+    case WICK_OP_upsample_nearest3d: out[0] = wick_upsample_nearest3d(in[0], size ? 3 : 0, size, &o); break;
+    case WICK_OP_upsample_linear1d: out[0] = wick_upsample_linear1d(in[0], size ? 1 : 0, size, &o); break;
+    case WICK_OP_upsample_bilinear2d: out[0] = wick_upsample_bilinear2d(in[0], size ? 2 : 0, size, &o); break;
+    default: out[0] = wick_upsample_trilinear3d(in[0], size ? 3 : 0, size, &o); break;
     }
     return out[0] != NULL;
 }

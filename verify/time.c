@@ -55,7 +55,7 @@ static struct wick_tensor *operand_of(struct wick_device *device, const struct v
         for (int64_t i = 0; i < some; i++) verify_encode(dtype, array.data[i], bytes + (size_t)i * size);
         for (int64_t i = some; i < count; i += some)
             memcpy(bytes + (size_t)i * size, bytes, (size_t)(count - i < some ? count - i : some) * size);
-        x = wick_from_data(device, dtype, operand->rank, operand->shape, bytes);
+        x = wick_from_data(device, dtype, operand->rank, operand->shape, bytes, (size_t)count * size);
     }
     free(array.data);
     free(bytes);

@@ -72,6 +72,11 @@ static const struct view {
     {WICK_OP_diagonal, 2, {4, 5}, {9, 0, 1}, 1, {0}, {6}, 0},
     {WICK_OP_to_device, 3, {2, 3, 4}, {0}, 3, {2, 3, 4}, {12, 4, 1}, 0},
     {WICK_OP_to_device, 2, {3, 0}, {0}, 2, {3, 0}, {1, 1}, 0},
+    /* i: offset, rank, up to three sizes, then their strides */
+    {WICK_OP_as_strided, 2, {4, 5}, {3, 2, 3, 4, 0, 5, 1}, 2, {3, 4}, {5, 1}, 3},
+    {WICK_OP_as_strided, 1, {20}, {1, 3, 2, 3, 4, 7, 0, 2}, 3, {2, 3, 4}, {7, 0, 2}, 1},
+    {WICK_OP_as_strided, 2, {4, 5}, {19, 0}, 0, {0}, {0}, 19},
+    {WICK_OP_as_strided, 2, {3, 3}, {0, 2, 3, 3, 0, 3, 1}, 2, {3, 3}, {3, 1}, 0},
 };
 enum { VIEWS = sizeof views / sizeof *views };
 
@@ -127,6 +132,17 @@ static struct wick_tensor *travel(const struct wick_tensor *x) {
     return back;
 }
 
+/* The strides and the offset of a case are those of a tensor without gaps; of another one, a copy is viewed. */
+static struct wick_tensor *strided(const struct wick_tensor *x, const int64_t *i) {
+    struct wick_tensor *whole = wick_contiguous(x);
+    struct wick_tensor *y = wick_as_strided(whole, (int)i[1], i + 2, i + 5, wick_tensor_offset(whole) + i[0]);
+    wick_release(whole);
+    if (wick_tensor_is_contiguous(x)) return y;
+    struct wick_tensor *copy = wick_clone(y);
+    wick_release(y);
+    return copy;
+}
+
 static bool view_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
     const struct wick_tensor *x = in[0];
     const int64_t *i = c->i;
@@ -150,6 +166,7 @@ static bool view_call(const struct verify_case *c, struct wick_tensor *const *in
     case WICK_OP_unfold: out[0] = wick_unfold(x, first, i[1], i[2]); break;
     case WICK_OP_diagonal: out[0] = wick_diagonal(x, i[0], second, (int)i[2]); break;
     case WICK_OP_to_device: out[0] = travel(x); break;
+    case WICK_OP_as_strided: out[0] = strided(x, i); break;
     case WICK_OP_meshgrid: out[0] = keep(wick_meshgrid(3, in, parts), parts, 3, i[0]); break;
     default: out[0] = NULL; break;
     }

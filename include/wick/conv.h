@@ -1,10 +1,11 @@
 /* Convolution, pooling, resizing and padding.
  *
  * Inputs are [N,C,L], [N,C,H,W] or [N,C,D,H,W]: 1, 2 or 3 spatial dims, the last letter of an op's name says which.
- * Arrays of options have one entry a spatial dim in the order of the shape; entries beyond are ignored. Every op takes
- * all ten compute dtypes. bf16, f16 and f8e4m3 are computed in f32 and rounded once, f64 in f64, integers wrap. Sizes
- * that do not fit are WICK_SHAPE, option values outside their range WICK_INVALID, sizes past 64 bits WICK_OVERFLOW.
- * Zero-size N and C are legal; a window that does not fit into a dim of size 0 is WICK_SHAPE. */
+ * Kernels and sizes are `n` numbers, one a spatial dim in the order of the shape, WICK_SHAPE(3, 3): WICK_INVALID for
+ * any other n. Arrays of options have one entry a spatial dim too; entries beyond are ignored. Every op takes all ten
+ * compute dtypes. bf16, f16 and f8e4m3 are computed in f32 and rounded once, f64 in f64, integers wrap. Sizes that do
+ * not fit are WICK_SHAPE, option values outside their range WICK_INVALID, sizes past 64 bits WICK_OVERFLOW. Zero-size N
+ * and C are legal; a window that does not fit into a dim of size 0 is WICK_SHAPE. */
 #ifndef WICK_CONV_H
 #define WICK_CONV_H
 
@@ -67,31 +68,31 @@ struct wick_pool_options {
 /* The largest element of each window: x [N,C,spatial...], kernel one size a spatial dim, result [N,C,out...] with
  * out = floor or ceil((in + 2 padding - dilation (kernel - 1) - 1) / stride) + 1. Padding is never the largest; NaN is,
  * over everything. A dilated window that lies in the padding altogether gives the dtype's lowest value. */
-WICK_API struct wick_tensor *wick_max_pool1d(const struct wick_tensor *x, const int64_t kernel[1],
+WICK_API struct wick_tensor *wick_max_pool1d(const struct wick_tensor *x, int n, const int64_t *kernel,
                                              const struct wick_pool_options *options);
-WICK_API struct wick_tensor *wick_max_pool2d(const struct wick_tensor *x, const int64_t kernel[2],
+WICK_API struct wick_tensor *wick_max_pool2d(const struct wick_tensor *x, int n, const int64_t *kernel,
                                              const struct wick_pool_options *options);
-WICK_API struct wick_tensor *wick_max_pool3d(const struct wick_tensor *x, const int64_t kernel[3],
+WICK_API struct wick_tensor *wick_max_pool3d(const struct wick_tensor *x, int n, const int64_t *kernel,
                                              const struct wick_pool_options *options);
 
 /* The mean of each window; shapes as above. Integers: the exact mean truncated toward zero.
  * Padding counts as zeros in the divisor (the part of it that ceil_mode alone reaches does not), unless
  * exclude_padding or divisor say otherwise, as in PyTorch's avg_pool. */
-WICK_API struct wick_tensor *wick_avg_pool1d(const struct wick_tensor *x, const int64_t kernel[1],
+WICK_API struct wick_tensor *wick_avg_pool1d(const struct wick_tensor *x, int n, const int64_t *kernel,
                                              const struct wick_pool_options *options);
-WICK_API struct wick_tensor *wick_avg_pool2d(const struct wick_tensor *x, const int64_t kernel[2],
+WICK_API struct wick_tensor *wick_avg_pool2d(const struct wick_tensor *x, int n, const int64_t *kernel,
                                              const struct wick_pool_options *options);
-WICK_API struct wick_tensor *wick_avg_pool3d(const struct wick_tensor *x, const int64_t kernel[3],
+WICK_API struct wick_tensor *wick_avg_pool3d(const struct wick_tensor *x, int n, const int64_t *kernel,
                                              const struct wick_pool_options *options);
 
 /* Pooling to a result of the given spatial sizes >= 0: window o of n over a dim of size `in` is
  * floor(o in / n) .. ceil((o + 1) in / n) - 1. Size 1 in every dim pools globally. */
-WICK_API struct wick_tensor *wick_adaptive_max_pool1d(const struct wick_tensor *x, const int64_t size[1]);
-WICK_API struct wick_tensor *wick_adaptive_max_pool2d(const struct wick_tensor *x, const int64_t size[2]);
-WICK_API struct wick_tensor *wick_adaptive_max_pool3d(const struct wick_tensor *x, const int64_t size[3]);
-WICK_API struct wick_tensor *wick_adaptive_avg_pool1d(const struct wick_tensor *x, const int64_t size[1]);
-WICK_API struct wick_tensor *wick_adaptive_avg_pool2d(const struct wick_tensor *x, const int64_t size[2]);
-WICK_API struct wick_tensor *wick_adaptive_avg_pool3d(const struct wick_tensor *x, const int64_t size[3]);
+WICK_API struct wick_tensor *wick_adaptive_max_pool1d(const struct wick_tensor *x, int n, const int64_t *size);
+WICK_API struct wick_tensor *wick_adaptive_max_pool2d(const struct wick_tensor *x, int n, const int64_t *size);
+WICK_API struct wick_tensor *wick_adaptive_max_pool3d(const struct wick_tensor *x, int n, const int64_t *size);
+WICK_API struct wick_tensor *wick_adaptive_avg_pool1d(const struct wick_tensor *x, int n, const int64_t *size);
+WICK_API struct wick_tensor *wick_adaptive_avg_pool2d(const struct wick_tensor *x, int n, const int64_t *size);
+WICK_API struct wick_tensor *wick_adaptive_avg_pool3d(const struct wick_tensor *x, int n, const int64_t *size);
 
 /* ---- resizing ---- */
 
@@ -103,23 +104,23 @@ struct wick_upsample_options {
 };
 
 /* Nearest neighbour: x [N,C,spatial...], result [N,C,size...]; element i of a dim comes from
- * min(in - 1, floor(i step)), step = in / out or 1 / scale, in f64. `size` may be NULL when every scale is given.
- * WICK_SHAPE when a size is < 1 or an input dim is empty. */
-WICK_API struct wick_tensor *wick_upsample_nearest1d(const struct wick_tensor *x, const int64_t size[1],
+ * min(in - 1, floor(i step)), step = in / out or 1 / scale, in f64. Without sizes, `0, NULL`, every scale must be
+ * given. WICK_SHAPE when a size is < 1 or an input dim is empty. */
+WICK_API struct wick_tensor *wick_upsample_nearest1d(const struct wick_tensor *x, int n, const int64_t *size,
                                                      const struct wick_upsample_options *options);
-WICK_API struct wick_tensor *wick_upsample_nearest2d(const struct wick_tensor *x, const int64_t size[2],
+WICK_API struct wick_tensor *wick_upsample_nearest2d(const struct wick_tensor *x, int n, const int64_t *size,
                                                      const struct wick_upsample_options *options);
-WICK_API struct wick_tensor *wick_upsample_nearest3d(const struct wick_tensor *x, const int64_t size[3],
+WICK_API struct wick_tensor *wick_upsample_nearest3d(const struct wick_tensor *x, int n, const int64_t *size,
                                                      const struct wick_upsample_options *options);
 
 /* Linear interpolation in 1, 2 and 3 dims; arguments as above. Element i lies at max(0, step (i + 0.5) - 0.5), or at
  * step i with align_corners, between its floor and the next element; positions are f64. Integers are computed in f64
  * and rounded to the nearest, halves to even. */
-WICK_API struct wick_tensor *wick_upsample_linear1d(const struct wick_tensor *x, const int64_t size[1],
+WICK_API struct wick_tensor *wick_upsample_linear1d(const struct wick_tensor *x, int n, const int64_t *size,
                                                     const struct wick_upsample_options *options);
-WICK_API struct wick_tensor *wick_upsample_bilinear2d(const struct wick_tensor *x, const int64_t size[2],
+WICK_API struct wick_tensor *wick_upsample_bilinear2d(const struct wick_tensor *x, int n, const int64_t *size,
                                                       const struct wick_upsample_options *options);
-WICK_API struct wick_tensor *wick_upsample_trilinear3d(const struct wick_tensor *x, const int64_t size[3],
+WICK_API struct wick_tensor *wick_upsample_trilinear3d(const struct wick_tensor *x, int n, const int64_t *size,
                                                        const struct wick_upsample_options *options);
 
 /* [...,C r r,H,W] to [...,C,H r,W r]: out[c][h r + i][w r + j] = x[c r r + i r + j][h][w]. r >= 1 divides; rank >= 3.
@@ -137,10 +138,10 @@ enum wick_pad_mode {
     WICK_PAD_MODE_COUNT
 };
 
-/* x with before[d] elements in front of and after[d] elements behind dim d, for all dims of any rank. Sizes >= 0;
- * `before` and `after` have an entry a dim. WICK_SHAPE: reflection not less than the dim, replication of an empty dim.
+/* x with before[d] elements in front of and after[d] elements behind dim d. Sizes >= 0; `before` and `after` have n
+ * entries, as many as x has dims. WICK_SHAPE: reflection not less than the dim, replication of an empty dim.
  */
-WICK_API struct wick_tensor *wick_pad(const struct wick_tensor *x, const int64_t *before, const int64_t *after,
+WICK_API struct wick_tensor *wick_pad(const struct wick_tensor *x, int n, const int64_t *before, const int64_t *after,
                                       enum wick_pad_mode mode, double value);
 /* One dim padded with zeros, and with its edge elements. */
 WICK_API struct wick_tensor *wick_pad_with_zeros(const struct wick_tensor *x, int dim, int64_t before, int64_t after);

@@ -27,6 +27,10 @@ WICK_API void wick_device_close(struct wick_device *device);
 /* The device's name as it is opened, "cpu", "rocm:0". Belongs to the device. */
 WICK_API const char *wick_device_name(const struct wick_device *device);
 
+/* A number >= 0 that all handles of a device have in common, and no other device has, as long as the process lives;
+ * -1 for NULL. Numbers have gaps, and say nothing of the order of wick_device_list. The CPU is 0. */
+WICK_API int wick_device_ordinal(const struct wick_device *device);
+
 /* What is known of a device. Strings belong to the device. */
 struct wick_device_info {
     const char *name;        /* "cpu", "rocm:0" */
@@ -116,6 +120,8 @@ WICK_API WICK_CHECKED enum wick_status wick_blas_describe(struct wick_device *de
 
 /* Seeds the device's random numbers; the start value is 0. See random.h. */
 WICK_API WICK_CHECKED enum wick_status wick_seed_set(struct wick_device *device, uint64_t seed);
+/* The seed as it was set last; 0 for NULL. */
+WICK_API uint64_t wick_seed(const struct wick_device *device);
 
 #ifdef __cplusplus
 }

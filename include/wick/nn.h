@@ -10,7 +10,8 @@ extern "C" {
 
 /* ---- softmax ---- floats; computed in f32 (f64 for f64), sums in f64, rounded once */
 
-/* exp(x - max) / sum(exp(x - max)) along dim. x of any shape [...,N,...] but rank 0, the result has it too. */
+/* exp(x - max) / sum(exp(x - max)) along dim. x of any shape [...,N,...], the result has it too; a scalar has one dim,
+ * 0 or -1, of one element. */
 WICK_API struct wick_tensor *wick_softmax(const struct wick_tensor *x, int dim);
 /* Its logarithm, x - max - log(sum(exp(x - max))). */
 WICK_API struct wick_tensor *wick_log_softmax(const struct wick_tensor *x, int dim);

@@ -1,8 +1,9 @@
 /* Reductions, running sums, sorting.
  *
  * Reductions take the dims to reduce as the two arguments `int n_dims, const int *dims`: WICK_DIMS(0, -1) is the first
- * and the last; WICK_ALL_DIMS, `0, NULL`, is every dim. Dims may count from the end and come in any order; one that is
- * given twice is WICK_INVALID. With `keepdim` the result keeps the reduced dims, of size 1; without it they go.
+ * and the last; WICK_ALL_DIMS, `WICK_ALL, NULL`, is every dim; `0, NULL` is none, which makes each element its own
+ * reduction. Dims may count from the end and come in any order; one that is given twice is WICK_INVALID. With `keepdim`
+ * the result keeps the reduced dims, of size 1; without it they go. A scalar has one dim in this header, 0 or -1.
  *
  * Floats of every kind accumulate in f64 and are rounded once, in an order that depends on shapes and strides alone, so
  * the number of threads never changes a bit. */
@@ -18,7 +19,9 @@
 #define WICK_DIMS(...)                                                                                                 \
     (int)(sizeof((const int[]){__VA_ARGS__}) / sizeof(int)), (const int[]) { __VA_ARGS__ }
 #endif
-#define WICK_ALL_DIMS 0, NULL
+/* As a number of dims: all there are. */
+#define WICK_ALL (-1)
+#define WICK_ALL_DIMS WICK_ALL, NULL
 
 #ifdef __cplusplus
 extern "C" {
@@ -67,7 +70,7 @@ WICK_API struct wick_tensor *wick_norm(const struct wick_tensor *x, double p, in
 /* log(sum(exp(x))) without overflow; -infinity of nothing. */
 WICK_API struct wick_tensor *wick_log_sum_exp(const struct wick_tensor *x, int n_dims, const int *dims, bool keepdim);
 
-/* ---- along one dim, any dtype in, the same out ---- */
+/* ---- along one dim, any dtype in, the same out ---- a scalar is sorted and summed as the one element it is */
 
 /* y[i] = x[0] + ... + x[i], and the products, in O(n). Floats accumulate in f64 and every
  * element is rounded once; integers wrap around. */

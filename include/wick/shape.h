@@ -19,12 +19,15 @@ extern "C" {
 /* x in row-major order without gaps: a view of x when it is so already. */
 WICK_API struct wick_tensor *wick_contiguous(const struct wick_tensor *x);
 
+/* x in row-major order without gaps, in a buffer of its own: always a copy. */
+WICK_API struct wick_tensor *wick_clone(const struct wick_tensor *x);
+
 /* The elements of x in row-major order with another shape. One size may be -1, which stands for what is left. A view
  * where the strides of x allow one, otherwise a contiguous copy. WICK_SHAPE when the counts differ, or when -1 can't
  * be told because the other sizes multiply to 0; WICK_INVALID for two -1 or another negative size. */
 WICK_API struct wick_tensor *wick_reshape(const struct wick_tensor *x, int rank, const int64_t *shape);
 
-/* x without dim `dim`, when its size is 1; as it is otherwise. */
+/* x without dim `dim`, when its size is 1; as it is otherwise, as is a scalar, whose dims are 0 and -1. */
 WICK_API struct wick_tensor *wick_squeeze(const struct wick_tensor *x, int dim);
 /* x without all its dims of size 1. */
 WICK_API struct wick_tensor *wick_squeeze_all(const struct wick_tensor *x);
@@ -69,6 +72,14 @@ WICK_API struct wick_tensor *wick_unfold(const struct wick_tensor *x, int dim, i
 /* The elements with position[b] - position[a] == offset of two dims, which go away; the diagonal becomes the last
  * dim. [.., A, .., B, ..] -> [.., L]. WICK_INVALID when a and b are one dim. */
 WICK_API struct wick_tensor *wick_diagonal(const struct wick_tensor *x, int64_t offset, int a, int b);
+
+/* A view of the buffer of x, whatever the layout of x itself: element (i, j, ..) is i strides[0] + j strides[1] + ..
+ * elements after the `offset`-th of the buffer. `strides` has an entry a dim; 0 repeats. wick_tensor_strides and
+ * wick_tensor_offset tell those of x. Strides of dims of size 1, and of views without elements, do not matter: the
+ * result has others. WICK_RANGE when an element would lie outside the buffer; WICK_INVALID for a negative stride or
+ * offset. */
+WICK_API struct wick_tensor *wick_as_strided(const struct wick_tensor *x, int rank, const int64_t *shape,
+                                             const int64_t *strides, int64_t offset);
 
 /* The n coordinate grids of n axes, axis i [N_i] along dim i of [N_0, .., N_(n-1)] (PyTorch's indexing "ij"). n is 1 to
  * WICK_MAX_RANK. out[0 .. n-1] is set only on success. */

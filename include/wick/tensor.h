@@ -33,15 +33,31 @@ WICK_API struct wick_tensor *wick_ones(struct wick_device *device, enum wick_dty
 /* Every element is `value`, cast to the dtype as wick_cast does. */
 WICK_API struct wick_tensor *wick_full(struct wick_device *device, enum wick_dtype dtype, int rank,
                                        const int64_t *shape, double value);
-/* A copy of prod(shape) elements in row-major order at `data`, which may be NULL when there are none. */
+/* The device, dtype and shape of x; WICK_INVALID for NULL. */
+WICK_API struct wick_tensor *wick_empty_like(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_zeros_like(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_ones_like(const struct wick_tensor *x);
+/* A copy of prod(shape) elements in row-major order at `data`, which may be NULL when there are none. WICK_INVALID
+ * unless `nbytes` is what they take, count * bits / 8 rounded up. */
 WICK_API struct wick_tensor *wick_from_data(struct wick_device *device, enum wick_dtype dtype, int rank,
-                                            const int64_t *shape, const void *data);
-/* A tensor on the CPU family over memory that stays the caller's, e.g. a mapped file. It must stay valid and
- * unchanged until `release(context)` is called, which happens once, when the last view is released (`release` may be
- * NULL); it is not called when this call fails. `data` must be aligned to the dtype's size. */
+                                            const int64_t *shape, const void *data, size_t nbytes);
+
+/* Memory that stays the caller's. */
+struct wick_memory_block {
+    void *data;                     /* its address on the device */
+    size_t nbytes;                  /* how much there is: views may reach all of it */
+    void (*release)(void *context); /* called when Wick needs it no more; NULL: nothing is called */
+    void *context;
+};
+/* A tensor over the first elements of a block: host memory on the CPU family, e.g. a mapped file, and on a GPU memory
+ * that this GPU can read and write, e.g. another library's tensor. The block must stay valid, and keep its values
+ * unless Wick writes them, until release(context) is called. That happens once, on any thread, when the last view is
+ * released and the work queued on the device by then is done; only while the device records a graph, nothing waits for
+ * that work. It does not happen when this call fails. What another stream writes to the block must be done, or ordered
+ * before the work of this device (stream.h). WICK_INVALID: `data` is NULL or not aligned to the dtype's size, or there
+ * are fewer bytes than the shape takes. Whether a GPU can reach the address is not checked. */
 WICK_API struct wick_tensor *wick_from_memory(struct wick_device *device, enum wick_dtype dtype, int rank,
-                                              const int64_t *shape, void *data, void (*release)(void *context),
-                                              void *context);
+                                              const int64_t *shape, const struct wick_memory_block *block);
 /* Integer or float: start, start+step, ... below end (above it when step < 0). WICK_INVALID when step is 0 or a value
  * is not finite. [N] */
 WICK_API struct wick_tensor *wick_arange(struct wick_device *device, enum wick_dtype dtype, double start, double end,
@@ -73,6 +89,12 @@ WICK_API WICK_CHECKED enum wick_status wick_read_scalar(const struct wick_tensor
 /* The address of the first element of a CPU tensor, after the work on it is done; NULL and WICK_DEVICE on others.
  * It is the caller's duty to respect strides, and not to write while others read. */
 WICK_API void *wick_tensor_data(const struct wick_tensor *x);
+/* Where the first element of x lies on its device, into *data, and the stream to queue work on that reads or writes it,
+ * into *stream: a CUstream or hipStream_t, as wick_stream gives it. Work on another stream has to be ordered against it
+ * by events. On the CPU, which has no streams, *stream is NULL and the elements are there when this call returns. The
+ * address is good as long as x is; NULL for a tensor without elements. Strides are the caller's to respect, as is
+ * telling nobody that elements of a shared buffer change. WICK_INVALID for NULL, WICK_CLOSED. */
+WICK_API WICK_CHECKED enum wick_status wick_tensor_address(const struct wick_tensor *x, void **data, void **stream);
 /* A copy of x on another device; a view of x when it is there already. */
 WICK_API struct wick_tensor *wick_to_device(const struct wick_tensor *x, struct wick_device *device);
 

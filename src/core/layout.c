@@ -115,21 +115,69 @@ bool wick__shape_equal(const struct wick__layout *a, const struct wick__layout *
     return a->rank == b->rank && memcmp(a->shape, b->shape, sizeof *a->shape * (size_t)a->rank) == 0;
 }
 
-/* Dims in the order of their strides: each must step over all that the dims before it reach. */
-bool wick__layout_overlaps(const struct wick__layout *layout) {
-    int order[WICK_MAX_RANK], rank = 0;
-    int64_t reach = 0;
-    for (int d = 0; d < layout->rank; d++) {
-        int at = rank;
-        if (layout->shape[d] == 0) return false;
-        if (layout->shape[d] == 1) continue;
-        for (; at > 0 && layout->stride[order[at - 1]] > layout->stride[d]; at--) order[at] = order[at - 1];
-        order[at] = d;
-        rank++;
+/* Dims of two and more positions by falling stride. Of the dims from d on: how far they reach together, and the
+ * greatest common divisor of their strides. */
+struct spread {
+    int rank, steps;
+    int64_t stride[WICK_MAX_RANK], most[WICK_MAX_RANK], reach[WICK_MAX_RANK + 1], divisor[WICK_MAX_RANK + 1];
+};
+
+static int64_t gcd(int64_t a, int64_t b) {
+    while (b != 0) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
     }
-    for (int i = 0; i < rank; i++) {
-        if (layout->stride[order[i]] <= reach) return true;
-        reach += (layout->shape[order[i]] - 1) * layout->stride[order[i]];
+    return a;
+}
+
+static void spread_new(struct spread *spread, const struct wick__layout *layout) {
+    *spread = (struct spread){.steps = 65536};
+    for (int d = 0; d < layout->rank; d++) {
+        int at = spread->rank;
+        if (layout->shape[d] == 1) continue;
+        for (; at > 0 && spread->stride[at - 1] < layout->stride[d]; at--) {
+            spread->stride[at] = spread->stride[at - 1];
+            spread->most[at] = spread->most[at - 1];
+        }
+        spread->stride[at] = layout->stride[d];
+        spread->most[at] = layout->shape[d] - 1;
+        spread->rank++;
+    }
+    for (int d = spread->rank - 1; d >= 0; d--) {
+        spread->reach[d] = spread->reach[d + 1] + spread->most[d] * spread->stride[d];
+        spread->divisor[d] = gcd(spread->stride[d], spread->divisor[d + 1]);
+    }
+}
+
+/* Whether steps along the dims from d on, forward or backward, add up to a distance. */
+static bool spans(struct spread *spread, int d, int64_t distance) {
+    if (distance < 0) distance = -distance;
+    if (distance == 0) return true;
+    if (distance > spread->reach[d] || distance % spread->divisor[d] != 0) return false;
+    if (d == spread->rank - 1 || --spread->steps < 0) return true;
+    int64_t stride = spread->stride[d], rest = spread->reach[d + 1];
+    int64_t last = wick__min(spread->most[d], (distance + rest) / stride);
+    int64_t first = distance > rest ? (distance - rest + stride - 1) / stride
+                                    : wick__max(-spread->most[d], -((rest - distance) / stride));
+    for (int64_t k = first; k <= last; k++)
+        if (spans(spread, d + 1, distance - k * stride)) return true;
+    return false;
+}
+
+/* Two positions share an address when the steps between them add up to 0. The first dim in which they differ may be
+ * stepped along forward. */
+bool wick__layout_overlaps(const struct wick__layout *layout) {
+    struct spread spread;
+    for (int d = 0; d < layout->rank; d++)
+        if (layout->shape[d] == 0) return false;
+    for (int d = 0; d < layout->rank; d++)
+        if (layout->shape[d] > 1 && layout->stride[d] == 0) return true;
+    spread_new(&spread, layout);
+    for (int d = 0; d < spread.rank - 1; d++) {
+        int64_t last = wick__min(spread.most[d], spread.reach[d + 1] / spread.stride[d]);
+        for (int64_t k = 1; k <= last; k++)
+            if (spans(&spread, d + 1, k * spread.stride[d])) return true;
     }
     return false;
 }

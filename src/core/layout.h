@@ -39,7 +39,8 @@ bool wick__shape_broadcast(const struct wick__layout *a, const struct wick__layo
 
 bool wick__shape_equal(const struct wick__layout *a, const struct wick__layout *b);
 
-/* Whether two positions may share an address: a broadcast dim, or windows that overlap. Never false when they do. */
+/* Whether two positions share an address: a broadcast dim, or windows that overlap. The search for two such positions
+ * ends after 65,536 steps, which only contrived strides need; the answer is then true. */
 bool wick__layout_overlaps(const struct wick__layout *layout);
 
 /* Rewrites n layouts of one shape with the fewest dims that address the same elements in the same order: dims of size

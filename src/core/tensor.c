@@ -7,15 +7,34 @@
 #include "core/thread.h"
 #include "ops/dispatch.h"
 
+#include <wick/stream.h>
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Waits for the work queued on a device, and leaves its failures to those who read the results. */
+static void wait_for(struct wick_device *device) {
+    struct wick__error kept = {0};
+    void *event = NULL;
+    if (!device->backend->event_record || atomic_load(&device->recording)) return;
+    wick__error_swap(&kept);
+    if (device->backend->event_record(device, &event) == WICK_OK) {
+        if (device->backend->event_sync(device, event) != WICK_OK)
+            wick__log(WICK_LOG_WARNING, "release: memory of others is given back to them after a failed wait");
+        device->backend->event_free(device, event);
+    }
+    wick__error_swap(&kept);
+}
 
 static void storage_unref(struct wick__storage *storage) {
     if (atomic_fetch_sub(&storage->refs, 1) != 1) return;
     struct wick_device *device = storage->device;
     if (storage->foreign) {
-        if (storage->release) storage->release(storage->context);
+        if (storage->release) {
+            wait_for(device);
+            storage->release(storage->context);
+        }
     } else if (storage->data) {
         device->backend->free(device, storage->data, storage->nbytes);
     }
@@ -109,16 +128,27 @@ struct wick_tensor *wick_empty(struct wick_device *device, enum wick_dtype dtype
     return wick__scope_add(wick__tensor_new("empty", device, dtype, rank, shape));
 }
 
+struct wick_tensor *wick_empty_like(const struct wick_tensor *x) {
+    if (x) return wick_empty(wick__device(x), x->dtype, x->layout.rank, x->layout.shape);
+    wick__fail(WICK_INVALID, "empty_like: x is NULL");
+    return NULL;
+}
+
 struct wick_tensor *wick_from_data(struct wick_device *device, enum wick_dtype dtype, int rank, const int64_t *shape,
-                                   const void *data) {
+                                   const void *data, size_t nbytes) {
     struct wick_tensor *x = wick__tensor_new("from_data", device, dtype, rank, shape);
     if (x && wick__graph_refuse(device, "from_data") != WICK_OK) {
         wick_release(x);
         return NULL;
     }
-    if (!x || x->storage->nbytes == 0) return wick__scope_add(x);
-    if (!data)
-        wick__fail(WICK_INVALID, "from_data: data is NULL");
+    char text[WICK__TENSOR_TEXT];
+    if (!x)
+        return NULL;
+    else if (nbytes != x->storage->nbytes || (nbytes > 0 && !data))
+        wick__fail(WICK_INVALID, "from_data: %s takes %zu bytes, data has %zu%s", wick__tensor_text(text, x),
+                   x->storage->nbytes, nbytes, nbytes > 0 && !data ? " at NULL" : "");
+    else if (nbytes == 0)
+        return wick__scope_add(x);
     else if (device->backend->upload(device, x->storage->data, data, x->storage->nbytes) == WICK_OK)
         return wick__scope_add(x);
     wick_release(x);
@@ -126,28 +156,35 @@ struct wick_tensor *wick_from_data(struct wick_device *device, enum wick_dtype d
 }
 
 struct wick_tensor *wick_from_memory(struct wick_device *device, enum wick_dtype dtype, int rank, const int64_t *shape,
-                                     void *data, void (*release)(void *context), void *context) {
+                                     const struct wick_memory_block *block) {
     struct wick__layout layout;
-    size_t nbytes = 0;
-    if (layout_for("from_memory", device, dtype, rank, shape, &layout, &nbytes) != WICK_OK) return NULL;
-    if (device->backend != &wick__cpu_backend) {
-        wick__fail(WICK_DEVICE, "from_memory: host memory can't be a tensor on %s", device->name);
+    size_t needed = 0;
+    if (layout_for("from_memory", device, dtype, rank, shape, &layout, &needed) != WICK_OK) return NULL;
+    if (!block) {
+        wick__fail(WICK_INVALID, "from_memory: block is NULL");
         return NULL;
     }
+    char text[WICK__SHAPE_TEXT];
     size_t element = wick__is_plain(dtype) ? wick__size(dtype) : 1;
-    if ((!data && nbytes > 0) || (element > 1 && (uintptr_t)data % element != 0)) {
-        wick__fail(WICK_INVALID, "from_memory: data is NULL or not aligned to %s", wick_dtype_name(dtype));
+    if (block->nbytes < needed || (block->nbytes > 0 && !block->data)) {
+        wick__fail(WICK_INVALID, "from_memory: %s %s takes %zu bytes, the block has %zu%s",
+                   wick__shape_text(text, rank, shape), wick_dtype_name(dtype), needed, block->nbytes,
+                   block->nbytes > 0 && !block->data ? " at NULL" : "");
+        return NULL;
+    }
+    if (element > 1 && (uintptr_t)block->data % element != 0) {
+        wick__fail(WICK_INVALID, "from_memory: data is not aligned to %s", wick_dtype_name(dtype));
         return NULL;
     }
     struct wick__storage *storage = storage_new(device, 0);
     if (!storage) return NULL;
     storage->foreign = true;
-    storage->data = data;
-    storage->nbytes = nbytes;
+    storage->data = block->data;
+    storage->nbytes = block->nbytes;
     struct wick_tensor *x = tensor_over(storage, dtype, &layout);
     if (!x) return NULL;
-    storage->release = release;
-    storage->context = context;
+    storage->release = block->release;
+    storage->context = block->context;
     return wick__scope_add(x);
 }
 
@@ -272,6 +309,24 @@ char *wick__tensor_text(char text[WICK__TENSOR_TEXT], const struct wick_tensor *
     return text;
 }
 
+bool wick__shares_buffer(const struct wick_tensor *a, const struct wick_tensor *b) {
+    uintptr_t from_a = (uintptr_t)a->storage->data, from_b = (uintptr_t)b->storage->data;
+    return a->storage == b->storage || (from_a < from_b + b->storage->nbytes && from_b < from_a + a->storage->nbytes);
+}
+
+bool wick__extents_meet(const struct wick_tensor *a, const struct wick_tensor *b) {
+    const struct wick_tensor *both[2] = {a, b};
+    uintptr_t begin[2], end[2];
+    for (int i = 0; i < 2; i++) {
+        const struct wick__layout *layout = &both[i]->layout;
+        int64_t last = 0;
+        for (int d = 0; d < layout->rank; d++) last += (layout->shape[d] - 1) * layout->stride[d];
+        begin[i] = (uintptr_t)wick__data(both[i]);
+        end[i] = begin[i] + (size_t)wick__byte_offset(both[i]->dtype, last) + wick__size(both[i]->dtype);
+    }
+    return begin[0] < end[1] && begin[1] < end[0];
+}
+
 /* ---- host data ---- */
 
 enum wick_status wick_read(const struct wick_tensor *x, void *data, size_t nbytes) {
@@ -303,4 +358,15 @@ void *wick_tensor_data(const struct wick_tensor *x) {
         return NULL;
     }
     return device->backend->sync(device) == WICK_OK ? wick__data(x) : NULL;
+}
+
+enum wick_status wick_tensor_address(const struct wick_tensor *x, void **data, void **stream) {
+    if (!x || !data || !stream)
+        return wick__fail(WICK_INVALID, "tensor_address: %s is NULL", !x ? "x" : !data ? "data" : "stream");
+    struct wick_device *device = wick__device(x);
+    WICK__TRY(wick__device_check("tensor_address", device));
+    if (!device->backend->stream) WICK__TRY(device->backend->sync(device));
+    *data = wick__data(x);
+    *stream = wick_stream(device);
+    return WICK_OK;
 }

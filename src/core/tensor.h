@@ -73,6 +73,11 @@ static inline struct wick_device *wick__device(const struct wick_tensor *x) { re
 /* The layout of x in bytes, for a dtype of blocks, and the row-major one of a tensor of that shape. */
 void wick__bytes_layouts(const struct wick_tensor *x, struct wick__layout *bytes, struct wick__layout *packed);
 
+/* Whether the buffers of two tensors have a byte in common. */
+bool wick__shares_buffer(const struct wick_tensor *a, const struct wick_tensor *b);
+/* Whether the bytes between the first and the last element of two views, which are not empty, meet. */
+bool wick__extents_meet(const struct wick_tensor *a, const struct wick_tensor *b);
+
 /* Checks a device argument: WICK_INVALID for NULL, WICK_CLOSED. */
 enum wick_status wick__device_check(const char *op, const struct wick_device *device);
 void wick__device_unref(struct wick_device *device);

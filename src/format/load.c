@@ -25,14 +25,15 @@ static struct wick_tensor *load_mapped(const struct wick_archive *archive, const
     struct wick__layout layout = {.rank = entry->rank};
     /* The mapping is private and writable, only its readers see it as const. */
     void *elements = (void *)(uintptr_t)data;
+    struct wick_memory_block block = {elements, (size_t)entry->nbytes, wick__file_release, file};
     if (!entry->strided) {
-        x = wick_from_memory(device, (enum wick_dtype)entry->dtype, entry->rank, entry->shape, elements,
-                             wick__file_release, file);
+        x = wick_from_memory(device, (enum wick_dtype)entry->dtype, entry->rank, entry->shape, &block);
         if (!x) wick__file_unref(file);
         return x;
     }
     int64_t span = span_of(entry);
-    base = wick_from_memory(device, (enum wick_dtype)entry->dtype, 1, &span, elements, wick__file_release, file);
+    block.nbytes = (size_t)span * wick__size((enum wick_dtype)entry->dtype);
+    base = wick_from_memory(device, (enum wick_dtype)entry->dtype, 1, &span, &block);
     if (!base) {
         wick__file_unref(file);
         return NULL;
@@ -61,11 +62,14 @@ static void pack(const struct wick__entry *entry, size_t size, const unsigned ch
 
 static struct wick_tensor *load_copied(const struct wick__entry *entry, const unsigned char *data,
                                        struct wick_device *device) {
-    if (!entry->strided) return wick_from_data(device, (enum wick_dtype)entry->dtype, entry->rank, entry->shape, data);
+    if (!entry->strided)
+        return wick_from_data(device, (enum wick_dtype)entry->dtype, entry->rank, entry->shape, data,
+                              (size_t)entry->nbytes);
     unsigned char *packed = wick__alloc((size_t)entry->nbytes);
     if (!packed) return NULL;
     pack(entry, wick__size((enum wick_dtype)entry->dtype), data, packed);
-    struct wick_tensor *x = wick_from_data(device, (enum wick_dtype)entry->dtype, entry->rank, entry->shape, packed);
+    struct wick_tensor *x =
+        wick_from_data(device, (enum wick_dtype)entry->dtype, entry->rank, entry->shape, packed, (size_t)entry->nbytes);
     wick__free(packed, (size_t)entry->nbytes);
     return x;
 }

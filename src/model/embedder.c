@@ -128,9 +128,11 @@ static struct wick_tensor *run_groups(const struct wick_embedder *embedder, cons
 static struct wick_tensor *run_batch(struct work *work, int64_t n_tokens, int n_groups) {
     struct wick_device *device = work->embedder->bert.device;
     wick_scope_begin();
-    struct wick_tensor *ids = wick_from_data(device, WICK_I32, WICK_SHAPE(n_tokens), work->packed);
+    struct wick_tensor *ids =
+        wick_from_data(device, WICK_I32, WICK_SHAPE(n_tokens), work->packed, (size_t)n_tokens * sizeof(int32_t));
     struct wick_tensor *positions =
-        wick_from_data(device, WICK_I32, WICK_SHAPE(n_tokens), work->packed + work->packed_capacity);
+        wick_from_data(device, WICK_I32, WICK_SHAPE(n_tokens), work->packed + work->packed_capacity,
+                       (size_t)n_tokens * sizeof(int32_t));
     return wick_scope_end(run_groups(work->embedder, ids, positions, n_groups, work->groups, work->parts));
 }
 
@@ -167,8 +169,8 @@ static struct wick_tensor *run_batches(struct work *work) {
     }
     struct wick_tensor *sorted = n_batches == 1 ? work->batches[0] : wick_cat(n_batches, work->batches, 0);
     for (int64_t i = 0; i < work->n; i++) work->packed[work->items[i].index] = (int32_t)i;
-    struct wick_tensor *order =
-        wick_from_data(work->embedder->bert.device, WICK_I32, WICK_SHAPE(work->n), work->packed);
+    struct wick_tensor *order = wick_from_data(work->embedder->bert.device, WICK_I32, WICK_SHAPE(work->n), work->packed,
+                                               (size_t)work->n * sizeof(int32_t));
     return wick_index_select(sorted, 0, order);
 }
 

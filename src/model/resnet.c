@@ -19,9 +19,8 @@ static struct wick_tensor *run_block(const struct wick__res_block *block, const 
 }
 
 static struct wick_tensor *run_stages(const struct wick_resnet *resnet, const struct wick_tensor *images, int last) {
-    const int64_t kernel[2] = {3, 3};
     const struct wick_pool_options pool = {.stride = {2, 2}, .padding = {1, 1}};
-    struct wick_tensor *x = wick_max_pool2d(run(&resnet->stem, images, true), kernel, &pool);
+    struct wick_tensor *x = wick_max_pool2d(run(&resnet->stem, images, true), WICK_SHAPE(3, 3), &pool);
     for (int stage = 0; stage < last; stage++)
         for (int i = 0; i < resnet->blocks[stage]; i++) x = run_block(&resnet->block[stage][i], x);
     return x;
@@ -41,13 +40,12 @@ struct wick_tensor *wick_resnet_stage(const struct wick_resnet *resnet, const st
 }
 
 struct wick_tensor *wick_resnet_forward(const struct wick_resnet *resnet, const struct wick_tensor *images) {
-    const int64_t one[2] = {1, 1};
     if (!resnet) {
         wick__fail(WICK_INVALID, "resnet_forward: resnet is NULL");
         return NULL;
     }
     wick_scope_begin();
-    struct wick_tensor *pooled = wick_adaptive_avg_pool2d(run_stages(resnet, images, RESNET_STAGES), one);
+    struct wick_tensor *pooled = wick_adaptive_avg_pool2d(run_stages(resnet, images, RESNET_STAGES), WICK_SHAPE(1, 1));
     return wick_scope_end(
         wick_linear(wick_flatten(pooled, 1, -1), resnet->head_weight, resnet->head_bias, WICK_ACTIVATION_NONE));
 }

@@ -147,8 +147,10 @@ static bool fold_tensors(const struct loader *loader, const struct wick_tensor *
     }
     if (ok) {
         fold(channels, channels ? count / channels : 0, vectors, values, values + count);
-        layer->weight = wick_retain(wick_from_data(loader->device, WICK_F32, 4, shape, values));
-        layer->bias = wick_retain(wick_from_data(loader->device, WICK_F32, 1, shape, values + count));
+        layer->weight =
+            wick_retain(wick_from_data(loader->device, WICK_F32, 4, shape, values, (size_t)count * sizeof *values));
+        layer->bias = wick_retain(
+            wick_from_data(loader->device, WICK_F32, 1, shape, values + count, (size_t)channels * sizeof *values));
         layer->padding = shape[2] / 2;
     }
     wick__free(values, nbytes);

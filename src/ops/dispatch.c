@@ -109,6 +109,12 @@ bool wick__call_dim(const struct wick__call *call, int dim, int *result) {
     return true;
 }
 
+bool wick__call_dim_or_scalar(const struct wick__call *call, int dim, int *result) {
+    if (call->in[0]->layout.rank > 0 || dim < -1 || dim > 0) return wick__call_dim(call, dim, result);
+    *result = 0;
+    return true;
+}
+
 void wick__call_drop(struct wick__call *call) {
     for (int i = 0; i < call->n_out; i++) wick_release(call->out[i]);
     call->n_out = 0;

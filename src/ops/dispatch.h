@@ -35,6 +35,14 @@ bool wick__call_same_dtype(const struct wick__call *call, int i);
 /* Resolves a dim of operand 0 that may count from the end. */
 bool wick__call_dim(const struct wick__call *call, int dim, int *result);
 
+/* The same, where a scalar has one dim, of size 1, that goes by 0 and -1: *result is then 0. */
+bool wick__call_dim_or_scalar(const struct wick__call *call, int dim, int *result);
+
+/* Whether x is a scalar and dim its only one. Ops along a dim then work on the scalar seen as [1]. */
+static inline bool wick__is_scalar_line(const struct wick_tensor *x, int dim) {
+    return x && x->layout.rank == 0 && (dim == 0 || dim == -1);
+}
+
 /* Adds a fresh contiguous result. On failure releases the results so far and returns false. */
 bool wick__call_out(struct wick__call *call, enum wick_dtype dtype, int rank, const int64_t *shape);
 

@@ -43,6 +43,18 @@ struct wick_tensor *wick_ones(struct wick_device *device, enum wick_dtype dtype,
     return wick_full(device, dtype, rank, shape, 1);
 }
 
+struct wick_tensor *wick_zeros_like(const struct wick_tensor *x) {
+    if (x) return wick_zeros(wick__device(x), x->dtype, x->layout.rank, x->layout.shape);
+    wick__fail(WICK_INVALID, "zeros_like: x is NULL");
+    return NULL;
+}
+
+struct wick_tensor *wick_ones_like(const struct wick_tensor *x) {
+    if (x) return wick_ones(wick__device(x), x->dtype, x->layout.rank, x->layout.shape);
+    wick__fail(WICK_INVALID, "ones_like: x is NULL");
+    return NULL;
+}
+
 struct wick_tensor *wick_arange(struct wick_device *device, enum wick_dtype dtype, double start, double end,
                                 double step) {
     struct wick__call call = {.op = WICK_OP_arange, .p.scalar = {start, step}};
@@ -68,31 +80,6 @@ enum wick_status wick_fill_inplace(struct wick_tensor *x, double value) {
     return wick__call_run_inplace(&call, "x");
 }
 
-/* Where the elements of a view begin and end in its buffer. */
-static void extent(const struct wick__layout *layout, int64_t *begin, int64_t *end) {
-    *begin = *end = layout->offset;
-    for (int d = 0; d < layout->rank; d++) *end += (layout->shape[d] - 1) * layout->stride[d];
-    *end += 1;
-}
-
-static bool overlap(const struct wick_tensor *a, const struct wick_tensor *b) {
-    int64_t a_begin, a_end, b_begin, b_end;
-    if (a->storage != b->storage) return false;
-    extent(&a->layout, &a_begin, &a_end);
-    extent(&b->layout, &b_begin, &b_end);
-    return a_begin < b_end && b_begin < a_end;
-}
-
-/* A contiguous copy that belongs to no scope, of a tensor that may be contiguous already. */
-static struct wick_tensor *copy_of(const struct wick_tensor *x) {
-    struct wick__call call = {.op = WICK_OP_contiguous, .n_in = 1, .in = {x}, .name = {"x"}};
-    wick_scope_begin();
-    struct wick_tensor *copy = NULL;
-    if (wick__call_out(&call, x->dtype, x->layout.rank, x->layout.shape)) copy = wick_retain(wick__call_run(&call));
-    wick_scope_end(NULL);
-    return copy;
-}
-
 enum wick_status wick_copy_inplace(struct wick_tensor *target, const struct wick_tensor *source) {
     struct wick__call call = {
         .op = WICK_OP_copy_inplace, .n_in = 1, .in = {source}, .name = {"source"}, .n_out = 1, .out = {target}};
@@ -104,12 +91,11 @@ enum wick_status wick_copy_inplace(struct wick_tensor *target, const struct wick
         return wick__call_fail(&call, WICK_DTYPE, "target is %s", wick__tensor_text(text, target));
     if (!wick__layout_expand(&source->layout, target->layout.rank, target->layout.shape, &wide))
         return wick__call_fail(&call, WICK_SHAPE, "does not broadcast to target %s", wick__tensor_text(text, target));
-    if (wick__count(target) == 0 || !overlap(source, target)) return wick__call_run_inplace(&call, "target");
-    struct wick_tensor *copy = copy_of(source);
-    if (!copy) return wick__latest();
-    call.in[0] = copy;
-    enum wick_status status = wick__call_run_inplace(&call, "target");
-    wick_release(copy);
+    if (wick__count(target) == 0 || !wick__extents_meet(source, target)) return wick__call_run_inplace(&call, "target");
+    wick_scope_begin();
+    call.in[0] = wick_clone(source);
+    enum wick_status status = call.in[0] ? wick__call_run_inplace(&call, "target") : wick__latest();
+    wick_scope_end(NULL);
     return status;
 }
 

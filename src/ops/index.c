@@ -52,8 +52,8 @@ struct wick_tensor *wick_embedding(const struct wick_tensor *weight, const struc
 
 /* ids (in[1]) has the rank of x (in[0]) and is nowhere larger but along dim. */
 static bool check_along(struct wick__call *call, int dim) {
-    const struct wick__layout *x = &call->in[0]->layout, *ids = &call->in[1]->layout;
     if (!wick__call_check(call) || !check_ids(call, 1) || !wick__call_dim(call, dim, &dim)) return false;
+    const struct wick__layout *x = &call->in[0]->layout, *ids = &call->in[1]->layout;
     bool fits = ids->rank == x->rank;
     for (int d = 0; fits && d < x->rank; d++) fits = d == dim || ids->shape[d] <= x->shape[d];
     if (!fits) wick__call_fail(call, WICK_SHAPE, "ids must have the rank of x and be no larger but along dim %d", dim);
@@ -71,7 +71,6 @@ struct wick_tensor *wick_gather(const struct wick_tensor *x, int dim, const stru
 /* ---- placing ---- */
 
 static bool check_scatter(struct wick__call *call, int dim) {
-    if (!call->in[0] || !call->in[1]) return wick__call_check(call);
     if (!check_along(call, dim) || !wick__call_same_dtype(call, 2)) return false;
     if (wick__shape_equal(&call->in[1]->layout, &call->in[2]->layout)) return true;
     wick__call_fail(call, WICK_SHAPE, "source does not have the shape of ids");
@@ -100,7 +99,7 @@ static enum wick_status scatter_inplace(enum wick_op op, struct wick_tensor *tar
                                         const struct wick_tensor *ids, const struct wick_tensor *source) {
     struct wick__call call = {.op = op, .n_in = 3, .in = {target, ids, source}, .name = {"target", "ids", "source"}};
     if (!check_scatter(&call, dim)) return wick__latest();
-    if (target->storage == source->storage || target->storage == ids->storage)
+    if (wick__shares_buffer(target, source) || wick__shares_buffer(target, ids))
         return wick__call_fail(&call, WICK_INVALID, "target shares its elements with ids or source");
     call.out[0] = target;
     call.n_out = 1;

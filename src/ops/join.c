@@ -150,7 +150,7 @@ enum wick_status wick_slice_set_inplace(struct wick_tensor *target, const struct
     struct wick__call call = {
         .op = WICK_OP_slice_set_inplace, .n_in = 2, .in = {target, source}, .name = {"target", "source"}};
     if (!check_slice(&call, dim, start, &dim)) return wick__latest();
-    if (target->storage == source->storage)
+    if (wick__shares_buffer(target, source))
         return wick__call_fail(&call, WICK_INVALID, "target and source share their elements");
     if (wick__layout_overlaps(&target->layout))
         return wick__call_fail(&call, WICK_INVALID, "target is broadcast or unfolded: its elements share addresses");
@@ -192,7 +192,7 @@ struct wick_tensor *wick_repeat(const struct wick_tensor *x, int rank, const int
     struct wick__layout layout;
     int64_t shape[WICK_MAX_RANK];
     if (!wick__call_check(&call)) return NULL;
-    int added = rank - x->layout.rank;
+    int added = rank < 0 ? -1 : rank - x->layout.rank;
     if (rank > WICK_MAX_RANK || added < 0 || (rank > 0 && !repeats)) {
         wick__call_fail(&call, WICK_INVALID, "%d repeats%s for %d dims", rank, rank > 0 && !repeats ? " at NULL" : "",
                         x->layout.rank);

@@ -6,7 +6,7 @@ static bool check_dim(const struct wick__call *call, int d, enum wick_pad_mode m
     if (before < 0 || after < 0)
         wick__call_fail(call, WICK_INVALID, "padding %lld, %lld of dim %d is negative", (long long)before,
                         (long long)after, d);
-    else if (mode == WICK_PAD_REFLECT && before + after > 0 && (before >= n || after >= n))
+    else if (mode == WICK_PAD_REFLECT && (before > 0 || after > 0) && (before >= n || after >= n))
         wick__call_fail(call, WICK_SHAPE, "reflection of %lld, %lld is not less than dim %d of size %lld",
                         (long long)before, (long long)after, d, (long long)n);
     else if (mode == WICK_PAD_REPLICATE && n == 0 && (before > 0 || after > 0))
@@ -18,14 +18,14 @@ static bool check_dim(const struct wick__call *call, int d, enum wick_pad_mode m
     return false;
 }
 
-struct wick_tensor *wick_pad(const struct wick_tensor *x, const int64_t *before, const int64_t *after,
+struct wick_tensor *wick_pad(const struct wick_tensor *x, int n, const int64_t *before, const int64_t *after,
                              enum wick_pad_mode mode, double value) {
     struct wick__call call = {.op = WICK_OP_pad, .n_in = 1, .in = {x}, .name = {"x"}};
     int64_t shape[WICK_MAX_RANK] = {0};
     if (!wick__call_check(&call)) return NULL;
     int rank = x->layout.rank;
-    if (rank > 0 && (!before || !after)) {
-        wick__call_fail(&call, WICK_INVALID, "before or after is NULL");
+    if (n != rank || (n > 0 && (!before || !after))) {
+        wick__call_fail(&call, WICK_INVALID, "%d sizes%s for %d dims", n, n == rank ? " at NULL" : "", rank);
         return NULL;
     }
     if ((unsigned)mode >= WICK_PAD_MODE_COUNT) {
@@ -50,7 +50,7 @@ static struct wick_tensor *pad_one(const struct wick_tensor *x, int dim, int64_t
     if (!wick__call_check(&call) || !wick__call_dim(&call, dim, &dim)) return NULL;
     front[dim] = before;
     back[dim] = after;
-    return wick_pad(x, front, back, mode, 0);
+    return wick_pad(x, x->layout.rank, front, back, mode, 0);
 }
 
 struct wick_tensor *wick_pad_with_zeros(const struct wick_tensor *x, int dim, int64_t before, int64_t after) {

@@ -3,14 +3,14 @@
 
 static const struct wick_pool_options defaults;
 
-/* x [N,C,spatial...] and kernel or size. */
-static bool check_input(const struct wick__call *call, int spatial, const int64_t *sizes, const char *what) {
-    if (!sizes) {
-        wick__call_fail(call, WICK_INVALID, "%s is NULL", what);
+/* x [N,C,spatial...], and as many sizes of kernels or of the result. */
+static bool check_input(const struct wick__call *call, int spatial, int n, const int64_t *sizes) {
+    if (call->in[0]->layout.rank != spatial + 2) {
+        wick__call_fail(call, WICK_SHAPE, "rank %d is not %d", call->in[0]->layout.rank, spatial + 2);
         return false;
     }
-    if (call->in[0]->layout.rank == spatial + 2) return true;
-    wick__call_fail(call, WICK_SHAPE, "rank %d is not %d", call->in[0]->layout.rank, spatial + 2);
+    if (n == spatial && sizes) return true;
+    wick__call_fail(call, WICK_INVALID, "%d sizes%s for %d spatial dims", n, sizes ? "" : " at NULL", spatial);
     return false;
 }
 
@@ -56,13 +56,13 @@ static bool out_size(const struct wick__call *call, int s, bool ceil_mode, int64
     return true;
 }
 
-static struct wick_tensor *pool(enum wick_op op, const struct wick_tensor *x, int spatial, const int64_t *kernel,
+static struct wick_tensor *pool(enum wick_op op, const struct wick_tensor *x, int spatial, int n, const int64_t *kernel,
                                 const struct wick_pool_options *options) {
     struct wick__call call = {.op = op, .n_in = 1, .in = {x}, .name = {"x"}};
     bool average = op >= WICK_OP_avg_pool1d && op <= WICK_OP_avg_pool3d;
     int64_t shape[WICK_MAX_RANK];
     if (!options) options = &defaults;
-    if (!wick__call_check(&call) || !check_input(&call, spatial, kernel, "kernel")) return NULL;
+    if (!wick__call_check(&call) || !check_input(&call, spatial, n, kernel)) return NULL;
     call.p.window.spatial = spatial;
     call.p.window.count_include_pad = !options->exclude_padding;
     call.p.window.divisor = options->divisor;
@@ -83,10 +83,11 @@ static struct wick_tensor *pool(enum wick_op op, const struct wick_tensor *x, in
     return wick__call_run(&call);
 }
 
-static struct wick_tensor *adaptive(enum wick_op op, const struct wick_tensor *x, int spatial, const int64_t *size) {
+static struct wick_tensor *adaptive(enum wick_op op, const struct wick_tensor *x, int spatial, int n,
+                                    const int64_t *size) {
     struct wick__call call = {.op = op, .n_in = 1, .in = {x}, .name = {"x"}};
     int64_t shape[WICK_MAX_RANK];
-    if (!wick__call_check(&call) || !check_input(&call, spatial, size, "size")) return NULL;
+    if (!wick__call_check(&call) || !check_input(&call, spatial, n, size)) return NULL;
     call.p.window.spatial = spatial;
     call.p.window.count_include_pad = true;
     shape[0] = x->layout.shape[0];
@@ -108,9 +109,9 @@ static struct wick_tensor *adaptive(enum wick_op op, const struct wick_tensor *x
 }
 
 #define POOL(name, spatial)                                                                                            \
-    struct wick_tensor *wick_##name(const struct wick_tensor *x, const int64_t kernel[spatial],                        \
+    struct wick_tensor *wick_##name(const struct wick_tensor *x, int n, const int64_t *kernel,                         \
                                     const struct wick_pool_options *options) {                                         \
-        return pool(WICK_OP_##name, x, spatial, kernel, options);                                                      \
+        return pool(WICK_OP_##name, x, spatial, n, kernel, options);                                                   \
     }
 POOL(max_pool1d, 1)
 POOL(max_pool2d, 2)
@@ -120,8 +121,8 @@ POOL(avg_pool2d, 2)
 POOL(avg_pool3d, 3)
 
 #define ADAPTIVE(name, spatial)                                                                                        \
-    struct wick_tensor *wick_##name(const struct wick_tensor *x, const int64_t size[spatial]) {                        \
-        return adaptive(WICK_OP_##name, x, spatial, size);                                                             \
+    struct wick_tensor *wick_##name(const struct wick_tensor *x, int n, const int64_t *size) {                         \
+        return adaptive(WICK_OP_##name, x, spatial, n, size);                                                          \
     }
 ADAPTIVE(adaptive_max_pool1d, 1)
 ADAPTIVE(adaptive_max_pool2d, 2)

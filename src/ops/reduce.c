@@ -7,24 +7,24 @@
 static bool resolve_dims(struct wick__call *call, int n_dims, const int *dims, int64_t *terms) {
     const struct wick__layout *layout = &call->in[0]->layout;
     uint32_t mask = 0;
-    if (n_dims < 0 || (n_dims > 0 && !dims)) {
+    if (n_dims < WICK_ALL || (n_dims > 0 && !dims)) {
         wick__call_fail(call, WICK_INVALID, n_dims < 0 ? "%d dims" : "dims is NULL but there are %d", n_dims);
         return false;
     }
     for (int i = 0; i < n_dims; i++) {
         int dim;
-        if (!wick__call_dim(call, dims[i], &dim)) return false;
+        if (!wick__call_dim_or_scalar(call, dims[i], &dim)) return false;
         if (mask >> dim & 1) {
             wick__call_fail(call, WICK_INVALID, "dim %d is given twice", dims[i]);
             return false;
         }
         mask |= 1u << dim;
     }
-    if (n_dims == 0) mask = (1u << layout->rank) - 1;
-    call->p.reduce.dims = mask;
+    uint32_t all = (1u << layout->rank) - 1;
+    call->p.reduce.dims = n_dims == WICK_ALL ? all : mask & all;
     *terms = 1; /* can't overflow: the product of a layout's sizes, zeros left out, fits */
     for (int d = 0; d < layout->rank; d++)
-        if (mask >> d & 1) *terms *= layout->shape[d];
+        if (call->p.reduce.dims >> d & 1) *terms *= layout->shape[d];
     return true;
 }
 

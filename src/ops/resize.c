@@ -37,7 +37,7 @@ static bool resolve(struct wick__call *call, int s, const int64_t *size, const s
     return true;
 }
 
-static struct wick_tensor *resize(enum wick_op op, const struct wick_tensor *x, int spatial, const int64_t *size,
+static struct wick_tensor *resize(enum wick_op op, const struct wick_tensor *x, int spatial, int n, const int64_t *size,
                                   const struct wick_upsample_options *options) {
     struct wick__call call = {.op = op, .n_in = 1, .in = {x}, .name = {"x"}};
     int64_t shape[WICK_MAX_RANK];
@@ -47,21 +47,25 @@ static struct wick_tensor *resize(enum wick_op op, const struct wick_tensor *x, 
         wick__call_fail(&call, WICK_SHAPE, "rank %d is not %d", x->layout.rank, spatial + 2);
         return NULL;
     }
+    if ((n != spatial && n != 0) || (n > 0 && !size)) {
+        wick__call_fail(&call, WICK_INVALID, "%d sizes%s for %d spatial dims", n, size ? "" : " at NULL", spatial);
+        return NULL;
+    }
     call.p.resize.spatial = spatial;
     call.p.resize.align_corners =
         options->align_corners && op >= WICK_OP_upsample_linear1d && op <= WICK_OP_upsample_trilinear3d;
     shape[0] = x->layout.shape[0];
     shape[1] = x->layout.shape[1];
     for (int s = 0; s < spatial; s++)
-        if (!resolve(&call, s, size, options, &shape[2 + s])) return NULL;
+        if (!resolve(&call, s, n > 0 ? size : NULL, options, &shape[2 + s])) return NULL;
     if (!wick__call_out(&call, x->dtype, spatial + 2, shape)) return NULL;
     return wick__call_run(&call);
 }
 
 #define UPSAMPLE(name, spatial)                                                                                        \
-    struct wick_tensor *wick_##name(const struct wick_tensor *x, const int64_t size[spatial],                          \
+    struct wick_tensor *wick_##name(const struct wick_tensor *x, int n, const int64_t *size,                           \
                                     const struct wick_upsample_options *options) {                                     \
-        return resize(WICK_OP_##name, x, spatial, size, options);                                                      \
+        return resize(WICK_OP_##name, x, spatial, n, size, options);                                                   \
     }
 UPSAMPLE(upsample_nearest1d, 1)
 UPSAMPLE(upsample_nearest2d, 2)

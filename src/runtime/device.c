@@ -150,6 +150,14 @@ enum wick_status wick__device_check(const char *op, const struct wick_device *de
 
 const char *wick_device_name(const struct wick_device *device) { return device ? device->name : NULL; }
 
+/* The families in their order, device by device: so a number does not depend on how many devices a family has. */
+int wick_device_ordinal(const struct wick_device *device) {
+    if (!device) return -1;
+    for (int f = 0; f < FAMILY_COUNT; f++)
+        if (families[FAMILY_COUNT - 1 - f] == device->backend) return device->ordinal * FAMILY_COUNT + f;
+    return -1;
+}
+
 enum wick_status wick_device_describe(const struct wick_device *device, struct wick_device_info *info) {
     WICK__TRY(wick__device_check("device_describe", device));
     if (!info) return wick__fail(WICK_INVALID, "device_describe: info is NULL");
@@ -201,6 +209,8 @@ enum wick_status wick_seed_set(struct wick_device *device, uint64_t seed) {
     atomic_store(&device->random_offset, 0);
     return WICK_OK;
 }
+
+uint64_t wick_seed(const struct wick_device *device) { return device ? atomic_load(&device->seed) : 0; }
 
 /* Which op families a device runs; in device.c since it asks nothing but the table. */
 bool wick_supports(const struct wick_device *device, enum wick_op op, enum wick_dtype dtype) {

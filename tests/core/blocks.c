@@ -14,7 +14,7 @@ static void fill_row(unsigned char *row, int b, int r) {
 static struct wick_tensor *make(void) {
     unsigned char bytes[6 * ROW];
     for (int i = 0; i < 6; i++) fill_row(bytes + i * ROW, i / 3, i % 3);
-    return wick_from_data(cpu, WICK_DTYPE_q4_0, WICK_SHAPE(2, 3, 64), bytes);
+    return wick_from_data(cpu, WICK_DTYPE_q4_0, WICK_SHAPE(2, 3, 64), bytes, sizeof bytes);
 }
 
 /* x is these rows of `make`, one after the other: pairs b, r. */
@@ -112,7 +112,7 @@ static void check_refusals(void) {
 /* Floats packed below a byte: whole tensors of any size, and views of whole blocks. */
 static void check_packed(void) {
     unsigned char bytes[] = {0x10, 0x32, 0x54, 0x76, 0x98, 0xba, 0xdc, 0xfe}, back[4];
-    struct wick_tensor *x = wick_from_data(cpu, WICK_DTYPE_f4, WICK_SHAPE(4, 4), bytes);
+    struct wick_tensor *x = wick_from_data(cpu, WICK_DTYPE_f4, WICK_SHAPE(4, 4), bytes, sizeof bytes);
     CHECK_OK(wick_read(wick_select(x, 0, 2), back, 2));
     CHECK_BYTES(back, bytes + 4, 2);
     CHECK_OK(wick_read(wick_narrow(x, 1, 2, 2), back, 4));

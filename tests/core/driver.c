@@ -122,7 +122,7 @@ static void check_buffers(struct wick_device *cpu) {
 
 static void check_targets(struct wick_device *cpu) {
     float data[6] = {1, 2, 3, 4, 5, 6};
-    struct wick_tensor *x = wick_from_data(cpu, WICK_F32, WICK_SHAPE(2, 3), data);
+    struct wick_tensor *x = wick_from_data(cpu, WICK_F32, WICK_SHAPE(2, 3), data, sizeof data);
     struct wick_tensor *target = verify_target(x);
     CHECK(verify_is_target(target) && !verify_is_target(x));
     float *raw = wick_tensor_data(target);
@@ -140,7 +140,7 @@ static void check_comparison(struct wick_device *cpu) {
     double right[4] = {1, 2, 3, 4}, worst = 0;
     char why[256];
     struct verify_array want = {.dtype = WICK_F32, .rank = 2, .shape = {2, 2}, .count = 4, .data = right};
-    struct wick_tensor *x = wick_from_data(cpu, WICK_F32, WICK_SHAPE(2, 2), data);
+    struct wick_tensor *x = wick_from_data(cpu, WICK_F32, WICK_SHAPE(2, 2), data, sizeof data);
     CHECK(verify_compare(x, &want, equal, &worst, why, sizeof why));
     right[2] = 3.5;
     CHECK(!verify_compare(x, &want, equal, &worst, why, sizeof why));

@@ -19,9 +19,9 @@ static struct wick_tensor *forward(const struct wick_tensor *x, const struct wic
 
 static void check_launches(void) {
     const float a[2] = {1, 2}, b[2] = {10, 20}, c[2] = {5, 7};
-    struct wick_tensor *x = wick_from_data(device, WICK_F32, WICK_SHAPE(2), a);
-    struct wick_tensor *y = wick_from_data(device, WICK_F32, WICK_SHAPE(2), b);
-    struct wick_tensor *next = wick_from_data(device, WICK_F32, WICK_SHAPE(2), c);
+    struct wick_tensor *x = wick_from_data(device, WICK_F32, WICK_SHAPE(2), a, sizeof a);
+    struct wick_tensor *y = wick_from_data(device, WICK_F32, WICK_SHAPE(2), b, sizeof b);
+    struct wick_tensor *next = wick_from_data(device, WICK_F32, WICK_SHAPE(2), c, sizeof c);
     wick_release(forward(x, y)); /* kernels are loaded */
     CHECK(wick_graph_begin(device) == WICK_OK);
     struct wick_tensor *out = forward(x, y);
@@ -50,7 +50,7 @@ static void check_refusals(void) {
     const float a[2] = {1, 2};
     float back[2];
     char text[160];
-    struct wick_tensor *x = wick_from_data(device, WICK_F32, WICK_SHAPE(2), a);
+    struct wick_tensor *x = wick_from_data(device, WICK_F32, WICK_SHAPE(2), a, sizeof a);
     snprintf(text, sizeof text, "graph_end: %s records no graph", wick_device_name(device));
     CHECK_FAILS(wick_graph_end(device), WICK_INVALID, text);
     CHECK(wick_graph_begin(device) == WICK_OK);
@@ -59,7 +59,7 @@ static void check_refusals(void) {
     snprintf(text, sizeof text, "read: %s records a graph, which can't hold it", wick_device_name(device));
     CHECK_FAILS(wick_read(x, back, sizeof back), WICK_UNSUPPORTED, text);
     snprintf(text, sizeof text, "from_data: %s records a graph, which can't hold it", wick_device_name(device));
-    CHECK_FAILS(wick_from_data(device, WICK_F32, WICK_SHAPE(2), a), WICK_UNSUPPORTED, text);
+    CHECK_FAILS(wick_from_data(device, WICK_F32, WICK_SHAPE(2), a, sizeof a), WICK_UNSUPPORTED, text);
     snprintf(text, sizeof text, "device_sync: %s records a graph, which can't hold it", wick_device_name(device));
     CHECK_FAILS(wick_device_sync(device), WICK_UNSUPPORTED, text);
     struct wick_graph *graph = wick_graph_end(device);

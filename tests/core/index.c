@@ -7,11 +7,11 @@ static struct wick_device *cpu;
 
 static const float six[6] = {0, 1, 2, 3, 4, 5};
 
-static struct wick_tensor *matrix(void) { return wick_from_data(cpu, WICK_F32, WICK_SHAPE(2, 3), six); }
+static struct wick_tensor *matrix(void) { return wick_from_data(cpu, WICK_F32, WICK_SHAPE(2, 3), six, sizeof six); }
 
 static struct wick_tensor *ids_of(int n, const int64_t *ids) {
     const int64_t size = n;
-    return wick_from_data(cpu, WICK_I64, 1, &size, ids);
+    return wick_from_data(cpu, WICK_I64, 1, &size, ids, (size_t)n * sizeof *ids);
 }
 
 static void check_values(const struct wick_tensor *x, int n, const float *want) {
@@ -24,14 +24,14 @@ static void check_sentinels(void) {
     const uint8_t ids[3] = {1, 255, 0};
     const float ones[6] = {1, 1, 1, 1, 1, 1};
     wick_scope_begin();
-    struct wick_tensor *x = matrix(), *list = wick_from_data(cpu, WICK_U8, WICK_SHAPE(3), ids);
+    struct wick_tensor *x = matrix(), *list = wick_from_data(cpu, WICK_U8, WICK_SHAPE(3), ids, sizeof ids);
     struct wick_tensor *row = wick_reshape(list, WICK_SHAPE(1, 3)),
-                       *source = wick_from_data(cpu, WICK_F32, WICK_SHAPE(1, 3), ones);
+                       *source = wick_from_data(cpu, WICK_F32, WICK_SHAPE(1, 3), ones, 3 * sizeof *ones);
     check_values(wick_index_select(x, 0, list), 9, (const float[]){3, 4, 5, 0, 0, 0, 0, 1, 2});
     check_values(wick_gather(x, 0, row), 3, (const float[]){3, 0, 2});
     check_values(wick_scatter_add(x, 0, row, source), 6, (const float[]){0, 1, 3, 4, 4, 5});
     check_values(wick_scatter(x, 0, row, source), 6, (const float[]){0, 1, 1, 1, 4, 5});
-    struct wick_tensor *three = wick_from_data(cpu, WICK_F32, WICK_SHAPE(2, 3), ones);
+    struct wick_tensor *three = wick_from_data(cpu, WICK_F32, WICK_SHAPE(2, 3), ones, sizeof ones);
     check_values(wick_index_add(x, 1, list, three), 6, (const float[]){1, 2, 2, 4, 5, 5});
     wick_scope_end(NULL);
 }
@@ -81,8 +81,9 @@ static void check_sums(void) {
     int64_t ids[1000] = {0};
     for (int i = 0; i < 1000; i++) ones[i] = 0x3f80;
     wick_scope_begin();
-    struct wick_tensor *zero = wick_from_data(cpu, WICK_BF16, WICK_SHAPE(1), &sum);
-    struct wick_tensor *source = wick_from_data(cpu, WICK_BF16, WICK_SHAPE(1000), ones), *list = ids_of(1000, ids);
+    struct wick_tensor *zero = wick_from_data(cpu, WICK_BF16, WICK_SHAPE(1), &sum, sizeof sum);
+    struct wick_tensor *source = wick_from_data(cpu, WICK_BF16, WICK_SHAPE(1000), ones, sizeof ones),
+                       *list = ids_of(1000, ids);
     CHECK_OK(wick_read(wick_index_add(zero, 0, list, source), &sum, sizeof sum));
     CHECK_INT(sum, 0x447a);
     struct wick_tensor *column = wick_reshape(source, WICK_SHAPE(1000, 1)),

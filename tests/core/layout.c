@@ -1,6 +1,7 @@
 /* Arithmetic on layouts. */
 #include "tests/test.h"
 
+#include "core/checked.h"
 #include "core/layout.h"
 
 static void check_new(void) {
@@ -120,7 +121,53 @@ static void check_queries(void) {
     CHECK_INT(strlen(wick__shape_text(text, 8, big)), 8 * 20 + 7 + 2);
 }
 
+/* Whether two positions share an address, by a mark for each address. */
+static bool marked_twice(const struct wick__layout *layout) {
+    static unsigned char marks[16384];
+    memset(marks, 0, sizeof marks);
+    for (int64_t i = 0; i < wick__layout_count(layout); i++)
+        if (marks[address(layout, i)]++) return true;
+    return false;
+}
+
+static uint64_t next(uint64_t *state) {
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return *state >> 33;
+}
+
+/* Random layouts of up to five dims; most strides are near those of layouts without gaps. */
+static void check_overlaps(void) {
+    uint64_t state = 12;
+    int shared = 0;
+    for (int n = 0; n < 50000; n++) {
+        struct wick__layout x = {.offset = 0};
+        int64_t stride = 1;
+        x.rank = (int)(next(&state) % 6);
+        for (int d = 0; d < x.rank; d++) {
+            x.shape[d] = (int64_t)(next(&state) % 5 + (d < 2));
+            x.stride[d] = wick__max(0, stride + (int64_t)(next(&state) % 5) - 2);
+            if (next(&state) % 3) stride *= x.shape[d] > 0 ? x.shape[d] : 1;
+        }
+        bool want = marked_twice(&x);
+        shared += want;
+        if (wick__layout_overlaps(&x) != want) {
+            char text[WICK__SHAPE_TEXT], more[WICK__SHAPE_TEXT];
+            TEST_CHECK_(false, "overlaps: shape %s strides %s: %d", wick__shape_text(text, x.rank, x.shape),
+                        wick__shape_text(more, x.rank, x.stride), want);
+        }
+    }
+    CHECK(shared > 5000 && shared < 45000);
+    /* The search ends where strides make it long, and says yes then. */
+    struct wick__layout hard = {.rank = 8};
+    for (int d = 0; d < 8; d++) {
+        hard.shape[d] = 100 - d;
+        hard.stride[d] = 1000003 + 7919 * d;
+    }
+    CHECK(wick__layout_overlaps(&hard));
+}
+
 int main(void) {
+    check_overlaps();
     check_new();
     check_broadcast();
     check_collapse();

@@ -27,7 +27,9 @@ static void check_call(int64_t i, enum wick_op op, const char *params, int n_in,
 static struct wick_tensor *ramp(int rank, const int64_t *shape) {
     float data[64];
     for (int i = 0; i < 64; i++) data[i] = (float)(i % 13) - 5;
-    return wick_from_data(device, WICK_F32, rank, shape, data);
+    size_t nbytes = sizeof *data;
+    for (int d = 0; d < rank; d++) nbytes *= (size_t)shape[d];
+    return wick_from_data(device, WICK_F32, rank, shape, data, nbytes);
 }
 
 static void check_views(void) {
@@ -106,7 +108,7 @@ static void check_calls(void) {
     CHECK_OK(wick_seed_set(device, 7));
     CHECK_OK(wick_record_begin());
     compute(x, target, other);
-    CHECK_OK(wick_read_scalar(wick_sum(x, 0, NULL, false), &sum)); /* reading is no call */
+    CHECK_OK(wick_read_scalar(wick_sum(x, WICK_ALL_DIMS, false), &sum)); /* reading is no call */
     CHECK_OK(wick_read(wick_t(x), got, 12 * sizeof *got));
     record = wick_record_end();
     int64_t i = 0;
@@ -139,7 +141,7 @@ static void check_calls(void) {
     /* Replayed on other values, each result is what the ops give for them. */
     struct wick_tensor *replayed[RESULTS];
     memcpy(replayed, results, sizeof replayed);
-    CHECK_OK(wick_copy_inplace(x, wick_from_data(device, WICK_F32, WICK_SHAPE(3, 4), fresh)));
+    CHECK_OK(wick_copy_inplace(x, wick_from_data(device, WICK_F32, WICK_SHAPE(3, 4), fresh, sizeof fresh)));
     CHECK_OK(wick_record_replay(record));
     CHECK_OK(wick_seed_set(device, 7));
     compute(x, wick_zeros(device, WICK_F32, WICK_SHAPE(3, 4)), other);

@@ -13,7 +13,7 @@ int main(void) {
     for (int64_t batch = 1; batch <= 2; batch++) {
         float got[24] = {0};
         wick_scope_begin();
-        struct wick_tensor *x = wick_from_data(device, WICK_F32, WICK_SHAPE(1, 3, 4, 2), values);
+        struct wick_tensor *x = wick_from_data(device, WICK_F32, WICK_SHAPE(1, 3, 4, 2), values, sizeof values);
         struct wick_tensor *y = wick_transpose(wick_expand(x, WICK_SHAPE(batch, 3, 4, 2)), 1, 2);
         struct wick_tensor *z = wick_reshape(y, WICK_SHAPE(batch * 4, 6));
         CHECK(wick_tensor_is_contiguous(z));

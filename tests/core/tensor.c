@@ -5,7 +5,7 @@ static struct wick_device *cpu;
 
 static void check_making(void) {
     float data[6] = {1, 2, 3, 4, 5, 6}, back[6] = {0};
-    struct wick_tensor *x = wick_from_data(cpu, WICK_F32, WICK_SHAPE(2, 3), data);
+    struct wick_tensor *x = wick_from_data(cpu, WICK_F32, WICK_SHAPE(2, 3), data, sizeof data);
     CHECK(x != NULL);
     CHECK_INT(wick_tensor_rank(x), 2);
     CHECK_INT(wick_tensor_count(x), 6);
@@ -32,13 +32,13 @@ static void check_making(void) {
 
 static void check_scalars_and_empty(void) {
     double one = 2.5, back = 0;
-    struct wick_tensor *x = wick_from_data(cpu, WICK_F64, 0, NULL, &one);
+    struct wick_tensor *x = wick_from_data(cpu, WICK_F64, 0, NULL, &one, sizeof one);
     CHECK_INT(wick_tensor_rank(x), 0);
     CHECK_INT(wick_tensor_count(x), 1);
     CHECK_OK(wick_read(x, &back, sizeof back));
     CHECK_NEAR(back, 2.5, 0);
     wick_release(x);
-    struct wick_tensor *empty = wick_from_data(cpu, WICK_I64, WICK_SHAPE(3, 0, 2), NULL);
+    struct wick_tensor *empty = wick_from_data(cpu, WICK_I64, WICK_SHAPE(3, 0, 2), NULL, 0);
     CHECK(empty && wick_tensor_count(empty) == 0 && wick_tensor_is_contiguous(empty));
     CHECK_OK(wick_read(empty, NULL, 0));
     wick_release(empty);
@@ -46,7 +46,7 @@ static void check_scalars_and_empty(void) {
 
 static void check_packed(void) {
     unsigned char bits[3] = {0x12, 0x34, 0x50}, back[3] = {0};
-    struct wick_tensor *x = wick_from_data(cpu, WICK_DTYPE_f4, WICK_SHAPE(5), bits);
+    struct wick_tensor *x = wick_from_data(cpu, WICK_DTYPE_f4, WICK_SHAPE(5), bits, sizeof bits);
     CHECK(x != NULL);
     CHECK_OK(wick_read(x, back, 3)); /* 5 elements of 4 bits in 3 bytes */
     CHECK_BYTES(back, bits, 3);
@@ -65,11 +65,22 @@ static void check_wrong_arguments(void) {
     CHECK_FAILS(wick_empty(cpu, WICK_F32, 9, NULL), WICK_INVALID, "empty: rank 9 is not in 0..8");
     CHECK_FAILS(wick_empty(cpu, WICK_F32, 1, NULL), WICK_INVALID, "empty: shape is NULL but rank is 1");
     CHECK_FAILS(wick_empty(cpu, WICK_F32, WICK_SHAPE(2, -1)), WICK_INVALID, "empty: shape [2,-1] has a negative size");
-    CHECK_FAILS(wick_from_data(cpu, WICK_F32, WICK_SHAPE(2), NULL), WICK_INVALID, "from_data: data is NULL");
-    CHECK_FAILS(wick_from_memory(cpu, WICK_F32, WICK_SHAPE(2), NULL, NULL, NULL), WICK_INVALID,
-                "from_memory: data is NULL or not aligned to f32");
-    CHECK_FAILS(wick_from_memory(cpu, WICK_F32, WICK_SHAPE(2), (char *)data + 1, NULL, NULL), WICK_INVALID,
-                "from_memory: data is NULL or not aligned to f32");
+    CHECK_FAILS(wick_from_data(cpu, WICK_F32, WICK_SHAPE(2), NULL, 8), WICK_INVALID,
+                "from_data: [2] f32 on cpu takes 8 bytes, data has 8 at NULL");
+    CHECK_FAILS(wick_from_data(cpu, WICK_F32, WICK_SHAPE(2), data, 4), WICK_INVALID,
+                "from_data: [2] f32 on cpu takes 8 bytes, data has 4");
+    CHECK_FAILS(wick_from_data(cpu, WICK_F32, WICK_SHAPE(2), data, sizeof data), WICK_INVALID,
+                "from_data: [2] f32 on cpu takes 8 bytes, data has 16");
+    CHECK_FAILS(wick_from_memory(cpu, WICK_F32, WICK_SHAPE(2), NULL), WICK_INVALID, "from_memory: block is NULL");
+    struct wick_memory_block block = {.nbytes = 8};
+    CHECK_FAILS(wick_from_memory(cpu, WICK_F32, WICK_SHAPE(2), &block), WICK_INVALID,
+                "from_memory: [2] f32 takes 8 bytes, the block has 8 at NULL");
+    block.data = data;
+    CHECK_FAILS(wick_from_memory(cpu, WICK_F32, WICK_SHAPE(3), &block), WICK_INVALID,
+                "from_memory: [3] f32 takes 12 bytes, the block has 8");
+    block.data = (char *)data + 1;
+    CHECK_FAILS(wick_from_memory(cpu, WICK_F32, WICK_SHAPE(2), &block), WICK_INVALID,
+                "from_memory: data is not aligned to f32");
     CHECK_FAILS(wick_empty(cpu, WICK_F64, WICK_SHAPE(INT64_MAX / 8 + 1)), WICK_OVERFLOW,
                 "empty: shape [1152921504606846976] has more elements than 64 bits can address");
     wick_error_clear();
@@ -101,7 +112,8 @@ static void count_release(void *context) { *(int *)context += 1; }
 
 static void check_from_memory(void) {
     static double data[6] = {1, 2, 3, 4, 5, 6};
-    struct wick_tensor *x = wick_from_memory(cpu, WICK_F64, WICK_SHAPE(2, 3), data, count_release, &released);
+    struct wick_memory_block block = {data, sizeof data, count_release, &released};
+    struct wick_tensor *x = wick_from_memory(cpu, WICK_F64, WICK_SHAPE(2, 3), &block);
     CHECK(wick_tensor_data(x) == data);
     struct wick_tensor *view = wick_narrow(x, 1, 1, 2);
     CHECK(!wick_tensor_is_contiguous(view) && wick_tensor_data(view) == data + 1);
@@ -116,7 +128,7 @@ static void check_from_memory(void) {
     wick_release(view);
     CHECK_INT(released, 1);
     /* Not called when the call fails. */
-    CHECK(wick_from_memory(cpu, (enum wick_dtype)77, WICK_SHAPE(2), data, count_release, &released) == NULL);
+    CHECK(wick_from_memory(cpu, (enum wick_dtype)77, WICK_SHAPE(2), &block) == NULL);
     CHECK_INT(released, 1);
     wick_error_clear();
 }
@@ -124,8 +136,8 @@ static void check_from_memory(void) {
 static void check_closed(void) {
     struct wick_device *other = wick_device_open("cpu");
     float one = 1;
-    struct wick_tensor *x = wick_from_data(other, WICK_F32, WICK_SHAPE(1), &one);
-    struct wick_tensor *y = wick_from_data(cpu, WICK_F32, WICK_SHAPE(1), &one);
+    struct wick_tensor *x = wick_from_data(other, WICK_F32, WICK_SHAPE(1), &one, sizeof one);
+    struct wick_tensor *y = wick_from_data(cpu, WICK_F32, WICK_SHAPE(1), &one, sizeof one);
     struct wick_memory memory;
     wick_device_close(other);
     CHECK_INT(wick_tensor_count(x), 1);

@@ -130,7 +130,7 @@ int main(void) {
     static float data[N * N];
     cpu = wick_device_open("cpu");
     for (int i = 0; i < N * N; i++) data[i] = (float)i;
-    shared = wick_from_data(cpu, WICK_F32, WICK_SHAPE(N, N), data);
+    shared = wick_from_data(cpu, WICK_F32, WICK_SHAPE(N, N), data, sizeof data);
     static const int counts[] = {2, 4, 1, 3};
     for (int i = 0; i < 4; i++) {
         CHECK_OK(wick_threads_set(counts[i]));

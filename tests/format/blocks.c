@@ -90,7 +90,8 @@ static void check_saving(const char *path) {
         wick_dtype_from_name(types[i].name, &dtype);
         fill(i, bytes);
         names[i] = types[i].name;
-        tensors[i] = wick_from_data(cpu, dtype, WICK_SHAPE(3, 2 * types[i].elements), bytes);
+        tensors[i] =
+            wick_from_data(cpu, dtype, WICK_SHAPE(3, 2 * types[i].elements), bytes, (size_t)(6 * types[i].nbytes));
     }
     struct wick_archive *like = wick_archive_open("tests/files/blocks.gguf", NULL);
     CHECK_OK(wick_gguf_save(path, TYPES, names, (const struct wick_tensor *const *)tensors, like, metadata));

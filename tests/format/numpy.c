@@ -180,11 +180,12 @@ static void test_zip(void) {
 static void test_save(struct wick_device *cpu) {
     static const float f[6] = {1, 2, 3, 4, 5, 6};
     static const int64_t i[3] = {-1, 0, 1};
-    const struct wick_tensor *tensors[] = {
-        wick_from_data(cpu, WICK_F32, WICK_SHAPE(2, 3), f), wick_from_data(cpu, WICK_I64, WICK_SHAPE(3), i),
-        wick_from_data(cpu, WICK_F32, WICK_SHAPE(0, 2), NULL), wick_from_data(cpu, WICK_F32, 0, NULL, f)};
+    const struct wick_tensor *tensors[] = {wick_from_data(cpu, WICK_F32, WICK_SHAPE(2, 3), f, sizeof f),
+                                           wick_from_data(cpu, WICK_I64, WICK_SHAPE(3), i, sizeof i),
+                                           wick_from_data(cpu, WICK_F32, WICK_SHAPE(0, 2), NULL, 0),
+                                           wick_from_data(cpu, WICK_F32, 0, NULL, f, sizeof *f)};
     static const char *const names[] = {"f", "i", "none", "scalar"};
-    struct wick_tensor *half = wick_from_data(cpu, WICK_BF16, 0, NULL, f);
+    struct wick_tensor *half = wick_from_data(cpu, WICK_BF16, 0, NULL, f, 2);
     const struct wick_tensor *one[] = {half};
     char path[64];
     snprintf(path, sizeof path, "/tmp/wick-test-%ld.np", (long)getpid());

@@ -121,10 +121,10 @@ static void test_save(struct wick_device *cpu) {
     static const unsigned char packed[3] = {0x12, 0x34, 0x56};
     static const char *const names[] = {"f", "i", "six", "none"};
     static const char *const metadata[] = {"format", "pt", "k", "v\n", NULL};
-    const struct wick_tensor *tensors[] = {wick_from_data(cpu, WICK_F32, WICK_SHAPE(2, 3), f),
-                                           wick_from_data(cpu, WICK_I64, WICK_SHAPE(2), i),
-                                           wick_from_data(cpu, WICK_DTYPE_f6e3m2, WICK_SHAPE(4), packed),
-                                           wick_from_data(cpu, WICK_U8, WICK_SHAPE(0, 2), NULL)};
+    const struct wick_tensor *tensors[] = {wick_from_data(cpu, WICK_F32, WICK_SHAPE(2, 3), f, sizeof f),
+                                           wick_from_data(cpu, WICK_I64, WICK_SHAPE(2), i, sizeof i),
+                                           wick_from_data(cpu, WICK_DTYPE_f6e3m2, WICK_SHAPE(4), packed, sizeof packed),
+                                           wick_from_data(cpu, WICK_U8, WICK_SHAPE(0, 2), NULL, 0)};
     char path[64];
     snprintf(path, sizeof path, "/tmp/wick-test-%ld.safetensors", (long)getpid());
     CHECK_OK(wick_safetensors_save(path, 4, names, tensors, metadata));

@@ -23,8 +23,8 @@ static void check_product(void) {
             want[i * N + j] = sum;
         }
     wick_scope_begin();
-    struct wick_tensor *x = wick_from_data(device, WICK_F32, WICK_SHAPE(N, N), a);
-    struct wick_tensor *y = wick_from_data(device, WICK_F32, WICK_SHAPE(N, N), b);
+    struct wick_tensor *x = wick_from_data(device, WICK_F32, WICK_SHAPE(N, N), a, sizeof a);
+    struct wick_tensor *y = wick_from_data(device, WICK_F32, WICK_SHAPE(N, N), b, sizeof b);
     CHECK_OK(wick_read(wick_matmul(x, y), c, sizeof c));
     CHECK_BYTES(c, want, sizeof c);
     wick_scope_end(NULL);
@@ -46,8 +46,8 @@ static float small_product(void) {
     static float a[N * N], b[N * N], c[N * N];
     for (int i = 0; i < N * N; i++) a[i] = 0x1p-24f, b[i] = 256;
     wick_scope_begin();
-    struct wick_tensor *x = wick_cast(wick_from_data(device, WICK_F32, WICK_SHAPE(N, N), a), WICK_F16);
-    struct wick_tensor *y = wick_cast(wick_from_data(device, WICK_F32, WICK_SHAPE(N, N), b), WICK_F16);
+    struct wick_tensor *x = wick_cast(wick_from_data(device, WICK_F32, WICK_SHAPE(N, N), a, sizeof a), WICK_F16);
+    struct wick_tensor *y = wick_cast(wick_from_data(device, WICK_F32, WICK_SHAPE(N, N), b, sizeof b), WICK_F16);
     CHECK_OK(wick_read(wick_cast(wick_matmul(x, y), WICK_F32), c, sizeof c));
     wick_scope_end(NULL);
     return c[0];

@@ -6,11 +6,11 @@ static struct wick_device *device;
 
 static const float four[4] = {1, 2, 3, 4};
 
-static struct wick_tensor *floats(void) { return wick_from_data(device, WICK_F32, WICK_SHAPE(4), four); }
+static struct wick_tensor *floats(void) { return wick_from_data(device, WICK_F32, WICK_SHAPE(4), four, sizeof four); }
 
 static struct wick_tensor *ids(int32_t a, int32_t b, int32_t c, int32_t d) {
     const int32_t list[4] = {a, b, c, d};
-    return wick_from_data(device, WICK_I32, WICK_SHAPE(4), list);
+    return wick_from_data(device, WICK_I32, WICK_SHAPE(4), list, sizeof list);
 }
 
 /* The device works, and nothing is left to be reported. */

@@ -97,7 +97,7 @@ static bool compute(struct wick_device *device) {
     float sum = 0, want = 0;
     fill(values);
     wick_scope_begin();
-    struct wick_tensor *x = wick_from_data(device, WICK_F32, WICK_SHAPE(N, N), values);
+    struct wick_tensor *x = wick_from_data(device, WICK_F32, WICK_SHAPE(N, N), values, sizeof values);
     struct wick_tensor *twice = x ? wick_add(x, x) : NULL;
     struct wick_tensor *all = twice ? wick_sum(twice, WICK_ALL_DIMS, false) : NULL;
     bool good = all && wick_read(twice, back, sizeof back) == WICK_OK && wick_read(all, &sum, sizeof sum) == WICK_OK;
@@ -115,7 +115,7 @@ static bool compute(struct wick_device *device) {
 static bool record(struct wick_device *device) {
     const float ones[2] = {1, 2};
     float back[2] = {0};
-    struct wick_tensor *x = wick_from_data(device, WICK_F32, WICK_SHAPE(2), ones), *out = NULL;
+    struct wick_tensor *x = wick_from_data(device, WICK_F32, WICK_SHAPE(2), ones, sizeof ones), *out = NULL;
     struct wick_graph *graph = NULL;
     struct wick_event *event = NULL;
     bool good = x && wick_graph_begin(device) == WICK_OK;

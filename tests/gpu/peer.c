@@ -18,7 +18,7 @@ static struct wick_device *open_one(const char *family, int ordinal) {
 
 static void check_copy(struct wick_device *from, struct wick_device *to) {
     wick_scope_begin();
-    struct wick_tensor *x = wick_from_data(from, WICK_I32, WICK_SHAPE(N), values);
+    struct wick_tensor *x = wick_from_data(from, WICK_I32, WICK_SHAPE(N), values, sizeof values);
     struct wick_tensor *twice = wick_add(x, x);
     struct wick_tensor *there = wick_to_device(twice, to);
     struct wick_tensor *more = wick_add(there, there);

@@ -31,7 +31,7 @@ static struct wick_tensor *tensor_of(const int *x, enum wick_dtype dtype, int64_
         values[i] = (float)x[(b * rows + r) * columns + c];
     }
     const int64_t shape[3] = {batch, turned ? columns : rows, turned ? rows : columns};
-    struct wick_tensor *t = wick_cast(wick_from_data(cpu, WICK_F32, 3, shape, values), dtype);
+    struct wick_tensor *t = wick_cast(wick_from_data(cpu, WICK_F32, 3, shape, values, n * sizeof *values), dtype);
     t = wick_to_device(t, gpu);
     free(values);
     return turned ? wick_transpose(t, 1, 2) : t;
@@ -48,7 +48,7 @@ static float *read_floats(const struct wick_tensor *t) {
 /* What a whole number becomes in a dtype, by the CPU's cast. */
 static float *rounded(const int *x, size_t n, enum wick_dtype dtype) {
     const int64_t shape[1] = {(int64_t)n};
-    struct wick_tensor *t = wick_cast(wick_from_data(cpu, WICK_I32, 1, shape, x), WICK_F32);
+    struct wick_tensor *t = wick_cast(wick_from_data(cpu, WICK_I32, 1, shape, x, n * sizeof *x), WICK_F32);
     return read_floats(wick_cast(t, dtype));
 }
 

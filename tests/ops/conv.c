@@ -5,7 +5,6 @@
 static struct wick_device *cpu;
 
 #define SHAPE WICK_SHAPE
-#define I3(...) ((const int64_t[3]){__VA_ARGS__})
 
 static void test_conv_refusals(void) {
     wick_scope_begin();
@@ -58,39 +57,50 @@ static void test_window_refusals(void) {
     wick_scope_begin();
     struct wick_tensor *x = wick_ones(cpu, WICK_F32, SHAPE(1, 2, 5, 6)),
                        *empty = wick_ones(cpu, WICK_F32, SHAPE(1, 2, 0));
+    const int64_t zero[4] = {0}, more[4] = {0, 0, 5, 0}, less[4] = {0, 0, -1, 0};
 #define POOLED(kernel, options, status, text)                                                                          \
     CHECK_FAILS(wick_max_pool2d(x, kernel, &(struct wick_pool_options)options), status,                                \
                 "max_pool2d: x [1,2,5,6] f32 on cpu: " text)
-    POOLED(NULL, ARG(0), WICK_INVALID, "kernel is NULL");
-    POOLED(I3(0, 2), ARG(0), WICK_INVALID, "kernel 0 of spatial dim 0 is not >= 1");
-    POOLED(I3(2, 2), ARG(.stride = {-1}), WICK_INVALID, "stride -1 of spatial dim 0 is not >= 1");
-    POOLED(I3(3, 3), ARG(.padding = {2}), WICK_INVALID,
+    CHECK_FAILS(wick_max_pool2d(x, 2, NULL, NULL), WICK_INVALID,
+                "max_pool2d: x [1,2,5,6] f32 on cpu: 2 sizes at NULL for 2 spatial dims");
+    POOLED(WICK_SHAPE(2), ARG(0), WICK_INVALID, "1 sizes for 2 spatial dims");
+    POOLED(WICK_SHAPE(0, 2), ARG(0), WICK_INVALID, "kernel 0 of spatial dim 0 is not >= 1");
+    POOLED(WICK_SHAPE(2, 2), ARG(.stride = {-1}), WICK_INVALID, "stride -1 of spatial dim 0 is not >= 1");
+    POOLED(WICK_SHAPE(3, 3), ARG(.padding = {2}), WICK_INVALID,
            "padding 2 of spatial dim 0 is not in 0..1, half the kernel's reach");
-    POOLED(I3(2, 7), ARG(0), WICK_SHAPE, "the kernel reaches over 7 elements, spatial dim 1 has 6 with padding");
-    CHECK_FAILS(wick_avg_pool2d(x, I3(2, 2), &(struct wick_pool_options){.divisor = -1}), WICK_INVALID,
+    POOLED(WICK_SHAPE(2, 7), ARG(0), WICK_SHAPE,
+           "the kernel reaches over 7 elements, spatial dim 1 has 6 with padding");
+    CHECK_FAILS(wick_avg_pool2d(x, WICK_SHAPE(2, 2), &(struct wick_pool_options){.divisor = -1}), WICK_INVALID,
                 "avg_pool2d: x [1,2,5,6] f32 on cpu: divisor -1 is negative");
-    CHECK_FAILS(wick_max_pool3d(x, I3(1, 1, 1), NULL), WICK_SHAPE,
+    CHECK_FAILS(wick_max_pool3d(x, WICK_SHAPE(1, 1, 1), NULL), WICK_SHAPE,
                 "max_pool3d: x [1,2,5,6] f32 on cpu: rank 4 is not 5");
-    CHECK_FAILS(wick_adaptive_avg_pool2d(x, I3(-1, 1)), WICK_INVALID,
+    CHECK_FAILS(wick_adaptive_avg_pool2d(x, WICK_SHAPE(-1, 1)), WICK_INVALID,
                 "adaptive_avg_pool2d: x [1,2,5,6] f32 on cpu: size -1 of spatial dim 0 is negative");
-    CHECK_FAILS(wick_adaptive_avg_pool1d(empty, I3(1)), WICK_SHAPE,
+    CHECK_FAILS(wick_adaptive_avg_pool1d(empty, WICK_SHAPE(1)), WICK_SHAPE,
                 "adaptive_avg_pool1d: x [1,2,0] f32 on cpu: spatial dim 0 is empty");
-    CHECK_FAILS(wick_upsample_bilinear2d(x, NULL, NULL), WICK_INVALID,
+    CHECK_FAILS(wick_upsample_bilinear2d(x, 0, NULL, NULL), WICK_INVALID,
                 "upsample_bilinear2d: x [1,2,5,6] f32 on cpu: neither a size nor a scale for spatial dim 0");
-    CHECK_FAILS(wick_upsample_nearest2d(x, I3(0, 4), NULL), WICK_SHAPE,
+    CHECK_FAILS(wick_upsample_nearest2d(x, 1, zero, NULL), WICK_INVALID,
+                "upsample_nearest2d: x [1,2,5,6] f32 on cpu: 1 sizes for 2 spatial dims");
+    CHECK_FAILS(wick_pad(x, 3, zero, zero, WICK_PAD_CONSTANT, 0), WICK_INVALID,
+                "pad: x [1,2,5,6] f32 on cpu: 3 sizes for 4 dims");
+    const int64_t most[4] = {INT64_MAX, 0, 0, 0};
+    CHECK_FAILS(wick_pad(x, 4, most, most, WICK_PAD_REFLECT, 0), WICK_SHAPE,
+                "pad: x [1,2,5,6] f32 on cpu: "
+                "reflection of 9223372036854775807, 9223372036854775807 is not less than dim 0 of size 1");
+    CHECK_FAILS(wick_upsample_nearest2d(x, WICK_SHAPE(0, 4), NULL), WICK_SHAPE,
                 "upsample_nearest2d: x [1,2,5,6] f32 on cpu: spatial dim 0 of size 5 can't be resized to 0");
-    CHECK_FAILS(wick_upsample_nearest2d(x, NULL, &(struct wick_upsample_options){.scale = {-1, 1}}), WICK_INVALID,
+    CHECK_FAILS(wick_upsample_nearest2d(x, 0, NULL, &(struct wick_upsample_options){.scale = {-1, 1}}), WICK_INVALID,
                 "upsample_nearest2d: x [1,2,5,6] f32 on cpu: scale -1 of spatial dim 0 is not positive and finite");
     CHECK_FAILS(wick_pixel_shuffle(x, 2), WICK_SHAPE,
                 "pixel_shuffle: x [1,2,5,6] f32 on cpu: 2 channels are not a multiple of 4");
     CHECK_FAILS(wick_pixel_unshuffle(x, 2), WICK_SHAPE,
                 "pixel_unshuffle: x [1,2,5,6] f32 on cpu: 5 x 6 pixels are not multiples of 2");
-    const int64_t zero[4] = {0}, more[4] = {0, 0, 5, 0}, less[4] = {0, 0, -1, 0};
-    CHECK_FAILS(wick_pad(x, less, zero, WICK_PAD_CONSTANT, 0), WICK_INVALID,
+    CHECK_FAILS(wick_pad(x, 4, less, zero, WICK_PAD_CONSTANT, 0), WICK_INVALID,
                 "pad: x [1,2,5,6] f32 on cpu: padding -1, 0 of dim 2 is negative");
-    CHECK_FAILS(wick_pad(x, more, zero, WICK_PAD_REFLECT, 0), WICK_SHAPE,
+    CHECK_FAILS(wick_pad(x, 4, more, zero, WICK_PAD_REFLECT, 0), WICK_SHAPE,
                 "pad: x [1,2,5,6] f32 on cpu: reflection of 5, 0 is not less than dim 2 of size 5");
-    CHECK_FAILS(wick_pad(empty, zero, more, WICK_PAD_REPLICATE, 0), WICK_SHAPE,
+    CHECK_FAILS(wick_pad(empty, 3, zero, more, WICK_PAD_REPLICATE, 0), WICK_SHAPE,
                 "pad: x [1,2,0] f32 on cpu: dim 2 is empty and has no edge to replicate");
     wick_scope_end(NULL);
 }
@@ -104,8 +114,10 @@ static void test_bands(int64_t stride, int64_t groups) {
     for (int i = 0; i < N * CIN * SIDE * SIDE; i++) x[i] = (float)(i * 7 % 11 - 5);
     for (int i = 0; i < COUT * CIN * 9; i++) w[i] = (float)(i * 5 % 7 - 3);
     wick_scope_begin();
-    struct wick_tensor *tx = wick_from_data(cpu, WICK_F32, SHAPE(N, CIN, SIDE, SIDE), x);
-    struct wick_tensor *tw = wick_from_data(cpu, WICK_F32, SHAPE(COUT, per_group, 3, 3), w);
+    struct wick_tensor *tx =
+        wick_from_data(cpu, WICK_F32, SHAPE(N, CIN, SIDE, SIDE), x, sizeof *x * N * CIN * SIDE * SIDE);
+    struct wick_tensor *tw =
+        wick_from_data(cpu, WICK_F32, SHAPE(COUT, per_group, 3, 3), w, sizeof *w * COUT * (size_t)per_group * 9);
     struct wick_conv_options options = {.stride = {stride, stride}, .padding = {1, 1}, .groups = groups};
     struct wick_tensor *ty = wick_conv2d(tx, tw, NULL, &options);
     CHECK(wick_read(ty, y, sizeof *y * (size_t)(N * COUT * out * out)) == WICK_OK);

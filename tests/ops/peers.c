@@ -16,7 +16,7 @@ static struct wick_tensor *matrix(int64_t rows, int64_t columns) {
 }
 
 static struct wick_tensor *ids_of(int64_t n, const int64_t *values) {
-    return wick_from_data(device, WICK_I64, WICK_SHAPE(n), values);
+    return wick_from_data(device, WICK_I64, WICK_SHAPE(n), values, (size_t)n * sizeof *values);
 }
 
 static void check_equal(const struct wick_tensor *x, int n, const float *want) {
@@ -57,8 +57,8 @@ static void check_indices(void) {
 static void check_views(void) {
     struct wick_tensor *x = wick_reshape(wick_narrow(counted(8), 0, 4, 4), WICK_SHAPE(1, 1, 2, 2));
     struct wick_tensor *turned = wick_transpose(x, 2, 3);
-    CHECK_VALUES(wick_upsample_bilinear2d(turned, (const int64_t[]){2, 2}, NULL), 4, 6, 5, 7);
-    CHECK_VALUES(wick_max_pool2d(x, (const int64_t[]){1, 2}, NULL), 5, 7);
+    CHECK_VALUES(wick_upsample_bilinear2d(turned, WICK_SHAPE(2, 2), NULL), 4, 6, 5, 7);
+    CHECK_VALUES(wick_max_pool2d(x, WICK_SHAPE(1, 2), NULL), 5, 7);
 }
 
 /* D7: a copy into part of a tensor leaves the rest alone. */

@@ -41,7 +41,8 @@ static void add_tensor(const char *name, enum kind kind, int rank, const int64_t
                                                : 0.2 * u - 0.1);
     }
     snprintf(model.names[model.n], NAME, "%s", name);
-    model.tensors[model.n] = wick_from_data(model.device, WICK_F32, rank, shape, values);
+    model.tensors[model.n] =
+        wick_from_data(model.device, WICK_F32, rank, shape, values, (size_t)count * sizeof *values);
     CHECK(model.tensors[model.n] != NULL);
     model.n++;
     free(values);
@@ -161,7 +162,7 @@ static void check_depth(int depth, const int blocks[4], const char *path, struct
     CHECK_INT(wick_resnet_depth(resnet), depth);
     CHECK_INT(wick_resnet_classes(resnet), 10);
     for (int i = 0; i < 3 * 32 * 32; i++) picture[i] = (float)(2 * fraction(0xFFFF, (uint64_t)i) - 1);
-    struct wick_tensor *x = wick_from_data(model.device, WICK_F32, WICK_SHAPE(1, 3, 32, 32), picture);
+    struct wick_tensor *x = wick_from_data(model.device, WICK_F32, WICK_SHAPE(1, 3, 32, 32), picture, sizeof picture);
     for (int stage = 0; stage <= 4 && resnet; stage++) {
         snprintf(what, sizeof what, "%d.stage%d", depth, stage);
         check_near(what, wick_resnet_stage(resnet, x, stage), expected);

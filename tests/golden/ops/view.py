@@ -31,3 +31,4 @@ def slice_(c):
 
 op("chunk")(lambda c: torch.tensor_split(c.a, c.i[0], c.i[1])[c.i[2]])
 op("split")(lambda c: torch.split(c.a, c.i[3:3 + c.i[0]], c.i[1])[c.i[2]])
+op("as_strided")(lambda c: torch.as_strided(c.a, c.i[2:2 + c.i[1]], c.i[5:5 + c.i[1]], c.i[0]))
