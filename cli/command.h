@@ -26,7 +26,7 @@
             "shows the passages of the files that come closest to a question")                                         \
     COMMAND(verify,                                                                                                    \
             "[--op PATTERN] [--family NAME] [--dtype T] [--layout NAME] [--case K] [--list FILE] [--log FILE] "        \
-            "[--seed N] [--normal] [--quick] [--json] [--table]",                                                      \
+            "[--seed N] [--normal] [--quick] [--cut] [--json] [--table]",                                              \
             "runs every op on every dtype and layout against references")
 
 #define COMMAND(name, arguments, summary) int command_##name(int argc, char **argv);

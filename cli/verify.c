@@ -75,21 +75,47 @@ static void on_cell(void *context, const struct verify_cell *cell) {
     report->row[report->columns++] = *cell;
 }
 
+/* The operands whose dtype is not that of the first, with the dtypes they may have. */
+static void print_operands(enum wick_op op) {
+    const char *name;
+    for (int i = 1, n = 0; (name = wick_op_operand(op, i)) != NULL; i++) {
+        bool same = wick_op_takes(op, i, WICK_F32, WICK_F32) && !wick_op_takes(op, i, WICK_F16, WICK_F32), any = false;
+        char text[128] = "";
+        for (int dtype = 0; dtype < WICK_DTYPE_COMPUTE_COUNT; dtype++) {
+            enum wick_dtype other = dtype == WICK_F16 ? WICK_F32 : WICK_F16;
+            if (!wick_op_takes(op, i, other, (enum wick_dtype)dtype)) continue;
+            snprintf(text + strlen(text), sizeof text - strlen(text), " %s", wick_dtype_name((enum wick_dtype)dtype));
+            any = true;
+        }
+        if (!any) continue;
+        printf("%s%.*s:%s%s", n++ ? "; " : "", (int)strcspn(name, "?"), name, text, same ? " or the same" : "");
+    }
+}
+
 /* The op table in markdown, as docs/ops.md has it. */
 static int print_table(void) {
+    /* In the order of the rows, which keeps new ops with those they belong to. */
+    static const enum wick_op order[WICK_OP_COUNT] = {
+#define WICK__OP(number, ...) (enum wick_op) number,
+#include <wick/ops.def>
+#undef WICK__OP
+    };
     struct wick_device *cpu = wick_device_open("cpu");
     if (!cpu) return command_fail("verify", "no CPU device");
-    printf("| op | family | computes |");
+    printf("| op | family | computes | other operands |");
     for (int dtype = 0; dtype < WICK_DTYPE_COMPUTE_COUNT; dtype++)
         printf(" %s |", wick_dtype_name((enum wick_dtype)dtype));
-    printf("\n| --- | --- | --- |");
+    printf("\n| --- | --- | --- | --- |");
     for (int dtype = 0; dtype < WICK_DTYPE_COMPUTE_COUNT; dtype++) printf(" :-: |");
-    for (int op = 0; op < WICK_OP_COUNT; op++) {
-        printf("\n| `%s` | %s | ", wick_op_name((enum wick_op)op), wick_op_family((enum wick_op)op));
-        for (const char *at = wick_op_formula((enum wick_op)op); *at; at++) printf(*at == '|' ? "\\|" : "%c", *at);
+    for (int i = 0; i < WICK_OP_COUNT; i++) {
+        enum wick_op op = order[i];
+        printf("\n| `%s` | %s | ", wick_op_name(op), wick_op_family(op));
+        for (const char *at = wick_op_formula(op); *at; at++) printf(*at == '|' ? "\\|" : "%c", *at);
+        printf(" | ");
+        print_operands(op);
         printf(" |");
         for (int dtype = 0; dtype < WICK_DTYPE_COMPUTE_COUNT; dtype++)
-            printf(" %s |", wick_supports(cpu, (enum wick_op)op, (enum wick_dtype)dtype) ? "✓" : " ");
+            printf(" %s |", wick_supports(cpu, op, (enum wick_dtype)dtype) ? "✓" : " ");
     }
     printf("\n");
     wick_device_close(cpu);
@@ -122,6 +148,10 @@ static const char *parse(int argc, char **argv, struct arguments *a) {
         }
         if (strcmp(name, "--normal") == 0) {
             a->options.normal = true;
+            continue;
+        }
+        if (strcmp(name, "--cut") == 0) {
+            a->options.cut = true;
             continue;
         }
         if (strcmp(name, "--quick") == 0) {

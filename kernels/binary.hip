@@ -4,23 +4,39 @@
 #include "binary.h"
 
 #define CASE(name, value)                                                                                              \
-    case GPU_BINARY_##name:                                                                                            \
+    case GPU_OP_##name:                                                                                                \
         GPU_UNROLL for (int s = 0; s < S; s++) {                                                                       \
             C x = a[s], y = b[s];                                                                                      \
             a[s] = (C)(value);                                                                                         \
         }                                                                                                              \
         break;
 
+/* ---- the bodies: x and y are the arguments ---- */
+
+#define FLOAT_add (x + y)
+#define FLOAT_sub (x - y)
+#define FLOAT_mul (x * y)
+#define FLOAT_div (x / y)
+#define FLOAT_maximum (x != x || x > y ? x : y)
+#define FLOAT_minimum (x != x || x < y ? x : y)
+#define FLOAT_prelu (x > 0 ? x : x * y)
+
+/* Which ops have which body. */
+#define FLOAT_CASE_ALL_LIGHT(name) CASE(name, FLOAT_##name)
+#define FLOAT_CASE_FLOATS_LIGHT(name) CASE(name, FLOAT_##name)
+#define FLOAT_CASE_INTS_LIGHT(name)
+#define FLOAT_CASE_ALL_HEAVY(name) /* in math.hip */
+#define FLOAT_CASE_FLOATS_HEAVY(name)
+#define INT_CASE_ALL(name) CASE(name, INT_##name)
+#define INT_CASE_INTS(name) CASE(name, INT_##name)
+#define INT_CASE_FLOATS(name)
+
 /* a[] = op(a[], b[]) in f32 or f64. */
 template <typename C, int S> GPU_FN void binary_float(C (&a)[S], const C (&b)[S], u32 op) {
     switch (op) {
-        CASE(add, x + y)
-        CASE(sub, x - y)
-        CASE(mul, x * y)
-        CASE(div, x / y)
-        CASE(maximum, x != x || x > y ? x : y)
-        CASE(minimum, x != x || x < y ? x : y)
-        CASE(prelu, x > 0 ? x : x * y)
+#define WICK__BINARY(number, name, dtypes, cost, ...) FLOAT_CASE_##dtypes##_##cost(name)
+#define WICK__PAIR(number, name, dtypes, cost, ...) FLOAT_CASE_##dtypes##_##cost(name)
+#include "elementwise_ops.h"
     default: break;
     }
 }
@@ -79,21 +95,25 @@ template <typename T> GPU_FN T shift_right(T x, T y) {
     return gpu_negative(y) || (u64)y >= 8 * sizeof(T) ? (gpu_negative(x) ? (T)-1 : (T)0) : (T)(x >> (u32)y);
 }
 
+#define INT_add ((W)x + (W)y)
+#define INT_sub ((W)x - (W)y)
+#define INT_mul ((W)x * (W)y)
+#define INT_div (divide<W>(x, y))
+#define INT_maximum (x > y ? x : y)
+#define INT_minimum (x < y ? x : y)
+#define INT_pow (power<W>(x, y))
+#define INT_remainder (remainder<W>(x, y))
+#define INT_bitwise_and (x & y)
+#define INT_bitwise_or (x | y)
+#define INT_bitwise_xor (x ^ y)
+#define INT_shift_left (shift_left<W>(x, y))
+#define INT_shift_right shift_right(x, y)
+
 template <typename W, typename C, int S> GPU_FN void binary_int(C (&a)[S], const C (&b)[S], u32 op) {
     switch (op) {
-        CASE(add, (W)x + (W)y)
-        CASE(sub, (W)x - (W)y)
-        CASE(mul, (W)x * (W)y)
-        CASE(div, divide<W>(x, y))
-        CASE(maximum, x > y ? x : y)
-        CASE(minimum, x < y ? x : y)
-        CASE(pow, power<W>(x, y))
-        CASE(remainder, remainder<W>(x, y))
-        CASE(bitwise_and, x & y)
-        CASE(bitwise_or, x | y)
-        CASE(bitwise_xor, x ^ y)
-        CASE(shift_left, shift_left<W>(x, y))
-        CASE(shift_right, shift_right(x, y))
+#define WICK__BINARY(number, name, dtypes, ...) INT_CASE_##dtypes(name)
+#define WICK__PAIR(number, name, dtypes, ...) INT_CASE_##dtypes(name)
+#include "elementwise_ops.h"
     default: break;
     }
 }
@@ -102,17 +122,17 @@ template <typename W, typename C, int S> GPU_FN void binary_int(C (&a)[S], const
 GPU_FN bool binary_bytes(gpu_16 &a, const gpu_16 &b, u32 op) {
     const u32 low = 0x7f7f7f7fu, high = 0x80808080u;
     switch (op) {
-    case GPU_BINARY_add:
+    case GPU_OP_add:
         GPU_UNROLL for (int w = 0; w < 4; w++) a.word[w] =
             ((a.word[w] & low) + (b.word[w] & low)) ^ ((a.word[w] ^ b.word[w]) & high);
         return true;
-    case GPU_BINARY_sub:
+    case GPU_OP_sub:
         GPU_UNROLL for (int w = 0; w < 4; w++) a.word[w] =
             ((a.word[w] | high) - (b.word[w] & low)) ^ ((a.word[w] ^ ~b.word[w]) & high);
         return true;
-    case GPU_BINARY_bitwise_and: GPU_UNROLL for (int w = 0; w < 4; w++) a.word[w] &= b.word[w]; return true;
-    case GPU_BINARY_bitwise_or: GPU_UNROLL for (int w = 0; w < 4; w++) a.word[w] |= b.word[w]; return true;
-    case GPU_BINARY_bitwise_xor: GPU_UNROLL for (int w = 0; w < 4; w++) a.word[w] ^= b.word[w]; return true;
+    case GPU_OP_bitwise_and: GPU_UNROLL for (int w = 0; w < 4; w++) a.word[w] &= b.word[w]; return true;
+    case GPU_OP_bitwise_or: GPU_UNROLL for (int w = 0; w < 4; w++) a.word[w] |= b.word[w]; return true;
+    case GPU_OP_bitwise_xor: GPU_UNROLL for (int w = 0; w < 4; w++) a.word[w] ^= b.word[w]; return true;
     default: return false;
     }
 }
@@ -138,7 +158,7 @@ template <typename T, typename W> GPU_FN void binary_ints(const struct gpu_binar
     T a[S], b[S];
     gpu_fetch<E, S>(a, p.walk, 0, tile);
     gpu_fetch<E, S>(b, p.walk, 1, tile);
-    if (p.op == GPU_BINARY_div || p.op == GPU_BINARY_remainder) {
+    if (p.op == GPU_OP_div || p.op == GPU_OP_remainder) {
         bool zero = false;
         GPU_UNROLL for (int s = 0; s < S; s++) zero |= b[s] == 0;
         if (zero) gpu_fail(p.fault, GPU_FAULT_DIVIDE, 0);

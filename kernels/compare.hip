@@ -4,7 +4,7 @@
 #include "binary.h"
 
 #define CASE(name, answer)                                                                                             \
-    case GPU_QUESTION_##name:                                                                                          \
+    case GPU_OP_##name:                                                                                                \
         GPU_UNROLL for (int s = 0; s < S; s++) {                                                                       \
             C x = a[s], y = b[s];                                                                                      \
             (void)y;                                                                                                   \
@@ -12,10 +12,29 @@
         }                                                                                                              \
         break;
 
+#define ANSWER_eq x == y
+#define ANSWER_ne x != y
+#define ANSWER_lt x < y
+#define ANSWER_le x <= y
+#define ANSWER_gt x > y
+#define ANSWER_ge x >= y
+#define ANSWER_logical_not x == 0
+#define ANSWER_isnan x != x
+#define ANSWER_isinf x - x != 0 && x == x
+#define ANSWER_isfinite x - x == 0
+
+/* Questions about one operand take it as both. */
+#define ALL_CASE_ALL(name) CASE(name, ANSWER_##name)
+#define ALL_CASE_FLOATS(name)
+#define FLOAT_CASE_ALL(name) CASE(name, ANSWER_##name)
+#define FLOAT_CASE_FLOATS(name) CASE(name, ANSWER_##name)
+
 template <int IS_FLOAT> struct questions {
     template <typename C, int S> GPU_FN void answer(u8 (&r)[S], const C (&a)[S], const C (&b)[S], u32 op) {
         switch (op) {
-            GPU_QUESTIONS(CASE)
+#define WICK__COMPARISON(number, name, dtypes, ...) ALL_CASE_##dtypes(name)
+#define WICK__QUESTION(number, name, dtypes, ...) ALL_CASE_##dtypes(name)
+#include "elementwise_ops.h"
         default: break;
         }
     }
@@ -23,8 +42,9 @@ template <int IS_FLOAT> struct questions {
 template <> struct questions<1> {
     template <typename C, int S> GPU_FN void answer(u8 (&r)[S], const C (&a)[S], const C (&b)[S], u32 op) {
         switch (op) {
-            GPU_QUESTIONS(CASE)
-            GPU_FLOAT_QUESTIONS(CASE)
+#define WICK__COMPARISON(number, name, dtypes, ...) FLOAT_CASE_##dtypes(name)
+#define WICK__QUESTION(number, name, dtypes, ...) FLOAT_CASE_##dtypes(name)
+#include "elementwise_ops.h"
         default: break;
         }
     }

@@ -6,7 +6,7 @@
 #include "unary.h"
 
 #define CASE(name, value)                                                                                              \
-    case GPU_UNARY_##name:                                                                                             \
+    case GPU_OP_##name:                                                                                                \
         GPU_UNROLL for (int s = 0; s < S; s++) {                                                                       \
             C x = v[s];                                                                                                \
             v[s] = (C)(value);                                                                                         \
@@ -19,32 +19,42 @@ template <typename C> GPU_FN C mish(C x) {
     return x * (n / (n + 2));
 }
 
-/* x[] = op(x[]) in f32 or f64. selu's constants are PyTorch's. */
+/* ---- the bodies: x is the argument, a the number. selu's constants are PyTorch's ---- */
+
+#define FLOAT_exp gpu_exp(x)
+#define FLOAT_exp2 gpu_power_of_2(x)
+#define FLOAT_expm1 gpu_expm1(x)
+#define FLOAT_log gpu_log(x)
+#define FLOAT_log2 gpu_log2(x)
+#define FLOAT_log10 gpu_log_10(x)
+#define FLOAT_log1p gpu_log1p(x)
+#define FLOAT_sin gpu_wave_of(x, 0)
+#define FLOAT_cos gpu_wave_of(x, 1)
+#define FLOAT_tan gpu_tangent(x)
+#define FLOAT_tanh gpu_hyperbolic_tangent(x)
+#define FLOAT_erf gpu_erf(x)
+#define FLOAT_gelu gpu_gelu(x)
+#define FLOAT_gelu_tanh (x / (1 + gpu_exp((C)-1.59576912160573071176 * (x + (C)0.044715 * x * x * x))))
+#define FLOAT_sigmoid (1 / (1 + gpu_exp(-x)))
+#define FLOAT_silu (x / (1 + gpu_exp(-x)))
+#define FLOAT_softplus ((x > 0 ? x : x != x ? x : 0) + gpu_log1p(gpu_exp(-gpu_fabs(x))))
+#define FLOAT_mish mish(x)
+#define FLOAT_selu                                                                                                     \
+    (x > 0 ? (C)1.0507009873554804934193349852946 * x : (C)1.7580993408473768599402175208123 * gpu_expm1(x))
+#define FLOAT_elu (x > 0 ? x : a * gpu_expm1(x))
+#define FLOAT_powf (a == 2 ? x * x : gpu_raise(x, a))
+
+#define FLOAT_CASE_HEAVY(name) CASE(name, FLOAT_##name)
+#define FLOAT_CASE_LIGHT(name) /* in unary.hip and binary.hip */
+
+/* x[] = op(x[]) in f32 or f64. */
 template <typename C, int S> GPU_FN void math(C (&v)[S], const struct gpu_unary &p) {
     C a = (C)p.f[0];
     switch (p.op) {
-        CASE(exp, gpu_exp(x))
-        CASE(exp2, gpu_power_of_2(x))
-        CASE(expm1, gpu_expm1(x))
-        CASE(log, gpu_log(x))
-        CASE(log2, gpu_log2(x))
-        CASE(log10, gpu_log_10(x))
-        CASE(log1p, gpu_log1p(x))
-        CASE(sin, gpu_wave_of(x, 0))
-        CASE(cos, gpu_wave_of(x, 1))
-        CASE(tan, gpu_tangent(x))
-        CASE(tanh, gpu_hyperbolic_tangent(x))
-        CASE(erf, gpu_erf(x))
-        CASE(gelu, gpu_gelu(x))
-        CASE(gelu_tanh, x / (1 + gpu_exp((C)-1.59576912160573071176 * (x + (C)0.044715 * x * x * x))))
-        CASE(sigmoid, 1 / (1 + gpu_exp(-x)))
-        CASE(silu, x / (1 + gpu_exp(-x)))
-        CASE(softplus, (x > 0 ? x : x != x ? x : 0) + gpu_log1p(gpu_exp(-gpu_fabs(x))))
-        CASE(mish, mish(x))
-        CASE(selu,
-             x > 0 ? (C)1.0507009873554804934193349852946 * x : (C)1.7580993408473768599402175208123 * gpu_expm1(x))
-        CASE(elu, x > 0 ? x : a * gpu_expm1(x))
-    case GPU_UNARY_powf: GPU_UNROLL for (int s = 0; s < S; s++) v[s] = a == 2 ? v[s] * v[s] : gpu_raise(v[s], a); break;
+#define WICK__UNARY(number, name, dtypes, cost, ...) FLOAT_CASE_##cost(name)
+#define WICK__SCALAR1(number, name, dtypes, cost, ...) FLOAT_CASE_##cost(name)
+#define WICK__SCALAR2(number, name, dtypes, cost, ...) FLOAT_CASE_##cost(name)
+#include "elementwise_ops.h"
     default: break;
     }
 }
@@ -130,13 +140,19 @@ template <typename C> GPU_FN C remainder_of(C x, C y) {
     return r != 0 && (r < 0) != (y < 0) ? r + y : r;
 }
 
-#define CASE2(name, value)                                                                                             \
-    case GPU_BINARY_##name:                                                                                            \
+#undef CASE
+#define CASE(name, value)                                                                                             \
+    case GPU_OP_##name:                                                                                                \
         GPU_UNROLL for (int s = 0; s < S; s++) {                                                                       \
             C x = a[s], y = b[s];                                                                                      \
             a[s] = (C)(value);                                                                                         \
         }                                                                                                              \
         break;
+
+#define FLOAT_pow gpu_raise(x, y)
+#define FLOAT_remainder remainder_of(x, y)
+#define FLOAT_atan2 gpu_angle_of(x, y)
+#define FLOAT_swiglu (x / (1 + gpu_exp(-x)) * y)
 
 template <typename T, int E> GPU_FN void binary_maths(const struct gpu_binary &p) {
     typedef typename gpu_compute<T>::type C;
@@ -152,10 +168,9 @@ template <typename T, int E> GPU_FN void binary_maths(const struct gpu_binary &p
         b[s] = gpu_up(q[s]);
     }
     switch (p.op) {
-        CASE2(pow, gpu_raise(x, y))
-        CASE2(remainder, remainder_of(x, y))
-        CASE2(atan2, gpu_angle_of(x, y))
-        CASE2(swiglu, x / (1 + gpu_exp(-x)) * y)
+#define WICK__BINARY(number, name, dtypes, cost, ...) FLOAT_CASE_##cost(name)
+#define WICK__PAIR(number, name, dtypes, cost, ...) FLOAT_CASE_##cost(name)
+#include "elementwise_ops.h"
     default: break;
     }
     GPU_UNROLL for (int s = 0; s < S; s++) r[s] = gpu_round<T>(a[s]);

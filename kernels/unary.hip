@@ -4,40 +4,57 @@
 #include "unary.h"
 
 #define CASE(name, value)                                                                                              \
-    case GPU_UNARY_##name:                                                                                             \
+    case GPU_OP_##name:                                                                                                \
         GPU_UNROLL for (int s = 0; s < S; s++) {                                                                       \
             C x = v[s];                                                                                                \
             v[s] = (C)(value);                                                                                         \
         }                                                                                                              \
         break;
 
+/* ---- the bodies: x is the argument, a and b the numbers ---- */
+
+#define FLOAT_abs gpu_fabs(x)
+#define FLOAT_neg (-x)
+#define FLOAT_sqr (x * x)
+#define FLOAT_sign ((C)((x > 0) - (x < 0)))
+#define FLOAT_relu (x < 0 ? 0 : x)
+#define FLOAT_affine (x * a + b)
+#define FLOAT_add_scalar (x + a)
+#define FLOAT_sub_scalar (x - a)
+#define FLOAT_mul_scalar (x * a)
+#define FLOAT_div_scalar (x / a)
+#define FLOAT_clamp ((x < a ? a : x) > b ? b : (x < a ? a : x))
+#define FLOAT_sqrt gpu_sqrt(x)
+#define FLOAT_rsqrt (1 / gpu_sqrt(x))
+#define FLOAT_recip (1 / x)
+#define FLOAT_floor gpu_floor(x)
+#define FLOAT_ceil gpu_ceil(x)
+#define FLOAT_round gpu_rint(x)
+#define FLOAT_trunc gpu_trunc(x)
+#define FLOAT_relu2 (x < 0 ? 0 : x * x)
+#define FLOAT_relu6 (x < 0 ? 0 : x > 6 ? 6 : x)
+#define FLOAT_hard_sigmoid ((x < -3 ? 0 : x > 3 ? 6 : x + 3) / 6)
+#define FLOAT_hard_swish (x * ((x < -3 ? 0 : x > 3 ? 6 : x + 3) / 6))
+#define FLOAT_leaky_relu (x < 0 ? x * a : x)
+
+/* Which ops have which body. */
+#define FLOAT_CASE_ALL_LIGHT(name) CASE(name, FLOAT_##name)
+#define FLOAT_CASE_FLOATS_LIGHT(name) CASE(name, FLOAT_##name)
+#define FLOAT_CASE_INTS_LIGHT(name)
+#define FLOAT_CASE_ALL_HEAVY(name) /* in math.hip */
+#define FLOAT_CASE_FLOATS_HEAVY(name)
+#define INT_CASE_ALL(name) CASE(name, INT_##name)
+#define INT_CASE_INTS(name) CASE(name, INT_##name)
+#define INT_CASE_FLOATS(name)
+
 /* x[] = op(x[]) in f32 or f64. */
 template <typename C, int S> GPU_FN void unary_float(C (&v)[S], const struct gpu_unary &p) {
     C a = (C)p.f[0], b = (C)p.f[1];
     switch (p.op) {
-        CASE(abs, gpu_fabs(x))
-        CASE(neg, -x)
-        CASE(sqr, x * x)
-        CASE(sign, (C)((x > 0) - (x < 0)))
-        CASE(relu, x < 0 ? 0 : x)
-        CASE(affine, x * a + b)
-        CASE(add_scalar, x + a)
-        CASE(sub_scalar, x - a)
-        CASE(mul_scalar, x * a)
-        CASE(div_scalar, x / a)
-        CASE(clamp, (x < a ? a : x) > b ? b : (x < a ? a : x))
-        CASE(sqrt, gpu_sqrt(x))
-        CASE(rsqrt, 1 / gpu_sqrt(x))
-        CASE(recip, 1 / x)
-        CASE(floor, gpu_floor(x))
-        CASE(ceil, gpu_ceil(x))
-        CASE(round, gpu_rint(x))
-        CASE(trunc, gpu_trunc(x))
-        CASE(relu2, x < 0 ? 0 : x * x)
-        CASE(relu6, x < 0 ? 0 : x > 6 ? 6 : x)
-        CASE(hard_sigmoid, (x < -3 ? 0 : x > 3 ? 6 : x + 3) / 6)
-        CASE(hard_swish, x * ((x < -3 ? 0 : x > 3 ? 6 : x + 3) / 6))
-        CASE(leaky_relu, x < 0 ? x * a : x)
+#define WICK__UNARY(number, name, dtypes, cost, ...) FLOAT_CASE_##dtypes##_##cost(name)
+#define WICK__SCALAR1(number, name, dtypes, cost, ...) FLOAT_CASE_##dtypes##_##cost(name)
+#define WICK__SCALAR2(number, name, dtypes, cost, ...) FLOAT_CASE_##dtypes##_##cost(name)
+#include "elementwise_ops.h"
     default: break;
     }
 }
@@ -63,23 +80,32 @@ template <typename W, typename T> GPU_FN T divide_by(T x, i64 a) {
     return (T)(gpu_negative(x) != (a < 0) ? 0 - quotient : quotient);
 }
 
+#define INT_abs (gpu_negative(x) ? 0 - (W)x : (W)x)
+#define INT_neg (0 - (W)x)
+#define INT_sqr ((W)x * (W)x)
+#define INT_sign ((x != 0) - 2 * gpu_negative(x))
+#define INT_relu (gpu_negative(x) ? 0 : x)
+#define INT_bitwise_not (~(W)x)
+#define INT_affine ((W)x * a + b)
+#define INT_add_scalar ((W)x + a)
+#define INT_sub_scalar ((W)x - a)
+#define INT_mul_scalar ((W)x * a)
+#define INT_div_scalar (divide_by<W>(x, p.i[0]))
+#define INT_clamp ((x < low ? low : x) > high ? high : (x < low ? low : x))
+#define INT_floor x
+#define INT_ceil x
+#define INT_round x
+#define INT_trunc x
+
 /* The same for integers; W is an unsigned type of at least 32 bits, which wraps. */
 template <typename W, typename C, int S> GPU_FN void unary_int(C (&v)[S], const struct gpu_unary &p) {
     W a = (W)p.i[0], b = (W)p.i[1];
     C low = (C)p.i[0], high = (C)p.i[1];
     switch (p.op) {
-        CASE(abs, gpu_negative(x) ? 0 - (W)x : (W)x)
-        CASE(neg, 0 - (W)x)
-        CASE(sqr, (W)x * (W)x)
-        CASE(sign, (x != 0) - 2 * gpu_negative(x))
-        CASE(relu, gpu_negative(x) ? 0 : x)
-        CASE(bitwise_not, ~(W)x)
-        CASE(affine, (W)x * a + b)
-        CASE(add_scalar, (W)x + a)
-        CASE(sub_scalar, (W)x - a)
-        CASE(mul_scalar, (W)x * a)
-        CASE(div_scalar, divide_by<W>(x, p.i[0]))
-        CASE(clamp, (x < low ? low : x) > high ? high : (x < low ? low : x))
+#define WICK__UNARY(number, name, dtypes, ...) INT_CASE_##dtypes(name)
+#define WICK__SCALAR1(number, name, dtypes, ...) INT_CASE_##dtypes(name)
+#define WICK__SCALAR2(number, name, dtypes, ...) INT_CASE_##dtypes(name)
+#include "elementwise_ops.h"
         CASE(affine_by, saturate((C)0, (f64)x * p.f[0] + p.f[1]))
     default: break;
     }

@@ -1,7 +1,7 @@
 /* The one interface between the tensor core and a device family.
  *
  * A family is one `static const struct wick__backend`. It owns raw buffers and a table of kernels, a row for each op:
- * the function, and the dtypes and layouts it takes. src/ops/ checks every argument, computes every shape, allocates
+ * the function, and the layouts it takes. src/ops/ checks every argument, computes every shape, allocates
  * every result and then hands the family a struct wick__call; kernels check nothing again, and never allocate results.
  * The same row answers wick_supports(), so what is claimed and what is run cannot drift apart.
  *
@@ -10,15 +10,15 @@
 #ifndef WICK_BACKEND_H
 #define WICK_BACKEND_H
 
-#include "core/dtype.h"
 #include "core/layout.h"
+#include "core/op.h"
 
 #include <wick/device.h>
 #include <wick/ops.h>
 
 struct wick_tensor;
 
-enum { WICK__MAX_INPUTS = 6, WICK__MAX_OUTPUTS = 3, WICK__MAX_SPATIAL = 3 };
+enum { WICK__MAX_OUTPUTS = 3, WICK__MAX_SPATIAL = 3 };
 
 /* Layouts an operand may have when a kernel sees it; others are copied first. */
 enum wick__layouts {
@@ -104,7 +104,6 @@ struct wick__call {
     bool inplace;                                   /* out[0] was there before */
     bool view;                                      /* out[0] shares in[0]'s elements, nothing is to be run */
     const struct wick_tensor *in[WICK__MAX_INPUTS]; /* NULL for an optional operand left out */
-    const char *name[WICK__MAX_INPUTS];             /* what messages call them */
     int n_list;                                     /* cat, stack: all operands, in[0] is the first of them */
     struct wick_tensor *const *list;
     struct wick_tensor *out[WICK__MAX_OUTPUTS];
@@ -113,10 +112,9 @@ struct wick__call {
 
 typedef enum wick_status wick__kernel_fn(const struct wick__call *call);
 
-/* A row of a family's table: what runs an op, and for what. */
+/* A row of a family's table: what runs an op, on operands of the dtypes that ops.def says. */
 struct wick__kernel {
-    wick__kernel_fn *run; /* NULL for ops that are views or composed of others */
-    wick__dtypes dtypes;  /* of in[0], or of out[0] for ops without input; 0: the family does not have the op */
+    wick__kernel_fn *run; /* NULL for ops that are WICK__COMPOSED in ops.def */
     enum wick__layouts layouts;
 };
 

@@ -94,8 +94,8 @@ static void check_elementwise(void) {
     CHECK_FAILS(wick_bitwise_and(m23, m23), WICK_UNSUPPORTED,
                 "bitwise_and: lhs [2,3] f32, rhs [2,3] f32 on cpu: cpu has no bitwise_and for f32");
     CHECK_FAILS(wick_where(m23, m23, m23), WICK_DTYPE,
-                "where: a [2,3] f32, b [2,3] f32, condition [2,3] f32 on cpu: condition must be of integers, not "
-                "of f32");
+                "where: a [2,3] f32, b [2,3] f32, condition [2,3] f32 on cpu: condition must be of u8, u32, "
+                "i16, i32 or i64, not of f32");
     CHECK_FAILS(wick_cast(m23, (enum wick_dtype)99), WICK_DTYPE, "cast: x [2,3] f32 on cpu: dtype 99 is unknown");
     CHECK_FAILS(wick_cast(m23, WICK_DTYPE_f4), WICK_UNSUPPORTED, "cast: x [2,3] f32 on cpu: cpu has no cast to f4");
     CHECK_FAILS(wick_arange(cpu, WICK_F32, 0, 1, 0), WICK_INVALID,
@@ -194,9 +194,9 @@ static void check_index(void) {
     CHECK_FAILS(wick_index_select(m23, 0, ids_neg), WICK_RANGE,
                 "index_select: id -1 at position 0 of ids [2] i64 on cpu is out of range for size 2");
     CHECK_FAILS(wick_index_select(m23, 0, m23), WICK_DTYPE,
-                "index_select: x [2,3] f32, ids [2,3] f32 on cpu: ids are u8, u32, i16, i32 or i64, not f32");
+                "index_select: x [2,3] f32, ids [2,3] f32 on cpu: ids must be of u8, u32, i16, i32 or i64, not of f32");
     CHECK_FAILS(wick_index_select(m23, 0, v3), WICK_DTYPE,
-                "index_select: x [2,3] f32, ids [3] f32 on cpu: ids are u8, u32, i16, i32 or i64, not f32");
+                "index_select: x [2,3] f32, ids [3] f32 on cpu: ids must be of u8, u32, i16, i32 or i64, not of f32");
     CHECK_FAILS(wick_embedding(v3, ids_bad), WICK_SHAPE,
                 "embedding: weight [3] f32, ids [2] i64 on cpu: weight has rank 1, not 2, or ids more than 7 dims");
     CHECK_FAILS(wick_gather(m23, 0, ids_bad), WICK_SHAPE,
@@ -215,7 +215,7 @@ static void check_index(void) {
                 "index_add: x [2,3] f32, ids [2] i64, source [4,3] f32 on cpu: source must have the shape of x, "
                 "with 2 along dim 0");
     CHECK_FAILS(wick_masked_fill(m23, m23, 0), WICK_DTYPE,
-                "masked_fill: x [2,3] f32, mask [2,3] f32 on cpu: mask is f32, not u8");
+                "masked_fill: x [2,3] f32, mask [2,3] f32 on cpu: mask must be of u8, not of f32");
     CHECK_FAILS(wick_one_hot(ids_bad, -1, WICK_I32), WICK_INVALID,
                 "one_hot: ids [2] i64 on cpu: -1 classes, or more than 7 dims");
     CHECK_FAILS(wick_one_hot(ids_bad, 3, WICK_I32), WICK_RANGE,

@@ -139,6 +139,9 @@ struct verify_bound {
     bool exact;    /* small integers through additions and multiplications: equal */
 };
 
+/* The bound of an op's row; not exact. */
+struct verify_bound verify_bound_of(enum wick_op op);
+
 /* Compares a result with the reference; on a difference writes what it is into `why`. Raises *worst to the largest
  * error as a part of its bound. */
 bool verify_compare(const struct wick_tensor *got, const struct verify_array *want, struct verify_bound bound,

@@ -30,38 +30,45 @@ static bool scalar_bench(enum wick_op op, struct verify_case *c) {
     return verify_make_large(scalar_make, 2, c);
 }
 
-static bool scalar_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
-    switch (c->op) {
-    case WICK_OP_affine: out[0] = wick_affine(in[0], c->f[0], c->f[1]); break;
-    case WICK_OP_clamp: out[0] = wick_clamp(in[0], c->f[0], c->f[1]); break;
-    case WICK_OP_add_scalar: out[0] = wick_add_scalar(in[0], c->f[0]); break;
-    case WICK_OP_sub_scalar: out[0] = wick_sub_scalar(in[0], c->f[0]); break;
-    case WICK_OP_mul_scalar: out[0] = wick_mul_scalar(in[0], c->f[0]); break;
-    case WICK_OP_div_scalar: out[0] = wick_div_scalar(in[0], c->f[0]); break;
-    case WICK_OP_powf: out[0] = wick_powf(in[0], c->f[0]); break;
-    case WICK_OP_elu: out[0] = wick_elu(in[0], c->f[0]); break;
-    case WICK_OP_leaky_relu: out[0] = wick_leaky_relu(in[0], c->f[0]); break;
-    default: out[0] = NULL; break;
-    }
-    return out[0] != NULL;
-}
-
 static double clamped(double x, double low, double high) {
     x = x < low ? low : x;
     return x > high ? high : x;
 }
 
+/* The ops with one number, a, and with two, a and b; their values in float64. */
+#define FORMULAS(ONE, TWO)                                                                                             \
+    TWO(affine, x *a + b)                                                                                              \
+    TWO(clamp, clamped(x, a, b))                                                                                       \
+    ONE(add_scalar, x + a)                                                                                             \
+    ONE(sub_scalar, x - a)                                                                                             \
+    ONE(mul_scalar, x *a)                                                                                              \
+    ONE(div_scalar, x / a)                                                                                             \
+    ONE(powf, pow(x, a))                                                                                               \
+    ONE(elu, x > 0 ? x : a * expm1(x))                                                                                 \
+    ONE(leaky_relu, x < 0 ? a * x : x)
+
+static bool scalar_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
+    switch (c->op) {
+#define ONE(name, value)                                                                                               \
+    case WICK_OP_##name:                                                                                               \
+        out[0] = wick_##name(in[0], c->f[0]);                                                                          \
+        break;
+#define TWO(name, value)                                                                                               \
+    case WICK_OP_##name: out[0] = wick_##name(in[0], c->f[0], c->f[1]); break;
+        FORMULAS(ONE, TWO)
+#undef ONE
+#undef TWO
+    default: out[0] = NULL; break;
+    }
+    return out[0] != NULL;
+}
+
 static double value_of(enum wick_op op, double x, double a, double b) {
     switch (op) {
-    case WICK_OP_affine: return x * a + b;
-    case WICK_OP_clamp: return clamped(x, a, b);
-    case WICK_OP_add_scalar: return x + a;
-    case WICK_OP_sub_scalar: return x - a;
-    case WICK_OP_mul_scalar: return x * a;
-    case WICK_OP_div_scalar: return x / a;
-    case WICK_OP_powf: return pow(x, a);
-    case WICK_OP_elu: return x > 0 ? x : a * expm1(x);
-    case WICK_OP_leaky_relu: return x < 0 ? a * x : x;
+#define VALUE(name, value)                                                                                             \
+    case WICK_OP_##name: return value;
+        FORMULAS(VALUE, VALUE)
+#undef VALUE
     default: return NAN;
     }
 }

@@ -161,6 +161,7 @@ struct verify_options {
     int case_plus_one;   /* one case's number + 1, 0 for all */
     uint64_t seed;
     bool quick;       /* each case in two layouts instead of all */
+    bool cut;         /* one small case in each layout, not the same for all layouts and dtypes */
     bool normal;      /* no operand has subnormal values, for what takes those as 0 */
     const char *list; /* a file of checks, a line OP DTYPE CASE LAYOUT each: these, and no other choice */
     const char *log;  /* a file that gets such a line and the seconds it took after each check, or NULL */

@@ -19,11 +19,15 @@
 extern "C" {
 #endif
 
+/* Numbers never change: a new op gets the next one. */
 enum wick_op {
-#define WICK__OP(name, family, dtypes, ulp, formula) WICK_OP_##name,
+#define WICK__OP(number, name, ...) WICK_OP_##name = number,
 #include <wick/ops.def>
 #undef WICK__OP
-    WICK_OP_COUNT
+    WICK_OP_COUNT = 0
+#define WICK__OP(number, name, ...) +1
+#include <wick/ops.def>
+#undef WICK__OP
 };
 
 /* "add" and the like; "?" for a value that is no op. */
@@ -32,6 +36,13 @@ WICK_API const char *wick_op_name(enum wick_op op);
 WICK_API const char *wick_op_formula(enum wick_op op);
 /* The group of ops it belongs to: "binary". */
 WICK_API const char *wick_op_family(enum wick_op op);
+/* What messages call operand i, counted from 0: "ids". An optional one ends in '?'. NULL past the last, and for ops
+ * without operands. Operands that a call takes in an array, as wick_cat does, count as two: the first and the others.
+ */
+WICK_API const char *wick_op_operand(enum wick_op op, int i);
+/* Whether operand i may have the dtype beside a first operand of dtype `first`. False for an operand or a dtype that is
+ * not there. */
+WICK_API bool wick_op_takes(enum wick_op op, int i, enum wick_dtype first, enum wick_dtype dtype);
 /* Finds an op by its name. False, and *op untouched, when there is none. */
 WICK_API bool wick_op_from_name(const char *name, enum wick_op *op);
 

@@ -15,23 +15,10 @@
 #include "cpu/families.def"
 #undef WICK__FAMILY
 
-/* Ops without a kernel of their own. */
-#define run_view NULL
-#define run_composed NULL
-#define run_composed_shape NULL
-#define run_composed_linalg NULL
-enum {
-    view_layouts = WICK__STRIDED,
-    composed_layouts = WICK__STRIDED,
-    composed_shape_layouts = WICK__STRIDED,
-    composed_linalg_layouts = WICK__STRIDED
-};
-#define run_composed_conv NULL
-enum { composed_conv_layouts = WICK__STRIDED };
-
 const struct wick__kernel wick__cpu_kernels[WICK_OP_COUNT] = {
-#define WICK__OP(name, family, dtypes_, ulp, formula)                                                                  \
-    [WICK_OP_##name] = {.run = run_##family, .dtypes = (dtypes_), .layouts = (enum wick__layouts)family##_layouts},
+#define WICK__OP(number, name, family, ...)                                                                            \
+    [number] = {.run = run_##family, .layouts = (enum wick__layouts)family##_layouts},
+#define WICK__COMPOSED(number, ...) [number] = {.run = NULL},
 #include <wick/ops.def>
 #undef WICK__OP
 };

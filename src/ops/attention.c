@@ -7,7 +7,8 @@ static bool check_shapes(const struct wick__call *call) {
     const struct wick__layout *q = &call->in[0]->layout, *k = &call->in[1]->layout, *v = &call->in[2]->layout;
     for (int i = 0; i < 3; i++)
         if (call->in[i]->layout.rank != 4) {
-            wick__call_fail(call, WICK_SHAPE, "%s has rank %d, not 4", call->name[i], call->in[i]->layout.rank);
+            wick__call_fail(call, WICK_SHAPE, "%s has rank %d, not 4", wick__operand_name(call->op, i),
+                            call->in[i]->layout.rank);
             return false;
         }
     const char *rule = NULL;
@@ -34,11 +35,9 @@ struct wick_tensor *wick_scaled_dot_product_attention(const struct wick_tensor *
                                                       const struct wick_tensor *v, const struct wick_tensor *mask,
                                                       const struct wick_attention_options *options) {
     static const struct wick_attention_options defaults = {0};
-    struct wick__call call = {
-        .op = WICK_OP_scaled_dot_product_attention, .n_in = 4, .in = {q, k, v, mask}, .name = {"q", "k", "v", "mask?"}};
+    struct wick__call call = {.op = WICK_OP_scaled_dot_product_attention, .n_in = 4, .in = {q, k, v, mask}};
     if (!options) options = &defaults;
-    if (!wick__call_check(&call) || !wick__call_same_dtype(&call, 1) || !wick__call_same_dtype(&call, 2)) return NULL;
-    if (mask && mask->dtype != WICK_U8 && !wick__call_same_dtype(&call, 3)) return NULL;
+    if (!wick__call_check(&call)) return NULL;
     if (!check_shapes(&call) || !check_options(&call, options)) return NULL;
     const int64_t *in = q->layout.shape;
     int64_t scores[4] = {in[0], in[1], in[2], k->layout.shape[2]};

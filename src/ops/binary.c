@@ -18,41 +18,26 @@ static bool broadcast(const struct wick__call *call, int n, struct wick__layout 
 
 static struct wick_tensor *binary(enum wick_op op, const struct wick_tensor *lhs, const struct wick_tensor *rhs,
                                   bool question) {
-    struct wick__call call = {.op = op, .n_in = 2, .in = {lhs, rhs}, .name = {"lhs", "rhs"}};
+    struct wick__call call = {.op = op, .n_in = 2, .in = {lhs, rhs}};
     struct wick__layout wide;
-    if (!wick__call_check(&call) || !wick__call_same_dtype(&call, 1) || !broadcast(&call, 2, &wide)) return NULL;
+    if (!wick__call_check(&call) || !broadcast(&call, 2, &wide)) return NULL;
     if (!wick__call_out(&call, question ? WICK_U8 : lhs->dtype, wide.rank, wide.shape)) return NULL;
     return wick__call_run(&call);
 }
 
-#define BINARY(name, question)                                                                                         \
+#define WICK__BINARY(number, name, ...)                                                                                \
     struct wick_tensor *wick_##name(const struct wick_tensor *lhs, const struct wick_tensor *rhs) {                    \
-        return binary(WICK_OP_##name, lhs, rhs, question);                                                             \
+        return binary(WICK_OP_##name, lhs, rhs, false);                                                                \
     }
-BINARY(add, false)
-BINARY(sub, false)
-BINARY(mul, false)
-BINARY(div, false)
-BINARY(maximum, false)
-BINARY(minimum, false)
-BINARY(pow, false)
-BINARY(remainder, false)
-BINARY(atan2, false)
-BINARY(bitwise_and, false)
-BINARY(bitwise_or, false)
-BINARY(bitwise_xor, false)
-BINARY(shift_left, false)
-BINARY(shift_right, false)
-BINARY(eq, true)
-BINARY(ne, true)
-BINARY(lt, true)
-BINARY(le, true)
-BINARY(gt, true)
-BINARY(ge, true)
+#define WICK__COMPARISON(number, name, ...)                                                                            \
+    struct wick_tensor *wick_##name(const struct wick_tensor *lhs, const struct wick_tensor *rhs) {                    \
+        return binary(WICK_OP_##name, lhs, rhs, true);                                                                 \
+    }
+#include "kernels/elementwise_ops.h"
 
 struct wick_tensor *wick_prelu(const struct wick_tensor *x, const struct wick_tensor *weight) {
-    struct wick__call call = {.op = WICK_OP_prelu, .n_in = 2, .in = {x, weight}, .name = {"x", "weight"}};
-    if (!wick__call_check(&call) || !wick__call_same_dtype(&call, 1)) return NULL;
+    struct wick__call call = {.op = WICK_OP_prelu, .n_in = 2, .in = {x, weight}};
+    if (!wick__call_check(&call)) return NULL;
     int rank = x->layout.rank, channel = rank > 1 ? 1 : 0;
     int64_t count = wick__count(weight), channels = rank > 0 ? x->layout.shape[channel] : 1;
     if (count != 1 && (weight->layout.rank != 1 || count != channels)) {
@@ -64,7 +49,7 @@ struct wick_tensor *wick_prelu(const struct wick_tensor *x, const struct wick_te
     struct wick__layout spread = {.rank = count == 1 ? 0 : rank - channel, .offset = weight->layout.offset};
     for (int d = 0; d < spread.rank; d++) spread.shape[d] = d == 0 ? count : 1;
     if (spread.rank > 0) spread.stride[0] = weight->layout.stride[0];
-    struct wick__call reshape = {.op = WICK_OP_reshape, .n_in = 1, .in = {weight}, .name = {"weight"}};
+    struct wick__call reshape = {.op = WICK_OP_reshape, .n_in = 1, .in = {weight}};
     struct wick_tensor *view = wick__call_view(&reshape, &spread), *result = NULL;
     if (!view) return NULL;
     call.in[1] = view;
@@ -76,7 +61,7 @@ struct wick_tensor *wick_prelu(const struct wick_tensor *x, const struct wick_te
 /* The half of the last dim of x that begins at `start`, in no scope. */
 static struct wick_tensor *half_of(const struct wick_tensor *x, const struct wick__layout *half, int64_t start) {
     int last = half->rank - 1;
-    struct wick__call call = {.op = WICK_OP_narrow, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_narrow, .n_in = 1, .in = {x}};
     call.p.view.dim = last;
     call.p.view.start = start;
     call.p.view.length = half->shape[last];
@@ -84,7 +69,7 @@ static struct wick_tensor *half_of(const struct wick_tensor *x, const struct wic
 }
 
 struct wick_tensor *wick_swiglu(const struct wick_tensor *x) {
-    struct wick__call call = {.op = WICK_OP_swiglu, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_swiglu, .n_in = 1, .in = {x}};
     if (!wick__call_check(&call)) return NULL;
     struct wick__layout half = x->layout;
     int last = half.rank - 1;
@@ -100,7 +85,6 @@ struct wick_tensor *wick_swiglu(const struct wick_tensor *x) {
         call.n_in = 2;
         call.in[0] = a;
         call.in[1] = b;
-        call.name[1] = "x";
         if (wick__call_out(&call, x->dtype, half.rank, half.shape)) result = wick__call_run(&call);
     }
     wick_release(a);
@@ -110,14 +94,9 @@ struct wick_tensor *wick_swiglu(const struct wick_tensor *x) {
 
 struct wick_tensor *wick_where(const struct wick_tensor *condition, const struct wick_tensor *a,
                                const struct wick_tensor *b) {
-    struct wick__call call = {.op = WICK_OP_where, .n_in = 3, .in = {a, b, condition}, .name = {"a", "b", "condition"}};
+    struct wick__call call = {.op = WICK_OP_where, .n_in = 3, .in = {a, b, condition}};
     struct wick__layout wide;
-    if (!wick__call_check(&call) || !wick__call_same_dtype(&call, 1)) return NULL;
-    if (!wick__has(WICK__INTS, condition->dtype)) {
-        wick__call_fail(&call, WICK_DTYPE, "condition must be of integers, not of %s",
-                        wick_dtype_name(condition->dtype));
-        return NULL;
-    }
+    if (!wick__call_check(&call)) return NULL;
     if (!broadcast(&call, 3, &wide)) return NULL;
     if (!wick__call_out(&call, a->dtype, wide.rank, wide.shape)) return NULL;
     return wick__call_run(&call);

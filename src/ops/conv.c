@@ -7,11 +7,11 @@ static const struct wick_conv_options defaults;
 static bool check_operands(const struct wick__call *call, int spatial) {
     for (int i = 0; i < 2; i++)
         if (call->in[i]->layout.rank != spatial + 2) {
-            wick__call_fail(call, WICK_SHAPE, "%s has rank %d, not %d", call->name[i], call->in[i]->layout.rank,
-                            spatial + 2);
+            wick__call_fail(call, WICK_SHAPE, "%s has rank %d, not %d", wick__operand_name(call->op, i),
+                            call->in[i]->layout.rank, spatial + 2);
             return false;
         }
-    return wick__call_same_dtype(call, 1) && wick__call_same_dtype(call, 2);
+    return true;
 }
 
 /* Channels of x, weight and bias under `groups`; the result's into *out. */
@@ -133,8 +133,7 @@ static struct wick_tensor *conv(const struct wick__call *operands, int spatial, 
 #define CONV(op_name, spatial, transposed)                                                                             \
     struct wick_tensor *wick_##op_name(const struct wick_tensor *x, const struct wick_tensor *weight,                  \
                                        const struct wick_tensor *bias, const struct wick_conv_options *options) {      \
-        struct wick__call call = {                                                                                     \
-            .op = WICK_OP_##op_name, .n_in = 3, .in = {x, weight, bias}, .name = {"x", "weight", "bias?"}};            \
+        struct wick__call call = {.op = WICK_OP_##op_name, .n_in = 3, .in = {x, weight, bias}};                        \
         return conv(&call, spatial, transposed, options);                                                              \
     }
 CONV(conv1d, 1, false)

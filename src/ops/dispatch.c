@@ -6,29 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct {
-    const char *name, *family, *formula;
-} ops[WICK_OP_COUNT] = {
-#define WICK__OP(name, family, dtypes, ulp, formula) [WICK_OP_##name] = {#name, #family, formula},
-#include <wick/ops.def>
-#undef WICK__OP
-};
-
-const char *wick_op_name(enum wick_op op) { return (unsigned)op < WICK_OP_COUNT ? ops[op].name : "?"; }
-
-const char *wick_op_formula(enum wick_op op) { return (unsigned)op < WICK_OP_COUNT ? ops[op].formula : "?"; }
-
-const char *wick_op_family(enum wick_op op) { return (unsigned)op < WICK_OP_COUNT ? ops[op].family : "?"; }
-
-bool wick_op_from_name(const char *name, enum wick_op *op) {
-    for (int i = 0; name && i < WICK_OP_COUNT; i++)
-        if (strcmp(name, ops[i].name) == 0) {
-            *op = (enum wick_op)i;
-            return true;
-        }
-    return false;
-}
-
 static bool optional(const char *name) { return name[strlen(name) - 1] == '?'; }
 
 /* The device of the call: that of the first operand there is. */
@@ -51,7 +28,7 @@ enum wick_status wick__call_fail(const struct wick__call *call, enum wick_status
         char shape[WICK__SHAPE_TEXT];
         if (!x) continue;
         at += (size_t)snprintf(operands + at, sizeof operands - at, "%s%.*s %s %s%s%s", at ? ", " : "",
-                               (int)strcspn(call->name[i], "?"), call->name[i],
+                               (int)strcspn(wick__operand_name(call->op, i), "?"), wick__operand_name(call->op, i),
                                wick__shape_text(shape, x->layout.rank, x->layout.shape), wick_dtype_name(x->dtype),
                                one_device ? "" : " on ", one_device ? "" : wick__device(x)->name);
     }
@@ -70,10 +47,30 @@ bool wick__call_supported(const struct wick__call *call, const struct wick_devic
     return false;
 }
 
+/* Whether the operands after the first have dtypes that the op's row allows beside it. */
+static bool dtypes_match(const struct wick__call *call) {
+    const struct wick__op *op = &wick__ops[call->op];
+    enum wick_dtype first = call->in[0]->dtype;
+    for (int i = 1; i < call->n_in; i++) {
+        char text[WICK__DTYPES_TEXT];
+        if (!call->in[i] || wick__op_takes(call->op, i, first, call->in[i]->dtype)) continue;
+        const char *name = op->in[i].name, *dtype = wick_dtype_name(call->in[i]->dtype);
+        int length = (int)strcspn(name, "?");
+        if (op->in[i].dtypes & WICK__SAME)
+            wick__call_fail(call, WICK_DTYPE, "dtypes differ, %s has %s and %.*s has %s", op->in[0].name,
+                            wick_dtype_name(first), length, name, dtype);
+        else
+            wick__call_fail(call, WICK_DTYPE, "%.*s must be of %s, not of %s", length, name,
+                            wick__dtypes_text(text, op->in[i].dtypes), dtype);
+        return false;
+    }
+    return true;
+}
+
 bool wick__call_check(const struct wick__call *call) {
     for (int i = 0; i < call->n_in; i++)
-        if (!call->in[i] && !optional(call->name[i])) {
-            wick__fail(WICK_INVALID, "%s: %s is NULL", wick_op_name(call->op), call->name[i]);
+        if (!call->in[i] && !optional(wick__operand_name(call->op, i))) {
+            wick__fail(WICK_INVALID, "%s: %s is NULL", wick_op_name(call->op), wick__operand_name(call->op, i));
             return false;
         }
     struct wick_device *device = call_device(call);
@@ -88,15 +85,7 @@ bool wick__call_check(const struct wick__call *call) {
         }
     }
     if (wick__device_check(wick_op_name(call->op), device) != WICK_OK) return false;
-    return wick__call_supported(call, device, call->in[0]->dtype);
-}
-
-bool wick__call_same_dtype(const struct wick__call *call, int i) {
-    if (!call->in[i] || call->in[i]->dtype == call->in[0]->dtype) return true;
-    wick__call_fail(call, WICK_DTYPE, "dtypes differ, %s has %s and %.*s has %s", call->name[0],
-                    wick_dtype_name(call->in[0]->dtype), (int)strcspn(call->name[i], "?"), call->name[i],
-                    wick_dtype_name(call->in[i]->dtype));
-    return false;
+    return wick__call_supported(call, device, call->in[0]->dtype) && dtypes_match(call);
 }
 
 bool wick__call_dim(const struct wick__call *call, int dim, int *result) {

@@ -3,7 +3,7 @@
  * An op in src/ops/ reads:
  *
  *     struct wick_tensor *wick_exp(const struct wick_tensor *x) {
- *         struct wick__call call = {.op = WICK_OP_exp, .n_in = 1, .in = {x}, .name = {"x"}};
+ *         struct wick__call call = {.op = WICK_OP_exp, .n_in = 1, .in = {x}};
  *         if (!wick__call_check(&call)) return NULL;
  *         if (!wick__call_out(&call, x->dtype, x->layout.rank, x->layout.shape)) return NULL;
  *         return wick__call_run(&call);
@@ -18,19 +18,16 @@
 
 #include <wick/wick.h>
 
-/* Checks that required operands are there and on one open device, and that the device takes in[0]'s dtype for the op.
- * Operands whose name ends in '?' may be NULL. False after a failure is recorded; nothing is held. */
+/* Checks that required operands are there and on one open device, and that their dtypes are those of the op's row.
+ * Operands whose name in the row ends in '?' may be NULL. False after a failure is recorded; nothing is held. */
 bool wick__call_check(const struct wick__call *call);
 
 /* Records "op: name [shape] dtype, name [shape] dtype on device: rule" and returns the status. */
 __attribute__((format(printf, 3, 4))) enum wick_status wick__call_fail(const struct wick__call *call,
                                                                        enum wick_status status, const char *rule, ...);
 
-/* Whether the device's row for the op takes the dtype; records WICK_UNSUPPORTED otherwise. */
+/* Whether the op's row takes the dtype; records WICK_UNSUPPORTED otherwise. */
 bool wick__call_supported(const struct wick__call *call, const struct wick_device *device, enum wick_dtype dtype);
-
-/* Fails with WICK_DTYPE unless operand i has the dtype of operand 0. */
-bool wick__call_same_dtype(const struct wick__call *call, int i);
 
 /* Resolves a dim of operand 0 that may count from the end. */
 bool wick__call_dim(const struct wick__call *call, int dim, int *result);

@@ -11,7 +11,7 @@
 static const size_t MOVED = (size_t)32 << 20;
 
 struct wick_tensor *wick_cast(const struct wick_tensor *x, enum wick_dtype dtype) {
-    struct wick__call call = {.op = WICK_OP_cast, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_cast, .n_in = 1, .in = {x}};
     if (!wick__call_check(&call)) return NULL;
     if ((unsigned)dtype >= WICK_DTYPE_COUNT) {
         wick__call_fail(&call, WICK_DTYPE, "dtype %d is unknown", (int)dtype);
@@ -81,8 +81,7 @@ enum wick_status wick_fill_inplace(struct wick_tensor *x, double value) {
 }
 
 enum wick_status wick_copy_inplace(struct wick_tensor *target, const struct wick_tensor *source) {
-    struct wick__call call = {
-        .op = WICK_OP_copy_inplace, .n_in = 1, .in = {source}, .name = {"source"}, .n_out = 1, .out = {target}};
+    struct wick__call call = {.op = WICK_OP_copy_inplace, .n_in = 1, .in = {source}, .n_out = 1, .out = {target}};
     struct wick__layout wide;
     char text[WICK__TENSOR_TEXT];
     if (!target) return wick__fail(WICK_INVALID, "copy_inplace: target is NULL");
@@ -156,7 +155,7 @@ enum wick_status wick__run_to_device(const struct wick__call *call) {
 }
 
 struct wick_tensor *wick_to_device(const struct wick_tensor *x, struct wick_device *device) {
-    struct wick__call call = {.op = WICK_OP_to_device, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_to_device, .n_in = 1, .in = {x}};
     if (!x) {
         wick__fail(WICK_INVALID, "to_device: x is NULL");
         return NULL;

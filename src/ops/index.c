@@ -1,14 +1,6 @@
 /* Indexing. */
 #include "ops/dispatch.h"
 
-static bool is_id_dtype(enum wick_dtype dtype) { return wick__has(WICK__INTS, dtype); }
-
-static bool check_ids(const struct wick__call *call, int i) {
-    if (is_id_dtype(call->in[i]->dtype)) return true;
-    wick__call_fail(call, WICK_DTYPE, "ids are u8, u32, i16, i32 or i64, not %s", wick_dtype_name(call->in[i]->dtype));
-    return false;
-}
-
 static bool check_rank_one(const struct wick__call *call, int i) {
     if (call->in[i]->layout.rank == 1) return true;
     wick__call_fail(call, WICK_SHAPE, "ids have rank %d, not 1", call->in[i]->layout.rank);
@@ -18,11 +10,9 @@ static bool check_rank_one(const struct wick__call *call, int i) {
 /* ---- picking ---- */
 
 struct wick_tensor *wick_index_select(const struct wick_tensor *x, int dim, const struct wick_tensor *ids) {
-    struct wick__call call = {.op = WICK_OP_index_select, .n_in = 2, .in = {x, ids}, .name = {"x", "ids"}};
+    struct wick__call call = {.op = WICK_OP_index_select, .n_in = 2, .in = {x, ids}};
     int64_t shape[WICK_MAX_RANK];
-    if (!wick__call_check(&call) || !check_ids(&call, 1) || !wick__call_dim(&call, dim, &dim) ||
-        !check_rank_one(&call, 1))
-        return NULL;
+    if (!wick__call_check(&call) || !wick__call_dim(&call, dim, &dim) || !check_rank_one(&call, 1)) return NULL;
     for (int d = 0; d < x->layout.rank; d++) shape[d] = d == dim ? ids->layout.shape[0] : x->layout.shape[d];
     call.p.along.dim = dim;
     if (!wick__call_out(&call, x->dtype, x->layout.rank, shape)) return NULL;
@@ -30,9 +20,9 @@ struct wick_tensor *wick_index_select(const struct wick_tensor *x, int dim, cons
 }
 
 struct wick_tensor *wick_embedding(const struct wick_tensor *weight, const struct wick_tensor *ids) {
-    struct wick__call call = {.op = WICK_OP_embedding, .n_in = 2, .in = {weight, ids}, .name = {"weight", "ids"}};
+    struct wick__call call = {.op = WICK_OP_embedding, .n_in = 2, .in = {weight, ids}};
     int64_t shape[WICK_MAX_RANK];
-    if (!wick__call_check(&call) || !check_ids(&call, 1)) return NULL;
+    if (!wick__call_check(&call)) return NULL;
     int rank = ids->layout.rank;
     if (weight->layout.rank != 2 || rank == WICK_MAX_RANK) {
         wick__call_fail(&call, WICK_SHAPE, "weight has rank %d, not 2, or ids more than %d dims", weight->layout.rank,
@@ -52,7 +42,7 @@ struct wick_tensor *wick_embedding(const struct wick_tensor *weight, const struc
 
 /* ids (in[1]) has the rank of x (in[0]) and is nowhere larger but along dim. */
 static bool check_along(struct wick__call *call, int dim) {
-    if (!wick__call_check(call) || !check_ids(call, 1) || !wick__call_dim(call, dim, &dim)) return false;
+    if (!wick__call_check(call) || !wick__call_dim(call, dim, &dim)) return false;
     const struct wick__layout *x = &call->in[0]->layout, *ids = &call->in[1]->layout;
     bool fits = ids->rank == x->rank;
     for (int d = 0; fits && d < x->rank; d++) fits = d == dim || ids->shape[d] <= x->shape[d];
@@ -62,7 +52,7 @@ static bool check_along(struct wick__call *call, int dim) {
 }
 
 struct wick_tensor *wick_gather(const struct wick_tensor *x, int dim, const struct wick_tensor *ids) {
-    struct wick__call call = {.op = WICK_OP_gather, .n_in = 2, .in = {x, ids}, .name = {"x", "ids"}};
+    struct wick__call call = {.op = WICK_OP_gather, .n_in = 2, .in = {x, ids}};
     if (!check_along(&call, dim)) return NULL;
     if (!wick__call_out(&call, x->dtype, ids->layout.rank, ids->layout.shape)) return NULL;
     return wick__call_run(&call);
@@ -71,7 +61,7 @@ struct wick_tensor *wick_gather(const struct wick_tensor *x, int dim, const stru
 /* ---- placing ---- */
 
 static bool check_scatter(struct wick__call *call, int dim) {
-    if (!check_along(call, dim) || !wick__call_same_dtype(call, 2)) return false;
+    if (!check_along(call, dim)) return false;
     if (wick__shape_equal(&call->in[1]->layout, &call->in[2]->layout)) return true;
     wick__call_fail(call, WICK_SHAPE, "source does not have the shape of ids");
     return false;
@@ -79,7 +69,7 @@ static bool check_scatter(struct wick__call *call, int dim) {
 
 static struct wick_tensor *scatter(enum wick_op op, const struct wick_tensor *x, int dim, const struct wick_tensor *ids,
                                    const struct wick_tensor *source) {
-    struct wick__call call = {.op = op, .n_in = 3, .in = {x, ids, source}, .name = {"x", "ids", "source"}};
+    struct wick__call call = {.op = op, .n_in = 3, .in = {x, ids, source}};
     if (!check_scatter(&call, dim)) return NULL;
     if (!wick__call_out(&call, x->dtype, x->layout.rank, x->layout.shape)) return NULL;
     return wick__call_run(&call);
@@ -97,7 +87,7 @@ struct wick_tensor *wick_scatter_add(const struct wick_tensor *x, int dim, const
 
 static enum wick_status scatter_inplace(enum wick_op op, struct wick_tensor *target, int dim,
                                         const struct wick_tensor *ids, const struct wick_tensor *source) {
-    struct wick__call call = {.op = op, .n_in = 3, .in = {target, ids, source}, .name = {"target", "ids", "source"}};
+    struct wick__call call = {.op = op, .n_in = 3, .in = {target, ids, source}};
     if (!check_scatter(&call, dim)) return wick__latest();
     if (wick__shares_buffer(target, source) || wick__shares_buffer(target, ids))
         return wick__call_fail(&call, WICK_INVALID, "target shares its elements with ids or source");
@@ -118,11 +108,8 @@ enum wick_status wick_scatter_add_inplace(struct wick_tensor *target, int dim, c
 
 struct wick_tensor *wick_index_add(const struct wick_tensor *x, int dim, const struct wick_tensor *ids,
                                    const struct wick_tensor *source) {
-    struct wick__call call = {
-        .op = WICK_OP_index_add, .n_in = 3, .in = {x, ids, source}, .name = {"x", "ids", "source"}};
-    if (!wick__call_check(&call) || !check_ids(&call, 1) || !wick__call_same_dtype(&call, 2) ||
-        !wick__call_dim(&call, dim, &dim) || !check_rank_one(&call, 1))
-        return NULL;
+    struct wick__call call = {.op = WICK_OP_index_add, .n_in = 3, .in = {x, ids, source}};
+    if (!wick__call_check(&call) || !wick__call_dim(&call, dim, &dim) || !check_rank_one(&call, 1)) return NULL;
     bool fits = source->layout.rank == x->layout.rank;
     for (int d = 0; fits && d < x->layout.rank; d++)
         fits = source->layout.shape[d] == (d == dim ? ids->layout.shape[0] : x->layout.shape[d]);
@@ -139,14 +126,9 @@ struct wick_tensor *wick_index_add(const struct wick_tensor *x, int dim, const s
 /* ---- masks ---- */
 
 struct wick_tensor *wick_masked_fill(const struct wick_tensor *x, const struct wick_tensor *mask, double value) {
-    struct wick__call call = {
-        .op = WICK_OP_masked_fill, .n_in = 2, .in = {x, mask}, .name = {"x", "mask"}, .p.scalar = {value}};
+    struct wick__call call = {.op = WICK_OP_masked_fill, .n_in = 2, .in = {x, mask}, .p.scalar = {value}};
     struct wick__layout wide;
     if (!wick__call_check(&call)) return NULL;
-    if (mask->dtype != WICK_DTYPE_u8) {
-        wick__call_fail(&call, WICK_DTYPE, "mask is %s, not u8", wick_dtype_name(mask->dtype));
-        return NULL;
-    }
     if (!wick__layout_expand(&mask->layout, x->layout.rank, x->layout.shape, &wide)) {
         wick__call_fail(&call, WICK_SHAPE, "mask does not broadcast to the shape of x");
         return NULL;
@@ -164,7 +146,7 @@ struct wick_tensor *wick_masked_fill(const struct wick_tensor *x, const struct w
 }
 
 struct wick_tensor *wick_one_hot(const struct wick_tensor *ids, int64_t classes, enum wick_dtype dtype) {
-    struct wick__call call = {.op = WICK_OP_one_hot, .n_in = 1, .in = {ids}, .name = {"ids"}};
+    struct wick__call call = {.op = WICK_OP_one_hot, .n_in = 1, .in = {ids}};
     int64_t shape[WICK_MAX_RANK];
     if (!wick__call_check(&call)) return NULL;
     int rank = ids->layout.rank;

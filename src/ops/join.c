@@ -3,7 +3,7 @@
 
 /* Copies x into `to`, a view of a result or of a caller's tensor, as a part of the call. Releases `to`. */
 static enum wick_status place(const struct wick__call *whole, const struct wick_tensor *x, struct wick_tensor *to) {
-    struct wick__call call = {.op = whole->op, .n_in = 1, .in = {x}, .name = {"x"}, .n_out = 1, .out = {to}};
+    struct wick__call call = {.op = whole->op, .n_in = 1, .in = {x}, .n_out = 1, .out = {to}};
     enum wick_status status = to ? wick__call_kernel(&call) : WICK_MEMORY;
     wick_release(to);
     return status;
@@ -25,9 +25,8 @@ static struct wick_tensor *part(const struct wick_tensor *x, int dim, int64_t st
 /* Checks tensors of equal shapes, but for dim `but` (-1: no exception), and of one dtype and device. */
 static bool check_list(enum wick_op op, int n, struct wick_tensor *const *tensors, int but) {
     for (int i = 1; i < n; i++) {
-        struct wick__call call = {
-            .op = op, .n_in = 2, .in = {tensors[0], tensors[i]}, .name = {"tensors[0]", "tensors[i]"}};
-        if (!wick__call_check(&call) || !wick__call_same_dtype(&call, 1)) return false;
+        struct wick__call call = {.op = op, .n_in = 2, .in = {tensors[0], tensors[i]}};
+        if (!wick__call_check(&call)) return false;
         bool same = tensors[i]->layout.rank == tensors[0]->layout.rank;
         for (int d = 0; same && d < tensors[0]->layout.rank; d++)
             same = d == but || tensors[i]->layout.shape[d] == tensors[0]->layout.shape[d];
@@ -47,7 +46,6 @@ static bool check_first(struct wick__call *call, int n, struct wick_tensor *cons
     }
     call->n_in = 1;
     call->in[0] = tensors[0];
-    call->name[0] = "tensors[0]";
     return wick__call_check(call);
 }
 
@@ -123,8 +121,7 @@ struct wick_tensor *wick_stack(int n, struct wick_tensor *const *tensors, int di
 
 /* Checks x, source, and that source fits at `start` of dim. */
 static bool check_slice(const struct wick__call *call, int dim, int64_t start, int *resolved) {
-    if (!wick__call_check(call) || !wick__call_same_dtype(call, 1) || !wick__call_dim(call, dim, resolved))
-        return false;
+    if (!wick__call_check(call) || !wick__call_dim(call, dim, resolved)) return false;
     const struct wick__layout *x = &call->in[0]->layout, *source = &call->in[1]->layout;
     bool fits = x->rank == source->rank;
     for (int d = 0; fits && d < x->rank; d++) fits = d == *resolved || x->shape[d] == source->shape[d];
@@ -147,8 +144,7 @@ enum wick_status wick__run_slice_set(const struct wick__call *call) {
 
 enum wick_status wick_slice_set_inplace(struct wick_tensor *target, const struct wick_tensor *source, int dim,
                                         int64_t start) {
-    struct wick__call call = {
-        .op = WICK_OP_slice_set_inplace, .n_in = 2, .in = {target, source}, .name = {"target", "source"}};
+    struct wick__call call = {.op = WICK_OP_slice_set_inplace, .n_in = 2, .in = {target, source}};
     if (!check_slice(&call, dim, start, &dim)) return wick__latest();
     if (wick__shares_buffer(target, source))
         return wick__call_fail(&call, WICK_INVALID, "target and source share their elements");
@@ -178,7 +174,7 @@ enum wick_status wick__run_slice_scatter(const struct wick__call *call) {
 
 struct wick_tensor *wick_slice_scatter(const struct wick_tensor *x, const struct wick_tensor *source, int dim,
                                        int64_t start) {
-    struct wick__call call = {.op = WICK_OP_slice_scatter, .n_in = 2, .in = {x, source}, .name = {"x", "source"}};
+    struct wick__call call = {.op = WICK_OP_slice_scatter, .n_in = 2, .in = {x, source}};
     if (!check_slice(&call, dim, start, &call.p.along.dim)) return NULL;
     call.p.along.start = start;
     if (!wick__call_out(&call, x->dtype, x->layout.rank, x->layout.shape)) return NULL;
@@ -188,7 +184,7 @@ struct wick_tensor *wick_slice_scatter(const struct wick_tensor *x, const struct
 /* ---- repeating and turning ---- */
 
 struct wick_tensor *wick_repeat(const struct wick_tensor *x, int rank, const int64_t *repeats) {
-    struct wick__call call = {.op = WICK_OP_repeat, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_repeat, .n_in = 1, .in = {x}};
     struct wick__layout layout;
     int64_t shape[WICK_MAX_RANK];
     if (!wick__call_check(&call)) return NULL;
@@ -230,7 +226,7 @@ struct wick_tensor *wick_repeat(const struct wick_tensor *x, int rank, const int
 }
 
 struct wick_tensor *wick_flip(const struct wick_tensor *x, int n, const int *dims) {
-    struct wick__call call = {.op = WICK_OP_flip, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_flip, .n_in = 1, .in = {x}};
     if (!wick__call_check(&call)) return NULL;
     if (n < 0 || (n > 0 && !dims)) {
         wick__call_fail(&call, WICK_INVALID, "%d dims%s", n, dims ? "" : " at NULL");
@@ -264,7 +260,7 @@ enum wick_status wick__run_roll(const struct wick__call *call) {
 }
 
 struct wick_tensor *wick_roll(const struct wick_tensor *x, int64_t shift, int dim) {
-    struct wick__call call = {.op = WICK_OP_roll, .n_in = 1, .in = {x}, .name = {"x"}, .p.along.start = shift};
+    struct wick__call call = {.op = WICK_OP_roll, .n_in = 1, .in = {x}, .p.along.start = shift};
     if (!wick__call_check(&call) || !wick__call_dim(&call, dim, &call.p.along.dim) ||
         !wick__call_out(&call, x->dtype, x->layout.rank, x->layout.shape))
         return NULL;
@@ -274,7 +270,7 @@ struct wick_tensor *wick_roll(const struct wick_tensor *x, int64_t shift, int di
 /* ---- matrices ---- */
 
 static struct wick_tensor *triangle(enum wick_op op, const struct wick_tensor *x, int64_t k) {
-    struct wick__call call = {.op = op, .n_in = 1, .in = {x}, .name = {"x"}, .p.along.start = k};
+    struct wick__call call = {.op = op, .n_in = 1, .in = {x}, .p.along.start = k};
     if (!wick__call_check(&call)) return NULL;
     if (x->layout.rank < 2) {
         wick__call_fail(&call, WICK_SHAPE, "rank %d is less than 2", x->layout.rank);
@@ -305,7 +301,7 @@ enum wick_status wick_meshgrid(int n, struct wick_tensor *const *axes, struct wi
     if (n > WICK_MAX_RANK || !out)
         return wick__call_fail(&call, WICK_INVALID, "%d axes%s", n, out ? "" : ", out is NULL");
     for (int i = 0; i < n; i++) {
-        struct wick__call one = {.op = WICK_OP_meshgrid, .n_in = 1, .in = {axes[i]}, .name = {"axis"}};
+        struct wick__call one = {.op = WICK_OP_meshgrid, .n_in = 1, .in = {axes[i]}};
         if (!wick__call_check(&one)) return wick__latest();
         if (axes[i]->layout.rank != 1)
             return wick__call_fail(&one, WICK_SHAPE, "axis %d has rank %d, not 1", i, axes[i]->layout.rank);
@@ -317,7 +313,7 @@ enum wick_status wick_meshgrid(int n, struct wick_tensor *const *axes, struct wi
         struct wick__layout layout = checked;
         for (int d = 0; d < n; d++) layout.stride[d] = d == i ? axes[i]->layout.stride[0] : 0;
         layout.offset = wick__layout_count(&layout) == 0 ? 0 : axes[i]->layout.offset;
-        struct wick__call one = {.op = WICK_OP_meshgrid, .n_in = 1, .in = {axes[i]}, .name = {"axis"}, .p.view.dim = i};
+        struct wick__call one = {.op = WICK_OP_meshgrid, .n_in = 1, .in = {axes[i]}, .p.view.dim = i};
         out[i] = wick__scope_add(wick__call_view(&one, &layout));
         if (out[i]) continue;
         while (i-- > 0) {

@@ -5,7 +5,8 @@
 static bool matmul_shape(const struct wick__call *call, int *rank, int64_t *shape) {
     const struct wick__layout *a = &call->in[0]->layout, *b = &call->in[1]->layout;
     if (a->rank == 0 || b->rank == 0) {
-        wick__call_fail(call, WICK_SHAPE, "%s has rank 0, at least 1 is needed", call->name[a->rank == 0 ? 0 : 1]);
+        wick__call_fail(call, WICK_SHAPE, "%s has rank 0, at least 1 is needed",
+                        wick__operand_name(call->op, a->rank == 0 ? 0 : 1));
         return false;
     }
     int64_t a_inner = a->shape[a->rank - 1], b_inner = b->shape[b->rank > 1 ? b->rank - 2 : 0];
@@ -40,36 +41,36 @@ static struct wick_tensor *multiply(struct wick__call *call) {
 
 /* Checks of dot, mv and outer: ranks, and dtypes that agree. */
 static bool check_ranks(const struct wick__call *call, int lhs_rank) {
-    if (!wick__call_check(call) || !wick__call_same_dtype(call, 1)) return false;
+    if (!wick__call_check(call)) return false;
     for (int i = 0; i < 2; i++) {
         int rank = call->in[i]->layout.rank, wanted = i == 0 ? lhs_rank : 1;
         if (rank == wanted) continue;
-        wick__call_fail(call, WICK_SHAPE, "%s has rank %d, not %d", call->name[i], rank, wanted);
+        wick__call_fail(call, WICK_SHAPE, "%s has rank %d, not %d", wick__operand_name(call->op, i), rank, wanted);
         return false;
     }
     return true;
 }
 
 struct wick_tensor *wick_matmul(const struct wick_tensor *lhs, const struct wick_tensor *rhs) {
-    struct wick__call call = {.op = WICK_OP_matmul, .n_in = 2, .in = {lhs, rhs}, .name = {"lhs", "rhs"}};
-    if (!wick__call_check(&call) || !wick__call_same_dtype(&call, 1)) return NULL;
+    struct wick__call call = {.op = WICK_OP_matmul, .n_in = 2, .in = {lhs, rhs}};
+    if (!wick__call_check(&call)) return NULL;
     return multiply(&call);
 }
 
 struct wick_tensor *wick_dot(const struct wick_tensor *lhs, const struct wick_tensor *rhs) {
-    struct wick__call call = {.op = WICK_OP_dot, .n_in = 2, .in = {lhs, rhs}, .name = {"lhs", "rhs"}};
+    struct wick__call call = {.op = WICK_OP_dot, .n_in = 2, .in = {lhs, rhs}};
     if (!check_ranks(&call, 1)) return NULL;
     return multiply(&call);
 }
 
 struct wick_tensor *wick_mv(const struct wick_tensor *matrix, const struct wick_tensor *vector) {
-    struct wick__call call = {.op = WICK_OP_mv, .n_in = 2, .in = {matrix, vector}, .name = {"matrix", "vector"}};
+    struct wick__call call = {.op = WICK_OP_mv, .n_in = 2, .in = {matrix, vector}};
     if (!check_ranks(&call, 2)) return NULL;
     return multiply(&call);
 }
 
 struct wick_tensor *wick_outer(const struct wick_tensor *lhs, const struct wick_tensor *rhs) {
-    struct wick__call call = {.op = WICK_OP_outer, .n_in = 2, .in = {lhs, rhs}, .name = {"lhs", "rhs"}};
+    struct wick__call call = {.op = WICK_OP_outer, .n_in = 2, .in = {lhs, rhs}};
     if (!check_ranks(&call, 1)) return NULL;
     /* A column times a row. */
     struct wick__layout column = lhs->layout, row = rhs->layout;
@@ -78,8 +79,8 @@ struct wick_tensor *wick_outer(const struct wick_tensor *lhs, const struct wick_
     column.stride[1] = row.stride[0] = 0;
     row.shape[1] = rhs->layout.shape[0];
     row.stride[1] = rhs->layout.stride[0];
-    struct wick__call left = {.op = WICK_OP_unsqueeze, .n_in = 1, .in = {lhs}, .name = {"lhs"}, .p.view.dim = 1};
-    struct wick__call right = {.op = WICK_OP_unsqueeze, .n_in = 1, .in = {rhs}, .name = {"rhs"}};
+    struct wick__call left = {.op = WICK_OP_unsqueeze, .n_in = 1, .in = {lhs}, .p.view.dim = 1};
+    struct wick__call right = {.op = WICK_OP_unsqueeze, .n_in = 1, .in = {rhs}};
     struct wick_tensor *a = wick__call_view(&left, &column), *b = a ? wick__call_view(&right, &row) : NULL;
     call.in[0] = a;
     call.in[1] = b;
@@ -91,9 +92,8 @@ struct wick_tensor *wick_outer(const struct wick_tensor *lhs, const struct wick_
 
 struct wick_tensor *wick_linear(const struct wick_tensor *x, const struct wick_tensor *weight,
                                 const struct wick_tensor *bias, enum wick_activation activation) {
-    struct wick__call call = {
-        .op = WICK_OP_linear, .n_in = 3, .in = {x, weight, bias}, .name = {"x", "weight", "bias?"}};
-    if (!wick__call_check(&call) || !wick__call_same_dtype(&call, 1) || !wick__call_same_dtype(&call, 2)) return NULL;
+    struct wick__call call = {.op = WICK_OP_linear, .n_in = 3, .in = {x, weight, bias}};
+    if (!wick__call_check(&call)) return NULL;
     const struct wick__layout *in = &x->layout, *w = &weight->layout;
     if (w->rank != 2) {
         wick__call_fail(&call, WICK_SHAPE, "weight has rank %d, not 2", w->rank);

@@ -20,7 +20,7 @@ static bool check_dim(const struct wick__call *call, int d, enum wick_pad_mode m
 
 struct wick_tensor *wick_pad(const struct wick_tensor *x, int n, const int64_t *before, const int64_t *after,
                              enum wick_pad_mode mode, double value) {
-    struct wick__call call = {.op = WICK_OP_pad, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_pad, .n_in = 1, .in = {x}};
     int64_t shape[WICK_MAX_RANK] = {0};
     if (!wick__call_check(&call)) return NULL;
     int rank = x->layout.rank;
@@ -45,7 +45,7 @@ struct wick_tensor *wick_pad(const struct wick_tensor *x, int n, const int64_t *
 
 static struct wick_tensor *pad_one(const struct wick_tensor *x, int dim, int64_t before, int64_t after,
                                    enum wick_pad_mode mode) {
-    struct wick__call call = {.op = WICK_OP_pad, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_pad, .n_in = 1, .in = {x}};
     int64_t front[WICK_MAX_RANK] = {0}, back[WICK_MAX_RANK] = {0};
     if (!wick__call_check(&call) || !wick__call_dim(&call, dim, &dim)) return NULL;
     front[dim] = before;

@@ -58,7 +58,7 @@ static bool out_size(const struct wick__call *call, int s, bool ceil_mode, int64
 
 static struct wick_tensor *pool(enum wick_op op, const struct wick_tensor *x, int spatial, int n, const int64_t *kernel,
                                 const struct wick_pool_options *options) {
-    struct wick__call call = {.op = op, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = op, .n_in = 1, .in = {x}};
     bool average = op >= WICK_OP_avg_pool1d && op <= WICK_OP_avg_pool3d;
     int64_t shape[WICK_MAX_RANK];
     if (!options) options = &defaults;
@@ -85,7 +85,7 @@ static struct wick_tensor *pool(enum wick_op op, const struct wick_tensor *x, in
 
 static struct wick_tensor *adaptive(enum wick_op op, const struct wick_tensor *x, int spatial, int n,
                                     const int64_t *size) {
-    struct wick__call call = {.op = op, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = op, .n_in = 1, .in = {x}};
     int64_t shape[WICK_MAX_RANK];
     if (!wick__call_check(&call) || !check_input(&call, spatial, n, size)) return NULL;
     call.p.window.spatial = spatial;

@@ -107,7 +107,7 @@ struct wick_tensor *wick_normal_like(const struct wick_tensor *x, double mean, d
 }
 
 struct wick_tensor *wick_dropout(const struct wick_tensor *x, double p) {
-    struct wick__call call = {.op = WICK_OP_dropout, .n_in = 1, .in = {x}, .name = {"x"}, .p.random.a = p};
+    struct wick__call call = {.op = WICK_OP_dropout, .n_in = 1, .in = {x}, .p.random.a = p};
     if (!wick__call_check(&call)) return NULL;
     if (!(p >= 0 && p <= 1)) {
         wick__call_fail(&call, WICK_INVALID, "p = %g is not in 0..1", p);

@@ -70,7 +70,7 @@ static struct wick_tensor *reduce_some(struct wick__call *call, enum wick_dtype 
 
 #define CALL(op_, x_)                                                                                                  \
     {                                                                                                                  \
-        .op = WICK_OP_##op_, .n_in = 1, .in = {x_}, .name = { "x" }                                                    \
+        .op = WICK_OP_##op_, .n_in = 1, .in = { x_ }                                                                   \
     }
 
 struct wick_tensor *wick_sum(const struct wick_tensor *x, int n_dims, const int *dims, bool keepdim) {
@@ -129,7 +129,7 @@ struct wick_tensor *wick_mean(const struct wick_tensor *x, int n_dims, const int
 
 static struct wick_tensor *variance(enum wick_op op, const struct wick_tensor *x, double correction, int n_dims,
                                     const int *dims, bool keepdim) {
-    struct wick__call call = {.op = op, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = op, .n_in = 1, .in = {x}};
     if (!wick__call_check(&call)) return NULL;
     if (isnan(correction)) {
         wick__call_fail(&call, WICK_INVALID, "the correction is NaN");

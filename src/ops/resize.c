@@ -39,7 +39,7 @@ static bool resolve(struct wick__call *call, int s, const int64_t *size, const s
 
 static struct wick_tensor *resize(enum wick_op op, const struct wick_tensor *x, int spatial, int n, const int64_t *size,
                                   const struct wick_upsample_options *options) {
-    struct wick__call call = {.op = op, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = op, .n_in = 1, .in = {x}};
     int64_t shape[WICK_MAX_RANK];
     if (!options) options = &defaults;
     if (!wick__call_check(&call)) return NULL;
@@ -115,7 +115,7 @@ static int64_t batch(const struct wick_tensor *x) {
 }
 
 struct wick_tensor *wick_pixel_shuffle(const struct wick_tensor *x, int64_t r) {
-    struct wick__call call = {.op = WICK_OP_pixel_shuffle, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_pixel_shuffle, .n_in = 1, .in = {x}};
     int64_t shape[WICK_MAX_RANK];
     if (!wick__call_check(&call) || !check_pixels(&call, r, false)) return NULL;
     int rank = x->layout.rank;
@@ -130,7 +130,7 @@ struct wick_tensor *wick_pixel_shuffle(const struct wick_tensor *x, int64_t r) {
 }
 
 struct wick_tensor *wick_pixel_unshuffle(const struct wick_tensor *x, int64_t r) {
-    struct wick__call call = {.op = WICK_OP_pixel_unshuffle, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_pixel_unshuffle, .n_in = 1, .in = {x}};
     int64_t shape[WICK_MAX_RANK];
     if (!wick__call_check(&call) || !check_pixels(&call, r, true)) return NULL;
     int rank = x->layout.rank;

@@ -3,8 +3,8 @@
 
 static struct wick_tensor *rope(enum wick_op op, const struct wick_tensor *x, const struct wick_tensor *cosine,
                                 const struct wick_tensor *sine, bool interleaved) {
-    struct wick__call call = {.op = op, .n_in = 3, .in = {x, cosine, sine}, .name = {"x", "cosine", "sine"}};
-    if (!wick__call_check(&call) || !wick__call_same_dtype(&call, 1) || !wick__call_same_dtype(&call, 2)) return NULL;
+    struct wick__call call = {.op = op, .n_in = 3, .in = {x, cosine, sine}};
+    if (!wick__call_check(&call)) return NULL;
     const struct wick__layout *a = &x->layout, *c = &cosine->layout;
     if (a->rank != 4 || a->shape[3] % 2 != 0) {
         wick__call_fail(&call, WICK_SHAPE, "x must have rank 4 and an even last dim");

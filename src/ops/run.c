@@ -17,7 +17,7 @@ static bool fits(const struct wick__layout *layout, enum wick__layouts layouts) 
 
 struct wick_tensor *wick__pack(const struct wick_tensor *x) {
     if (wick__layout_is_contiguous(&x->layout)) return wick_retain(x);
-    struct wick__call copy = {.op = WICK_OP_contiguous, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call copy = {.op = WICK_OP_contiguous, .n_in = 1, .in = {x}};
     const struct wick__kernel *kernel = &wick__device(x)->backend->kernels[WICK_OP_contiguous];
     if (!wick__call_out(&copy, x->dtype, x->layout.rank, x->layout.shape)) return NULL;
     if (kernel->run(&copy) == WICK_OK) return copy.out[0];
@@ -110,6 +110,6 @@ struct wick_tensor *wick__call_view(struct wick__call *call, const struct wick__
 }
 
 struct wick_tensor *wick__broadcast(const struct wick_tensor *x, const struct wick__layout *wide) {
-    struct wick__call call = {.op = WICK_OP_broadcast_to, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_broadcast_to, .n_in = 1, .in = {x}};
     return wick__call_view(&call, wide);
 }

@@ -4,7 +4,7 @@
 #include <math.h>
 
 static struct wick_tensor *scalar(enum wick_op op, const struct wick_tensor *x, double a, double b) {
-    struct wick__call call = {.op = op, .n_in = 1, .in = {x}, .name = {"x"}, .p.scalar = {a, b}};
+    struct wick__call call = {.op = op, .n_in = 1, .in = {x}, .p.scalar = {a, b}};
     if (!wick__call_check(&call)) return NULL;
     if (op == WICK_OP_clamp && (isnan(a) || isnan(b))) {
         wick__call_fail(&call, WICK_INVALID, "bounds %g and %g: NaN bounds nothing", a, b);
@@ -18,22 +18,12 @@ static struct wick_tensor *scalar(enum wick_op op, const struct wick_tensor *x, 
     return wick__call_run(&call);
 }
 
-struct wick_tensor *wick_affine(const struct wick_tensor *x, double mul, double add) {
-    return scalar(WICK_OP_affine, x, mul, add);
-}
-
-struct wick_tensor *wick_clamp(const struct wick_tensor *x, double low, double high) {
-    return scalar(WICK_OP_clamp, x, low, high);
-}
-
-#define SCALAR(name)                                                                                                   \
-    struct wick_tensor *wick_##name(const struct wick_tensor *x, double value) {                                       \
-        return scalar(WICK_OP_##name, x, value, 0);                                                                    \
+#define WICK__SCALAR1(number, name, dtypes, cost, a, ...)                                                              \
+    struct wick_tensor *wick_##name(const struct wick_tensor *x, double a) {                                           \
+        return scalar(WICK_OP_##name, x, a, 0);                                                                        \
     }
-SCALAR(add_scalar)
-SCALAR(sub_scalar)
-SCALAR(mul_scalar)
-SCALAR(div_scalar)
-SCALAR(powf)
-SCALAR(elu)
-SCALAR(leaky_relu)
+#define WICK__SCALAR2(number, name, dtypes, cost, a, b, ...)                                                           \
+    struct wick_tensor *wick_##name(const struct wick_tensor *x, double a, double b) {                                 \
+        return scalar(WICK_OP_##name, x, a, b);                                                                        \
+    }
+#include "kernels/elementwise_ops.h"

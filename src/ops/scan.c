@@ -6,7 +6,7 @@ static struct wick_tensor *scan(enum wick_op op, const struct wick_tensor *x, in
         wick_scope_begin();
         return wick_scope_end(wick_reshape(scan(op, wick_reshape(x, WICK_SHAPE(1)), 0), 0, NULL));
     }
-    struct wick__call call = {.op = op, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = op, .n_in = 1, .in = {x}};
     if (!wick__call_check(&call)) return NULL;
     if (!wick__call_dim(&call, dim, &call.p.along.dim)) return NULL;
     if (!wick__call_out(&call, x->dtype, x->layout.rank, x->layout.shape)) return NULL;

@@ -29,7 +29,7 @@ static void remove_dim(struct wick__layout *layout, int dim) {
 /* ---- one buffer, another shape ---- */
 
 struct wick_tensor *wick_contiguous(const struct wick_tensor *x) {
-    struct wick__call call = {.op = WICK_OP_contiguous, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_contiguous, .n_in = 1, .in = {x}};
     if (!wick__call_check(&call)) return NULL;
     if (wick__layout_is_contiguous(&x->layout)) return wick__scope_add(wick__call_view(&call, &x->layout));
     if (!wick__call_out(&call, x->dtype, x->layout.rank, x->layout.shape)) return NULL;
@@ -37,7 +37,7 @@ struct wick_tensor *wick_contiguous(const struct wick_tensor *x) {
 }
 
 struct wick_tensor *wick_clone(const struct wick_tensor *x) {
-    struct wick__call call = {.op = WICK_OP_contiguous, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_contiguous, .n_in = 1, .in = {x}};
     if (!wick__call_check(&call)) return NULL;
     if (!wick__call_out(&call, x->dtype, x->layout.rank, x->layout.shape)) return NULL;
     return wick__call_run(&call);
@@ -130,7 +130,7 @@ static bool take_shape(const struct wick__call *call, int rank, const int64_t *s
 }
 
 struct wick_tensor *wick_reshape(const struct wick_tensor *x, int rank, const int64_t *shape) {
-    struct wick__call call = {.op = WICK_OP_reshape, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_reshape, .n_in = 1, .in = {x}};
     int64_t sizes[WICK_MAX_RANK];
     struct wick__layout to;
     if (!wick__call_check(&call) || !take_shape(&call, rank, shape, sizes) || !fill_hole(&call, rank, sizes) ||
@@ -146,7 +146,7 @@ struct wick_tensor *wick_reshape(const struct wick_tensor *x, int rank, const in
 }
 
 struct wick_tensor *wick_squeeze(const struct wick_tensor *x, int dim) {
-    struct wick__call call = {.op = WICK_OP_squeeze, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_squeeze, .n_in = 1, .in = {x}};
     if (!wick__call_check(&call) || !wick__call_dim_or_scalar(&call, dim, &dim)) return NULL;
     struct wick__layout layout = x->layout;
     if (layout.rank > 0 && layout.shape[dim] == 1) remove_dim(&layout, dim);
@@ -155,7 +155,7 @@ struct wick_tensor *wick_squeeze(const struct wick_tensor *x, int dim) {
 }
 
 struct wick_tensor *wick_squeeze_all(const struct wick_tensor *x) {
-    struct wick__call call = {.op = WICK_OP_squeeze, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_squeeze, .n_in = 1, .in = {x}};
     if (!wick__call_check(&call)) return NULL;
     struct wick__layout layout = x->layout;
     for (int d = layout.rank - 1; d >= 0; d--)
@@ -165,7 +165,7 @@ struct wick_tensor *wick_squeeze_all(const struct wick_tensor *x) {
 }
 
 struct wick_tensor *wick_unsqueeze(const struct wick_tensor *x, int dim) {
-    struct wick__call call = {.op = WICK_OP_unsqueeze, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_unsqueeze, .n_in = 1, .in = {x}};
     if (!wick__call_check(&call)) return NULL;
     int rank = x->layout.rank, at = dim < 0 ? dim + rank + 1 : dim;
     if (rank == WICK_MAX_RANK) {
@@ -189,7 +189,7 @@ struct wick_tensor *wick_unsqueeze(const struct wick_tensor *x, int dim) {
 }
 
 struct wick_tensor *wick_flatten(const struct wick_tensor *x, int from, int to) {
-    struct wick__call call = {.op = WICK_OP_flatten, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_flatten, .n_in = 1, .in = {x}};
     struct wick__layout layout;
     int64_t shape[WICK_MAX_RANK];
     int first = 0, last = 0, rank = 0;
@@ -228,13 +228,13 @@ static struct wick_tensor *swapped(struct wick__call *call, int a, int b) {
 }
 
 struct wick_tensor *wick_transpose(const struct wick_tensor *x, int a, int b) {
-    struct wick__call call = {.op = WICK_OP_transpose, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_transpose, .n_in = 1, .in = {x}};
     if (!wick__call_check(&call) || !wick__call_dim(&call, a, &a) || !wick__call_dim(&call, b, &b)) return NULL;
     return swapped(&call, a, b);
 }
 
 struct wick_tensor *wick_t(const struct wick_tensor *x) {
-    struct wick__call call = {.op = WICK_OP_transpose, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_transpose, .n_in = 1, .in = {x}};
     if (!wick__call_check(&call)) return NULL;
     if (x->layout.rank < 2) {
         wick__call_fail(&call, WICK_SHAPE, "rank %d is less than 2", x->layout.rank);
@@ -244,7 +244,7 @@ struct wick_tensor *wick_t(const struct wick_tensor *x) {
 }
 
 struct wick_tensor *wick_permute(const struct wick_tensor *x, int rank, const int *dims) {
-    struct wick__call call = {.op = WICK_OP_permute, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_permute, .n_in = 1, .in = {x}};
     if (!wick__call_check(&call)) return NULL;
     if (rank != x->layout.rank || (rank > 0 && !dims)) {
         wick__call_fail(&call, WICK_INVALID, "%d dims given%s, x has %d", rank, rank > 0 && !dims ? " at NULL" : "",
@@ -271,7 +271,7 @@ struct wick_tensor *wick_permute(const struct wick_tensor *x, int rank, const in
 /* ---- parts of a dim ---- */
 
 struct wick_tensor *wick_narrow(const struct wick_tensor *x, int dim, int64_t start, int64_t length) {
-    struct wick__call call = {.op = WICK_OP_narrow, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_narrow, .n_in = 1, .in = {x}};
     if (!wick__call_check(&call) || !wick__call_dim(&call, dim, &dim)) return NULL;
     struct wick__layout layout = x->layout;
     int64_t size = layout.shape[dim];
@@ -289,7 +289,7 @@ struct wick_tensor *wick_narrow(const struct wick_tensor *x, int dim, int64_t st
 }
 
 struct wick_tensor *wick_select(const struct wick_tensor *x, int dim, int64_t index) {
-    struct wick__call call = {.op = WICK_OP_select, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_select, .n_in = 1, .in = {x}};
     if (!wick__call_check(&call) || !wick__call_dim(&call, dim, &dim)) return NULL;
     struct wick__layout layout = x->layout;
     int64_t size = layout.shape[dim];
@@ -306,7 +306,7 @@ struct wick_tensor *wick_select(const struct wick_tensor *x, int dim, int64_t in
 }
 
 struct wick_tensor *wick_slice(const struct wick_tensor *x, int dim, int64_t start, int64_t end, int64_t step) {
-    struct wick__call call = {.op = WICK_OP_slice, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_slice, .n_in = 1, .in = {x}};
     if (!wick__call_check(&call) || !wick__call_dim(&call, dim, &dim)) return NULL;
     if (step < 1) {
         wick__call_fail(&call, WICK_INVALID, "step %lld is less than 1", (long long)step);
@@ -352,7 +352,7 @@ static enum wick_status parts(struct wick__call *call, int64_t n, const int64_t 
 }
 
 enum wick_status wick_chunk(const struct wick_tensor *x, int64_t n, int dim, struct wick_tensor **out) {
-    struct wick__call call = {.op = WICK_OP_chunk, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_chunk, .n_in = 1, .in = {x}};
     if (!wick__call_check(&call) || !wick__call_dim(&call, dim, &dim)) return wick__latest();
     if (n < 1 || !out)
         return wick__call_fail(&call, WICK_INVALID, "%lld parts%s", (long long)n, out ? "" : ", out is NULL");
@@ -361,7 +361,7 @@ enum wick_status wick_chunk(const struct wick_tensor *x, int64_t n, int dim, str
 
 enum wick_status wick_split(const struct wick_tensor *x, int n, const int64_t *sizes, int dim,
                             struct wick_tensor **out) {
-    struct wick__call call = {.op = WICK_OP_split, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_split, .n_in = 1, .in = {x}};
     int64_t total = 0;
     bool valid = true;
     if (!wick__call_check(&call) || !wick__call_dim(&call, dim, &dim)) return wick__latest();
@@ -389,12 +389,12 @@ static struct wick_tensor *broadcast(struct wick__call *call, int rank, const in
 }
 
 struct wick_tensor *wick_broadcast_to(const struct wick_tensor *x, int rank, const int64_t *shape) {
-    struct wick__call call = {.op = WICK_OP_broadcast_to, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_broadcast_to, .n_in = 1, .in = {x}};
     return wick__call_check(&call) ? broadcast(&call, rank, shape) : NULL;
 }
 
 struct wick_tensor *wick_expand(const struct wick_tensor *x, int rank, const int64_t *shape) {
-    struct wick__call call = {.op = WICK_OP_expand, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_expand, .n_in = 1, .in = {x}};
     int64_t sizes[WICK_MAX_RANK];
     if (!wick__call_check(&call) || !take_shape(&call, rank, shape, sizes)) return NULL;
     int added = rank - x->layout.rank;
@@ -404,7 +404,7 @@ struct wick_tensor *wick_expand(const struct wick_tensor *x, int rank, const int
 }
 
 struct wick_tensor *wick_unfold(const struct wick_tensor *x, int dim, int64_t size, int64_t step) {
-    struct wick__call call = {.op = WICK_OP_unfold, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_unfold, .n_in = 1, .in = {x}};
     struct wick__layout checked;
     if (!wick__call_check(&call) || !wick__call_dim(&call, dim, &dim)) return NULL;
     struct wick__layout layout = x->layout;
@@ -433,7 +433,7 @@ struct wick_tensor *wick_unfold(const struct wick_tensor *x, int dim, int64_t si
 }
 
 struct wick_tensor *wick_diagonal(const struct wick_tensor *x, int64_t offset, int a, int b) {
-    struct wick__call call = {.op = WICK_OP_diagonal, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_diagonal, .n_in = 1, .in = {x}};
     if (!wick__call_check(&call) || !wick__call_dim(&call, a, &a) || !wick__call_dim(&call, b, &b)) return NULL;
     if (a == b) {
         wick__call_fail(&call, WICK_INVALID, "the diagonal of dim %d with itself", a);
@@ -482,7 +482,7 @@ static bool take_strides(const struct wick__call *call, const int64_t *strides, 
 
 struct wick_tensor *wick_as_strided(const struct wick_tensor *x, int rank, const int64_t *shape, const int64_t *strides,
                                     int64_t offset) {
-    struct wick__call call = {.op = WICK_OP_as_strided, .n_in = 1, .in = {x}, .name = {"x"}};
+    struct wick__call call = {.op = WICK_OP_as_strided, .n_in = 1, .in = {x}};
     struct wick__layout layout;
     int64_t sizes[WICK_MAX_RANK], last;
     if (!wick__call_check(&call) || !take_shape(&call, rank, shape, sizes) ||

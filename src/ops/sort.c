@@ -38,8 +38,7 @@ struct wick_tensor *wick_sort(const struct wick_tensor *x, int dim, bool descend
         struct wick_tensor *y = wick_sort(wick_reshape(x, WICK_SHAPE(1)), 0, descending, indices ? &index : NULL);
         return scalars(y, index, indices);
     }
-    struct wick__call call = {
-        .op = WICK_OP_sort, .n_in = 1, .in = {x}, .name = {"x"}, .p.along.descending = descending};
+    struct wick__call call = {.op = WICK_OP_sort, .n_in = 1, .in = {x}, .p.along.descending = descending};
     if (!check(&call, dim)) return NULL;
     return first_k(&call, x->layout.shape[call.p.along.dim], indices);
 }
@@ -49,8 +48,7 @@ struct wick_tensor *wick_argsort(const struct wick_tensor *x, int dim, bool desc
         wick_scope_begin();
         return scalars(wick_argsort(wick_reshape(x, WICK_SHAPE(1)), 0, descending), NULL, NULL);
     }
-    struct wick__call call = {
-        .op = WICK_OP_argsort, .n_in = 1, .in = {x}, .name = {"x"}, .p.along.descending = descending};
+    struct wick__call call = {.op = WICK_OP_argsort, .n_in = 1, .in = {x}, .p.along.descending = descending};
     if (!check(&call, dim)) return NULL;
     if (!wick__call_out(&call, WICK_U32, x->layout.rank, x->layout.shape)) return NULL;
     return wick__call_run(&call);
@@ -64,7 +62,7 @@ struct wick_tensor *wick_topk(const struct wick_tensor *x, int64_t k, int dim, b
         struct wick_tensor *y = wick_topk(wick_reshape(x, WICK_SHAPE(1)), 1, 0, largest, indices ? &index : NULL);
         return scalars(y, index, indices);
     }
-    struct wick__call call = {.op = WICK_OP_topk, .n_in = 1, .in = {x}, .name = {"x"}, .p.along.descending = largest};
+    struct wick__call call = {.op = WICK_OP_topk, .n_in = 1, .in = {x}, .p.along.descending = largest};
     if (!check(&call, dim)) return NULL;
     if (k < 0 || k > x->layout.shape[call.p.along.dim]) {
         wick__call_fail(&call, WICK_RANGE, "k %lld is not in 0..%lld", (long long)k,

@@ -215,5 +215,5 @@ uint64_t wick_seed(const struct wick_device *device) { return device ? atomic_lo
 /* Which op families a device runs; in device.c since it asks nothing but the table. */
 bool wick_supports(const struct wick_device *device, enum wick_op op, enum wick_dtype dtype) {
     if (!device || (unsigned)op >= WICK_OP_COUNT || (unsigned)dtype >= WICK_DTYPE_COUNT) return false;
-    return wick__has(device->backend->kernels[op].dtypes, dtype);
+    return wick__has(wick__ops[op].in[0].dtypes, dtype);
 }

@@ -187,7 +187,7 @@ static void check_lifetime(void) {
 static void check_extras(void) {
     for (int records = 0; records < 2; records++) {
         struct wick_tensor *x = ramp(WICK_SHAPE(3, 4));
-        struct wick__call call = {.op = WICK_OP_sort, .n_in = 1, .in = {x}, .name = {"x"}, .p.along.dim = 1};
+        struct wick__call call = {.op = WICK_OP_sort, .n_in = 1, .in = {x}, .p.along.dim = 1};
         if (records) CHECK_OK(wick_record_begin());
         CHECK(wick__call_check(&call) && wick__call_out(&call, WICK_F32, 2, x->layout.shape));
         CHECK(wick__call_extra(&call, WICK_U32, 2, x->layout.shape));

@@ -118,12 +118,6 @@ static void check_reference(const struct golden *g, enum wick_dtype dtype, struc
     }
 }
 
-static const double op_ulp[WICK_OP_COUNT] = {
-#define WICK__OP(name, family, dtypes, ulp, formula) [WICK_OP_##name] = (ulp),
-#include <wick/ops.def>
-#undef WICK__OP
-};
-
 static bool make_operands(struct golden *g, enum wick_dtype dtype, enum verify_variant layout,
                           struct verify_operands *operands) {
     struct verify_random random = {1};
@@ -146,8 +140,7 @@ static void check_dtype(struct golden *g, const struct verify_family *family, en
     struct verify_operands operands;
     struct verify_array want[VERIFY_MAX_OUTPUTS] = {{.data = NULL}};
     struct wick_tensor *out[VERIFY_MAX_OUTPUTS] = {NULL};
-    struct verify_bound bound = {.ulp = op_ulp[g->c.op],
-                                 .composed = strncmp(wick_op_family(g->c.op), "composed", 8) == 0};
+    struct verify_bound bound = verify_bound_of(g->c.op);
     char why[256];
     double worst = 0;
     g->c.dtype = dtype;

@@ -32,7 +32,8 @@ static void test_refusals(void) {
             "prelu: x [2,3] f32, weight [4] f32 on cpu: weight has neither one element nor one for each of 3 channels");
     refused(wick_swiglu(a), WICK_SHAPE, "swiglu: x [2,3] f32 on cpu: the last dim has no two halves");
     refused(wick_where(a, a, a), WICK_DTYPE,
-            "where: a [2,3] f32, b [2,3] f32, condition [2,3] f32 on cpu: condition must be of integers, not of f32");
+            "where: a [2,3] f32, b [2,3] f32, condition [2,3] f32 on cpu: condition must be of u8, u32, i16, i32 or "
+            "i64, not of f32");
     refused(wick_arange(cpu, WICK_F32, 0, 1, 0), WICK_INVALID,
             "arange: from 0 below 1 by 0: all must be finite and the step not 0");
     wick_scope_end(NULL);

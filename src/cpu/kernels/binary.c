@@ -176,59 +176,26 @@ LOOP(pow_i64, int64_t, signed_power(x, y))
 
 /* ---- choice ---- */
 
-static wick__row_fn *choose_int(enum wick_op op, enum wick_dtype dtype) {
-    switch (op) {
-#define CHOOSE(name)                                                                                                   \
-    case WICK_OP_##name:                                                                                               \
-        switch (dtype) {                                                                                               \
-        case WICK_DTYPE_u8: return name##_u8;                                                                          \
-        case WICK_DTYPE_u32: return name##_u32;                                                                        \
-        case WICK_DTYPE_i16: return name##_i16;                                                                        \
-        case WICK_DTYPE_i32: return name##_i32;                                                                        \
-        default: return name##_i64;                                                                                    \
-        }
-        CHOOSE(add)
-        CHOOSE(sub)
-        CHOOSE(mul)
-        CHOOSE(div)
-        CHOOSE(maximum)
-        CHOOSE(minimum)
-        CHOOSE(pow)
-        CHOOSE(remainder)
-        CHOOSE(bitwise_and)
-        CHOOSE(bitwise_or)
-        CHOOSE(bitwise_xor)
-        CHOOSE(shift_left)
-        CHOOSE(shift_right)
-#undef CHOOSE
-    default: return NULL;
-    }
-}
-
-static wick__row_fn *choose_float(enum wick_op op, bool wide) {
-    switch (op) {
-#define CHOOSE(name, expression)                                                                                       \
-    case WICK_OP_##name: return wide ? name##_f64 : name##_f32;
-        FLOAT_OPS(CHOOSE)
-        VECTOR_OPS(CHOOSE)
-#undef CHOOSE
+static const struct wick__rows *rows_of(enum wick_op op) {
+    switch ((int)op) {
+#define WICK__BINARY(number, name, dtypes, cost, ...) WICK__ROWS_CASE(number, name, dtypes, cost)
+#define WICK__PAIR(number, name, dtypes, cost, ...) WICK__ROWS_CASE(number, name, dtypes, cost)
+#include "kernels/elementwise_ops.h"
     default: return NULL;
     }
 }
 
 wick__kernel_fn WICK__ISA(wick__cpu_binary);
 enum wick_status WICK__ISA(wick__cpu_binary)(const struct wick__call *call) {
-    enum wick_dtype dtype = call->in[0]->dtype;
     struct wick__elementwise e = {.n_in = 2, .in = {call->in[0], call->in[1]}, .out = call->out[0]};
-    e.heavy = call->op == WICK_OP_pow || call->op == WICK_OP_remainder || call->op == WICK_OP_atan2 ||
-              call->op == WICK_OP_swiglu;
-    e.row = wick_dtype_is_float(dtype) ? choose_float(call->op, dtype == WICK_DTYPE_f64) : choose_int(call->op, dtype);
+    WICK__TRY(wick__rows_choose(&e, call->op, rows_of(call->op)));
     WICK__ISA(wick__elementwise)(&e);
     if (!atomic_load(&e.failed)) return WICK_OK;
     const struct wick_tensor *a = call->in[0], *b = call->in[1];
     char lhs[WICK__SHAPE_TEXT], rhs[WICK__SHAPE_TEXT];
     return wick__fail(WICK_DIVIDE, "%s: %s %s %s, %s %s %s on %s: integer division by zero", wick_op_name(call->op),
-                      call->name[0], wick__shape_text(lhs, a->layout.rank, a->layout.shape), wick_dtype_name(a->dtype),
-                      call->name[1], wick__shape_text(rhs, b->layout.rank, b->layout.shape), wick_dtype_name(b->dtype),
+                      wick__operand_name(call->op, 0), wick__shape_text(lhs, a->layout.rank, a->layout.shape),
+                      wick_dtype_name(a->dtype), wick__operand_name(call->op, 1),
+                      wick__shape_text(rhs, b->layout.rank, b->layout.shape), wick_dtype_name(b->dtype),
                       wick__device(a)->name);
 }

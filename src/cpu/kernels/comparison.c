@@ -24,26 +24,10 @@ COMPARE(le, <=)
 COMPARE(gt, >)
 COMPARE(ge, >=)
 
-static wick__row_fn *choose(enum wick_op op, enum wick_dtype dtype) {
-    switch (op) {
-#define CHOOSE(name)                                                                                                   \
-    case WICK_OP_##name:                                                                                               \
-        switch (dtype) {                                                                                               \
-        case WICK_DTYPE_f32: return name##_f32;                                                                        \
-        case WICK_DTYPE_f64: return name##_f64;                                                                        \
-        case WICK_DTYPE_u8: return name##_u8;                                                                          \
-        case WICK_DTYPE_u32: return name##_u32;                                                                        \
-        case WICK_DTYPE_i16: return name##_i16;                                                                        \
-        case WICK_DTYPE_i32: return name##_i32;                                                                        \
-        default: return name##_i64;                                                                                    \
-        }
-        CHOOSE(eq)
-        CHOOSE(ne)
-        CHOOSE(lt)
-        CHOOSE(le)
-        CHOOSE(gt)
-        CHOOSE(ge)
-#undef CHOOSE
+static const struct wick__rows *rows_of(enum wick_op op) {
+    switch ((int)op) {
+#define WICK__COMPARISON(number, name, dtypes, ...) WICK__ROWS_CASE(number, name, dtypes, LIGHT)
+#include "kernels/elementwise_ops.h"
     default: return NULL;
     }
 }
@@ -51,7 +35,7 @@ static wick__row_fn *choose(enum wick_op op, enum wick_dtype dtype) {
 wick__kernel_fn WICK__ISA(wick__cpu_comparison);
 enum wick_status WICK__ISA(wick__cpu_comparison)(const struct wick__call *call) {
     struct wick__elementwise e = {.n_in = 2, .in = {call->in[0], call->in[1]}, .out = call->out[0]};
-    e.row = choose(call->op, wick__row_dtype(call->in[0]->dtype));
+    WICK__TRY(wick__rows_choose(&e, call->op, rows_of(call->op)));
     WICK__ISA(wick__elementwise)(&e);
     return WICK_OK;
 }

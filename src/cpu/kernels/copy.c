@@ -75,7 +75,7 @@ enum wick_status WICK__ISA(wick__cpu_copy)(const struct wick__call *call) {
                         .size = plain ? wick__size(x->dtype) : 1};
     if (WICK__ISA(wick__transpose)(&copy.from, &copy.to, copy.in, copy.out, copy.size)) return WICK_OK;
     if (plain && wick__layout_is_contiguous(&y->layout)) {
-        struct wick__elementwise e = {.n_in = 1, .in = {x}, .out = y, .raw = true};
+        struct wick__elementwise e = {.n_in = 1, .in = {x}, .out = y, .raw = true, .copies = true};
         WICK__ISA(wick__elementwise)(&e);
         return WICK_OK;
     }

@@ -148,7 +148,7 @@ static void run_blocks(void *context, int worker, int64_t begin, int64_t end) {
             if (!fixed[i]) row.in[i] = load(&job->in[i], first, row.n, &in[i]);
         char *to = job->out + (size_t)first * job->out_size;
         const void *result = row.in[0];
-        if (job->e->row) {
+        if (!job->e->copies) {
             row.out = job->out_convert || job->stream ? out.bytes : to;
             job->e->row(&row);
             result = row.out;

@@ -39,7 +39,8 @@ struct numbers {
 FLOAT_OPS(FLOAT_F32)
 FLOAT_OPS(FLOAT_F64)
 
-/* x^a and alpha (exp x - 1). */
+/* ---- floats, by SLEEF's vector functions FN ---- */
+
 #define VECTOR_LOOP(name, type, vector, lanes, load, store, all, expression)                                           \
     static void name(const struct wick__row *row) {                                                                    \
         const struct numbers *numbers = row->params;                                                                   \
@@ -63,12 +64,18 @@ FLOAT_OPS(FLOAT_F64)
     VECTOR_LOOP(name, float, wick__vf, WICK__VF, wick__vf_load, wick__vf_store, wick__vf_all, expression)
 #define VECTOR_F64(name, expression)                                                                                   \
     VECTOR_LOOP(name, double, wick__vd, WICK__VD, wick__vd_load, wick__vd_store, wick__vd_all, expression)
-VECTOR_F32(power_f32, WICK__VF_FN(pow, u10)(x, a))
-VECTOR_F64(power_f64, WICK__VD_FN(pow, u10)(x, a))
-VECTOR_F32(elu_low_f32, a *WICK__VF_FN(expm1, u10)(x))
-VECTOR_F64(elu_low_f64, a *WICK__VD_FN(expm1, u10)(x))
+/* What an op gives for x <= 0; for x > 0 it gives x. */
+#define LOW_OPS(X)                                                                                                     \
+    X(elu, a *FN(expm1, u10)(x))
 
-#define POWF_ELU(type, s)                                                                                              \
+#define LOW_LOOP(name, type, s)                                                                                        \
+    static void name##_##s(const struct wick__row *row) {                                                              \
+        const type *x = row->in[0];                                                                                    \
+        type *y = row->out;                                                                                            \
+        name##_low_##s(row);                                                                                           \
+        for (int64_t i = 0; i < row->n; i++) y[i] = x[i] > 0 ? x[i] : y[i];                                            \
+    }
+#define POWF(type, s)                                                                                                  \
     static void powf_##s(const struct wick__row *row) {                                                                \
         const struct numbers *numbers = row->params;                                                                   \
         const type *x = row->in[0];                                                                                    \
@@ -77,15 +84,20 @@ VECTOR_F64(elu_low_f64, a *WICK__VD_FN(expm1, u10)(x))
             for (int64_t i = 0; i < row->n; i++) y[i] = x[i] * x[i];                                                   \
         else                                                                                                           \
             power_##s(row);                                                                                            \
-    }                                                                                                                  \
-    static void elu_##s(const struct wick__row *row) {                                                                 \
-        const type *x = row->in[0];                                                                                    \
-        type *y = row->out;                                                                                            \
-        elu_low_##s(row);                                                                                              \
-        for (int64_t i = 0; i < row->n; i++) y[i] = x[i] > 0 ? x[i] : y[i];                                            \
     }
-POWF_ELU(float, f32)
-POWF_ELU(double, f64)
+
+#define FN WICK__VF_FN
+#define LOW_F32(name, expression) VECTOR_F32(name##_low_f32, expression) LOW_LOOP(name, float, f32)
+LOW_OPS(LOW_F32)
+VECTOR_F32(power_f32, FN(pow, u10)(x, a))
+POWF(float, f32)
+#undef FN
+#define FN WICK__VD_FN
+#define LOW_F64(name, expression) VECTOR_F64(name##_low_f64, expression) LOW_LOOP(name, double, f64)
+LOW_OPS(LOW_F64)
+VECTOR_F64(power_f64, FN(pow, u10)(x, a))
+POWF(double, f64)
+#undef FN
 
 /* ---- integers: W is an unsigned type, at least as wide as int, that wraps as T does ---- */
 
@@ -119,37 +131,12 @@ INT_OPS(int64_t, uint64_t, i64)
 
 /* ---- choice ---- */
 
-static wick__row_fn *choose_float(enum wick_op op, bool wide) {
-    switch (op) {
-#define CHOOSE(name, expression)                                                                                       \
-    case WICK_OP_##name: return wide ? name##_f64 : name##_f32;
-        FLOAT_OPS(CHOOSE)
-        CHOOSE(powf, )
-        CHOOSE(elu, )
-#undef CHOOSE
+static const struct wick__rows *rows_of(enum wick_op op) {
+    switch ((int)op) {
+#define WICK__SCALAR1(number, name, dtypes, cost, ...) WICK__ROWS_CASE(number, name, dtypes, cost)
+#define WICK__SCALAR2(number, name, dtypes, cost, ...) WICK__ROWS_CASE(number, name, dtypes, cost)
+#include "kernels/elementwise_ops.h"
     default: return NULL;
-    }
-}
-
-#define CHOOSE_INT(name)                                                                                               \
-    switch (dtype) {                                                                                                   \
-    case WICK_DTYPE_u8: return name##_u8;                                                                              \
-    case WICK_DTYPE_u32: return name##_u32;                                                                            \
-    case WICK_DTYPE_i16: return name##_i16;                                                                            \
-    case WICK_DTYPE_i32: return name##_i32;                                                                            \
-    default: return name##_i64;                                                                                        \
-    }
-
-static wick__row_fn *choose_int(enum wick_op op, enum wick_dtype dtype, bool whole) {
-    switch (op) {
-    case WICK_OP_affine:
-        if (whole) CHOOSE_INT(affine)
-        CHOOSE_INT(affine_by)
-    case WICK_OP_add_scalar: CHOOSE_INT(add_scalar)
-    case WICK_OP_sub_scalar: CHOOSE_INT(sub_scalar)
-    case WICK_OP_mul_scalar: CHOOSE_INT(mul_scalar)
-    case WICK_OP_div_scalar: CHOOSE_INT(div_scalar)
-    default: CHOOSE_INT(clamp)
     }
 }
 
@@ -165,23 +152,23 @@ static int64_t within(int64_t x, int64_t low, int64_t high) { return x < low ? l
 
 wick__kernel_fn WICK__ISA(wick__cpu_scalar);
 enum wick_status WICK__ISA(wick__cpu_scalar)(const struct wick__call *call) {
+    static const struct wick__rows affine_by = {WICK__ROWS_INTS(affine_by)};
     enum wick_dtype dtype = call->in[0]->dtype;
+    const struct wick__rows *rows = rows_of(call->op);
     struct numbers numbers = {.f = {call->p.scalar[0], call->p.scalar[1]}};
     struct wick__elementwise e = {.n_in = 1, .in = {call->in[0]}, .out = call->out[0], .params = &numbers};
-    e.heavy = call->op == WICK_OP_powf || call->op == WICK_OP_elu;
     for (int i = 0; i < 2; i++) numbers.i[i] = wick__f64_to_i64(numbers.f[i]);
-    if (wick_dtype_is_float(dtype)) {
-        e.row = choose_float(call->op, dtype == WICK_DTYPE_f64);
-    } else {
+    if (!wick_dtype_is_float(dtype)) {
         bool whole = (double)numbers.i[0] == numbers.f[0] && (double)numbers.i[1] == numbers.f[1];
+        if (call->op == WICK_OP_affine && !whole) rows = &affine_by;
         if (call->op == WICK_OP_clamp) {
             int64_t low, high;
             int_range(dtype, &low, &high);
             numbers.i[0] = within(wick__f64_to_i64(ceil(numbers.f[0])), low, high);
             numbers.i[1] = within(wick__f64_to_i64(floor(numbers.f[1])), low, high);
         }
-        e.row = choose_int(call->op, dtype, whole);
     }
+    WICK__TRY(wick__rows_choose(&e, call->op, rows));
     WICK__ISA(wick__elementwise)(&e);
     return WICK_OK;
 }

@@ -195,7 +195,10 @@ static void selu_f64(const struct wick__row *row) {
 #define INT_OPS(T, W, suffix)                                                                                          \
     LOOP(neg_##suffix, T, T, 0 - (W)x)                                                                                 \
     LOOP(sqr_##suffix, T, T, (W)x *(W)x)                                                                               \
-    LOOP(same_##suffix, T, T, x)                                                                                       \
+    LOOP(floor_##suffix, T, T, x)                                                                                      \
+    LOOP(ceil_##suffix, T, T, x)                                                                                       \
+    LOOP(round_##suffix, T, T, x)                                                                                      \
+    LOOP(trunc_##suffix, T, T, x)                                                                                      \
     LOOP(bitwise_not_##suffix, T, T, ~(W)x)                                                                            \
     LOOP(logical_not_##suffix, T, uint8_t, x == 0)
 
@@ -212,58 +215,19 @@ INT_OPS(int64_t, uint64_t, i64)
 
 /* ---- choice ---- */
 
-#define CHOOSE_INT(name)                                                                                               \
-    switch (dtype) {                                                                                                   \
-    case WICK_DTYPE_u8: return name##_u8;                                                                              \
-    case WICK_DTYPE_u32: return name##_u32;                                                                            \
-    case WICK_DTYPE_i16: return name##_i16;                                                                            \
-    case WICK_DTYPE_i32: return name##_i32;                                                                            \
-    default: return name##_i64;                                                                                        \
-    }
-
-static wick__row_fn *choose_int(enum wick_op op, enum wick_dtype dtype) {
-    switch (op) {
-    case WICK_OP_abs: CHOOSE_INT(abs)
-    case WICK_OP_neg: CHOOSE_INT(neg)
-    case WICK_OP_sqr: CHOOSE_INT(sqr)
-    case WICK_OP_relu: CHOOSE_INT(relu)
-    case WICK_OP_sign: CHOOSE_INT(sign)
-    case WICK_OP_bitwise_not: CHOOSE_INT(bitwise_not)
-    case WICK_OP_logical_not: CHOOSE_INT(logical_not)
-    default: CHOOSE_INT(same) /* floor, ceil, round, trunc */
-    }
-}
-
-static wick__row_fn *choose_float(enum wick_op op, bool wide) {
-    switch (op) {
-#define CHOOSE(name, expression)                                                                                       \
-    case WICK_OP_##name: return wide ? name##_f64 : name##_f32;
-        VECTOR_OPS(CHOOSE)
-        PLAIN_OPS(CHOOSE)
-        FLOAT_PREDICATES(CHOOSE)
-        CHOOSE(log1p, )
-        CHOOSE(selu, )
-#undef CHOOSE
+static const struct wick__rows *rows_of(enum wick_op op) {
+    switch ((int)op) {
+#define WICK__UNARY(number, name, dtypes, cost, ...) WICK__ROWS_CASE(number, name, dtypes, cost)
+#define WICK__QUESTION(number, name, dtypes, ...) WICK__ROWS_CASE(number, name, dtypes, LIGHT)
+#include "kernels/elementwise_ops.h"
     default: return NULL;
-    }
-}
-
-static bool is_heavy(enum wick_op op) {
-    switch (op) {
-#define HEAVY(name, expression) case WICK_OP_##name:
-        VECTOR_OPS(HEAVY)
-#undef HEAVY
-    case WICK_OP_log1p:
-    case WICK_OP_selu: return true;
-    default: return false;
     }
 }
 
 wick__kernel_fn WICK__ISA(wick__cpu_unary);
 enum wick_status WICK__ISA(wick__cpu_unary)(const struct wick__call *call) {
-    enum wick_dtype dtype = call->in[0]->dtype;
-    struct wick__elementwise e = {.n_in = 1, .in = {call->in[0]}, .out = call->out[0], .heavy = is_heavy(call->op)};
-    e.row = wick_dtype_is_float(dtype) ? choose_float(call->op, dtype == WICK_DTYPE_f64) : choose_int(call->op, dtype);
+    struct wick__elementwise e = {.n_in = 1, .in = {call->in[0]}, .out = call->out[0]};
+    WICK__TRY(wick__rows_choose(&e, call->op, rows_of(call->op)));
     WICK__ISA(wick__elementwise)(&e);
     return WICK_OK;
 }

@@ -19,24 +19,10 @@ const char *const wick__gpu_module_names[WICK__GPU_MODULES] = {
 #include "gpu/families.def"
 #undef WICK__FAMILY
 
-/* Ops without a kernel of their own. */
-#define wick__gpu_view NULL
-#define wick__gpu_composed NULL
-#define wick__gpu_composed_shape NULL
-#define wick__gpu_composed_linalg NULL
-#define wick__gpu_composed_conv NULL
-enum {
-    view_layouts = WICK__STRIDED,
-    composed_layouts = WICK__STRIDED,
-    composed_shape_layouts = WICK__STRIDED,
-    composed_linalg_layouts = WICK__STRIDED,
-    composed_conv_layouts = WICK__STRIDED
-};
-
 const struct wick__kernel wick__gpu_kernels[WICK_OP_COUNT] = {
-#define WICK__OP(name, family, dtypes_, ulp, formula)                                                                  \
-    [WICK_OP_##                                                                                                        \
-        name] = {.run = wick__gpu_##family, .dtypes = (dtypes_), .layouts = (enum wick__layouts)family##_layouts},
+#define WICK__OP(number, name, family, ...)                                                                            \
+    [number] = {.run = wick__gpu_##family, .layouts = (enum wick__layouts)family##_layouts},
+#define WICK__COMPOSED(number, ...) [number] = {.run = NULL},
 #include <wick/ops.def>
 #undef WICK__OP
 };

@@ -2,19 +2,6 @@
 #include "gpu/ops/elementwise.h"
 #include "kernels/binary.h"
 
-static int binary_op(enum wick_op op) {
-    switch (op) {
-#define CASE(name)                                                                                                     \
-    case WICK_OP_##name: return GPU_BINARY_##name;
-        GPU_BINARY_ALL(CASE)
-        GPU_BINARY_FLOATS(CASE)
-        GPU_BINARY_MATH(CASE)
-        GPU_BINARY_INTS(CASE)
-#undef CASE
-    default: return -1;
-    }
-}
-
 static enum wick_status run(const struct wick__call *call, enum wick__gpu_kernel kernel, struct gpu_binary *params,
                             bool math) {
     int size = (int)wick__size(call->in[0]->dtype);
@@ -32,31 +19,20 @@ static enum wick_status run(const struct wick__call *call, enum wick__gpu_kernel
 wick__kernel_fn wick__gpu_binary;
 enum wick_status wick__gpu_binary(const struct wick__call *call) {
     enum wick_dtype dtype = call->in[0]->dtype;
-    struct gpu_binary params = {.op = (u32)binary_op(call->op)};
-    bool divides = params.op == GPU_BINARY_div || params.op == GPU_BINARY_remainder;
+    struct gpu_binary params = {.op = (u32)call->op};
+    bool divides = call->op == WICK_OP_div || call->op == WICK_OP_remainder;
     if (wick__count(call->out[0]) == 0) return WICK_OK;
     if (!wick_dtype_is_float(dtype)) {
         if (divides) params.fault = (u64 *)wick__gpu_fault(wick__gpu_of(call->out[0]), call->op);
-    } else if (params.op >= GPU_BINARY_pow && params.op <= GPU_BINARY_swiglu) {
+    } else if (wick__gpu_kernels_of(call->op) == WICK__GPU_HEAVY) {
         return run(call, wick__gpu_of_floats(WICK__GPU_K_binary_math_bf16, dtype), &params, true);
     }
     return run(call, wick__gpu_of_all(WICK__GPU_K_binary_u8, dtype), &params, false);
 }
 
-static int question(enum wick_op op) {
-    switch (op) {
-#define CASE(name, answer)                                                                                             \
-    case WICK_OP_##name: return GPU_QUESTION_##name;
-        GPU_QUESTIONS(CASE)
-        GPU_FLOAT_QUESTIONS(CASE)
-#undef CASE
-    default: return -1;
-    }
-}
-
 wick__kernel_fn wick__gpu_comparison;
 enum wick_status wick__gpu_comparison(const struct wick__call *call) {
-    struct gpu_binary params = {.op = (u32)question(call->op)};
+    struct gpu_binary params = {.op = (u32)call->op};
     return run(call, wick__gpu_of_all(WICK__GPU_K_compare_u8, call->in[0]->dtype), &params, false);
 }
 

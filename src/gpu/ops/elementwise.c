@@ -4,6 +4,19 @@
 #include "core/checked.h"
 #include "gpu/ops/copy.h"
 
+static const unsigned char kinds[WICK_OP_COUNT] = {
+#define WICK__UNARY(number, name, dtypes, cost, ...) [number] = WICK__GPU_##cost,
+#define WICK__SCALAR1(number, name, dtypes, cost, ...) [number] = WICK__GPU_##cost,
+#define WICK__SCALAR2(number, name, dtypes, cost, ...) [number] = WICK__GPU_##cost,
+#define WICK__BINARY(number, name, dtypes, cost, ...) [number] = WICK__GPU_##cost,
+#define WICK__PAIR(number, name, dtypes, cost, ...) [number] = WICK__GPU_##cost,
+#define WICK__QUESTION(number, ...) [number] = WICK__GPU_QUESTION,
+#define WICK__COMPARISON(number, ...) [number] = WICK__GPU_QUESTION,
+#include "kernels/elementwise_ops.h"
+};
+
+enum wick__gpu_kernels_kind wick__gpu_kernels_of(enum wick_op op) { return (enum wick__gpu_kernels_kind)kinds[op]; }
+
 /* Drivers limit the threads in x to 32 bits. */
 enum { TILES_X = 1 << 22 };
 
