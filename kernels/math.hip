@@ -42,6 +42,7 @@ template <typename C> GPU_FN C mish(C x) {
 #define FLOAT_selu                                                                                                     \
     (x > 0 ? (C)1.0507009873554804934193349852946 * x : (C)1.7580993408473768599402175208123 * gpu_expm1(x))
 #define FLOAT_elu (x > 0 ? x : a * gpu_expm1(x))
+#define FLOAT_celu (x > 0 ? x : a * gpu_expm1(x / a))
 #define FLOAT_powf (a == 2 ? x * x : gpu_raise(x, a))
 
 #define FLOAT_CASE_HEAVY(name) CASE(name, FLOAT_##name)

@@ -45,6 +45,7 @@ static double clamped(double x, double low, double high) {
     ONE(div_scalar, x / a)                                                                                             \
     ONE(powf, pow(x, a))                                                                                               \
     ONE(elu, x > 0 ? x : a * expm1(x))                                                                                 \
+    ONE(celu, isnan(x) ? x : fmax(x, 0) + fmin(a * expm1(x / a), 0))                                                   \
     ONE(leaky_relu, x < 0 ? a * x : x)
 
 static bool scalar_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {

@@ -73,6 +73,8 @@ WICK_API struct wick_tensor *wick_hard_swish(const struct wick_tensor *x);
 WICK_API struct wick_tensor *wick_selu(const struct wick_tensor *x);
 /* x for x > 0, alpha (e^x - 1) otherwise. */
 WICK_API struct wick_tensor *wick_elu(const struct wick_tensor *x, double alpha);
+/* x for x > 0, alpha (e^(x / alpha) - 1) otherwise. WICK_INVALID for alpha 0. */
+WICK_API struct wick_tensor *wick_celu(const struct wick_tensor *x, double alpha);
 /* x for x >= 0, slope x otherwise. */
 WICK_API struct wick_tensor *wick_leaky_relu(const struct wick_tensor *x, double slope);
 /* x for x > 0, weight x otherwise. `weight` has one element, or one for each position of dim 1 of x: x [N,C,..],

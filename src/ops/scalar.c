@@ -10,6 +10,10 @@ static struct wick_tensor *scalar(enum wick_op op, const struct wick_tensor *x, 
         wick__call_fail(&call, WICK_INVALID, "bounds %g and %g: NaN bounds nothing", a, b);
         return NULL;
     }
+    if (op == WICK_OP_celu && a == 0) {
+        wick__call_fail(&call, WICK_INVALID, "alpha is 0");
+        return NULL;
+    }
     if (op == WICK_OP_div_scalar && !wick_dtype_is_float(x->dtype) && !(a >= 1 || a <= -1)) {
         wick__call_fail(&call, WICK_DIVIDE, "integer division by zero: %g is 0 as an integer", a);
         return NULL;

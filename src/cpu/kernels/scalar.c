@@ -66,7 +66,8 @@ FLOAT_OPS(FLOAT_F64)
     VECTOR_LOOP(name, double, wick__vd, WICK__VD, wick__vd_load, wick__vd_store, wick__vd_all, expression)
 /* What an op gives for x <= 0; for x > 0 it gives x. */
 #define LOW_OPS(X)                                                                                                     \
-    X(elu, a *FN(expm1, u10)(x))
+    X(elu, a *FN(expm1, u10)(x))                                                                                       \
+    X(celu, a *FN(expm1, u10)(x / a))
 
 #define LOW_LOOP(name, type, s)                                                                                        \
     static void name##_##s(const struct wick__row *row) {                                                              \

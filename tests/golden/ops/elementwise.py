@@ -22,6 +22,7 @@ op("mul_scalar")(lambda c: c.a * c.f[0] if not c.isint or c.f[0] == int(c.f[0]) 
 op("div_scalar")(lambda c: c.a / c.f[0] if not c.isint else None)
 op("powf")(lambda c: torch.pow(c.a, c.f[0]))
 op("elu")(lambda c: F.elu(c.a, c.f[0]))
+op("celu")(lambda c: F.celu(c.a, c.f[0]))
 op("leaky_relu")(lambda c: F.leaky_relu(c.a, c.f[0]))
 op("clamp")(lambda c: torch.clamp(c.a, c.f[0], c.f[1]) if not c.isint or all(v == int(v) for v in c.f) else None)
 
