@@ -233,7 +233,7 @@ GPU_FN float gpu_hyperbolic_tangent(float x) {
 }
 GPU_FN double gpu_hyperbolic_tangent(double x) { return gpu_tanh(x); }
 
-/* x (1 + erf(x / sqrt 2)) / 2, within 4 2^-23 |x|. The erf is that of src/cpu/vmath.h: odd over even, both of order
+/* x (1 + erf(x / sqrt 2)) / 2, within 4 2^-23 |x|. The erf is that of src/cpu/kernels/vmath.h: odd over even, both of order
  * 13 and 8, good to 4 units; from 4 on it is 1. */
 GPU_FN float gpu_gelu(float x) {
     float a = gpu_fabs(x), t = a * 0.707106769f, most = t > 4.0f ? 4.0f : t;

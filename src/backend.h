@@ -10,13 +10,10 @@
 #ifndef WICK_BACKEND_H
 #define WICK_BACKEND_H
 
-#include "core/layout.h"
 #include "core/op.h"
+#include "core/tensor.h"
 
-#include <wick/device.h>
 #include <wick/ops.h>
-
-struct wick_tensor;
 
 enum { WICK__MAX_OUTPUTS = 3, WICK__MAX_SPATIAL = 3 };
 
@@ -123,6 +120,7 @@ struct wick__kernel {
 struct wick__backend {
     uint32_t version;   /* WICK__BACKEND_VERSION; any other is refused */
     const char *family; /* "cpu": the part of a device's name before ':' */
+    bool single;        /* one device at most, named by the family alone, without an ordinal */
 
     /* Devices of this family that are usable now; >= 0. Must not fail or block for long. */
     int (*count)(void);
@@ -131,15 +129,11 @@ struct wick__backend {
     int (*rank)(int ordinal);
     /* Makes `device` ready; device->ordinal is set. What it allocates hangs off device->state. */
     enum wick_status (*open)(struct wick_device *device);
-    /* Undoes open, after the last tensor is gone. Can't fail. */
-    void (*close)(struct wick_device *device);
     /* Fills the fields that describe the device; name and family are set already. */
     void (*describe)(const struct wick_device *device, struct wick_device_info *info);
 
-    /* A buffer of nbytes > 0, aligned to 64 bytes, contents undefined. On failure *data stays as it was. */
-    enum wick_status (*alloc)(struct wick_device *device, size_t nbytes, void **data);
-    /* Gives a buffer back; work already queued may still use it. Can't fail. */
-    void (*free)(struct wick_device *device, void *data, size_t nbytes);
+    /* Buffers (core/device.h): alloc, free, whether the host sees them, and what undoes open. */
+    struct wick__heap heap;
     /* Copies nbytes > 0 from host memory to a buffer; the host memory may be reused on return. */
     enum wick_status (*upload)(struct wick_device *device, void *to, const void *from, size_t nbytes);
     /* Copies nbytes > 0 from a buffer to host memory, after all queued work. May block. */

@@ -1,42 +1,24 @@
-/* Storages and tensors: making, releasing, looking, host data. */
+/* Storages and tensors: making, releasing, looking. */
 #include "core/tensor.h"
 
 #include "core/checked.h"
-#include "runtime/graph.h"
 #include "core/memory.h"
 #include "core/thread.h"
-#include "ops/dispatch.h"
-
-#include <wick/stream.h>
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Waits for the work queued on a device, and leaves its failures to those who read the results. */
-static void wait_for(struct wick_device *device) {
-    struct wick__error kept = {0};
-    void *event = NULL;
-    if (!device->backend->event_record || atomic_load(&device->recording)) return;
-    wick__error_swap(&kept);
-    if (device->backend->event_record(device, &event) == WICK_OK) {
-        if (device->backend->event_sync(device, event) != WICK_OK)
-            wick__log(WICK_LOG_WARNING, "release: memory of others is given back to them after a failed wait");
-        device->backend->event_free(device, event);
-    }
-    wick__error_swap(&kept);
-}
 
 static void storage_unref(struct wick__storage *storage) {
     if (atomic_fetch_sub(&storage->refs, 1) != 1) return;
     struct wick_device *device = storage->device;
     if (storage->foreign) {
         if (storage->release) {
-            wait_for(device);
+            if (device->heap->settle) device->heap->settle(device);
             storage->release(storage->context);
         }
     } else if (storage->data) {
-        device->backend->free(device, storage->data, storage->nbytes);
+        device->heap->free(device, storage->data, storage->nbytes);
     }
     wick__free(storage, sizeof *storage);
     wick__device_unref(device);
@@ -65,7 +47,7 @@ static struct wick__storage *storage_new(struct wick_device *device, size_t nbyt
     *storage = (struct wick__storage){.device = device, .nbytes = nbytes};
     atomic_init(&storage->refs, 1);
     atomic_fetch_add(&device->refs, 1);
-    if (nbytes > 0 && device->backend->alloc(device, nbytes, &storage->data) != WICK_OK) {
+    if (nbytes > 0 && device->heap->alloc(device, nbytes, &storage->data) != WICK_OK) {
         storage->data = NULL;
         storage_unref(storage);
         return NULL;
@@ -131,27 +113,6 @@ struct wick_tensor *wick_empty(struct wick_device *device, enum wick_dtype dtype
 struct wick_tensor *wick_empty_like(const struct wick_tensor *x) {
     if (x) return wick_empty(wick__device(x), x->dtype, x->layout.rank, x->layout.shape);
     wick__fail(WICK_INVALID, "empty_like: x is NULL");
-    return NULL;
-}
-
-struct wick_tensor *wick_from_data(struct wick_device *device, enum wick_dtype dtype, int rank, const int64_t *shape,
-                                   const void *data, size_t nbytes) {
-    struct wick_tensor *x = wick__tensor_new("from_data", device, dtype, rank, shape);
-    if (x && wick__graph_refuse(device, "from_data") != WICK_OK) {
-        wick_release(x);
-        return NULL;
-    }
-    char text[WICK__TENSOR_TEXT];
-    if (!x)
-        return NULL;
-    else if (nbytes != x->storage->nbytes || (nbytes > 0 && !data))
-        wick__fail(WICK_INVALID, "from_data: %s takes %zu bytes, data has %zu%s", wick__tensor_text(text, x),
-                   x->storage->nbytes, nbytes, nbytes > 0 && !data ? " at NULL" : "");
-    else if (nbytes == 0)
-        return wick__scope_add(x);
-    else if (device->backend->upload(device, x->storage->data, data, x->storage->nbytes) == WICK_OK)
-        return wick__scope_add(x);
-    wick_release(x);
     return NULL;
 }
 
@@ -325,48 +286,4 @@ bool wick__extents_meet(const struct wick_tensor *a, const struct wick_tensor *b
         end[i] = begin[i] + (size_t)wick__byte_offset(both[i]->dtype, last) + wick__size(both[i]->dtype);
     }
     return begin[0] < end[1] && begin[1] < end[0];
-}
-
-/* ---- host data ---- */
-
-enum wick_status wick_read(const struct wick_tensor *x, void *data, size_t nbytes) {
-    size_t needed = 0;
-    if (!x) return wick__fail(WICK_INVALID, "read: x is NULL");
-    struct wick_device *device = wick__device(x);
-    WICK__TRY(wick__device_check("read", device));
-    WICK__TRY(wick__graph_refuse(device, "read"));
-    if (!wick__nbytes(x->dtype, wick__count(x), &needed) || needed != nbytes || (nbytes > 0 && !data)) {
-        char text[WICK__TENSOR_TEXT];
-        return wick__fail(WICK_INVALID, "read: x %s has %zu bytes, data has room for %zu%s", wick__tensor_text(text, x),
-                          needed, nbytes, data ? "" : " at NULL");
-    }
-    if (nbytes == 0) return device->backend->sync(device);
-    if (wick__layout_is_contiguous(&x->layout)) return device->backend->download(device, data, wick__data(x), nbytes);
-    struct wick_tensor *packed = wick__pack(x);
-    enum wick_status status =
-        packed ? device->backend->download(device, data, wick__data(packed), nbytes) : wick__latest();
-    wick_release(packed);
-    return status;
-}
-
-void *wick_tensor_data(const struct wick_tensor *x) {
-    if (!x) return NULL;
-    struct wick_device *device = wick__device(x);
-    if (wick__device_check("tensor_data", device) != WICK_OK) return NULL;
-    if (device->backend != &wick__cpu_backend) {
-        wick__fail(WICK_DEVICE, "tensor_data: x lives on %s, use wick_read", device->name);
-        return NULL;
-    }
-    return device->backend->sync(device) == WICK_OK ? wick__data(x) : NULL;
-}
-
-enum wick_status wick_tensor_address(const struct wick_tensor *x, void **data, void **stream) {
-    if (!x || !data || !stream)
-        return wick__fail(WICK_INVALID, "tensor_address: %s is NULL", !x ? "x" : !data ? "data" : "stream");
-    struct wick_device *device = wick__device(x);
-    WICK__TRY(wick__device_check("tensor_address", device));
-    if (!device->backend->stream) WICK__TRY(device->backend->sync(device));
-    *data = wick__data(x);
-    *stream = wick_stream(device);
-    return WICK_OK;
 }

@@ -1,28 +1,14 @@
-/* Devices, storages and tensors as the library sees them. */
+/* Storages and tensors as the library sees them. */
 #ifndef WICK_CORE_TENSOR_H
 #define WICK_CORE_TENSOR_H
 
-#include "backend.h"
+#include "core/device.h"
 #include "core/dtype.h"
 #include "core/layout.h"
 
 #include <wick/tensor.h>
 
 #include <stdatomic.h>
-
-struct wick_graph;
-
-struct wick_device {
-    const struct wick__backend *backend;
-    atomic_int refs;    /* the handle, and one for each storage */
-    atomic_bool closed; /* the handle was given back */
-    int ordinal;
-    char name[24];
-    void *state;                            /* the family's */
-    _Atomic(struct wick_graph *) recording; /* NULL: calls are run */
-    _Atomic uint64_t seed;
-    _Atomic uint64_t random_offset; /* the next Philox block that has not been handed out */
-};
 
 /* A member of a doubly linked ring. */
 struct wick__link {
@@ -77,10 +63,6 @@ void wick__bytes_layouts(const struct wick_tensor *x, struct wick__layout *bytes
 bool wick__shares_buffer(const struct wick_tensor *a, const struct wick_tensor *b);
 /* Whether the bytes between the first and the last element of two views, which are not empty, meet. */
 bool wick__extents_meet(const struct wick_tensor *a, const struct wick_tensor *b);
-
-/* Checks a device argument: WICK_INVALID for NULL, WICK_CLOSED. */
-enum wick_status wick__device_check(const char *op, const struct wick_device *device);
-void wick__device_unref(struct wick_device *device);
 
 /* "[2,3] f32 on cpu" into text, which is returned. */
 enum { WICK__TENSOR_TEXT = WICK__SHAPE_TEXT + 48 };

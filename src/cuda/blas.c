@@ -125,7 +125,7 @@ static int type_of(enum wick_dtype dtype) {
 }
 
 /* cuBLAS is column-major, so C^T = B^T A^T is what it is asked for. */
-int wick__cublas_gemm(void *handle, const struct wick__gemm *g) {
+int wick__cublas_gemm(void *handle, const struct wick__blas_product *g) {
     struct blas *blas = handle;
     const int type = type_of(g->dtype);
     const int64_t sizes[] = {g->m, g->n, g->k, g->batch, g->lda, g->ldb, g->ldc};

@@ -55,7 +55,7 @@ void wick__cublas_open(void);
 int wick__cublas_create(void **blas, void *stream);
 int wick__cublas_destroy(void *blas);
 int wick__cublas_set_stream(void *blas, void *stream);
-int wick__cublas_gemm(void *blas, const struct wick__gemm *gemm);
+int wick__cublas_gemm(void *blas, const struct wick__blas_product *gemm);
 const char *wick__cublas_version(void);
 const char *wick__cublas_missing(const char *target);
 const char *wick__cublas_status_text(int status);

@@ -94,8 +94,7 @@ static struct wick_tensor *load_entry(const struct wick_archive *archive, const 
         data += entry->offset;
     }
     bool aligned = element <= 1 || (uintptr_t)data % element == 0;
-    bool mapped =
-        archive->file->kind != WICK__FILE_BORROWED && !owned && aligned && device->backend == &wick__cpu_backend;
+    bool mapped = archive->file->kind != WICK__FILE_BORROWED && !owned && aligned && device->heap->host_visible;
     struct wick_tensor *x = mapped ? load_mapped(archive, entry, data, device) : load_copied(entry, data, device);
     wick__free(owned, needed);
     return x;
@@ -130,7 +129,7 @@ enum wick_status wick__host_bytes(const struct wick_tensor *x, const void **data
     *owned = NULL;
     if (!wick__nbytes(x->dtype, wick__count(x), nbytes))
         return wick__fail(WICK_OVERFLOW, "save: the size in bytes does not fit in 64 bits");
-    if (wick__device(x)->backend == &wick__cpu_backend && wick__layout_is_contiguous(&x->layout)) {
+    if (wick__device(x)->heap->host_visible && wick__layout_is_contiguous(&x->layout)) {
         *data = wick_tensor_data(x);
         if (*data || *nbytes == 0) return WICK_OK;
         return wick__latest();

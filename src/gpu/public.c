@@ -1,7 +1,8 @@
-/* The public side of the kernel store: what include/wick/kernels.h promises. */
+/* What GPUs alone offer in public: their kernel store (wick/kernels.h), and which BLAS they use. */
 #include "core/memory.h"
 #include "gpu/code/cache.h"
 #include "gpu/code/pack.h"
+#include "gpu/routes/blas.h"
 
 #include <wick/kernels.h>
 
@@ -166,4 +167,27 @@ enum wick_status wick_kernels_import(const char *path) {
     }
     closedir(entries);
     return status == WICK_OK && count == 0 ? wick__fail(WICK_IO, "kernels_import: no pack in %s", path) : status;
+}
+
+/* ---- BLAS ---- */
+
+static enum wick_status blas_gpu(const char *op, struct wick_device *device, struct wick__gpu **gpu) {
+    WICK__TRY(wick__device_check(op, device));
+    *gpu = gpu_of(device);
+    return *gpu ? WICK_OK : wick__fail(WICK_UNSUPPORTED, "%s: %s has products of our own alone", op, device->name);
+}
+
+enum wick_status wick_blas_set(struct wick_device *device, enum wick_blas choice) {
+    struct wick__gpu *gpu;
+    if ((unsigned)choice > WICK_BLAS_VENDOR)
+        return wick__fail(WICK_INVALID, "blas_set: there is no choice %d", (int)choice);
+    WICK__TRY(blas_gpu("blas_set", device, &gpu));
+    return wick__blas_set(gpu, choice);
+}
+
+enum wick_status wick_blas_describe(struct wick_device *device, bool check_all, struct wick_blas_info *info) {
+    struct wick__gpu *gpu;
+    if (!info) return wick__fail(WICK_INVALID, "blas_describe: info is NULL");
+    WICK__TRY(blas_gpu("blas_describe", device, &gpu));
+    return wick__blas_describe(gpu, check_all, info);
 }

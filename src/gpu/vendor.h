@@ -46,7 +46,7 @@ enum wick__library_kind { WICK__DRIVER, WICK__COMPILER, WICK__BLAS, WICK__DNN, W
 /* A matrix product as BLAS sees it, for each of `batch` problems: C = A B, all row-major, C [m,n], A [m,k], B [k,n];
  * transpose_a means that A is stored [k,m], likewise b. Leading dims and strides between problems in elements; stride 0
  * repeats one matrix. Accumulates in f32 (f64 for f64). */
-struct wick__gemm {
+struct wick__blas_product {
     enum wick_dtype dtype;
     int64_t m, n, k, batch;
     bool transpose_a, transpose_b;
@@ -132,7 +132,7 @@ struct wick__vendor {
     int (*blas_destroy)(void *blas);
     int (*blas_set_stream)(void *blas, void *stream);
     /* Runs a product, or answers a code that is not 0 when the library has none for the dtype. */
-    int (*blas_gemm)(void *blas, const struct wick__gemm *gemm);
+    int (*blas_gemm)(void *blas, const struct wick__blas_product *gemm);
     const char *(*blas_version)(void); /* "rocBLAS 4.4.0"; "" when there is none */
     /* Why the library can't be used for a target, "librocblas.so.4 has no kernels for gfx1103"; NULL when it can. */
     const char *(*blas_missing)(const char *target);

@@ -40,6 +40,11 @@ enum wick_status wick__call_fail(const struct wick__call *call, enum wick_status
                       place ? device->name : "", at ? ": " : "", why);
 }
 
+bool wick_supports(const struct wick_device *device, enum wick_op op, enum wick_dtype dtype) {
+    if (!device || (unsigned)op >= WICK_OP_COUNT || (unsigned)dtype >= WICK_DTYPE_COUNT) return false;
+    return wick__has(wick__ops[op].in[0].dtypes, dtype);
+}
+
 bool wick__call_supported(const struct wick__call *call, const struct wick_device *device, enum wick_dtype dtype) {
     if (wick_supports(device, call->op, dtype)) return true;
     wick__call_fail(call, WICK_UNSUPPORTED, "%s has no %s for %s", device->name, wick_op_name(call->op),

@@ -14,7 +14,7 @@
 #define WICK_OPS_DISPATCH_H
 
 #include "core/checked.h"
-#include "core/tensor.h"
+#include "backend.h"
 
 #include <wick/wick.h>
 

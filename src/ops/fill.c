@@ -2,13 +2,9 @@
 #include "ops/dispatch.h"
 #include "ops/record.h"
 
-#include "runtime/graph.h"
 #include "core/memory.h"
 
 #include <math.h>
-
-/* What goes from one GPU to another at once, in bytes. */
-static const size_t MOVED = (size_t)32 << 20;
 
 struct wick_tensor *wick_cast(const struct wick_tensor *x, enum wick_dtype dtype) {
     struct wick__call call = {.op = WICK_OP_cast, .n_in = 1, .in = {x}};
@@ -98,33 +94,18 @@ enum wick_status wick_copy_inplace(struct wick_tensor *target, const struct wick
     return status;
 }
 
-/* ---- one element, other devices ---- */
+/* ---- other devices ---- */
 
-enum wick_status wick_read_scalar(const struct wick_tensor *x, double *value) {
-    double result = 0;
-    if (!x || !value) return wick__fail(WICK_INVALID, "read_scalar: %s is NULL", x ? "value" : "x");
-    if (wick__count(x) != 1) {
-        char text[WICK__TENSOR_TEXT];
-        return wick__fail(WICK_SHAPE, "read_scalar: x %s has not one element", wick__tensor_text(text, x));
-    }
-    struct wick_record *paused = wick__record_pause();
-    wick_scope_begin();
-    struct wick_tensor *wide = wick_cast(x, WICK_F64);
-    enum wick_status status = wide ? wick_read(wide, &result, sizeof result) : wick__latest();
-    wick_scope_end(NULL);
-    wick__record_resume(paused);
-    if (status == WICK_OK) *value = result;
-    return status;
-}
+/* What goes from one GPU to another at once, in bytes. */
+static const size_t MOVED = (size_t)32 << 20;
 
 /* Elements of a contiguous tensor to one on another device; by way of host memory, piece by piece, where there is no
  * other. */
 static enum wick_status move(const struct wick_tensor *from, const struct wick_tensor *to) {
     struct wick_device *source = wick__device(from), *target = wick__device(to);
     size_t nbytes = to->storage->nbytes;
-    if (source->backend == &wick__cpu_backend)
-        return target->backend->upload(target, to->storage->data, wick__data(from), nbytes);
-    if (target->backend == &wick__cpu_backend)
+    if (source->heap->host_visible) return target->backend->upload(target, to->storage->data, wick__data(from), nbytes);
+    if (target->heap->host_visible)
         return source->backend->download(source, to->storage->data, wick__data(from), nbytes);
     bool done = false;
     if (source->backend == target->backend && source->backend->copy_between)

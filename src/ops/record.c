@@ -24,7 +24,7 @@ static enum wick_status make_room(struct wick__calls *list) {
     return WICK_OK;
 }
 
-enum wick_status wick__calls_add(struct wick__calls *list, const struct wick__call *call) {
+static enum wick_status keep(struct wick__calls *list, const struct wick__call *call) {
     WICK__TRY(make_room(list));
     size_t nbytes = (size_t)call->n_list * sizeof *call->list;
     struct wick_tensor **operands = nbytes ? wick__alloc(nbytes) : NULL;
@@ -36,6 +36,12 @@ enum wick_status wick__calls_add(struct wick__calls *list, const struct wick__ca
     for (int i = 0; i < call->n_in; i++) wick_retain(call->in[i]);
     for (int i = 0; i < call->n_out; i++) wick_retain(call->out[i]);
     return WICK_OK;
+}
+
+enum wick_status wick__calls_add(struct wick__calls *list, const struct wick__call *call) {
+    enum wick_status status = keep(list, call);
+    if (status != WICK_OK) list->failed = status;
+    return status;
 }
 
 enum wick_status wick__calls_again(const struct wick__calls *list) {
@@ -60,7 +66,6 @@ void wick__calls_free(struct wick__calls *list) {
 
 struct wick_record {
     struct wick__calls list;
-    enum wick_status failed; /* what keeping a call came to */
 };
 
 atomic_int wick__recorders;
@@ -78,9 +83,9 @@ void wick__record_resume(struct wick_record *paused) { recording = paused; }
 
 void wick__record_add(const struct wick__call *call) {
     struct wick__error error = {0};
-    if (recording->failed != WICK_OK) return;
+    if (recording->list.failed != WICK_OK) return;
     wick__error_swap(&error); /* the call itself went well */
-    recording->failed = wick__calls_add(&recording->list, call);
+    (void)wick__calls_add(&recording->list, call);
     wick__error_swap(&error);
 }
 
@@ -106,8 +111,8 @@ struct wick_record *wick_record_end(void) {
     }
     recording = NULL;
     atomic_fetch_sub(&wick__recorders, 1);
-    if (record->failed == WICK_OK) return record;
-    wick__fail(record->failed, "record_end: there was no memory for all calls");
+    if (record->list.failed == WICK_OK) return record;
+    wick__fail(record->list.failed, "record_end: there was no memory for all calls");
     wick_record_free(record);
     return NULL;
 }

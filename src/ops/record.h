@@ -11,10 +11,16 @@
 struct wick__calls {
     struct wick__call *calls;
     int64_t n, room;
+    enum wick_status failed; /* what adding a call came to */
 };
 
 /* Appends a copy of the call that holds its operands and results. */
 enum wick_status wick__calls_add(struct wick__calls *list, const struct wick__call *call);
+
+/* Whether calls on the device are added to its list instead of run. Families with graphs of their own record below. */
+static inline bool wick__device_records(const struct wick_device *device) {
+    return atomic_load_explicit(&device->recording, memory_order_relaxed) != NULL && !device->backend->graph_begin;
+}
 
 /* Does again what the calls did, in order, up to the first failure. */
 enum wick_status wick__calls_again(const struct wick__calls *list);

@@ -2,8 +2,6 @@
 #include "ops/dispatch.h"
 #include "ops/record.h"
 
-#include "runtime/graph.h"
-
 /* ---- running ---- */
 
 static bool fits(const struct wick__layout *layout, enum wick__layouts layouts) {
@@ -65,7 +63,7 @@ enum wick_status wick__call_again(const struct wick__call *call) {
 /* Runs a call now, or keeps it for the graph that the device records. */
 static enum wick_status run_or_keep(const struct wick__call *call) {
     struct wick_device *device = wick__device(call->out[0]);
-    enum wick_status status = wick__graph_records(device) ? wick__graph_add(device, call) : run(call);
+    enum wick_status status = wick__device_records(device) ? wick__calls_add(device->recording, call) : run(call);
     if (status == WICK_OK && wick__records()) wick__record_add(call);
     return status;
 }

@@ -61,7 +61,7 @@ void wick__rocblas_open(void);
 int wick__rocblas_create(void **blas, void *stream);
 int wick__rocblas_destroy(void *blas);
 int wick__rocblas_set_stream(void *blas, void *stream);
-int wick__rocblas_gemm(void *blas, const struct wick__gemm *gemm);
+int wick__rocblas_gemm(void *blas, const struct wick__blas_product *gemm);
 const char *wick__rocblas_version(void);
 const char *wick__rocblas_missing(const char *target);
 const char *wick__rocblas_status_text(int status);

@@ -1,7 +1,6 @@
 /* The device registry, device handles, and calls that go straight to the family. */
-#include "runtime/graph.h"
+#include "backend.h"
 #include "core/memory.h"
-#include "core/tensor.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +11,7 @@ static const struct wick__backend *const families[] = {&wick__cuda_backend, &wic
 enum { FAMILY_COUNT = sizeof families / sizeof *families, RANKS = 3 };
 
 static void device_name(char name[24], const struct wick__backend *family, int ordinal) {
-    if (family == &wick__cpu_backend)
+    if (family->single)
         snprintf(name, 24, "%s", family->family);
     else
         snprintf(name, 24, "%s:%d", family->family, ordinal);
@@ -52,6 +51,7 @@ static struct wick_device *device_open(const struct wick__backend *family, int o
     struct wick_device *device = wick__calloc(1, sizeof *device);
     if (!device) return NULL;
     device->backend = family;
+    device->heap = &family->heap;
     device->ordinal = ordinal;
     atomic_init(&device->refs, 1);
     device_name(device->name, family, ordinal);
@@ -86,7 +86,7 @@ static const struct wick__backend *family_of(const char *name, int *ordinal) {
         char *end;
         if (name[length] != ':' || name[length + 1] < '0' || name[length + 1] > '9') continue;
         long number = strtol(name + length + 1, &end, 10);
-        if (*end || number > 4095 || families[f] == &wick__cpu_backend) continue;
+        if (*end || number > 4095 || families[f]->single) continue;
         *ordinal = (int)number;
         return families[f];
     }
@@ -129,26 +129,11 @@ struct wick_device *wick_device_open(const char *name) {
     return NULL;
 }
 
-void wick__device_unref(struct wick_device *device) {
-    if (atomic_fetch_sub(&device->refs, 1) != 1) return;
-    device->backend->close(device);
-    wick__free(device, sizeof *device);
-}
-
 void wick_device_close(struct wick_device *device) {
     if (!device) return;
     atomic_store(&device->closed, true);
     wick__device_unref(device);
 }
-
-enum wick_status wick__device_check(const char *op, const struct wick_device *device) {
-    if (!device) return wick__fail(WICK_INVALID, "%s: device is NULL", op);
-    if (atomic_load_explicit(&device->closed, memory_order_relaxed))
-        return wick__fail(WICK_CLOSED, "%s: device %s was closed", op, device->name);
-    return WICK_OK;
-}
-
-const char *wick_device_name(const struct wick_device *device) { return device ? device->name : NULL; }
 
 /* The families in their order, device by device: so a number does not depend on how many devices a family has. */
 int wick_device_ordinal(const struct wick_device *device) {
@@ -211,9 +196,3 @@ enum wick_status wick_seed_set(struct wick_device *device, uint64_t seed) {
 }
 
 uint64_t wick_seed(const struct wick_device *device) { return device ? atomic_load(&device->seed) : 0; }
-
-/* Which op families a device runs; in device.c since it asks nothing but the table. */
-bool wick_supports(const struct wick_device *device, enum wick_op op, enum wick_dtype dtype) {
-    if (!device || (unsigned)op >= WICK_OP_COUNT || (unsigned)dtype >= WICK_DTYPE_COUNT) return false;
-    return wick__has(wick__ops[op].in[0].dtypes, dtype);
-}

@@ -1,6 +1,6 @@
 /* Streams and events: checks, and the way to the family. Families that queue nothing have events that are past. */
 #include "core/memory.h"
-#include "core/tensor.h"
+#include "backend.h"
 
 #include <wick/stream.h>
 

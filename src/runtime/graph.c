@@ -1,14 +1,13 @@
 /* Graphs. A family that can record its own queue does so; for the others the list of calls is kept and run again. */
-#include "runtime/graph.h"
-
 #include "core/memory.h"
 #include "ops/record.h"
 
+#include <wick/graph.h>
+
 struct wick_graph {
+    struct wick__calls calls;   /* of families without graphs; first, for it is what device->recording points to */
     struct wick_device *device; /* kept from going away */
     void *handle;               /* the family's */
-    struct wick__calls calls;   /* of families without */
-    enum wick_status failed;    /* what recording a call came to */
 };
 
 static void graph_free(struct wick_graph *graph) {
@@ -21,11 +20,12 @@ static void graph_free(struct wick_graph *graph) {
 
 enum wick_status wick_graph_begin(struct wick_device *device) {
     WICK__TRY(wick__device_check("graph_begin", device));
-    struct wick_graph *none = NULL, *graph = wick__calloc(1, sizeof *graph);
+    struct wick__calls *none = NULL;
+    struct wick_graph *graph = wick__calloc(1, sizeof *graph);
     if (!graph) return WICK_MEMORY;
     graph->device = device;
     atomic_fetch_add(&device->refs, 1);
-    if (!atomic_compare_exchange_strong(&device->recording, &none, graph)) {
+    if (!atomic_compare_exchange_strong(&device->recording, &none, &graph->calls)) {
         graph_free(graph);
         return wick__fail(WICK_INVALID, "graph_begin: %s records a graph already", device->name);
     }
@@ -39,28 +39,16 @@ enum wick_status wick_graph_begin(struct wick_device *device) {
 
 struct wick_graph *wick_graph_end(struct wick_device *device) {
     if (wick__device_check("graph_end", device) != WICK_OK) return NULL;
-    struct wick_graph *graph = atomic_exchange(&device->recording, NULL);
+    struct wick_graph *graph = (struct wick_graph *)atomic_exchange(&device->recording, NULL);
     if (!graph) {
         wick__fail(WICK_INVALID, "graph_end: %s records no graph", device->name);
         return NULL;
     }
-    enum wick_status status = graph->failed;
+    enum wick_status status = graph->calls.failed;
     if (device->backend->graph_end) status = device->backend->graph_end(device, &graph->handle);
     if (status == WICK_OK) return graph;
     graph_free(graph);
     return NULL;
-}
-
-enum wick_status wick__graph_add(struct wick_device *device, const struct wick__call *call) {
-    struct wick_graph *graph = atomic_load(&device->recording);
-    enum wick_status status = wick__calls_add(&graph->calls, call);
-    if (status != WICK_OK) graph->failed = status;
-    return status;
-}
-
-enum wick_status wick__graph_refuse(const struct wick_device *device, const char *what) {
-    if (!atomic_load_explicit(&device->recording, memory_order_relaxed)) return WICK_OK;
-    return wick__fail(WICK_UNSUPPORTED, "%s: %s records a graph, which can't hold it", what, device->name);
 }
 
 enum wick_status wick_graph_launch(struct wick_graph *graph) {

@@ -3,7 +3,7 @@
 #define WICK_TEMPLATE_RUN_H
 
 #include "template/syntax.h"
-#include "text/buffer.h"
+#include "core/buffer.h"
 
 #include <wick/template.h>
 

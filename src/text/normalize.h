@@ -2,7 +2,7 @@
 #ifndef WICK_TEXT_NORMALIZE_H
 #define WICK_TEXT_NORMALIZE_H
 
-#include "text/buffer.h"
+#include "core/buffer.h"
 
 struct wick__normalizer {
     bool clean;         /* drop control characters, U+0000 and U+FFFD; any white space becomes a plain space */

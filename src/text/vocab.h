@@ -2,7 +2,7 @@
 #ifndef WICK_TEXT_VOCAB_H
 #define WICK_TEXT_VOCAB_H
 
-#include "text/buffer.h"
+#include "core/buffer.h"
 
 /* An id must be below this; the largest vocabularies in use have 2^18 tokens. */
 #define WICK__VOCAB_MAX ((int32_t)1 << 22)

@@ -2,7 +2,7 @@
  * all, the number of threads changed, and a fork. What the thread sanitizer runs. */
 #include "tests/test.h"
 
-#include "cpu/parallel.h"
+#include "cpu/runtime/parallel.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 /* Argmin and argmax: block by block the extreme element, and where it is better than the best so far, its place. */
 #include "cpu/kernels/lines.h"
 #include "cpu/kernels/reduce_kinds.h"
-#include "cpu/parallel.h"
+#include "cpu/runtime/parallel.h"
 
 #undef KINDS
 #undef FLOAT_KINDS

@@ -5,12 +5,12 @@
  * scaled down, and the block's values are added. f64 goes key by key. */
 #include "cpu/kernels/gemm_internal.h"
 
-#include "cpu/convert.h"
-#include "cpu/parallel.h"
-#include "cpu/pool.h"
-#include "cpu/vmath.h"
+#include "cpu/kernels/convert.h"
+#include "cpu/runtime/parallel.h"
+#include "cpu/runtime/pool.h"
+#include "cpu/kernels/vmath.h"
 
-#include "core/tensor.h"
+#include "backend.h"
 
 #include <math.h>
 #include <string.h>

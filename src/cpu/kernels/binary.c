@@ -1,6 +1,6 @@
 /* Functions of two tensors, with broadcasting. */
-#include "cpu/elementwise.h"
-#include "cpu/vmath.h"
+#include "cpu/kernels/elementwise.h"
+#include "cpu/kernels/vmath.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Conversion to another dtype. */
-#include "cpu/convert.h"
-#include "cpu/elementwise.h"
+#include "cpu/kernels/convert.h"
+#include "cpu/kernels/elementwise.h"
 
 struct dtypes {
     enum wick_dtype from, to;

@@ -1,5 +1,5 @@
 /* Comparisons of two tensors, as u8: 1 where they hold, 0 where they do not. */
-#include "cpu/elementwise.h"
+#include "cpu/kernels/elementwise.h"
 
 #define LOOP(name, T, operator)                                                                                        \
     static void name(const struct wick__row *row) {                                                                    \

@@ -21,13 +21,13 @@
 #ifndef WICK_CPU_KERNELS_CONV_PLAN_H
 #define WICK_CPU_KERNELS_CONV_PLAN_H
 
-#include "cpu/convert.h"
-#include "cpu/isa.h"
-#include "cpu/parallel.h"
+#include "cpu/kernels/convert.h"
+#include "cpu/runtime/isa.h"
+#include "cpu/runtime/parallel.h"
 
 #include "core/checked.h"
 #include "core/memory.h"
-#include "core/tensor.h"
+#include "backend.h"
 
 /* Elements of a vector of 4-byte elements; the tile of sums that one pass over the terms makes, ROWS result channels by
  * COLUMNS vectors; and the most terms of which the vectors for a tile fit half of a first level cache, 0 where the

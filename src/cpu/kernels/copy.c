@@ -1,7 +1,7 @@
 /* Copies from any layout to any other. */
-#include "cpu/elementwise.h"
-#include "cpu/parallel.h"
-#include "cpu/transpose.h"
+#include "cpu/kernels/elementwise.h"
+#include "cpu/runtime/parallel.h"
+#include "cpu/kernels/transpose.h"
 
 #include "core/checked.h"
 

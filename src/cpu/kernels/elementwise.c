@@ -1,11 +1,11 @@
-/* The driver of the elementwise kernels: see cpu/elementwise.h. */
-#include "cpu/elementwise.h"
+/* The driver of the elementwise kernels: see cpu/kernels/elementwise.h. */
+#include "cpu/kernels/elementwise.h"
 
-#include "cpu/convert.h"
-#include "cpu/parallel.h"
-#include "cpu/pool.h"
-#include "cpu/stream.h"
-#include "cpu/transpose.h"
+#include "cpu/kernels/convert.h"
+#include "cpu/runtime/parallel.h"
+#include "cpu/runtime/pool.h"
+#include "cpu/kernels/stream.h"
+#include "cpu/kernels/transpose.h"
 
 #include "core/checked.h"
 

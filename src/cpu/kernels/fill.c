@@ -1,7 +1,7 @@
 /* Filling with one value, and with evenly spaced values. */
-#include "cpu/convert.h"
-#include "cpu/elementwise.h"
-#include "cpu/parallel.h"
+#include "cpu/kernels/convert.h"
+#include "cpu/kernels/elementwise.h"
+#include "cpu/runtime/parallel.h"
 
 #include "core/checked.h"
 

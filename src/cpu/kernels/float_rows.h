@@ -2,10 +2,10 @@
 #ifndef WICK_CPU_KERNELS_FLOAT_ROWS_H
 #define WICK_CPU_KERNELS_FLOAT_ROWS_H
 
-#include "cpu/convert.h"
+#include "cpu/kernels/convert.h"
 
 #include "core/checked.h"
-#include "core/tensor.h"
+#include "backend.h"
 
 #if WICK_ISA_LEVEL >= 1
 #include <immintrin.h>

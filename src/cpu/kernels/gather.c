@@ -1,7 +1,7 @@
 /* Picking elements by id: gather, index_select, embedding. */
-#include "cpu/ids.h"
-#include "cpu/isa.h"
-#include "cpu/stream.h"
+#include "cpu/kernels/ids.h"
+#include "cpu/runtime/isa.h"
+#include "cpu/kernels/stream.h"
 
 #include "core/memory.h"
 

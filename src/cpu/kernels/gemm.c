@@ -6,8 +6,8 @@
  * summed from, and in what order, depends on k alone, so the cut is free to follow the shape and the threads. */
 #include "cpu/kernels/gemm_internal.h"
 
-#include "cpu/parallel.h"
-#include "cpu/pool.h"
+#include "cpu/runtime/parallel.h"
+#include "cpu/runtime/pool.h"
 
 #include <string.h>
 #if WICK_ISA_LEVEL == 2

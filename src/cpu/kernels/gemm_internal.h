@@ -7,7 +7,7 @@
 #ifndef WICK_CPU_KERNELS_GEMM_INTERNAL_H
 #define WICK_CPU_KERNELS_GEMM_INTERNAL_H
 
-#include "cpu/gemm.h"
+#include "cpu/kernels/gemm.h"
 
 #include "core/checked.h"
 #include "core/dtype.h"

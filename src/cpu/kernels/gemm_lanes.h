@@ -3,7 +3,7 @@
 #ifndef WICK_CPU_KERNELS_GEMM_LANES_H
 #define WICK_CPU_KERNELS_GEMM_LANES_H
 
-#include "cpu/vmath.h"
+#include "cpu/kernels/vmath.h"
 
 #include <wick/dtype.h>
 

@@ -1,8 +1,8 @@
 /* Matrix products: the last step of a tile. Bias and activation on the accumulators, one rounding, the store. */
 #include "cpu/kernels/gemm_internal.h"
 
-#include "cpu/convert.h"
-#include "cpu/vmath.h"
+#include "cpu/kernels/convert.h"
+#include "cpu/kernels/vmath.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,10 +3,10 @@
  * The places of each id are listed first, in order (a counting sort). A row of the result is then made in one go, from
  * x and all that belongs to it, and is written once; rows are shared out to the threads. Where rows are single
  * elements, ids are spread over source, and it is a scatter_add. */
-#include "cpu/convert.h"
-#include "cpu/ids.h"
-#include "cpu/isa.h"
-#include "cpu/stream.h"
+#include "cpu/kernels/convert.h"
+#include "cpu/kernels/ids.h"
+#include "cpu/runtime/isa.h"
+#include "cpu/kernels/stream.h"
 
 #include "core/memory.h"
 

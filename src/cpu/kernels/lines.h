@@ -4,8 +4,8 @@
 #define WICK_CPU_KERNELS_LINES_H
 
 #include "core/checked.h"
-#include "core/tensor.h"
-#include "cpu/convert.h"
+#include "backend.h"
+#include "cpu/kernels/convert.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* masked_fill and one_hot. */
-#include "cpu/convert.h"
-#include "cpu/ids.h"
-#include "cpu/isa.h"
+#include "cpu/kernels/convert.h"
+#include "cpu/kernels/ids.h"
+#include "cpu/runtime/isa.h"
 
 #include "core/memory.h"
 

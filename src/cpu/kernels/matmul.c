@@ -1,7 +1,7 @@
 /* matmul and linear: tensors to wick__gemm. */
-#include "cpu/gemm.h"
+#include "cpu/kernels/gemm.h"
 
-#include "core/tensor.h"
+#include "backend.h"
 
 /* Stride of dim d, counted from the last batch dim back, of an operand with `skip` matrix dims; 0 where it repeats. */
 static int64_t batch_stride(const struct wick__layout *x, int skip, int back) {

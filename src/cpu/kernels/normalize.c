@@ -2,7 +2,7 @@
  */
 #include "cpu/kernels/float_rows.h"
 #include "cpu/kernels/reduce_kinds.h"
-#include "cpu/parallel.h"
+#include "cpu/runtime/parallel.h"
 
 #include "core/memory.h"
 

@@ -1,10 +1,10 @@
 /* Padding: a margin of one value, of mirror images, or of the edge. */
-#include "cpu/convert.h"
-#include "cpu/isa.h"
-#include "cpu/parallel.h"
+#include "cpu/kernels/convert.h"
+#include "cpu/runtime/isa.h"
+#include "cpu/runtime/parallel.h"
 
 #include "core/checked.h"
-#include "core/tensor.h"
+#include "backend.h"
 
 #include <wick/conv.h>
 

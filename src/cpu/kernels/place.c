@@ -1,11 +1,11 @@
 /* Copies of any layout into any layout: cat, stack, slices that are written in place, flip, roll. */
-#include "cpu/isa.h"
-#include "cpu/parallel.h"
-#include "cpu/stream.h"
-#include "cpu/walk.h"
+#include "cpu/runtime/isa.h"
+#include "cpu/runtime/parallel.h"
+#include "cpu/kernels/stream.h"
+#include "cpu/kernels/walk.h"
 
 #include "core/checked.h"
-#include "core/tensor.h"
+#include "backend.h"
 
 enum { PIECE = 64 * 1024 }; /* bytes of a long row that one unit of work copies */
 

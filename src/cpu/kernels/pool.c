@@ -1,11 +1,11 @@
 /* Max and average pooling over 1 to 3 dims, plain and adaptive. */
-#include "cpu/convert.h"
-#include "cpu/isa.h"
-#include "cpu/parallel.h"
+#include "cpu/kernels/convert.h"
+#include "cpu/runtime/isa.h"
+#include "cpu/runtime/parallel.h"
 
 #include "core/checked.h"
 #include "core/memory.h"
-#include "core/tensor.h"
+#include "backend.h"
 
 #include <math.h>
 

@@ -1,12 +1,12 @@
 /* Random numbers and dropout, by the recipes of random.h. */
-#include "cpu/convert.h"
-#include "cpu/isa.h"
-#include "cpu/parallel.h"
-#include "cpu/philox.h"
+#include "cpu/kernels/convert.h"
+#include "cpu/runtime/isa.h"
+#include "cpu/runtime/parallel.h"
+#include "cpu/kernels/philox.h"
 
 #include "core/checked.h"
 #include "core/memory.h"
-#include "core/tensor.h"
+#include "backend.h"
 
 #include <sleef.h>
 

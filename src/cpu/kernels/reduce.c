@@ -6,7 +6,7 @@
  * gives a cell of its own, and cells are joined in order: the result is the same for any number of threads. */
 #include "cpu/kernels/lines.h"
 #include "cpu/kernels/reduce_types.h"
-#include "cpu/parallel.h"
+#include "cpu/runtime/parallel.h"
 
 #include "core/memory.h"
 

@@ -2,7 +2,7 @@
 #ifndef WICK_CPU_KERNELS_REDUCE_KINDS_H
 #define WICK_CPU_KERNELS_REDUCE_KINDS_H
 
-#include "cpu/isa.h"
+#include "cpu/runtime/isa.h"
 
 #include <math.h>
 #include <sleef.h>

@@ -1,7 +1,7 @@
 /* Functions of one tensor and one or two numbers. */
-#include "cpu/convert.h"
-#include "cpu/elementwise.h"
-#include "cpu/vmath.h"
+#include "cpu/kernels/convert.h"
+#include "cpu/kernels/elementwise.h"
+#include "cpu/kernels/vmath.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,13 +2,13 @@
  *
  * A long line is cut into blocks of fixed length: first each block's total, then what comes before each block, then
  * the running values. So long lines use all threads and the result does not depend on how many there are. */
-#include "cpu/convert.h"
-#include "cpu/isa.h"
-#include "cpu/parallel.h"
+#include "cpu/kernels/convert.h"
+#include "cpu/runtime/isa.h"
+#include "cpu/runtime/parallel.h"
 
 #include "core/checked.h"
 #include "core/memory.h"
-#include "core/tensor.h"
+#include "backend.h"
 
 enum {
     RUN = 1024,        /* elements converted at once, and lines taken side by side */

@@ -2,9 +2,9 @@
  *
  * Elements meet only when they differ in their position along dim, so every line along dim is one worker's, who goes
  * over it in order. Dims other than dim are cut for the workers: the outer ones, and the innermost into pieces. */
-#include "cpu/convert.h"
-#include "cpu/ids.h"
-#include "cpu/isa.h"
+#include "cpu/kernels/convert.h"
+#include "cpu/kernels/ids.h"
+#include "cpu/runtime/isa.h"
 
 #include "core/memory.h"
 

@@ -1,7 +1,7 @@
 /* Softmax and its logarithm along a dim. */
 #include "cpu/kernels/float_rows.h"
 #include "cpu/kernels/reduce_kinds.h"
-#include "cpu/parallel.h"
+#include "cpu/runtime/parallel.h"
 
 #undef KINDS
 #undef FLOAT_KINDS

@@ -1,10 +1,10 @@
 /* Sorting along a dim: stable radix sort of keys whose unsigned order is the order wanted, with indices beside them. */
-#include "cpu/isa.h"
-#include "cpu/parallel.h"
-#include "cpu/pool.h"
+#include "cpu/runtime/isa.h"
+#include "cpu/runtime/parallel.h"
+#include "cpu/runtime/pool.h"
 
 #include "core/checked.h"
-#include "core/tensor.h"
+#include "backend.h"
 
 #include <string.h>
 

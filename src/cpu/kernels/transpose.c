@@ -1,9 +1,9 @@
 /* The transposing copy: blocks of 64 by 64 elements go through the first-level cache, turned in registers on the way,
  * so that both sides are read and written in runs. */
-#include "cpu/transpose.h"
+#include "cpu/kernels/transpose.h"
 
-#include "cpu/parallel.h"
-#include "cpu/stream.h"
+#include "cpu/runtime/parallel.h"
+#include "cpu/kernels/stream.h"
 
 #include "core/checked.h"
 

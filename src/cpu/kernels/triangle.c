@@ -1,11 +1,11 @@
 /* Parts of matrices: tril, triu, eye. */
-#include "cpu/convert.h"
-#include "cpu/isa.h"
-#include "cpu/parallel.h"
-#include "cpu/walk.h"
+#include "cpu/kernels/convert.h"
+#include "cpu/runtime/isa.h"
+#include "cpu/runtime/parallel.h"
+#include "cpu/kernels/walk.h"
 
 #include "core/checked.h"
-#include "core/tensor.h"
+#include "backend.h"
 
 struct triangle {
     struct wick__layout layout;

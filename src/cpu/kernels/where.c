@@ -1,5 +1,5 @@
 /* Choice between two tensors by a third. in: the values where it is not 0, the values where it is 0, the condition. */
-#include "cpu/elementwise.h"
+#include "cpu/kernels/elementwise.h"
 
 /* Values move as they are, so their size is all that matters; so it is for an integer condition. */
 #define LOOP(bits, condition_bits)                                                                                     \

@@ -1,11 +1,11 @@
 /* The finite list of kernels, made from the .def files of kernels/: WICK__GPU_K_copy_b4 and so on, grouped in modules,
- * one a file of kernels/. And the table of ops, made from ops.def and families.def, that both vendors share. */
+ * one a file of kernels/. */
 #ifndef WICK_GPU_CODE_KERNELS_H
 #define WICK_GPU_CODE_KERNELS_H
 
-#include "backend.h"
-
 #include "kernels/params.h"
+
+#include <wick/dtype.h>
 
 enum wick__gpu_module {
 #define GPU_MODULE(name) WICK__GPU_M_##name,
@@ -41,7 +41,5 @@ static inline enum wick__gpu_kernel wick__gpu_of_floats(enum wick__gpu_kernel fi
 static inline enum wick__gpu_kernel wick__gpu_of_size(enum wick__gpu_kernel first, size_t size) {
     return (enum wick__gpu_kernel)((int)first + (size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3));
 }
-
-extern const struct wick__kernel wick__gpu_kernels[WICK_OP_COUNT];
 
 #endif

@@ -2,8 +2,9 @@
 #ifndef WICK_GPU_CODE_STORE_H
 #define WICK_GPU_CODE_STORE_H
 
-#include "gpu/runtime/gpu.h"
 #include "gpu/code/hash.h"
+#include "gpu/code/kernels.h"
+#include "gpu/vendor.h"
 
 enum wick__route { WICK__ROUTE_NONE, WICK__ROUTE_PACK, WICK__ROUTE_CACHE, WICK__ROUTE_COMPILE, WICK__ROUTE_LIMIT };
 

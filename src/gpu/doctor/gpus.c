@@ -2,6 +2,7 @@
 #include "gpu/doctor/doctor.h"
 
 #include "gpu/code/cache.h"
+#include "gpu/runtime/gpu.h"
 #include "gpu/library.h"
 
 #include <errno.h>

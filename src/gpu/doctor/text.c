@@ -1,7 +1,7 @@
 /* wick_doctor's report as text, and the call itself. */
 #include "gpu/doctor/doctor.h"
 
-#include "text/buffer.h"
+#include "core/buffer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

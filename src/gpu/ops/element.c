@@ -2,7 +2,7 @@
 #define WICK_ISA_LEVEL 0 /* convert.h is for kernels of the CPU, which are compiled at three levels */
 #include "gpu/ops/elementwise.h"
 
-#include "cpu/convert.h"
+#include "cpu/kernels/convert.h"
 
 uint64_t wick__gpu_element(enum wick_dtype dtype, double x) {
     uint64_t bits = 0;

@@ -2,33 +2,9 @@
 #ifndef WICK_GPU_OPS_GEMM_H
 #define WICK_GPU_OPS_GEMM_H
 
-#include "gpu/runtime/gpu.h"
+#include "gpu/runtime/target.h"
 #include "kernels/gemm.h"
-
-#include <wick/linalg.h>
-
-/* C = activation(A B + bias), batched: A is m x k, B k x n, both strided in any way; C is [batch..., m, n], row-major.
- * Strides in elements. bf16, f16 and f8e4m3 are multiplied and summed in f32 and rounded once. */
-struct wick__product {
-    enum wick_dtype dtype; /* of A, B, C and bias */
-    int64_t m, n, k;
-    const void *a, *b;
-    void *c;
-    int64_t a_row, a_k, b_k, b_column;
-    const void *bias; /* one a column, or one a row; NULL: none */
-    bool bias_by_row;
-    int64_t bias_step;
-    enum wick_activation activation;
-    /* The batch dims, row-major, with each operand's strides; stride 0 repeats. */
-    int batch_rank;
-    int64_t batch_shape[WICK_MAX_RANK], a_batch[WICK_MAX_RANK], b_batch[WICK_MAX_RANK];
-};
-
-static inline int64_t wick__product_batches(const struct wick__product *g) {
-    int64_t count = 1;
-    for (int d = 0; d < g->batch_rank; d++) count *= g->batch_shape[d];
-    return count;
-}
+#include "product.h"
 
 /* Runs a product of m, n > 0 and at least one batch: through the vendor's library where that is chosen, or by
  * wick__gemm_own. */
@@ -81,17 +57,6 @@ struct wick__split_cost {
 const struct wick__tile *wick__tile_pick(const struct wick__gpu *gpu, const struct wick__product *g,
                                          const struct wick__tile *tiles, int n, const struct wick__split_cost *cost,
                                          struct wick__split *split);
-
-/* Whether a device has matrix instructions, as kernels/mma.h has it: sm_80 and up, MFMA of gfx90a and gfx94x, WMMA of
- * gfx11 and gfx12; and LDS bytes a block can ask for where tiles reach it by asynchronous copies, 0 elsewhere. */
-bool wick__has_mma(const struct wick__gpu *gpu);
-unsigned wick__mma_shared(const struct wick__gpu *gpu);
-/* Applies bias and activation to sums that lie in C already, f32 or f64. */
-enum wick_status wick__gemm_finish(struct wick__gpu *gpu, const struct wick__product *g);
-
-/* Makes the product by the vendor's library, if it has it, it is chosen, and it passed its check; *done says so. */
-enum wick_status wick__blas_run(struct wick__gpu *gpu, const struct wick__product *g, bool *done);
-void wick__blas_close(struct wick__gpu *gpu);
 
 /* Whether matrix instructions are there and worth while for a product (gemm_mma.c), and the product by them. */
 bool wick__gemm_mma_takes(const struct wick__gpu *gpu, const struct wick__product *g);

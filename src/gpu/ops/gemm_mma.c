@@ -15,41 +15,14 @@ _Static_assert(IN_ORDER(64) && IN_ORDER(64_128) && IN_ORDER(128) &&
                    (int)WICK__GPU_K_mma_256_f16 - (int)WICK__GPU_K_mma_256_bf16 == FROM_BF16_TO_F16,
                "kernels of f16 follow those of bf16");
 
-/* The compute capability of an NVIDIA target, "sm_90" or "sm_90a"; 0 for others. */
-static int capability(const struct wick__gpu *gpu) {
-    const char *target = gpu->properties.target;
-    return strncmp(target, "sm_", 3) == 0 ? atoi(target + 3) : 0;
-}
-
-static bool is_target(const struct wick__gpu *gpu, const char *start) {
-    return strncmp(gpu->properties.target, start, strlen(start)) == 0;
-}
-
-/* Whether it has those of f8e4m3, MMA_F8 of kernels/mma.h; and whether their format is FNUZ, which no operand has. */
-static bool is_fnuz(const struct wick__gpu *gpu) { return is_target(gpu, "gfx94"); }
-static bool has_mma_f8(const struct wick__gpu *gpu) {
-    return is_fnuz(gpu) || is_target(gpu, "gfx950") || is_target(gpu, "gfx12");
-}
-
 /* Whether kernels get the product's operands as pairs of f8e4m3. NVIDIA's unpack them to f16 each time they are used,
  * from compute capability 8.9 on by an instruction; that takes less than a copy as f16, and products of groups of waves
  * of that, while elements are used up to some hundred times. The figure is from an H200. */
 static bool in_pairs(const struct wick__gpu *gpu, const struct wick__product *g) {
     const double uses = 512;
     if (g->dtype != WICK_F8E4M3) return false;
-    return has_mma_f8(gpu) ||
-           (capability(gpu) >= 89 && (double)g->m * (double)g->n <= uses * ((double)g->m + (double)g->n));
-}
-
-bool wick__has_mma(const struct wick__gpu *gpu) {
-    return has_mma_f8(gpu) || is_target(gpu, "gfx90a") || is_target(gpu, "gfx11") || capability(gpu) >= 80;
-}
-
-unsigned wick__mma_shared(const struct wick__gpu *gpu) {
-    int sm = capability(gpu);
-    if (sm == 0) return 0;
-    if (sm == 90 || sm == 100 || sm == 103) return 227 << 10;
-    return sm == 80 || sm == 87 ? 163 << 10 : 99 << 10;
+    return wick__has_mma_f8(gpu) ||
+           (wick__capability(gpu) >= 89 && (double)g->m * (double)g->n <= uses * ((double)g->m + (double)g->n));
 }
 
 /* An operand as kernels take it, in memory of its own when it had to be packed. A pair of f8e4m3 is what kernels call
@@ -65,7 +38,7 @@ struct operand {
 static bool is_ready(const struct wick__gpu *gpu, const struct wick__product *g, bool is_b, struct operand *o) {
     int64_t rows = is_b ? g->n : g->m, row = is_b ? g->b_column : g->a_row, k = is_b ? g->b_k : g->a_k;
     if (g->dtype == WICK_F8E4M3) {
-        if (!in_pairs(gpu, g) || is_fnuz(gpu) || k != 1 || g->k % 2 != 0) return false;
+        if (!in_pairs(gpu, g) || wick__mma_f8_is_fnuz(gpu) || k != 1 || g->k % 2 != 0) return false;
         for (int d = 0; d < g->batch_rank; d++) o->batch[d] = (is_b ? g->b_batch : g->a_batch)[d] / 2;
         o->side = (struct gpu_gemm_side){.from = is_b ? g->b : g->a, .row = row / 2, .k = 1, .mode = GPU_GEMM_ALONG_K};
         return wick__gemm_aligned(g, is_b, rows == 1 ? 0 : row, 16, 16);
@@ -166,7 +139,7 @@ static const struct wick__tile *pick(const struct wick__gpu *gpu, const struct w
         {WICK__GPU_K_mma_128_bf16, 128, 128, .efficiency = 0.85, .resident = 2, .stages = 3, .ends = 6.4e6},
         {WICK__GPU_K_mma_256_bf16, 128, 256, .efficiency = 1.0, .resident = 1, .stages = 4, .ends = 8.2e6}};
     static const struct wick__split_cost cost = {.launch = 1e6, .byte = 6}, group_cost = {.launch = 8e6, .byte = 100};
-    int sm = capability(gpu);
+    int sm = wick__capability(gpu);
     /* The widest has no kernel that goes through registers, nor one of pairs. */
     return sm == 90 && !pairs ? wick__tile_pick(gpu, g, groups, 4, &group_cost, split)
                               : wick__tile_pick(gpu, g, tiles, sm && !pairs ? 4 : 3, &cost, split);

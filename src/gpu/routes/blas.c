@@ -1,7 +1,7 @@
 /* cuBLAS and rocBLAS: opened when first wanted, trusted for a dtype once they have passed a check on this device, and
  * passed over where they refuse. */
 #define _GNU_SOURCE /* secure_getenv */
-#include "gpu/ops/gemm.h"
+#include "gpu/routes/blas.h"
 
 #include "core/memory.h"
 
@@ -151,8 +151,8 @@ static double expected(const struct trial *t, enum wick_dtype dtype, int64_t bat
 }
 
 /* The trial's operands and sentinels in `host`, which may be NULL: A, then B, then C, each a matrix a batch. */
-static struct wick__gemm lay_out(const struct trial *t, enum wick_dtype dtype, char *host, size_t *nbytes) {
-    struct wick__gemm g = {.dtype = dtype, .m = t->m, .n = t->n, .k = t->k, .batch = t->batch};
+static struct wick__blas_product lay_out(const struct trial *t, enum wick_dtype dtype, char *host, size_t *nbytes) {
+    struct wick__blas_product g = {.dtype = dtype, .m = t->m, .n = t->n, .k = t->k, .batch = t->batch};
     int64_t size = (int)wick__size(dtype);
     g.transpose_a = t->transpose_a;
     g.transpose_b = t->transpose_b;
@@ -172,7 +172,7 @@ static struct wick__gemm lay_out(const struct trial *t, enum wick_dtype dtype, c
     return g;
 }
 
-static void fill(const struct trial *t, const struct wick__gemm *g) {
+static void fill(const struct trial *t, const struct wick__blas_product *g) {
     for (int64_t p = 0; p < t->batch; p++)
         for (int64_t k = 0; k < t->k; k++) {
             for (int64_t i = 0; i < t->m; i++)
@@ -187,7 +187,7 @@ static void fill(const struct trial *t, const struct wick__gemm *g) {
     for (int64_t i = 0; i < t->batch * g->stride_c; i++) put(g->dtype, g->c, i, -5);
 }
 
-static bool is_right(const struct trial *t, const struct wick__gemm *g) {
+static bool is_right(const struct trial *t, const struct wick__blas_product *g) {
     /* Rounded once; long sums of f32 and f64 round on the way, by far less than what a term carries. */
     double bound = g->dtype == WICK_BF16 ? 0x1p-8 : g->dtype == WICK_F16 ? 0x1p-11 : 0;
     if (t->long_one && bound == 0) bound = unit_of(g->dtype) / 16;
@@ -211,7 +211,7 @@ static enum wick_blas_verdict try(struct wick__gpu *gpu, struct wick__gpu_blas *
     char *host = wick__alloc(nbytes);
     if (!host) return verdict;
     memset(host, 0, nbytes);
-    struct wick__gemm here = lay_out(t, dtype, host, &nbytes), there = here;
+    struct wick__blas_product here = lay_out(t, dtype, host, &nbytes), there = here;
     fill(t, &here);
     if (wick__gpu_scratch(gpu, nbytes, &device) == WICK_OK) {
         there.a = device;
@@ -261,18 +261,18 @@ static bool lead(int64_t rows, int64_t columns, int64_t row, int64_t column, boo
 }
 
 /* The product as BLAS takes it; false when it can't without copies. */
-static bool describe(const struct wick__product *g, struct wick__gemm *b) {
-    struct gpu_shape shape;
-    struct gpu_layout strides[2];
-    wick__gemm_batch(g, &shape, strides);
-    if (shape.rank != 1) return false;
-    *b = (struct wick__gemm){.dtype = g->dtype, .m = g->m, .n = g->n, .k = g->k, .batch = shape.count};
+static bool describe(const struct wick__product *g, struct wick__blas_product *b) {
+    struct wick__layout batch[2];
+    wick__product_layouts(g, batch);
+    wick__layout_collapse(batch, 2);
+    if (batch[0].rank != 1) return false;
+    *b = (struct wick__blas_product){.dtype = g->dtype, .m = g->m, .n = g->n, .k = g->k, .batch = batch[0].shape[0]};
     b->a = g->a;
     b->b = g->b;
     b->c = g->c;
     b->ldc = g->n;
-    b->stride_a = strides[0].stride[0];
-    b->stride_b = strides[1].stride[0];
+    b->stride_a = batch[0].stride[0];
+    b->stride_b = batch[1].stride[0];
     b->stride_c = g->m * g->n;
     return lead(g->m, g->k, g->a_row, g->a_k, &b->transpose_a, &b->lda) &&
            lead(g->k, g->n, g->b_k, g->b_column, &b->transpose_b, &b->ldb);
@@ -296,7 +296,7 @@ static bool is_chosen(enum wick_blas choice, const struct wick__product *g) {
 
 enum wick_status wick__blas_run(struct wick__gpu *gpu, const struct wick__product *g, bool *done) {
     int dtype = index_of(g->dtype);
-    struct wick__gemm b;
+    struct wick__blas_product b;
     if (dtype < 0 || !gpu->vendor->blas_create || !describe(g, &b)) return WICK_OK;
     struct wick__gpu_blas *blas = blas_lock(gpu);
     if (!blas) return WICK_MEMORY;
@@ -311,35 +311,22 @@ enum wick_status wick__blas_run(struct wick__gpu *gpu, const struct wick__produc
             blas->refused++;
     }
     pthread_mutex_unlock(&blas->mutex);
-    return *done && (g->bias || g->activation != WICK_ACTIVATION_NONE) ? wick__gemm_finish(gpu, g) : WICK_OK;
+    return WICK_OK;
 }
 
-/* ---- the public side ---- */
+/* ---- what is asked from outside ---- */
 
-static struct wick__gpu_blas *open_device(const char *op, struct wick_device *device) {
-    if (wick__device_check(op, device) != WICK_OK) return NULL;
-    if (device->backend->kernels != wick__gpu_kernels) {
-        wick__fail(WICK_UNSUPPORTED, "%s: %s has products of our own alone", op, device->name);
-        return NULL;
-    }
-    return blas_lock(device->state);
-}
-
-enum wick_status wick_blas_set(struct wick_device *device, enum wick_blas choice) {
-    if ((unsigned)choice > WICK_BLAS_VENDOR)
-        return wick__fail(WICK_INVALID, "blas_set: there is no choice %d", (int)choice);
-    struct wick__gpu_blas *blas = open_device("blas_set", device);
-    if (!blas) return wick__latest();
+enum wick_status wick__blas_set(struct wick__gpu *gpu, enum wick_blas choice) {
+    struct wick__gpu_blas *blas = blas_lock(gpu);
+    if (!blas) return WICK_MEMORY;
     blas->choice = choice;
     pthread_mutex_unlock(&blas->mutex);
     return WICK_OK;
 }
 
-enum wick_status wick_blas_describe(struct wick_device *device, bool check_all, struct wick_blas_info *info) {
-    if (!info) return wick__fail(WICK_INVALID, "blas_describe: info is NULL");
-    struct wick__gpu_blas *blas = open_device("blas_describe", device);
-    if (!blas) return wick__latest();
-    struct wick__gpu *gpu = device->state;
+enum wick_status wick__blas_describe(struct wick__gpu *gpu, bool check_all, struct wick_blas_info *info) {
+    struct wick__gpu_blas *blas = blas_lock(gpu);
+    if (!blas) return WICK_MEMORY;
     bool there = gpu->vendor->blas_create && (gpu->capturing ? blas->handle != NULL : have_handle(gpu, blas));
     for (int i = 0; i < DTYPES && there && check_all; i++) check(gpu, blas, i);
     *info = (struct wick_blas_info){.blas = blas->choice,

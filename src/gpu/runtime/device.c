@@ -1,8 +1,6 @@
-/* The GPU device families: opening and closing devices, and what src/backend.h asks of them. */
-#include "gpu/ops/gemm.h"
-#include "gpu/runtime/peer.h"
+/* Opening and closing a GPU, scratch memory, waiting. */
+#include "gpu/runtime/gpu.h"
 #include "gpu/runtime/pool.h"
-#include "gpu/runtime/stream.h"
 
 #include "core/memory.h"
 #include "kernels/copy.h"
@@ -10,8 +8,6 @@
 #include <string.h>
 
 /* ---- counting ---- */
-
-enum { MOST_DEVICES = 256 };
 
 enum wick_status wick__gpu_count(const struct wick__vendor *vendor, int *count) {
     int n = 0;
@@ -24,56 +20,25 @@ enum wick_status wick__gpu_count(const struct wick__vendor *vendor, int *count) 
         return wick__fail(vendor->out_of_memory(code) ? WICK_MEMORY : WICK_DEVICE, "%s: count devices: %s",
                           vendor->family, text);
     }
-    if (n < 0 || n > MOST_DEVICES)
+    if (n < 0 || n > WICK__GPU_MOST_DEVICES)
         return wick__fail(WICK_DEVICE, "%s: the driver reports %d devices; from 0 to %d are believed", vendor->family,
-                          n, MOST_DEVICES);
+                          n, WICK__GPU_MOST_DEVICES);
     *count = n;
     return WICK_OK;
 }
 
-/* A machine without this vendor's GPUs is not a failure. */
-static int count(const struct wick__vendor *vendor) {
-    struct wick__error quiet = {0};
-    int n;
-    wick__error_swap(&quiet);
-    (void)wick__gpu_count(vendor, &n);
-    wick__error_swap(&quiet);
-    return n;
-}
-
-static int cuda_count(void) { return count(&wick__cuda_vendor); }
-static int rocm_count(void) { return count(&wick__rocm_vendor); }
-
-/* The ranks of devices, plus one, once they are known: a list of devices asks for each rank many times. */
-typedef _Atomic signed char kept_ranks[MOST_DEVICES];
-
-static int rank_of(const struct wick__vendor *vendor, kept_ranks *kept, int ordinal) {
-    struct wick__properties properties;
-    if ((*kept)[ordinal]) return (*kept)[ordinal] - 1;
-    int rank = vendor->properties(ordinal, &properties) == 0 && properties.integrated;
-    (*kept)[ordinal] = (signed char)(rank + 1);
-    return rank;
-}
-
-static int cuda_rank(int ordinal) {
-    static kept_ranks kept;
-    return rank_of(&wick__cuda_vendor, &kept, ordinal);
-}
-
-static int rocm_rank(int ordinal) {
-    static kept_ranks kept;
-    return rank_of(&wick__rocm_vendor, &kept, ordinal);
-}
-
 /* ---- opening and closing ---- */
 
-static void gpu_close(struct wick_device *device) {
+void wick__gpu_settle(struct wick__gpu *gpu) {
+    if (!gpu->context) return;
+    gpu->vendor->use(gpu->ordinal, gpu->context); /* where that fails, most can be given back all the same */
+    if (gpu->stream) gpu->vendor->stream_synchronize(gpu->stream);
+}
+
+void wick__gpu_close(struct wick_device *device) {
     struct wick__gpu *gpu = device->state;
     const struct wick__vendor *vendor = gpu->vendor;
     if (gpu->context) {
-        vendor->use(gpu->ordinal, gpu->context); /* where that fails, most can be given back all the same */
-        if (gpu->stream) vendor->stream_synchronize(gpu->stream);
-        wick__blas_close(gpu);
         wick__gpu_staging_close(gpu);
         wick__gpu_pool_close(gpu);
         wick__gpu_modules_close(gpu);
@@ -126,7 +91,7 @@ static enum wick_status prepare(struct wick__gpu *gpu) {
     return probe(gpu);
 }
 
-static enum wick_status open(struct wick_device *device, const struct wick__vendor *vendor) {
+enum wick_status wick__gpu_open(struct wick_device *device, const struct wick__vendor *vendor) {
     struct wick__gpu *gpu = wick__calloc(1, sizeof *gpu);
     if (!gpu) return WICK_MEMORY;
     gpu->vendor = vendor;
@@ -135,37 +100,13 @@ static enum wick_status open(struct wick_device *device, const struct wick__vend
     pthread_mutex_init(&gpu->mutex, NULL);
     device->state = gpu;
     enum wick_status status = prepare(gpu);
-    if (status != WICK_OK) gpu_close(device);
+    if (status == WICK_OK) return WICK_OK;
+    wick__gpu_settle(gpu);
+    wick__gpu_close(device);
     return status;
 }
 
-static enum wick_status cuda_open(struct wick_device *device) { return open(device, &wick__cuda_vendor); }
-static enum wick_status rocm_open(struct wick_device *device) { return open(device, &wick__rocm_vendor); }
-
-static void gpu_describe(const struct wick_device *device, struct wick_device_info *info) {
-    struct wick__gpu *gpu = device->state;
-    size_t free = 0, total = 0;
-    if (wick__gpu_use(gpu) != WICK_OK || gpu->vendor->memory_info(&free, &total) != 0) free = total = 0;
-    info->description = gpu->properties.name;
-    info->isa = gpu->properties.target;
-    info->memory_total = total ? total : gpu->properties.memory;
-    info->memory_free = free;
-    info->units = gpu->properties.units;
-    info->wave = gpu->properties.wave;
-    info->integrated = gpu->properties.integrated;
-    info->fast_bf16 = wick__has_mma(gpu);
-}
-
 /* ---- buffers ---- */
-
-static enum wick_status gpu_alloc(struct wick_device *device, size_t nbytes, void **data) {
-    return wick__gpu_pool_alloc(device->state, nbytes, data);
-}
-
-static void gpu_free(struct wick_device *device, void *data, size_t nbytes) {
-    (void)nbytes;
-    wick__gpu_pool_free(device->state, data);
-}
 
 enum wick_status wick__gpu_scratch(struct wick__gpu *gpu, size_t nbytes, void **memory) {
     return wick__gpu_pool_alloc(gpu, nbytes ? nbytes : 1, memory);
@@ -178,8 +119,7 @@ void wick__gpu_release(struct wick__gpu *gpu, void *memory, size_t nbytes) {
 
 /* ---- waiting ---- */
 
-/* What kernels reported since the last look. The stream has been waited for. */
-static enum wick_status faults(struct wick__gpu *gpu) {
+enum wick_status wick__gpu_faults(struct wick__gpu *gpu) {
     enum wick_status status = WICK_OK;
     for (int op = 0; op < WICK_OP_COUNT; op++) {
         uint64_t word = __atomic_exchange_n(&gpu->faults[op], 0, __ATOMIC_RELAXED);
@@ -197,68 +137,5 @@ static enum wick_status faults(struct wick__gpu *gpu) {
 enum wick_status wick__gpu_wait(struct wick__gpu *gpu) {
     WICK__TRY(wick__gpu_use(gpu));
     WICK__TRY(wick__gpu_check(gpu, gpu->vendor->stream_synchronize(gpu->stream), "synchronize"));
-    return faults(gpu);
+    return wick__gpu_faults(gpu);
 }
-
-static enum wick_status gpu_upload(struct wick_device *device, void *to, const void *from, size_t nbytes) {
-    return wick__gpu_upload(device->state, to, from, nbytes);
-}
-
-static enum wick_status gpu_download(struct wick_device *device, void *to, const void *from, size_t nbytes) {
-    WICK__TRY(wick__gpu_download(device->state, to, from, nbytes));
-    return faults(device->state);
-}
-
-static enum wick_status gpu_sync(struct wick_device *device) { return wick__gpu_wait(device->state); }
-
-/* ---- the pool ---- */
-
-static void gpu_memory(const struct wick_device *device, struct wick_memory *memory) {
-    wick__gpu_pool_stats(device->state, memory);
-}
-
-static void gpu_set_limit(struct wick_device *device, size_t nbytes) {
-    wick__gpu_pool_set_limit(device->state, nbytes);
-}
-static void gpu_set_cache(struct wick_device *device, size_t nbytes) {
-    wick__gpu_pool_set_cache(device->state, nbytes);
-}
-static void gpu_reset_peak(struct wick_device *device) { wick__gpu_pool_reset_peak(device->state); }
-static void gpu_trim(struct wick_device *device) { wick__gpu_pool_trim(device->state, 0); }
-
-#define GPU_BACKEND(name)                                                                                              \
-    const struct wick__backend wick__##name##_backend = {                                                              \
-        .version = WICK__BACKEND_VERSION,                                                                              \
-        .family = #name,                                                                                               \
-        .count = name##_count,                                                                                         \
-        .rank = name##_rank,                                                                                           \
-        .open = name##_open,                                                                                           \
-        .close = gpu_close,                                                                                            \
-        .describe = gpu_describe,                                                                                      \
-        .alloc = gpu_alloc,                                                                                            \
-        .free = gpu_free,                                                                                              \
-        .upload = gpu_upload,                                                                                          \
-        .download = gpu_download,                                                                                      \
-        .copy_between = wick__gpu_copy_between,                                                                        \
-        .sync = gpu_sync,                                                                                              \
-        .stream = wick__gpu_stream,                                                                                    \
-        .stream_set = wick__gpu_stream_set,                                                                            \
-        .event_record = wick__gpu_event_record,                                                                        \
-        .event_wait = wick__gpu_event_wait,                                                                            \
-        .event_sync = wick__gpu_event_sync,                                                                            \
-        .event_done = wick__gpu_event_done,                                                                            \
-        .event_elapsed = wick__gpu_event_elapsed,                                                                      \
-        .event_free = wick__gpu_event_free,                                                                            \
-        .graph_begin = wick__gpu_graph_begin,                                                                          \
-        .graph_end = wick__gpu_graph_end,                                                                              \
-        .graph_launch = wick__gpu_graph_launch,                                                                        \
-        .graph_free = wick__gpu_graph_free,                                                                            \
-        .memory = gpu_memory,                                                                                          \
-        .set_limit = gpu_set_limit,                                                                                    \
-        .set_cache = gpu_set_cache,                                                                                    \
-        .reset_peak = gpu_reset_peak,                                                                                  \
-        .trim = gpu_trim,                                                                                              \
-        .kernels = wick__gpu_kernels,                                                                                  \
-    }
-GPU_BACKEND(cuda);
-GPU_BACKEND(rocm);

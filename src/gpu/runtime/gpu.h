@@ -2,10 +2,9 @@
 #ifndef WICK_GPU_RUNTIME_GPU_H
 #define WICK_GPU_RUNTIME_GPU_H
 
+#include "backend.h"
 #include "gpu/code/kernels.h"
 #include "gpu/vendor.h"
-
-#include "core/tensor.h"
 
 #include <pthread.h>
 
@@ -67,12 +66,21 @@ void wick__gpu_release(struct wick__gpu *gpu, void *memory, size_t nbytes);
 /* Where a kernel of the op reports a failure (gpu_fail); looked at when the device is next waited for. */
 static inline u64 *wick__gpu_fault(struct wick__gpu *gpu, enum wick_op op) { return (u64 *)gpu->faults + op; }
 
+enum { WICK__GPU_MOST_DEVICES = 256 };
 /* The devices that a vendor's driver counts. WICK_DEVICE when there is none or it can't count, also when it names a
  * number that can't be; *count is 0 then. */
 enum wick_status wick__gpu_count(const struct wick__vendor *vendor, int *count);
 
-/* ---- parts of a device, for device.c ---- */
+/* ---- parts of a device ---- */
 
+/* Makes `device` one of the vendor's: context, stream, pool, and a kernel that has run and given the right result. */
+enum wick_status wick__gpu_open(struct wick_device *device, const struct wick__vendor *vendor);
+/* Makes the context current and waits for the stream, whether or not they still work: what comes before closing. */
+void wick__gpu_settle(struct wick__gpu *gpu);
+void wick__gpu_close(struct wick_device *device);
+
+/* What kernels reported since the last look. The stream has been waited for. */
+enum wick_status wick__gpu_faults(struct wick__gpu *gpu);
 /* Waits for the stream, and returns the first failure: of the vendor, or one that a kernel reported. */
 enum wick_status wick__gpu_wait(struct wick__gpu *gpu);
 

@@ -1,5 +1,6 @@
 /* Kernels: found in the store, loaded module by module when first used, and launched. */
 #include "gpu/code/store.h"
+#include "gpu/runtime/gpu.h"
 
 #include "core/checked.h"
 

@@ -7,7 +7,7 @@
 
 #include "core/checked.h"
 #include "core/memory.h"
-#include "cpu/parallel.h"
+#include "cpu/runtime/parallel.h"
 
 #include <string.h>
 

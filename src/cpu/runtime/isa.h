@@ -8,8 +8,8 @@
  *   baseline  x86-64 SSE2
  *   avx2      AVX2, FMA, F16C, BMI2
  *   avx512    AVX-512 F, BW, DQ, VL, CD on top */
-#ifndef WICK_CPU_ISA_H
-#define WICK_CPU_ISA_H
+#ifndef WICK_CPU_RUNTIME_ISA_H
+#define WICK_CPU_RUNTIME_ISA_H
 
 #define WICK__JOIN_(a, b) a##_##b
 #define WICK__JOIN(a, b) WICK__JOIN_(a, b)

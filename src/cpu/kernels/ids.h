@@ -1,12 +1,12 @@
 /* Reading ids, for kernel files: any id dtype to int64, -1 where the sentinel stands; finding the first bad one. */
-#ifndef WICK_CPU_IDS_H
-#define WICK_CPU_IDS_H
+#ifndef WICK_CPU_KERNELS_IDS_H
+#define WICK_CPU_KERNELS_IDS_H
 
-#include "cpu/parallel.h"
-#include "cpu/walk.h"
+#include "cpu/runtime/parallel.h"
+#include "cpu/kernels/walk.h"
 
 #include "core/checked.h"
-#include "core/tensor.h"
+#include "backend.h"
 
 #include <stdatomic.h>
 #include <string.h>

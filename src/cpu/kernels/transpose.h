@@ -1,8 +1,8 @@
 /* The transposing copy. */
-#ifndef WICK_CPU_TRANSPOSE_H
-#define WICK_CPU_TRANSPOSE_H
+#ifndef WICK_CPU_KERNELS_TRANSPOSE_H
+#define WICK_CPU_KERNELS_TRANSPOSE_H
 
-#include "cpu/isa.h"
+#include "cpu/runtime/isa.h"
 
 #include "core/layout.h"
 

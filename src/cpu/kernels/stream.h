@@ -1,6 +1,6 @@
 /* Copies past the cache, for kernel files: the lines written are not read first, and push nothing else out. */
-#ifndef WICK_CPU_STREAM_H
-#define WICK_CPU_STREAM_H
+#ifndef WICK_CPU_KERNELS_STREAM_H
+#define WICK_CPU_KERNELS_STREAM_H
 
 #include <stddef.h>
 #include <stdint.h>

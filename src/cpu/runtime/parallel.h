@@ -1,6 +1,6 @@
 /* The CPU family's threads. One pool serves the whole process; it starts with the first call that needs it. */
-#ifndef WICK_CPU_PARALLEL_H
-#define WICK_CPU_PARALLEL_H
+#ifndef WICK_CPU_RUNTIME_PARALLEL_H
+#define WICK_CPU_RUNTIME_PARALLEL_H
 
 #include <stdint.h>
 

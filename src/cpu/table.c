@@ -1,8 +1,8 @@
 /* The CPU family's kernel table: for each op the function of its family, which calls the copy of the kernel that was
  * compiled for the instruction set in use, and what it takes. */
-#include "cpu/kernels.h"
+#include "cpu/table.h"
 
-#include "cpu/isa.h"
+#include "cpu/runtime/isa.h"
 
 #define WICK__FAMILY(name, layouts_)                                                                                   \
     wick__kernel_fn wick__cpu_##name##_baseline, wick__cpu_##name##_avx2, wick__cpu_##name##_avx512;                   \

@@ -1,6 +1,6 @@
 /* Walking several layouts of one shape in row-major order, for kernel files. */
-#ifndef WICK_CPU_WALK_H
-#define WICK_CPU_WALK_H
+#ifndef WICK_CPU_KERNELS_WALK_H
+#define WICK_CPU_KERNELS_WALK_H
 
 #include "core/layout.h"
 

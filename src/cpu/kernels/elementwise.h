@@ -5,12 +5,12 @@
  * bf16, f16 and f8e4m3 as f32 and rounds the f32 result once; streams large results past the caches; and shares
  * the blocks out among the threads. Rows of contiguous operands are passed as they lie in memory. So an op needs a
  * function for f32, one for f64 and those for the integers, and none for layouts. */
-#ifndef WICK_CPU_ELEMENTWISE_H
-#define WICK_CPU_ELEMENTWISE_H
+#ifndef WICK_CPU_KERNELS_ELEMENTWISE_H
+#define WICK_CPU_KERNELS_ELEMENTWISE_H
 
-#include "cpu/isa.h"
+#include "cpu/runtime/isa.h"
 
-#include "core/tensor.h"
+#include "backend.h"
 
 enum { WICK__BLOCK = 1024, WICK__ROW_INPUTS = 3 };
 

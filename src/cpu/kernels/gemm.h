@@ -8,11 +8,11 @@
  * order within a block, and the blocks in order: the result does not depend on threads, tiles, m or n. Integers wrap.
  * Where the processor has AVX512_BF16, bf16 uses its dot products: pairs of terms, subnormal bf16 inputs and f32 sums
  * taken as 0. */
-#ifndef WICK_CPU_GEMM_H
-#define WICK_CPU_GEMM_H
+#ifndef WICK_CPU_KERNELS_GEMM_H
+#define WICK_CPU_KERNELS_GEMM_H
 
 #include "core/error.h"
-#include "cpu/isa.h"
+#include "cpu/runtime/isa.h"
 
 #include <wick/dtype.h>
 #include <wick/linalg.h>

@@ -1,6 +1,6 @@
 /* The CPU family's kernel table, made from ops.def and families.def. */
-#ifndef WICK_CPU_KERNELS_H
-#define WICK_CPU_KERNELS_H
+#ifndef WICK_CPU_TABLE_H
+#define WICK_CPU_TABLE_H
 
 #include "backend.h"
 

@@ -1,6 +1,6 @@
 /* Philox4x32-10, for kernel files. */
-#ifndef WICK_CPU_PHILOX_H
-#define WICK_CPU_PHILOX_H
+#ifndef WICK_CPU_KERNELS_PHILOX_H
+#define WICK_CPU_KERNELS_PHILOX_H
 
 #include <stdint.h>
 

@@ -4,7 +4,7 @@
  * two, so that at most a fifth is wasted, and when freed are pushed on the list of their class, linked through their
  * own first bytes. */
 #define _GNU_SOURCE
-#include "cpu/pool.h"
+#include "cpu/runtime/pool.h"
 
 #include "core/memory.h"
 

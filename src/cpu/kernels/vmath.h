@@ -9,8 +9,8 @@
  *   wick__vf_fma(a, b, c)              a b + c, rounded once where the instruction set can
  *   wick__vf_erf(x)                    the one function that is not SLEEF's
  *   WICK__VF_FN(exp, u10)(x)           SLEEF's function with that error bound, in tenths of an ulp */
-#ifndef WICK_CPU_VMATH_H
-#define WICK_CPU_VMATH_H
+#ifndef WICK_CPU_KERNELS_VMATH_H
+#define WICK_CPU_KERNELS_VMATH_H
 
 #include <stdint.h>
 

@@ -7,8 +7,8 @@
  *   integer to float          to nearest, rounded once
  *
  * NaN stays NaN. bf16 and f16 overflow to infinity. */
-#ifndef WICK_CPU_CONVERT_H
-#define WICK_CPU_CONVERT_H
+#ifndef WICK_CPU_KERNELS_CONVERT_H
+#define WICK_CPU_KERNELS_CONVERT_H
 
 #include <wick/dtype.h>
 

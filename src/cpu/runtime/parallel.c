@@ -4,7 +4,7 @@
  * entered it has left. Idle threads spin for a bounded time (wick_threads_spin_set), since calls come in quick
  * succession and waking takes longer than many a call, and then sleep on a condition variable. */
 #define _GNU_SOURCE
-#include "cpu/parallel.h"
+#include "cpu/runtime/parallel.h"
 
 #include "core/checked.h"
 #include "core/error.h"

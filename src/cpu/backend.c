@@ -1,11 +1,11 @@
 /* The CPU device family: its buffers are host memory, its work is done when a call returns. */
 #define _GNU_SOURCE
-#include "cpu/isa.h"
-#include "cpu/kernels.h"
-#include "cpu/parallel.h"
-#include "cpu/pool.h"
+#include "cpu/runtime/isa.h"
+#include "cpu/table.h"
+#include "cpu/runtime/parallel.h"
+#include "cpu/runtime/pool.h"
 
-#include "core/tensor.h"
+#include "backend.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -104,13 +104,12 @@ static void cpu_trim(struct wick_device *device) {
 const struct wick__backend wick__cpu_backend = {
     .version = WICK__BACKEND_VERSION,
     .family = "cpu",
+    .single = true,
     .count = cpu_count,
     .rank = cpu_rank,
     .open = cpu_open,
-    .close = cpu_close,
     .describe = cpu_describe,
-    .alloc = cpu_alloc,
-    .free = cpu_free,
+    .heap = {.host_visible = true, .alloc = cpu_alloc, .free = cpu_free, .close = cpu_close},
     .upload = cpu_transfer,
     .download = cpu_transfer,
     .sync = cpu_sync,

@@ -1,6 +1,6 @@
 /* Which instruction sets the processor has. */
 #define _GNU_SOURCE /* secure_getenv */
-#include "cpu/isa.h"
+#include "cpu/runtime/isa.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  *
  * A fresh block of a large tensor costs a page fault every 4 KiB, which is more than most kernels need to fill it;
  * a block that is used again costs nothing. */
-#ifndef WICK_CPU_POOL_H
-#define WICK_CPU_POOL_H
+#ifndef WICK_CPU_RUNTIME_POOL_H
+#define WICK_CPU_RUNTIME_POOL_H
 
 #include <wick/device.h>
 

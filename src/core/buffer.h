@@ -1,6 +1,6 @@
 /* A byte string that grows. */
-#ifndef WICK_TEXT_BUFFER_H
-#define WICK_TEXT_BUFFER_H
+#ifndef WICK_CORE_BUFFER_H
+#define WICK_CORE_BUFFER_H
 
 #include "core/checked.h"
 #include "core/memory.h"

@@ -1,0 +1,50 @@
+/* Devices as tensors see them: a counted handle, and memory. What else a family can do is backend.h's. */
+#ifndef WICK_CORE_DEVICE_H
+#define WICK_CORE_DEVICE_H
+
+#include "core/error.h"
+
+#include <wick/device.h>
+
+#include <stdatomic.h>
+
+struct wick__calls;
+struct wick__backend;
+
+/* A family's memory: what tensors need of their device. */
+struct wick__heap {
+    /* Whether buffers are host memory, which the caller may read, write and hand in. */
+    bool host_visible;
+    /* A buffer of nbytes > 0, aligned to 64 bytes, contents undefined. On failure *data stays as it was. */
+    enum wick_status (*alloc)(struct wick_device *device, size_t nbytes, void **data);
+    /* Gives a buffer back; work already queued may still use it. Can't fail. */
+    void (*free)(struct wick_device *device, void *data, size_t nbytes);
+    /* Waits for the work queued so far, whatever it comes to, unless the device records a graph. NULL for families that
+     * queue nothing. */
+    void (*settle)(struct wick_device *device);
+    /* Undoes the family's open, after the last tensor is gone. Can't fail. */
+    void (*close)(struct wick_device *device);
+};
+
+struct wick_device {
+    const struct wick__heap *heap; /* the backend's */
+    const struct wick__backend *backend;
+    atomic_int refs;    /* the handle, and one for each storage */
+    atomic_bool closed; /* the handle was given back */
+    int ordinal;
+    char name[24];
+    void *state;                             /* the family's */
+    _Atomic(struct wick__calls *) recording; /* of the graph that is recorded; NULL: calls are run */
+    _Atomic uint64_t seed;
+    _Atomic uint64_t random_offset; /* the next Philox block that has not been handed out */
+};
+
+/* Checks a device argument: WICK_INVALID for NULL, WICK_CLOSED. */
+enum wick_status wick__device_check(const char *op, const struct wick_device *device);
+/* Gives a reference back; the last one closes the device. */
+void wick__device_unref(struct wick_device *device);
+
+/* WICK_UNSUPPORTED, with `what` in front of the text, while the device records a graph. */
+enum wick_status wick__graph_refuse(const struct wick_device *device, const char *what);
+
+#endif
