@@ -14,6 +14,7 @@
     COMMAND(embed, "[FILE...]", "turns each line of the files, or of standard input, into a vector")                   \
     COMMAND(inspect, "FILE", "lists the tensors and metadata of a file or model folder")                               \
     COMMAND(kernels, "", "lists the GPU kernels and where their code comes from")                                      \
+    COMMAND(report, "[FILE]", "writes what works here, and how fast, to a file for an issue")                          \
     COMMAND(search, "QUESTION FILE...", "shows the passages that come closest to a question")                          \
     COMMAND(verify, "", "runs every op on every dtype and layout against references")
 
