@@ -95,7 +95,7 @@ static void *read_table(struct wick_archive *archive, struct wick_device *device
     if (x && wick_tensor_dtype(x) == dtype && wick_tensor_rank(x) == 2 && wick_tensor_dim(x, 1) == columns &&
         (*n < 0 || wick_tensor_dim(x, 0) == *n)) {
         *n = wick_tensor_dim(x, 0);
-        size_t nbytes = (size_t)wick_tensor_count(x) * (size_t)wick_dtype_bits(dtype) / 8;
+        size_t nbytes = (size_t)wick_tensor_count(x) * (size_t)wick_dtype_block_bytes(dtype);
         data = malloc(nbytes ? nbytes : 1);
         if (data && wick_read(x, data, nbytes) != WICK_OK) {
             free(data);
