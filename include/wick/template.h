@@ -15,23 +15,13 @@
 #ifndef WICK_TEMPLATE_H
 #define WICK_TEMPLATE_H
 
-#include <wick/status.h>
+#include <wick/text.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 struct wick_template;
-
-/* A text that the library made: `nbytes` bytes of UTF-8 with a 0 behind them. Free it with wick_text_free. */
-struct wick_text {
-    char *data;
-    size_t nbytes;
-    size_t capacity; /* the library's */
-};
-
-/* Frees the text and makes it empty. NULL is fine. */
-WICK_API void wick_text_free(struct wick_text *text);
 
 /* The bounds on a rendering; 0 anywhere means the value in brackets. */
 struct wick_template_limits {

@@ -35,12 +35,6 @@ void wick_template_close(struct wick_template *tmpl) {
     wick__free(tmpl, sizeof *tmpl);
 }
 
-void wick_text_free(struct wick_text *text) {
-    if (!text) return;
-    wick__free(text->data, text->capacity);
-    *text = (struct wick_text){0};
-}
-
 static struct wick_template_limits with_defaults(const struct wick_template_limits *given) {
     struct wick_template_limits limits = given ? *given : (struct wick_template_limits){0};
     if (limits.steps <= 0) limits.steps = 10 * 1000 * 1000;

@@ -1,12 +1,17 @@
-/* Running a tokenizer: added tokens, normalization, BERT's split into words, WordPiece. */
+/* Running a tokenizer: added tokens, then merges (pieces.c), or normalization, BERT's split into words and WordPiece.
+ */
 #include "text/tokenizer.h"
 
 #include "text/unicode.h"
+
+#include <sys/stat.h>
 
 /* Ids as they come: counted always, written while there is room before the closing special tokens. */
 struct output {
     int32_t *ids;
     int64_t n, room;
+    bool literal;  /* control tokens are text like any other */
+    bool at_start; /* nothing came yet, or an added token */
 };
 
 static void emit(struct output *out, int32_t id) {
@@ -84,14 +89,19 @@ static bool word_at(const char *text, size_t nbytes, size_t at) {
     return wick__is_word(c);
 }
 
+/* What of the added tokens is looked for. */
+struct wanted {
+    bool normalized, literal;
+};
+
 /* The longest added token that stands at text + at, single-word rules aside; NULL when there is none. */
-static const struct wick__added_token *added_at(const struct wick_tokenizer *tokenizer, bool normalized,
+static const struct wick__added_token *added_at(const struct wick_tokenizer *tokenizer, struct wanted wanted,
                                                 const char *text, size_t nbytes, size_t at) {
-    if (!(tokenizer->first_byte[(unsigned char)text[at]] & (normalized ? 2 : 1))) return NULL;
+    if (!(tokenizer->first_byte[(unsigned char)text[at]] & (wanted.normalized ? 2 : 1))) return NULL;
     for (int i = 0; i < tokenizer->n_added; i++) {
         const struct wick__added_token *token = &tokenizer->added[i];
-        if (token->normalized == normalized && token->nbytes <= nbytes - at &&
-            memcmp(token->content, text + at, token->nbytes) == 0)
+        if (token->normalized == wanted.normalized && !(token->control && wanted.literal) &&
+            token->nbytes <= nbytes - at && memcmp(token->content, text + at, token->nbytes) == 0)
             return token;
     }
     return NULL;
@@ -122,7 +132,8 @@ static enum wick_status split_added(const struct wick_tokenizer *tokenizer, bool
                                     size_t nbytes, segment_fn *segment, struct output *out) {
     size_t from = 0;
     for (size_t at = 0; at < nbytes;) {
-        const struct wick__added_token *token = added_at(tokenizer, normalized, text, nbytes, at);
+        struct wanted wanted = {normalized, out->literal};
+        const struct wick__added_token *token = added_at(tokenizer, wanted, text, nbytes, at);
         if (!token) {
             at++;
             continue;
@@ -136,6 +147,7 @@ static enum wick_status split_added(const struct wick_tokenizer *tokenizer, bool
         take_space(token, text, nbytes, from, &start, &stop);
         if (start > from) WICK__TRY(segment(tokenizer, text + from, start - from, out));
         emit(out, token->id);
+        out->at_start = true;
         from = stop;
     }
     return nbytes > from ? segment(tokenizer, text + from, nbytes - from, out) : WICK_OK;
@@ -178,19 +190,45 @@ static enum wick_status encode_raw(const struct wick_tokenizer *tokenizer, const
     return status;
 }
 
+static void emit_piece(void *context, int32_t id) { emit(context, id); }
+
+static enum wick_status encode_pieces(const struct wick_tokenizer *tokenizer, const char *text, size_t nbytes,
+                                      struct output *out) {
+    const struct wick__pieces_out pieces_out = {emit_piece, out};
+    bool first = out->at_start;
+    out->at_start = false;
+    return wick__pieces_encode(&tokenizer->pieces, &tokenizer->vocab, text, nbytes, first, &pieces_out);
+}
+
+enum wick_status wick_tokenizer_encode_with(const struct wick_tokenizer *tokenizer, const char *text, size_t nbytes,
+                                            unsigned flags, struct wick_ids *ids) {
+    if (!tokenizer || !ids || (!text && nbytes) || (!ids->ids && ids->max > 0) || ids->max < 0)
+        return wick__fail(WICK_INVALID, "tokenizer_encode: NULL argument, or max %lld below 0",
+                          (long long)(ids ? ids->max : 0));
+    bool plain = flags & WICK_ENCODE_PLAIN;
+    int n_before = plain ? 0 : tokenizer->n_before, n_after = plain ? 0 : tokenizer->n_after;
+    if (ids->max > 0 && ids->max < n_before + n_after)
+        return wick__fail(WICK_INVALID, "tokenizer_encode: max %lld leaves no room for the %d special tokens",
+                          (long long)ids->max, n_before + n_after);
+    struct output out = {.ids = ids->ids,
+                         .room = ids->max > 0 ? ids->max - n_after : 0,
+                         .literal = flags & WICK_ENCODE_LITERAL,
+                         .at_start = true};
+    segment_fn *segment = tokenizer->pieces.kind == WICK__PIECES_NONE ? encode_raw : encode_pieces;
+    for (int i = 0; i < n_before; i++) emit(&out, tokenizer->before[i]);
+    if (nbytes) WICK__TRY(split_added(tokenizer, false, text, nbytes, segment, &out));
+    int64_t end = out.n < out.room ? out.n : out.room;
+    for (int i = 0; i < n_after && ids->max > 0; i++) ids->ids[end + i] = tokenizer->after[i];
+    ids->n = out.n + n_after;
+    return WICK_OK;
+}
+
 enum wick_status wick_tokenizer_encode(const struct wick_tokenizer *tokenizer, const char *text, size_t nbytes,
                                        int64_t max, int32_t *ids, int64_t *n) {
-    if (!tokenizer || !n || (!text && nbytes) || (!ids && max > 0) || max < 0)
-        return wick__fail(WICK_INVALID, "tokenizer_encode: NULL argument, or max %lld below 0", (long long)max);
-    if (max > 0 && max < tokenizer->n_before + tokenizer->n_after)
-        return wick__fail(WICK_INVALID, "tokenizer_encode: max %lld leaves no room for the %d special tokens",
-                          (long long)max, tokenizer->n_before + tokenizer->n_after);
-    struct output out = {ids, 0, max > 0 ? max - tokenizer->n_after : 0};
-    for (int i = 0; i < tokenizer->n_before; i++) emit(&out, tokenizer->before[i]);
-    if (nbytes) WICK__TRY(split_added(tokenizer, false, text, nbytes, encode_raw, &out));
-    int64_t end = out.n < out.room ? out.n : out.room;
-    for (int i = 0; i < tokenizer->n_after && max > 0; i++) ids[end + i] = tokenizer->after[i];
-    *n = out.n + tokenizer->n_after;
+    struct wick_ids all = {.ids = ids, .max = max};
+    if (!n) return wick__fail(WICK_INVALID, "tokenizer_encode: NULL argument, or max %lld below 0", (long long)max);
+    WICK__TRY(wick_tokenizer_encode_with(tokenizer, text, nbytes, 0, &all));
+    *n = all.n;
     return WICK_OK;
 }
 
@@ -201,7 +239,9 @@ struct wick_tokenizer *wick_tokenizer_open(const char *folder) {
     }
     struct wick_tokenizer *tokenizer = wick__calloc(1, sizeof *tokenizer);
     if (!tokenizer) return NULL;
-    if (wick__tokenizer_load(tokenizer, folder) != WICK_OK) {
+    struct stat about;
+    bool file = stat(folder, &about) == 0 && !S_ISDIR(about.st_mode);
+    if ((file ? wick__tokenizer_load_gguf : wick__tokenizer_load)(tokenizer, folder) != WICK_OK) {
         wick_tokenizer_close(tokenizer);
         return NULL;
     }
@@ -213,6 +253,7 @@ void wick_tokenizer_close(struct wick_tokenizer *tokenizer) {
     for (int i = 0; i < tokenizer->n_added; i++) wick__free(tokenizer->added[i].content, tokenizer->added[i].nbytes);
     wick__free(tokenizer->added, (size_t)tokenizer->added_capacity * sizeof *tokenizer->added);
     wick__vocab_free(&tokenizer->vocab);
+    wick__pieces_free(&tokenizer->pieces);
     wick__buffer_free(&tokenizer->prefix);
     wick__free(tokenizer, sizeof *tokenizer);
 }

@@ -3,6 +3,7 @@
 #define WICK_TEXT_TOKENIZER_H
 
 #include "text/normalize.h"
+#include "text/pieces.h"
 #include "text/vocab.h"
 
 #include <wick/text.h>
@@ -17,11 +18,13 @@ struct wick__added_token {
     bool single_word;    /* not inside a word */
     bool lstrip, rstrip; /* takes the white space on that side with it */
     bool normalized;     /* looked for after normalization */
+    bool control;        /* no part of a text that is taken literally */
 };
 
 struct wick_tokenizer {
     struct wick__normalizer normalizer; /* all false: text is taken as it is */
     struct wick__vocab vocab;
+    struct wick__pieces pieces; /* BPE or SentencePiece; otherwise WordPiece, by what follows */
     struct wick__buffer prefix; /* what stands before a token that continues a word, "##" */
     uint64_t prefix_hash;
     int32_t unknown;                 /* id */
@@ -38,5 +41,11 @@ struct wick_tokenizer {
 
 /* Fills a zeroed tokenizer from a folder's files. On failure the caller frees what is there. */
 enum wick_status wick__tokenizer_load(struct wick_tokenizer *tokenizer, const char *folder);
+
+/* Sets what stands before a token that continues a word. */
+enum wick_status wick__tokenizer_prefix(struct wick_tokenizer *tokenizer, const char *prefix);
+
+/* The same from the metadata of a GGUF file. */
+enum wick_status wick__tokenizer_load_gguf(struct wick_tokenizer *tokenizer, const char *path);
 
 #endif

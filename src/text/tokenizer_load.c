@@ -8,6 +8,12 @@
 
 enum { FILE_MAX = 32 << 20 };
 
+enum wick_status wick__tokenizer_prefix(struct wick_tokenizer *tokenizer, const char *prefix) {
+    tokenizer->prefix_hash = WICK__HASH_START;
+    for (const char *c = prefix; *c; c++) tokenizer->prefix_hash = wick__hash_byte(tokenizer->prefix_hash, *c);
+    return wick__buffer_append(&tokenizer->prefix, prefix, strlen(prefix));
+}
+
 /* ---- added tokens ---- */
 
 static enum wick_status add_token(struct wick_tokenizer *tokenizer, const char *content, size_t nbytes, int64_t id,
@@ -105,7 +111,7 @@ static enum wick_status load_model(struct wick_tokenizer *tokenizer, const json_
     WICK__TRY(wick__json_string(model, "unk_token", &unknown));
     WICK__TRY(wick__json_string(model, "continuing_subword_prefix", &prefix));
     WICK__TRY(wick__json_int(model, "max_input_chars_per_word", 0, 1 << 20, &tokenizer->max_word_chars));
-    WICK__TRY(wick__buffer_append(&tokenizer->prefix, prefix, strlen(prefix)));
+    WICK__TRY(wick__tokenizer_prefix(tokenizer, prefix));
     if (!json_is_object(vocab)) return wick__fail(WICK_FORMAT, "the model has no vocabulary");
     json_object_keylen_foreach((json_t *)(uintptr_t)vocab, token, nbytes, id) {
         if (!json_is_integer(id)) return wick__fail(WICK_FORMAT, "token '%.40s' has no integer for an id", token);
@@ -209,7 +215,7 @@ static enum wick_status load_text(struct wick_tokenizer *tokenizer, const char *
     normalizer->strip_accents = normalizer->lowercase;
     WICK__TRY(wick__json_bool(config, "strip_accents", &normalizer->strip_accents));
     WICK__TRY(load_vocab_text(tokenizer, folder));
-    WICK__TRY(wick__buffer_append(&tokenizer->prefix, "##", 2));
+    WICK__TRY(wick__tokenizer_prefix(tokenizer, "##"));
     WICK__TRY(alloc_added(tokenizer, sizeof keys / sizeof *keys));
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         WICK__TRY(special_name(config, keys[i], &names[i]));
@@ -251,8 +257,5 @@ enum wick_status wick__tokenizer_load(struct wick_tokenizer *tokenizer, const ch
     if (status != WICK_OK) name_folder(folder);
     if (earlier.status != WICK_OK) wick__error_swap(&earlier); /* the first failure is the one that is kept */
     if (status != WICK_OK) return status;
-    tokenizer->prefix_hash = WICK__HASH_START;
-    for (size_t i = 0; i < tokenizer->prefix.nbytes; i++)
-        tokenizer->prefix_hash = wick__hash_byte(tokenizer->prefix_hash, tokenizer->prefix.data[i]);
     return WICK_OK;
 }

@@ -94,6 +94,10 @@ const char *wick__vocab_token(const struct wick__vocab *vocab, int32_t id) {
     return vocab->bytes.data + entry_at(vocab, (uint32_t)vocab->by_id[id])->start;
 }
 
+size_t wick__vocab_token_nbytes(const struct wick__vocab *vocab, int32_t id) {
+    return wick__vocab_token(vocab, id) ? entry_at(vocab, (uint32_t)vocab->by_id[id])->nbytes : 0;
+}
+
 void wick__vocab_free(struct wick__vocab *vocab) {
     wick__free(vocab->slots, vocab->n_slots * sizeof *vocab->slots);
     wick__free(vocab->by_id, (size_t)vocab->n_ids * sizeof *vocab->by_id);

@@ -41,7 +41,8 @@ int32_t wick__vocab_find(const struct wick__vocab *vocab, uint64_t hash, const s
                          const char *text, size_t nbytes);
 /* The same for a plain string. */
 int32_t wick__vocab_id(const struct wick__vocab *vocab, const char *token, size_t nbytes);
-/* The token of an id, NULL for none. */
+/* The token of an id, NULL for none; and its length, since a token of bytes may hold a 0. */
 const char *wick__vocab_token(const struct wick__vocab *vocab, int32_t id);
+size_t wick__vocab_token_nbytes(const struct wick__vocab *vocab, int32_t id);
 
 #endif

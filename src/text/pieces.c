@@ -1,0 +1,152 @@
+/* From text to symbols, through the merges, to ids. */
+#include "text/pieces.h"
+
+#include "text/unicode.h"
+
+enum { UNKNOWN = INT32_MAX }; /* a character that is no token */
+
+void wick__pieces_free(struct wick__pieces *pieces) {
+    wick__splitter_free(&pieces->splitter);
+    wick__merges_free(&pieces->merges);
+    wick__free(pieces->scores, (size_t)pieces->n_scores * sizeof *pieces->scores);
+    *pieces = (struct wick__pieces){0};
+}
+
+/* What encoding one text takes along. */
+struct job {
+    const struct wick__pieces *pieces;
+    const struct wick__vocab *vocab;
+    const struct wick__pieces_out *out;
+    struct wick__buffer symbols; /* of struct wick__symbol_link */
+};
+
+static void emit(const struct job *job, int32_t id) { job->out->emit(job->out->context, id); }
+
+/* Room for n symbols; NULL after a failure. */
+static struct wick__symbol_link *symbols_of(struct job *job, size_t n) {
+    job->symbols.nbytes = 0;
+    if (n > INT32_MAX / 2 / sizeof(struct wick__symbol_link)) {
+        wick__fail(WICK_RANGE, "a text of more than %zu characters without a break", n);
+        return NULL;
+    }
+    if (wick__buffer_reserve(&job->symbols, n * sizeof(struct wick__symbol_link)) != WICK_OK) return NULL;
+    return (struct wick__symbol_link *)(void *)job->symbols.data;
+}
+
+/* ---- byte-level BPE ---- */
+
+static int32_t pair_by_rank(const void *context, int32_t left, int32_t right, int32_t *rank) {
+    const struct job *job = context;
+    const struct wick__merge *merge = wick__merges_find(&job->pieces->merges, left, right);
+    if (!merge) return -1;
+    *rank = merge->rank;
+    return merge->result;
+}
+
+static enum wick_status encode_word(void *context, const char *word, size_t nbytes) {
+    struct job *job = context;
+    const struct wick__pieces *pieces = job->pieces;
+    if (pieces->splitter.whole_words || nbytes == 1) {
+        int32_t id = wick__vocab_id(job->vocab, word, nbytes);
+        if (id >= 0) {
+            emit(job, id);
+            return WICK_OK;
+        }
+    }
+    struct wick__symbol_link *symbols = symbols_of(job, nbytes);
+    if (!symbols) return wick__latest();
+    int32_t n = (int32_t)nbytes;
+    for (int32_t i = 0; i < n; i++) {
+        int32_t id = pieces->byte_ids[(unsigned char)word[i]];
+        if (id < 0) id = pieces->unknown;
+        if (id < 0)
+            return wick__fail(WICK_FORMAT, "the vocabulary has no token for the byte 0x%02X", (unsigned char)word[i]);
+        symbols[i] = (struct wick__symbol_link){id, i + 1 < n ? i + 1 : -1, i - 1};
+    }
+    WICK__TRY(wick__merge_all(symbols, n, pair_by_rank, job));
+    for (int32_t i = 0; i >= 0; i = symbols[i].next) emit(job, symbols[i].id);
+    return WICK_OK;
+}
+
+/* ---- SentencePiece ---- */
+
+/* A pair becomes the token that has both texts in one; the highest score comes first. */
+static int32_t pair_by_score(const void *context, int32_t left, int32_t right, int32_t *rank) {
+    const struct job *job = context;
+    char text[512];
+    if (left == UNKNOWN || right == UNKNOWN) return -1;
+    const char *a = wick__vocab_token(job->vocab, left), *b = wick__vocab_token(job->vocab, right);
+    size_t n = strlen(a), m = strlen(b);
+    if (n + m > job->vocab->longest || n + m > sizeof text) return -1;
+    memcpy(text, a, n);
+    memcpy(text + n, b, m);
+    int32_t id = wick__vocab_id(job->vocab, text, n + m);
+    if (id < 0 || id >= job->pieces->n_scores) return -1;
+    /* Scores as integers in the same order: a float's bits, turned so that the highest score is the lowest rank. */
+    int32_t bits;
+    memcpy(&bits, &job->pieces->scores[id], sizeof bits);
+    if (bits < 0) bits = (int32_t)(0x80000000u - (uint32_t)bits);
+    *rank = bits == INT32_MIN ? INT32_MAX : -bits;
+    return id;
+}
+
+static enum wick_status emit_bytes(const struct job *job, const char *text, size_t nbytes) {
+    for (size_t i = 0; i < nbytes; i++) {
+        int32_t id = job->pieces->byte_ids[(unsigned char)text[i]];
+        if (id < 0) id = job->pieces->unknown;
+        if (id < 0)
+            return wick__fail(WICK_FORMAT, "the vocabulary has no token for the byte 0x%02X", (unsigned char)text[i]);
+        emit(job, id);
+    }
+    return WICK_OK;
+}
+
+static enum wick_status encode_characters(struct job *job, const char *text, size_t nbytes) {
+    struct wick__symbol_link *symbols = symbols_of(job, nbytes);
+    int32_t n = 0;
+    uint32_t c;
+    if (!symbols) return wick__latest();
+    for (size_t at = 0; at < nbytes; n++) {
+        size_t length = wick__utf8_get(text + at, nbytes - at, &c);
+        int32_t id = wick__vocab_id(job->vocab, text + at, length);
+        symbols[n] = (struct wick__symbol_link){id < 0 ? UNKNOWN : id, n + 1, n - 1};
+        at += length;
+    }
+    symbols[n - 1].next = -1;
+    WICK__TRY(wick__merge_all(symbols, n, pair_by_score, job));
+    size_t at = 0;
+    for (int32_t i = 0; i >= 0; i = symbols[i].next) {
+        if (symbols[i].id == UNKNOWN) {
+            size_t length = wick__utf8_get(text + at, nbytes - at, &c);
+            WICK__TRY(emit_bytes(job, text + at, length));
+            at += length;
+        } else {
+            at += strlen(wick__vocab_token(job->vocab, symbols[i].id));
+            emit(job, symbols[i].id);
+        }
+    }
+    return WICK_OK;
+}
+
+/* Blanks as U+2581, one more before the text where the vocabulary wants it. */
+static enum wick_status encode_spm(struct job *job, const char *text, size_t nbytes, bool first) {
+    struct wick__buffer spaced = {0};
+    enum wick_status status = WICK_OK;
+    if (first && job->pieces->space_prefix) status = wick__buffer_append(&spaced, "\u2581", 3);
+    for (size_t i = 0; i < nbytes && status == WICK_OK; i++)
+        status = text[i] == ' ' ? wick__buffer_append(&spaced, "\u2581", 3) : wick__buffer_append(&spaced, text + i, 1);
+    if (status == WICK_OK) status = encode_characters(job, spaced.data, spaced.nbytes);
+    wick__buffer_free(&spaced);
+    return status;
+}
+
+enum wick_status wick__pieces_encode(const struct wick__pieces *pieces, const struct wick__vocab *vocab,
+                                     const char *text, size_t nbytes, bool first, const struct wick__pieces_out *out) {
+    struct job job = {.pieces = pieces, .vocab = vocab, .out = out};
+    if (nbytes == 0) return WICK_OK;
+    enum wick_status status = pieces->kind == WICK__PIECES_BPE
+                                  ? wick__split(&pieces->splitter, text, nbytes, encode_word, &job)
+                                  : encode_spm(&job, text, nbytes, first);
+    wick__buffer_free(&job.symbols);
+    return status;
+}

@@ -1,0 +1,40 @@
+/* Encoding by merging: byte-level BPE and SentencePiece, as GGUF's vocabularies describe them. */
+#ifndef WICK_TEXT_PIECES_H
+#define WICK_TEXT_PIECES_H
+
+#include "text/merge.h"
+#include "text/split.h"
+#include "text/vocab.h"
+
+enum wick__pieces_kind {
+    WICK__PIECES_NONE,
+    WICK__PIECES_BPE, /* tokens are bytes; merges by rank, within words */
+    WICK__PIECES_SPM  /* tokens are characters, U+2581 for a blank; merges by score, across the whole text */
+};
+
+/* Zeroed, there is nothing in it. */
+struct wick__pieces {
+    enum wick__pieces_kind kind;
+    struct wick__splitter splitter; /* BPE */
+    struct wick__merges merges;     /* BPE */
+    float *scores;                  /* SPM: of each id */
+    int32_t n_scores;
+    bool space_prefix;     /* SPM: a text begins with a blank */
+    int32_t byte_ids[256]; /* the token of a single byte; -1 for none */
+    int32_t unknown;       /* -1: none */
+};
+
+void wick__pieces_free(struct wick__pieces *pieces);
+
+/* Encodes a text without special tokens in it. `first`: nothing stands before it, or a special token. `emit` gets the
+ * ids in order. WICK_MEMORY, WICK_RANGE for a text that is too long or takes too long, WICK_FORMAT for a byte that no
+ * token stands for. */
+typedef void wick__emit_fn(void *context, int32_t id);
+struct wick__pieces_out {
+    wick__emit_fn *emit;
+    void *context;
+};
+enum wick_status wick__pieces_encode(const struct wick__pieces *pieces, const struct wick__vocab *vocab,
+                                     const char *text, size_t nbytes, bool first, const struct wick__pieces_out *out);
+
+#endif
