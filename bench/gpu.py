@@ -280,7 +280,8 @@ def f8_rows():
 
 class AttentionOptions(ctypes.Structure):
     """struct wick_attention_options of nn.h."""
-    _fields_ = [("scale", DOUBLE), ("soft_cap", DOUBLE), ("causal", BOOL)]
+    _fields_ = [("scale", DOUBLE), ("soft_cap", DOUBLE), ("causal", BOOL), ("align_last", BOOL), ("windowed", BOOL),
+                ("left", ctypes.c_int64), ("right", ctypes.c_int64), ("slopes", POINTER), ("log_sums", POINTER)]
 
 
 def attention_rows():

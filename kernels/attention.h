@@ -7,22 +7,32 @@
 enum gpu_attention_mask { GPU_ATTENTION_FREE, GPU_ATTENTION_KEEP, GPU_ATTENTION_ADD };
 
 /* Strides are of batch, head, position and element. A unit is what shares keys: one head, or, when `merged`, all
- * `group` query heads of a key head, one after another. Block x works on tile x % tiles of unit x / tiles, from the
- * last tile to the first; block y on a run of `split` keys; block z on a run of columns of v. */
+ * `group` query heads of a key head, one after another. Block first + x works on tile x % tiles of unit x / tiles, from
+ * the last tile to the first; block y on a run of keys; block z on a run of columns of v.
+ *
+ * Packed sequences lie one after another along the positions of a single batch. Sequence s then has the tiles from
+ * number rows of a unit before it / rows of a tile + s on: at least as many as it needs. */
 struct gpu_attention {
     const void *q, *k, *v, *mask;
-    void *out;     /* [batch, heads, queries, width] */
-    void *partial; /* with more than one split: [splits, batch, heads, queries, width] in the type of sums */
-    void *stats;   /* and [splits, batch, heads, queries] times two: the largest score, the sum of weights */
-    i64 q_stride[4], k_stride[4], v_stride[4], mask_stride[4];
-    i64 queries, keys, split;
-    i64 rows; /* of a unit */
+    const void *slopes;            /* f32; NULL: none */
+    const u32 *q_starts, *k_starts; /* [sequences + 1] when packed, else NULL */
+    u64 *fault;                    /* for starts that are wrong */
+    void *out;                     /* [batch, heads, queries, width], or [queries, heads, width] when packed */
+    void *log_sums;                /* the same but for width, in the type of sums; NULL: not wanted */
+    void *partial; /* with more than one split: [splits, rows of out, width] in the type of sums */
+    void *stats;   /* and [splits, rows of out] times two: the largest score, the sum of weights */
+    i64 q_stride[4], k_stride[4], v_stride[4], mask_stride[4], slope_stride[2], start_stride[2];
+    i64 queries, keys; /* of a batch; of all sequences */
+    i64 split;         /* keys of a block; 0: an even part of each sequence's */
     i64 depth, width;
+    i64 left, right; /* a query at position p sees keys p - left .. p + right */
+    u64 first;
     u32 units, heads, group, merged; /* units of a batch */
-    u32 tiles, splits;
-    u32 causal, masked; /* enum gpu_attention_mask */
-    double scale, cap;  /* cap 0: none */
-    i64 total;          /* batch * heads * queries */
+    u32 tiles, splits, sequences;
+    u32 align_last; /* query i is at position i + keys - queries instead of i */
+    u32 masked;     /* enum gpu_attention_mask */
+    double scale, cap; /* cap 0: none */
+    i64 total;         /* rows of out */
 };
 
 #endif

@@ -24,6 +24,9 @@ enum wick__layouts {
     WICK__STRIDED     /* any */
 };
 
+/* Farther than any two positions are apart: no limit. */
+#define WICK__FAR (INT64_C(1) << 61)
+
 /* Arguments of kernels that are not tensors. Each op family uses one member, which its file in src/ops/ fills. */
 union wick__params {
     double scalar[4];   /* affine: mul, add. powf: exponent. elu: alpha. clamp: low, high. ... */
@@ -78,9 +81,10 @@ union wick__params {
         int activation; /* enum wick_activation */
     } linear;
     struct {
-        double scale;    /* of q k^T */
-        double soft_cap; /* 0: none */
-        bool causal;
+        double scale;        /* of q k^T */
+        double soft_cap;     /* 0: none */
+        bool align_last;     /* query i of M is at position i + N - M instead of i */
+        int64_t left, right; /* a query at p sees keys p - left .. p + right; at most WICK__FAR */
     } attention;
     struct {
         uint64_t seed, offset; /* the Philox key, and the number of the first 128-bit block */

@@ -96,7 +96,7 @@ static double flops_of(const struct verify_case *c, struct wick_tensor *const *i
     const char *family = wick_op_family(c->op);
     const struct verify_operand *x = &c->in[0], *weight = &c->in[1];
     if (strcmp(family, "matmul") == 0) return 2.0 * (double)wick_tensor_count(out) * (double)x->shape[x->rank - 1];
-    if (strcmp(family, "attention") == 0)
+    if (c->op == WICK_OP_scaled_dot_product_attention)
         return 2.0 * (double)(x->shape[0] * x->shape[1] * x->shape[2] * weight->shape[2]) *
                (double)(x->shape[3] + c->in[2].shape[3]);
     if (strcmp(family, "conv") != 0) return 0;

@@ -1,4 +1,4 @@
-/* What networks are made of: softmax, norms. */
+/* What networks are made of: softmax, norms, rotary embedding, attention. */
 #ifndef WICK_NN_H
 #define WICK_NN_H
 
@@ -55,22 +55,46 @@ WICK_API struct wick_tensor *wick_rope_thd(const struct wick_tensor *x, const st
 
 /* ---- attention ---- */
 
+/* Which keys a query sees, and what becomes of its scores. All zero: every key, scores as they are. */
 struct wick_attention_options {
     double scale;    /* of the scores; 0: 1 / sqrt(D) */
-    double soft_cap; /* > 0: scores become soft_cap tanh(score / soft_cap) before the mask; 0: none */
-    bool causal;     /* query i sees keys 0 .. i, also when M != N, as is_causal in PyTorch */
+    double soft_cap; /* > 0: scores become soft_cap tanh(score / soft_cap) before slopes and mask; 0: none */
+    bool causal;     /* a query at position p sees no key after p; keys are at positions 0 .. N - 1 */
+    /* Query i of M is at position i + N - M, so that the last query is at the last key: new tokens behind a cache.
+     * Otherwise it is at position i, whatever N is, as is_causal in PyTorch has it. */
+    bool align_last;
+    /* A query at position p sees only keys p - left .. p + right; a negative number sets no limit on its side. */
+    bool windowed;
+    int64_t left, right;
+    /* ALiBi: slope |p - j| is subtracted from the score of a query at p and key j. f32, [H] or [B,H]; NULL: none. */
+    const struct wick_tensor *slopes;
+    /* Not NULL: receives the logarithm of the sum of exp(score) over the keys that each query sees, -inf for a query
+     * that sees none. It has the shape of the result without its last dim, is f32 (f64 for f64), and is released like
+     * the result. A failure leaves it as it was. */
+    struct wick_tensor **log_sums;
 };
 
 /* softmax(q k^T scale + mask) v by head, as torch.nn.functional.scaled_dot_product_attention, without room for M x N
  * scores: q [B,H,M,D], k [B,K,N,D], v [B,K,N,E] -> [B,H,M,E]; head h of q meets head h / (H / K) of k and v. Float
  * dtypes, computed in f32 (f64 for f64), rounded once; matrix instructions of a GPU also round the weights of v to bf16
- * or f16. mask broadcasts to [B,H,M,N]: of u8, where 0 leaves a key out, or of q's dtype, added to the scores; NULL:
- * none. A query whose keys are all left out gives zeros. `options` may be NULL. WICK_SHAPE unless sizes agree and K
- * divides H; WICK_INVALID unless the options are finite and soft_cap >= 0. */
+ * or f16. mask broadcasts to [B,H,M,N]: of u8, where 0 leaves a key out, or of q's dtype, added to the scores, where
+ * -inf leaves a key out; NULL: none. A key that a query does not see has no effect on its result, even where k or v
+ * holds NaN. A query that sees no key gives zeros. `options` may be NULL. WICK_SHAPE unless sizes agree and K divides
+ * H; WICK_DTYPE for slopes that are not f32; WICK_INVALID unless scale and soft_cap are finite and soft_cap >= 0. */
 WICK_API struct wick_tensor *wick_scaled_dot_product_attention(const struct wick_tensor *q, const struct wick_tensor *k,
                                                                const struct wick_tensor *v,
                                                                const struct wick_tensor *mask,
                                                                const struct wick_attention_options *options);
+
+/* The same for B sequences of different lengths, which lie one after another: q [M,H,D], k [N,K,D], v [N,K,E] ->
+ * [M,H,E]. Sequence b has queries q_starts[b] .. q_starts[b + 1] - 1 and keys k_starts[b] .. k_starts[b + 1] - 1;
+ * positions count from its own beginning. q_starts and k_starts [B+1], B >= 1, are i32 or u32, begin with 0, never
+ * decrease, and end with M and N; log_sums has the shape [M,H]. Other starts are WICK_RANGE, which a GPU tells when the
+ * result is read; those of an empty result are not looked at. WICK_SHAPE unless M and N are below 2^31. */
+WICK_API struct wick_tensor *wick_attention_packed(const struct wick_tensor *q, const struct wick_tensor *k,
+                                                   const struct wick_tensor *v, const struct wick_tensor *q_starts,
+                                                   const struct wick_tensor *k_starts,
+                                                   const struct wick_attention_options *options);
 
 #ifdef __cplusplus
 }

@@ -1,62 +1,136 @@
-/* Scaled dot product attention. */
+/* Scaled dot product attention, of a batch and of packed sequences.
+ *
+ * Both calls have the operands q, k, v, then the mask, or the starts of queries and of keys, and slopes last. */
 #include "ops/dispatch.h"
 
 #include <math.h>
+#include <string.h>
 
-static bool check_shapes(const struct wick__call *call) {
-    const struct wick__layout *q = &call->in[0]->layout, *k = &call->in[1]->layout, *v = &call->in[2]->layout;
+/* The dims of q, k and v: batch, -1 when packed, then heads, positions, and last. */
+struct dims {
+    int rank, batch, heads, positions;
+};
+
+static bool check_shapes(const struct wick__call *call, struct dims at) {
+    const int64_t *q = call->in[0]->layout.shape, *k = call->in[1]->layout.shape, *v = call->in[2]->layout.shape;
     for (int i = 0; i < 3; i++)
-        if (call->in[i]->layout.rank != 4) {
-            wick__call_fail(call, WICK_SHAPE, "%s has rank %d, not 4", wick__operand_name(call->op, i),
-                            call->in[i]->layout.rank);
+        if (call->in[i]->layout.rank != at.rank) {
+            wick__call_fail(call, WICK_SHAPE, "%s has rank %d, not %d", wick__operand_name(call->op, i),
+                            call->in[i]->layout.rank, at.rank);
             return false;
         }
     const char *rule = NULL;
-    if (k->shape[0] != q->shape[0] || v->shape[0] != q->shape[0])
+    if (at.batch >= 0 && (k[at.batch] != q[at.batch] || v[at.batch] != q[at.batch]))
         rule = "the batches differ";
-    else if (k->shape[3] != q->shape[3])
+    else if (k[at.rank - 1] != q[at.rank - 1])
         rule = "the last dims of q and k differ";
-    else if (k->shape[1] != v->shape[1] || k->shape[2] != v->shape[2])
+    else if (k[at.heads] != v[at.heads] || k[at.positions] != v[at.positions])
         rule = "heads or lengths of k and v differ";
-    else if (k->shape[1] == 0 ? q->shape[1] != 0 : q->shape[1] % k->shape[1] != 0)
+    else if (k[at.heads] == 0 ? q[at.heads] != 0 : q[at.heads] % k[at.heads] != 0)
         rule = "the heads of q are no multiple of those of k";
     if (rule) wick__call_fail(call, WICK_SHAPE, "%s", rule);
     return !rule;
 }
 
-static bool check_options(const struct wick__call *call, const struct wick_attention_options *options) {
-    if (isfinite(options->scale) && isfinite(options->soft_cap) && options->soft_cap >= 0) return true;
-    wick__call_fail(call, WICK_INVALID, "scale %g and soft_cap %g must be finite, soft_cap not negative",
-                    options->scale, options->soft_cap);
-    return false;
+/* Fills the parameters. */
+static bool take_options(struct wick__call *call, const struct wick_attention_options *options) {
+    const int64_t far = WICK__FAR;
+    const struct wick__layout *q = &call->in[0]->layout;
+    if (!isfinite(options->scale) || !isfinite(options->soft_cap) || options->soft_cap < 0) {
+        wick__call_fail(call, WICK_INVALID, "scale %g and soft_cap %g must be finite, soft_cap not negative",
+                        options->scale, options->soft_cap);
+        return false;
+    }
+    call->p.attention.scale =
+        options->scale == 0 ? 1 / sqrt((double)wick__max(1, q->shape[q->rank - 1])) : options->scale;
+    call->p.attention.soft_cap = options->soft_cap;
+    call->p.attention.align_last = options->align_last;
+    call->p.attention.left = options->windowed && options->left >= 0 ? wick__min(options->left, far) : far;
+    call->p.attention.right = options->causal                            ? 0
+                              : options->windowed && options->right >= 0 ? wick__min(options->right, far)
+                                                                         : far;
+    return true;
 }
+
+/* Broadcasts operand i to a shape, into *wide, which the caller releases. */
+static bool widen(struct wick__call *call, int i, int rank, const int64_t *shape, struct wick_tensor **wide) {
+    struct wick__layout layout;
+    char text[WICK__SHAPE_TEXT];
+    const char *name = wick__operand_name(call->op, i);
+    if (!call->in[i]) return true;
+    if (!wick__layout_expand(&call->in[i]->layout, rank, shape, &layout)) {
+        wick__call_fail(call, WICK_SHAPE, "%.*s does not broadcast to %s", (int)strcspn(name, "?"), name,
+                        wick__shape_text(text, rank, shape));
+        return false;
+    }
+    call->in[i] = *wide = wick__broadcast(call->in[i], &layout);
+    return *wide != NULL;
+}
+
+/* Makes the results and runs the call; `batch` is how many sequences there are. */
+static struct wick_tensor *run(struct wick__call *call, struct dims at, int64_t batch,
+                               const struct wick_attention_options *options) {
+    const struct wick_tensor *q = call->in[0], *v = call->in[2];
+    struct wick_tensor *slopes = NULL, *out = NULL;
+    int64_t shape[4], by_head[2] = {batch, q->layout.shape[at.heads]};
+    memcpy(shape, q->layout.shape, (size_t)at.rank * sizeof *shape);
+    shape[at.rank - 1] = v->layout.shape[at.rank - 1];
+    enum wick_dtype sums = q->dtype == WICK_F64 ? WICK_F64 : WICK_F32;
+    /* The gradient needs the sums too. */
+    bool (*add)(struct wick__call *, enum wick_dtype, int, const int64_t *) =
+        options->log_sums ? wick__call_out : wick__call_extra;
+    if (widen(call, call->n_in - 1, 2, by_head, &slopes) && wick__call_out(call, q->dtype, at.rank, shape) &&
+        add(call, sums, at.rank - 1, shape))
+        out = wick__call_run(call);
+    if (out && options->log_sums) *options->log_sums = call->out[1];
+    wick_release(slopes);
+    return out;
+}
+
+static const struct wick_attention_options defaults = {.causal = false};
 
 struct wick_tensor *wick_scaled_dot_product_attention(const struct wick_tensor *q, const struct wick_tensor *k,
                                                       const struct wick_tensor *v, const struct wick_tensor *mask,
                                                       const struct wick_attention_options *options) {
-    static const struct wick_attention_options defaults = {0};
-    struct wick__call call = {.op = WICK_OP_scaled_dot_product_attention, .n_in = 4, .in = {q, k, v, mask}};
+    const struct dims at = {.rank = 4, .batch = 0, .heads = 1, .positions = 2};
     if (!options) options = &defaults;
-    if (!wick__call_check(&call)) return NULL;
-    if (!check_shapes(&call) || !check_options(&call, options)) return NULL;
-    const int64_t *in = q->layout.shape;
-    int64_t scores[4] = {in[0], in[1], in[2], k->layout.shape[2]};
-    int64_t shape[4] = {in[0], in[1], in[2], v->layout.shape[3]};
-    struct wick_tensor *wide = NULL;
-    if (mask) {
-        struct wick__layout layout;
-        if (!wick__layout_expand(&mask->layout, 4, scores, &layout)) {
-            wick__call_fail(&call, WICK_SHAPE, "mask does not broadcast to [%lld,%lld,%lld,%lld]", (long long)scores[0],
-                            (long long)scores[1], (long long)scores[2], (long long)scores[3]);
-            return NULL;
-        }
-        call.in[3] = wide = wick__broadcast(mask, &layout);
-        if (!wide) return NULL;
-    }
-    call.p.attention.scale = options->scale == 0 ? 1 / sqrt((double)wick__max(1, in[3])) : options->scale;
-    call.p.attention.soft_cap = options->soft_cap;
-    call.p.attention.causal = options->causal;
-    struct wick_tensor *out = wick__call_out(&call, q->dtype, 4, shape) ? wick__call_run(&call) : NULL;
+    struct wick__call call = {
+        .op = WICK_OP_scaled_dot_product_attention, .n_in = 5, .in = {q, k, v, mask, options->slopes}};
+    if (!wick__call_check(&call) || !check_shapes(&call, at) || !take_options(&call, options)) return NULL;
+    const int64_t *shape = q->layout.shape;
+    int64_t scores[4] = {shape[0], shape[1], shape[2], k->layout.shape[2]};
+    struct wick_tensor *wide = NULL, *out = NULL;
+    if (widen(&call, 3, 4, scores, &wide)) out = run(&call, at, shape[0], options);
     wick_release(wide);
     return out;
+}
+
+static bool check_starts(const struct wick__call *call) {
+    for (int i = 3; i < 5; i++) {
+        const struct wick_tensor *starts = call->in[i];
+        const char *rule = NULL;
+        if (starts->layout.rank != 1 || starts->layout.shape[0] < 2)
+            rule = "must have the shape [B+1] for B >= 1 sequences";
+        else if (starts->layout.shape[0] != call->in[3]->layout.shape[0])
+            rule = "has another length than q_starts";
+        else if (call->in[i - 3]->layout.shape[0] > INT32_MAX) /* of q, of k */
+            rule = "can't number 2^31 positions or more";
+        if (!rule) continue;
+        wick__call_fail(call, WICK_SHAPE, "%s %s", wick__operand_name(call->op, i), rule);
+        return false;
+    }
+    return true;
+}
+
+struct wick_tensor *wick_attention_packed(const struct wick_tensor *q, const struct wick_tensor *k,
+                                          const struct wick_tensor *v, const struct wick_tensor *q_starts,
+                                          const struct wick_tensor *k_starts,
+                                          const struct wick_attention_options *options) {
+    const struct dims at = {.rank = 3, .batch = -1, .heads = 1, .positions = 0};
+    if (!options) options = &defaults;
+    struct wick__call call = {
+        .op = WICK_OP_attention_packed, .n_in = 6, .in = {q, k, v, q_starts, k_starts, options->slopes}};
+    if (!wick__call_check(&call) || !check_shapes(&call, at) || !check_starts(&call) || !take_options(&call, options))
+        return NULL;
+    return run(&call, at, q_starts->layout.shape[0] - 1, options);
 }

@@ -185,7 +185,9 @@ static void normalize_params(const struct wick__call *call, struct text *text) {
 static void attention_params(const struct wick__call *call, struct text *text) {
     put_number(text, "scale", call->p.attention.scale);
     put_number(text, "soft_cap", call->p.attention.soft_cap);
-    put_int(text, "causal", call->p.attention.causal);
+    put_int(text, "align_last", call->p.attention.align_last);
+    put_int(text, "left", call->p.attention.left == WICK__FAR ? -1 : call->p.attention.left);
+    put_int(text, "right", call->p.attention.right == WICK__FAR ? -1 : call->p.attention.right);
 }
 
 static void rope_params(const struct wick__call *call, struct text *text) {

@@ -1,4 +1,4 @@
-/* scaled_dot_product_attention. */
+/* scaled_dot_product_attention, attention_packed. */
 #include "gpu/ops/gemm.h"
 
 #include "core/checked.h"
@@ -11,7 +11,36 @@ enum { BLOCKS_MAX = 1 << 23 };
 
 static int64_t divide_up(int64_t x, int64_t by) { return x / by + (x % by != 0); }
 
-static void set_strides(i64 to[4], const struct wick_tensor *x) { memcpy(to, x->layout.stride, 4 * sizeof *to); }
+/* What both ops say of q, k and v: the dims of positions and of elements, and sizes. */
+struct sizes {
+    bool packed;
+    int positions, last;
+    int64_t batches, sequences, queries, keys, depth, width;
+};
+
+static struct sizes sizes_of(const struct wick__call *call) {
+    const int64_t *q = call->in[0]->layout.shape, *k = call->in[1]->layout.shape, *v = call->in[2]->layout.shape;
+    bool packed = call->op == WICK_OP_attention_packed;
+    int positions = packed ? 0 : 2, last = packed ? 2 : 3;
+    return (struct sizes){.packed = packed,
+                          .positions = positions,
+                          .last = last,
+                          .batches = packed ? 1 : q[0],
+                          .sequences = packed ? call->in[3]->layout.shape[0] - 1 : q[0],
+                          .queries = q[positions],
+                          .keys = k[positions],
+                          .depth = q[last],
+                          .width = v[last]};
+}
+
+/* By batch, head, position and element. */
+static void set_strides(i64 to[4], const struct wick_tensor *x, bool packed) {
+    const int64_t *stride = x->layout.stride;
+    if (packed)
+        memcpy(to, (i64[]){0, stride[1], stride[0], stride[2]}, 4 * sizeof *to);
+    else
+        memcpy(to, stride, 4 * sizeof *to);
+}
 
 /* A kernel, the queries and columns of a block of it, and how it is launched. */
 struct way {
@@ -23,20 +52,22 @@ struct way {
 /* Elements side by side, all else at multiples of 16 bytes. */
 static bool is_aligned(const struct wick_tensor *x) {
     const struct wick__layout *layout = &x->layout;
-    if (!wick__aligned16(wick__data(x)) || (layout->shape[3] > 1 && layout->stride[3] != 1)) return false;
-    for (int d = 0; d < 3; d++)
+    int last = layout->rank - 1;
+    if (!wick__aligned16(wick__data(x)) || (layout->shape[last] > 1 && layout->stride[last] != 1)) return false;
+    for (int d = 0; d < last; d++)
         if (layout->shape[d] > 1 && layout->stride[d] % 8 != 0) return false;
     return true;
 }
 
-static struct way way_of(const struct wick__gpu *gpu, const struct wick__call *call) {
-    const struct wick_tensor *q = call->in[0], *k = call->in[1], *v = call->in[2];
-    int64_t dim = wick__max(q->layout.shape[3], v->layout.shape[3]);
+static struct way way_of(const struct wick__gpu *gpu, const struct wick__call *call, const struct sizes *sizes) {
+    const struct wick_tensor *q = call->in[0];
+    int64_t dim = wick__max(sizes->depth, sizes->width);
     enum wick_dtype dtype = q->dtype;
     bool bf16 = dtype == WICK_BF16;
+    /* The matrix kernels count positions in 32 bits. */
     if ((bf16 || dtype == WICK_F16) && wick__has_mma(gpu) && wick__mma_shared(gpu) > 0 && dim <= 256 &&
-        q->layout.shape[3] > 0 && k->layout.shape[2] > 0 && k->layout.shape[2] < INT32_MAX && is_aligned(q) &&
-        is_aligned(k) && is_aligned(v)) {
+        sizes->depth > 0 && sizes->keys > 0 && sizes->queries < 1 << 29 && sizes->keys < 1 << 29 && is_aligned(q) &&
+        is_aligned(call->in[1]) && is_aligned(call->in[2])) {
         /* LDS has the queries, and 64 or 32 keys and values. */
         if (dim <= 64)
             return (struct way){bf16 ? WICK__GPU_K_attention_mma_64_bf16 : WICK__GPU_K_attention_mma_64_f16, 128, 64,
@@ -50,68 +81,83 @@ static struct way way_of(const struct wick__gpu *gpu, const struct wick__call *c
     return (struct way){wick__gpu_of_floats(WICK__GPU_K_attention_bf16, dtype), 64, dtype == WICK_F64 ? 64 : 128, 0, 0};
 }
 
-/* Shapes, strides and options; how rows are put into tiles. */
-static struct gpu_attention describe(const struct wick__call *call, const struct way *way) {
-    const struct wick_tensor *q = call->in[0], *k = call->in[1], *v = call->in[2], *mask = call->in[3];
-    struct gpu_attention p = {
-        .q = wick__data(q), .k = wick__data(k), .v = wick__data(v), .out = wick__data(call->out[0])};
-    int64_t key_heads = k->layout.shape[1];
-    set_strides(p.q_stride, q);
-    set_strides(p.k_stride, k);
-    set_strides(p.v_stride, v);
+/* Operands and results, strides and options. */
+static struct gpu_attention describe(const struct wick__call *call, const struct sizes *sizes) {
+    const struct wick_tensor *slopes = call->in[call->n_in - 1], *mask = sizes->packed ? NULL : call->in[3];
+    const union wick__params *params = &call->p;
+    int64_t far = sizes->queries + sizes->keys; /* no query is farther from a key */
+    struct gpu_attention p = {.q = wick__data(call->in[0]),
+                              .k = wick__data(call->in[1]),
+                              .v = wick__data(call->in[2]),
+                              .out = wick__data(call->out[0]),
+                              .queries = sizes->queries,
+                              .keys = sizes->keys,
+                              .depth = sizes->depth,
+                              .width = sizes->width,
+                              .left = wick__min(params->attention.left, far),
+                              .right = wick__min(params->attention.right, far),
+                              .align_last = params->attention.align_last,
+                              .scale = params->attention.scale,
+                              .cap = params->attention.soft_cap,
+                              .heads = (u32)call->in[0]->layout.shape[1],
+                              .sequences = (u32)sizes->sequences};
+    set_strides(p.q_stride, call->in[0], sizes->packed);
+    set_strides(p.k_stride, call->in[1], sizes->packed);
+    set_strides(p.v_stride, call->in[2], sizes->packed);
     if (mask) {
         p.mask = wick__data(mask);
         p.masked = mask->dtype == WICK_U8 ? GPU_ATTENTION_KEEP : GPU_ATTENTION_ADD;
-        set_strides(p.mask_stride, mask);
+        set_strides(p.mask_stride, mask, false);
     }
-    p.heads = (u32)q->layout.shape[1];
-    p.queries = q->layout.shape[2];
-    p.depth = q->layout.shape[3];
-    p.keys = k->layout.shape[2];
-    p.width = v->layout.shape[3];
-    p.group = key_heads > 0 ? (u32)(p.heads / key_heads) : 1;
-    /* The heads that share keys go into one tile where one alone would not fill it. */
-    p.merged = p.group > 1 && p.queries < way->rows;
-    p.units = p.merged ? (u32)key_heads : p.heads;
-    p.rows = p.merged ? p.group * p.queries : p.queries;
-    p.tiles = (u32)divide_up(p.rows, way->rows);
-    p.causal = call->p.attention.causal;
-    p.scale = call->p.attention.scale;
-    p.cap = call->p.attention.soft_cap;
-    p.total = wick__count(call->out[0]) / p.width;
+    if (slopes) {
+        p.slopes = wick__data(slopes);
+        memcpy(p.slope_stride, slopes->layout.stride, sizeof p.slope_stride);
+    }
+    if (call->n_out > 1) p.log_sums = wick__data(call->out[1]);
+    if (sizes->packed) {
+        p.q_starts = wick__data(call->in[3]);
+        p.k_starts = wick__data(call->in[4]);
+        p.start_stride[0] = call->in[3]->layout.stride[0];
+        p.start_stride[1] = call->in[4]->layout.stride[0];
+        p.fault = wick__gpu_fault(wick__gpu_of(call->out[0]), call->op);
+    }
     return p;
 }
 
-/* Launches over all batches, a launch for as many as fit. */
-static enum wick_status launch_batches(struct wick__gpu *gpu, const struct wick__call *call, struct wick__launch launch,
-                                       struct gpu_attention p) {
-    int64_t batches = call->in[0]->layout.shape[0], per_batch = (int64_t)p.tiles * p.units;
-    int64_t step = wick__max(1, BLOCKS_MAX / per_batch), size = (int)wick__size(call->in[0]->dtype);
-    int64_t mask_size = p.masked == GPU_ATTENTION_KEEP ? 1 : size;
-    for (int64_t first = 0; first < batches; first += step) {
-        launch.grid[0] = (unsigned)(wick__min(step, batches - first) * per_batch);
+/* How rows are put into tiles. */
+static void share_out(struct gpu_attention *p, const struct sizes *sizes, int64_t key_heads, int64_t tile_rows) {
+    p->group = key_heads > 0 ? (u32)(p->heads / key_heads) : 1;
+    /* The heads that share keys go into one tile where one alone would not fill it. */
+    p->merged = p->group > 1 && p->queries / (sizes->packed ? sizes->sequences : 1) < tile_rows;
+    p->units = p->merged ? (u32)key_heads : p->heads;
+    int64_t rows = p->merged ? p->group * p->queries : p->queries;
+    p->tiles = (u32)(sizes->packed ? rows / tile_rows + sizes->sequences : divide_up(rows, tile_rows));
+    p->total = sizes->batches * p->heads * p->queries;
+}
+
+/* In as many launches as the number of blocks asks for. */
+static enum wick_status launch_all(struct wick__gpu *gpu, struct wick__launch launch, struct gpu_attention p,
+                                   int64_t blocks) {
+    for (int64_t first = 0; first < blocks; first += BLOCKS_MAX) {
+        launch.grid[0] = (unsigned)wick__min(BLOCKS_MAX, blocks - first);
+        p.first = (u64)first;
         WICK__TRY(wick__gpu_launch(gpu, &launch, &p));
-        p.q = (const char *)p.q + step * p.q_stride[0] * size;
-        p.k = (const char *)p.k + step * p.k_stride[0] * size;
-        p.v = (const char *)p.v + step * p.v_stride[0] * size;
-        if (p.mask) p.mask = (const char *)p.mask + step * p.mask_stride[0] * mask_size;
-        p.out = (char *)p.out + step * p.heads * p.queries * p.width * size;
     }
     return WICK_OK;
 }
 
 /* Launches with the keys split into parts, which are joined after. */
-static enum wick_status launch_splits(struct wick__gpu *gpu, const struct wick__call *call, struct wick__launch launch,
-                                      struct gpu_attention p) {
-    size_t sum = call->in[0]->dtype == WICK_F64 ? 8 : 4, stats = 2 * p.splits * (size_t)p.total * sum;
+static enum wick_status launch_splits(struct wick__gpu *gpu, enum wick_dtype dtype, struct wick__launch launch,
+                                      struct gpu_attention p, int64_t blocks) {
+    size_t sum = dtype == WICK_F64 ? 8 : 4, stats = 2 * p.splits * (size_t)p.total * sum;
     size_t nbytes = stats + p.splits * (size_t)(p.total * p.width) * sum;
-    struct wick__launch join = {.kernel = wick__gpu_of_floats(WICK__GPU_K_attention_join_bf16, call->in[0]->dtype),
+    struct wick__launch join = {.kernel = wick__gpu_of_floats(WICK__GPU_K_attention_join_bf16, dtype),
                                 .grid = {wick__gpu_blocks(gpu, p.total * p.width, 1)}};
     void *memory;
     WICK__TRY(wick__gpu_scratch(gpu, nbytes, &memory));
     p.stats = memory;
     p.partial = (char *)memory + stats;
-    enum wick_status status = launch_batches(gpu, call, launch, p);
+    enum wick_status status = launch_all(gpu, launch, p, blocks);
     if (status == WICK_OK) status = wick__gpu_launch(gpu, &join, &p);
     wick__gpu_release(gpu, memory, nbytes);
     return status;
@@ -120,15 +166,23 @@ static enum wick_status launch_splits(struct wick__gpu *gpu, const struct wick__
 wick__kernel_fn wick__gpu_attention;
 enum wick_status wick__gpu_attention(const struct wick__call *call) {
     struct wick__gpu *gpu = wick__gpu_of(call->out[0]);
-    if (wick__count(call->out[0]) == 0) return WICK_OK;
-    struct way way = way_of(gpu, call);
-    struct gpu_attention p = describe(call, &way);
-    int64_t chunks = divide_up(p.width, way.columns);
-    int64_t blocks = call->in[0]->layout.shape[0] * p.units * p.tiles * chunks, units = gpu->properties.units;
-    int64_t splits = blocks < units ? wick__min(2 * units / blocks, p.keys / 256) : 1;
-    p.split = splits > 1 ? divide_up(divide_up(p.keys, splits), 64) * 64 : wick__max(1, p.keys);
-    p.splits = (u32)wick__max(1, divide_up(p.keys, p.split));
+    if (wick__count(call->out[0]) == 0 && (call->n_out < 2 || wick__count(call->out[1]) == 0)) return WICK_OK;
+    struct sizes sizes = sizes_of(call);
+    struct way way = way_of(gpu, call, &sizes);
+    struct gpu_attention p = describe(call, &sizes);
+    share_out(&p, &sizes, call->in[1]->layout.shape[1], way.rows);
+    int64_t chunks = wick__max(1, divide_up(p.width, way.columns)), units = gpu->properties.units;
+    int64_t blocks = sizes.batches * p.units * p.tiles, length = p.keys / (sizes.packed ? sizes.sequences : 1);
+    int64_t splits =
+        blocks * chunks < units && p.width > 0 ? wick__min(2 * units / (blocks * chunks), length / 256) : 1;
+    if (splits > 1 && !sizes.packed) {
+        p.split = divide_up(divide_up(p.keys, splits), 64) * 64;
+        splits = divide_up(p.keys, p.split);
+    }
+    p.splits = (u32)wick__max(1, splits);
+    if (p.splits == 1) p.split = wick__max(1, p.keys);
     struct wick__launch launch = {
         .kernel = way.kernel, .grid = {0, p.splits, (unsigned)chunks}, .threads = way.threads, .shared = way.shared};
-    return p.splits > 1 ? launch_splits(gpu, call, launch, p) : launch_batches(gpu, call, launch, p);
+    return p.splits > 1 ? launch_splits(gpu, call->in[0]->dtype, launch, p, blocks)
+                        : launch_all(gpu, launch, p, blocks);
 }

@@ -43,15 +43,53 @@ def scatter(c):
     return out
 
 
-@op("scaled_dot_product_attention")
-def attention(c):
-    q, k, v, mask = c.x
+def attended(c, q, k, v, mask, slopes):
+    """Attention and log-sum-exp by head: q [B,H,M,D], slopes [B,H,1,1] or None."""
     k, v = (t.repeat_interleave(q.shape[1] // t.shape[1], 1) for t in (k, v))
+    causal, last, windowed, left, right = c.i[:5]
+    m, n = q.shape[-2], k.shape[-2]
+    seen = torch.ones(m, n, dtype=torch.bool)
+    offset = n - m if last else 0  # the diagonal of each query's own key
+    if causal:
+        seen &= torch.ones(m, n).tril(offset) != 0
+    if windowed and left >= 0:
+        seen &= torch.ones(m, n).triu(offset - left) != 0
+    if windowed and right >= 0:
+        seen &= torch.ones(m, n).tril(offset + right) != 0
     score = q @ k.transpose(-1, -2) * (c.f[0] or 1 / math.sqrt(max(q.shape[-1], 1)))
     if c.f[1]:
         score = c.f[1] * torch.tanh(score / c.f[1])
+    bias = torch.zeros(m, n, dtype=torch.float64)
+    if slopes is not None:
+        bias = bias - slopes * (torch.arange(m).unsqueeze(1) + offset - torch.arange(n)).abs()
     if mask is not None:
-        score = score.masked_fill(mask == 0, -math.inf) if mask.dtype == torch.uint8 else score + mask
-    if c.i[0]:
-        score = score.masked_fill(torch.ones(score.shape[-2:]).triu(1) != 0, -math.inf)
-    return torch.softmax(score, -1).nan_to_num() @ v
+        bias = bias.masked_fill(mask == 0, -math.inf) if mask.dtype == torch.uint8 else bias + mask
+    bias = bias.masked_fill(~seen, -math.inf)
+    total = torch.logsumexp(score + bias, -1)
+    if c.f[1]:  # PyTorch's own operator has no soft cap
+        return torch.softmax(score + bias, -1).nan_to_num() @ v, total
+    out = F.scaled_dot_product_attention(q, k, v, bias.expand(score.shape), scale=c.f[0] or None)
+    return torch.where(torch.isinf(total).unsqueeze(-1), 0.0, out), total
+
+
+@op("scaled_dot_product_attention")
+def attention(c):
+    q, k, v, mask, slopes = c.x
+    if slopes is not None:
+        slopes = slopes.expand(q.shape[:2])[..., None, None]
+    return attended(c, q, k, v, mask, slopes)[:1 + c.i[5]]
+
+
+@op("attention_packed")
+def attention_packed(c):
+    q, k, v, _, slopes = c.x
+    n = c.i[6]
+    starts, keys, outs, totals = c.i[7:8 + n], c.i[8 + n:9 + 2 * n], [], []
+    if slopes is not None:
+        slopes = slopes.expand(n, q.shape[1])[..., None, None]
+    for s in range(n):
+        one = [x[a[s]:a[s + 1]].transpose(0, 1).unsqueeze(0) for x, a in ((q, starts), (k, keys), (v, keys))]
+        out, total = attended(c, *one, None, None if slopes is None else slopes[s:s + 1])
+        outs.append(out[0].transpose(0, 1))
+        totals.append(total[0].transpose(0, 1))
+    return [torch.cat(outs), torch.cat(totals)][:1 + c.i[5]]

@@ -1,0 +1,206 @@
+/* Attention on the device named in argv[1] ("cpu"): keys that are left out hold NaN and infinities in k and v, at sizes
+ * around the blocks of every kernel; and packed sequences with starts that are wrong. Expected values are sums in f64
+ * over the keys that a query sees. */
+#include "tests/test.h"
+
+enum { MOST = 160, HEADS = 2 };
+
+enum mode { KEEP, ADD, CAUSAL, LAST, WINDOW, MODES };
+
+static struct wick_device *device;
+
+/* One call: a head of k and v for both heads of q. */
+struct problem {
+    enum mode mode;
+    int queries, keys, depth;
+    float q[HEADS * MOST * 128], k[MOST * 128], v[MOST * 128], mask[MOST * MOST];
+    uint8_t keep[MOST * MOST];
+};
+
+static uint64_t state = 1;
+static double uniform(void) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(state >> 40) / (1 << 24);
+}
+/* A multiple of 1/8 between -1 and 1: exact in every float dtype. */
+static float eighth(void) { return (float)((int)(uniform() * 17) - 8) / 8; }
+
+static bool sees(const struct problem *p, int i, int j) {
+    switch (p->mode) {
+    case KEEP: return p->keep[i * p->keys + j] != 0;
+    case ADD: return p->mask[i * p->keys + j] == 0;
+    case CAUSAL: return j <= i;
+    case LAST: return j <= i + p->keys - p->queries;
+    case WINDOW: return j >= i - 5 && j <= i + 3;
+    case MODES: break;
+    }
+    return true;
+}
+
+static void fill(struct problem *p, enum mode mode, int queries, int keys, int depth) {
+    const float odd[] = {NAN, INFINITY, -INFINITY};
+    *p = (struct problem){.mode = mode, .queries = queries, .keys = keys, .depth = depth};
+    for (int i = 0; i < HEADS * queries * depth; i++) p->q[i] = eighth();
+    for (int i = 0; i < keys * depth; i++) {
+        p->k[i] = eighth();
+        p->v[i] = eighth();
+    }
+    for (int j = 0; j < keys; j++) {
+        bool never = true, out = uniform() < 0.3; /* such keys are left out for all */
+        for (int i = 0; i < queries; i++) {
+            bool hidden = out || uniform() < 0.2;
+            p->keep[i * keys + j] = hidden ? 0 : 3;
+            p->mask[i * keys + j] = hidden ? -INFINITY : 0;
+            never = never && !sees(p, i, j);
+        }
+        /* Of a key that some queries see and others don't, one value is odd: a result or two of each that sees it. */
+        if (never) {
+            for (int d = 0; d < depth; d++) p->k[j * depth + d] = p->v[j * depth + d] = odd[(j + d) % 3];
+        } else if (uniform() < 0.05) {
+            p->v[j * depth + j % depth] = NAN;
+        }
+    }
+}
+
+static double score_of(const struct problem *p, int h, int i, int j) {
+    double sum = 0;
+    for (int d = 0; d < p->depth; d++)
+        sum += (double)p->q[(h * p->queries + i) * p->depth + d] * (double)p->k[j * p->depth + d];
+    return sum / sqrt(p->depth);
+}
+
+static void check_row(const struct problem *p, int h, int i, const float *got, double bound, const char *name) {
+    double weight[MOST], total = 0;
+    for (int j = 0; j < p->keys; j++)
+        if (sees(p, i, j)) total += weight[j] = exp(score_of(p, h, i, j));
+    for (int d = 0; d < p->depth; d++) {
+        double want = 0, x = (double)got[d];
+        for (int j = 0; j < p->keys; j++)
+            if (sees(p, i, j)) want += weight[j] / total * (double)p->v[j * p->depth + d];
+        bool good = isnan(want) ? isnan(x) : fabs(x - want) <= bound;
+        TEST_CHECK_(good, "%s mode %d [%d,%d] x [%d]: head %d query %d element %d is %g, should be %g", name,
+                    (int)p->mode, p->queries, p->depth, p->keys, h, i, d, x, want);
+    }
+}
+
+static struct wick_tensor *upload(enum wick_dtype dtype, int heads, int n, int depth, const float *data) {
+    return wick_cast(wick_from_data(device, WICK_F32, WICK_SHAPE(1, heads, n, depth), data,
+                                    sizeof *data * (size_t)(heads * n * depth)),
+                     dtype);
+}
+
+static void check_problem(struct problem *p, enum wick_dtype dtype, double bound) {
+    static float got[HEADS * MOST * 128];
+    struct wick_attention_options options = {.causal = p->mode == CAUSAL || p->mode == LAST,
+                                             .align_last = p->mode == LAST,
+                                             .windowed = p->mode == WINDOW,
+                                             .left = 5,
+                                             .right = 3};
+    /* f8e4m3 has no infinities: a cast saturates them. */
+    for (int i = 0; dtype == WICK_F8E4M3 && i < p->keys * p->depth; i++) {
+        if (isinf(p->k[i])) p->k[i] = NAN;
+        if (isinf(p->v[i])) p->v[i] = NAN;
+    }
+    if (dtype == WICK_F8E4M3 && p->mode == ADD) return;
+    wick_scope_begin();
+    struct wick_tensor *mask = NULL;
+    size_t scores = (size_t)(p->queries * p->keys);
+    if (p->mode == KEEP) mask = wick_from_data(device, WICK_U8, WICK_SHAPE(p->queries, p->keys), p->keep, scores);
+    if (p->mode == ADD)
+        mask = wick_cast(
+            wick_from_data(device, WICK_F32, WICK_SHAPE(p->queries, p->keys), p->mask, scores * sizeof *p->mask),
+            dtype);
+    struct wick_tensor *y = wick_scaled_dot_product_attention(
+        upload(dtype, HEADS, p->queries, p->depth, p->q), upload(dtype, 1, p->keys, p->depth, p->k),
+        upload(dtype, 1, p->keys, p->depth, p->v), mask, &options);
+    size_t nbytes = sizeof *got * (size_t)(HEADS * p->queries * p->depth);
+    bool good = wick_read(wick_cast(y, WICK_F32), got, nbytes) == WICK_OK;
+    CHECK(good);
+    for (int h = 0; h < HEADS && good; h++)
+        for (int i = 0; i < p->queries; i++)
+            check_row(p, h, i, got + (h * p->queries + i) * p->depth, bound, wick_dtype_name(dtype));
+    wick_scope_end(NULL);
+}
+
+/* Every size with every head size and every mode, in turns. */
+static void check_sizes(void) {
+    static const int sizes[] = {1, 15, 16, 17, 63, 64, 65, 127, 128, 129}, depths[] = {32, 40, 64, 80, 128};
+    static const struct {
+        enum wick_dtype dtype;
+        double bound;
+    } dtypes[] = {{WICK_F32, 1e-5}, {WICK_BF16, 0.012}, {WICK_F16, 2e-3}, {WICK_F64, 1e-7}, {WICK_F8E4M3, 0.07}};
+    enum { SIZES = sizeof sizes / sizeof *sizes, DTYPES = sizeof dtypes / sizeof *dtypes };
+    static struct problem p;
+    for (int turn = 0; turn < SIZES * MODES; turn++) {
+        int mode = turn % MODES, m = turn / MODES;
+        fill(&p, (enum mode)mode, sizes[m], sizes[(m * 3 + mode * 2 + 7) % SIZES], depths[(m + mode) % 5]);
+        for (int d = 0; d < DTYPES; d++)
+            if (d < 2 || (turn + d) % 3 == 0) check_problem(&p, dtypes[d].dtype, dtypes[d].bound);
+    }
+}
+
+static struct wick_tensor *attend(const int32_t *q_starts, const int32_t *k_starts) {
+    struct wick_tensor *x = wick_ones(device, WICK_F32, WICK_SHAPE(6, 1, 4));
+    return wick_attention_packed(x, x, x,
+                                 wick_from_data(device, WICK_I32, WICK_SHAPE(4), q_starts, 4 * sizeof *q_starts),
+                                 wick_from_data(device, WICK_I32, WICK_SHAPE(4), k_starts, 4 * sizeof *k_starts), NULL);
+}
+
+/* Right starts pass, and wrong ones fail with WICK_RANGE, at the latest when the result is read. */
+static void check_starts(void) {
+    static const int32_t good[] = {0, 2, 2, 6},
+                         bad[][4] = {{1, 2, 2, 6}, {0, 4, 2, 6},  {0, 2, 2, 5},          {0, 2, 2, 7},
+                                     {0, 9, 2, 6}, {0, -1, 2, 6}, {-2000000000, 2, 2, 6}};
+    float out[24];
+    wick_error_clear();
+    CHECK(wick_read(attend(good, good), out, sizeof out) == WICK_OK);
+    for (int i = 0; i < 24; i++) CHECK_NEAR((double)out[i], 1, 1e-6);
+    for (size_t i = 0; i < 2 * (sizeof bad / sizeof *bad); i++) {
+        wick_error_clear();
+        struct wick_tensor *y = i % 2 ? attend(good, bad[i / 2]) : attend(bad[i / 2], good);
+        enum wick_status status = y ? wick_read(y, out, sizeof out) : wick_error_status();
+        TEST_CHECK_(status == WICK_RANGE, "starts %zu give %s: %s", i, wick_status_name(status), wick_error());
+        TEST_CHECK_(strstr(wick_error(), "attention_packed") != NULL, "starts %zu: %s", i, wick_error());
+        wick_error_clear();
+        CHECK(wick_read(attend(good, good), out, sizeof out) == WICK_OK);
+    }
+}
+
+static void check_refused(const struct wick_tensor *y, enum wick_status status, const char *text) {
+    CHECK(y == NULL);
+    CHECK_INT(wick_error_status(), status);
+    TEST_CHECK_(strstr(wick_error(), text) != NULL, "\"%s\" does not say \"%s\"", wick_error(), text);
+    wick_error_clear();
+}
+
+static void check_arguments(void) {
+    struct wick_tensor *x = wick_ones(device, WICK_F32, WICK_SHAPE(2, 3, 5, 4)),
+                       *three = wick_ones(device, WICK_F32, WICK_SHAPE(6, 3, 4)),
+                       *starts = wick_zeros(device, WICK_I32, WICK_SHAPE(3));
+    struct wick_attention_options options = {.slopes = wick_ones(device, WICK_F32, WICK_SHAPE(2))};
+    check_refused(wick_scaled_dot_product_attention(x, x, x, NULL, &options), WICK_SHAPE, "slopes");
+    options.slopes = wick_ones(device, WICK_F16, WICK_SHAPE(3));
+    check_refused(wick_scaled_dot_product_attention(x, x, x, NULL, &options), WICK_DTYPE, "slopes must be of f32");
+    check_refused(wick_attention_packed(three, three, three, starts, NULL, NULL), WICK_INVALID, "k_starts is NULL");
+    check_refused(wick_attention_packed(three, three, three, starts, wick_zeros(device, WICK_I32, WICK_SHAPE(2)), NULL),
+                  WICK_SHAPE, "k_starts has another length");
+    check_refused(wick_attention_packed(three, three, three, starts, wick_zeros(device, WICK_I64, WICK_SHAPE(3)), NULL),
+                  WICK_DTYPE, "k_starts must be of u32 or i32");
+    check_refused(wick_attention_packed(x, x, x, starts, starts, NULL), WICK_SHAPE, "rank 4, not 3");
+    /* What cannot be has no limit. */
+    options = (struct wick_attention_options){.windowed = true, .left = INT64_MAX, .right = INT64_MAX};
+    CHECK(wick_scaled_dot_product_attention(x, x, x, NULL, &options) != NULL);
+}
+
+int main(int argc, char **argv) {
+    device = wick_device_open(argc > 1 ? argv[1] : "cpu");
+    CHECK(device != NULL);
+    if (!device) return test_end();
+    wick_scope_begin();
+    check_sizes();
+    check_arguments();
+    check_starts();
+    wick_scope_end(NULL);
+    wick_device_close(device);
+    return test_end();
+}
