@@ -2,11 +2,13 @@
  * a simulated card, which has no speed, it counts instead. */
 #include "cli/command.h"
 #include "cli/counts.h"
+#include "cli/json.h"
+#include "cli/options.h"
+#include "cli/output.h"
 #include "verify/verify.h"
 
 #include <fnmatch.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,31 +27,6 @@ struct bench {
     bool bad;
     char untimed_names[NAMES_TEXT];
 };
-
-static const char *parse(int argc, char **argv, struct arguments *a) {
-    for (int i = 0; i < argc; i++) {
-        const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (strcmp(name, "--json") == 0) {
-            a->json = true;
-            continue;
-        }
-        if (strcmp(name, "--quick") == 0) {
-            a->quick = true;
-            continue;
-        }
-        if (!value) return name;
-        i++;
-        if (strcmp(name, "--device") == 0)
-            a->device = value;
-        else if (strcmp(name, "--op") == 0)
-            a->pattern = value;
-        else if (strcmp(name, "--dtype") == 0)
-            a->dtype = value;
-        else
-            return name;
-    }
-    return NULL;
-}
 
 static size_t add_shape(char *text, size_t at, int rank, const int64_t *shape) {
     at += (size_t)snprintf(text + at, SHAPES_TEXT - at, at > 0 ? " [" : "[");
@@ -82,10 +59,10 @@ static void report_counts(struct bench *b, enum wick_op op, const struct verify_
     b->timed++;
     b->bad = b->bad || !t->good;
     if (b->rows) {
-        json_t *row = json_pack("{s:s, s:s, s:s, s:f, s:b}", "op", wick_op_name(op), "shapes", shapes, "dtype",
-                                wick_dtype_name(t->dtype), "error", t->worst, "good", (int)t->good);
+        json_t *row = json_pack("{s:s, s:s, s:s, s:o, s:b}", "op", wick_op_name(op), "shapes", shapes, "dtype",
+                                wick_dtype_name(t->dtype), "error", json_number(t->worst), "good", (int)t->good);
         counts_add(row, &b->watch.run);
-        json_array_append_new(b->rows, row);
+        json_add(b->rows, row);
         return;
     }
     printf("%-28s %-38s %-6s", wick_op_name(op), shapes, wick_dtype_name(t->dtype));
@@ -104,10 +81,10 @@ static void report(struct bench *b, enum wick_op op, const struct verify_timing 
     b->timed++;
     b->bad = b->bad || !t->good;
     if (b->rows) {
-        json_array_append_new(b->rows, json_pack("{s:s, s:s, s:s, s:f, s:i, s:f, s:s, s:f, s:f, s:b}", "op",
-                                                 wick_op_name(op), "shapes", shapes, "dtype", wick_dtype_name(t->dtype),
-                                                 "us", t->us, "runs", t->runs, "rate", rate, "unit", unit,
-                                                 "percent_of_peak", percent, "error", t->worst, "good", (int)t->good));
+        json_add(b->rows, json_pack("{s:s, s:s, s:s, s:o, s:i, s:o, s:s, s:o, s:o, s:b}", "op", wick_op_name(op),
+                                    "shapes", shapes, "dtype", wick_dtype_name(t->dtype), "us", json_number(t->us),
+                                    "runs", t->runs, "rate", json_number(rate), "unit", unit, "percent_of_peak",
+                                    json_number(percent), "error", json_number(t->worst), "good", (int)t->good));
         return;
     }
     printf("%-28s %-38s %-6s %10.1f %8.1f %-7s %5.0f %% ", wick_op_name(op), shapes, wick_dtype_name(t->dtype), t->us,
@@ -152,13 +129,17 @@ static bool run(struct bench *b, struct wick_device *device, const struct argume
 }
 
 static void print_heading(const struct bench *b, const struct wick_device_info *info) {
+    printf("%s: ", info->name);
+    output_text(stdout, info->description);
+    printf(", ");
+    output_text(stdout, info->isa);
     if (b->watch.source) {
-        printf("%s: %s, %s\n", info->name, info->description, info->isa);
+        putchar('\n');
         counts_print_heading();
         return;
     }
-    printf("%s: %s, %s, %d threads; copies %.1f GB/s, f32 matrix products %.1f GFLOP/s\n", info->name,
-           info->description, info->isa, info->threads, b->bytes_peak * 1e-9, b->flops_peak * 1e-9);
+    if (info->threads > 0) printf(", %d threads", info->threads);
+    printf("; copies %.1f GB/s, f32 matrix products %.1f GFLOP/s\n", b->bytes_peak * 1e-9, b->flops_peak * 1e-9);
     printf(
         "us: median of a run. peak: part of the figures above, which operands that stay in caches, and operations\n"
         "on narrower dtypes, may pass. error: the largest in the contiguous cases of wick verify, as a part of what\n"
@@ -189,12 +170,9 @@ static int run_all(struct bench *b, struct wick_device *device, const struct arg
         if (a->pattern && fnmatch(a->pattern, wick_op_name((enum wick_op)op), 0) != 0) continue;
         if (!run(b, device, a, (enum wick_op)op)) return 1;
     }
-    if (b->rows) {
-        json_dumpf(b->rows, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
-        printf("\n");
-    } else {
-        print_end(b);
-    }
+    if (!b->rows) print_end(b);
+    if (b->rows && !json_print(json_incref(b->rows), JSON_INDENT(1) | JSON_REAL_PRECISION(6)))
+        return command_fail("bench", "out of memory");
     return b->bad;
 }
 
@@ -202,15 +180,23 @@ int command_bench(int argc, char **argv) {
     struct arguments a = {.device = "cpu"};
     struct bench b = {.timed = 0};
     enum wick_dtype dtype;
-    const char *wrong = parse(argc, argv, &a);
-    if (wrong) return command_usage("bench", "unexpected argument or value at '%s'", wrong);
+    const struct option list[] = {
+        OPTIONS_TEXT("--device", "D", &a.device, "the device to time: cpu (the default), cuda:0, rocm:0 ..."),
+        OPTIONS_TEXT("--op", "PATTERN", &a.pattern, "ops whose names match, as in \"add*\""),
+        OPTIONS_TEXT("--dtype", "T", &a.dtype, "one dtype, not f32 or i32"),
+        OPTIONS_FLAG("--quick", &a.quick, "fewer runs of each op"),
+        OPTIONS_FLAG("--json", &a.json, "writes JSON"),
+        OPTIONS_END};
+    const struct options options = {"bench", list, 0};
+    int n, status;
+    if (!options_parse(&options, argc, argv, &n, &status)) return status;
     if (!any_matches(a.pattern)) return command_usage("bench", "no op matches \"%s\"", a.pattern);
     if (a.dtype && (!wick_dtype_from_name(a.dtype, &dtype) || (int)dtype >= VERIFY_DTYPES))
         return command_usage("bench", "no dtype \"%s\" of whole bytes", a.dtype);
     struct wick_device *device = wick_device_open(a.device);
     if (!device) return command_fail("bench", "can't open the device");
     if (a.json) b.rows = json_array();
-    int status = run_all(&b, device, &a);
+    status = run_all(&b, device, &a);
     json_decref(b.rows);
     wick_device_close(device);
     return status;

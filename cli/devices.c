@@ -1,51 +1,55 @@
-/* wick devices: what there is, what it is, and what is wrong with what can't be opened. */
+/* wick devices: what there is, what it is, and why what can't be opened fails. */
 #include "cli/command.h"
+#include "cli/json.h"
+#include "cli/options.h"
+#include "cli/output.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
-static void print_json(json_t *object, bool first) {
-    char *text = json_dumps(object, JSON_COMPACT);
-    printf("%s%s", first ? "[" : ",\n ", text ? text : "null");
-    json_decref(object);
-    free(text);
+static json_t *describe(const struct wick_device_info *info) {
+    return json_pack("{s:s, s:s, s:o, s:o, s:i, s:I}", "name", info->name, "family", info->family, "description",
+                     json_text(info->description), "isa", json_text(info->isa), "threads", info->threads,
+                     "memory_total", (json_int_t)info->memory_total);
 }
 
-static void print_device(const struct wick_device_info *info, bool json, bool first) {
-    const double gib = (double)info->memory_total / (1u << 30);
-    if (json)
-        print_json(json_pack("{s:s, s:s, s:s, s:s, s:i, s:I}", "name", info->name, "family", info->family,
-                             "description", info->description, "isa", info->isa, "threads", info->threads,
-                             "memory_total", (json_int_t)info->memory_total),
-                   first);
-    else if (strcmp(info->family, "cpu") == 0)
-        printf("%-8s %s, %s kernels on %d threads, %.1f GiB\n", info->name, info->description, info->isa, info->threads,
-               gib);
-    else
-        printf("%-8s %s, %s, %.1f GiB\n", info->name, info->description, info->isa, gib);
+static void print_device(const struct wick_device_info *info) {
+    printf("%-8s ", info->name);
+    output_text(stdout, info->description);
+    printf(", ");
+    output_text(stdout, info->isa);
+    if (strcmp(info->family, "cpu") == 0) printf(" kernels on %d threads", info->threads);
+    printf(", %.1f GiB\n", (double)info->memory_total / (1u << 30));
 }
 
-static void print_sick(const char *name, bool json, bool first) {
-    if (json)
-        print_json(json_pack("{s:s, s:s}", "name", name, "error", wick_error()), first);
-    else
-        printf("%-8s does not work: %s\n", name, wick_error());
+static void print_sick(const char *name) {
+    printf("%-8s does not work: ", name);
+    output_text(stdout, wick_error());
+    putchar('\n');
 }
 
 int command_devices(int argc, char **argv) {
-    bool json = argc == 1 && strcmp(argv[0], "--json") == 0;
-    if (argc > 1 || (argc == 1 && !json)) return command_usage("devices", "unexpected argument '%s'", argv[json]);
+    bool json = false;
+    const struct option list[] = {OPTIONS_FLAG("--json", &json, "writes JSON"), OPTIONS_END};
+    const struct options options = {"devices", list, 0};
+    int n, status;
+    if (!options_parse(&options, argc, argv, &n, &status)) return status;
+    json_t *all = json ? json_array() : NULL;
     for (int i = 0; i < wick_device_count(); i++) {
         wick_error_clear();
-        struct wick_device *device = wick_device_open(wick_device_list(i));
+        const char *name = wick_device_list(i);
+        struct wick_device *device = wick_device_open(name);
         struct wick_device_info info;
-        if (device && wick_device_describe(device, &info) == WICK_OK)
-            print_device(&info, json, i == 0);
+        bool works = device && wick_device_describe(device, &info) == WICK_OK;
+        if (json)
+            json_add(all,
+                     works ? describe(&info) : json_pack("{s:s, s:o}", "name", name, "error", json_text(wick_error())));
+        else if (works)
+            print_device(&info);
         else
-            print_sick(wick_device_list(i), json, i == 0);
+            print_sick(name);
         wick_device_close(device);
     }
-    if (json) printf("]\n");
-    return 0;
+    wick_error_clear();
+    return json && !json_print(all, JSON_INDENT(1)) ? command_fail("devices", "out of memory") : 0;
 }

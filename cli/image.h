@@ -13,11 +13,12 @@ struct image {
     uint8_t *pixels;
 };
 
-/* Reads a JPEG or PNG file, told apart by content. Grey becomes RGB; transparency is laid over white. The limits (NULL:
- * the defaults) are checked before anything is decoded. On failure returns false with the reason in `error`. Free with
- * image_free. */
-enum { IMAGE_ERROR = 200 };
-bool image_read(const char *path, const struct wick_limits *limits, struct image *image, char error[IMAGE_ERROR]);
+/* Reads a JPEG or PNG file or pipe, "-" for standard input; the content tells which. Grey becomes RGB; transparency is
+ * laid over white. The limits (NULL: the defaults) are checked before anything is decoded. On failure returns false
+ * with the reason in `message`. What a damaged JPEG lacks is grey: then `message` says what is wrong; it is "" for a
+ * sound picture. Free with image_free. */
+enum { IMAGE_MESSAGE = 200 };
+bool image_read(const char *path, const struct wick_limits *limits, struct image *image, char message[IMAGE_MESSAGE]);
 void image_free(struct image *image);
 
 enum image_filter { IMAGE_BILINEAR, IMAGE_BICUBIC };

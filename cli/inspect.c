@@ -1,29 +1,19 @@
 /* wick inspect: what a file of tensors holds. */
 #include "cli/command.h"
+#include "cli/json.h"
+#include "cli/options.h"
+#include "cli/output.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { SHOWN_VALUE = 100, SHAPE_TEXT = 192 };
 
-/* Prints text from a file, which may hold what a terminal would obey: control characters become '?'. */
 static void print_text(const char *text, int width) {
-    int columns = 0;
-    for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
-        bool control = *at < 0x20 || *at == 0x7f || (*at == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0);
-        putchar(control ? '?' : *at);
-        if (control && *at == 0xc2) at++;
-        if ((*at & 0xc0) != 0x80) columns++;
-    }
-    while (columns++ < width) putchar(' ');
-}
-
-static int columns_of(const char *text) {
-    int columns = 0;
-    for (; *text; text++) columns += ((unsigned char)*text & 0xc0) != 0x80;
-    return columns;
+    int columns = output_text(stdout, text);
+    printf("%*s", columns < width ? width - columns : 0, "");
 }
 
 static const char *shape_text(char text[SHAPE_TEXT], const struct wick_archive_entry *entry) {
@@ -70,11 +60,12 @@ static enum wick_status print_table(const char *path, struct wick_archive *archi
     struct wick_archive_entry entry;
     int64_t n = wick_archive_count(archive), nbytes = 0, elements = 0;
     int width = 4;
-    printf("%s: %s, %" PRId64 " tensor%s, %" PRId64 " metadata\n", path, wick_format_name(wick_archive_format(archive)),
-           n, n == 1 ? "" : "s", wick_archive_metadata_count(archive));
+    output_text(stdout, path);
+    printf(": %s, %" PRId64 " tensor%s, %" PRId64 " metadata\n", wick_format_name(wick_archive_format(archive)), n,
+           n == 1 ? "" : "s", wick_archive_metadata_count(archive));
     enum wick_status status = print_metadata(archive);
     for (int64_t i = 0; i < n; i++) {
-        int columns = columns_of(wick_archive_name(archive, i));
+        int columns = output_columns(wick_archive_name(archive, i));
         if (columns > width && columns <= 60) width = columns;
     }
     if (n > 0) printf("  %-*s %-8s %-20s %15s\n", width, "name", "dtype", "shape", "bytes");
@@ -94,28 +85,12 @@ static enum wick_status print_table(const char *path, struct wick_archive *archi
     return status;
 }
 
-/* A JSON string; bytes that are no UTF-8 become '?'. */
-static json_t *json_chars(char *text) {
-    json_t *string = json_string(text);
-    if (string) return string;
-    for (char *at = text; *at; at++)
-        if ((unsigned char)*at >= 0x80) *at = '?';
-    return json_string(text);
-}
-
-static json_t *json_name(const char *text) {
-    char *copy = strdup(text);
-    json_t *string = copy ? json_chars(copy) : NULL;
-    free(copy);
-    return string;
-}
-
 static json_t *json_value(const struct wick_archive *archive, int64_t i, int64_t item) {
     int64_t length = wick_archive_metadata_text(archive, i, item, NULL, 0);
     char *text = length >= 0 ? malloc((size_t)length + 1) : NULL;
     if (!text) return NULL;
     wick_archive_metadata_text(archive, i, item, text, (size_t)length + 1);
-    json_t *string = json_chars(text);
+    json_t *string = json_text(text);
     free(text);
     return string;
 }
@@ -128,9 +103,9 @@ static json_t *json_metadata(const struct wick_archive *archive) {
         if (wick_archive_metadata(archive, i, &metadata) != WICK_OK) break;
         json_t *value = metadata.type == WICK_METADATA_ARRAY ? json_array() : json_value(archive, i, -1);
         for (int64_t item = 0; metadata.type == WICK_METADATA_ARRAY && item < metadata.length; item++)
-            json_array_append_new(value, json_value(archive, i, item));
-        json_array_append_new(all, json_pack("{s:o, s:s, s:o}", "key", json_name(metadata.key), "type",
-                                             metadata.type_name, "value", value));
+            json_add(value, json_value(archive, i, item));
+        json_add(all, json_pack("{s:o, s:s, s:o}", "key", json_text(metadata.key), "type", metadata.type_name, "value",
+                                value));
     }
     return all;
 }
@@ -145,42 +120,30 @@ static enum wick_status print_json(const char *path, struct wick_archive *archiv
             return status;
         }
         json_t *shape = json_array();
-        for (int d = 0; d < entry.rank; d++) json_array_append_new(shape, json_integer(entry.shape[d]));
-        json_array_append_new(tensors,
-                              json_pack("{s:o, s:s, s:s?, s:o, s:I}", "name", json_name(entry.name), "type", entry.type,
-                                        "dtype", entry.loadable ? wick_dtype_name(entry.dtype) : NULL, "shape", shape,
-                                        "nbytes", (json_int_t)entry.nbytes));
+        for (int d = 0; d < entry.rank; d++) json_add(shape, json_integer(entry.shape[d]));
+        json_add(tensors, json_pack("{s:o, s:s, s:s?, s:o, s:I}", "name", json_text(entry.name), "type", entry.type,
+                                    "dtype", entry.loadable ? wick_dtype_name(entry.dtype) : NULL, "shape", shape,
+                                    "nbytes", (json_int_t)entry.nbytes));
     }
-    json_t *all = json_pack("{s:o, s:s, s:o, s:o}", "file", json_name(path), "format",
+    json_t *all = json_pack("{s:o, s:s, s:o, s:o}", "file", json_text(path), "format",
                             wick_format_name(wick_archive_format(archive)), "metadata", json_metadata(archive),
                             "tensors", tensors);
-    char *text = all ? json_dumps(all, JSON_INDENT(2)) : NULL;
-    printf("%s\n", text ? text : "null");
-    free(text);
-    json_decref(all);
-    return WICK_OK;
+    return json_print(all, JSON_INDENT(2)) ? WICK_OK : WICK_MEMORY;
 }
 
 int command_inspect(int argc, char **argv) {
-    struct wick_archive_options options = {0};
-    const char *path = NULL;
+    struct wick_archive_options how = {0};
     bool json = false;
-    for (int i = 0; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0)
-            json = true;
-        else if (strcmp(argv[i], "--lenient") == 0)
-            options.lenient = true;
-        else if (argv[i][0] == '-' && argv[i][1])
-            return command_usage("inspect", "there is no option '%s'", argv[i]);
-        else if (path)
-            return command_usage("inspect", "unexpected argument '%s'", argv[i]);
-        else
-            path = argv[i];
-    }
-    if (!path) return command_usage("inspect", "no file is given");
-    struct wick_archive *archive = wick_archive_open(path, &options);
-    if (!archive) return command_fail("inspect", "%s can't be inspected", path);
-    enum wick_status status = json ? print_json(path, archive) : print_table(path, archive);
+    const struct option list[] = {
+        OPTIONS_FLAG("--json", &json, "writes JSON, with all metadata"),
+        OPTIONS_FLAG("--lenient", &how.lenient, "accepts holes between tensors and bytes after the last"), OPTIONS_END};
+    const struct options options = {"inspect", list, 1};
+    int n, status;
+    if (!options_parse(&options, argc, argv, &n, &status)) return status;
+    if (n == 0) return command_usage("inspect", "no file is given");
+    struct wick_archive *archive = wick_archive_open(argv[0], &how);
+    if (!archive) return command_fail("inspect", "%s can't be inspected", argv[0]);
+    enum wick_status shown = json ? print_json(argv[0], archive) : print_table(argv[0], archive);
     wick_archive_close(archive);
-    return status == WICK_OK ? 0 : command_fail("inspect", "%s can't be inspected", path);
+    return shown == WICK_OK ? 0 : command_fail("inspect", "%s can't be inspected", argv[0]);
 }

@@ -1,47 +1,60 @@
 /* wick: finds the command and runs it. */
 #include "cli/command.h"
+#include "cli/output.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 static const struct {
-    const char *name, *arguments, *summary;
+    const char *name, *operands, *summary;
     int (*run)(int argc, char **argv);
 } commands[] = {
-#define COMMAND(name, arguments, summary) {#name, arguments, summary, command_##name},
+#define COMMAND(name, operands, summary) {#name, operands, summary, command_##name},
     WICK_COMMANDS(COMMAND)
 #undef COMMAND
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 int command_fail(const char *name, const char *format, ...) {
+    char text[4096];
     va_list args;
     va_start(args, format);
-    fprintf(stderr, "wick %s: ", name);
-    vfprintf(stderr, format, args);
-    fprintf(stderr, *wick_error() ? ": %s\n" : "%s\n", wick_error());
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    output_note(name, "%s%s%s", text, *wick_error() ? ": " : "", wick_error());
     return 1;
 }
 
 int command_usage(const char *name, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    fprintf(stderr, "wick %s: ", name);
-    vfprintf(stderr, format, args);
-    fprintf(stderr, "\nTry 'wick %s --help'.\n", name);
+    output_note_list(name, format, args);
     va_end(args);
+    fprintf(stderr, "Try 'wick %s --help'.\n", name);
     return 2;
+}
+
+static int find(const char *name) {
+    int i = 0;
+    while (i < COMMAND_COUNT && strcmp(name, commands[i].name) != 0) i++;
+    return i < COMMAND_COUNT ? i : -1;
+}
+
+void command_synopsis(const char *name, bool has_options) {
+    int i = find(name);
+    const char *operands = commands[i].operands;
+    printf("usage: wick %s%s%s%s\n\n", name, has_options ? " [OPTION...]" : "", *operands ? " " : "", operands);
+    printf("%c%s.\n\n", commands[i].summary[0] - 'a' + 'A', commands[i].summary + 1);
 }
 
 static void print_help(FILE *file) {
     fprintf(file, "usage: wick COMMAND [ARGUMENT...]\n\n");
     for (int i = 0; i < COMMAND_COUNT; i++) fprintf(file, "  %-10s %s\n", commands[i].name, commands[i].summary);
-    fprintf(file, "\n'wick COMMAND --help' shows a command's arguments. 'wick --version' shows the version.\n");
+    fprintf(file, "\n'wick COMMAND --help' shows a command's options. 'wick --version' shows the version.\n");
 }
 
-int main(int argc, char **argv) {
+static int run(int argc, char **argv) {
     const char *name = argc > 1 ? argv[1] : "";
     if (strcmp(name, "--version") == 0) {
         printf("wick %s\n", wick_version());
@@ -51,15 +64,19 @@ int main(int argc, char **argv) {
         print_help(stdout);
         return 0;
     }
-    for (int i = 0; i < COMMAND_COUNT; i++) {
-        if (strcmp(name, commands[i].name) != 0) continue;
-        if (argc > 2 && (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0)) {
-            printf("usage: wick %s %s\n\n%s\n", commands[i].name, commands[i].arguments, commands[i].summary);
-            return 0;
-        }
+    int i = find(name);
+    if (i >= 0) {
+        output_log(commands[i].name);
         return commands[i].run(argc - 2, argv + 2);
     }
-    if (*name) fprintf(stderr, "wick: there is no command '%s'\n\n", name);
+    if (*name) output_note("", "there is no command '%s'", name);
     print_help(stderr);
     return 2;
+}
+
+int main(int argc, char **argv) {
+    output_begin();
+    int status = run(argc, argv);
+    if (!output_end(argc > 1 && find(argv[1]) >= 0 ? argv[1] : "") && status == 0) status = 1;
+    return status;
 }

@@ -3,6 +3,10 @@
 
 #include "cli/search_index.h"
 
+#include "cli/finite.h"
+#include "cli/index_folder.h"
+#include "cli/output.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -91,7 +95,7 @@ static void *read_table(struct wick_archive *archive, struct wick_device *device
     if (x && wick_tensor_dtype(x) == dtype && wick_tensor_rank(x) == 2 && wick_tensor_dim(x, 1) == columns &&
         (*n < 0 || wick_tensor_dim(x, 0) == *n)) {
         *n = wick_tensor_dim(x, 0);
-        size_t nbytes = (size_t)wick_tensor_count(x) * (size_t)wick_dtype_bits(dtype) / 8;
+        size_t nbytes = (size_t)wick_tensor_count(x) * (size_t)wick_dtype_block_bytes(dtype);
         data = malloc(nbytes ? nbytes : 1);
         if (data && wick_read(x, data, nbytes) != WICK_OK) {
             free(data);
@@ -137,6 +141,11 @@ static bool read_index(struct wick_archive *archive, int64_t dim, size_t nbytes,
 
 bool index_load(const struct index_key *key, int64_t dim, size_t nbytes, struct passages *passages, float **vectors) {
     if (access(key->file, F_OK) != 0) return false;
+    const char *distrust = index_distrust(key->file);
+    if (distrust) {
+        output_note("search", "%s: %s; not used", key->file, distrust);
+        return false;
+    }
     struct wick_archive *archive = wick_archive_open(key->file, NULL);
     bool fits = archive && has_metadata(archive, "content", key->content) &&
                 has_metadata(archive, "model", key->model) && has_metadata(archive, "settings", key->settings);
@@ -144,7 +153,8 @@ bool index_load(const struct index_key *key, int64_t dim, size_t nbytes, struct 
     bool good = fits && read_index(archive, dim, nbytes, passages, vectors);
     wick_archive_close(archive);
     wick_error_clear();
-    if (!good && (fits || !stated)) fprintf(stderr, "wick search: %s: damaged, made anew\n", key->file);
+    if (!good && (fits || !stated)) output_note("search", "%s: damaged, made anew", key->file);
+    if (good) index_touch(key->file);
     return good;
 }
 
@@ -195,10 +205,14 @@ static bool write_index(const struct index_key *key, int64_t dim, const struct p
 
 void index_save(const struct index_key *key, int64_t dim, const struct passages *passages, const float *vectors) {
     static bool reported;
-    if (make_folders(key->file) && write_index(key, dim, passages, vectors)) return;
+    bool there = make_folders(key->file);
+    const char *distrust = there ? index_distrust(key->file) : NULL;
+    if (there && !distrust && write_index(key, dim, passages, vectors)) return;
     if (!reported)
-        fprintf(stderr, "wick search: the index is not kept: %s: %s\n", key->file,
-                *wick_error() ? wick_error() : strerror(errno));
+        output_note("search", "the index is not kept: %s: %s", key->file,
+                    distrust        ? distrust
+                    : *wick_error() ? wick_error()
+                                    : strerror(errno));
     reported = true;
     wick_error_clear();
 }

@@ -1,11 +1,12 @@
 /* wick verify: runs every op of the table on every dtype and layout against plain float64 references. */
 #include "cli/command.h"
+#include "cli/json.h"
+#include "cli/options.h"
+#include "cli/output.h"
 #include "verify/verify.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct report {
@@ -17,9 +18,9 @@ struct report {
 static void on_line(void *context, const char *line) {
     struct report *report = context;
     if (report->lines)
-        json_array_append_new(report->lines, json_string(line));
+        json_add(report->lines, json_text(line));
     else
-        fprintf(stderr, "%s\n", line);
+        output_note("verify", "%s", line);
 }
 
 static void print_cell(const struct verify_cell *cell) {
@@ -64,11 +65,10 @@ static void print_heading(const char *only) {
 static void on_cell(void *context, const struct verify_cell *cell) {
     struct report *report = context;
     if (report->cells) {
-        json_array_append_new(report->cells,
-                              json_pack("{s:s, s:s, s:s, s:b, s:I, s:I, s:f}", "op", wick_op_name(cell->op), "family",
-                                        wick_op_family(cell->op), "dtype", wick_dtype_name(cell->dtype), "supported",
-                                        (int)cell->supported, "checks", (json_int_t)cell->checks, "bad",
-                                        (json_int_t)cell->bad, "worst", cell->worst));
+        json_add(report->cells, json_pack("{s:s, s:s, s:s, s:b, s:I, s:I, s:o}", "op", wick_op_name(cell->op), "family",
+                                          wick_op_family(cell->op), "dtype", wick_dtype_name(cell->dtype), "supported",
+                                          (int)cell->supported, "checks", (json_int_t)cell->checks, "bad",
+                                          (json_int_t)cell->bad, "worst", json_number(cell->worst)));
         return;
     }
     if (report->columns > 0 && report->row[0].op != cell->op) print_row(report);
@@ -122,103 +122,61 @@ static int print_table(void) {
     return 0;
 }
 
-static bool parse_number(const char *text, uint64_t *number) {
-    char *end;
-    *number = strtoull(text, &end, 10);
-    return *text >= '0' && *text <= '9' && !*end;
+static int print_all(const struct verify_options *options, const struct verify_totals *totals,
+                     const struct report *report) {
+    json_t *all = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "device", options->device, "seed",
+                            (json_int_t)options->seed, "cells", (json_int_t)totals->cells, "checks",
+                            (json_int_t)totals->checks, "bad", (json_int_t)totals->bad, "uncovered",
+                            (json_int_t)totals->uncovered, "table", report->cells, "lines", report->lines);
+    return json_print(all, JSON_INDENT(1)) ? totals->bad > 0 : command_fail("verify", "out of memory");
 }
 
-struct arguments {
-    struct verify_options options;
-    bool json, table;
-};
-
-/* Returns NULL, or the argument that is wrong. */
-static const char *parse(int argc, char **argv, struct arguments *a) {
-    for (int i = 0; i < argc; i++) {
-        const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-        uint64_t number = 0;
-        if (strcmp(name, "--json") == 0) {
-            a->json = true;
-            continue;
-        }
-        if (strcmp(name, "--table") == 0) {
-            a->table = true;
-            continue;
-        }
-        if (strcmp(name, "--normal") == 0) {
-            a->options.normal = true;
-            continue;
-        }
-        if (strcmp(name, "--cut") == 0) {
-            a->options.cut = true;
-            continue;
-        }
-        if (strcmp(name, "--quick") == 0) {
-            a->options.quick = true;
-            continue;
-        }
-        if (!value) return name;
-        i++;
-        if (strcmp(name, "--device") == 0)
-            a->options.device = value;
-        else if (strcmp(name, "--op") == 0)
-            a->options.pattern = value;
-        else if (strcmp(name, "--family") == 0)
-            a->options.family = value;
-        else if (strcmp(name, "--dtype") == 0)
-            a->options.dtype = value;
-        else if (strcmp(name, "--layout") == 0)
-            a->options.layout = value;
-        else if (strcmp(name, "--list") == 0)
-            a->options.list = value;
-        else if (strcmp(name, "--log") == 0)
-            a->options.log = value;
-        else if (strcmp(name, "--seed") == 0 && parse_number(value, &number))
-            a->options.seed = number;
-        else if (strcmp(name, "--repeat") == 0 && parse_number(value, &number) && number >= 1 && number <= 10000)
-            a->options.repeat = (int)number;
-        else if (strcmp(name, "--case") == 0 && parse_number(value, &number) && number < 1000000)
-            a->options.case_plus_one = (int)number + 1;
-        else
-            return name;
+static int run(const struct verify_options *options, struct report *report) {
+    struct verify_totals totals;
+    if (wick_allocator_set(&verify_allocator) != WICK_OK) return command_fail("verify", "the allocator can't be set");
+    if (!report->cells) print_heading(options->dtype);
+    if (verify_run(options, &totals) != WICK_OK) {
+        json_decref(report->cells);
+        json_decref(report->lines);
+        return command_fail("verify", "can't run");
     }
-    return NULL;
+    if (report->cells) return print_all(options, &totals, report);
+    print_row(report);
+    printf("%" PRId64 " cells, %" PRId64 " checks, %" PRId64 " bad, %" PRId64 " ops not covered, seed %" PRIu64 "\n",
+           totals.cells, totals.checks, totals.bad, totals.uncovered, options->seed);
+    return totals.bad > 0;
 }
 
 int command_verify(int argc, char **argv) {
     struct report report = {.columns = 0};
-    struct arguments a = {
-        .options = {.device = "cpu", .seed = 1, .print = on_line, .cell = on_cell, .context = &report}};
-    struct verify_totals totals;
-    const char *wrong = parse(argc, argv, &a);
-    if (wrong) return command_usage("verify", "unexpected argument or value at '%s'", wrong);
-    if (a.table) return print_table();
-    if (wick_allocator_set(&verify_allocator) != WICK_OK) return command_fail("verify", "the allocator can't be set");
-    if (a.json) {
-        report.cells = json_array();
-        report.lines = json_array();
-    } else {
-        print_heading(a.options.dtype);
-    }
-    if (verify_run(&a.options, &totals) != WICK_OK) {
-        json_decref(report.cells);
-        json_decref(report.lines);
-        return command_fail("verify", "can't run");
-    }
-    if (a.json) {
-        json_t *all = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "device", a.options.device, "seed",
-                                (json_int_t)a.options.seed, "cells", (json_int_t)totals.cells, "checks",
-                                (json_int_t)totals.checks, "bad", (json_int_t)totals.bad, "uncovered",
-                                (json_int_t)totals.uncovered, "table", report.cells, "lines", report.lines);
-        json_dumpf(all, stdout, JSON_INDENT(1));
-        printf("\n");
-        json_decref(all);
-    } else {
-        print_row(&report);
-        printf("%" PRId64 " cells, %" PRId64 " checks, %" PRId64 " bad, %" PRId64 " ops not covered, seed %" PRIu64
-               "\n",
-               totals.cells, totals.checks, totals.bad, totals.uncovered, a.options.seed);
-    }
-    return totals.bad > 0;
+    struct verify_options o = {.device = "cpu", .print = on_line, .cell = on_cell, .context = &report};
+    int64_t which = -1, seed = 1, repeat = 0;
+    bool json = false, table = false;
+    const struct option list[] = {
+        OPTIONS_TEXT("--device", "D", &o.device, "the device under test: cpu (the default), cuda:0, rocm:0 ..."),
+        OPTIONS_TEXT("--op", "PATTERN", &o.pattern, "ops whose names match, as in \"add*\""),
+        OPTIONS_TEXT("--family", "NAME", &o.family, "ops of one family of docs/ops.md"),
+        OPTIONS_TEXT("--dtype", "T", &o.dtype, "one dtype"),
+        OPTIONS_TEXT("--layout", "NAME", &o.layout, "one layout of operands"),
+        OPTIONS_NUMBER("--case", "K", &which, 0, 999999, "one case of each op"),
+        OPTIONS_TEXT("--list", "FILE", &o.list, "the checks in a file, a line OP DTYPE CASE LAYOUT each"),
+        OPTIONS_TEXT("--log", "FILE", &o.log, "writes such a line, and its seconds, after each check"),
+        OPTIONS_NUMBER("--seed", "N", &seed, 0, INT64_MAX, "of the operands' values; 1 by default"),
+        OPTIONS_NUMBER("--repeat", "N", &repeat, 1, 10000, "runs each check so often and compares the bits"),
+        OPTIONS_FLAG("--normal", &o.normal, "no subnormal values, for what flushes them"),
+        OPTIONS_FLAG("--quick", &o.quick, "each case in two layouts, not in all"),
+        OPTIONS_FLAG("--cut", &o.cut, "one small case of each op, dtype and layout"),
+        OPTIONS_FLAG("--json", &json, "writes JSON"),
+        OPTIONS_FLAG("--table", &table, "writes the table of ops as markdown and runs nothing"),
+        OPTIONS_END};
+    const struct options options = {"verify", list, 0};
+    int n, status;
+    if (!options_parse(&options, argc, argv, &n, &status)) return status;
+    if (table) return print_table();
+    o.case_plus_one = (int)which + 1;
+    o.seed = (uint64_t)seed;
+    o.repeat = (int)repeat;
+    report.cells = json ? json_array() : NULL;
+    report.lines = json ? json_array() : NULL;
+    return run(&o, &report);
 }

@@ -16,7 +16,8 @@ static bool run(const struct verify_family *family, const struct verify_case *c,
     CHECK_OK(wick_threads_set(threads));
     bool done = family->call(c, operands->tensor, out);
     for (int i = 0; done && i < c->n_out; i++) {
-        result->nbytes[i] = (size_t)wick_tensor_count(out[i]) * (size_t)wick_dtype_bits(wick_tensor_dtype(out[i])) / 8;
+        result->nbytes[i] =
+            (size_t)wick_tensor_count(out[i]) * (size_t)wick_dtype_block_bytes(wick_tensor_dtype(out[i]));
         result->bytes[i] = malloc(result->nbytes[i] + 1);
         CHECK_OK(wick_read(out[i], result->bytes[i], result->nbytes[i]));
     }

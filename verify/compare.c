@@ -73,7 +73,7 @@ static bool same_form(const struct wick_tensor *got, const struct verify_array *
 bool verify_compare(const struct wick_tensor *got, const struct verify_array *want, struct verify_bound bound,
                     double *worst, char *why, size_t why_size) {
     if (!same_form(got, want, why, why_size)) return false;
-    size_t size = (size_t)wick_dtype_bits(got->dtype) / 8, nbytes = (size_t)want->count * size;
+    size_t size = (size_t)wick_dtype_block_bytes(got->dtype), nbytes = (size_t)want->count * size;
     unsigned char *bytes = malloc(nbytes + 1);
     if (!bytes || wick_read(got, bytes, nbytes) != WICK_OK) {
         snprintf(why, why_size, "can't be read: %s", wick_error());

@@ -72,7 +72,7 @@ bool verify_upload(struct wick_device *device, const struct verify_array *array,
                    struct verify_buffer *buffer) {
     struct wick__layout layout;
     int64_t room = lay_out(array, placing, &layout);
-    size_t size = (size_t)wick_dtype_bits(array->dtype) / 8;
+    size_t size = (size_t)wick_dtype_block_bytes(array->dtype);
     *buffer = (struct verify_buffer){.nbytes = (size_t)room * size};
     buffer->bytes = malloc(buffer->nbytes);
     if (!buffer->bytes) return false;
@@ -115,7 +115,7 @@ struct wick_tensor *verify_target(const struct wick_tensor *x) {
     struct verify_array array = {.dtype = x->dtype};
     struct verify_placing placing = {VERIFY_CONTIGUOUS, 0};
     int last = x->layout.rank - 1;
-    size_t size = (size_t)wick_dtype_bits(x->dtype) / 8;
+    size_t size = (size_t)wick_dtype_block_bytes(x->dtype);
     if (targets.count == MAX_TARGETS || !verify_array_new(&array, x->dtype, x->layout.rank, x->layout.shape, false))
         return NULL;
     unsigned char *bytes = malloc((size_t)array.count * size + 1);
@@ -144,7 +144,7 @@ bool verify_is_target(const struct wick_tensor *x) {
 /* Whether all but the elements of a target is as it was. */
 static bool intact(const struct verify_buffer *buffer) {
     const struct wick__layout *layout = &buffer->view->layout;
-    size_t size = (size_t)wick_dtype_bits(buffer->view->dtype) / 8;
+    size_t size = (size_t)wick_dtype_block_bytes(buffer->view->dtype);
     unsigned char *now = malloc(buffer->nbytes);
     bool good = now && wick_read(buffer->base, now, buffer->nbytes) == WICK_OK;
     for (int64_t i = 0; good && i < wick__layout_count(layout); i++) {

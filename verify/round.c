@@ -147,7 +147,7 @@ static void encode_integer(enum wick_dtype dtype, double value, void *to) {
         bits = dtype == WICK_DTYPE_u64 ? (value >= 0x1p64 ? UINT64_MAX : (uint64_t)value) : (uint64_t)INT64_MAX;
     else
         bits = (uint64_t)(int64_t)value;
-    memcpy(to, &bits, (size_t)wick_dtype_bits(dtype) / 8); /* little-endian */
+    memcpy(to, &bits, (size_t)wick_dtype_block_bytes(dtype)); /* little-endian */
 }
 
 void verify_encode(enum wick_dtype dtype, double value, void *to) {
@@ -163,7 +163,7 @@ void verify_encode(enum wick_dtype dtype, double value, void *to) {
         *(uint8_t *)to = isnan(value) ? 255 : (uint8_t)(exponent_of(value) + 127);
     } else {
         uint16_t bits = encode_small(&format, value, dtype != WICK_DTYPE_f8e4m3);
-        memcpy(to, &bits, (size_t)wick_dtype_bits(dtype) / 8);
+        memcpy(to, &bits, (size_t)wick_dtype_block_bytes(dtype));
     }
 }
 

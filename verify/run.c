@@ -115,7 +115,7 @@ static size_t in_use(void) {
 
 /* The bytes of a result, to be freed; NULL for none, and after a failure. */
 static void *bytes_of(const struct wick_tensor *x, size_t *nbytes) {
-    *nbytes = x ? (size_t)wick_tensor_count(x) * (size_t)wick_dtype_bits(wick_tensor_dtype(x)) / 8 : 0;
+    *nbytes = x ? (size_t)wick_tensor_count(x) * (size_t)wick_dtype_block_bytes(wick_tensor_dtype(x)) : 0;
     void *bytes = *nbytes ? malloc(*nbytes) : NULL;
     if (bytes && wick_read(x, bytes, *nbytes) == WICK_OK) return bytes;
     free(bytes);

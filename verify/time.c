@@ -48,7 +48,7 @@ static struct wick_tensor *operand_of(struct wick_device *device, const struct v
     struct verify_placing placing = {VERIFY_CONTIGUOUS, 0};
     struct wick_tensor *x = NULL;
     int64_t count = count_of(operand->rank, operand->shape), some = count < DRAWN ? count : DRAWN;
-    size_t size = (size_t)wick_dtype_bits(dtype) / 8;
+    size_t size = (size_t)wick_dtype_block_bytes(dtype);
     verify_operand_resize(&drawn, 1, &some);
     unsigned char *bytes = malloc((size_t)count * size + 1);
     if (bytes && verify_values(&drawn, dtype, VERIFY_CONTIGUOUS, placing, random, &array) == VERIFY_GOOD) {

@@ -57,7 +57,9 @@ static enum wick_status load_config(struct wick__bert *bert, const json_t *confi
     if (bert->hidden % bert->heads != 0)
         return wick__fail(WICK_FORMAT, "config.json: hidden_size %lld is no multiple of num_attention_heads %lld",
                           (long long)bert->hidden, (long long)bert->heads);
-    bert->epsilon = json_is_number(epsilon) ? json_number_value(epsilon) : 1e-12;
+    if (epsilon && !json_is_number(epsilon))
+        return wick__fail(WICK_FORMAT, "config.json: 'layer_norm_eps' is no number");
+    bert->epsilon = epsilon ? json_number_value(epsilon) : 1e-12;
     if (!(bert->epsilon >= 0 && bert->epsilon < 1))
         return wick__fail(WICK_FORMAT, "config.json: layer_norm_eps %g is not in 0..1", bert->epsilon);
     return load_activation(bert, config);

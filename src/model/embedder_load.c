@@ -97,7 +97,9 @@ static enum wick_status load_modules(struct wick_embedder *embedder, const char 
     if (!data) return WICK_OK;
     json_t *list = json_loadb(data, nbytes, JSON_REJECT_DUPLICATES, &error);
     wick__free(data, capacity);
-    if (!list) return wick__fail(WICK_FORMAT, "%s/modules.json: line %d: %s", folder, error.line, error.text);
+    if (!list)
+        return wick__fail(WICK_FORMAT, "%s/modules.json: line %d, column %d: %s", folder, error.line, error.column,
+                          error.text);
     enum wick_status status = WICK_OK;
     if (!json_is_array(list) || json_array_size(list) == 0)
         status = wick__fail(WICK_FORMAT, "%s/modules.json: is no list of modules", folder);

@@ -65,7 +65,9 @@ enum wick_status wick__json_read(const char *folder, const char *name, size_t ma
     if (!data) return WICK_OK;
     *json = json_loadb(data, nbytes, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
     wick__free(data, capacity);
-    if (!*json) return wick__fail(WICK_FORMAT, "%s/%s: line %d: %s", folder, name, error.line, error.text);
+    if (!*json)
+        return wick__fail(WICK_FORMAT, "%s/%s: line %d, column %d: %s", folder, name, error.line, error.column,
+                          error.text);
     if (!json_is_object(*json)) {
         json_decref(*json);
         *json = NULL;

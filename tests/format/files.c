@@ -59,7 +59,7 @@ static void check_ramp(const char *path, const char *name, enum wick_dtype dtype
         CHECK_TEXT(text, shape);
         CHECK_INT(wick_tensor_dtype(x), dtype);
         unsigned char data[2048];
-        size_t nbytes = (size_t)wick_tensor_count(x) * (size_t)wick_dtype_bits(dtype) / 8;
+        size_t nbytes = (size_t)wick_tensor_count(x) * (size_t)wick_dtype_block_bytes(dtype);
         CHECK_OK(wick_read(x, data, nbytes));
         for (int64_t i = 0; i < wick_tensor_count(x); i++)
             CHECK_NEAR(element(dtype, data, i),
@@ -163,7 +163,8 @@ static void test_gguf(void) {
     struct wick_archive *archive = wick_archive_open(path, NULL);
     struct wick_archive_entry entry;
     CHECK_OK(wick_archive_describe(archive, wick_archive_find(archive, "q8_0"), &entry));
-    CHECK(entry.loadable && entry.dtype == WICK_DTYPE_q8_0 && entry.rank == 2 && entry.shape[0] == 2 && entry.shape[1] == 64 && entry.nbytes == 136);
+    CHECK(entry.loadable && entry.dtype == WICK_DTYPE_q8_0 && entry.rank == 2 && entry.shape[0] == 2 &&
+          entry.shape[1] == 64 && entry.nbytes == 136);
     CHECK_TEXT(entry.type, "Q8_0");
     /* Items in any order. */
     char text[8];

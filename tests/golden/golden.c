@@ -29,7 +29,7 @@ static bool load(struct wick_archive *archive, const char *name, struct verify_a
     *array = (struct verify_array){.data = NULL};
     if (at < 0 || wick_archive_describe(archive, at, &entry) != WICK_OK) return false;
     struct wick_tensor *x = wick_archive_load_at(archive, at, cpu);
-    size_t size = (size_t)wick_dtype_bits(entry.dtype) / 8;
+    size_t size = (size_t)wick_dtype_block_bytes(entry.dtype);
     bool good = x && verify_array_new(array, entry.dtype, entry.rank, entry.shape, false);
     unsigned char *bytes = malloc((size_t)entry.nbytes + 1);
     good = good && bytes && wick_read(x, bytes, (size_t)entry.nbytes) == WICK_OK;

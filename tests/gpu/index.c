@@ -12,7 +12,7 @@ static struct wick_tensor *there(const struct wick_tensor *x) { return wick_to_d
 static void check_same(const char *op, const struct wick_tensor *want, const struct wick_tensor *got) {
     TEST_CHECK_(want && got, "%s of %s: %s", op, what, wick_error());
     if (!want || !got) return;
-    size_t size = (size_t)wick_dtype_bits(wick_tensor_dtype(want)) / 8;
+    size_t size = (size_t)wick_dtype_block_bytes(wick_tensor_dtype(want));
     size_t nbytes = (size_t)wick_tensor_count(want) * size, at = 0;
     unsigned char *p = malloc(nbytes + 1), *q = malloc(nbytes + 1);
     CHECK(p && q);

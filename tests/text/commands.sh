@@ -2,7 +2,7 @@
 # wick embed and wick search as they are used: output formats, the index and what can happen to it, bad files.
 # Usage: tests/text/commands.sh WICK     (exit status 77: skipped, the model is not there)
 set -uo pipefail
-wick=$1
+wick=$(realpath "$1")
 model=${WICK_MODEL:-${XDG_CACHE_HOME:-$HOME/.cache}/wick/models/all-MiniLM-L6-v2}
 [ -f "$model/model.safetensors" ] || { echo "skipped: the model is not there; tools/fetch-model fetches it"; exit 77; }
 export WICK_MODEL=$model

@@ -12,7 +12,7 @@ static void check_picture(const char *name, enum image_filter filter, struct wic
                           struct wick_device *device) {
     enum { COUNT = 3 * 32 * 32 };
     static float got[COUNT], want[COUNT];
-    char path[64], key[64], error[IMAGE_ERROR] = "";
+    char path[64], key[64], error[IMAGE_MESSAGE] = "";
     struct image image;
     struct image_preparation preparation = steps;
     preparation.filter = filter;
@@ -37,7 +37,7 @@ static void check_picture(const char *name, enum image_filter filter, struct wic
 }
 
 static void check_refusal(const char *bytes, size_t n, const struct wick_limits *limits, const char *text) {
-    char path[] = "/tmp/wick-picture-XXXXXX", error[IMAGE_ERROR] = "";
+    char path[] = "/tmp/wick-picture-XXXXXX", error[IMAGE_MESSAGE] = "";
     struct image image;
     int file = mkstemp(path);
     FILE *out = fdopen(file, "wb");
@@ -104,7 +104,7 @@ static void check_bombs(void) {
 
 int main(void) {
     static const char *const names[] = {"wide.png", "small.png", "grey.png", "tall.jpg", "grey.jpg"};
-    char error[IMAGE_ERROR];
+    char error[IMAGE_MESSAGE];
     struct image image;
     struct wick_device *device = wick_device_open("cpu");
     struct wick_archive *expected = wick_archive_open("tests/vision/prepared.safetensors", NULL);

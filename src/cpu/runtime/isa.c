@@ -1,15 +1,15 @@
 /* Which instruction sets the processor has. */
-#define _GNU_SOURCE /* secure_getenv */
 #include "cpu/runtime/isa.h"
 
+#include "core/error.h"
+#include "core/setting.h"
+
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
-static const char *const names[WICK__ISA_COUNT] = {"baseline", "avx2", "avx512"};
+static const char *const names[WICK__ISA_COUNT + 1] = {"baseline", "avx2", "avx512", NULL};
 static enum wick__isa chosen;
 static _Bool bf16;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -31,9 +31,9 @@ static void choose(void) {
     if (best == WICK__ISA_AVX2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
         best = WICK__ISA_AVX512;
-    const char *wish = secure_getenv("WICK_ISA");
-    for (int i = 0; wish && i <= (int)best; i++)
-        if (strcmp(wish, names[i]) == 0) best = (enum wick__isa)i;
+    enum wick__isa wish = (enum wick__isa)wick__setting_word("WICK_ISA", names, (int)best);
+    if (wish > best) wick__log(WICK_LOG_WARNING, "WICK_ISA=%s: this processor has only %s", names[wish], names[best]);
+    if (wish < best) best = wish;
     bf16 = best == WICK__ISA_AVX512 && __builtin_cpu_supports("avx512bf16");
 #endif
     chosen = best;

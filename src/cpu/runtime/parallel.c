@@ -8,6 +8,7 @@
 
 #include "core/checked.h"
 #include "core/error.h"
+#include "core/setting.h"
 
 #include <wick/device.h>
 
@@ -15,7 +16,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -115,20 +115,9 @@ static void *helper_main(void *argument) {
     return NULL; /* not reached: helpers end with the process */
 }
 
-/* The number in the environment variable `name`; `unset` when there is none from least to most. */
-static int from_environment(const char *name, int least, int most, int unset) {
-    const char *wish = secure_getenv(name);
-    if (!wish) return unset;
-    char *end;
-    long value = strtol(wish, &end, 10);
-    if (*wish && !*end && value >= least && value <= most) return (int)value;
-    wick__log(WICK_LOG_WARNING, "%s=%.20s is not a number from %d to %d; ignored", name, wish, least, most);
-    return unset;
-}
-
 static int processors(void) {
     cpu_set_t set;
-    int wish = from_environment("WICK_THREADS", 1, MAX_THREADS, 0);
+    int wish = wick__setting_number("WICK_THREADS", 1, MAX_THREADS, 0);
     if (wish > 0) return wish;
     int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
     return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : n;
@@ -196,7 +185,7 @@ int wick_threads_spin(void) {
     int spin = atomic_load_explicit(&pool.spin, memory_order_relaxed);
     if (spin >= 0) return spin;
     int unset = -1;
-    atomic_compare_exchange_strong(&pool.spin, &unset, from_environment("WICK_SPIN", 0, SPIN_MOST, SPIN_DEFAULT));
+    atomic_compare_exchange_strong(&pool.spin, &unset, wick__setting_number("WICK_SPIN", 0, SPIN_MOST, SPIN_DEFAULT));
     return atomic_load(&pool.spin);
 }
 

@@ -3,6 +3,7 @@
 #include "gpu/code/store.h"
 
 #include "core/memory.h"
+#include "core/setting.h"
 #include "core/trust.h"
 #include "gpu/code/cache.h"
 #include "gpu/code/pack.h"
@@ -141,8 +142,8 @@ static enum wick__pack_result find_pack(struct search *search, struct wick__imag
 /* ---- the compiler ---- */
 
 static bool forbidden(void) {
-    const char *compile = secure_getenv("WICK_COMPILE");
-    return compile && strcmp(compile, "never") == 0;
+    static const char *const words[] = {"never", "auto", NULL};
+    return wick__setting_word("WICK_COMPILE", words, 1) == 0;
 }
 
 static int options_of(const struct search *search, const char *options[4], char *wave, size_t size) {

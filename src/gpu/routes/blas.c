@@ -1,9 +1,9 @@
 /* cuBLAS and rocBLAS: opened when first wanted, trusted for a dtype once they have passed a check on this device, and
  * passed over where they refuse. */
-#define _GNU_SOURCE /* secure_getenv */
 #include "gpu/routes/blas.h"
 
 #include "core/memory.h"
+#include "core/setting.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -28,12 +28,9 @@ static int index_of(enum wick_dtype dtype) {
 }
 
 static enum wick_blas choice_from_environment(void) {
-    const char *text = secure_getenv("WICK_BLAS");
-    if (!text || !*text || strcmp(text, "auto") == 0) return WICK_BLAS_AUTO;
-    if (strcmp(text, "own") == 0) return WICK_BLAS_OWN;
-    if (strcmp(text, "vendor") == 0) return WICK_BLAS_VENDOR;
-    wick__log(WICK_LOG_WARNING, "WICK_BLAS=%s is not auto, own or vendor; auto is used", text);
-    return WICK_BLAS_AUTO;
+    static const char *const words[] = {
+        [WICK_BLAS_AUTO] = "auto", [WICK_BLAS_OWN] = "own", [WICK_BLAS_VENDOR] = "vendor", NULL};
+    return (enum wick_blas)wick__setting_word("WICK_BLAS", words, WICK_BLAS_AUTO);
 }
 
 /* The device's state, made when first asked for, locked. NULL when out of memory. */

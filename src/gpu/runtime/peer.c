@@ -2,12 +2,12 @@
  *
  * Two handles of one GPU copy within it. Two GPUs copy directly only after a pattern has come through unharmed, once a
  * pair and direction: on some machines peer copies succeed and deliver other bytes. WICK_PEER=off forbids them. */
-#define _GNU_SOURCE /* secure_getenv */
 #include "gpu/runtime/peer.h"
 
 #include "gpu/runtime/pool.h"
 
 #include "core/memory.h"
+#include "core/setting.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,9 +65,9 @@ static enum wick_status send_pattern(struct wick__gpu *target, struct wick__gpu 
 }
 
 static enum verdict try_pair(struct wick__gpu *target, struct wick__gpu *source) {
-    const char *setting = secure_getenv("WICK_PEER");
+    static const char *const settings[] = {"off", "on", NULL};
     bool possible = false, same = false;
-    if (setting && strcmp(setting, "off") == 0) return BAD;
+    if (wick__setting_word("WICK_PEER", settings, 1) == 0) return BAD;
     if (wick__gpu_use(target) != WICK_OK ||
         target->vendor->peer_access(target->ordinal, source->ordinal, &possible) != 0 || !possible)
         return BAD;

@@ -8,11 +8,11 @@
  *
  * With WICK_POOL=off in the environment each block is an allocation of the driver's, of its own size, and goes back
  * when it is freed, for tools that watch over memory (compute-sanitizer, the stand-in driver's guards). */
-#define _GNU_SOURCE /* secure_getenv */
 #include "gpu/runtime/pool.h"
 
 #include "core/checked.h"
 #include "core/memory.h"
+#include "core/setting.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -240,12 +240,12 @@ void wick__gpu_pool_free(struct wick__gpu *gpu, void *memory) {
 }
 
 enum wick_status wick__gpu_pool_open(struct wick__gpu *gpu) {
+    static const char *const words[] = {"off", "on", NULL};
     gpu->pool = wick__calloc(1, sizeof *gpu->pool);
     if (!gpu->pool) return WICK_MEMORY;
     pthread_mutex_init(&gpu->pool->mutex, NULL);
     gpu->pool->limit = SIZE_MAX;
-    const char *setting = secure_getenv("WICK_POOL");
-    gpu->pool->off = setting && strcmp(setting, "off") == 0;
+    gpu->pool->off = wick__setting_word("WICK_POOL", words, 1) == 0;
     gpu->pool->cache = gpu->pool->off ? 0 : SIZE_MAX;
     return WICK_OK;
 }
