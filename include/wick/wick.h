@@ -29,6 +29,11 @@
  * it; closing NULL is fine. Host memory comes from a hook (memory.h), device memory from a pool with figures and a
  * limit.
  *
+ * Processes. A forked child goes on computing on the processor, with tensors that its parent made and threads of its
+ * own, whatever the parent's other threads were at. GPUs are another matter, as their drivers do not survive a fork: in
+ * a child of a process that loaded one, opening a device of that family, and every call on a device opened before, is
+ * WICK_DEVICE. Fork before the first call that looks for devices, or use exec.
+ *
  * Threads. Devices, tensors, tokenizers and models may be shared between threads. A scope and an error belong to the
  * thread that made them. Elements change only through calls named _inplace and through wick_tensor_data; using a
  * tensor while another thread writes it is a race.

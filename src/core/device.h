@@ -32,6 +32,7 @@ struct wick_device {
     atomic_int refs;    /* the handle, and one for each storage */
     atomic_bool closed; /* the handle was given back */
     int ordinal;
+    unsigned forks; /* wick__forks when it was opened */
     char name[24];
     void *state;                             /* the family's */
     _Atomic(struct wick__calls *) recording; /* of the graph that is recorded; NULL: calls are run */
@@ -39,7 +40,11 @@ struct wick_device {
     _Atomic uint64_t random_offset; /* the next Philox block that has not been handed out */
 };
 
-/* Checks a device argument: WICK_INVALID for NULL, WICK_CLOSED. */
+/* Whether the device is a parent process's, and no memory of the host. Nothing may be asked of its driver then, nor waited
+ * for: what other threads of the parent had in hand is never finished here. */
+bool wick__device_forked(const struct wick_device *device);
+
+/* Checks a device argument: WICK_INVALID for NULL, WICK_CLOSED, WICK_DEVICE for one that a parent process opened. */
 enum wick_status wick__device_check(const char *op, const struct wick_device *device);
 /* Gives a reference back; the last one closes the device. */
 void wick__device_unref(struct wick_device *device);

@@ -14,10 +14,10 @@ static void storage_unref(struct wick__storage *storage) {
     struct wick_device *device = storage->device;
     if (storage->foreign) {
         if (storage->release) {
-            if (device->heap->settle) device->heap->settle(device);
+            if (device->heap->settle && !wick__device_forked(device)) device->heap->settle(device);
             storage->release(storage->context);
         }
-    } else if (storage->data) {
+    } else if (storage->data && !wick__device_forked(device)) {
         device->heap->free(device, storage->data, storage->nbytes);
     }
     wick__free(storage, sizeof *storage);

@@ -64,6 +64,9 @@ static bool out_of_memory(int code) {
 
 static enum wick_status load(void) {
     cuda_open();
+    if (wick__library_forked(&wick__cuda_opener))
+        return wick__fail(WICK_DEVICE,
+                          "cuda: this process was forked after CUDA was loaded; open devices in the child only");
     if (!wick__cuda_opener.handle) return wick__fail(WICK_DEVICE, "cuda: %s", wick__cuda_opener.fault);
     if (init_code != CUDA_SUCCESS && init_code != CUDA_ERROR_NO_DEVICE) {
         char text[256];

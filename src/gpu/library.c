@@ -2,11 +2,14 @@
 #define _GNU_SOURCE
 #include "gpu/library.h"
 
+#include "core/fork.h"
+
 #include <dlfcn.h>
 #include <glob.h>
 #include <limits.h>
 #include <link.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,9 +232,31 @@ static const char *verdict(struct wick__opener *opener) {
     return keep(opener, "no %s%s or other version of it was found", opener->name, opener->versions[0]);
 }
 
+/* The openers that were tried. In a forked child their locks are made anew: the threads that held them stayed behind.
+ */
+static _Atomic(struct wick__opener *) openers;
+
+static void forget(void) {
+    for (struct wick__opener *opener = openers; opener; opener = opener->other)
+        pthread_mutex_init(&opener->mutex, NULL);
+}
+__attribute__((constructor)) static void watch_forks(void) { (void)pthread_atfork(NULL, NULL, forget); }
+
+static void note(struct wick__opener *opener) {
+    opener->tried = true;
+    opener->forks = wick__forks();
+    opener->other = openers;
+    while (!atomic_compare_exchange_weak(&openers, &opener->other, opener)) {
+    }
+}
+
+bool wick__library_forked(const struct wick__opener *opener) {
+    return opener->tried && (opener->handle || !opener->fault) && opener->forks != wick__forks();
+}
+
 bool wick__library_open(struct wick__opener *opener, void *functions) {
     if (opener->tried) return opener->handle != NULL;
-    opener->tried = true;
+    note(opener);
     if (search(opener, functions)) return true;
     opener->fault = verdict(opener);
     return false;

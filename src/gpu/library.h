@@ -42,6 +42,8 @@ struct wick__opener {
 
     pthread_mutex_t mutex;
     bool tried;
+    unsigned forks;             /* wick__forks when it was tried */
+    struct wick__opener *other; /* that was tried before */
     void *handle;
     const char *path, *fault;
     int count;
@@ -60,6 +62,8 @@ struct wick__opener {
 bool wick__library_open(struct wick__opener *opener, void *functions);
 /* Takes the functions from a library that is open already, where an older version of it had them. */
 bool wick__library_within(struct wick__opener *opener, const struct wick__opener *other, void *functions);
+/* Whether a parent of this process opened the library, or began to: it is of no use to a child. */
+bool wick__library_forked(const struct wick__opener *opener);
 /* A further symbol of a library that is open; NULL when it has none. */
 void *wick__library_symbol(const struct wick__opener *opener, const char *name);
 /* Gives the library up after all, for the reason given. */

@@ -86,6 +86,9 @@ static bool out_of_memory(int code) {
 
 static enum wick_status load(void) {
     hip_open();
+    if (wick__library_forked(&wick__hip_opener))
+        return wick__fail(WICK_DEVICE,
+                          "rocm: this process was forked after HIP was loaded; open devices in the child only");
     if (!wick__hip_opener.handle) return wick__fail(WICK_DEVICE, "rocm: %s", wick__hip_opener.fault);
     if (init_code != hipSuccess && init_code != hipErrorNoDevice) {
         char text[256];

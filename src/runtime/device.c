@@ -1,5 +1,6 @@
 /* The device registry, device handles, and calls that go straight to the family. */
 #include "backend.h"
+#include "core/fork.h"
 #include "core/memory.h"
 
 #include <stdio.h>
@@ -53,6 +54,7 @@ static struct wick_device *device_open(const struct wick__backend *family, int o
     device->backend = family;
     device->heap = &family->heap;
     device->ordinal = ordinal;
+    device->forks = wick__forks();
     atomic_init(&device->refs, 1);
     device_name(device->name, family, ordinal);
     if (family->open(device) == WICK_OK) return device;

@@ -17,7 +17,6 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <time.h>
-#include <unistd.h>
 
 enum {
     MAX_THREADS = 256,
@@ -37,7 +36,7 @@ static struct {
     atomic_int spin;      /* microseconds that an idle helper spins; -1: not yet known */
     atomic_bool crowded;  /* more threads than processors: spinning would keep others from working */
     int started;          /* helpers that run; helper i is worker i + 1 */
-    pid_t owner;          /* the process the helpers belong to: a forked child has none */
+    bool counted;         /* whether the next two are known; not in a forked child */
     cpu_set_t allowed;    /* processors of the process when its first helper started */
     int avoided;          /* the one that helpers keep off; -1: none yet, INT_MAX: not known how */
     atomic_uint sequence; /* odd while a job is open */
@@ -123,17 +122,25 @@ static int processors(void) {
     return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : n;
 }
 
+/* A forked child has no helpers, and whatever job another thread of the parent had is none of its own. Its locks are
+ * made anew, since their holders, and those that wait for them, stayed behind. */
+static void forget(void) {
+    pthread_mutex_init(&pool.busy, NULL);
+    pthread_mutex_init(&pool.mutex, NULL);
+    pthread_cond_init(&pool.wake, NULL);
+    pool.started = 0;
+    pool.counted = false;
+    atomic_store(&pool.sequence, 0);
+    atomic_store(&pool.sleeping, 0);
+    atomic_store(&pool.inside, 0);
+}
+__attribute__((constructor)) static void watch_forks(void) { (void)pthread_atfork(NULL, NULL, forget); }
+
 /* Brings the number of helpers to pool.threads - 1. Called with `busy` held. */
 static void start_helpers(void) {
-    if (pool.owner != getpid()) {
-        pool.owner = getpid();
-        pool.started = 0;
+    if (!pool.counted) {
+        pool.counted = true;
         pool.avoided = sched_getaffinity(0, sizeof pool.allowed, &pool.allowed) == 0 ? -1 : INT_MAX;
-        atomic_store(&pool.sleeping, 0);
-        atomic_store(&pool.inside, 0);
-        /* A child's copies still count the parent's sleepers; waking those would wait for them for ever. */
-        pthread_mutex_init(&pool.mutex, NULL);
-        pthread_cond_init(&pool.wake, NULL);
     }
     atomic_store(&pool.crowded, pool.avoided != INT_MAX && CPU_COUNT(&pool.allowed) < pool.threads);
     while (pool.started < pool.threads - 1) {

@@ -28,6 +28,13 @@ static struct {
     bool ready;
 } pool = {.mutex = PTHREAD_MUTEX_INITIALIZER, .limit = SIZE_MAX};
 
+/* A fork takes the lock, so that a child finds the lists whole and the lock free. */
+static void before_fork(void) { pthread_mutex_lock(&pool.mutex); }
+static void after_fork(void) { pthread_mutex_unlock(&pool.mutex); }
+__attribute__((constructor)) static void watch_forks(void) {
+    (void)pthread_atfork(before_fork, after_fork, after_fork);
+}
+
 /* The class of a size >= SMALL, and the class's own size: (4 + quarter) * 2^(power - 2). */
 static int size_class(size_t nbytes, size_t *rounded) {
     int power = 63 - __builtin_clzll(nbytes - 1); /* 2^power <= nbytes - 1 */
