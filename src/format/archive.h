@@ -137,6 +137,8 @@ int64_t wick__gguf_text(const struct wick_archive *archive, const struct wick__m
 /* The elements of x in row-major order on the host: in place, or in a new block of *nbytes that *owned is set to. */
 enum wick_status wick__host_bytes(const struct wick_tensor *x, const void **data, size_t *nbytes, void **owned);
 
+bool wick__is_utf8(const char *text);
+
 /* Checks names and tensors: present, not empty, UTF-8, different. */
 enum wick_status wick__names_check(const char *op, int64_t n, const char *const *names,
                                    const struct wick_tensor *const *tensors);

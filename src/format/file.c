@@ -3,6 +3,7 @@
 
 #include "format/file.h"
 
+#include "core/folder.h"
 #include "core/memory.h"
 
 #include <errno.h>
@@ -116,6 +117,17 @@ const char *wick__quote(char quoted[WICK__QUOTED], const char *text) {
 
 /* ---- writing ---- */
 
+/* What earlier writers of this file left when they were killed: "NAME.PID-N.tmp". */
+static void sweep(const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t size = strlen(name) + 2;
+    char *prefix = wick__alloc_quiet(size);
+    if (!prefix) return;
+    snprintf(prefix, size, "%s.", name);
+    wick__folder_sweep(path, prefix, ".tmp");
+    wick__free(prefix, size);
+}
+
 enum wick_status wick__output_open(struct wick__output *output, const char *op, const char *path) {
     static atomic_uint counter;
     *output = (struct wick__output){.op = op, .path = path, .fd = -1};
@@ -129,7 +141,10 @@ enum wick_status wick__output_open(struct wick__output *output, const char *op, 
         output->fd = open(output->aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
         if (output->fd < 0 && errno != EEXIST) break;
     }
-    if (output->fd >= 0) return WICK_OK;
+    if (output->fd >= 0) {
+        sweep(path);
+        return WICK_OK;
+    }
     wick__fail(WICK_IO, "%s: %s: %s", op, path, strerror(errno));
     wick__free(output->aside, output->aside_size);
     return WICK_IO;
@@ -151,20 +166,28 @@ void wick__output_write(struct wick__output *output, const void *data, size_t nb
     }
 }
 
+static bool flush(int fd) {
+    int code;
+    do code = fsync(fd);
+    while (code != 0 && errno == EINTR);
+    return code == 0 || errno == EINVAL || errno == ENOTSUP;
+}
+
 enum wick_status wick__output_close(struct wick__output *output, enum wick_status status) {
     if (status == WICK_OK) status = output->status;
-    bool failed = status == WICK_OK && fsync(output->fd) != 0 && errno != EINVAL && errno != ENOTSUP;
+    bool failed = status == WICK_OK && !flush(output->fd);
     int error = errno;
     if (close(output->fd) != 0 && !failed && status == WICK_OK) {
         failed = true;
         error = errno;
     }
-    if (status == WICK_OK && !failed && rename(output->aside, output->path) != 0) {
+    bool renamed = status == WICK_OK && !failed && rename(output->aside, output->path) == 0;
+    if (status == WICK_OK && !failed && !(renamed && wick__folder_sync(output->path))) {
         failed = true;
         error = errno;
     }
     if (failed) status = wick__fail(WICK_IO, "%s: %s: %s", output->op, output->path, strerror(error));
-    if (status != WICK_OK) unlink(output->aside);
+    if (!renamed) unlink(output->aside);
     wick__free(output->aside, output->aside_size);
     return status;
 }

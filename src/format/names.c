@@ -12,7 +12,7 @@ static int compare(const void *a, const void *b) {
     return strcmp(*x, *y);
 }
 
-static bool is_utf8(const char *text) {
+bool wick__is_utf8(const char *text) {
     const utf8proc_uint8_t *at = (const utf8proc_uint8_t *)text;
     while (*at) {
         utf8proc_int32_t code;
@@ -31,7 +31,7 @@ enum wick_status wick__names_check(const char *op, int64_t n, const char *const 
     for (int64_t i = 0; i < n; i++) {
         if (!names[i] || !*names[i])
             return wick__fail(WICK_INVALID, "%s: name %" PRId64 " is %s", op, i, names[i] ? "empty" : "NULL");
-        if (!is_utf8(names[i])) return wick__fail(WICK_INVALID, "%s: name %" PRId64 " is no UTF-8", op, i);
+        if (!wick__is_utf8(names[i])) return wick__fail(WICK_INVALID, "%s: name %" PRId64 " is no UTF-8", op, i);
         if (!tensors[i])
             return wick__fail(WICK_INVALID, "%s: tensor \"%s\" is NULL", op, wick__quote(quoted, names[i]));
     }

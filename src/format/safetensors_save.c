@@ -1,11 +1,11 @@
 /* Writing safetensors. */
 #include "format/archive.h"
 
-#include "core/memory.h"
+#include "core/buffer.h"
 #include "core/tensor.h"
 
 #include <inttypes.h>
-#include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static const char *const type_names[WICK_DTYPE_COUNT] = {
@@ -32,33 +32,86 @@ static int compare_items(const void *a, const void *b) {
     return bits_x != bits_y ? (bits_x > bits_y ? -1 : 1) : strcmp(x->name, y->name);
 }
 
-/* Adds "NAME": {"dtype": ..., "shape": [...], "data_offsets": [...]}. */
-static bool add_tensor(json_t *header, const struct item *item, int64_t begin) {
-    json_t *shape = json_array();
-    for (int d = 0; shape && d < item->x->layout.rank; d++)
-        json_array_append_new(shape, json_integer(item->x->layout.shape[d]));
-    json_t *object = json_pack("{s:s, s:o, s:[I, I]}", "dtype", type_names[item->x->dtype], "shape", shape,
-                               "data_offsets", (json_int_t)begin, (json_int_t)(begin + item->nbytes));
-    return object && json_object_set_new(header, item->name, object) == 0;
+/* The header as it grows; `good` is false once memory ran out. */
+struct text {
+    struct wick__buffer buffer;
+    bool good;
+};
+
+static void put(struct text *text, const char *bytes, size_t n) {
+    if (text->good) text->good = wick__buffer_append(&text->buffer, bytes, n) == WICK_OK;
 }
 
-static bool add_metadata(json_t *header, const char *const *metadata) {
-    json_t *object = metadata && *metadata ? json_object() : NULL;
-    for (; object && metadata[0] && metadata[1]; metadata += 2)
-        if (json_object_set_new(object, metadata[0], json_string(metadata[1])) != 0) {
-            json_decref(object);
-            return false;
-        }
-    return !object || json_object_set_new(header, "__metadata__", object) == 0;
+static void put_text(struct text *text, const char *bytes) { put(text, bytes, strlen(bytes)); }
+
+static void put_number(struct text *text, int64_t number) {
+    char digits[24];
+    put(text, digits, (size_t)snprintf(digits, sizeof digits, "%" PRId64, number));
+}
+
+/* A JSON string of UTF-8. */
+static void put_string(struct text *text, const char *string) {
+    put_text(text, "\"");
+    while (*string) {
+        size_t plain = 0;
+        while ((unsigned char)string[plain] >= 0x20 && string[plain] != '"' && string[plain] != '\\') plain++;
+        put(text, string, plain);
+        string += plain;
+        if (!*string) break;
+        char escaped[8];
+        int n = *string == '"' || *string == '\\' ? snprintf(escaped, sizeof escaped, "\\%c", *string)
+                                                  : snprintf(escaped, sizeof escaped, "\\u%04x", *string);
+        put(text, escaped, (size_t)n);
+        string++;
+    }
+    put_text(text, "\"");
+}
+
+/* "NAME":{"dtype":...,"shape":[...],"data_offsets":[...]} */
+static void put_tensor(struct text *text, const struct item *item, int64_t begin) {
+    put_string(text, item->name);
+    put_text(text, ":{\"dtype\":");
+    put_string(text, type_names[item->x->dtype]);
+    put_text(text, ",\"shape\":[");
+    for (int d = 0; d < item->x->layout.rank; d++) {
+        if (d > 0) put_text(text, ",");
+        put_number(text, item->x->layout.shape[d]);
+    }
+    put_text(text, "],\"data_offsets\":[");
+    put_number(text, begin);
+    put_text(text, ",");
+    put_number(text, begin + item->nbytes);
+    put_text(text, "]}");
+}
+
+/* Of keys that are there more than once, the last counts. */
+static bool comes_again(const char *const *metadata) {
+    for (const char *const *later = metadata + 2; *later; later += 2)
+        if (strcmp(*later, *metadata) == 0) return true;
+    return false;
+}
+
+static void put_metadata(struct text *text, const char *const *metadata) {
+    const char *comma = "";
+    put_text(text, "\"__metadata__\":{");
+    for (; *metadata; metadata += 2) {
+        if (comes_again(metadata)) continue;
+        put_text(text, comma);
+        put_string(text, metadata[0]);
+        put_text(text, ":");
+        put_string(text, metadata[1]);
+        comma = ",";
+    }
+    put_text(text, "}");
 }
 
 static enum wick_status write_all(struct wick__output *output, const struct item *items, int64_t n,
-                                  const char *header) {
+                                  const struct text *header) {
     static const char spaces[8] = "        ";
-    size_t length = strlen(header), padding = (8 - length % 8) % 8;
-    uint64_t padded = length + padding;
+    size_t padding = (8 - header->buffer.nbytes % 8) % 8;
+    uint64_t padded = header->buffer.nbytes + padding;
     wick__output_write(output, &padded, sizeof padded);
-    wick__output_write(output, header, length);
+    wick__output_write(output, header->buffer.data, header->buffer.nbytes);
     wick__output_write(output, spaces, padding);
     for (int64_t i = 0; i < n && output->status == WICK_OK; i++) {
         const void *data;
@@ -73,29 +126,30 @@ static enum wick_status write_all(struct wick__output *output, const struct item
 
 static enum wick_status save(const char *path, struct item *items, int64_t n, const char *const *metadata) {
     struct wick__output output;
+    struct text header = {.good = true};
     int64_t at = 0;
-    json_t *header = json_object();
-    bool good = header && add_metadata(header, metadata);
-    for (int64_t i = 0; i < n && good; i++) {
-        good = add_tensor(header, &items[i], at);
+    put_text(&header, "{");
+    if (metadata && *metadata) put_metadata(&header, metadata);
+    for (int64_t i = 0; i < n; i++) {
+        if (header.buffer.nbytes > 1) put_text(&header, ",");
+        put_tensor(&header, &items[i], at);
         at += items[i].nbytes;
     }
-    char *text = good ? json_dumps(header, JSON_COMPACT) : NULL;
-    json_decref(header);
-    if (!text)
-        return wick__fail(WICK_INVALID, "safetensors_save: the header could not be made: out of memory, or metadata "
-                                        "that is no UTF-8");
-    enum wick_status status = wick__output_open(&output, "safetensors_save", path);
-    if (status == WICK_OK) status = wick__output_close(&output, write_all(&output, items, n, text));
-    free(text);
+    put_text(&header, "}");
+    enum wick_status status = header.good ? wick__output_open(&output, "safetensors_save", path) : WICK_MEMORY;
+    if (status == WICK_OK) status = wick__output_close(&output, write_all(&output, items, n, &header));
+    wick__buffer_free(&header.buffer);
     return status;
 }
 
 enum wick_status wick_safetensors_save(const char *path, int64_t n, const char *const *names,
                                        const struct wick_tensor *const *tensors, const char *const *metadata) {
     WICK__TRY(wick__names_check("safetensors_save", n, names, tensors));
-    for (const char *const *at = metadata; at && *at; at += 2)
+    for (const char *const *at = metadata; at && *at; at += 2) {
         if (!at[1]) return wick__fail(WICK_INVALID, "safetensors_save: metadata \"%.80s\" has no value", *at);
+        if (!wick__is_utf8(at[0]) || !wick__is_utf8(at[1]))
+            return wick__fail(WICK_INVALID, "safetensors_save: metadata %d is no UTF-8", (int)(at - metadata) / 2);
+    }
     struct item *items = wick__calloc((size_t)n, sizeof *items);
     if (!items) return WICK_MEMORY;
     enum wick_status status = WICK_OK;

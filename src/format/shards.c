@@ -61,7 +61,8 @@ static enum wick_status read_metadata(struct wick_archive *archive, json_t *obje
     json_object_foreach(object, key, value) {
         char *text = json_is_string(value) ? NULL : json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
         const char *shown = text ? text : json_string_value(value);
-        enum wick_status status = shown ? wick__archive_meta_text(archive, key, shown, strlen(shown)) : WICK_OK;
+        enum wick_status status = shown ? wick__archive_meta_text(archive, key, shown, strlen(shown))
+                                        : wick__fail(WICK_MEMORY, "archive_open: out of memory");
         free(text);
         WICK__TRY(status);
     }

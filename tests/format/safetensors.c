@@ -1,6 +1,9 @@
 /* Safetensors: what is refused, with which text; what lenient lets through; saving. Good files are in files.c. */
 #include "tests/format/bytes.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A file of this header and n bytes of data. */
@@ -159,6 +162,47 @@ static void test_save(struct wick_device *cpu) {
     for (int t = 0; t < 4; t++) wick_release((struct wick_tensor *)(uintptr_t)tensors[t]);
 }
 
+static void touch(const char *path, time_t age) {
+    struct timespec times[2] = {{.tv_sec = time(NULL) - age}, {.tv_sec = time(NULL) - age}};
+    FILE *file = fopen(path, "w");
+    CHECK(file);
+    if (file) fclose(file);
+    CHECK(utimensat(AT_FDCWD, path, times, 0) == 0);
+}
+
+/* What writers of the same file left when they were killed goes once it is old; nothing else does. */
+static void test_stale(struct wick_device *cpu) {
+    char folder[] = "/tmp/wick-stale-XXXXXX", path[64], name[5][80];
+    static const char *const ends[] = {".11-0.tmp", ".12-0.tmp", ".13-0", ".tmp", "2.14-0.tmp"};
+    CHECK(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/x.safetensors", folder);
+    for (int i = 0; i < 5; i++) {
+        snprintf(name[i], sizeof name[i], "%s%s", path, ends[i]);
+        touch(name[i], i == 1 ? 60 : 7200);
+    }
+    static const char *const names[] = {"a"};
+    static const char *const metadata[] = {"k", "first", "quoted \"\\\n\x1f\xc3\xa9/", "v", "k", "last", NULL};
+    float one = 1;
+    struct wick_tensor *x = wick_from_data(cpu, WICK_F32, 0, NULL, &one, sizeof one);
+    const struct wick_tensor *tensors[] = {x};
+    CHECK_OK(wick_safetensors_save(path, 1, names, tensors, metadata));
+    for (int i = 0; i < 5; i++) CHECK_INT(access(name[i], F_OK) == 0, i != 0);
+    struct wick_archive *archive = wick_archive_open(path, NULL);
+    char text[40];
+    CHECK_INT(wick_archive_metadata_count(archive), 2);
+    CHECK(wick_archive_metadata_text(archive, wick_archive_metadata_find(archive, "k"), -1, text, sizeof text) == 4);
+    CHECK_TEXT(text, "last");
+    CHECK(wick_archive_metadata_find(archive, metadata[2]) >= 0);
+    wick_archive_close(archive);
+    static const char *const broken[] = {"k", "\xff", NULL};
+    CHECK_FAILS(wick_safetensors_save(path, 1, names, tensors, broken), WICK_INVALID,
+                "safetensors_save: metadata 0 is no UTF-8");
+    wick_release(x);
+    unlink(path);
+    for (int i = 1; i < 5; i++) unlink(name[i]);
+    CHECK(rmdir(folder) == 0);
+}
+
 int main(void) {
     struct wick_device *cpu = wick_device_open("cpu");
     test_header();
@@ -167,6 +211,7 @@ int main(void) {
     test_offsets();
     test_cut();
     test_save(cpu);
+    test_stale(cpu);
     wick_device_close(cpu);
     return test_end();
 }

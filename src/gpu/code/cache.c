@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include "gpu/code/cache.h"
 
+#include "core/folder.h"
 #include "core/memory.h"
 #include "core/trust.h"
 
@@ -234,6 +235,8 @@ void wick__cache_put(const struct wick__cache_key *key, const void *data, size_t
     header.code = nbytes;
     header.check = (uint32_t)crc32(crc32(0, NULL, 0), data, (uInt)nbytes);
     clock_gettime(CLOCK_REALTIME, &now);
+    wick__folder_sweep(path, ".new-", "");
+    wick__folder_sweep(path, ".lock-", "");
     snprintf(aside, sizeof aside, "%s/.new-%ld-%u-%lx", folder, (long)getpid(), serial++, (long)now.tv_nsec);
     int fd = open(aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     bool done = fd >= 0 && fchmod(fd, 0644) == 0 && write_all(fd, &header, sizeof header) &&

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "gpu/code/pack.h"
 
+#include "core/folder.h"
 #include "core/memory.h"
 #include "core/trust.h"
 
@@ -263,11 +264,12 @@ static bool write_pack(int fd, const char *target, const struct wick__pack_modul
 bool wick__pack_write(const char *path, const char *target, const struct wick__pack_module *modules, int count,
                       char *reason, size_t size) {
     char aside[4096 + 32];
-    snprintf(aside, sizeof aside, "%s.%ld", path, (long)getpid());
+    snprintf(aside, sizeof aside, "%s.%ld.tmp", path, (long)getpid());
+    wick__folder_sweep(path, "", ".tmp");
     int fd = open(aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-    bool done = fd >= 0 && write_pack(fd, target, modules, count);
+    bool done = fd >= 0 && write_pack(fd, target, modules, count) && fsync(fd) == 0;
     if (fd >= 0 && close(fd) != 0) done = false;
-    if (done && rename(aside, path) == 0) return true;
+    if (done && rename(aside, path) == 0 && wick__folder_sync(path)) return true;
     snprintf(reason, size, "%s: %s", path, strerror(errno));
     if (fd >= 0) unlink(aside);
     return false;

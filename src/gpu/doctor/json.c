@@ -7,19 +7,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Values that came from files and the environment may be anything but UTF-8. */
+/* Whether memory ran out: then what was made lacks something. */
+static _Thread_local bool lost;
+
+static void add(json_t *list, json_t *value) {
+    if (json_array_append_new(list, value) != 0) lost = true;
+}
+
+static void set(json_t *object, const char *key, json_t *value) {
+    if (json_object_set_new(object, key, value) != 0) lost = true;
+}
+
+/* Values that came from files and the environment may be anything but UTF-8, which json_string refuses. */
 static json_t *string(const char *text) {
-    json_t *value = text ? json_string(text) : json_null();
-    return value ? value : json_string("?");
+    if (!text) return json_null();
+    json_t *value = json_string(text);
+    if (value) return value;
+    value = json_string_nocheck(text);
+    if (!value) lost = true;
+    json_decref(value);
+    return json_string("?");
 }
 
 static json_t *nodes_of(const struct wick__doctor *d) {
     json_t *list = json_array();
     for (int i = 0; i < d->nodes; i++) {
         const struct wick__node *node = &d->node[i];
-        json_array_append_new(list, json_pack("{s:o, s:b, s:i, s:o, s:o}", "path", string(node->path), "usable",
-                                              node->usable, "mode", (int)node->mode, "owner", string(node->owner),
-                                              "group", string(node->group)));
+        add(list, json_pack("{s:o, s:b, s:i, s:o, s:o}", "path", string(node->path), "usable", node->usable, "mode",
+                            (int)node->mode, "owner", string(node->owner), "group", string(node->group)));
     }
     return list;
 }
@@ -27,8 +42,8 @@ static json_t *nodes_of(const struct wick__doctor *d) {
 static json_t *library_of(const struct wick__library *library) {
     json_t *tried = json_array();
     for (int i = 0; i < library->count; i++)
-        json_array_append_new(tried, json_pack("{s:o, s:o}", "path", string(library->attempts[i].path), "error",
-                                               string(library->attempts[i].error)));
+        add(tried, json_pack("{s:o, s:o}", "path", string(library->attempts[i].path), "error",
+                             string(library->attempts[i].error)));
     return json_pack("{s:o, s:o, s:o, s:o}", "name", string(library->name), "path", string(library->path), "fault",
                      string(library->path ? NULL : library->fault), "tried", tried);
 }
@@ -37,7 +52,7 @@ static json_t *family_of(const struct wick__family_facts *family) {
     static const char *const kinds[WICK__LIBRARIES] = {"driver", "compiler", "blas", "dnn"};
     json_t *libraries = json_object();
     for (int kind = 0; kind < WICK__LIBRARIES; kind++)
-        json_object_set_new(libraries, kinds[kind], library_of(&family->libraries[kind]));
+        set(libraries, kinds[kind], library_of(&family->libraries[kind]));
     return json_pack("{s:i, s:b, s:o, s:b, s:o, s:i, s:i, s:o}", "hardware", family->hardware, "module", family->module,
                      "module_version", string(*family->driver ? family->driver : NULL), "loaded", family->loaded,
                      "fault", string(*family->fault ? family->fault : NULL), "devices", family->count, "copies",
@@ -48,18 +63,18 @@ static json_t *gpu_of(const struct wick__gpu_facts *gpu) {
     const struct wick__properties *p = &gpu->properties;
     json_t *routes = json_array();
     for (int route = 0; route < WICK__ROUTE_LIMIT; route++)
-        if (gpu->routes >> route & 1) json_array_append_new(routes, string(wick__route_name((enum wick__route)route)));
+        if (gpu->routes >> route & 1) add(routes, string(wick__route_name((enum wick__route)route)));
     json_t *object = json_pack("{s:o, s:o, s:o, s:o, s:i, s:i, s:b, s:I, s:I, s:i, s:i}", "device", string(gpu->name),
                                "name", string(p->name), "target", string(p->target), "bus", string(p->bus), "wave",
                                p->wave, "units", p->units, "integrated", p->integrated, "memory", (json_int_t)p->memory,
                                "memory_free", (json_int_t)gpu->free, "driver", p->driver, "runtime", p->runtime);
     if (!object) return NULL;
-    if (gpu->carve_out) json_object_set_new(object, "memory_carve_out", json_integer((json_int_t)gpu->carve_out));
-    if (gpu->shared) json_object_set_new(object, "memory_shared", json_integer((json_int_t)gpu->shared));
-    json_object_set_new(object, "kernels", routes);
-    json_object_set_new(object, "blas", string(*gpu->blas ? gpu->blas : NULL));
-    json_object_set_new(object, "works", json_boolean(gpu->healthy));
-    json_object_set_new(object, "fault", string(*gpu->fault ? gpu->fault : NULL));
+    if (gpu->carve_out) set(object, "memory_carve_out", json_integer((json_int_t)gpu->carve_out));
+    if (gpu->shared) set(object, "memory_shared", json_integer((json_int_t)gpu->shared));
+    set(object, "kernels", routes);
+    set(object, "blas", string(*gpu->blas ? gpu->blas : NULL));
+    set(object, "works", json_boolean(gpu->healthy));
+    set(object, "fault", string(*gpu->fault ? gpu->fault : NULL));
     return object;
 }
 
@@ -67,9 +82,8 @@ static json_t *findings_of(const struct wick__doctor *d) {
     json_t *list = json_array();
     for (int i = 0; i < d->findings; i++) {
         const struct wick__finding *finding = &d->finding[i];
-        json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:o}", "severity",
-                                              wick__severity_name(finding->severity), "code", finding->code, "text",
-                                              string(finding->text), "fix", string(finding->fix)));
+        add(list, json_pack("{s:s, s:s, s:o, s:o}", "severity", wick__severity_name(finding->severity), "code",
+                            finding->code, "text", string(finding->text), "fix", string(finding->fix)));
     }
     return list;
 }
@@ -77,8 +91,8 @@ static json_t *findings_of(const struct wick__doctor *d) {
 static json_t *whole(const struct wick__doctor *d) {
     json_t *variables = json_object(), *gpus = json_array();
     for (int i = 0; i < d->variables; i++)
-        json_object_set_new(variables, d->variable[i], string(wick__doctor_variable(d->variable[i])));
-    for (int i = 0; i < d->gpus; i++) json_array_append_new(gpus, gpu_of(&d->gpu[i]));
+        set(variables, d->variable[i], string(wick__doctor_variable(d->variable[i])));
+    for (int i = 0; i < d->gpus; i++) add(gpus, gpu_of(&d->gpu[i]));
     return json_pack("{s:s, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:o, s:o}", "version",
                      wick_version(), "system", string(d->system), "container", d->container, "wsl", d->wsl, "user",
                      string(d->user), "groups", string(d->groups), "variables", variables, "cache",
@@ -89,8 +103,9 @@ static json_t *whole(const struct wick__doctor *d) {
 }
 
 char *wick__doctor_json(const struct wick__doctor *d) {
+    lost = false;
     json_t *object = whole(d);
-    char *dump = object ? json_dumps(object, JSON_INDENT(2)) : NULL, *text = NULL;
+    char *dump = object && !lost ? json_dumps(object, JSON_INDENT(2)) : NULL, *text = NULL;
     json_decref(object);
     if (!dump) {
         wick__fail(WICK_MEMORY, "doctor: out of memory");
