@@ -65,8 +65,8 @@ int main(void) {
     cpu = wick_device_open("cpu");
     for (int i = 0; i < N * N; i++) data[i] = (float)(i % 17) / 16;
     CHECK_OK(wick_threads_set(4));
-    a = wick_from_data(cpu, WICK_F32, WICK_SHAPE(N, N), data);
-    b = wick_from_data(cpu, WICK_F32, WICK_SHAPE(N, N), data);
+    a = wick_from_data(cpu, WICK_F32, WICK_SHAPE(N, N), data, sizeof data);
+    b = wick_from_data(cpu, WICK_F32, WICK_SHAPE(N, N), data, sizeof data);
     wick_scope_begin();
     CHECK_OK(wick_read(wick_matmul(wick_add(a, b), wick_exp(b)), product, sizeof product));
     wick_scope_end(NULL);

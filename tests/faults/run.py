@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+"""Runs commands of the wick program with one system or library call after the other failing, and looks at what they leave.
+
+Usage: tests/faults/run.py WICK SHIM [COMMAND...] [--most N] [--kind KIND]... [--jobs N]
+
+A command that ends with status 0 has to have written what it writes without a fault, to the byte. Otherwise it says why
+on stderr, ends with status 1, and leaves a file that was there before as it was. It must not end by a signal, hang, or
+leave a file of another name. wick doctor is left out: it tells what it could find. Calls are tried one by one up to half of --most, and beyond that spread evenly."""
+
+import argparse
+import concurrent.futures
+import math
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FILES = os.path.join(HERE, "..", "files")
+# A kind of call, and how it fails: what is tried, and whether a program has to get over it unharmed.
+KINDS = {
+    "alloc": [("", False), ("+", False)],
+    "open": [("=EACCES", False), ("=EIO", False)],
+    "read": [("=EIO", False), ("=EINTR", True), ("=short", True)],
+    "write": [("=ENOSPC", False), ("+=ENOSPC", False), ("=EIO", False), ("=EINTR", True), ("=short", True)],
+    "fsync": [("=EIO", False)],
+    "rename": [("=EIO", False)],
+    "mmap": [("=ENOMEM", True)],
+}
+
+
+# ---- small models ----
+
+def safetensors(path, tensors):
+    """Writes f32 tensors of a formula."""
+    header, data = [], b""
+    for name, shape in tensors:
+        n = math.prod(shape)
+        values = struct.pack("<%df" % n, *(math.sin(len(data) // 4 + i) / 2 for i in range(n)))
+        if name.endswith("running_var"):
+            values = struct.pack("<%df" % n, *([1.0] * n))
+        header.append('"%s":{"dtype":"F32","shape":%s,"data_offsets":[%d,%d]}'
+                      % (name, list(shape), len(data), len(data) + len(values)))
+        data += values
+    text = ("{" + ",".join(header) + "}").encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + data)
+
+
+def bert(folder):
+    hidden, wide, vocab, places = 8, 16, 52, 12
+    os.mkdir(folder)
+    for name in ("vocab.txt", "tokenizer_config.json"):
+        shutil.copy(os.path.join(HERE, "..", "text", "tiny-vocab", name), folder)
+    with open(os.path.join(folder, "config.json"), "w") as file:
+        file.write('{"model_type":"bert","hidden_size":8,"intermediate_size":16,"num_hidden_layers":1,'
+                   '"num_attention_heads":2,"max_position_embeddings":12,"vocab_size":52,"type_vocab_size":2,'
+                   '"hidden_act":"gelu"}')
+    names = [("embeddings.word_embeddings.weight", (vocab, hidden)),
+             ("embeddings.position_embeddings.weight", (places, hidden)),
+             ("embeddings.token_type_embeddings.weight", (2, hidden)),
+             ("embeddings.LayerNorm.weight", (hidden,)), ("embeddings.LayerNorm.bias", (hidden,))]
+    for part, out, width in (("attention.self.query", hidden, hidden), ("attention.self.key", hidden, hidden),
+                             ("attention.self.value", hidden, hidden), ("attention.output.dense", hidden, hidden),
+                             ("intermediate.dense", wide, hidden), ("output.dense", hidden, wide)):
+        names += [("encoder.layer.0.%s.weight" % part, (out, width)), ("encoder.layer.0.%s.bias" % part, (out,))]
+    for part in ("attention.output.LayerNorm", "output.LayerNorm"):
+        names += [("encoder.layer.0.%s.weight" % part, (hidden,)), ("encoder.layer.0.%s.bias" % part, (hidden,))]
+    safetensors(os.path.join(folder, "model.safetensors"), names)
+
+
+def resnet(folder):
+    """A ResNet-18 of few channels, on pictures of 32 x 32."""
+    os.mkdir(folder)
+    names = []
+
+    def layer(conv, norm, out, width, size):
+        names.append((conv + ".weight", (out, width, size, size)))
+        names.extend(("%s.%s" % (norm, part), (out,)) for part in ("weight", "bias", "running_mean", "running_var"))
+
+    layer("conv1", "bn1", 4, 3, 7)
+    width = 4
+    for stage in range(4):
+        out = 4 * 2**stage
+        for block in range(2):
+            prefix = "layer%d.%d." % (stage + 1, block)
+            layer(prefix + "conv1", prefix + "bn1", out, width if block == 0 else out, 3)
+            layer(prefix + "conv2", prefix + "bn2", out, out, 3)
+            if block == 0 and stage > 0:
+                layer(prefix + "downsample.0", prefix + "downsample.1", out, width, 1)
+        width = out
+    names += [("fc.weight", (10, width)), ("fc.bias", (10,))]
+    safetensors(os.path.join(folder, "model.safetensors"), names)
+    with open(os.path.join(folder, "config.json"), "w") as file:
+        file.write('{"id2label":{%s}}' % ",".join('"%d":"label %d"' % (i, i) for i in range(10)))
+    with open(os.path.join(folder, "preprocessor_config.json"), "w") as file:
+        file.write('{"size":{"shortest_edge":36},"crop_size":{"height":32,"width":32},"image_mean":[0.5,0.5,0.5],'
+                   '"image_std":[0.5,0.5,0.5],"resample":2}')
+
+
+# ---- commands ----
+
+def commands(work):
+    """Name: arguments, and the output file, which stands for OUT in them."""
+    def of(name):
+        return os.path.join(FILES, name)
+
+    texts, embedder, vision = (os.path.join(work, name) for name in ("texts.txt", "bert", "resnet"))
+    with open(texts, "w") as file:
+        file.write("hello world\n\nhello\nworld hello world\n")
+    bert(embedder)
+    resnet(vision)
+    picture = os.path.join(HERE, "..", "vision")
+    table = {"inspect-" + name: (["inspect", of(name)], None)
+             for name in ("types.safetensors", "types.gguf", "c.npy", "deflated.npz", "state_dict.pth", "sharded")}
+    table.update({
+        "inspect-json-gguf": (["inspect", "--json", of("types.gguf")], None),
+        "inspect-json-safetensors": (["inspect", "--json", of("types.safetensors")], None),
+        "embed-jsonl": (["embed", "--model", embedder, "--device", "cpu", "--output", "OUT.jsonl", texts], ".jsonl"),
+        "embed-stdout": (["embed", "--model", embedder, "--device", "cpu", texts], None),
+        "embed-npy": (["embed", "--model", embedder, "--device", "cpu", "--output", "OUT.npy", texts], ".npy"),
+        "embed-safetensors": (["embed", "--model", embedder, "--device", "cpu", "--output", "OUT.safetensors", texts],
+                              ".safetensors"),
+        "search": (["search", "--model", embedder, "--device", "cpu", "hello", texts], None),
+        "classify-jpeg": (["classify", "--model", vision, "--device", "cpu", os.path.join(picture, "grey.jpg")], None),
+        "classify-json": (["classify", "--model", vision, "--device", "cpu", "--json",
+                           os.path.join(picture, "small.png")], None),
+        "devices-json": (["devices", "--json"], None),
+        "kernels-json": (["kernels", "--json"], None),
+    })
+    return table
+
+
+class Bench:
+    def __init__(self, wick, shim, work):
+        self.wick, self.shim, self.work = wick, shim, work
+
+    def run(self, arguments, output, fault):
+        """(status, stdout, stderr, output file, names left, counts); status is None for a hang."""
+        with tempfile.TemporaryDirectory(dir=self.work) as folder:
+            out = os.path.join(folder, "out", "result")
+            os.mkdir(os.path.dirname(out))
+            os.mkdir(os.path.join(folder, "home"))
+            path = out + (output or "")
+            if output:
+                with open(path, "wb") as file:
+                    file.write(b"what was there before")
+            counts = os.path.join(folder, "counts")
+            environment = {"PATH": os.environ.get("PATH", ""), "HOME": os.path.join(folder, "home"), "TZ": "UTC",
+                           "LD_PRELOAD": self.shim, "FAULT_COUNT": counts, "WICK_THREADS": "1",
+                           "WICK_HIP_PATH": "/proc/self/none.so", "WICK_CUDA_PATH": "/proc/self/none.so"}
+            if fault:
+                environment["FAULT"] = fault
+            line = [self.wick] + [argument.replace("OUT", out) for argument in arguments]
+            try:
+                done = subprocess.run(line, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=30)
+            except subprocess.TimeoutExpired:
+                return None, b"", b"", b"", [], {}
+            content = open(path, "rb").read() if output and os.path.exists(path) else b""
+            left = sorted(os.listdir(os.path.dirname(out)))
+            tally = dict(row.split() for row in open(counts)) if os.path.exists(counts) else {}
+            stdout = done.stdout.replace(folder.encode(), b"FOLDER")
+            if arguments[0] == "devices":  # the processor's name, from /proc/cpuinfo, may stay unknown
+                stdout = re.sub(rb'"description": ?"[^"]*"', b"", stdout)
+            return done.returncode, stdout, done.stderr, content, left, {kind: int(n) for kind, n in tally.items()}
+
+    def judge(self, arguments, output, fault, harmless, sound):
+        """What is wrong with a run under a fault; None for nothing."""
+        status, stdout, stderr, content, left, _ = self.run(arguments, output, fault)
+        if status is None:
+            return "hangs"
+        if status < 0:
+            return "ends by signal %d: %s" % (-status, stderr.decode(errors="replace")[-300:])
+        if status == 0:
+            if stdout != sound[1]:
+                return "status 0, and stdout differs: %r" % stdout[-200:]
+            return None if content == sound[3] and left == sound[4] else "status 0, and the output file differs: %s" % left
+        if harmless:
+            return "status %d, though it can go on: %s" % (status, stderr.decode(errors="replace")[-300:])
+        if status != 1:
+            return "status %d, not 1" % status
+        if not stderr:
+            return "status 1 without a word"
+        if output and (content not in (b"what was there before", sound[3]) or len(left) != 1):
+            return "status 1, and the file that was there is not as before: %s" % left
+        return None
+
+
+def places(count, most):
+    if count <= most:
+        return range(1, count + 1)
+    half = most // 2
+    return sorted(set(range(1, half + 1)) | {half + (count - half) * i // half for i in range(1, half + 1)})
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("wick")
+    parser.add_argument("shim")
+    parser.add_argument("--most", type=int, default=60)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--kind", action="append", choices=KINDS)
+    parser.add_argument("command", nargs="*")
+    options = parser.parse_args()
+    bad = runs = 0
+    with tempfile.TemporaryDirectory() as work, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        bench = Bench(os.path.abspath(options.wick), os.path.abspath(options.shim), work)
+        table = commands(work)
+        for name in options.command or table:
+            arguments, output = table[name]
+            sound = bench.run(arguments, output, None)
+            if sound[0] != 0 or not sound[5]:
+                print("%s: fails without a fault, status %s: %s" % (name, sound[0], sound[2].decode(errors="replace")))
+                bad += 1
+                continue
+            faults = [("%s:%d%s" % (kind, n, how), harmless) for kind in options.kind or KINDS
+                      for how, harmless in KINDS[kind] for n in places(sound[5][kind], options.most)]
+            results = pool.map(lambda fault: bench.judge(arguments, output, fault[0], fault[1], sound), faults)
+            wrong = [(fault[0], verdict) for fault, verdict in zip(faults, results) if verdict]
+            runs += len(faults)
+            bad += len(wrong)
+            print("%-26s %5d runs, %d wrong" % (name, len(faults), len(wrong)), flush=True)
+            for fault, verdict in wrong[:8]:
+                print("    FAULT=%s: %s" % (fault, verdict))
+    print("%d runs, %d wrong" % (runs, bad))
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
