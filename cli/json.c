@@ -66,13 +66,15 @@ void json_put_number(FILE *file, double value) {
 }
 
 json_t *json_file(const char *path, char error[JSON_FAULT]) {
-    json_error_t fault;
+    json_error_t fault = {.line = -1};
     *error = '\0';
     if (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)) return NULL;
     json_t *json = json_load_file(path, JSON_REJECT_DUPLICATES, &fault);
     if (json_is_object(json)) return json;
     if (json)
         snprintf(error, JSON_FAULT, "it is no JSON object");
+    else if (!*fault.text) /* jansson has no words for that */
+        snprintf(error, JSON_FAULT, "out of memory");
     else if (fault.line < 0)
         snprintf(error, JSON_FAULT, "%s", fault.text);
     else
