@@ -13,7 +13,7 @@ static const struct image_preparation preparation = {.resize = 20, .crop = 16, .
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t nbytes) {
     const struct wick_limits limits = {.pixels = 1 << 16, .memory = 1 << 22, .scans = 8};
     static float planes[3 * 16 * 16];
-    char path[40], error[IMAGE_ERROR] = "";
+    char path[40], error[IMAGE_MESSAGE] = "";
     struct image image;
     int file = memfd_create("picture", MFD_CLOEXEC);
     if (file < 0 || write(file, data, nbytes) != (ssize_t)nbytes) abort();
