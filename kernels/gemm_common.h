@@ -5,6 +5,7 @@
 #include "dtype.h"
 #include "gemm.h"
 #include "layout.h"
+#include "sigmoid.h"
 
 /* The type a dtype is multiplied and summed in: integers in unsigned arithmetic, which wraps. */
 template <typename T> struct gemm_sum { typedef typename gpu_compute<T>::type type; };
@@ -43,7 +44,7 @@ template <typename F> GPU_FN F gemm_activate_float(u32 activation, F x) {
     case GPU_ACTIVATION_GELU: return (F)0.5 * x * ((F)1 + gpu_erf(x * (F)0.70710678118654752440));
     case GPU_ACTIVATION_GELU_TANH:
         return (F)0.5 * x * ((F)1 + gpu_tanh((F)0.79788456080286535588 * (x + (F)0.044715 * x * x * x)));
-    case GPU_ACTIVATION_SILU: return x / ((F)1 + gpu_exp(-x));
+    case GPU_ACTIVATION_SILU: return gpu_silu(x);
     case GPU_ACTIVATION_TANH: return gpu_tanh(x);
     default: return x;
     }

@@ -1,6 +1,7 @@
 /* Functions of one and two tensors of floats that take more than a few instructions. */
 #include "elementwise.h"
 #include "functions.h"
+#include "sigmoid.h"
 
 #include "binary.h"
 #include "unary.h"
@@ -12,12 +13,6 @@
             v[s] = (C)(value);                                                                                         \
         }                                                                                                              \
         break;
-
-/* mish: x tanh(log(1 + e)) = x e (e + 2) / (e (e + 2) + 2), e = exp x. */
-template <typename C> GPU_FN C mish(C x) {
-    C e = gpu_exp(x > 40 ? 40 : x), n = e * (e + 2);
-    return x * (n / (n + 2));
-}
 
 /* ---- the bodies: x is the argument, a the number. selu's constants are PyTorch's ---- */
 
@@ -35,10 +30,10 @@ template <typename C> GPU_FN C mish(C x) {
 #define FLOAT_erf gpu_erf(x)
 #define FLOAT_gelu gpu_gelu(x)
 #define FLOAT_gelu_tanh (x / (1 + gpu_exp((C)-1.59576912160573071176 * (x + (C)0.044715 * x * x * x))))
-#define FLOAT_sigmoid (1 / (1 + gpu_exp(-x)))
-#define FLOAT_silu (x / (1 + gpu_exp(-x)))
+#define FLOAT_sigmoid gpu_sigmoid(x)
+#define FLOAT_silu gpu_silu(x)
 #define FLOAT_softplus ((x > 0 ? x : x != x ? x : 0) + gpu_log1p(gpu_exp(-gpu_fabs(x))))
-#define FLOAT_mish mish(x)
+#define FLOAT_mish gpu_mish(x)
 #define FLOAT_selu                                                                                                     \
     (x > 0 ? (C)1.0507009873554804934193349852946 * x : (C)1.7580993408473768599402175208123 * gpu_expm1(x))
 #define FLOAT_elu (x > 0 ? x : a * gpu_expm1(x))
@@ -153,7 +148,7 @@ template <typename C> GPU_FN C remainder_of(C x, C y) {
 #define FLOAT_pow gpu_raise(x, y)
 #define FLOAT_remainder remainder_of(x, y)
 #define FLOAT_atan2 gpu_angle_of(x, y)
-#define FLOAT_swiglu (x / (1 + gpu_exp(-x)) * y)
+#define FLOAT_swiglu gpu_silu_by(x, y)
 
 template <typename T, int E> GPU_FN void binary_maths(const struct gpu_binary &p) {
     typedef typename gpu_compute<T>::type C;

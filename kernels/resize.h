@@ -4,14 +4,20 @@
 
 #include "params.h"
 
+/* Element o lies at (o mul + add) / by, exactly, or, where scale is not 0, at (o + offset) / scale - offset. */
+struct gpu_position {
+    i64 mul, add, by;
+    double inverse; /* 1 / by */
+    double scale, offset;
+};
+
 /* x [planes, from...] to out [planes, to...], both contiguous; missing leading dims have size 1. */
 struct gpu_resize {
     const void *in;
     void *out;
     i64 count; /* of out */
     i64 from[3], to[3];
-    double scale[3];          /* source step per step of the result */
-    u32 centers;              /* linear: positions count from the middle of elements */
+    struct gpu_position at[3];
     u32 narrow;               /* count < 2^31 */
     struct gpu_divisor by[3]; /* to */
 };

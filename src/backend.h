@@ -68,8 +68,12 @@ union wick__params {
         double value;
     } pad;
     struct {
-        double scale[WICK__MAX_SPATIAL]; /* source step per output step, PyTorch's area_pixel rules */
-        bool align_corners;
+        /* Element o of a spatial dim lies at (o mul + add) / by of x, exactly; or, where scale is not 0, at
+         * (o + offset) / scale - offset. */
+        struct wick__position {
+            int64_t mul, add, by;
+            double scale, offset;
+        } at[WICK__MAX_SPATIAL];
         int spatial;
     } resize;
     struct {

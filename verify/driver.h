@@ -34,6 +34,8 @@ enum verify_variant {
     VERIFY_INTEGERS_MIXED,
     VERIFY_SPECIALS, /* NaN, infinities and the like among the values, contiguous */
     VERIFY_SPECIALS_MIXED,
+    VERIFY_EXPONENTS, /* every exponent of the dtype, of both signs, contiguous */
+    VERIFY_EXPONENTS_MIXED,
     VERIFY_VARIANTS
 };
 

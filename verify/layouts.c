@@ -16,7 +16,7 @@ struct verify_placing verify_placing_for(const struct verify_operand *operand, e
     struct verify_placing placing = {.layout = variant};
     int wide = 0;
     for (int d = 0; d < operand->rank; d++) wide += operand->shape[d] > 1;
-    if (variant == VERIFY_INTEGERS || variant == VERIFY_SPECIALS)
+    if (variant == VERIFY_INTEGERS || variant == VERIFY_SPECIALS || variant == VERIFY_EXPONENTS)
         placing.layout = VERIFY_CONTIGUOUS;
     else if (variant >= VERIFY_LAYOUTS)
         placing.layout = (enum verify_variant)(verify_random_bits(random) % VERIFY_LAYOUTS);

@@ -1,5 +1,5 @@
 /* Cases of the resize family. i: size [3], scale given, align_corners; f: scale [3]. */
-#include "verify/verify.h"
+#include "verify/elementwise.h"
 
 #include <math.h>
 #include <string.h>
@@ -24,7 +24,11 @@ static const struct shape shapes[] = {
     {0, 2, {3, 4, 5}, {6, 8, 10}, {0}, 0},
     {2, 0, {3, 4, 5}, {6, 8, 10}, {0}, 1},
     {1, 3, {6, 17, 19}, {11, 40, 70}, {0}, 0},
+    /* Nearest alone: PyTorch's own linear positions are rounded too much here to judge by. */
+    {1, 1, {30, 30, 30}, {22, 11, 22}, {0}, 0}, /* 11 of 22 is 15 of 30, not a bit less */
+    {1, 1, {6, 1, 30}, {4, 49, 44}, {0}, 0},
 };
+enum { SHAPES = sizeof shapes / sizeof *shapes, NEAREST_ALONE = 2 };
 
 static int spatial_of(enum wick_op op) {
     const char *name = wick_op_name(op);
@@ -33,10 +37,7 @@ static int spatial_of(enum wick_op op) {
 
 static bool is_linear(enum wick_op op) { return strstr(wick_op_name(op), "linear") != NULL; }
 
-static int resize_cases(enum wick_op op) {
-    (void)op;
-    return sizeof shapes / sizeof *shapes;
-}
+static int resize_cases(enum wick_op op) { return SHAPES - (is_linear(op) ? NEAREST_ALONE : 0); }
 
 static void resize_make(enum wick_op op, int k, struct verify_case *c) {
     int spatial = spatial_of(op);
@@ -76,18 +77,24 @@ static bool resize_call(const struct verify_case *c, struct wick_tensor *const *
     return out[0] != NULL;
 }
 
-/* Where element o of spatial dim s comes from. */
+/* Where element o of spatial dim s comes from: a fraction above / below of integers, unless a scale is given. */
 static void locate(const struct verify_case *c, int64_t in, int64_t out, int64_t o, int s, int64_t at[2],
                    double *weight) {
-    double step = c->f[s] > 0 ? 1 / c->f[s] : (double)in / (double)out, x = step * (double)o;
-    if (is_linear(c->op)) {
-        x = step * ((double)o + 0.5) - 0.5;
-        if (c->i[4]) x = out > 1 ? (double)(in - 1) / (double)(out - 1) * (double)o : 0;
-        if (x < 0) x = 0;
+    bool linear = is_linear(c->op), corners = linear && c->i[4];
+    verify_wide above = (verify_wide)o * in, below = out;
+    if (linear) above = (verify_wide)(2 * o + 1) * in - out, below = 2 * (verify_wide)out;
+    if (corners) above = out > 1 ? (verify_wide)o * (in - 1) : 0, below = out > 1 ? out - 1 : 1;
+    if (above < 0) above = 0;
+    int64_t low = (int64_t)(above / below);
+    double part = (double)(above % below) / (double)below;
+    if (c->f[s] > 0 && !corners) {
+        double x = linear ? fmax(0, ((double)o + 0.5) / c->f[s] - 0.5) : (double)o / c->f[s];
+        low = (int64_t)x;
+        part = x - (double)low;
     }
-    at[0] = (int64_t)floor(x) < in - 1 ? (int64_t)floor(x) : in - 1;
+    at[0] = low < in - 1 ? low : in - 1;
     at[1] = at[0] < in - 1 ? at[0] + 1 : in - 1;
-    *weight = is_linear(c->op) && at[1] > at[0] ? x - (double)at[0] : 0;
+    *weight = linear && at[1] > at[0] ? part : 0;
 }
 
 static bool resize_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {

@@ -25,6 +25,7 @@ static const char *const variant_names[VERIFY_VARIANTS] = {
     [VERIFY_MIXED] = "mixed",           [VERIFY_MIXED_2] = "mixed-2",
     [VERIFY_INTEGERS] = "integers",     [VERIFY_INTEGERS_MIXED] = "integers-mixed",
     [VERIFY_SPECIALS] = "specials",     [VERIFY_SPECIALS_MIXED] = "specials-mixed",
+    [VERIFY_EXPONENTS] = "exponents",   [VERIFY_EXPONENTS_MIXED] = "exponents-mixed",
 };
 
 const char *verify_variant_name(int variant) {
@@ -262,9 +263,10 @@ static int64_t elements(const struct verify_case *c) {
     return total;
 }
 
-/* Special values are for the ops that say what becomes of them. */
+/* Special values and extreme exponents are for the ops that say what becomes of them. */
 static bool exists(const struct verify_family *family, enum wick_op op, int variant) {
-    return variant < VERIFY_SPECIALS || (family->specials && family->specials(op));
+    bool (*with)(enum wick_op op) = variant < VERIFY_EXPONENTS ? family->specials : family->wide;
+    return variant < VERIFY_SPECIALS || (with && with(op));
 }
 
 /* Large cases run contiguous and in every third variant, not the same ones for every dtype. A quick run does each case

@@ -43,9 +43,9 @@ static double clamped(double x, double low, double high) {
     ONE(sub_scalar, x - a)                                                                                             \
     ONE(mul_scalar, x *a)                                                                                              \
     ONE(div_scalar, x / a)                                                                                             \
-    ONE(powf, pow(x, a))                                                                                               \
-    ONE(elu, x > 0 ? x : a * expm1(x))                                                                                 \
-    ONE(celu, isnan(x) ? x : fmax(x, 0) + fmin(a * expm1(x / a), 0))                                                   \
+    ONE(powf, (double)powl(x, a))                                                                                      \
+    ONE(elu, (double)(x > 0 ? x : a * expm1l(x)))                                                                      \
+    ONE(celu, isnan(x) ? x : (double)(fmax(x, 0) + fminl(a * expm1l((long double)x / a), 0)))                          \
     ONE(leaky_relu, x < 0 ? a * x : x)
 
 static bool scalar_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
@@ -108,5 +108,6 @@ const struct verify_family verify_scalar = {
     .call = scalar_call,
     .reference = scalar_reference,
     .specials = verify_yes,
+    .wide = verify_yes,
     .exact = scalar_exact,
 };

@@ -23,7 +23,7 @@ double verify_random_unit(struct verify_random *random) { return (double)(verify
 struct source {
     enum wick_dtype dtype;
     double low, high;
-    bool integers, specials, sentinels, normal;
+    bool integers, specials, sentinels, exponents, normal;
     int nan_every;
 };
 
@@ -41,13 +41,25 @@ static double special_value(const struct source *s, struct verify_random *random
     }
 }
 
+/* Half of the values are of any exponent the dtype has, subnormal ones too; the others, which lie where e^x begins to
+ * overflow and to vanish, are evenly spread. */
+static double any_exponent(const struct source *s, struct verify_random *random) {
+    uint64_t bits = verify_random_bits(random);
+    double sign = bits & 1 ? -1 : 1, unit = verify_random_unit(random), highest = verify_highest(s->dtype);
+    if (bits & 2) return verify_round(s->dtype, sign * unit * (s->dtype == WICK_DTYPE_f64 ? 760 : 110));
+    int low = ilogb(verify_least(s->dtype)), high = ilogb(highest);
+    int exponent = low + (int)((bits >> 2) % (uint64_t)(high - low + 1));
+    return sign * fmin(verify_round(s->dtype, ldexp(1 + unit, exponent)), highest);
+}
+
 static double draw(const struct source *s, struct verify_random *random) {
     if (s->dtype == WICK_DTYPE_f8e8m0) return ldexp(1, (int)(verify_random_bits(random) % 17) - 8);
     if (s->specials && verify_random_bits(random) % 3 == 0) return special_value(s, random);
     if (s->sentinels && verify_random_bits(random) % 8 == 0) return verify_highest(s->dtype);
     if (s->nan_every && verify_random_bits(random) % (uint64_t)s->nan_every == 0) return NAN;
     if (s->integers) return floor(s->low + verify_random_unit(random) * (s->high - s->low + 1));
-    double value = verify_round(s->dtype, s->low + verify_random_unit(random) * (s->high - s->low));
+    double value = s->exponents ? any_exponent(s, random)
+                                : verify_round(s->dtype, s->low + verify_random_unit(random) * (s->high - s->low));
     double least = s->normal ? verify_least_normal(s->dtype) : 0;
     return value != 0 && fabs(value) < least ? copysign(least, value) : value;
 }
@@ -103,6 +115,8 @@ static bool source_for(const struct verify_operand *operand, enum wick_dtype dty
     bool special = variant == VERIFY_SPECIALS || variant == VERIFY_SPECIALS_MIXED;
     s->specials = special && is_value && is_float;
     s->sentinels = special && operand->role == VERIFY_INDEX;
+    s->exponents = variant >= VERIFY_EXPONENTS && is_value;
+    if (s->exponents && !is_float) return false;
     s->nan_every = is_value && is_float ? operand->nan_every : 0;
     s->normal = is_float && operand->normal;
     if (s->integers) {

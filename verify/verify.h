@@ -71,6 +71,9 @@ struct verify_family {
      * (the largest value of the id type) among the ids: the driver then also runs the op on operands that have them.
      * NULL: never. */
     bool (*specials)(enum wick_op op);
+    /* True when the reference is right for every exponent of the dtype, infinite results included: the driver then also
+     * runs the op on such operands. NULL: never. */
+    bool (*wide)(enum wick_op op);
     /* True when the op only adds and multiplies, so that on small integers the answer must be equal. NULL: never. */
     bool (*exact)(enum wick_op op);
     /* Fills a case of the size that `wick bench` times, about 4 Mi elements, or 2^28 multiplications; op and dtype are

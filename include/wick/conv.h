@@ -103,9 +103,9 @@ struct wick_upsample_options {
     bool align_corners; /* linear only: the corner elements keep their places, step (in - 1) / (out - 1) */
 };
 
-/* Nearest neighbour: x [N,C,spatial...], result [N,C,size...]; element i of a dim comes from
- * min(in - 1, floor(i step)), step = in / out or 1 / scale, in f64. Without sizes, `0, NULL`, every scale must be
- * given. WICK_SHAPE when a size is < 1 or an input dim is empty. */
+/* Nearest neighbour: x [N,C,spatial...], result [N,C,size...]; element i of a dim comes from floor(i in / out), exactly,
+ * or where a scale is given from min(in - 1, floor(i / scale)), the quotient rounded to f64. Without sizes, `0, NULL`,
+ * every scale must be given. WICK_SHAPE when a size is < 1 or an input dim is empty. */
 WICK_API struct wick_tensor *wick_upsample_nearest1d(const struct wick_tensor *x, int n, const int64_t *size,
                                                      const struct wick_upsample_options *options);
 WICK_API struct wick_tensor *wick_upsample_nearest2d(const struct wick_tensor *x, int n, const int64_t *size,
@@ -113,9 +113,10 @@ WICK_API struct wick_tensor *wick_upsample_nearest2d(const struct wick_tensor *x
 WICK_API struct wick_tensor *wick_upsample_nearest3d(const struct wick_tensor *x, int n, const int64_t *size,
                                                      const struct wick_upsample_options *options);
 
-/* Linear interpolation in 1, 2 and 3 dims; arguments as above. Element i lies at max(0, step (i + 0.5) - 0.5), or at
- * step i with align_corners, between its floor and the next element; positions are f64. Integers are computed in f64
- * and rounded to the nearest, halves to even. */
+/* Linear interpolation in 1, 2 and 3 dims; arguments as above. Element i lies at max(0, (i + 0.5) in / out - 0.5), with
+ * a scale at max(0, (i + 0.5) / scale - 0.5), with align_corners at i (in - 1) / (out - 1), between its floor and the
+ * next element. Positions that follow from sizes are exact, the others f64; weights are rounded to f64. Integers are
+ * computed in f64 and rounded to the nearest, halves to even. */
 WICK_API struct wick_tensor *wick_upsample_linear1d(const struct wick_tensor *x, int n, const int64_t *size,
                                                     const struct wick_upsample_options *options);
 WICK_API struct wick_tensor *wick_upsample_bilinear2d(const struct wick_tensor *x, int n, const int64_t *size,

@@ -6,7 +6,18 @@
 
 static const struct wick_upsample_options defaults;
 
-/* The size of spatial dim s of the result, and the source step. */
+static bool is_linear(enum wick_op op) { return op >= WICK_OP_upsample_linear1d && op <= WICK_OP_upsample_trilinear3d; }
+
+/* Where the elements of a dim of size `out` lie in one of size `in`. */
+static struct wick__position position(enum wick_op op, int64_t in, int64_t out, double scale, bool align_corners) {
+    if (is_linear(op) && align_corners)
+        return out > 1 ? (struct wick__position){.mul = in - 1, .by = out - 1} : (struct wick__position){.by = 1};
+    if (scale > 0) return (struct wick__position){.scale = scale, .offset = is_linear(op) ? 0.5 : 0};
+    if (!is_linear(op)) return (struct wick__position){.mul = in, .by = out};
+    return (struct wick__position){.mul = 2 * in, .add = in - out, .by = 2 * out};
+}
+
+/* The size of spatial dim s of the result, and where its elements lie. */
 static bool resolve(struct wick__call *call, int s, const int64_t *size, const struct wick_upsample_options *options,
                     int64_t *out) {
     int64_t in = call->in[0]->layout.shape[2 + s];
@@ -30,10 +41,7 @@ static bool resolve(struct wick__call *call, int s, const int64_t *size, const s
                         (long long)*out);
         return false;
     }
-    if (call->p.resize.align_corners)
-        call->p.resize.scale[s] = *out > 1 ? (double)(in - 1) / (double)(*out - 1) : 0;
-    else
-        call->p.resize.scale[s] = scale > 0 ? 1 / scale : (double)in / (double)*out;
+    call->p.resize.at[s] = position(call->op, in, *out, scale, options->align_corners);
     return true;
 }
 
@@ -52,8 +60,6 @@ static struct wick_tensor *resize(enum wick_op op, const struct wick_tensor *x, 
         return NULL;
     }
     call.p.resize.spatial = spatial;
-    call.p.resize.align_corners =
-        options->align_corners && op >= WICK_OP_upsample_linear1d && op <= WICK_OP_upsample_trilinear3d;
     shape[0] = x->layout.shape[0];
     shape[1] = x->layout.shape[1];
     for (int s = 0; s < spatial; s++)

@@ -88,6 +88,33 @@ static void test_single(void) {
     wick_scope_end(NULL);
 }
 
+/* Far tails, by decimal arithmetic of 40 digits: e^-x is infinite here, and the results are not 0. */
+static void test_tails(void) {
+    wick_scope_begin();
+    const float x[] = {-89, -100, -150, 1e38f};
+    const double y[] = {-710, -740};
+    float got[2];
+    double wide[2];
+    struct wick_tensor *f = wick_from_data(cpu, WICK_F32, WICK_SHAPE(2), x),
+                       *one = wick_ones(cpu, WICK_F32, WICK_SHAPE(1, 1));
+    struct wick_tensor *d = wick_from_data(cpu, WICK_F64, WICK_SHAPE(2), y);
+    struct wick_tensor *pair = wick_from_data(cpu, WICK_F32, WICK_SHAPE(2), x + 2);
+#define TAIL(result, to, first, second, bound)                                                                         \
+    CHECK_OK(wick_read(result, to, sizeof to));                                                                        \
+    CHECK_NEAR((double)to[0] / (first), 1, bound);                                                                     \
+    CHECK_NEAR((double)to[1], second, sizeof *to == 4 ? 0x1p-149 : 0x1p-1074)
+    TAIL(wick_sigmoid(f), got, 2.22736356179574376e-39, 3.72007597602083612e-44, 1e-6);
+    TAIL(wick_silu(f), got, -1.98235356999821197e-37, -3.72007597602083570e-42, 4e-7);
+    TAIL(wick_mish(f), got, -1.98235356999821197e-37, -3.72007597602083570e-42, 4e-7);
+    TAIL(wick_linear(wick_reshape(f, 2, (const int64_t[]){2, 1}), one, NULL, WICK_ACTIVATION_SILU), got,
+         -1.98235356999821197e-37, -3.72007597602083570e-42, 4e-7);
+    TAIL(wick_sigmoid(d), wide, 4.47628622567512977e-309, 4.19955798965059563e-322, 1e-14);
+    TAIL(wick_silu(d), wide, -3.17816322022934237e-306, -3.09966904887881257e-319, 1e-15);
+    CHECK_OK(wick_read(wick_swiglu(pair), got, sizeof *got));
+    CHECK_NEAR((double)got[0] / -1.07626439597466145e-25, 1, 5e-7);
+    wick_scope_end(NULL);
+}
+
 int main(void) {
     cpu = wick_device_open("cpu");
     if (!cpu) return test_end();
@@ -95,6 +122,7 @@ int main(void) {
     test_overlap();
     test_transposed();
     test_single();
+    test_tails();
     wick_device_close(cpu);
     return test_end();
 }

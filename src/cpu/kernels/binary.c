@@ -51,7 +51,7 @@ FLOAT_OPS(FLOAT_F64)
 #define VECTOR_OPS(X)                                                                                                  \
     X(pow, FN(pow, u10)(x, y))                                                                                         \
     X(atan2, FN(atan2, u10)(x, y))                                                                                     \
-    X(swiglu, x / (K(1) + FN(exp, u10)(-x)) * y)
+    X(swiglu, V(silu_by)(x, y))
 
 #define VECTOR_LOOP(name, type, vector, lanes, load, store, expression)                                                \
     static void name(const struct wick__row *row) {                                                                    \
@@ -73,19 +73,19 @@ FLOAT_OPS(FLOAT_F64)
     }
 
 #define FN WICK__VF_FN
-#define K(c) wick__vf_all(c)
+#define V(name) wick__vf_##name
 #define VECTOR_F32(name, expression)                                                                                   \
     VECTOR_LOOP(name##_f32, float, wick__vf, WICK__VF, wick__vf_load, wick__vf_store, expression)
 VECTOR_OPS(VECTOR_F32)
 #undef FN
-#undef K
+#undef V
 #define FN WICK__VD_FN
-#define K(c) wick__vd_all(c)
+#define V(name) wick__vd_##name
 #define VECTOR_F64(name, expression)                                                                                   \
     VECTOR_LOOP(name##_f64, double, wick__vd, WICK__VD, wick__vd_load, wick__vd_store, expression)
 VECTOR_OPS(VECTOR_F64)
 #undef FN
-#undef K
+#undef V
 
 /* ---- integers: W is an unsigned type, at least as wide as int, that wraps as T does ---- */
 

@@ -25,7 +25,7 @@ static inline __attribute__((always_inline)) void activate(enum wick_activation 
             x[v] = 0.5f * x[v] * (1.0f + WICK__VF_FN(tanh, u10)(tanh_scale * (x[v] + 0.044715f * x[v] * x[v] * x[v])));
         break;
     case WICK_ACTIVATION_SILU:
-        for (int v = 0; v < vectors; v++) x[v] = x[v] / (1.0f + WICK__VF_FN(exp, u10)(-x[v]));
+        for (int v = 0; v < vectors; v++) x[v] = wick__vf_silu(x[v]);
         break;
     case WICK_ACTIVATION_TANH:
         for (int v = 0; v < vectors; v++) x[v] = WICK__VF_FN(tanh, u10)(x[v]);
@@ -210,7 +210,7 @@ static double activated(enum wick_activation activation, double x) {
     case WICK_ACTIVATION_RELU: return x < 0 ? 0 : x;
     case WICK_ACTIVATION_GELU: return 0.5 * x * (1 + erf(x * 0.70710678118654752440));
     case WICK_ACTIVATION_GELU_TANH: return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
-    case WICK_ACTIVATION_SILU: return x / (1 + exp(-x));
+    case WICK_ACTIVATION_SILU: return wick__vd_silu(wick__vd_all(x))[0];
     case WICK_ACTIVATION_TANH: return tanh(x);
     case WICK_ACTIVATION_NONE:
     case WICK_ACTIVATION_COUNT: break;

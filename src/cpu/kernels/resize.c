@@ -140,13 +140,21 @@ static void resize_rows(void *context, int worker, int64_t begin, int64_t end) {
             nearest_row(resize, row);
 }
 
-static void fill_sources(struct source *source, int64_t in, int64_t out, double step, const struct wick__call *call,
-                         bool linear) {
+/* Quotients and remainders are added up, so that no product can overflow. Negative positions count as 0. */
+static void fill_sources(struct source *source, int64_t in, int64_t out, struct wick__position at, bool linear) {
+    bool exact = at.scale == 0;
+    int64_t by = exact ? at.by : 1, place = at.add < 0 ? -1 : at.add / by, rest = at.add - place * by;
     for (int64_t o = 0; o < out; o++) {
-        double at = (double)o * step;
-        if (linear && !call->p.resize.align_corners) at = fmax(0, ((double)o + 0.5) * step - 0.5);
-        int64_t low = at < (double)(in - 1) ? (int64_t)at : in - 1, high = wick__min(low + 1, in - 1);
-        double weight = fmin(fmax(at - (double)low, 0), 1);
+        double x = exact ? 0 : fmax(0, ((double)o + at.offset) / at.scale - at.offset), weight = x - floor(x);
+        int64_t low = x < (double)(in - 1) ? (int64_t)x : in - 1;
+        if (exact) {
+            low = wick__min(wick__max(0, place), in - 1);
+            weight = place < 0 ? 0 : (double)rest / (double)by;
+            place += at.mul / by;
+            rest += at.mul % by;
+            if (rest >= by) place++, rest -= by;
+        }
+        int64_t high = wick__min(low + 1, in - 1);
         source[o] = (struct source){low, high, linear && high > low ? weight : 0};
     }
 }
@@ -182,7 +190,8 @@ enum wick_status WICK__ISA(wick__cpu_resize)(const struct wick__call *call) {
     for (int a = 0; a < 3; a++) {
         int s = a - (3 - spatial);
         resize.source[a] = source;
-        fill_sources(source, resize.from[a], resize.to[a], s < 0 ? 1 : call->p.resize.scale[s], call, resize.linear);
+        struct wick__position at = s < 0 ? (struct wick__position){.by = 1} : call->p.resize.at[s];
+        fill_sources(source, resize.from[a], resize.to[a], at, resize.linear);
         source += resize.to[a];
     }
     wick__parallel_with(workers, wick__count(y) / resize.to[2], wick__max(1, 8192 / resize.to[2]), resize_rows,

@@ -7,8 +7,7 @@
 
 /* ---- floats, a vector at a time: x is the argument, K(c) a constant, FN SLEEF's function ---- */
 
-/* gelu_tanh: 0.5 (1 + tanh u) = 1 / (1 + exp
- * -2u). softplus and mish avoid exp of large arguments; mish: tanh(log(1 + e)) = e (e + 2) / (e (e + 2) + 2). */
+/* gelu_tanh: 0.5 (1 + tanh u) = 1 / (1 + exp -2u). softplus avoids exp of large arguments. */
 #define VECTOR_OPS(X)                                                                                                  \
     X(exp, FN(exp, u10)(x))                                                                                            \
     X(exp2, FN(exp2, u10)(x))                                                                                          \
@@ -23,10 +22,10 @@
     X(erf, ERF(x))                                                                                                     \
     X(gelu, K(0.5) * x * (K(1) + ERF(x * K(0.70710678118654752440))))                                                  \
     X(gelu_tanh, x / (K(1) + FN(exp, u10)(K(-1.59576912160573071176) * (x + K(0.044715) * x * x * x))))                \
-    X(sigmoid, K(1) / (K(1) + FN(exp, u10)(-x)))                                                                       \
-    X(silu, x / (K(1) + FN(exp, u10)(-x)))                                                                             \
+    X(sigmoid, V(sigmoid)(x))                                                                                          \
+    X(silu, V(silu)(x))                                                                                                \
     X(softplus, MAX(K(0), x) + FN(log1p, u10)(FN(exp, u10)(-ABS(x))))                                                  \
-    X(mish, mish_tail(x, FN(exp, u10)(MIN(K(40), x))))
+    X(mish, V(mish)(x))
 
 /* The function over a row: whole vectors, then the elements left through one of their own. */
 #define VECTOR_LOOP(name, type, vector, lanes, load, store, expression)                                                \
@@ -51,13 +50,8 @@
 #define ERF wick__vf_erf
 #define K(c) wick__vf_all((float)(c))
 #define MAX wick__vf_max
-#define MIN wick__vf_min
 #define ABS wick__vf_abs
-#define mish_tail mish_tail_f32
-static inline wick__vf mish_tail_f32(wick__vf x, wick__vf e) {
-    wick__vf n = e * (e + K(2));
-    return x * (n / (n + K(2)));
-}
+#define V(name) wick__vf_##name
 #define VECTOR_F32(name, expression)                                                                                   \
     VECTOR_LOOP(name##_f32, float, wick__vf, WICK__VF, wick__vf_load, wick__vf_store, expression)
 VECTOR_OPS(VECTOR_F32)
@@ -65,22 +59,16 @@ VECTOR_F32(log1p_below, FN(log1p, u10)(x))
 #undef FN
 #undef K
 #undef MAX
-#undef MIN
 #undef ABS
-#undef mish_tail
+#undef V
 #undef ERF
 
 #define FN WICK__VD_FN
 #define ERF WICK__VD_FN(erf, u10)
 #define K(c) wick__vd_all(c)
 #define MAX wick__vd_max
-#define MIN wick__vd_min
 #define ABS wick__vd_abs
-#define mish_tail mish_tail_f64
-static inline wick__vd mish_tail_f64(wick__vd x, wick__vd e) {
-    wick__vd n = e * (e + K(2));
-    return x * (n / (n + K(2)));
-}
+#define V(name) wick__vd_##name
 #define VECTOR_F64(name, expression)                                                                                   \
     VECTOR_LOOP(name##_f64, double, wick__vd, WICK__VD, wick__vd_load, wick__vd_store, expression)
 VECTOR_OPS(VECTOR_F64)
@@ -88,9 +76,8 @@ VECTOR_F64(log1p_below, FN(log1p, u10)(x))
 #undef FN
 #undef K
 #undef MAX
-#undef MIN
 #undef ABS
-#undef mish_tail
+#undef V
 #undef ERF
 
 /* ---- floats, loops that compilers turn into vectors: x is the argument, T its type, F(f) the function for it ---- */

@@ -7,7 +7,9 @@
  *   wick__vf_abs(x)
  *   wick__vf_total(x), _greatest(x)    over the lanes; the latter not for NaN
  *   wick__vf_fma(a, b, c)              a b + c, rounded once where the instruction set can
- *   wick__vf_erf(x)                    the one function that is not SLEEF's
+ *   wick__vf_below(x, c, a, b)         a where x < c, else b
+ *   wick__vf_erf(x)                    not SLEEF's, as are the next
+ *   wick__vf_sigmoid(x), _silu(x), _silu_by(x, b), _mish(x)    with their whole tails; silu_by is silu(x) b
  *   WICK__VF_FN(exp, u10)(x)           SLEEF's function with that error bound, in tenths of an ulp */
 #ifndef WICK_CPU_KERNELS_VMATH_H
 #define WICK_CPU_KERNELS_VMATH_H
@@ -93,5 +95,64 @@ static inline wick__vd wick__vd_max(wick__vd a, wick__vd b) { return WICK__MM(ma
 static inline wick__vd wick__vd_min(wick__vd a, wick__vd b) { return WICK__MM(min_pd)(a, b); }
 static inline wick__vd wick__vd_sqrt(wick__vd x) { return WICK__MM(sqrt_pd)(x); }
 static inline wick__vd wick__vd_abs(wick__vd x) { return WICK__MM(andnot_pd)(wick__vd_all(-0.0), x); }
+
+#if WICK_ISA_LEVEL >= 2
+static inline wick__vf wick__vf_below(wick__vf x, wick__vf c, wick__vf a, wick__vf b) {
+    return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(x, c, _CMP_LT_OQ), b, a);
+}
+static inline wick__vd wick__vd_below(wick__vd x, wick__vd c, wick__vd a, wick__vd b) {
+    return _mm512_mask_blend_pd(_mm512_cmp_pd_mask(x, c, _CMP_LT_OQ), b, a);
+}
+#elif WICK_ISA_LEVEL >= 1
+static inline wick__vf wick__vf_below(wick__vf x, wick__vf c, wick__vf a, wick__vf b) {
+    return _mm256_blendv_ps(b, a, _mm256_cmp_ps(x, c, _CMP_LT_OQ));
+}
+static inline wick__vd wick__vd_below(wick__vd x, wick__vd c, wick__vd a, wick__vd b) {
+    return _mm256_blendv_pd(b, a, _mm256_cmp_pd(x, c, _CMP_LT_OQ));
+}
+#else
+static inline wick__vf wick__vf_below(wick__vf x, wick__vf c, wick__vf a, wick__vf b) {
+    wick__vf mask = _mm_cmplt_ps(x, c);
+    return _mm_or_ps(_mm_and_ps(mask, a), _mm_andnot_ps(mask, b));
+}
+static inline wick__vd wick__vd_below(wick__vd x, wick__vd c, wick__vd a, wick__vd b) {
+    wick__vd mask = _mm_cmplt_pd(x, c);
+    return _mm_or_pd(_mm_and_pd(mask, a), _mm_andnot_pd(mask, b));
+}
+#endif
+
+/* The sigmoid and what is multiplied with it. e^-x overflows long before e^x is 0, so e^-|x| is computed. Below `far`
+ * the sigmoid is e^x itself; it is computed as e^(x + shift), in the middle of the range, and e^-shift comes in two
+ * factors of e^-(shift / 2): nothing but the result is rounded to a number near the least. x + shift is exact. */
+#define WICK__SIGMOID(V, v, EXP, far, shift, half)                                                                     \
+    static inline V v##_sigmoid(V x) {                                                                                 \
+        V e = EXP(-v##_abs(x)), one = v##_all(1);                                                                      \
+        return v##_below(x, v##_all(0), e, one) / (one + e);                                                           \
+    }                                                                                                                  \
+    /* The result times factor^2 is the sigmoid. */                                                                    \
+    static inline V v##_far_sigmoid(V x, V *factor) {                                                                  \
+        V limit = v##_all(far), zero = v##_all(0), one = v##_all(1);                                                   \
+        V e = EXP(v##_below(x, limit, v##_all(shift), zero) - v##_abs(x));                                             \
+        *factor = v##_below(x, limit, v##_all(half), one);                                                             \
+        return v##_below(x, zero, e, one) / (one + v##_below(x, limit, zero, e));                                      \
+    }                                                                                                                  \
+    static inline V v##_silu(V x) {                                                                                    \
+        V factor, s = v##_far_sigmoid(x, &factor);                                                                     \
+        return x * s * factor * factor;                                                                                \
+    }                                                                                                                  \
+    /* silu(x) b: what is greater than 1 comes first, so that a product near the least is not multiplied up. */        \
+    static inline V v##_silu_by(V x, V b) {                                                                            \
+        V factor, s = v##_far_sigmoid(x, &factor), one = v##_all(1), size = v##_abs(b), by = b * factor;               \
+        return s * v##_below(one, size, by, x) * v##_below(one, size, x, by) * factor;                                 \
+    }                                                                                                                  \
+    /* x tanh(log(1 + e)) = x e (e + 2) / (e (e + 2) + 2), e = exp x; beyond 40 it is x. */                            \
+    static inline V v##_mish(V x) {                                                                                    \
+        V limit = v##_all(far), two = v##_all(2);                                                                      \
+        V e = EXP(v##_min(v##_all(40), x) + v##_below(x, limit, v##_all(shift), v##_all(0))), n = e * (e + two);       \
+        return v##_below(x, limit, x * e * v##_all(half) * v##_all(half), x * (n / (n + two)));                        \
+    }
+WICK__SIGMOID(wick__vf, wick__vf, WICK__VF_FN(exp, u10), -80, 115, 1.066761395e-25f)
+WICK__SIGMOID(wick__vd, wick__vd, WICK__VD_FN(exp, u10), -600, 750, 1.37901594025413882e-163)
+#undef WICK__SIGMOID
 
 #endif
