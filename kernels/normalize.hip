@@ -5,19 +5,49 @@
 #include "rows.h"
 #include "normalize.h"
 
-/* What a row is normalised by. The mean is in two parts, so that no digit of it is lost where elements are large and
- * lie close together. */
+/* What a row is normalised by: (x pre - high - low) scale. The mean is in two parts, so that no digit of it is lost where
+ * elements are large and lie close together. pre is a power of two, 1 unless differences or scale would leave C's range. */
 template <typename C> struct normalize_moments {
-    C high, low, scale;
+    C high, low, scale, pre;
 };
 
-template <typename C> GPU_FN normalize_moments<C> normalize_by(f64 mean, f64 variance, f64 epsilon) {
-    normalize_moments<C> m;
-    m.high = (C)mean;
-    m.low = (C)(mean - (f64)m.high);
-    m.scale = (C)(1 / gpu_sqrt(variance + epsilon));
+/* Of the mean and, with epsilon, the variance of x times `scaled`. */
+GPU_FN normalize_moments<f32> normalize_by(f64 mean, f64 variance, f32) {
+    normalize_moments<f32> m;
+    f64 root = gpu_sqrt(variance);
+    m.pre = root > 1.2e30 ? 5.421010862e-20f : root < 7.8e-31 ? 1.844674407e19f : 1.0f; /* 2^100, 2^-64; 2^-100, 2^64 */
+    m.high = (f32)mean;
+    m.low = (f32)(mean - (f64)m.high) * m.pre;
+    m.high *= m.pre;
+    m.scale = (f32)(1 / (root * (f64)m.pre));
     return m;
 }
+GPU_FN normalize_moments<f64> normalize_by(f64 mean, f64 variance, f64 scaled) {
+    normalize_moments<f64> m = {mean, 0, 1 / gpu_sqrt(variance), scaled};
+    return m;
+}
+
+template <typename C> GPU_FN C normalize_apart(const normalize_moments<C> &m, C x) {
+    return gpu_fma(x, m.pre, -m.high) - m.low;
+}
+
+/* What f64 is multiplied with before it is squared: a power of two that brings `most` near 2^300, as far as epsilon times
+ * its square stays in range. f64 can hold the squares of the others. */
+GPU_FN f32 normalize_scaled(f32, f64) { return 1; }
+GPU_FN f64 normalize_scaled(f64 most, f64 epsilon) {
+    i32 exponent = 1323 - (i32)(gpu_bits<u64>(most) >> 52), limit = (1023 - (i32)(gpu_bits<u64>(epsilon) >> 52)) / 2;
+    if (!reduce_finite(most) || most == 0) return 1;
+    if (epsilon > 0 && exponent > limit) exponent = limit;
+    exponent = exponent > 1022 ? 1022 : exponent < -1022 ? -1022 : exponent;
+    return gpu_bits<f64>((u64)(1023 + exponent) << 52);
+}
+
+/* Deviations that are squared: of f32 in f64, which holds all of them. */
+template <typename W> GPU_FN W normalize_deviation(f32 x, f64 mean, f32) {
+    f32 high = (f32)mean;
+    return sizeof(W) == 8 ? (W)((f64)x - mean) : (W)(x - high - (f32)(mean - (f64)high));
+}
+template <typename W> GPU_FN W normalize_deviation(f64 x, f64 mean, f64 scaled) { return gpu_fma(x, scaled, -mean); }
 
 /* The number of the weight of element i of a row whose channels begin at `channel`. */
 GPU_FN u32 normalize_weight(const struct gpu_normalize &p, u32 i, u32 channel) {
@@ -71,34 +101,41 @@ template <typename T> GPU_FN void normalize_rows(const struct gpu_normalize &p) 
     Row r;
     gpu_raw_row_load(&r, (const T *)p.in + (live ? row * p.n : 0), live ? (u32)p.n : 0, gpu_thread() % p.group, p.group);
     bool ends = r.lane < r.rest;
-    C c[N], end = ends ? gpu_up(r.end) : (C)0;
+    C c[N], end = ends ? gpu_up(r.end) : (C)0, scaled = 1;
+    if (sizeof(C) == 8) {
+        C most = gpu_fabs(end);
+        GPU_UNROLL for (int k = 0; k < Row::VECTORS; k++) {
+            if (!gpu_row_has(r, k)) continue;
+            gpu_up_vector(r.v[k], c);
+            GPU_UNROLL for (int i = 0; i < N; i++) most = gpu_join_max::of(most, gpu_fabs(c[i]));
+        }
+        scaled = normalize_scaled(gpu_group_join<gpu_join_max>(most, p.group, (C *)room), p.epsilon);
+    }
     f64 mean = 0;
     if (p.centered) {
-        S sum = (S)end;
+        S sum = (S)(end * scaled);
         GPU_UNROLL for (int k = 0; k < Row::VECTORS; k++) {
             if (!gpu_row_has(r, k)) continue;
             S s[N];
             gpu_up_vector(r.v[k], c);
-            GPU_UNROLL for (int i = 0; i < N; i++) s[i] = (S)c[i];
+            GPU_UNROLL for (int i = 0; i < N; i++) s[i] = (S)(c[i] * scaled);
             sum += gpu_tree<N>::template of<gpu_join_add>(s);
         }
         mean = gpu_group_join<gpu_join_add>((f64)sum, p.group, room) / (f64)p.n;
     }
-    C high = (C)mean, low = (C)(mean - (f64)high);
-    end = ends ? end - high - low : (C)0;
-    W squares = (W)end * (W)end;
+    W apart = ends ? normalize_deviation<W>(end, mean, scaled) : (W)0, squares = apart * apart;
     GPU_UNROLL for (int k = 0; k < Row::VECTORS; k++) {
         if (!gpu_row_has(r, k)) continue;
         W q[N];
         gpu_up_vector(r.v[k], c);
         GPU_UNROLL for (int i = 0; i < N; i++) {
-            W d = (W)(c[i] - high - low);
+            W d = normalize_deviation<W>(c[i], mean, scaled);
             q[i] = d * d;
         }
         squares += gpu_tree<N>::template of<gpu_join_add>(q);
     }
     f64 variance = gpu_group_join<gpu_join_add>((f64)squares, p.group, room) / (f64)p.n;
-    C scale = (C)(1 / gpu_sqrt(variance + p.epsilon));
+    normalize_moments<C> m = normalize_by(mean, variance + p.epsilon * (f64)scaled * (f64)scaled, scaled);
     if (!live) return;
     u32 channel = normalize_channel(p, row);
     T *out = (T *)p.out + row * p.n;
@@ -106,13 +143,13 @@ template <typename T> GPU_FN void normalize_rows(const struct gpu_normalize &p) 
         if (!gpu_row_has(r, k)) continue;
         gpu_vec<T> v;
         gpu_up_vector(r.v[k], c);
-        GPU_UNROLL for (int i = 0; i < N; i++) c[i] = (c[i] - high - low) * scale;
+        GPU_UNROLL for (int i = 0; i < N; i++) c[i] = normalize_apart(m, c[i]) * m.scale;
         if (p.weight || p.bias) normalize_weigh<T, N>(p, c, gpu_row_at(r, k), channel);
         gpu_down_vector(&v, c);
         gpu_row_put(out + gpu_row_at(r, k), v, p.aligned);
     }
     if (!ends) return;
-    end *= scale;
+    end = normalize_apart(m, end) * m.scale;
     if (p.weight || p.bias) normalize_weigh<T, 1>(p, &end, gpu_row_end(r), channel);
     out[gpu_row_end(r)] = gpu_round<T>(end);
 }
@@ -121,12 +158,20 @@ template <typename T> GPU_FN void normalize_rows(const struct gpu_normalize &p) 
 template <typename T, typename C>
 GPU_FN normalize_moments<C> normalize_given(const struct gpu_normalize &p, u32 i, u32 channel) {
     u32 at = normalize_weight(p, i, channel);
-    return normalize_by<C>((f64)gpu_up(((const T *)p.mean)[at]), (f64)gpu_up(((const T *)p.variance)[at]), p.epsilon);
+    f64 mean = (f64)gpu_up(((const T *)p.mean)[at]);
+    normalize_moments<C> m = normalize_by(mean, (f64)gpu_up(((const T *)p.variance)[at]) + p.epsilon, (C)1);
+    if (gpu_fabs(mean) > (sizeof(C) == 8 ? 1e290 : 1e30) && m.pre == 1) { /* x - mean may overflow */
+        m.pre = (C)0.25;
+        m.high *= m.pre;
+        m.low *= m.pre;
+        m.scale *= 4;
+    }
+    return m;
 }
 template <typename C> GPU_FN normalize_moments<C> normalize_found(const struct gpu_normalize &p, i64 row) {
     i64 line = p.share == 1 ? row : row / p.share;
     f64 squares = gpu_bits<f64>(p.stats[p.centered ? 2 * p.lines + line : line]);
-    return normalize_by<C>(p.centered ? gpu_bits<f64>(p.stats[p.lines + line]) : 0, squares / (f64)p.terms, p.epsilon);
+    return normalize_by(p.centered ? gpu_bits<f64>(p.stats[p.lines + line]) : 0, squares / (f64)p.terms + p.epsilon, (C)1);
 }
 
 /* N elements of a row from number i on; `m` is the row's, unless each element has its own. */
@@ -144,7 +189,7 @@ GPU_FN void normalize_some(const struct gpu_normalize &p, const T *x, T *out, u3
     }
     GPU_UNROLL for (int k = 0; k < N; k++) {
         if (p.mean && p.by == GPU_NORMALIZE_ELEMENT) m = normalize_given<T, C>(p, i + (u32)k, channel);
-        c[k] = (c[k] - m.high - m.low) * m.scale;
+        c[k] = normalize_apart(m, c[k]) * m.scale;
     }
     if (p.weight || p.bias) normalize_weigh<T, N>(p, c, i, channel);
     GPU_UNROLL for (int k = 0; k < N; k++) y[k] = gpu_round<T>(c[k]);
@@ -168,7 +213,7 @@ template <typename T> GPU_FN void normalize_apply(const struct gpu_normalize &p)
     u32 lane = gpu_thread() % p.group, channel = normalize_channel(p, row), at = (u32)from;
     const T *x = (const T *)p.in + row * p.n + from;
     T *out = (T *)p.out + row * p.n + from;
-    normalize_moments<C> m = {0, 0, 0};
+    normalize_moments<C> m = {0, 0, 0, 1};
     if (!p.mean)
         m = normalize_found<C>(p, row);
     else if (p.by == GPU_NORMALIZE_CHANNEL)

@@ -51,6 +51,7 @@ static void normalize_make(enum wick_op op, int k, struct verify_case *c) {
         bool absent = i > first && s->left_out >> (i - 1 - first) & 1;
         *o = (struct verify_operand){.role = absent ? VERIFY_ABSENT : VERIFY_VALUE, .rank = 1, .low = -2, .high = 2};
         if (first && i == 2) o->low = 0.25; /* a variance */
+        o->tame = true;
         if (by_channel(op)) {
             o->shape[0] = s->shape[1];
         } else {
@@ -93,9 +94,10 @@ static double parameter(const struct verify_case *c, const struct verify_array *
 }
 
 /* y = (x - mean) * factor + bias, and how large the terms are, for elements of the given mean size. */
-static void put(struct verify_array *out, int64_t i, double x, double mean, double size, double factor, double bias) {
-    out->data[i] = (x - mean) * factor + bias;
-    out->scale[i] = fabs((fabs(x) + (out->dtype == WICK_F64 ? size : fabs(mean))) * factor) + fabs(bias);
+static void put(struct verify_array *out, int64_t i, double x, long double mean, long double size, long double factor,
+                double bias) {
+    out->data[i] = (double)((x - mean) * factor + bias);
+    out->scale[i] = (double)(fabsl((fabs(x) + (out->dtype == WICK_F64 ? size : fabsl(mean))) * factor) + fabs(bias));
 }
 
 static bool normalize_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {
@@ -113,19 +115,21 @@ static bool normalize_reference(const struct verify_case *c, const struct verify
         for (int64_t i = 0; i < n && c->op != WICK_OP_rms_norm; i++) sum += x[i];
         for (int64_t i = 0; i < n && c->op != WICK_OP_rms_norm; i++) size += fabs(x[i]) / n;
         for (int64_t i = 0; i < n; i++) sum_squares += (x[i] - sum / n) * (x[i] - sum / n);
-        double mean = (double)(sum / n), squares = (double)(sum_squares / n);
+        long double mean = sum / n, squares = sum_squares / n;
         for (int64_t i = 0; i < n; i++) {
             int64_t at = row * n + i, p = by_channel(c->op) ? at / plane % channel_count : i;
             if (c->op == WICK_OP_batch_norm)
                 put(out, at, x[i], in[1].data[p], fabs(in[1].data[p]),
-                    parameter(c, in, 3, p, 1) / sqrt(in[2].data[p] + c->f[0]), parameter(c, in, 4, p, 0));
+                    parameter(c, in, 3, p, 1) / sqrtl((long double)in[2].data[p] + c->f[0]), parameter(c, in, 4, p, 0));
             else
-                put(out, at, x[i], mean, (double)size, parameter(c, in, 1, p, 1) / sqrt(squares + c->f[0]),
+                put(out, at, x[i], mean, size, parameter(c, in, 1, p, 1) / sqrtl(squares + c->f[0]),
                     parameter(c, in, 2, p, 0));
         }
     }
     return true;
 }
+
+static bool normalize_wide(enum wick_op op) { return op != WICK_OP_batch_norm; }
 
 const struct verify_family verify_normalize = {
     .name = "normalize",
@@ -134,4 +138,5 @@ const struct verify_family verify_normalize = {
     .bench = normalize_bench,
     .call = normalize_call,
     .reference = normalize_reference,
+    .wide = normalize_wide,
 };

@@ -115,8 +115,8 @@ static bool source_for(const struct verify_operand *operand, enum wick_dtype dty
     bool special = variant == VERIFY_SPECIALS || variant == VERIFY_SPECIALS_MIXED;
     s->specials = special && is_value && is_float;
     s->sentinels = special && operand->role == VERIFY_INDEX;
-    s->exponents = variant >= VERIFY_EXPONENTS && is_value;
-    if (s->exponents && !is_float) return false;
+    s->exponents = variant >= VERIFY_EXPONENTS && is_value && !operand->tame;
+    if (variant >= VERIFY_EXPONENTS && is_value && !is_float) return false;
     s->nan_every = is_value && is_float ? operand->nan_every : 0;
     s->normal = is_float && operand->normal;
     if (s->integers) {

@@ -28,6 +28,7 @@ struct verify_operand {
     double low, high;
     bool distinct; /* no two equal values, for ops whose answer depends on ties */
     int nan_every; /* of floats one in so many is NaN; 0: none */
+    bool tame;     /* never of extreme exponents: what others are multiplied with */
     bool normal;   /* set by the driver: what would be subnormal is the least normal value instead */
 };
 

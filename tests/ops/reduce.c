@@ -80,6 +80,42 @@ static void large_values(struct wick_device *cpu) {
     wick_release(t);
 }
 
+/* Rows whose squares, or whose differences to the mean, no number of their type can hold; n elements like -1 1 1 1. */
+static void extreme_rows(struct wick_device *cpu) {
+    static const struct {
+        enum wick_dtype dtype;
+        double size, epsilon;
+    } rows[] = {{WICK_F32, 3e38, 1e-5}, {WICK_BF16, 3e38, 1e-5}, {WICK_F32, 1e-40, 0}, {WICK_F64, 1e160, 1e-5},
+                {WICK_F64, 1.7e308, 0}, {WICK_F64, 1e-200, 0},   {WICK_F64, 1e-310, 0}};
+    const double root = sqrt(3);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        double got[4], x[] = {-rows[i].size, rows[i].size, rows[i].size, rows[i].size};
+        wick_scope_begin();
+        struct wick_tensor *t = wick_cast(wick_from_data(cpu, WICK_F64, WICK_SHAPE(1, 4), x), rows[i].dtype);
+        struct wick_tensor *results[] = {wick_layer_norm(t, 1, NULL, NULL, rows[i].epsilon),
+                                         wick_group_norm(t, 1, NULL, NULL, rows[i].epsilon),
+                                         wick_rms_norm(t, NULL, rows[i].epsilon)};
+        for (int k = 0; k < 3; k++) {
+            CHECK_OK(wick_read(wick_cast(results[k], WICK_F64), got, sizeof got));
+            CHECK_NEAR(got[0], k < 2 ? -root : -1, rows[i].dtype == WICK_BF16 ? 4e-3 : 1e-6);
+            CHECK_NEAR(got[3], k < 2 ? root / 3 : 1, rows[i].dtype == WICK_BF16 ? 2e-3 : 1e-6);
+        }
+        wick_scope_end(NULL);
+    }
+    wick_scope_begin();
+    double got[2];
+    struct wick_tensor *x = wick_full(cpu, WICK_F32, WICK_SHAPE(2, 1, 1), 3e38),
+                       *mean = wick_full(cpu, WICK_F32, WICK_SHAPE(1), -3e38);
+    struct wick_tensor *variance = wick_full(cpu, WICK_F32, WICK_SHAPE(1), 1e38);
+    CHECK_OK(wick_read(wick_cast(wick_batch_norm(x, mean, variance, NULL), WICK_F64), got, sizeof got));
+    CHECK_NEAR(got[0] / 6e19, 1, 1e-6);
+    x = wick_full(cpu, WICK_F32, WICK_SHAPE(2, 1, 3), 3e38);
+    CHECK_OK(wick_read(wick_cast(wick_narrow(wick_batch_norm(x, mean, variance, NULL), 2, 0, 1), WICK_F64), got,
+                       sizeof got));
+    CHECK_NEAR(got[1] / 6e19, 1, 1e-6);
+    wick_scope_end(NULL);
+}
+
 /* A kept dim of size 0 gives a result without elements; a reduced one what nothing comes to. */
 static void nothing(struct wick_device *cpu) {
     struct wick_tensor *x = wick_ones(cpu, WICK_F32, WICK_SHAPE(0, 3));
@@ -99,6 +135,7 @@ int main(void) {
     struct wick_device *cpu = wick_device_open("cpu");
     refusals(cpu);
     large_values(cpu);
+    extreme_rows(cpu);
     nothing(cpu);
     wick_device_close(cpu);
     return test_end();

@@ -9,7 +9,7 @@
 #undef KINDS
 #undef FLOAT_KINDS
 #define KINDS(X)
-#define FLOAT_KINDS(X) X(TOTAL) X(SQUARES)
+#define FLOAT_KINDS(X) X(TOTAL) X(SQUARES) X(ABS_MAX)
 #define SUFFIX f32
 #define T float
 #define ACC double
@@ -39,9 +39,19 @@ struct normalize {
 
 #define SUFFIX f32
 #define T float
+#define LEAST_SQUARE 0x1p-200
+#define MOST_SQUARE 0x1p200
+#define NEAR 60
+#define MOST_PRE 126
+#define FAR_MEAN 0x1p100f
 #include "cpu/kernels/normalize_body.h"
 #define SUFFIX f64
 #define T double
+#define LEAST_SQUARE 0x1p-900
+#define MOST_SQUARE 0x1p900
+#define NEAR 300
+#define MOST_PRE 1022
+#define FAR_MEAN 0x1p990
 #include "cpu/kernels/normalize_body.h"
 
 static void rows_task(void *context, int worker, int64_t begin, int64_t end) {

@@ -1,29 +1,70 @@
 /* Normalising rows, for one type it is computed in. Included with
  *
  *   SUFFIX  of the names made here
- *   T       float or double */
+ *   T       float or double
+ *   LEAST_SQUARE, MOST_SQUARE    mean squares whose root is far from the ends of T and whose sums are from those of f64
+ *   NEAR                         an exponent whose squares are within those
+ *   MOST_PRE, FAR_MEAN           the largest exponent of a factor; a mean from which differences can overflow */
 #define FN(name) WICK__JOIN(name, SUFFIX)
 
 /* What a row is normalised by: y = (x - high - low) * scale. The mean is in two parts, so that no digit of it is lost
- * where the elements are large and lie close together. */
+ * where the elements are large and lie close together. Rows whose differences or squares would leave the range of T or
+ * of f64 are multiplied by `pre` first, a power of two, and so is the mean; of all others it is 1. */
 struct FN(moments) {
-    T high, low, scale;
+    T high, low, scale, pre;
 };
 
-static struct FN(moments) FN(moments_of)(const struct normalize *s, const char *in, T *loaded) {
-    double mean = 0, squares = 0, n = (double)s->n;
+/* n elements as they are normalised: times pre, in `loaded` unless they lie ready. */
+static const T *FN(block_of)(const struct normalize *s, const char *in, int64_t n, T pre, T *loaded) {
+    const T *x = FN(block_in)(s->dtype, in, n, loaded);
+    if (pre == 1) return x;
+    for (int64_t i = 0; i < n; i++) loaded[i] = x[i] * pre;
+    return loaded;
+}
+
+/* The mean of pre x, and the mean of the squares of what is left without it. */
+static double FN(variance)(const struct normalize *s, const char *in, T *loaded, T pre, double *mean) {
+    double squares = 0, n = (double)s->n;
     int64_t size = (int64_t)s->size;
+    *mean = 0;
     for (int64_t i = 0; s->centered && i < s->n; i += BLOCK) {
         int64_t m = wick__min(BLOCK, s->n - i);
-        mean += FN(fold)(TOTAL, FN(block_in)(s->dtype, in + i * size, m, loaded), m, 0, 0);
+        *mean += FN(fold)(TOTAL, FN(block_of)(s, in + i * size, m, pre, loaded), m, 0, 0);
     }
-    mean /= n;
+    *mean /= n;
     for (int64_t i = 0; i < s->n; i += BLOCK) {
         int64_t m = wick__min(BLOCK, s->n - i);
-        squares += FN(fold)(SQUARES, FN(block_in)(s->dtype, in + i * size, m, loaded), m, mean, 0);
+        squares += FN(fold)(SQUARES, FN(block_of)(s, in + i * size, m, pre, loaded), m, *mean, 0);
     }
-    return (struct FN(moments)){
-        .high = (T)mean, .low = (T)(mean - (double)(T)mean), .scale = (T)(1 / sqrt(squares / n + s->epsilon))};
+    return squares / n;
+}
+
+/* A power of two that brings the largest element near 2^NEAR, so that what becomes subnormal vanishes once it is scaled
+ * back; 1 for rows of nothing but zeros, and of infinities and NaN. */
+static T FN(pre_of)(const struct normalize *s, const char *in, T *loaded) {
+    double most = 0;
+    for (int64_t i = 0; i < s->n; i += BLOCK) {
+        int64_t m = wick__min(BLOCK, s->n - i);
+        double block = FN(fold)(ABS_MAX, FN(block_in)(s->dtype, in + i * (int64_t)s->size, m, loaded), m, 0, 0);
+        most = join_float(ABS_MAX, most, block);
+    }
+    if (!isfinite(most) || most == 0) return 1;
+    int64_t exponent = wick__max(wick__min(NEAR - ilogb(most), MOST_PRE), -MOST_PRE);
+    if (s->epsilon > 0) exponent = wick__min(exponent, -ilogb(s->epsilon) / 2); /* epsilon pre^2 stays in range */
+    return (T)ldexp(1, (int)exponent);
+}
+
+static struct FN(moments) FN(moments_of)(const struct normalize *s, const char *in, T *loaded) {
+    double mean, variance = FN(variance)(s, in, loaded, 1, &mean), size = variance + s->epsilon;
+    T pre = 1;
+    if (!(size >= LEAST_SQUARE && size <= MOST_SQUARE)) {
+        pre = FN(pre_of)(s, in, loaded);
+        if (pre != 1) variance = FN(variance)(s, in, loaded, pre, &mean);
+    }
+    return (struct FN(moments)){.high = (T)mean,
+                                .low = (T)(mean - (double)(T)mean),
+                                .scale = (T)(1 / sqrt(variance + s->epsilon * pre * pre)),
+                                .pre = pre};
 }
 
 /* A row with a weight and a bias for each element, either of which may be NULL. */
@@ -33,7 +74,7 @@ static void FN(normalize_row)(const struct normalize *s, const char *in, char *o
     struct FN(moments) m = FN(moments_of)(s, in, loaded);
     for (int64_t i = 0; i < s->n; i += BLOCK) {
         int64_t n = wick__min(BLOCK, s->n - i);
-        const T *x = FN(block_in)(s->dtype, in + i * size, n, loaded);
+        const T *x = FN(block_of)(s, in + i * size, n, m.pre, loaded);
         const T *weight = s->weight, *bias = s->bias;
         T *y = FN(block_out)(s->dtype, out + i * size, s->stream, buffer);
         if (weight && bias)
@@ -55,7 +96,7 @@ static void FN(normalize_channel)(const struct normalize *s, const char *in, cha
     int64_t size = (int64_t)s->size;
     for (int64_t i = 0; i < count; i += BLOCK) {
         int64_t n = wick__min(BLOCK, count - i);
-        const T *x = FN(block_in)(s->dtype, in + i * size, n, loaded);
+        const T *x = FN(block_of)(s, in + i * size, n, m.pre, loaded);
         T *y = FN(block_out)(s->dtype, out + i * size, s->stream, buffer);
         for (int64_t j = 0; j < n; j++) y[j] = (x[j] - m.high - m.low) * m.scale + bias;
         FN(block_done)(s->dtype, out + i * size, n, s->stream, buffer);
@@ -75,11 +116,16 @@ static void FN(normalize_group)(const struct normalize *s, const char *in, char 
     }
 }
 
+/* Whether x - mean may overflow, and a fourth of x be taken instead. */
+static inline bool FN(is_far)(T mean) { return mean > (T)FAR_MEAN || mean < (T)-FAR_MEAN; }
+
 /* One plane of batch norm: statistics that are given. */
 static void FN(normalize_plane)(const struct normalize *s, const char *in, char *out, int64_t channel) {
     const T *weight = s->weight, *bias = s->bias, *mean = s->mean, *variance = s->variance;
     double scale = 1 / sqrt((double)variance[channel] + s->epsilon);
-    struct FN(moments) m = {.high = mean[channel], .scale = (T)(weight ? (double)weight[channel] * scale : scale)};
+    if (weight) scale *= (double)weight[channel];
+    struct FN(moments) m = {.high = mean[channel], .scale = (T)scale, .pre = 1};
+    if (FN(is_far)(m.high)) m = (struct FN(moments)){m.high / 4, 0, (T)(scale * 4), 0.25};
     FN(normalize_channel)(s, in, out, s->plane, m, bias ? bias[channel] : 0);
 }
 
@@ -94,7 +140,8 @@ static void FN(normalize_points)(const struct normalize *s, const char *in, char
         T *y = FN(block_out)(s->dtype, out + i * size, s->stream, buffer);
         for (int64_t j = 0; j < n; j++) {
             double scale = (weight ? (double)weight[i + j] : 1) / sqrt((double)variance[i + j] + s->epsilon);
-            y[j] = (x[j] - mean[i + j]) * (T)scale + (bias ? bias[i + j] : 0);
+            T pre = FN(is_far)(mean[i + j]) ? (T)0.25 : 1;
+            y[j] = (x[j] * pre - mean[i + j] * pre) * (T)(scale / pre) + (bias ? bias[i + j] : 0);
         }
         FN(block_done)(s->dtype, out + i * size, n, s->stream, buffer);
     }
@@ -103,3 +150,8 @@ static void FN(normalize_points)(const struct normalize *s, const char *in, char
 #undef FN
 #undef SUFFIX
 #undef T
+#undef LEAST_SQUARE
+#undef MOST_SQUARE
+#undef NEAR
+#undef MOST_PRE
+#undef FAR_MEAN
