@@ -74,6 +74,8 @@ union wick__params {
             int64_t mul, add, by;
             double scale, offset;
         } at[WICK__MAX_SPATIAL];
+        double given[WICK__MAX_SPATIAL]; /* the caller's scale, 0 for none: for who records calls */
+        bool align_corners;
         int spatial;
     } resize;
     struct {

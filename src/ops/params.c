@@ -164,7 +164,7 @@ static void pool_params(const struct wick__call *call, struct text *text) {
 
 static void resize_params(const struct wick__call *call, struct text *text) {
     static const char *const names[WICK__MAX_SPATIAL] = {"scale0", "scale1", "scale2"};
-    for (int d = 0; d < call->p.resize.spatial; d++) put_number(text, names[d], call->p.resize.scale[d]);
+    for (int d = 0; d < call->p.resize.spatial; d++) put_number(text, names[d], call->p.resize.given[d]);
     put_int(text, "align_corners", call->p.resize.align_corners);
 }
 

@@ -41,6 +41,7 @@ static bool resolve(struct wick__call *call, int s, const int64_t *size, const s
                         (long long)*out);
         return false;
     }
+    call->p.resize.given[s] = scale;
     call->p.resize.at[s] = position(call->op, in, *out, scale, options->align_corners);
     return true;
 }
@@ -60,6 +61,7 @@ static struct wick_tensor *resize(enum wick_op op, const struct wick_tensor *x, 
         return NULL;
     }
     call.p.resize.spatial = spatial;
+    call.p.resize.align_corners = options->align_corners && is_linear(op);
     shape[0] = x->layout.shape[0];
     shape[1] = x->layout.shape[1];
     for (int s = 0; s < spatial; s++)

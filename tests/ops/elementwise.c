@@ -95,10 +95,10 @@ static void test_tails(void) {
     const double y[] = {-710, -740};
     float got[2];
     double wide[2];
-    struct wick_tensor *f = wick_from_data(cpu, WICK_F32, WICK_SHAPE(2), x),
+    struct wick_tensor *f = wick_from_data(cpu, WICK_F32, WICK_SHAPE(2), x, 2 * sizeof *x),
                        *one = wick_ones(cpu, WICK_F32, WICK_SHAPE(1, 1));
-    struct wick_tensor *d = wick_from_data(cpu, WICK_F64, WICK_SHAPE(2), y);
-    struct wick_tensor *pair = wick_from_data(cpu, WICK_F32, WICK_SHAPE(2), x + 2);
+    struct wick_tensor *d = wick_from_data(cpu, WICK_F64, WICK_SHAPE(2), y, sizeof y);
+    struct wick_tensor *pair = wick_from_data(cpu, WICK_F32, WICK_SHAPE(2), x + 2, 2 * sizeof *x);
 #define TAIL(result, to, first, second, bound)                                                                         \
     CHECK_OK(wick_read(result, to, sizeof to));                                                                        \
     CHECK_NEAR((double)to[0] / (first), 1, bound);                                                                     \

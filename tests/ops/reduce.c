@@ -91,7 +91,7 @@ static void extreme_rows(struct wick_device *cpu) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         double got[4], x[] = {-rows[i].size, rows[i].size, rows[i].size, rows[i].size};
         wick_scope_begin();
-        struct wick_tensor *t = wick_cast(wick_from_data(cpu, WICK_F64, WICK_SHAPE(1, 4), x), rows[i].dtype);
+        struct wick_tensor *t = wick_cast(wick_from_data(cpu, WICK_F64, WICK_SHAPE(1, 4), x, sizeof x), rows[i].dtype);
         struct wick_tensor *results[] = {wick_layer_norm(t, 1, NULL, NULL, rows[i].epsilon),
                                          wick_group_norm(t, 1, NULL, NULL, rows[i].epsilon),
                                          wick_rms_norm(t, NULL, rows[i].epsilon)};

@@ -21,7 +21,7 @@ static uint64_t taken(struct wick_device *cpu, int64_t in) {
     for (int64_t out = 1; out <= SIZES; out++) {
         int32_t index[SIZES];
         wick_scope_begin();
-        struct wick_tensor *y = wick_upsample_nearest1d(x, (const int64_t[]){out}, NULL);
+        struct wick_tensor *y = wick_upsample_nearest1d(x, WICK_SHAPE(out), NULL);
         CHECK(y && wick_read(y, index, sizeof *index * (size_t)out) == WICK_OK);
         wick_scope_end(NULL);
         for (int64_t i = 0; i < out; i++) hash = fnv(fnv(hash, (unsigned)index[i] & 255), (unsigned)index[i] >> 8);
@@ -35,7 +35,7 @@ static void scales(struct wick_device *cpu) {
     struct wick_upsample_options wide = {.scale = {49}};
     wick_scope_begin();
     struct wick_tensor *x = wick_reshape(wick_arange(cpu, WICK_F32, 0, 3, 1), 3, (const int64_t[]){1, 1, 3});
-    struct wick_tensor *y = wick_upsample_nearest1d(x, NULL, &wide);
+    struct wick_tensor *y = wick_upsample_nearest1d(x, 0, NULL, &wide);
     CHECK_INT(y ? wick_tensor_count(y) : 0, 147);
     CHECK(wick_read(y, index, sizeof index) == WICK_OK);
     for (int i = 0; i < 147; i++) CHECK_INT((int64_t)index[i], i / 49);
