@@ -22,6 +22,16 @@
 #define WICK_CHECKED
 #endif
 
+/* The end of a struct that may grow: room for members of later versions, which changes neither its size nor the places
+ * of others. Zeros in what a caller fills, which is WICK_INVALID otherwise: so options of a later version are refused
+ * and not passed over by a library that does not know them. Zeros in what the library fills. */
+#define WICK_RESERVED uint64_t reserved[8]
+
+/* Whose a returned pointer is. A pointer to const is lent: it belongs to what the function's comment names. Any other
+ * is the caller's to give back, unless WICK_LENT stands at the function. The list of the API (docs/api.md) carries
+ * this. */
+#define WICK_LENT
+
 /* A shape as the two arguments `int rank, const int64_t *shape`: WICK_SHAPE(2, 3) is a matrix of 2 rows and 3
  * columns; a scalar is `0, NULL`. */
 #ifdef __cplusplus
@@ -38,7 +48,7 @@
 extern "C" {
 #endif
 
-/* The version of the library that runs, as "major.minor.patch". */
+/* The version of the library that runs, as "major.minor.patch". A static string. */
 WICK_API const char *wick_version(void);
 
 #ifdef __cplusplus

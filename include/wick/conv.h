@@ -25,6 +25,7 @@ struct wick_conv_options {
     int64_t output_padding[3]; /* transposed only: added to one end of the result; 0 <= it < max(stride, dilation) */
     int64_t groups;            /* channels are split into this many independent convolutions; 0 means 1 */
     bool relu;                 /* the result is max(0, .), NaN stays */
+    WICK_RESERVED;
 };
 
 /* Cross-correlation, as PyTorch's conv1d, conv2d, conv3d: x [N,Cin,spatial...], weight [Cout,Cin/groups,kernel...],
@@ -63,6 +64,7 @@ struct wick_pool_options {
     bool ceil_mode;       /* sizes are rounded up; the last window still begins inside the input or its left padding */
     bool exclude_padding; /* averages divide by the number of elements inside the input (count_include_pad=False) */
     int64_t divisor;      /* averages divide by this instead (divisor_override); 0 means not; >= 0 */
+    WICK_RESERVED;
 };
 
 /* The largest element of each window: x [N,C,spatial...], kernel one size a spatial dim, result [N,C,out...] with
@@ -101,6 +103,7 @@ struct wick_upsample_options {
     double scale[3];    /* output size / input size as the caller states it: sets the source step to 1 / scale, and the
                          * result's size to floor(in scale) where no size is given; 0 means not; finite, > 0 */
     bool align_corners; /* linear only: the corner elements keep their places, step (in - 1) / (out - 1) */
+    WICK_RESERVED;
 };
 
 /* Nearest neighbour: x [N,C,spatial...], result [N,C,size...]; element i of a dim comes from floor(i in / out), exactly,

@@ -44,6 +44,7 @@ struct wick_device_info {
     int wave;                /* lanes that run in step on a GPU, 0 on the CPU */
     bool integrated;         /* a GPU that shares the host's memory */
     bool fast_bf16;          /* whether it has matrix products of bf16 that are faster than those of f32 */
+    WICK_RESERVED;
 };
 WICK_API WICK_CHECKED enum wick_status wick_device_describe(const struct wick_device *device,
                                                             struct wick_device_info *info);
@@ -52,7 +53,7 @@ WICK_API WICK_CHECKED enum wick_status wick_device_describe(const struct wick_de
 WICK_API WICK_CHECKED enum wick_status wick_device_sync(struct wick_device *device);
 
 /* How many devices can be opened, and the name of the i-th of them, 0 <= i < wick_device_count(), best first;
- * NULL for any other i. */
+ * NULL for any other i. The name stays until this thread calls wick_device_list again: it belongs to the library. */
 WICK_API int wick_device_count(void);
 WICK_API const char *wick_device_list(int i);
 
@@ -77,6 +78,7 @@ struct wick_memory {
     size_t limit;   /* the most that used and cached may come to; SIZE_MAX when there is no limit */
     size_t cache;   /* the most that cached may come to */
     size_t largest; /* the largest block among the cached ones */
+    WICK_RESERVED;
 };
 WICK_API WICK_CHECKED enum wick_status wick_memory_stats(const struct wick_device *device, struct wick_memory *memory);
 
@@ -112,6 +114,7 @@ struct wick_blas_info {
     const char *fault;   /* why there is none; NULL when there is one. Belongs to the library, until the next call */
     enum wick_blas_verdict bf16, f16, f32, f64;
     int64_t used, refused; /* products that it made; that it would not make, so that ours did */
+    WICK_RESERVED;
 };
 /* Looks for the library, and checks it for each dtype that was not checked before when `check` is set; that waits for
  * the device. WICK_UNSUPPORTED on the CPU. */

@@ -101,6 +101,7 @@ WICK_API const char *wick_dtype_name(enum wick_dtype dtype);
 /* Finds a dtype by its name. False, and *dtype untouched, when there is none of that name. */
 WICK_API bool wick_dtype_from_name(const char *name, enum wick_dtype *dtype);
 
+/* What the elements are; see the list of kinds above. */
 WICK_API enum wick_dtype_kind wick_dtype_kind(enum wick_dtype dtype);
 /* True for bf16, f16, f32, f64 and the 8, 6 and 4 bit floats. */
 WICK_API bool wick_dtype_is_float(enum wick_dtype dtype);

@@ -47,17 +47,18 @@ struct wick_archive_options {
     bool lenient; /* accept what is harmless but against the rules: holes between tensors and bytes after the last */
     bool copy;    /* read the file into memory as it is opened: what happens to it later does not matter */
     struct wick_limits limits;
+    WICK_RESERVED;
 };
 
 /* Opens a file, a folder or a shard index. A folder stands for the first of model.safetensors,
  * model.safetensors.index.json, pytorch_model.bin, pytorch_model.bin.index.json in it. Shards must lie in the index's
- * own folder; each is opened when it is first needed. `options` may be NULL. NULL on failure: WICK_IO for what can't be
- * read or is no regular file, WICK_FORMAT for what breaks a rule, WICK_RANGE for what is beyond a limit,
- * WICK_UNSUPPORTED for what Wick does not read, WICK_MEMORY. */
+ * own folder; each is opened when it is first needed. `options` may be NULL. Close with wick_archive_close. NULL on
+ * failure: WICK_IO for what can't be read or is no regular file, WICK_FORMAT for what breaks a rule, WICK_RANGE for
+ * what is beyond a limit, WICK_UNSUPPORTED for what Wick does not read, WICK_MEMORY. */
 WICK_API struct wick_archive *wick_archive_open(const char *path, const struct wick_archive_options *options);
 
 /* The same over nbytes at `data`, which must stay valid and unchanged until the archive is closed. Tensors are copied
- * out of it. A shard index can't be opened this way. */
+ * out of it. A shard index can't be opened this way. Close with wick_archive_close. */
 WICK_API struct wick_archive *wick_archive_open_memory(const void *data, size_t nbytes,
                                                        const struct wick_archive_options *options);
 
@@ -86,6 +87,7 @@ struct wick_archive_entry {
     int rank;
     int64_t shape[WICK_MAX_RANK]; /* row-major: GGUF's dims in reverse */
     int64_t nbytes;               /* of its elements, without gaps */
+    WICK_RESERVED;
 };
 
 /* Describes the i-th tensor. WICK_RANGE when there is none; what opening can fail with, where a shard is opened. */
@@ -116,6 +118,7 @@ struct wick_metadata {
     const char *type_name; /* "string", "u32", "array of f32", ...; a static string */
     enum wick_metadata_type type;
     int64_t length; /* items of an array, bytes of a string, 1 for the others */
+    WICK_RESERVED;
 };
 
 /* The number of keys; 0 for NULL. */

@@ -24,6 +24,7 @@ struct wick_limits {
     int64_t pixels;   /* width times height of a picture: 134,217,728 */
     int64_t memory;   /* bytes a picture's decoder may hold, the picture included: 1,073,741,824 */
     int64_t scans;    /* passes of a progressive JPEG: 64 */
+    WICK_RESERVED;
 };
 
 /* The limits with the defaults filled in for 0 and below; all of them for NULL. */

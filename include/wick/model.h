@@ -29,10 +29,11 @@ struct wick_embedder;
  * modules Transformer, Pooling (cls, max, mean, mean_sqrt_len) and Normalize, sentence_bert_config.json. Without
  * modules.json, vectors are means over the tokens. Weights in f32 stay views of the mapped file on the CPU.
  * NULL and WICK_INVALID, WICK_IO, WICK_RANGE (beyond a limit), WICK_FORMAT (damaged files, or weights whose shapes are
- * not those of config.json), WICK_UNSUPPORTED (another kind of model, module or setting), WICK_MEMORY, WICK_CLOSED. */
+ * not those of config.json), WICK_UNSUPPORTED (another kind of model, module or setting), WICK_MEMORY, WICK_CLOSED.
+ * Close with wick_embedder_close. */
 WICK_API struct wick_embedder *wick_embedder_open(const char *folder, struct wick_device *device);
 
-/* The same with options; NULL stands for all zero. */
+/* The same with options; NULL stands for all zero. Close with wick_embedder_close. */
 struct wick_embedder_options {
     /* Weights and activations of the layers in bf16 where the device multiplies those faster (wick_device_info's
      * fast_bf16): 1.7 times as fast on a Zen 5. Elements of a vector of length 1 are off by up to 0.004 from
@@ -41,6 +42,7 @@ struct wick_embedder_options {
     /* How the weights' files are read. With `copy` the embedder outlives whatever happens to them; without, weights in
      * f32 stay views of the mapped file on the CPU, and a file that is cut short ends the process by SIGBUS. */
     struct wick_archive_options files;
+    WICK_RESERVED;
 };
 WICK_API struct wick_embedder *wick_embedder_open_with(const char *folder, struct wick_device *device,
                                                        const struct wick_embedder_options *options);
@@ -68,10 +70,10 @@ WICK_API struct wick_tensor *wick_embedder_encode(const struct wick_embedder *em
                                                   const char *const *texts, const size_t *nbytes);
 
 /* The same for texts that are token ids already, special tokens included: lengths[i] ids each, one text after the
- * other in `ids`. WICK_INVALID unless 1 <= lengths[i] <= the longest input the network takes, WICK_RANGE for an id
- * outside the vocabulary. */
+ * other in `ids`, n_ids in all. WICK_INVALID unless 1 <= lengths[i] <= the longest input the network takes and the
+ * lengths add up to n_ids, WICK_RANGE for an id outside the vocabulary. */
 WICK_API struct wick_tensor *wick_embedder_encode_ids(const struct wick_embedder *embedder, int64_t n,
-                                                      const int32_t *ids, const int64_t *lengths);
+                                                      const int64_t *lengths, int64_t n_ids, const int32_t *ids);
 
 /* The network alone, for N texts of L tokens each whose ids are on the embedder's device already: ids [N,L] i32 ->
  * [N, dim] f32. Nothing is uploaded, so that a graph (graph.h) can record it. WICK_INVALID unless ids has that shape

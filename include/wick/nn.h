@@ -36,6 +36,7 @@ WICK_API struct wick_tensor *wick_group_norm(const struct wick_tensor *x, int64_
 struct wick_batch_norm_options {
     const struct wick_tensor *weight, *bias; /* NULL: left out */
     double epsilon;                          /* PyTorch's default is 1e-5; 0 is 0 */
+    WICK_RESERVED;
 };
 /* (x - mean) / sqrt(variance + epsilon) * weight + bias by channel, with statistics that are given: inference.
  * x [N,C,...], mean [C], variance [C]. `options` may be NULL. */
@@ -72,6 +73,7 @@ struct wick_attention_options {
      * that sees none. It has the shape of the result without its last dim, is f32 (f64 for f64), and is released like
      * the result. A failure leaves it as it was. */
     struct wick_tensor **log_sums;
+    WICK_RESERVED;
 };
 
 /* softmax(q k^T scale + mask) v by head, as torch.nn.functional.scaled_dot_product_attention, without room for M x N

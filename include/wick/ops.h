@@ -30,11 +30,11 @@ enum wick_op {
 #undef WICK__OP
 };
 
-/* "add" and the like; "?" for a value that is no op. */
+/* "add" and the like; "?" for a value that is no op. A static string. */
 WICK_API const char *wick_op_name(enum wick_op op);
-/* What the op computes, in a line: "x + y". */
+/* What the op computes, in a line: "x + y". A static string. */
 WICK_API const char *wick_op_formula(enum wick_op op);
-/* The group of ops it belongs to: "binary". */
+/* The group of ops it belongs to: "binary". A static string. */
 WICK_API const char *wick_op_family(enum wick_op op);
 /* What messages call operand i, counted from 0: "ids". An optional one ends in '?'. NULL past the last, and for ops
  * without operands. Operands that a call takes in an array, as wick_cat does, count as two: the first and the others.

@@ -48,6 +48,7 @@ struct wick_recorded {
     int n_extra;
     struct wick_tensor *const *in;
     struct wick_tensor *const *out;
+    WICK_RESERVED;
 };
 
 /* Call i, counted from 0. WICK_RANGE, WICK_INVALID for NULL. */

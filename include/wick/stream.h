@@ -13,7 +13,7 @@ extern "C" {
 
 /* The device's stream as the vendor's own handle, a CUstream (cudaStream_t) or hipStream_t; NULL on the CPU. Work
  * queued on it by others runs in order with Wick's. It belongs to the device. */
-WICK_API void *wick_stream(const struct wick_device *device);
+WICK_API WICK_LENT void *wick_stream(const struct wick_device *device);
 
 /* Makes the device queue its work on another stream of the same GPU, made by the caller in the GPU's primary context,
  * who keeps it alive until the device is closed or given another one. Waits for the work queued so far. NULL gives the

@@ -77,7 +77,8 @@ WICK_API int64_t wick_tensor_count(const struct wick_tensor *x);
 WICK_API int64_t wick_tensor_offset(const struct wick_tensor *x);
 /* Row-major without gaps; dims of size <= 1 may have any stride, and the offset does not matter. */
 WICK_API bool wick_tensor_is_contiguous(const struct wick_tensor *x);
-WICK_API struct wick_device *wick_tensor_device(const struct wick_tensor *x);
+/* The device, which the caller of wick_device_open owns: nothing to give back. It stays as long as x does. */
+WICK_API WICK_LENT struct wick_device *wick_tensor_device(const struct wick_tensor *x);
 
 /* ---- data ---- */
 
@@ -88,7 +89,7 @@ WICK_API WICK_CHECKED enum wick_status wick_read(const struct wick_tensor *x, vo
 WICK_API WICK_CHECKED enum wick_status wick_read_scalar(const struct wick_tensor *x, double *value);
 /* The address of the first element of a CPU tensor, after the work on it is done; NULL and WICK_DEVICE on others.
  * It is the caller's duty to respect strides, and not to write while others read. */
-WICK_API void *wick_tensor_data(const struct wick_tensor *x);
+WICK_API WICK_LENT void *wick_tensor_data(const struct wick_tensor *x);
 /* Where the first element of x lies on its device, into *data, and the stream to queue work on that reads or writes it,
  * into *stream: a CUstream or hipStream_t, as wick_stream gives it. Work on another stream has to be ordered against it
  * by events. On the CPU, which has no streams, *stream is NULL and the elements are there when this call returns. The
@@ -117,9 +118,9 @@ WICK_API void wick_release(struct wick_tensor *x);
 WICK_API void wick_scope_begin(void);
 /* Ends the innermost scope. `keep`, which may be NULL, survives: it passes to the enclosing scope, or to the caller
  * when there is none. Returns keep. Without a scope, just returns keep. */
-WICK_API struct wick_tensor *wick_scope_end(struct wick_tensor *keep);
+WICK_API WICK_LENT struct wick_tensor *wick_scope_end(struct wick_tensor *keep);
 /* Lets a tensor of the innermost scope survive its end too. Returns x. */
-WICK_API struct wick_tensor *wick_keep(struct wick_tensor *x);
+WICK_API WICK_LENT struct wick_tensor *wick_keep(struct wick_tensor *x);
 
 #ifdef __cplusplus
 }

@@ -37,7 +37,8 @@ WICK_API void wick_text_free(struct wick_text *text);
  * tokenizer.ggml.pre) and llama (SentencePiece); or that of a model folder, laid out as the Hugging Face hub does: from
  * tokenizer.json, or else from vocab.txt and, where it is there, tokenizer_config.json. NULL and WICK_IO when none of
  * them can be read, WICK_FORMAT when one is damaged or larger than 32 MiB, WICK_UNSUPPORTED for kinds of tokenizer
- * other than WordPiece with BERT's normalizer, pre-tokenizer and a template of special tokens, WICK_MEMORY. */
+ * other than WordPiece with BERT's normalizer, pre-tokenizer and a template of special tokens, WICK_MEMORY. Close with
+ * wick_tokenizer_close. */
 WICK_API struct wick_tokenizer *wick_tokenizer_open(const char *folder);
 
 /* Ends the use of a tokenizer and frees it. NULL is fine. */

@@ -22,7 +22,7 @@ struct wick_resnet;
 WICK_API struct wick_resnet *wick_resnet_open(const char *path, struct wick_device *device);
 
 /* The same with options for the weights' file, which is read and closed before this returns; NULL stands for all zero.
- */
+ * Close with wick_resnet_close. */
 WICK_API struct wick_resnet *wick_resnet_open_with(const char *path, struct wick_device *device,
                                                    const struct wick_archive_options *options);
 

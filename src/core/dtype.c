@@ -36,7 +36,7 @@ int wick_dtype_bits(enum wick_dtype dtype) {
 }
 
 bool wick_dtype_from_name(const char *name, enum wick_dtype *dtype) {
-    for (int i = 0; name && i < WICK_DTYPE_COUNT; i++)
+    for (int i = 0; name && dtype && i < WICK_DTYPE_COUNT; i++)
         if (strcmp(name, wick__traits[i].name) == 0) {
             *dtype = (enum wick_dtype)i;
             return true;

@@ -18,6 +18,10 @@ struct wick__error {
 };
 void wick__error_swap(struct wick__error *other);
 
+/* Fails with WICK_INVALID when the room at the end of a struct of options is not zero: a later version put it there.
+ * `reserved` may be NULL. */
+enum wick_status wick__reserved(const char *op, const uint64_t *reserved);
+
 /* Returns a failing status to the caller. */
 #define WICK__TRY(call)                                                                                                \
     do {                                                                                                               \

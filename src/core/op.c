@@ -33,7 +33,7 @@ bool wick_op_takes(enum wick_op op, int i, enum wick_dtype first, enum wick_dtyp
 }
 
 bool wick_op_from_name(const char *name, enum wick_op *op) {
-    for (int i = 0; name && i < WICK_OP_COUNT; i++)
+    for (int i = 0; name && op && i < WICK_OP_COUNT; i++)
         if (strcmp(name, wick__ops[i].name) == 0) {
             *op = (enum wick_op)i;
             return true;

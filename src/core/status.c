@@ -65,6 +65,17 @@ enum wick_status wick__fail(enum wick_status status, const char *format, ...) {
     return status;
 }
 
+enum wick_status wick__reserved(const char *op, const uint64_t *reserved) {
+    for (size_t i = 0; reserved && i < sizeof(
+                                           struct { WICK_RESERVED; }) /
+                                           sizeof *reserved;
+         i++)
+        if (reserved[i] != 0)
+            return wick__fail(WICK_INVALID, "%s: the options are of a later version: word %zu of `reserved` is not 0",
+                              op, i);
+    return WICK_OK;
+}
+
 void wick_log_set(wick_log_fn *log, void *context, enum wick_log_level level) {
     logger.log = log;
     logger.context = context;

@@ -102,7 +102,10 @@ struct wick_archive *wick__archive_open_file(struct wick__file *file, const stru
     archive->file = file;
     if (options) archive->options = *options;
     archive->options.limits = wick_limits_effective(&archive->options.limits);
-    if (read_any(archive) == WICK_OK && index_names(archive) == WICK_OK) return archive;
+    if (wick__reserved("archive_open", options ? options->reserved : NULL) == WICK_OK &&
+        wick__reserved("archive_open", options ? options->limits.reserved : NULL) == WICK_OK &&
+        read_any(archive) == WICK_OK && index_names(archive) == WICK_OK)
+        return archive;
     wick_archive_close(archive);
     return NULL;
 }

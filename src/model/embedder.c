@@ -40,6 +40,7 @@ struct wick_embedder *wick_embedder_open_with(const char *folder, struct wick_de
         wick__fail(WICK_INVALID, "embedder_open: %s is NULL", folder ? "device" : "folder");
         return NULL;
     }
+    if (wick__reserved("embedder_open", options ? options->reserved : NULL) != WICK_OK) return NULL;
     if (wick_device_describe(device, &info) != WICK_OK) return NULL;
     struct wick_embedder *embedder = wick__calloc(1, sizeof *embedder);
     if (!embedder) return NULL;
@@ -180,7 +181,7 @@ static int shorter_first(const void *a, const void *b) {
     return left->index < right->index ? -1 : 1;
 }
 
-static bool prepare(struct work *work, const int64_t *lengths) {
+static bool prepare(struct work *work, const int64_t *lengths, int64_t n_ids) {
     int64_t start = 0, longest = 0;
     for (int64_t i = 0; i < work->n; i++) {
         if (lengths[i] < 1 || lengths[i] > work->embedder->bert.positions) {
@@ -192,14 +193,19 @@ static bool prepare(struct work *work, const int64_t *lengths) {
         start += lengths[i];
         longest = wick__max(longest, lengths[i]);
     }
+    if (start != n_ids) {
+        wick__fail(WICK_INVALID, "embedder_encode_ids: the lengths add up to %lld, there are %lld ids",
+                   (long long)start, (long long)n_ids);
+        return false;
+    }
     qsort(work->items, (size_t)work->n, sizeof *work->items, shorter_first);
     work->packed_capacity = wick__max(wick__max(work->batch_tokens, longest), work->n);
     work->packed = wick__calloc((size_t)work->packed_capacity, 2 * sizeof *work->packed);
     return work->packed != NULL;
 }
 
-struct wick_tensor *wick_embedder_encode_ids(const struct wick_embedder *embedder, int64_t n, const int32_t *ids,
-                                             const int64_t *lengths) {
+struct wick_tensor *wick_embedder_encode_ids(const struct wick_embedder *embedder, int64_t n, const int64_t *lengths,
+                                             int64_t n_ids, const int32_t *ids) {
     if (!embedder || n < 0 || n > INT32_MAX || (n && (!ids || !lengths))) {
         wick__fail(WICK_INVALID, "embedder_encode_ids: NULL argument, or %lld texts", (long long)n);
         return NULL;
@@ -216,7 +222,8 @@ struct wick_tensor *wick_embedder_encode_ids(const struct wick_embedder *embedde
     work.parts = wick__calloc(count, sizeof *work.parts);
     work.batches = wick__calloc(count, sizeof *work.batches);
     wick_scope_begin();
-    if (work.items && work.groups && work.parts && work.batches && prepare(&work, lengths)) result = run_batches(&work);
+    if (work.items && work.groups && work.parts && work.batches && prepare(&work, lengths, n_ids))
+        result = run_batches(&work);
     result = wick_scope_end(result);
     wick__free(work.items, count * sizeof *work.items);
     wick__free(work.groups, count * sizeof *work.groups);
@@ -253,7 +260,7 @@ struct wick_tensor *wick_embedder_encode(const struct wick_embedder *embedder, i
         lengths[i] = wick__min(lengths[i], embedder->max_length);
         used += good ? (size_t)lengths[i] : 0;
     }
-    if (good) result = wick_embedder_encode_ids(embedder, n, ids, lengths);
+    if (good) result = wick_embedder_encode_ids(embedder, n, lengths, (int64_t)used, ids);
     wick__free(ids, capacity * sizeof *ids);
     wick__free(lengths, (size_t)n * sizeof *lengths);
     return result;

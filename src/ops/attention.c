@@ -36,6 +36,7 @@ static bool check_shapes(const struct wick__call *call, struct dims at) {
 static bool take_options(struct wick__call *call, const struct wick_attention_options *options) {
     const int64_t far = WICK__FAR;
     const struct wick__layout *q = &call->in[0]->layout;
+    if (!wick__call_reserved(call, options->reserved)) return false;
     if (!isfinite(options->scale) || !isfinite(options->soft_cap) || options->soft_cap < 0) {
         wick__call_fail(call, WICK_INVALID, "scale %g and soft_cap %g must be finite, soft_cap not negative",
                         options->scale, options->soft_cap);

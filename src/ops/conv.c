@@ -110,7 +110,8 @@ static struct wick_tensor *conv(const struct wick__call *operands, int spatial, 
     struct wick__call call = *operands;
     int64_t shape[WICK_MAX_RANK], reach;
     if (!options) options = &defaults;
-    if (!wick__call_check(&call) || !check_operands(&call, spatial)) return NULL;
+    if (!wick__call_reserved(&call, options->reserved) || !wick__call_check(&call) || !check_operands(&call, spatial))
+        return NULL;
     call.p.window.spatial = spatial;
     call.p.window.groups = options->groups == 0 ? 1 : options->groups;
     call.p.window.relu = options->relu;

@@ -93,6 +93,10 @@ bool wick__call_check(const struct wick__call *call) {
     return wick__call_supported(call, device, call->in[0]->dtype) && dtypes_match(call);
 }
 
+bool wick__call_reserved(const struct wick__call *call, const uint64_t *reserved) {
+    return wick__reserved(wick_op_name(call->op), reserved) == WICK_OK;
+}
+
 bool wick__call_dim(const struct wick__call *call, int dim, int *result) {
     int rank = call->in[0]->layout.rank;
     if (dim < -rank || dim >= rank) {

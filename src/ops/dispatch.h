@@ -29,6 +29,9 @@ __attribute__((format(printf, 3, 4))) enum wick_status wick__call_fail(const str
 /* Whether the op's row takes the dtype; records WICK_UNSUPPORTED otherwise. */
 bool wick__call_supported(const struct wick__call *call, const struct wick_device *device, enum wick_dtype dtype);
 
+/* Fails with WICK_INVALID unless the room at the end of the options is zero. */
+bool wick__call_reserved(const struct wick__call *call, const uint64_t *reserved);
+
 /* Resolves a dim of operand 0 that may count from the end. */
 bool wick__call_dim(const struct wick__call *call, int dim, int *result);
 

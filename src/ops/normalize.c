@@ -93,6 +93,8 @@ struct wick_tensor *wick_batch_norm(const struct wick_tensor *x, const struct wi
         .op = WICK_OP_batch_norm,
         .n_in = 5,
         .in = {x, mean, variance, options ? options->weight : NULL, options ? options->bias : NULL}};
-    if (!wick__call_check(&call) || !has_channels(&call)) return NULL;
+    if (!wick__call_reserved(&call, options ? options->reserved : NULL) || !wick__call_check(&call) ||
+        !has_channels(&call))
+        return NULL;
     return normalize(&call, options ? options->epsilon : 0, 1, x->layout.shape + 1);
 }

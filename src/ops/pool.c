@@ -62,7 +62,9 @@ static struct wick_tensor *pool(enum wick_op op, const struct wick_tensor *x, in
     bool average = op >= WICK_OP_avg_pool1d && op <= WICK_OP_avg_pool3d;
     int64_t shape[WICK_MAX_RANK];
     if (!options) options = &defaults;
-    if (!wick__call_check(&call) || !check_input(&call, spatial, n, kernel)) return NULL;
+    if (!wick__call_reserved(&call, options->reserved) || !wick__call_check(&call) ||
+        !check_input(&call, spatial, n, kernel))
+        return NULL;
     call.p.window.spatial = spatial;
     call.p.window.count_include_pad = !options->exclude_padding;
     call.p.window.divisor = options->divisor;

@@ -51,7 +51,7 @@ static struct wick_tensor *resize(enum wick_op op, const struct wick_tensor *x, 
     struct wick__call call = {.op = op, .n_in = 1, .in = {x}};
     int64_t shape[WICK_MAX_RANK];
     if (!options) options = &defaults;
-    if (!wick__call_check(&call)) return NULL;
+    if (!wick__call_reserved(&call, options->reserved) || !wick__call_check(&call)) return NULL;
     if (x->layout.rank != spatial + 2) {
         wick__call_fail(&call, WICK_SHAPE, "rank %d is not %d", x->layout.rank, spatial + 2);
         return NULL;

@@ -162,6 +162,7 @@ enum wick_status wick_device_sync(struct wick_device *device) {
 enum wick_status wick_memory_stats(const struct wick_device *device, struct wick_memory *memory) {
     WICK__TRY(wick__device_check("memory_stats", device));
     if (!memory) return wick__fail(WICK_INVALID, "memory_stats: memory is NULL");
+    *memory = (struct wick_memory){0};
     device->backend->memory(device, memory);
     return WICK_OK;
 }

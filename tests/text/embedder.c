@@ -56,7 +56,7 @@ static void check_alone(const struct wick_embedder *embedder, const char *text, 
     CHECK_NEAR(difference, 0, 1e-5);
     CHECK_OK(wick_tokenizer_encode(wick_embedder_tokenizer(embedder), text, strlen(text), 256, ids, &n));
     n = n < 256 ? n : 256;
-    struct wick_tensor *from_ids = wick_embedder_encode_ids(embedder, 1, ids, &n);
+    struct wick_tensor *from_ids = wick_embedder_encode_ids(embedder, 1, &n, n, ids);
     CHECK_OK(wick_read_scalar(wick_max(wick_abs(wick_sub(alone, from_ids)), WICK_ALL_DIMS, false), &difference));
     CHECK(difference == 0);
     wick_scope_end(NULL);
@@ -70,11 +70,13 @@ static void check_errors(const struct wick_embedder *embedder) {
     CHECK_FAILS(wick_embedder_encode(embedder, -1, texts, NULL), WICK_INVALID,
                 "embedder_encode: NULL argument, or -1 texts");
     CHECK_FAILS(wick_embedder_encode(embedder, 2, texts, NULL), WICK_INVALID, "embedder_encode: text 1 is NULL");
-    CHECK_FAILS(wick_embedder_encode_ids(embedder, 1, ids, (int64_t[]){0}), WICK_INVALID,
+    CHECK_FAILS(wick_embedder_encode_ids(embedder, 1, (int64_t[]){0}, 0, ids), WICK_INVALID,
                 "embedder_encode_ids: text 0 has 0 ids; the network takes 1 to 512");
-    CHECK_FAILS(wick_embedder_encode_ids(embedder, 1, ids, (int64_t[]){513}), WICK_INVALID,
+    CHECK_FAILS(wick_embedder_encode_ids(embedder, 1, (int64_t[]){513}, 513, ids), WICK_INVALID,
                 "embedder_encode_ids: text 0 has 513 ids; the network takes 1 to 512");
-    CHECK(!wick_embedder_encode_ids(embedder, 1, ids, lengths));
+    CHECK_FAILS(wick_embedder_encode_ids(embedder, 1, lengths, 3, ids), WICK_INVALID,
+                "embedder_encode_ids: the lengths add up to 2, there are 3 ids");
+    CHECK(!wick_embedder_encode_ids(embedder, 1, lengths, 2, ids));
     CHECK_INT(wick_error_status(), WICK_RANGE);
     wick_error_clear();
     struct wick_tensor *none = wick_embedder_encode(embedder, 0, NULL, NULL);

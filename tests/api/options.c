@@ -1,0 +1,65 @@
+/* Structs that may grow: room at their end that changes nothing when it is zero and is refused otherwise; facts that
+ * the library fills end in zeros. */
+#include "tests/test.h"
+
+static struct wick_device *cpu;
+
+/* An older program's struct is this library's with zeros in the room: it keeps its size. */
+_Static_assert(sizeof(struct { WICK_RESERVED; }) == 64, "the room is eight words");
+_Static_assert(offsetof(struct wick_conv_options, reserved) + 64 == sizeof(struct wick_conv_options), "at the end");
+
+#define LATER(op) op ": the options are of a later version: word 7 of `reserved` is not 0"
+
+static void check_ops(void) {
+    wick_scope_begin();
+    struct wick_tensor *x = wick_ones(cpu, WICK_F32, WICK_SHAPE(1, 2, 4, 4)), *w = wick_slice(x, 2, 0, 2, 1);
+    struct wick_tensor *two = wick_ones(cpu, WICK_F32, WICK_SHAPE(2));
+    CHECK(wick_conv2d(x, w, NULL, &(struct wick_conv_options){.groups = 0}) != NULL);
+    CHECK_FAILS(wick_conv2d(x, w, NULL, &(struct wick_conv_options){.reserved = {[7] = 1}}), WICK_INVALID,
+                LATER("conv2d"));
+    CHECK_FAILS(wick_conv_transpose2d(x, w, NULL, &(struct wick_conv_options){.reserved = {[7] = 1}}), WICK_INVALID,
+                LATER("conv_transpose2d"));
+    CHECK_FAILS(wick_max_pool2d(x, WICK_SHAPE(2, 2), &(struct wick_pool_options){.reserved = {[7] = 1}}), WICK_INVALID,
+                LATER("max_pool2d"));
+    CHECK_FAILS(wick_upsample_nearest2d(x, WICK_SHAPE(2, 2), &(struct wick_upsample_options){.reserved = {[7] = 1}}),
+                WICK_INVALID, LATER("upsample_nearest2d"));
+    CHECK_FAILS(wick_batch_norm(x, two, two, &(struct wick_batch_norm_options){.reserved = {[7] = 1}}), WICK_INVALID,
+                LATER("batch_norm"));
+    CHECK_FAILS(
+        wick_scaled_dot_product_attention(x, x, x, NULL, &(struct wick_attention_options){.reserved = {[7] = 1}}),
+        WICK_INVALID, LATER("scaled_dot_product_attention"));
+    wick_scope_end(NULL);
+}
+
+static void check_files(void) {
+    struct wick_archive_options options = {.reserved = {[7] = 1}}, limits = {.limits = {.reserved = {[7] = 1}}};
+    CHECK_FAILS(wick_archive_open_memory("x", 1, &options), WICK_INVALID, LATER("archive_open"));
+    CHECK_FAILS(wick_archive_open_memory("x", 1, &limits), WICK_INVALID, LATER("archive_open"));
+    CHECK_FAILS(wick_embedder_open_with("none", cpu, &(struct wick_embedder_options){.reserved = {[7] = 1}}),
+                WICK_INVALID, LATER("embedder_open"));
+}
+
+static bool zero(const uint64_t *reserved) {
+    for (int i = 0; i < 8; i++)
+        if (reserved[i]) return false;
+    return true;
+}
+
+static void check_facts(void) {
+    struct wick_device_info info;
+    struct wick_memory memory;
+    memset(&info, 0xff, sizeof info);
+    memset(&memory, 0xff, sizeof memory);
+    CHECK_OK(wick_device_describe(cpu, &info));
+    CHECK_OK(wick_memory_stats(cpu, &memory));
+    CHECK(zero(info.reserved) && zero(memory.reserved));
+}
+
+int main(void) {
+    cpu = wick_device_open("cpu");
+    check_ops();
+    check_files();
+    check_facts();
+    wick_device_close(cpu);
+    return test_end();
+}
