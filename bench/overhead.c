@@ -28,7 +28,7 @@ int main(int argc, char **argv) {
     const char *name = argc > 1 ? argv[1] : "cpu";
     int calls = strcmp(name, "cpu") == 0 ? CPU_CALLS : GPU_CALLS;
     struct wick_device *device = wick_device_open(name);
-    struct wick_tensor *x = wick_full(device, WICK_F32, 0, NULL, 1.5), *y = wick_add(x, x);
+    struct wick_tensor *x = wick_full(device, WICK_F32, 0, NULL, WICK_REAL(1.5)), *y = wick_add(x, x);
     bool ok = wick_read(y, &value, sizeof value) == WICK_OK && value == 3;
     double first = now() - started;
     for (int r = 0; ok && r < ROUNDS; r++) {

@@ -10,7 +10,8 @@ static enum wick_status save(const char *path, struct wick_device *device) {
     static const char *const metadata[] = {"made by", "examples/files.c", NULL};
     wick_scope_begin();
     const struct wick_tensor *tensors[] = {
-        wick_cast(wick_reshape(wick_arange(device, WICK_F32, 0, 12, 1), WICK_SHAPE(3, 4)), WICK_F16),
+        wick_cast(wick_reshape(wick_arange(device, WICK_F32, WICK_INT(0), WICK_INT(12), WICK_INT(1)), WICK_SHAPE(3, 4)),
+                  WICK_F16),
         wick_ones(device, WICK_F32, WICK_SHAPE(4))};
     enum wick_status status = wick_safetensors_save(path, 2, names, tensors, metadata);
     wick_scope_end(NULL);

@@ -13,7 +13,7 @@ int main(void) {
     wick_scope_begin();
     struct wick_tensor *x = wick_uniform(device, WICK_F64, WICK_SHAPE(1000), 0, 1);
     struct wick_tensor *noise = wick_normal(device, WICK_F64, WICK_SHAPE(1000), 0, 0.1);
-    struct wick_tensor *y = wick_add(wick_affine(x, a, b), noise);
+    struct wick_tensor *y = wick_add(wick_affine(x, WICK_REAL(a), WICK_REAL(b)), noise);
     count = (double)wick_tensor_count(x);
     enum wick_status status = wick_read_scalar(wick_sum(x, WICK_ALL_DIMS, false), &sum_x);
     if (!status) status = wick_read_scalar(wick_sum(y, WICK_ALL_DIMS, false), &sum_y);

@@ -19,7 +19,7 @@ static void *work(void *context) {
     struct job *job = context;
     struct wick_device *device = wick_device_open("auto");
     wick_scope_begin();
-    struct wick_tensor *x = wick_arange(device, WICK_F64, job->first, job->first + N, 1);
+    struct wick_tensor *x = wick_arange(device, WICK_F64, WICK_INT(job->first), WICK_INT(job->first + N), WICK_INT(1));
     if (wick_read_scalar(wick_sum(x, WICK_ALL_DIMS, false), &job->sum) != WICK_OK)
         snprintf(job->error, sizeof job->error, "%s", wick_error());
     wick_scope_end(NULL);
@@ -31,7 +31,7 @@ static void *work(void *context) {
 static enum wick_status hand_over(double *result) {
     struct wick_device *maker = wick_device_open("auto"), *user = wick_device_open("auto");
     wick_scope_begin();
-    struct wick_tensor *x = wick_full(maker, WICK_F32, WICK_SHAPE(N), 0.5);
+    struct wick_tensor *x = wick_full(maker, WICK_F32, WICK_SHAPE(N), WICK_REAL(0.5));
     struct wick_event *made = wick_event_record(maker);
     enum wick_status status = made ? wick_event_wait(user, made) : wick_error_status();
     if (status == WICK_OK) status = wick_read_scalar(wick_sum(wick_to_device(x, user), WICK_ALL_DIMS, false), result);

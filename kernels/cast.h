@@ -25,8 +25,9 @@ struct gpu_cast {
     struct gpu_walk walk;
     u32 from, to;
     u32 sticky;  /* from integers of 64 bits to narrow floats, through f64 */
-    u32 numbers; /* not from an operand, but start + i step; through f64 */
+    u32 numbers; /* not from an operand, but start + i step through f64, or first + i by through i64 */
     double start, step;
+    i64 first, by;
 };
 
 #endif

@@ -184,14 +184,17 @@ GPU_FN void put_as(const R (&r)[S], const struct gpu_walk &w, u64 tile) {
 template <int E> struct bits_of { typedef u64 type; };
 template <> struct bits_of<8> { typedef u32 type; };
 
-/* start + i step in f64; other types have no such cast. */
-template <typename M, int S> GPU_FN void numbers(M (&)[S], const struct gpu_cast &, u64, int) {}
-template <int S> GPU_FN void numbers(f64 (&v)[S], const struct gpu_cast &p, u64 tile, int chunk) {
+/* start + i step in f64, first + i by in i64, which wraps; other types have no such cast. */
+template <typename M> GPU_FN void set_number(M &, const struct gpu_cast &, u64) {}
+GPU_FN void set_number(f64 &v, const struct gpu_cast &p, u64 i) { v = p.start + (f64)(i64)i * p.step; }
+GPU_FN void set_number(i64 &v, const struct gpu_cast &p, u64 i) { v = (i64)((u64)p.first + i * (u64)p.by); }
+
+template <typename M, int S> GPU_FN void numbers(M (&v)[S], const struct gpu_cast &p, u64 tile, int chunk) {
     GPU_UNROLL for (int s = 0; s < S; s++) {
         u64 i = tile * (GPU_BLOCK * S) + (gpu_walk_chunks<S>(p.walk, tile)
                                               ? (u32)(s / chunk * GPU_BLOCK + gpu_thread()) * chunk + s % chunk
                                               : (u32)(s * GPU_BLOCK) + gpu_thread());
-        v[s] = p.start + (f64)(i64)i * p.step;
+        set_number(v[s], p, i);
     }
 }
 

@@ -13,6 +13,7 @@
 #include "core/op.h"
 #include "core/tensor.h"
 
+#include <wick/number.h>
 #include <wick/ops.h>
 
 enum { WICK__MAX_OUTPUTS = 3, WICK__MAX_SPATIAL = 3 };
@@ -29,8 +30,8 @@ enum wick__layouts {
 
 /* Arguments of kernels that are not tensors. Each op family uses one member, which its file in src/ops/ fills. */
 union wick__params {
-    double scalar[4];   /* affine: mul, add. powf: exponent. elu: alpha. clamp: low, high. ... */
-    struct {            /* views; those that are not named have all in the result's shape */
+    struct wick_number number[2]; /* affine: mul, add. powf: exponent. clamp: low, high. arange: start, step. ... */
+    struct {                      /* views; those that are not named have all in the result's shape */
         int dim, other; /* the dims of all but permute; flatten: first and last. meshgrid: dim of the result */
         int64_t start;  /* narrow, chunk, split, slice; select: the index. diagonal: the offset */
         int64_t length; /* narrow, chunk, split, slice: positions of the result. unfold: of a window */
@@ -65,7 +66,7 @@ union wick__params {
     struct {
         int mode; /* an enum of the op family */
         int64_t before[WICK_MAX_RANK], after[WICK_MAX_RANK];
-        double value;
+        struct wick_number value;
     } pad;
     struct {
         /* Element o of a spatial dim lies at (o mul + add) / by of x, exactly; or, where scale is not 0, at

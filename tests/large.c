@@ -21,7 +21,7 @@ int main(void) {
     const int64_t n = (INT64_C(1) << 31) + 1024, last = n - 1;
     if (available_gib() < 12) test_skip("less than 12 GiB of memory available");
     struct wick_device *cpu = wick_device_open("cpu");
-    struct wick_tensor *x = wick_full(cpu, WICK_U8, WICK_SHAPE(n), 1);
+    struct wick_tensor *x = wick_full(cpu, WICK_U8, WICK_SHAPE(n), WICK_INT(1));
     CHECK(x != NULL);
     if (!x) return test_end();
     unsigned char *data = wick_tensor_data(x);

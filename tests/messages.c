@@ -6,7 +6,7 @@ static struct wick_device *cpu, *other;
 
 static struct wick_tensor *tensor(struct wick_device *device, enum wick_dtype dtype, double value, int rank,
                                   const int64_t *shape) {
-    return wick_full(device, dtype, rank, shape, value);
+    return wick_full(device, dtype, rank, shape, WICK_REAL(value));
 }
 
 #define F32(...) tensor(cpu, WICK_F32, 1, WICK_SHAPE(__VA_ARGS__))
@@ -89,7 +89,7 @@ static void check_elementwise(void) {
     CHECK_FAILS(wick_div(i23, z23), WICK_DIVIDE, "div: lhs [2,3] i32, rhs [2,3] i32 on cpu: integer division by zero");
     CHECK_FAILS(wick_remainder(i23, z23), WICK_DIVIDE,
                 "remainder: lhs [2,3] i32, rhs [2,3] i32 on cpu: integer division by zero");
-    CHECK_FAILS(wick_div_scalar(i23, 0), WICK_DIVIDE,
+    CHECK_FAILS(wick_div_scalar(i23, WICK_INT(0)), WICK_DIVIDE,
                 "div_scalar: x [2,3] i32 on cpu: integer division by zero: 0 is 0 as an integer");
     CHECK_FAILS(wick_bitwise_and(m23, m23), WICK_UNSUPPORTED,
                 "bitwise_and: lhs [2,3] f32, rhs [2,3] f32 on cpu: cpu has no bitwise_and for f32");
@@ -98,17 +98,17 @@ static void check_elementwise(void) {
                 "i16, i32 or i64, not of f32");
     CHECK_FAILS(wick_cast(m23, (enum wick_dtype)99), WICK_DTYPE, "cast: x [2,3] f32 on cpu: dtype 99 is unknown");
     CHECK_FAILS(wick_cast(m23, WICK_DTYPE_f4), WICK_UNSUPPORTED, "cast: x [2,3] f32 on cpu: cpu has no cast to f4");
-    CHECK_FAILS(wick_arange(cpu, WICK_F32, 0, 1, 0), WICK_INVALID,
+    CHECK_FAILS(wick_arange(cpu, WICK_F32, WICK_INT(0), WICK_INT(1), WICK_INT(0)), WICK_INVALID,
                 "arange: from 0 below 1 by 0: all must be finite and the step not 0");
-    CHECK_FAILS(wick_arange(cpu, WICK_F32, 0, NAN, 1), WICK_INVALID,
+    CHECK_FAILS(wick_arange(cpu, WICK_F32, WICK_INT(0), WICK_REAL(NAN), WICK_INT(1)), WICK_INVALID,
                 "arange: from 0 below nan by 1: all must be finite and the step not 0");
-    CHECK_FAILS(wick_full(NULL, WICK_F32, WICK_SHAPE(1), 0), WICK_INVALID, "full: device is NULL");
+    CHECK_FAILS(wick_full(NULL, WICK_F32, WICK_SHAPE(1), WICK_INT(0)), WICK_INVALID, "full: device is NULL");
     CHECK_FAILS(wick_copy_inplace(m23, m43), WICK_SHAPE,
                 "copy_inplace: source [4,3] f32 on cpu: does not broadcast to target [2,3] f32 on cpu");
     CHECK_FAILS(wick_copy_inplace(broadcast, m23), WICK_INVALID,
                 "copy_inplace: source [2,3] f32 on cpu: target [2,3] f32 on cpu is broadcast or unfolded: its "
                 "elements share addresses");
-    CHECK_FAILS(wick_fill_inplace(broadcast, 1), WICK_INVALID,
+    CHECK_FAILS(wick_fill_inplace(broadcast, WICK_INT(1)), WICK_INVALID,
                 "fill_inplace: x [2,3] f32 on cpu is broadcast or unfolded: its elements share addresses");
     CHECK_FAILS(wick_read_scalar(m23, &number), WICK_SHAPE, "read_scalar: x [2,3] f32 on cpu has not one element");
     CHECK_FAILS(wick_prelu(m23, m43), WICK_SHAPE,
@@ -214,7 +214,7 @@ static void check_index(void) {
     CHECK_FAILS(wick_index_add(m23, 0, ids_bad, m43), WICK_SHAPE,
                 "index_add: x [2,3] f32, ids [2] i64, source [4,3] f32 on cpu: source must have the shape of x, "
                 "with 2 along dim 0");
-    CHECK_FAILS(wick_masked_fill(m23, m23, 0), WICK_DTYPE,
+    CHECK_FAILS(wick_masked_fill(m23, m23, WICK_INT(0)), WICK_DTYPE,
                 "masked_fill: x [2,3] f32, mask [2,3] f32 on cpu: mask must be of u8, not of f32");
     CHECK_FAILS(wick_one_hot(ids_bad, -1, WICK_I32), WICK_INVALID,
                 "one_hot: ids [2] i64 on cpu: -1 classes, or more than 7 dims");

@@ -69,7 +69,7 @@ double verify_broadcast_at(const struct verify_array *in, const struct verify_ar
 
 double verify_wrap(enum wick_dtype dtype, verify_wide value) {
     int bits = wick_dtype_bits(dtype);
-    bool is_signed = dtype == WICK_I16 || dtype == WICK_I32 || dtype == WICK_I64;
+    bool is_signed = dtype == WICK_I16 || dtype == WICK_I32 || dtype == WICK_I64 || dtype == WICK_DTYPE_i8;
     verify_wide all = (verify_wide)1 << bits;
     value %= all;
     if (value < 0) value += all;

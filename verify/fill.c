@@ -37,20 +37,16 @@ static bool fill_bench(enum wick_op op, struct verify_case *c) {
 
 static bool fill_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
     if (c->op == WICK_OP_arange)
-        out[0] = wick_arange(verify_device(), c->dtype, c->f[0], c->f[1], c->f[2]);
+        out[0] = wick_arange(verify_device(), c->dtype, verify_number(c->f[0]), verify_number(c->f[1]),
+                             verify_number(c->f[2]));
     else if (c->op == WICK_OP_full)
         out[0] = c->f[0] == 0   ? wick_zeros(verify_device(), c->dtype, (int)c->i[0], c->i + 1)
                  : c->f[0] == 1 ? wick_ones(verify_device(), c->dtype, (int)c->i[0], c->i + 1)
-                                : wick_full(verify_device(), c->dtype, (int)c->i[0], c->i + 1, c->f[0]);
+                                : wick_full(verify_device(), c->dtype, (int)c->i[0], c->i + 1, verify_number(c->f[0]));
     else
         out[0] = verify_target(in[0]);
     if (c->op != WICK_OP_fill_inplace || !out[0]) return out[0] != NULL;
-    return wick_fill_inplace(out[0], c->f[0]) == WICK_OK;
-}
-
-/* A value as the dtype holds it; bool holds whether it is not 0. */
-static double held(enum wick_dtype dtype, double value) {
-    return dtype == WICK_DTYPE_bool ? value != 0 : verify_round(dtype, value);
+    return wick_fill_inplace(out[0], verify_number(c->f[0])) == WICK_OK;
 }
 
 static bool fill_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {
@@ -59,11 +55,17 @@ static bool fill_reference(const struct verify_case *c, const struct verify_arra
         double n = ceil((c->f[1] - c->f[0]) / c->f[2]);
         int64_t count = n > 0 ? (int64_t)n : 0;
         if (!verify_array_new(out, c->dtype, 1, &count, false)) return false;
-        for (int64_t i = 0; i < count; i++) out->data[i] = held(c->dtype, c->f[0] + (double)i * c->f[2]);
+        bool whole = true;
+        for (int i = 0; i < 3; i++) whole = whole && !verify_number(c->f[i]).is_real;
+        for (int64_t i = 0; i < count; i++) {
+            double x = c->f[0] + (double)i * c->f[2];
+            bool real = !whole && c->dtype != WICK_DTYPE_bool;
+            out->data[i] = real ? verify_round(c->dtype, x) : verify_held(c->dtype, x);
+        }
         return true;
     }
     if (!verify_array_new(out, c->dtype, (int)c->i[0], c->i + 1, false)) return false;
-    for (int64_t i = 0; i < out->count; i++) out->data[i] = held(c->dtype, c->f[0]);
+    for (int64_t i = 0; i < out->count; i++) out->data[i] = verify_held(c->dtype, c->f[0]);
     return true;
 }
 

@@ -219,7 +219,7 @@ static bool mask_bench(enum wick_op op, struct verify_case *c) {
 }
 
 static bool mask_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
-    out[0] = wick_masked_fill(in[0], in[1], c->f[0]);
+    out[0] = wick_masked_fill(in[0], in[1], verify_number(c->f[0]));
     return out[0] != NULL;
 }
 
@@ -233,7 +233,7 @@ static bool mask_reference(const struct verify_case *c, const struct verify_arra
             rest /= out->shape[d + added];
             step *= in[1].shape[d];
         }
-        out->data[p] = in[1].data[at] != 0 ? verify_round(c->dtype, c->f[0]) : in[0].data[p];
+        out->data[p] = in[1].data[at] != 0 ? verify_held(c->dtype, c->f[0]) : in[0].data[p];
     }
     return true;
 }

@@ -46,7 +46,7 @@ static bool pad_bench(enum wick_op op, struct verify_case *c) {
 }
 
 static bool pad_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
-    out[0] = wick_pad(in[0], c->in[0].rank, c->i + 1, c->i + 9, (enum wick_pad_mode)c->i[0], c->f[0]);
+    out[0] = wick_pad(in[0], c->in[0].rank, c->i + 1, c->i + 9, (enum wick_pad_mode)c->i[0], verify_number(c->f[0]));
     return out[0] != NULL;
 }
 

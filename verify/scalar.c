@@ -7,6 +7,16 @@
 static const double numbers[][2] = {{3, -5}, {-2, 7}, {1.5, 0.25}};
 enum { NUMBERS = sizeof numbers / sizeof *numbers };
 
+double verify_held(enum wick_dtype dtype, double x) {
+    if (dtype == WICK_DTYPE_bool) return x != 0;
+    if (wick_dtype_is_float(dtype) || verify_number(x).is_real) return verify_round(dtype, x);
+    return verify_wrap(dtype, (verify_wide)x);
+}
+
+struct wick_number verify_number(double x) {
+    return x >= 0 && x < 0x1p62 && x == trunc(x) ? WICK_INT((int64_t)x) : WICK_REAL(x);
+}
+
 static int scalar_cases(enum wick_op op) {
     (void)op;
     return verify_one_shapes() * NUMBERS;
@@ -35,28 +45,33 @@ static double clamped(double x, double low, double high) {
     return x > high ? high : x;
 }
 
-/* The ops with one number, a, and with two, a and b; their values in float64. */
-#define FORMULAS(ONE, TWO)                                                                                             \
+/* The ops with one number, a, and with two, a and b, and those whose number is a double; their values in float64. */
+#define FORMULAS(ONE, TWO, REAL)                                                                                       \
     TWO(affine, x *a + b)                                                                                              \
     TWO(clamp, clamped(x, a, b))                                                                                       \
     ONE(add_scalar, x + a)                                                                                             \
     ONE(sub_scalar, x - a)                                                                                             \
     ONE(mul_scalar, x *a)                                                                                              \
     ONE(div_scalar, x / a)                                                                                             \
-    ONE(powf, (double)powl(x, a))                                                                                      \
-    ONE(elu, (double)(x > 0 ? x : a * expm1l(x)))                                                                      \
-    ONE(celu, isnan(x) ? x : (double)(fmax(x, 0) + fminl(a * expm1l((long double)x / a), 0)))                          \
-    ONE(leaky_relu, x < 0 ? a * x : x)
+    REAL(powf, (double)powl(x, a))                                                                                     \
+    REAL(elu, (double)(x > 0 ? x : a * expm1l(x)))                                                                     \
+    REAL(celu, isnan(x) ? x : (double)(fmax(x, 0) + fminl(a * expm1l((long double)x / a), 0)))                         \
+    REAL(leaky_relu, x < 0 ? a * x : x)
 
 static bool scalar_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
     switch (c->op) {
 #define ONE(name, value)                                                                                               \
     case WICK_OP_##name:                                                                                               \
-        out[0] = wick_##name(in[0], c->f[0]);                                                                          \
+        out[0] = wick_##name(in[0], verify_number(c->f[0]));                                                           \
         break;
 #define TWO(name, value)                                                                                               \
-    case WICK_OP_##name: out[0] = wick_##name(in[0], c->f[0], c->f[1]); break;
-        FORMULAS(ONE, TWO)
+    case WICK_OP_##name:                                                                                               \
+        out[0] = wick_##name(in[0], verify_number(c->f[0]), verify_number(c->f[1]));                                   \
+        break;
+#define REAL(name, value)                                                                                              \
+    case WICK_OP_##name: out[0] = wick_##name(in[0], c->f[0]); break;
+        FORMULAS(ONE, TWO, REAL)
+#undef REAL
 #undef ONE
 #undef TWO
     default: out[0] = NULL; break;
@@ -68,7 +83,7 @@ static double value_of(enum wick_op op, double x, double a, double b) {
     switch (op) {
 #define VALUE(name, value)                                                                                             \
     case WICK_OP_##name: return value;
-        FORMULAS(VALUE, VALUE)
+        FORMULAS(VALUE, VALUE, VALUE)
 #undef VALUE
     default: return NAN;
     }

@@ -55,6 +55,11 @@ struct verify_array {
     double *scale;
 };
 
+/* A case's number for an op: positive whole ones as integers, the others as reals, so that both kinds are met. */
+struct wick_number verify_number(double x);
+/* What an element of the dtype is that verify_number(x) was cast to. */
+double verify_held(enum wick_dtype dtype, double x);
+
 struct verify_family {
     const char *name; /* the family column of ops.def */
     /* How many cases there are for an op, edge sizes included: empty, 1, odd sizes, more than one tile, rank 0 .. 5. */

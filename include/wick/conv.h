@@ -146,7 +146,7 @@ enum wick_pad_mode {
  * entries, as many as x has dims. WICK_SHAPE: reflection not less than the dim, replication of an empty dim.
  */
 WICK_API struct wick_tensor *wick_pad(const struct wick_tensor *x, int n, const int64_t *before, const int64_t *after,
-                                      enum wick_pad_mode mode, double value);
+                                      enum wick_pad_mode mode, struct wick_number value);
 /* One dim padded with zeros, and with its edge elements. */
 WICK_API struct wick_tensor *wick_pad_with_zeros(const struct wick_tensor *x, int dim, int64_t before, int64_t after);
 WICK_API struct wick_tensor *wick_pad_with_same(const struct wick_tensor *x, int dim, int64_t before, int64_t after);

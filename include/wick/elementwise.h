@@ -84,21 +84,24 @@ WICK_API struct wick_tensor *wick_prelu(const struct wick_tensor *x, const struc
  * odd size. */
 WICK_API struct wick_tensor *wick_swiglu(const struct wick_tensor *x);
 
-/* ---- with numbers ---- Floats: the number is rounded to f32 (f64 for f64 tensors). Integers: see there. */
+/* ---- with numbers (number.h) ---- Floats: the number is rounded once, to f32 (f64 for f64 tensors). Integers: see
+ * there. */
 
-/* x mul + add. All. Integers: in wrapping integer arithmetic when both numbers are whole; otherwise in f64 and cast
- * back as wick_cast does. */
-WICK_API struct wick_tensor *wick_affine(const struct wick_tensor *x, double mul, double add);
-/* x + value and so on. All. Integers: the number is cast to i64 as wick_cast does, then all wraps; dividing truncates
- * towards 0, and by 0 is WICK_DIVIDE. */
-WICK_API struct wick_tensor *wick_add_scalar(const struct wick_tensor *x, double value);
-WICK_API struct wick_tensor *wick_sub_scalar(const struct wick_tensor *x, double value);
-WICK_API struct wick_tensor *wick_mul_scalar(const struct wick_tensor *x, double value);
-WICK_API struct wick_tensor *wick_div_scalar(const struct wick_tensor *x, double value);
+/* x mul + add. All. Integers: in wrapping integer arithmetic when both numbers are whole, also where a real one is
+ * beyond 64 bits; otherwise in f64 and cast back as wick_cast does. */
+WICK_API struct wick_tensor *wick_affine(const struct wick_tensor *x, struct wick_number mul, struct wick_number add);
+/* x + value and so on. All. Integers: a real number is cast to i64 as wick_cast does, then all wraps; dividing
+ * truncates towards 0, and by 0 is WICK_DIVIDE. */
+WICK_API struct wick_tensor *wick_add_scalar(const struct wick_tensor *x, struct wick_number value);
+WICK_API struct wick_tensor *wick_sub_scalar(const struct wick_tensor *x, struct wick_number value);
+WICK_API struct wick_tensor *wick_mul_scalar(const struct wick_tensor *x, struct wick_number value);
+WICK_API struct wick_tensor *wick_div_scalar(const struct wick_tensor *x, struct wick_number value);
 /* x^exponent. Floats. */
 WICK_API struct wick_tensor *wick_powf(const struct wick_tensor *x, double exponent);
-/* min(max(x, low), high). All. Bounds may be infinite; WICK_INVALID for NaN. */
-WICK_API struct wick_tensor *wick_clamp(const struct wick_tensor *x, double low, double high);
+/* min(max(x, low), high). All. Bounds may be infinite; WICK_INVALID for NaN. Integers: the bounds are the least integer
+ * that is not below low and the greatest that is not above high, within the dtype's range; so bounds of 0.2 and 0.8,
+ * with no integer between them, give 0. */
+WICK_API struct wick_tensor *wick_clamp(const struct wick_tensor *x, struct wick_number low, struct wick_number high);
 
 /* ---- functions of two tensors of one dtype, which broadcast ---- WICK_SHAPE when they do not. */
 
@@ -162,7 +165,7 @@ WICK_API struct wick_tensor *wick_cast(const struct wick_tensor *x, enum wick_dt
 
 /* Writes the value, cast to its dtype as wick_cast does, to every element of x. WICK_INVALID when elements of x share
  * an address. */
-WICK_API WICK_CHECKED enum wick_status wick_fill_inplace(struct wick_tensor *x, double value);
+WICK_API WICK_CHECKED enum wick_status wick_fill_inplace(struct wick_tensor *x, struct wick_number value);
 
 /* Writes the elements of source, which has the target's dtype and broadcasts to its shape, to target. The two may
  * overlap. WICK_INVALID when elements of target share an address. */

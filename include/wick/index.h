@@ -52,7 +52,7 @@ WICK_API struct wick_tensor *wick_index_add(const struct wick_tensor *x, int dim
 /* x where mask is 0, `value` cast to x's dtype elsewhere. mask is u8 and broadcasts to the shape of x: WICK_SHAPE.
  * dtypes: compute. */
 WICK_API struct wick_tensor *wick_masked_fill(const struct wick_tensor *x, const struct wick_tensor *mask,
-                                              double value);
+                                              struct wick_number value);
 
 /* ids of any shape S -> [S.., classes] of a compute dtype: 1 at the id, 0 elsewhere. WICK_INVALID for classes < 0. */
 WICK_API struct wick_tensor *wick_one_hot(const struct wick_tensor *ids, int64_t classes, enum wick_dtype dtype);

@@ -38,7 +38,7 @@ WICK_API const char *wick_op_formula(enum wick_op op);
 WICK_API const char *wick_op_family(enum wick_op op);
 /* What messages call operand i, counted from 0: "ids". An optional one ends in '?'. NULL past the last, and for ops
  * without operands. Operands that a call takes in an array, as wick_cat does, count as two: the first and the others.
- */
+ * Static strings. */
 WICK_API const char *wick_op_operand(enum wick_op op, int i);
 /* Whether operand i may have the dtype beside a first operand of dtype `first`. False for an operand or a dtype that is
  * not there. */

@@ -12,6 +12,7 @@
 #define WICK_TENSOR_H
 
 #include <wick/device.h>
+#include <wick/number.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,7 +33,7 @@ WICK_API struct wick_tensor *wick_ones(struct wick_device *device, enum wick_dty
                                        const int64_t *shape);
 /* Every element is `value`, cast to the dtype as wick_cast does. */
 WICK_API struct wick_tensor *wick_full(struct wick_device *device, enum wick_dtype dtype, int rank,
-                                       const int64_t *shape, double value);
+                                       const int64_t *shape, struct wick_number value);
 /* The device, dtype and shape of x; WICK_INVALID for NULL. */
 WICK_API struct wick_tensor *wick_empty_like(const struct wick_tensor *x);
 WICK_API struct wick_tensor *wick_zeros_like(const struct wick_tensor *x);
@@ -58,10 +59,11 @@ struct wick_memory_block {
  * are fewer bytes than the shape takes. Whether a GPU can reach the address is not checked. */
 WICK_API struct wick_tensor *wick_from_memory(struct wick_device *device, enum wick_dtype dtype, int rank,
                                               const int64_t *shape, const struct wick_memory_block *block);
-/* Integer or float: start, start+step, ... below end (above it when step < 0). WICK_INVALID when step is 0 or a value
- * is not finite. [N] */
-WICK_API struct wick_tensor *wick_arange(struct wick_device *device, enum wick_dtype dtype, double start, double end,
-                                         double step);
+/* start, start + step, ... below end, above it when step < 0. [N]. Of integer dtypes, when all three numbers are whole,
+ * in wrapping integer arithmetic; otherwise start + i step in f64, cast to the dtype as wick_cast does. WICK_INVALID
+ * when step is 0 or a number is not finite. */
+WICK_API struct wick_tensor *wick_arange(struct wick_device *device, enum wick_dtype dtype, struct wick_number start,
+                                         struct wick_number end, struct wick_number step);
 
 /* ---- looking ---- NULL gives -1, NULL or 0. */
 WICK_API enum wick_dtype wick_tensor_dtype(const struct wick_tensor *x);

@@ -58,7 +58,7 @@ struct wick_ids {
     int64_t n; /* how many the text has */
 };
 
-enum {
+enum wick_encode_flags {
     WICK_ENCODE_PLAIN = 1,  /* without the special tokens that the model wants around a text */
     WICK_ENCODE_LITERAL = 2 /* the names of control tokens in the text, such as <|im_end|>, are text like any other */
 };

@@ -47,6 +47,7 @@
 #include <wick/status.h>
 #include <wick/memory.h>
 #include <wick/dtype.h>
+#include <wick/number.h>
 #include <wick/device.h>
 #include <wick/stream.h>
 #include <wick/graph.h>

@@ -83,13 +83,13 @@ static struct wick_tensor *pool(const struct wick_embedder *embedder, const stru
     if (embedder->pooling & WICK__POOL_MAX) parts[n++] = wick_max(x, WICK_DIMS(1), false);
     if (embedder->pooling & WICK__POOL_MEAN) parts[n++] = wick_mean(x, WICK_DIMS(1), false);
     if (embedder->pooling & WICK__POOL_MEAN_SQRT)
-        parts[n++] = wick_affine(wick_sum(x, WICK_DIMS(1), false), 1 / sqrt((double)length), 0);
+        parts[n++] = wick_affine(wick_sum(x, WICK_DIMS(1), false), WICK_REAL(1 / sqrt((double)length)), WICK_INT(0));
     return n == 1 ? parts[0] : wick_cat(n, parts, 1);
 }
 
 /* x / max(|x|, 1e-12), row by row. */
 static struct wick_tensor *normalize(const struct wick_tensor *x) {
-    return wick_div(x, wick_clamp(wick_norm(x, 2, WICK_DIMS(-1), true), 1e-12, INFINITY));
+    return wick_div(x, wick_clamp(wick_norm(x, 2, WICK_DIMS(-1), true), WICK_REAL(1e-12), WICK_REAL(INFINITY)));
 }
 
 /* ---- batches ---- */
@@ -153,7 +153,8 @@ struct wick_tensor *wick_embedder_forward(const struct wick_embedder *embedder, 
     struct wick__bert_group all = {0, shape[0], shape[1]};
     struct wick_tensor *part;
     wick_scope_begin();
-    struct wick_tensor *position = wick_arange(embedder->bert.device, WICK_I32, 0, (double)shape[1], 1);
+    struct wick_tensor *position =
+        wick_arange(embedder->bert.device, WICK_I32, WICK_INT(0), WICK_INT(shape[1]), WICK_INT(1));
     struct wick_tensor *positions = wick_flatten(wick_broadcast_to(position, 2, shape), 0, -1);
     return wick_scope_end(run_groups(embedder, wick_flatten(ids, 0, -1), positions, 1, &all, &part));
 }

@@ -3,6 +3,7 @@
 #include "ops/record.h"
 
 #include "core/memory.h"
+#include "core/number.h"
 
 #include <math.h>
 
@@ -25,18 +26,18 @@ struct wick_tensor *wick_cast(const struct wick_tensor *x, enum wick_dtype dtype
 /* ---- new tensors ---- */
 
 struct wick_tensor *wick_full(struct wick_device *device, enum wick_dtype dtype, int rank, const int64_t *shape,
-                              double value) {
-    struct wick__call call = {.op = WICK_OP_full, .p.scalar = {value}};
+                              struct wick_number value) {
+    struct wick__call call = {.op = WICK_OP_full, .p.number = {value}};
     if (!wick__call_out_on(&call, device, dtype, rank, shape)) return NULL;
     return wick__call_run(&call);
 }
 
 struct wick_tensor *wick_zeros(struct wick_device *device, enum wick_dtype dtype, int rank, const int64_t *shape) {
-    return wick_full(device, dtype, rank, shape, 0);
+    return wick_full(device, dtype, rank, shape, WICK_INT(0));
 }
 
 struct wick_tensor *wick_ones(struct wick_device *device, enum wick_dtype dtype, int rank, const int64_t *shape) {
-    return wick_full(device, dtype, rank, shape, 1);
+    return wick_full(device, dtype, rank, shape, WICK_INT(1));
 }
 
 struct wick_tensor *wick_zeros_like(const struct wick_tensor *x) {
@@ -51,28 +52,46 @@ struct wick_tensor *wick_ones_like(const struct wick_tensor *x) {
     return NULL;
 }
 
-struct wick_tensor *wick_arange(struct wick_device *device, enum wick_dtype dtype, double start, double end,
-                                double step) {
-    struct wick__call call = {.op = WICK_OP_arange, .p.scalar = {start, step}};
-    if (!isfinite(start) || !isfinite(end) || !isfinite(step) || step == 0) {
-        wick__fail(WICK_INVALID, "arange: from %g below %g by %g: all must be finite and the step not 0", start, end,
-                   step);
-        return NULL;
+/* How many numbers there are from start on, by step, before end; 2^62 and more are WICK_OVERFLOW. */
+static enum wick_status count_range(struct wick_number start, struct wick_number end, struct wick_number step,
+                                    int64_t *count) {
+    double from = wick__number_f64(WICK_F64, start), to = wick__number_f64(WICK_F64, end);
+    double by = wick__number_f64(WICK_F64, step);
+    if (!isfinite(from) || !isfinite(to) || !isfinite(by) || by == 0)
+        return wick__fail(WICK_INVALID, "arange: from %g below %g by %g: all must be finite and the step not 0", from,
+                          to, by);
+    double n = ceil((to - from) / by);
+    if (!start.is_real && !end.is_real && !step.is_real) {
+        bool up = step.integer > 0;
+        uint64_t a = (uint64_t)start.integer, b = (uint64_t)end.integer, s = (uint64_t)step.integer;
+        uint64_t steps = up                            ? start.integer < end.integer ? (b - a - 1) / s + 1 : 0
+                         : start.integer > end.integer ? (a - b - 1) / (0 - s) + 1
+                                                       : 0;
+        if (steps < UINT64_C(1) << 62) {
+            *count = (int64_t)steps;
+            return WICK_OK;
+        }
+        n = INFINITY;
     }
-    double n = ceil((end - start) / step);
-    if (!(n < 0x1p62)) {
-        wick__fail(WICK_OVERFLOW, "arange: from %g below %g by %g are too many elements", start, end, step);
-        return NULL;
-    }
-    int64_t count = n > 0 ? (int64_t)n : 0;
+    if (!(n < 0x1p62))
+        return wick__fail(WICK_OVERFLOW, "arange: from %g below %g by %g are too many elements", from, to, by);
+    *count = n > 0 ? (int64_t)n : 0;
+    return WICK_OK;
+}
+
+struct wick_tensor *wick_arange(struct wick_device *device, enum wick_dtype dtype, struct wick_number start,
+                                struct wick_number end, struct wick_number step) {
+    struct wick__call call = {.op = WICK_OP_arange, .p.number = {start, step}};
+    int64_t count;
+    if (count_range(start, end, step, &count) != WICK_OK) return NULL;
     if (!wick__call_out_on(&call, device, dtype, 1, &count)) return NULL;
     return wick__call_run(&call);
 }
 
 /* ---- in place ---- */
 
-enum wick_status wick_fill_inplace(struct wick_tensor *x, double value) {
-    struct wick__call call = {.op = WICK_OP_fill_inplace, .n_out = 1, .out = {x}, .p.scalar = {value}};
+enum wick_status wick_fill_inplace(struct wick_tensor *x, struct wick_number value) {
+    struct wick__call call = {.op = WICK_OP_fill_inplace, .n_out = 1, .out = {x}, .p.number = {value}};
     return wick__call_run_inplace(&call, "x");
 }
 

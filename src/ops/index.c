@@ -125,8 +125,9 @@ struct wick_tensor *wick_index_add(const struct wick_tensor *x, int dim, const s
 
 /* ---- masks ---- */
 
-struct wick_tensor *wick_masked_fill(const struct wick_tensor *x, const struct wick_tensor *mask, double value) {
-    struct wick__call call = {.op = WICK_OP_masked_fill, .n_in = 2, .in = {x, mask}, .p.scalar = {value}};
+struct wick_tensor *wick_masked_fill(const struct wick_tensor *x, const struct wick_tensor *mask,
+                                     struct wick_number value) {
+    struct wick__call call = {.op = WICK_OP_masked_fill, .n_in = 2, .in = {x, mask}, .p.number = {value}};
     struct wick__layout wide;
     if (!wick__call_check(&call)) return NULL;
     if (!wick__layout_expand(&mask->layout, x->layout.rank, x->layout.shape, &wide)) {

@@ -19,7 +19,7 @@ static bool check_dim(const struct wick__call *call, int d, enum wick_pad_mode m
 }
 
 struct wick_tensor *wick_pad(const struct wick_tensor *x, int n, const int64_t *before, const int64_t *after,
-                             enum wick_pad_mode mode, double value) {
+                             enum wick_pad_mode mode, struct wick_number value) {
     struct wick__call call = {.op = WICK_OP_pad, .n_in = 1, .in = {x}};
     int64_t shape[WICK_MAX_RANK] = {0};
     if (!wick__call_check(&call)) return NULL;
@@ -50,7 +50,7 @@ static struct wick_tensor *pad_one(const struct wick_tensor *x, int dim, int64_t
     if (!wick__call_check(&call) || !wick__call_dim(&call, dim, &dim)) return NULL;
     front[dim] = before;
     back[dim] = after;
-    return wick_pad(x, x->layout.rank, front, back, mode, 0);
+    return wick_pad(x, x->layout.rank, front, back, mode, WICK_INT(0));
 }
 
 struct wick_tensor *wick_pad_with_zeros(const struct wick_tensor *x, int dim, int64_t before, int64_t after) {

@@ -36,6 +36,13 @@ static void put_number(struct text *text, const char *name, double value) {
     put(text, "%.17g", value);
 }
 
+static void put_given(struct text *text, const char *name, struct wick_number value) {
+    if (value.is_real)
+        put_number(text, name, value.real);
+    else
+        put_int(text, name, value.integer);
+}
+
 static void put_list(struct text *text, const char *name, int n, const int64_t *values) {
     put_name(text, name);
     for (int i = 0; i < n; i++) put(text, "%s%" PRId64, i ? "," : "[", values[i]);
@@ -117,18 +124,18 @@ static void sort_params(const struct wick__call *call, struct text *text) {
 static void scalar_params(const struct wick__call *call, struct text *text) {
     switch (call->op) {
     case WICK_OP_affine:
-        put_number(text, "mul", call->p.scalar[0]);
-        put_number(text, "add", call->p.scalar[1]);
+        put_given(text, "mul", call->p.number[0]);
+        put_given(text, "add", call->p.number[1]);
         return;
     case WICK_OP_clamp:
-        put_number(text, "low", call->p.scalar[0]);
-        put_number(text, "high", call->p.scalar[1]);
+        put_given(text, "low", call->p.number[0]);
+        put_given(text, "high", call->p.number[1]);
         return;
     case WICK_OP_arange:
-        put_number(text, "start", call->p.scalar[0]);
-        put_number(text, "step", call->p.scalar[1]);
+        put_given(text, "start", call->p.number[0]);
+        put_given(text, "step", call->p.number[1]);
         return;
-    default: put_number(text, "value", call->p.scalar[0]);
+    default: put_given(text, "value", call->p.number[0]);
     }
 }
 
@@ -173,7 +180,7 @@ static void pad_params(const struct wick__call *call, struct text *text) {
     put_int(text, "mode", call->p.pad.mode);
     put_list(text, "before", rank, call->p.pad.before);
     put_list(text, "after", rank, call->p.pad.after);
-    put_number(text, "value", call->p.pad.value);
+    put_given(text, "value", call->p.pad.value);
 }
 
 static void normalize_params(const struct wick__call *call, struct text *text) {

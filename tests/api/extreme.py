@@ -83,7 +83,8 @@ class Program:
                 self.lines.append(f"    if (draw(3) == 0) {target}{name} = {self.value(kind)};")
 
     def struct_makers(self):
-        wanted = {a["type"] for f in self.api["functions"] for a in f["arguments"] if a["role"] == "struct"}
+        wanted = {a["type"] for f in self.api["functions"] for a in f["arguments"]
+                  if a["role"] == "struct" or (a["role"] == "value" and a["type"].startswith("struct "))}
         for kind in sorted(wanted):
             name = re.search(r"wick_\w+", kind)[0]
             self.lines.append(f"static struct {name} make_{name}(void) {{\n    struct {name} it = {{0}};")
@@ -118,9 +119,9 @@ class Program:
             name = re.search(r"wick_\w+", kind)[0]
             self.lines.append(f"    struct {name} s_{argument['name']} = make_{name}();")
             return f"(draw(4) ? &s_{argument['name']} : NULL)"
-        if role in ("out", "out_object", "out_struct"):
+        if role in ("out", "out_text", "out_object", "out_struct"):
             plain = kind[:-1].strip()
-            self.lines.append(f"    {plain} o_{name}{' = NULL' if plain.endswith('*') else ''};")
+            self.lines.append(f"    {plain} o_{name} = {{0}};")
             return f"(draw(4) ? &o_{name} : NULL)"
         if role == "out_array":
             self.lines.append(f"    {base} o_{name}[{ROOM}];")
@@ -154,9 +155,11 @@ class Program:
         for kind in arrays:
             self.lines.append(f"static const {kind} *arrays_{kind.replace(' ', '_')}(void) {{\n"
                               f"    static {kind} array[{ROOM}];\n"
-                              f"    int one = draw(3);\n"
-                              f"    for (int i = 0; i < {ROOM}; i++) array[i] = one == 0 ? ({kind})draw(4) : one == 1 ? "
-                              f"({kind})1 : {self.value(kind)};\n    return array;\n}}\n")
+                              f"    int form = draw(4);\n"
+                              f"    {kind} same = form == 1 ? ({kind})1 : {self.value(kind)};\n"
+                              f"    for (int i = 0; i < {ROOM}; i++)\n"
+                              f"        array[i] = form == 0 ? ({kind})draw(4) : form < 3 ? same : {self.value(kind)};\n"
+                              f"    return array;\n}}\n")
         self.struct_makers()
         for function in functions:
             self.function(function)

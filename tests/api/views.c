@@ -58,10 +58,10 @@ static void check_strided(void) {
 static void check_places(void) {
     wick_scope_begin();
     struct wick_tensor *x = numbers(), *nine = wick_as_strided(x, WICK_SHAPE(3, 3), strides(3, 2), 0);
-    CHECK_OK(wick_fill_inplace(nine, -1));
+    CHECK_OK(wick_fill_inplace(nine, WICK_INT(-1)));
     CHECK_VALUES(x, -1, 1, -1, -1, -1, -1, -1, -1, -1, 9, -1, 11);
     struct wick_tensor *shared = wick_as_strided(x, WICK_SHAPE(3, 4), strides(3, 2), 0);
-    CHECK_INT(wick_fill_inplace(shared, 1), WICK_INVALID); /* 0 + 3 * 2 and 2 * 3 + 0 */
+    CHECK_INT(wick_fill_inplace(shared, WICK_INT(1)), WICK_INVALID); /* 0 + 3 * 2 and 2 * 3 + 0 */
     wick_error_clear();
     wick_scope_end(NULL);
 }
@@ -76,7 +76,7 @@ static void check_copies(void) {
     CHECK(from && to && from != to);
     CHECK_OK(wick_tensor_address(wick_narrow(x, 0, 3, 2), &to, &stream));
     CHECK((char *)to == (char *)from + 3 * sizeof(float));
-    CHECK_OK(wick_fill_inplace(x, 7));
+    CHECK_OK(wick_fill_inplace(x, WICK_INT(7)));
     check_values(same, 12, twelve);
     CHECK_INT(wick_tensor_count(turned), 12);
     struct wick_tensor *view = wick_as_strided(same, WICK_SHAPE(2, 2), strides(1, 2), 0);
@@ -124,7 +124,7 @@ static void check_adopted(void) {
     wick_error_clear();
     wick_scope_end(NULL);
     CHECK(owner != NULL);
-    CHECK_OK(wick_fill_inplace(x, 3));
+    CHECK_OK(wick_fill_inplace(x, WICK_INT(3)));
     wick_release(x);
     CHECK(owner == NULL);
 }

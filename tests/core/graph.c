@@ -13,7 +13,7 @@ static void check_values(const struct wick_tensor *x, float first, float second)
 /* (x + 1) * y, through an operand that must be copied first. */
 static struct wick_tensor *forward(const struct wick_tensor *x, const struct wick_tensor *y) {
     wick_scope_begin();
-    struct wick_tensor *sum = wick_add_scalar(x, 1);
+    struct wick_tensor *sum = wick_add_scalar(x, WICK_INT(1));
     return wick_scope_end(wick_mul(sum, y));
 }
 

@@ -80,7 +80,7 @@ static struct wick_tensor *results[16];
 
 /* Calls of all kinds; fills results. */
 static void compute(const struct wick_tensor *x, struct wick_tensor *target, struct wick_device *other) {
-    struct wick_tensor *const both[2] = {(struct wick_tensor *)(uintptr_t)x, wick_add_scalar(x, 2)};
+    struct wick_tensor *const both[2] = {(struct wick_tensor *)(uintptr_t)x, wick_add_scalar(x, WICK_INT(2))};
     int n = 0;
     results[n++] = wick_cat(2, both, 1);
     results[n++] = wick_stack(2, both, -1);
@@ -93,7 +93,7 @@ static void compute(const struct wick_tensor *x, struct wick_tensor *target, str
     results[n++] = wick_sum(x, 1, (const int[]){-1}, false);
     CHECK_OK(wick_slice_set_inplace(target, wick_narrow(x, 1, 1, 2), 1, 0));
     CHECK_OK(wick_copy_inplace(wick_select(target, 0, 1), wick_select(x, 0, 0)));
-    CHECK_OK(wick_fill_inplace(wick_narrow(target, 1, 3, 1), 7.5));
+    CHECK_OK(wick_fill_inplace(wick_narrow(target, 1, 3, 1), WICK_REAL(7.5)));
     results[n++] = target;
 }
 enum { RESULTS = 10 };
@@ -237,7 +237,7 @@ static void check_refusals(void) {
     CHECK_FAILS(wick_record_end(), WICK_INVALID, "record_end: this thread records nothing");
     CHECK_OK(wick_record_begin());
     CHECK_FAILS(wick_record_begin(), WICK_INVALID, "record_begin: this thread records already");
-    wick_release(wick_full(device, WICK_F32, WICK_SHAPE(2), 12345));
+    wick_release(wick_full(device, WICK_F32, WICK_SHAPE(2), WICK_INT(12345)));
     CHECK(!wick_neg(NULL)); /* what fails is no entry */
     wick_error_clear();
     record = wick_record_end();

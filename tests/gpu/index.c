@@ -74,7 +74,7 @@ static void check_sum_rounds_once(void) {
     uint16_t sums[3] = {0}, want[3] = {0, 0x447a, 0};
     wick_scope_begin();
     struct wick_tensor *x = wick_zeros(gpu, WICK_BF16, WICK_SHAPE(3));
-    struct wick_tensor *ids = wick_full(gpu, WICK_I64, WICK_SHAPE(1000), 1);
+    struct wick_tensor *ids = wick_full(gpu, WICK_I64, WICK_SHAPE(1000), WICK_INT(1));
     struct wick_tensor *ones = wick_ones(gpu, WICK_BF16, WICK_SHAPE(1000));
     CHECK_OK(wick_read(wick_scatter_add(x, 0, ids, ones), sums, sizeof sums));
     CHECK_BYTES(sums, want, sizeof want);

@@ -82,10 +82,10 @@ static void test_window_refusals(void) {
                 "upsample_bilinear2d: x [1,2,5,6] f32 on cpu: neither a size nor a scale for spatial dim 0");
     CHECK_FAILS(wick_upsample_nearest2d(x, 1, zero, NULL), WICK_INVALID,
                 "upsample_nearest2d: x [1,2,5,6] f32 on cpu: 1 sizes for 2 spatial dims");
-    CHECK_FAILS(wick_pad(x, 3, zero, zero, WICK_PAD_CONSTANT, 0), WICK_INVALID,
+    CHECK_FAILS(wick_pad(x, 3, zero, zero, WICK_PAD_CONSTANT, WICK_INT(0)), WICK_INVALID,
                 "pad: x [1,2,5,6] f32 on cpu: 3 sizes for 4 dims");
     const int64_t most[4] = {INT64_MAX, 0, 0, 0};
-    CHECK_FAILS(wick_pad(x, 4, most, most, WICK_PAD_REFLECT, 0), WICK_SHAPE,
+    CHECK_FAILS(wick_pad(x, 4, most, most, WICK_PAD_REFLECT, WICK_INT(0)), WICK_SHAPE,
                 "pad: x [1,2,5,6] f32 on cpu: "
                 "reflection of 9223372036854775807, 9223372036854775807 is not less than dim 0 of size 1");
     CHECK_FAILS(wick_upsample_nearest2d(x, WICK_SHAPE(0, 4), NULL), WICK_SHAPE,
@@ -96,11 +96,11 @@ static void test_window_refusals(void) {
                 "pixel_shuffle: x [1,2,5,6] f32 on cpu: 2 channels are not a multiple of 4");
     CHECK_FAILS(wick_pixel_unshuffle(x, 2), WICK_SHAPE,
                 "pixel_unshuffle: x [1,2,5,6] f32 on cpu: 5 x 6 pixels are not multiples of 2");
-    CHECK_FAILS(wick_pad(x, 4, less, zero, WICK_PAD_CONSTANT, 0), WICK_INVALID,
+    CHECK_FAILS(wick_pad(x, 4, less, zero, WICK_PAD_CONSTANT, WICK_INT(0)), WICK_INVALID,
                 "pad: x [1,2,5,6] f32 on cpu: padding -1, 0 of dim 2 is negative");
-    CHECK_FAILS(wick_pad(x, 4, more, zero, WICK_PAD_REFLECT, 0), WICK_SHAPE,
+    CHECK_FAILS(wick_pad(x, 4, more, zero, WICK_PAD_REFLECT, WICK_INT(0)), WICK_SHAPE,
                 "pad: x [1,2,5,6] f32 on cpu: reflection of 5, 0 is not less than dim 2 of size 5");
-    CHECK_FAILS(wick_pad(empty, 3, zero, more, WICK_PAD_REPLICATE, 0), WICK_SHAPE,
+    CHECK_FAILS(wick_pad(empty, 3, zero, more, WICK_PAD_REPLICATE, WICK_INT(0)), WICK_SHAPE,
                 "pad: x [1,2,0] f32 on cpu: dim 2 is empty and has no edge to replicate");
     wick_scope_end(NULL);
 }

@@ -25,16 +25,17 @@ static void test_refusals(void) {
     refused(wick_bitwise_and(a, a), WICK_UNSUPPORTED,
             "bitwise_and: lhs [2,3] f32, rhs [2,3] f32 on cpu: cpu has no bitwise_and for f32");
     refused(wick_div(i, zero), WICK_DIVIDE, "div: lhs [3] i32, rhs [3] i32 on cpu: integer division by zero");
-    refused(wick_div_scalar(i, 0), WICK_DIVIDE,
+    refused(wick_div_scalar(i, WICK_INT(0)), WICK_DIVIDE,
             "div_scalar: x [3] i32 on cpu: integer division by zero: 0 is 0 as an integer");
-    refused(wick_clamp(a, NAN, 1), WICK_INVALID, "clamp: x [2,3] f32 on cpu: bounds nan and 1: NaN bounds nothing");
+    refused(wick_clamp(a, WICK_REAL(NAN), WICK_INT(1)), WICK_INVALID,
+            "clamp: x [2,3] f32 on cpu: bounds nan and 1: NaN bounds nothing");
     refused(wick_prelu(a, b), WICK_SHAPE,
             "prelu: x [2,3] f32, weight [4] f32 on cpu: weight has neither one element nor one for each of 3 channels");
     refused(wick_swiglu(a), WICK_SHAPE, "swiglu: x [2,3] f32 on cpu: the last dim has no two halves");
     refused(wick_where(a, a, a), WICK_DTYPE,
             "where: a [2,3] f32, b [2,3] f32, condition [2,3] f32 on cpu: condition must be of u8, u32, i16, i32 or "
             "i64, not of f32");
-    refused(wick_arange(cpu, WICK_F32, 0, 1, 0), WICK_INVALID,
+    refused(wick_arange(cpu, WICK_F32, WICK_INT(0), WICK_INT(1), WICK_INT(0)), WICK_INVALID,
             "arange: from 0 below 1 by 0: all must be finite and the step not 0");
     wick_scope_end(NULL);
 }
@@ -45,14 +46,14 @@ static void test_overlap(void) {
     wick_scope_begin();
     for (int up = 0; up < 2; up++) {
         static int32_t got[N];
-        struct wick_tensor *x = wick_arange(cpu, WICK_I32, 0, N, 1);
+        struct wick_tensor *x = wick_arange(cpu, WICK_I32, WICK_INT(0), WICK_INT(N), WICK_INT(1));
         CHECK_INT(wick_copy_inplace(wick_narrow(x, 0, up, N - 1), wick_narrow(x, 0, 1 - up, N - 1)), WICK_OK);
         CHECK_INT(wick_read(x, got, sizeof got), WICK_OK);
         for (int i = up; i < N - 1 + up; i++) CHECK_INT(got[i], up ? i - 1 : i + 1);
     }
     struct wick_tensor *row = wick_zeros(cpu, WICK_F32, WICK_SHAPE(1, 4));
     struct wick_tensor *wide = wick_broadcast_to(row, WICK_SHAPE(3, 4));
-    CHECK_INT(wick_fill_inplace(wide, 1), WICK_INVALID);
+    CHECK_INT(wick_fill_inplace(wide, WICK_INT(1)), WICK_INVALID);
     CHECK_INT(wick_error_status(), WICK_INVALID);
     wick_error_clear();
     wick_scope_end(NULL);
@@ -63,7 +64,8 @@ static void test_transposed(void) {
     enum { ROWS = 517, COLUMNS = 389 };
     static float got[COLUMNS * ROWS];
     wick_scope_begin();
-    struct wick_tensor *x = wick_reshape(wick_arange(cpu, WICK_F32, 0, ROWS * COLUMNS, 1), WICK_SHAPE(ROWS, COLUMNS));
+    struct wick_tensor *x = wick_reshape(wick_arange(cpu, WICK_F32, WICK_INT(0), WICK_INT(ROWS * COLUMNS), WICK_INT(1)),
+                                         WICK_SHAPE(ROWS, COLUMNS));
     struct wick_tensor *t = wick_transpose(x, 0, 1);
     struct wick_tensor *sum = wick_add(t, wick_contiguous(t));
     CHECK_INT(wick_read(sum, got, sizeof got), WICK_OK);
@@ -77,7 +79,7 @@ static void test_transposed(void) {
 static void test_single(void) {
     double value = 0;
     wick_scope_begin();
-    CHECK_INT(wick_read_scalar(wick_full(cpu, WICK_BF16, 0, NULL, 2.5), &value), WICK_OK);
+    CHECK_INT(wick_read_scalar(wick_full(cpu, WICK_BF16, 0, NULL, WICK_REAL(2.5)), &value), WICK_OK);
     CHECK_NEAR(value, 2.5, 0);
     CHECK_INT(wick_read_scalar(wick_ones(cpu, WICK_F32, WICK_SHAPE(2)), &value), WICK_SHAPE);
     CHECK_TEXT(wick_error(), "read_scalar: x [2] f32 on cpu has not one element");

@@ -8,7 +8,9 @@
 
 static struct wick_device *device;
 
-static struct wick_tensor *counted(int64_t n) { return wick_arange(device, WICK_F32, 0, (double)n, 1); }
+static struct wick_tensor *counted(int64_t n) {
+    return wick_arange(device, WICK_F32, WICK_INT(0), WICK_INT(n), WICK_INT(1));
+}
 
 /* x [R,C] with elements 0, 1, 2, ... */
 static struct wick_tensor *matrix(int64_t rows, int64_t columns) {
@@ -64,7 +66,7 @@ static void check_views(void) {
 /* D7: a copy into part of a tensor leaves the rest alone. */
 static void check_tail(void) {
     struct wick_tensor *target = counted(6),
-                       *source = wick_narrow(wick_full(device, WICK_F32, WICK_SHAPE(9), 50), 0, 2, 2);
+                       *source = wick_narrow(wick_full(device, WICK_F32, WICK_SHAPE(9), WICK_INT(50)), 0, 2, 2);
     CHECK(wick_slice_set_inplace(target, source, 0, 1) == WICK_OK);
     CHECK_VALUES(target, 0, 50, 50, 3, 4, 5);
     CHECK(wick_copy_inplace(wick_narrow(target, 0, 3, 2), source) == WICK_OK);
@@ -75,7 +77,7 @@ static void check_tail(void) {
 static void check_sizes(void) {
     enum { LONG = 9001 };
     static int64_t order[LONG];
-    struct wick_tensor *down = wick_affine(counted(LONG), -1, LONG);
+    struct wick_tensor *down = wick_affine(counted(LONG), WICK_INT(-1), WICK_INT(LONG));
     struct wick_tensor *sorted = wick_argsort(down, 0, false);
     CHECK(wick_read(wick_cast(sorted, WICK_I64), order, sizeof order) == WICK_OK);
     CHECK(order[0] == LONG - 1 && order[LONG - 1] == 0);

@@ -69,7 +69,8 @@ static void write_weights(struct wick_device *device, const char *prefix, const 
         int64_t rows = tensors[i].rows + (wrong && strcmp(wrong, tensors[i].name) == 0);
         int64_t shape[] = {rows, tensors[i].columns};
         double count = (double)(rows * (tensors[i].columns ? tensors[i].columns : 1));
-        struct wick_tensor *wave = wick_sin(wick_arange(device, WICK_F32, i, i + count, 1));
+        struct wick_tensor *wave =
+            wick_sin(wick_arange(device, WICK_F32, WICK_INT(i), WICK_INT(i + count), WICK_INT(1)));
         x[i] = wick_reshape(wave, tensors[i].columns ? 2 : 1, shape);
         snprintf(full[i], sizeof full[i], "%s%s", prefix, tensors[i].name);
         names[i] = full[i];

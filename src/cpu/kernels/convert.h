@@ -10,6 +10,7 @@
 #ifndef WICK_CPU_KERNELS_CONVERT_H
 #define WICK_CPU_KERNELS_CONVERT_H
 
+#include "core/number.h"
 #include <wick/dtype.h>
 
 #include <math.h>
@@ -353,6 +354,14 @@ static inline double wick__load_f64(enum wick_dtype dtype, const void *in) {
 static inline void wick__store_f32(enum wick_dtype dtype, float x, void *out) { wick__row_from_f32(dtype, &x, out, 1); }
 static inline void wick__store_f64(enum wick_dtype dtype, double x, void *out) {
     wick__row_from_f64(dtype, &x, out, 1);
+}
+
+/* A caller's number as an element. */
+static inline void wick__store_number(enum wick_dtype dtype, struct wick_number n, void *out) {
+    if (n.is_real || wick_dtype_is_float(dtype))
+        wick__store_f64(dtype, wick__number_f64(dtype, n), out);
+    else
+        wick__row_from_i64(dtype, &n.integer, out, 1);
 }
 
 #endif

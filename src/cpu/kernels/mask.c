@@ -63,7 +63,7 @@ enum wick_status WICK__ISA(wick__cpu_masked_fill)(const struct wick__call *call)
                      .x = wick__data(x),
                      .mask = wick__data(mask),
                      .size = (int)wick__size(x->dtype)};
-    wick__store_f64(x->dtype, call->p.scalar[0], &m.value);
+    wick__store_number(x->dtype, call->p.number[0], &m.value);
     wick__layout_collapse(m.layout, 3);
     int last = m.layout[0].rank - 1;
     int64_t n = m.layout[0].shape[last], rows = count / n, cut = 8192;

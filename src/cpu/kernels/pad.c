@@ -103,7 +103,7 @@ enum wick_status WICK__ISA(wick__cpu_pad)(const struct wick__call *call) {
                       .mode = (enum wick_pad_mode)call->p.pad.mode,
                       .unit = wick__size(x->dtype)};
     pad.size = pad.unit;
-    wick__row_from_f64(x->dtype, &call->p.pad.value, &pad.value, 1);
+    wick__store_number(x->dtype, call->p.pad.value, &pad.value);
     int last = rank - 1;
     for (; last > 0 && call->p.pad.before[last] == 0 && call->p.pad.after[last] == 0; last--)
         pad.unit *= (size_t)y->layout.shape[last];

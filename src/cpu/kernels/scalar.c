@@ -141,33 +141,18 @@ static const struct wick__rows *rows_of(enum wick_op op) {
     }
 }
 
-/* The least and the largest value of an integer dtype. */
-static void int_range(enum wick_dtype dtype, int64_t *low, int64_t *high) {
-    wick__store_f64(dtype, -INFINITY, low);
-    wick__store_f64(dtype, INFINITY, high);
-    wick__row_to_i64(dtype, low, 1, low, 1);
-    wick__row_to_i64(dtype, high, 1, high, 1);
-}
-
-static int64_t within(int64_t x, int64_t low, int64_t high) { return x < low ? low : x > high ? high : x; }
-
 wick__kernel_fn WICK__ISA(wick__cpu_scalar);
 enum wick_status WICK__ISA(wick__cpu_scalar)(const struct wick__call *call) {
     static const struct wick__rows affine_by = {WICK__ROWS_INTS(affine_by)};
     enum wick_dtype dtype = call->in[0]->dtype;
     const struct wick__rows *rows = rows_of(call->op);
-    struct numbers numbers = {.f = {call->p.scalar[0], call->p.scalar[1]}};
+    const struct wick_number *given = call->p.number;
+    struct numbers numbers = {.f = {wick__number_f64(dtype, given[0]), wick__number_f64(dtype, given[1])},
+                              .i = {wick__number_i64(given[0]), wick__number_i64(given[1])}};
     struct wick__elementwise e = {.n_in = 1, .in = {call->in[0]}, .out = call->out[0], .params = &numbers};
-    for (int i = 0; i < 2; i++) numbers.i[i] = wick__f64_to_i64(numbers.f[i]);
     if (!wick_dtype_is_float(dtype)) {
-        bool whole = (double)numbers.i[0] == numbers.f[0] && (double)numbers.i[1] == numbers.f[1];
-        if (call->op == WICK_OP_affine && !whole) rows = &affine_by;
-        if (call->op == WICK_OP_clamp) {
-            int64_t low, high;
-            int_range(dtype, &low, &high);
-            numbers.i[0] = within(wick__f64_to_i64(ceil(numbers.f[0])), low, high);
-            numbers.i[1] = within(wick__f64_to_i64(floor(numbers.f[1])), low, high);
-        }
+        if (call->op == WICK_OP_affine && !wick__numbers_whole(given, numbers.i)) rows = &affine_by;
+        if (call->op == WICK_OP_clamp) wick__number_bounds(dtype, given, numbers.i);
     }
     WICK__TRY(wick__rows_choose(&e, call->op, rows));
     WICK__ISA(wick__elementwise)(&e);

@@ -38,7 +38,8 @@ enum wick_status wick__gpu_comparison(const struct wick__call *call) {
 
 /* a where the condition is not 0, b elsewhere; a is NULL for one value. */
 static enum wick_status choose(const struct wick_tensor *a, const struct wick_tensor *b,
-                               const struct wick_tensor *condition, const struct wick_tensor *out, double value) {
+                               const struct wick_tensor *condition, const struct wick_tensor *out,
+                               struct wick_number value) {
     int size = (int)wick__size(b->dtype);
     struct gpu_where params = {.condition = (u32)wick__size(condition->dtype), .immediate = !a};
     if (!a) params.value = wick__gpu_element(b->dtype, value);
@@ -55,10 +56,10 @@ static enum wick_status choose(const struct wick_tensor *a, const struct wick_te
 
 wick__kernel_fn wick__gpu_where;
 enum wick_status wick__gpu_where(const struct wick__call *call) {
-    return choose(call->in[0], call->in[1], call->in[2], call->out[0], 0);
+    return choose(call->in[0], call->in[1], call->in[2], call->out[0], WICK_INT(0));
 }
 
 wick__kernel_fn wick__gpu_masked_fill;
 enum wick_status wick__gpu_masked_fill(const struct wick__call *call) {
-    return choose(NULL, call->in[0], call->in[1], call->out[0], call->p.scalar[0]);
+    return choose(NULL, call->in[0], call->in[1], call->out[0], call->p.number[0]);
 }

@@ -1,4 +1,5 @@
 /* Conversion to another dtype; filling with one value, and with evenly spaced values. */
+#include "core/number.h"
 #include "gpu/ops/copy.h"
 #include "gpu/ops/elementwise.h"
 #include "kernels/cast.h"
@@ -63,10 +64,18 @@ enum wick_status wick__gpu_cast(const struct wick__call *call) {
 }
 
 static enum wick_status arange(const struct wick__call *call) {
-    struct gpu_cast params = {
-        .to = (u32)call->out[0]->dtype, .numbers = 1, .start = call->p.scalar[0], .step = call->p.scalar[1]};
-    bool wide = wick__size(call->out[0]->dtype) == 8;
-    struct wick__elements e = {.kernel = wide ? WICK__GPU_K_cast_f64_2 : WICK__GPU_K_cast_f64_4,
+    enum wick_dtype dtype = call->out[0]->dtype;
+    const struct wick_number *n = call->p.number;
+    struct gpu_cast params = {.to = (u32)dtype,
+                              .numbers = 1,
+                              .start = wick__number_f64(WICK_F64, n[0]),
+                              .step = wick__number_f64(WICK_F64, n[1]),
+                              .first = n[0].integer,
+                              .by = n[1].integer};
+    bool wide = wick__size(dtype) == 8, whole = !n[0].is_real && !n[1].is_real && !wick_dtype_is_float(dtype);
+    enum wick__gpu_kernel by_integers = wide ? WICK__GPU_K_cast_i64_2 : WICK__GPU_K_cast_i64_4;
+    enum wick__gpu_kernel by_floats = wide ? WICK__GPU_K_cast_f64_2 : WICK__GPU_K_cast_f64_4;
+    struct wick__elements e = {.kernel = whole ? by_integers : by_floats,
                                .params = &params,
                                .walk = &params.walk,
                                .out = call->out[0],
@@ -84,6 +93,6 @@ enum wick_status wick__gpu_fill(const struct wick__call *call) {
                                   .to = y->layout,
                                   .out = wick__data(y),
                                   .size = wick__size(y->dtype),
-                                  .value = {wick__gpu_element(y->dtype, call->p.scalar[0])}};
+                                  .value = {wick__gpu_element(y->dtype, call->p.number[0])}};
     return wick__gpu_move(wick__gpu_of(y), &move);
 }

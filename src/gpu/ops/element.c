@@ -4,17 +4,8 @@
 
 #include "cpu/kernels/convert.h"
 
-uint64_t wick__gpu_element(enum wick_dtype dtype, double x) {
+uint64_t wick__gpu_element(enum wick_dtype dtype, struct wick_number n) {
     uint64_t bits = 0;
-    wick__store_f64(dtype, x, &bits);
+    wick__store_number(dtype, n, &bits);
     return bits;
-}
-
-int64_t wick__gpu_int(double x) { return wick__f64_to_i64(x); }
-
-void wick__gpu_int_range(enum wick_dtype dtype, int64_t *low, int64_t *high) {
-    wick__store_f64(dtype, -(double)INFINITY, low);
-    wick__store_f64(dtype, (double)INFINITY, high);
-    wick__row_to_i64(dtype, low, 1, low, 1);
-    wick__row_to_i64(dtype, high, 1, high, 1);
 }

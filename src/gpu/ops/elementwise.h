@@ -26,12 +26,8 @@ enum wick_status wick__gpu_elements(const struct wick__elements *e);
 
 /* ---- numbers as elements (element.c) ---- */
 
-/* x as an element of a dtype of at least 8 bits: its bytes, and zeros behind them. */
-uint64_t wick__gpu_element(enum wick_dtype dtype, double x);
-/* x towards zero, saturated, NaN as 0. */
-int64_t wick__gpu_int(double x);
-/* The least and the largest value of an integer dtype. */
-void wick__gpu_int_range(enum wick_dtype dtype, int64_t *low, int64_t *high);
+/* A number as an element of a dtype of at least 8 bits: its bytes, and zeros behind them. */
+uint64_t wick__gpu_element(enum wick_dtype dtype, struct wick_number n);
 
 /* A grid of `tiles` blocks in x and y. */
 struct wick__launch wick__gpu_tiles(enum wick__gpu_kernel kernel, int64_t tiles);

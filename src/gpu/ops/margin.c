@@ -121,7 +121,7 @@ enum wick_status wick__gpu_triangle(const struct wick__call *call) {
     return wick__gpu_elements(&e);
 }
 
-static enum wick_status fill(const struct wick_tensor *y, const struct wick__layout *part, double value) {
+static enum wick_status fill(const struct wick_tensor *y, const struct wick__layout *part, struct wick_number value) {
     struct wick__gpu_move move = {.from = *part,
                                   .to = *part,
                                   .out = wick__data(y),
@@ -136,8 +136,8 @@ enum wick_status wick__gpu_eye(const struct wick__call *call) {
     int64_t rows = y->layout.shape[0], columns = y->layout.shape[1];
     if (wick__count(y) == 0) return WICK_OK;
     struct wick__layout diagonal = {.rank = 1, .shape = {wick__min(rows, columns)}, .stride = {columns + 1}};
-    WICK__TRY(fill(y, &y->layout, 0));
-    return fill(y, &diagonal, 1);
+    WICK__TRY(fill(y, &y->layout, WICK_INT(0)));
+    return fill(y, &diagonal, WICK_INT(1));
 }
 
 /* ---- one_hot ---- */
@@ -149,10 +149,10 @@ enum wick_status wick__gpu_one_hot(const struct wick__call *call) {
     int64_t classes = y->layout.shape[y->layout.rank - 1];
     struct wick__layout layout = ids->layout;
     if (wick__count(ids) == 0) return WICK_OK;
-    if (classes > 0) WICK__TRY(fill(y, &y->layout, 0));
+    if (classes > 0) WICK__TRY(fill(y, &y->layout, WICK_INT(0)));
     struct gpu_one_hot params = {.ids = wick__gpu_ids(call, ids, classes),
                                  .out = wick__data(y),
-                                 .one = wick__gpu_element(y->dtype, 1),
+                                 .one = wick__gpu_element(y->dtype, WICK_INT(1)),
                                  .size = (u32)wick__size(y->dtype),
                                  .classes = classes};
     wick__gpu_shape(&layout, 1, &params.shape, params.layout);

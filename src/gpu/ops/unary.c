@@ -1,8 +1,7 @@
 /* Functions of one tensor, with numbers or without. */
 #include "gpu/ops/elementwise.h"
+#include "core/number.h"
 #include "kernels/unary.h"
-
-#include <math.h>
 
 /* f, i: the numbers of ops that have any, and the same as integers. */
 static enum wick_status run(const struct wick__call *call, u32 op, const double f[2], const int64_t i[2]) {
@@ -32,23 +31,16 @@ enum wick_status wick__gpu_unary(const struct wick__call *call) {
     return run(call, (u32)call->op, f, i);
 }
 
-static int64_t within(int64_t x, int64_t low, int64_t high) { return x < low ? low : x > high ? high : x; }
-
-/* Bounds of clamp as integers of the dtype. */
-static void int_bounds(enum wick_dtype dtype, const double f[2], int64_t i[2]) {
-    int64_t low, high;
-    wick__gpu_int_range(dtype, &low, &high);
-    i[0] = within(wick__gpu_int(ceil(f[0])), low, high);
-    i[1] = within(wick__gpu_int(floor(f[1])), low, high);
-}
-
 wick__kernel_fn wick__gpu_scalar;
 enum wick_status wick__gpu_scalar(const struct wick__call *call) {
-    const double *f = call->p.scalar;
+    const struct wick_number *given = call->p.number;
     enum wick_dtype dtype = call->in[0]->dtype;
-    int64_t i[2] = {wick__gpu_int(f[0]), wick__gpu_int(f[1])};
-    bool whole = (double)i[0] == f[0] && (double)i[1] == f[1];
-    if (call->op == WICK_OP_clamp && !wick_dtype_is_float(dtype)) int_bounds(dtype, f, i);
-    bool by = call->op == WICK_OP_affine && !wick_dtype_is_float(dtype) && !whole;
+    const double f[2] = {wick__number_f64(dtype, given[0]), wick__number_f64(dtype, given[1])};
+    int64_t i[2] = {wick__number_i64(given[0]), wick__number_i64(given[1])};
+    bool by = false;
+    if (!wick_dtype_is_float(dtype)) {
+        by = call->op == WICK_OP_affine && !wick__numbers_whole(given, i);
+        if (call->op == WICK_OP_clamp) wick__number_bounds(dtype, given, i);
+    }
     return run(call, by ? (u32)GPU_OP_affine_by : (u32)call->op, f, i);
 }
