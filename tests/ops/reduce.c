@@ -104,12 +104,12 @@ static void extreme_rows(struct wick_device *cpu) {
     }
     wick_scope_begin();
     double got[2];
-    struct wick_tensor *x = wick_full(cpu, WICK_F32, WICK_SHAPE(2, 1, 1), 3e38),
-                       *mean = wick_full(cpu, WICK_F32, WICK_SHAPE(1), -3e38);
-    struct wick_tensor *variance = wick_full(cpu, WICK_F32, WICK_SHAPE(1), 1e38);
+    struct wick_tensor *x = wick_full(cpu, WICK_F32, WICK_SHAPE(2, 1, 1), WICK_REAL(3e38)),
+                       *mean = wick_full(cpu, WICK_F32, WICK_SHAPE(1), WICK_REAL(-3e38));
+    struct wick_tensor *variance = wick_full(cpu, WICK_F32, WICK_SHAPE(1), WICK_REAL(1e38));
     CHECK_OK(wick_read(wick_cast(wick_batch_norm(x, mean, variance, NULL), WICK_F64), got, sizeof got));
     CHECK_NEAR(got[0] / 6e19, 1, 1e-6);
-    x = wick_full(cpu, WICK_F32, WICK_SHAPE(2, 1, 3), 3e38);
+    x = wick_full(cpu, WICK_F32, WICK_SHAPE(2, 1, 3), WICK_REAL(3e38));
     CHECK_OK(wick_read(wick_cast(wick_narrow(wick_batch_norm(x, mean, variance, NULL), 2, 0, 1), WICK_F64), got,
                        sizeof got));
     CHECK_NEAR(got[1] / 6e19, 1, 1e-6);

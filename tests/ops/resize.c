@@ -17,7 +17,8 @@ static uint64_t fnv(uint64_t hash, unsigned byte) { return (hash ^ byte) * UINT6
 /* The hash of the elements that results of all sizes are made of, of an operand of `in`. */
 static uint64_t taken(struct wick_device *cpu, int64_t in) {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    struct wick_tensor *x = wick_reshape(wick_arange(cpu, WICK_I32, 0, (double)in, 1), 3, (const int64_t[]){1, 1, in});
+    struct wick_tensor *x = wick_reshape(wick_arange(cpu, WICK_I32, WICK_INT(0), WICK_INT(in), WICK_INT(1)), 3,
+                                         (const int64_t[]){1, 1, in});
     for (int64_t out = 1; out <= SIZES; out++) {
         int32_t index[SIZES];
         wick_scope_begin();
@@ -34,7 +35,8 @@ static void scales(struct wick_device *cpu) {
     float index[147];
     struct wick_upsample_options wide = {.scale = {49}};
     wick_scope_begin();
-    struct wick_tensor *x = wick_reshape(wick_arange(cpu, WICK_F32, 0, 3, 1), 3, (const int64_t[]){1, 1, 3});
+    struct wick_tensor *x =
+        wick_reshape(wick_arange(cpu, WICK_F32, WICK_INT(0), WICK_INT(3), WICK_INT(1)), 3, (const int64_t[]){1, 1, 3});
     struct wick_tensor *y = wick_upsample_nearest1d(x, 0, NULL, &wide);
     CHECK_INT(y ? wick_tensor_count(y) : 0, 147);
     CHECK(wick_read(y, index, sizeof index) == WICK_OK);
