@@ -5,8 +5,9 @@
  * every result and then hands the family a struct wick__call; kernels check nothing again, and never allocate results.
  * The same row answers wick_supports(), so what is claimed and what is run cannot drift apart.
  *
- * A second family is a sibling of src/cpu/ that fills this struct, and one line in src/runtime/device.c. Every call,
- * views, writes in place and copies between devices included, passes src/ops/run.c: there records and graphs see it. */
+ * Another family is a sibling of src/cpu/ that fills this struct; docs/adding-a-backend.md lists its other places.
+ * Every call, views, writes in place and copies between devices included, passes src/ops/run.c: there records and
+ * graphs see it. */
 #ifndef WICK_BACKEND_H
 #define WICK_BACKEND_H
 
@@ -103,6 +104,9 @@ union wick__params {
     } rope;
 };
 
+struct wick__call;
+typedef enum wick_status wick__kernel_fn(const struct wick__call *call);
+
 /* One op to run. Operands are tensors: storage, dtype and layout in one. `out` are fresh and contiguous, but for ops
  * that write in place, where out[0] is the target with its own layout. A gradient may need more of a call than its
  * operands and results: the last n_extra of the n_out results are made for a recorder and for nobody else. */
@@ -116,9 +120,8 @@ struct wick__call {
     struct wick_tensor *const *list;
     struct wick_tensor *out[WICK__MAX_OUTPUTS];
     union wick__params p;
+    wick__kernel_fn *in_parts; /* runs an op of ours that is several kernels, or none; NULL: the family's kernel does */
 };
-
-typedef enum wick_status wick__kernel_fn(const struct wick__call *call);
 
 /* A row of a family's table: what runs an op, on operands of the dtypes that ops.def says. */
 struct wick__kernel {

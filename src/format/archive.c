@@ -6,7 +6,6 @@
 #include "core/memory.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -19,18 +18,6 @@ const char *wick_format_name(enum wick_format format) {
                                                          [WICK_FORMAT_PTH] = "pth",
                                                          [WICK_FORMAT_SHARDS] = "sharded"};
     return (unsigned)format < WICK_FORMAT_COUNT ? names[format] : "?";
-}
-
-enum wick_status wick__archive_fail(const struct wick_archive *archive, enum wick_status status, const char *tensor,
-                                    const char *format, ...) {
-    char text[512], quoted[WICK__QUOTED];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    if (!tensor) return wick__fail(status, "archive_open: %s: %s", archive->file->name, text);
-    return wick__fail(status, "archive_open: %s: tensor \"%s\": %s", archive->file->name, wick__quote(quoted, tensor),
-                      text);
 }
 
 /* ---- opening ---- */
@@ -226,12 +213,6 @@ enum wick_status wick_archive_metadata(const struct wick_archive *archive, int64
     const struct wick__meta *meta = &archive->metas[i];
     *metadata = (struct wick_metadata){meta->key, meta->type_name, meta->type, meta->length};
     return WICK_OK;
-}
-
-int64_t wick_archive_metadata_find(const struct wick_archive *archive, const char *key) {
-    for (int64_t i = 0; archive && key && i < archive->n_metas; i++)
-        if (strcmp(archive->metas[i].key, key) == 0) return i;
-    return -1;
 }
 
 int64_t wick_archive_metadata_text(const struct wick_archive *archive, int64_t i, int64_t item, char *text,

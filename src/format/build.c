@@ -6,7 +6,21 @@
 #include "core/memory.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+enum wick_status wick__archive_fail(const struct wick_archive *archive, enum wick_status status, const char *tensor,
+                                    const char *format, ...) {
+    char text[512], quoted[WICK__QUOTED];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (!tensor) return wick__fail(status, "archive_open: %s: %s", archive->file->name, text);
+    return wick__fail(status, "archive_open: %s: tensor \"%s\": %s", archive->file->name, wick__quote(quoted, tensor),
+                      text);
+}
 
 /* Appends a cleared record of `size` bytes to a list of n; NULL without memory. */
 static void *append(void *list, int64_t *n, size_t *room, size_t size) {
@@ -138,4 +152,10 @@ enum wick_status wick__archive_order(struct wick_archive *archive, uint64_t begi
         return wick__archive_fail(archive, WICK_FORMAT, NULL, "%" PRIu64 " bytes after the last tensor belong to none",
                                   end - begin);
     return WICK_OK;
+}
+
+int64_t wick_archive_metadata_find(const struct wick_archive *archive, const char *key) {
+    for (int64_t i = 0; archive && key && i < archive->n_metas; i++)
+        if (strcmp(archive->metas[i].key, key) == 0) return i;
+    return -1;
 }

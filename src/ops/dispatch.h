@@ -85,7 +85,4 @@ enum wick_status wick__call_kernel(const struct wick__call *call);
 /* x, or a contiguous copy of it that nobody sees; to be released. NULL after a failure is recorded. */
 struct wick_tensor *wick__pack(const struct wick_tensor *x);
 
-wick__kernel_fn wick__run_join, wick__run_slice_set, wick__run_slice_scatter, wick__run_roll; /* join.c */
-wick__kernel_fn wick__run_to_device;                                                          /* fill.c */
-
 #endif

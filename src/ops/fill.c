@@ -142,7 +142,7 @@ static enum wick_status move(const struct wick_tensor *from, const struct wick_t
     return status;
 }
 
-enum wick_status wick__run_to_device(const struct wick__call *call) {
+static enum wick_status run_to_device(const struct wick__call *call) {
     const struct wick_tensor *x = call->in[0], *y = call->out[0];
     WICK__TRY(wick__device_check("to_device", wick__device(x)));
     WICK__TRY(wick__graph_refuse(wick__device(x), "to_device"));
@@ -155,7 +155,7 @@ enum wick_status wick__run_to_device(const struct wick__call *call) {
 }
 
 struct wick_tensor *wick_to_device(const struct wick_tensor *x, struct wick_device *device) {
-    struct wick__call call = {.op = WICK_OP_to_device, .n_in = 1, .in = {x}};
+    struct wick__call call = {.op = WICK_OP_to_device, .in_parts = run_to_device, .n_in = 1, .in = {x}};
     if (!x) {
         wick__fail(WICK_INVALID, "to_device: x is NULL");
         return NULL;

@@ -61,7 +61,7 @@ static struct wick_tensor *layer(const struct wick_tensor *y, int dim, int64_t i
     return to;
 }
 
-enum wick_status wick__run_join(const struct wick__call *call) {
+static enum wick_status run_join(const struct wick__call *call) {
     int dim = call->p.along.dim;
     int64_t begin = 0;
     for (int i = 0; i < call->n_list; i++) {
@@ -83,7 +83,7 @@ static struct wick_tensor *join(struct wick__call *call, int n, struct wick_tens
 }
 
 struct wick_tensor *wick_cat(int n, struct wick_tensor *const *tensors, int dim) {
-    struct wick__call call = {.op = WICK_OP_cat};
+    struct wick__call call = {.op = WICK_OP_cat, .in_parts = run_join};
     int64_t shape[WICK_MAX_RANK], total = 0;
     if (!check_first(&call, n, tensors) || !wick__call_dim(&call, dim, &dim) ||
         !check_list(WICK_OP_cat, n, tensors, dim))
@@ -99,7 +99,7 @@ struct wick_tensor *wick_cat(int n, struct wick_tensor *const *tensors, int dim)
 }
 
 struct wick_tensor *wick_stack(int n, struct wick_tensor *const *tensors, int dim) {
-    struct wick__call call = {.op = WICK_OP_stack};
+    struct wick__call call = {.op = WICK_OP_stack, .in_parts = run_join};
     int64_t shape[WICK_MAX_RANK];
     if (!check_first(&call, n, tensors)) return NULL;
     int rank = tensors[0]->layout.rank, at = dim < 0 ? dim + rank + 1 : dim;
@@ -136,7 +136,7 @@ static bool check_slice(const struct wick__call *call, int dim, int64_t start, i
     return false;
 }
 
-enum wick_status wick__run_slice_set(const struct wick__call *call) {
+static enum wick_status run_slice_set(const struct wick__call *call) {
     const struct wick_tensor *source = call->in[1];
     int dim = call->p.along.dim;
     return place(call, source, part(call->out[0], dim, call->p.along.start, source->layout.shape[dim]));
@@ -144,7 +144,8 @@ enum wick_status wick__run_slice_set(const struct wick__call *call) {
 
 enum wick_status wick_slice_set_inplace(struct wick_tensor *target, const struct wick_tensor *source, int dim,
                                         int64_t start) {
-    struct wick__call call = {.op = WICK_OP_slice_set_inplace, .n_in = 2, .in = {target, source}};
+    struct wick__call call = {
+        .op = WICK_OP_slice_set_inplace, .in_parts = run_slice_set, .n_in = 2, .in = {target, source}};
     if (!check_slice(&call, dim, start, &dim)) return wick__latest();
     if (wick__shares_buffer(target, source))
         return wick__call_fail(&call, WICK_INVALID, "target and source share their elements");
@@ -157,7 +158,7 @@ enum wick_status wick_slice_set_inplace(struct wick_tensor *target, const struct
     return wick__call_run_inplace(&call, "target");
 }
 
-enum wick_status wick__run_slice_scatter(const struct wick__call *call) {
+static enum wick_status run_slice_scatter(const struct wick__call *call) {
     const struct wick_tensor *x = call->in[0], *source = call->in[1];
     const struct wick_tensor *y = call->out[0];
     int dim = call->p.along.dim;
@@ -174,7 +175,7 @@ enum wick_status wick__run_slice_scatter(const struct wick__call *call) {
 
 struct wick_tensor *wick_slice_scatter(const struct wick_tensor *x, const struct wick_tensor *source, int dim,
                                        int64_t start) {
-    struct wick__call call = {.op = WICK_OP_slice_scatter, .n_in = 2, .in = {x, source}};
+    struct wick__call call = {.op = WICK_OP_slice_scatter, .in_parts = run_slice_scatter, .n_in = 2, .in = {x, source}};
     if (!check_slice(&call, dim, start, &call.p.along.dim)) return NULL;
     call.p.along.start = start;
     if (!wick__call_out(&call, x->dtype, x->layout.rank, x->layout.shape)) return NULL;
@@ -245,7 +246,7 @@ struct wick_tensor *wick_flip(const struct wick_tensor *x, int n, const int *dim
     return wick__call_run(&call);
 }
 
-enum wick_status wick__run_roll(const struct wick__call *call) {
+static enum wick_status run_roll(const struct wick__call *call) {
     const struct wick_tensor *x = call->in[0], *y = call->out[0];
     int dim = call->p.along.dim;
     int64_t size = x->layout.shape[dim], by = size == 0 ? 0 : call->p.along.start % size;
@@ -260,7 +261,7 @@ enum wick_status wick__run_roll(const struct wick__call *call) {
 }
 
 struct wick_tensor *wick_roll(const struct wick_tensor *x, int64_t shift, int dim) {
-    struct wick__call call = {.op = WICK_OP_roll, .n_in = 1, .in = {x}, .p.along.start = shift};
+    struct wick__call call = {.op = WICK_OP_roll, .in_parts = run_roll, .n_in = 1, .in = {x}, .p.along.start = shift};
     if (!wick__call_check(&call) || !wick__call_dim(&call, dim, &call.p.along.dim) ||
         !wick__call_out(&call, x->dtype, x->layout.rank, x->layout.shape))
         return NULL;

@@ -41,18 +41,8 @@ enum wick_status wick__call_kernel(const struct wick__call *call) {
     return status;
 }
 
-/* Ops that are several kernels, or none. */
-static wick__kernel_fn *const in_parts[WICK_OP_COUNT] = {
-    [WICK_OP_cat] = wick__run_join,
-    [WICK_OP_stack] = wick__run_join,
-    [WICK_OP_slice_set_inplace] = wick__run_slice_set,
-    [WICK_OP_slice_scatter] = wick__run_slice_scatter,
-    [WICK_OP_roll] = wick__run_roll,
-    [WICK_OP_to_device] = wick__run_to_device,
-};
-
 static enum wick_status run(const struct wick__call *call) {
-    return in_parts[call->op] ? in_parts[call->op](call) : wick__call_kernel(call);
+    return call->in_parts ? call->in_parts(call) : wick__call_kernel(call);
 }
 
 enum wick_status wick__call_again(const struct wick__call *call) {

@@ -15,7 +15,7 @@ static struct wick__value as_method(struct wick__run *run, const struct wick__ar
     if (run->status != WICK_OK) return text;
     rest.n--;
     rest.values++;
-    return wick__call(run, wick__method(run, text, name), &rest);
+    return wick__method_call(run, text, name, &rest);
 }
 
 FILTER(filter_trim) { return as_method(run, args, "strip"); }
@@ -46,22 +46,7 @@ FILTER(filter_length) {
     return wick__run_fail(run, WICK_INVALID, "a %s has no length", wick__kind_name(args->values[0]));
 }
 
-FILTER(filter_escape) {
-    struct wick__buffer out = {0};
-    struct wick__value text = wick__str(run, args->values[0]);
-    if (text.markup) return text;
-    for (size_t i = 0; run->status == WICK_OK && i < text.n; i++) {
-        static const char from[] = "&<>'\"", *const to[] = {"&amp;", "&lt;", "&gt;", "&#39;", "&#34;"};
-        const char *known = text.text[i] ? strchr(from, text.text[i]) : NULL;
-        if (known)
-            wick__put(run, &out, to[known - from], strlen(to[known - from]));
-        else
-            wick__put(run, &out, text.text + i, 1);
-    }
-    struct wick__value escaped = wick__take(run, &out);
-    escaped.markup = true;
-    return escaped;
-}
+FILTER(filter_escape) { return wick__escape(run, args->values[0]); }
 
 /* tojson(indent, separators, sort_keys) as transformers defines it. */
 FILTER(filter_tojson) {

@@ -37,7 +37,7 @@ FILTER(filter_items) {
     struct wick__value x = args->values[0];
     if (x.kind == WICK__UNDEFINED) return new_list(run);
     if (x.kind != WICK__DICT) return wick__run_fail(run, WICK_INVALID, "items of a %s", wick__kind_name(x));
-    return wick__call(run, wick__method(run, x, "items"), &none);
+    return wick__method_call(run, x, "items", &none);
 }
 
 static struct wick__value end_of(struct wick__run *run, const struct wick__args *args, bool last) {
@@ -144,7 +144,7 @@ static struct wick__value key_of(const struct sorting *sorting, struct wick__val
     struct wick__args none = {0};
     if (sorting->path.kind != WICK__NONE) x = attribute(sorting->run, x, sorting->path);
     if (x.kind != WICK__STRING || sorting->case_sensitive || sorting->run->status != WICK_OK) return x;
-    return wick__call(sorting->run, wick__method(sorting->run, x, "lower"), &none);
+    return wick__method_call(sorting->run, x, "lower", &none);
 }
 
 /* Merges runs of `width` keys; pairs are {key, item}. */

@@ -4,27 +4,6 @@
 
 #include <string.h>
 
-bool wick__string_arg(struct wick__run *run, const struct wick__args *args, size_t i, const char *name,
-                      struct wick__value *text) {
-    *text = wick__arg(args, i, name, wick__undefined(""));
-    if (text->kind == WICK__STRING) return run->status == WICK_OK;
-    wick__run_fail(run, WICK_INVALID, "a string was expected, not a %s", wick__kind_name(*text));
-    return false;
-}
-
-bool wick__int_arg(struct wick__run *run, const struct wick__args *args, size_t i, const char *name, int64_t otherwise,
-                   int64_t *value) {
-    struct wick__value x = wick__arg(args, i, name, wick__int(otherwise));
-    *value = otherwise;
-    if (x.kind == WICK__NONE) return true;
-    if (x.kind != WICK__INT && x.kind != WICK__BOOL) {
-        wick__run_fail(run, WICK_INVALID, "an integer was expected, not a %s", wick__kind_name(x));
-        return false;
-    }
-    *value = wick__integer(x);
-    return run->status == WICK_OK;
-}
-
 /* ---- lists ---- */
 
 METHOD(method_count) {
@@ -133,4 +112,13 @@ struct wick__value wick__method(struct wick__run *run, struct wick__value x, con
     }
     *method = (struct wick__builtin){.name = row->name, .call = row->call, .self = x};
     return (struct wick__value){.kind = WICK__BUILTIN, .builtin = method};
+}
+
+struct wick__value wick__method_call(struct wick__run *run, struct wick__value x, const char *name,
+                                     const struct wick__args *args) {
+    struct wick__value method = wick__method(run, x, name);
+    if (!wick__run_step(run, 1)) return wick__undefined("");
+    if (method.kind != WICK__BUILTIN)
+        return wick__run_fail(run, WICK_INVALID, "a %s has no %s", wick__kind_name(x), name);
+    return method.builtin->call(run, method.builtin->self, args);
 }

@@ -82,8 +82,7 @@ static struct wick__value operate_numbers(struct wick__run *run, enum wick__oper
 }
 
 static void put_escaped(struct wick__run *run, struct wick__buffer *buffer, struct wick__value x, bool escaped) {
-    struct wick__args args = {.n = 1, .values = &x};
-    if (escaped && !x.markup && run->status == WICK_OK) x = wick__filter(run, "escape", &args);
+    if (escaped && !x.markup && run->status == WICK_OK) x = wick__escape(run, x);
     wick__put_str(run, buffer, x);
 }
 

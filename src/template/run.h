@@ -62,6 +62,9 @@ struct wick__value wick__filter(struct wick__run *run, const char *name, const s
 bool wick__test(struct wick__run *run, const char *name, const struct wick__args *args);
 /* A method of a string, a list or a dict; undefined when there is none (method.c). */
 struct wick__value wick__method(struct wick__run *run, struct wick__value x, const char *name);
+/* Calls a method that x has. */
+struct wick__value wick__method_call(struct wick__run *run, struct wick__value x, const char *name,
+                                     const struct wick__args *args);
 /* range, namespace, raise_exception, ...; undefined when there is none (function.c). */
 struct wick__value wick__global(struct wick__run *run, const char *name);
 
@@ -90,6 +93,8 @@ bool wick__put_json(struct wick__run *run, struct wick__buffer *buffer, struct w
                     const struct wick__json_style *style);
 /* str(x), x itself when it is a string. */
 struct wick__value wick__str(struct wick__run *run, struct wick__value x);
+/* str(x) with the characters that HTML gives a meaning written as entities; marked, and x itself when it is marked. */
+struct wick__value wick__escape(struct wick__run *run, struct wick__value x);
 /* A buffer's text as a value of the run; the buffer is freed. */
 struct wick__value wick__take(struct wick__run *run, struct wick__buffer *buffer);
 

@@ -266,3 +266,20 @@ struct wick__value wick__str(struct wick__run *run, struct wick__value x) {
     wick__put_str(run, &buffer, x);
     return wick__take(run, &buffer);
 }
+
+struct wick__value wick__escape(struct wick__run *run, struct wick__value x) {
+    struct wick__buffer out = {0};
+    struct wick__value text = wick__str(run, x);
+    if (text.markup) return text;
+    for (size_t i = 0; run->status == WICK_OK && i < text.n; i++) {
+        static const char from[] = "&<>'\"", *const to[] = {"&amp;", "&lt;", "&gt;", "&#39;", "&#34;"};
+        const char *known = text.text[i] ? strchr(from, text.text[i]) : NULL;
+        if (known)
+            wick__put(run, &out, to[known - from], strlen(to[known - from]));
+        else
+            wick__put(run, &out, text.text + i, 1);
+    }
+    struct wick__value escaped = wick__take(run, &out);
+    escaped.markup = true;
+    return escaped;
+}

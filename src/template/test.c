@@ -13,7 +13,7 @@ static bool all_letters(struct wick__run *run, const struct wick__args *args, co
     struct wick__args none = {0};
     struct wick__value x = wick__str(run, args->values[0]);
     if (run->status != WICK_OK) return false;
-    return wick__truth(wick__call(run, wick__method(run, x, method), &none));
+    return wick__truth(wick__method_call(run, x, method, &none));
 }
 
 /* Tests of one value. */
