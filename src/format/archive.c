@@ -211,7 +211,8 @@ enum wick_status wick_archive_metadata(const struct wick_archive *archive, int64
         return wick__fail(WICK_RANGE, "archive_metadata: %s: there is no key %" PRId64 " of %" PRId64,
                           archive->file->name, i, archive->n_metas);
     const struct wick__meta *meta = &archive->metas[i];
-    *metadata = (struct wick_metadata){meta->key, meta->type_name, meta->type, meta->length};
+    *metadata = (struct wick_metadata){
+        .key = meta->key, .type_name = meta->type_name, .type = meta->type, .length = meta->length};
     return WICK_OK;
 }
 
