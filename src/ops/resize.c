@@ -36,6 +36,10 @@ static bool resolve(struct wick__call *call, int s, const int64_t *size, const s
         return false;
     }
     *out = size ? size[s] : (int64_t)scaled;
+    if (*out >= INT64_C(1) << 62) {
+        wick__call_fail(call, WICK_OVERFLOW, "size %lld of spatial dim %d does not fit in 62 bits", (long long)*out, s);
+        return false;
+    }
     if (*out < 1 || in < 1) {
         wick__call_fail(call, WICK_SHAPE, "spatial dim %d of size %lld can't be resized to %lld", s, (long long)in,
                         (long long)*out);
