@@ -8,12 +8,14 @@
  *   wick__vf_total(x), _greatest(x)    over the lanes; the latter not for NaN
  *   wick__vf_fma(a, b, c)              a b + c, rounded once where the instruction set can
  *   wick__vf_below(x, c, a, b)         a where x < c, else b
+ *   wick__vf_above(x, c)               whether x > c in every lane
  *   wick__vf_erf(x)                    not SLEEF's, as are the next
  *   wick__vf_sigmoid(x), _silu(x), _silu_by(x, b), _mish(x)    with their whole tails; silu_by is silu(x) b
  *   WICK__VF_FN(exp, u10)(x)           SLEEF's function with that error bound, in tenths of an ulp */
 #ifndef WICK_CPU_KERNELS_VMATH_H
 #define WICK_CPU_KERNELS_VMATH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <sleef.h>
@@ -103,12 +105,20 @@ static inline wick__vf wick__vf_below(wick__vf x, wick__vf c, wick__vf a, wick__
 static inline wick__vd wick__vd_below(wick__vd x, wick__vd c, wick__vd a, wick__vd b) {
     return _mm512_mask_blend_pd(_mm512_cmp_pd_mask(x, c, _CMP_LT_OQ), b, a);
 }
+static inline bool wick__vf_above(wick__vf x, wick__vf c) { return _mm512_cmp_ps_mask(x, c, _CMP_NGT_UQ) == 0; }
+static inline bool wick__vd_above(wick__vd x, wick__vd c) { return _mm512_cmp_pd_mask(x, c, _CMP_NGT_UQ) == 0; }
 #elif WICK_ISA_LEVEL >= 1
 static inline wick__vf wick__vf_below(wick__vf x, wick__vf c, wick__vf a, wick__vf b) {
     return _mm256_blendv_ps(b, a, _mm256_cmp_ps(x, c, _CMP_LT_OQ));
 }
 static inline wick__vd wick__vd_below(wick__vd x, wick__vd c, wick__vd a, wick__vd b) {
     return _mm256_blendv_pd(b, a, _mm256_cmp_pd(x, c, _CMP_LT_OQ));
+}
+static inline bool wick__vf_above(wick__vf x, wick__vf c) {
+    return _mm256_movemask_ps(_mm256_cmp_ps(x, c, _CMP_NGT_UQ)) == 0;
+}
+static inline bool wick__vd_above(wick__vd x, wick__vd c) {
+    return _mm256_movemask_pd(_mm256_cmp_pd(x, c, _CMP_NGT_UQ)) == 0;
 }
 #else
 static inline wick__vf wick__vf_below(wick__vf x, wick__vf c, wick__vf a, wick__vf b) {
@@ -119,12 +129,15 @@ static inline wick__vd wick__vd_below(wick__vd x, wick__vd c, wick__vd a, wick__
     wick__vd mask = _mm_cmplt_pd(x, c);
     return _mm_or_pd(_mm_and_pd(mask, a), _mm_andnot_pd(mask, b));
 }
+static inline bool wick__vf_above(wick__vf x, wick__vf c) { return _mm_movemask_ps(_mm_cmpngt_ps(x, c)) == 0; }
+static inline bool wick__vd_above(wick__vd x, wick__vd c) { return _mm_movemask_pd(_mm_cmpngt_pd(x, c)) == 0; }
 #endif
 
 /* The sigmoid and what is multiplied with it. e^-x overflows long before e^x is 0, so e^-|x| is computed. Below `far`
  * the sigmoid is e^x itself; it is computed as e^(x + shift), in the middle of the range, and e^-shift comes in two
- * factors of e^-(shift / 2): nothing but the result is rounded to a number near the least. x + shift is exact. */
-#define WICK__SIGMOID(V, v, EXP, far, shift, half)                                                                     \
+ * factors of e^-(shift / 2): nothing but the result is rounded to a number near the least. x + shift is exact. Vectors
+ * without such elements, nearly all there are, take a shorter way. */
+#define WICK__SIGMOID(V, v, EXP, far, shift, half, tiny)                                                               \
     static inline V v##_sigmoid(V x) {                                                                                 \
         V e = EXP(-v##_abs(x)), one = v##_all(1);                                                                      \
         return v##_below(x, v##_all(0), e, one) / (one + e);                                                           \
@@ -137,22 +150,30 @@ static inline wick__vd wick__vd_below(wick__vd x, wick__vd c, wick__vd a, wick__
         return v##_below(x, zero, e, one) / (one + v##_below(x, limit, zero, e));                                      \
     }                                                                                                                  \
     static inline V v##_silu(V x) {                                                                                    \
-        V factor, s = v##_far_sigmoid(x, &factor);                                                                     \
+        V factor, s;                                                                                                   \
+        if (v##_above(x, v##_all(far))) return x / (v##_all(1) + EXP(-x));                                             \
+        s = v##_far_sigmoid(x, &factor);                                                                               \
         return x * s * factor * factor;                                                                                \
     }                                                                                                                  \
     /* silu(x) b: what is greater than 1 comes first, so that a product near the least is not multiplied up. */        \
     static inline V v##_silu_by(V x, V b) {                                                                            \
-        V factor, s = v##_far_sigmoid(x, &factor), one = v##_all(1), size = v##_abs(b), by = b * factor;               \
+        V factor, s, one = v##_all(1), size = v##_abs(b), by;                                                          \
+        if (v##_above(x, v##_all(far)) && v##_above(v##_abs(x), v##_all(tiny))) return x / (one + EXP(-x)) * b;        \
+        s = v##_far_sigmoid(x, &factor);                                                                               \
+        by = b * factor;                                                                                               \
         return s * v##_below(one, size, by, x) * v##_below(one, size, x, by) * factor;                                 \
     }                                                                                                                  \
     /* x tanh(log(1 + e)) = x e (e + 2) / (e (e + 2) + 2), e = exp x; beyond 40 it is x. */                            \
     static inline V v##_mish(V x) {                                                                                    \
-        V limit = v##_all(far), two = v##_all(2);                                                                      \
-        V e = EXP(v##_min(v##_all(40), x) + v##_below(x, limit, v##_all(shift), v##_all(0))), n = e * (e + two);       \
+        V limit = v##_all(far), two = v##_all(2), shift_by = v##_all(0), e, n;                                         \
+        if (!v##_above(x, limit)) shift_by = v##_below(x, limit, v##_all(shift), shift_by);                            \
+        e = EXP(v##_min(v##_all(40), x) + shift_by);                                                                   \
+        n = e * (e + two);                                                                                             \
+        if (v##_above(x, limit)) return x * (n / (n + two));                                                           \
         return v##_below(x, limit, x * e * v##_all(half) * v##_all(half), x * (n / (n + two)));                        \
     }
-WICK__SIGMOID(wick__vf, wick__vf, WICK__VF_FN(exp, u10), -80, 115, 1.066761395e-25f)
-WICK__SIGMOID(wick__vd, wick__vd, WICK__VD_FN(exp, u10), -600, 750, 1.37901594025413882e-163)
+WICK__SIGMOID(wick__vf, wick__vf, WICK__VF_FN(exp, u10), -80, 115, 1.066761395e-25f, 0x1p-60f)
+WICK__SIGMOID(wick__vd, wick__vd, WICK__VD_FN(exp, u10), -600, 750, 1.37901594025413882e-163, 0x1p-500)
 #undef WICK__SIGMOID
 
 #endif
