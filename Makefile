@@ -3,7 +3,7 @@
 BUILD ?= build
 JOBS  ?= $(shell nproc)
 
-.PHONY: all demo check check-full check-rocblas kernels bench lint format fuzz install docs clean
+.PHONY: all demo test check check-full check-rocblas kernels bench lint format fuzz install docs clean
 
 all: $(BUILD)/build.ninja
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -15,6 +15,13 @@ $(BUILD)/build.ninja: CMakeLists.txt
 # Fetches a sentence-embedding model and asks a question of Wick's own documentation.
 demo: all
 	@tools/demo $(BUILD)
+
+# What a contributor needs while working: one build, and the tests that take seconds; ends with one line.
+test:
+	@tools/install-dependencies
+	@cmake --preset test >/dev/null
+	@cmake --build build-test -j $(JOBS)
+	@JOBS=$(JOBS) tools/run-tests build-test -L quick -LE headers
 
 # Every test, in every build that CI knows; ends with one line: N passed, N failed, N skipped.
 check:

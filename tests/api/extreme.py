@@ -87,7 +87,8 @@ class Program:
                   if a["role"] == "struct" or (a["role"] == "value" and a["type"].startswith("struct "))}
         for kind in sorted(wanted):
             name = re.search(r"wick_\w+", kind)[0]
-            self.lines.append(f"static struct {name} make_{name}(void) {{\n    struct {name} it = {{0}};")
+            self.lines.append(f"__attribute__((unused)) static struct {name} make_{name}(void) {{")
+            self.lines.append(f"    struct {name} it = {{0}};")
             self.fill(self.structs[name], "it.")
             self.lines.append("    return it;\n}\n")
 
