@@ -23,7 +23,7 @@ import numpy
 import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from rows import BOOL, DOUBLE, INT, INT64, NAMES, POINTER, RESNET_50, TORCH, ConvOptions, to_wick  # noqa: E402
+from rows import BOOL, DOUBLE, INT, INT64, NAMES, POINTER, RESNET_50, TORCH, ConvOptions, Number, to_wick  # noqa: E402
 from wick import DTYPES, Wick  # noqa: E402
 
 SIZES = {"64KiB": 1 << 16, "4MiB": 1 << 22, "64MiB": 1 << 26, "1GiB": 1 << 30}
@@ -115,8 +115,8 @@ def element_rows(label, nbytes, dtype):
             yield flat(name, theirs, op(name, POINTER))
     yield flat("relu", torch.relu, op("relu", POINTER))
     yield flat("add", torch.add, op("add", POINTER, POINTER), 2)
-    yield flat("mul_scalar", lambda x: x * 3, lambda wick: (lambda op: lambda x: op(x, 3.0))(
-        wick.op("mul_scalar", POINTER, DOUBLE)))
+    yield flat("mul_scalar", lambda x: x * 3, lambda wick: (lambda op: lambda x: op(x, Number.of(3.0)))(
+        wick.op("mul_scalar", POINTER, Number)))
     yield Row("add row", dtype, label, lambda: [values(n, dtype, square), values(side, dtype)], torch.add,
               op("add", POINTER, POINTER), 2 * nbytes)
     yield Row("add column", dtype, label, lambda: [values(n, dtype, square), values(0, dtype, (n // side, 1))], torch.add,
@@ -281,7 +281,8 @@ def f8_rows():
 class AttentionOptions(ctypes.Structure):
     """struct wick_attention_options of nn.h."""
     _fields_ = [("scale", DOUBLE), ("soft_cap", DOUBLE), ("causal", BOOL), ("align_last", BOOL), ("windowed", BOOL),
-                ("left", ctypes.c_int64), ("right", ctypes.c_int64), ("slopes", POINTER), ("log_sums", POINTER)]
+                ("left", ctypes.c_int64), ("right", ctypes.c_int64), ("slopes", POINTER), ("log_sums", POINTER),
+                ("reserved", ctypes.c_uint64 * 8)]
 
 
 def attention_rows():

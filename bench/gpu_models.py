@@ -100,7 +100,7 @@ def minilm(wick, cpu, folder):
     x = ids.cuda()
 
     class Options(ctypes.Structure):
-        _fields_ = [("fast", ctypes.c_bool)]
+        _fields_ = [("fast", ctypes.c_bool), ("others", ctypes.c_uint8 * 1023)]  # zeros
 
     def model(where, fast=False):
         opened = where.op("embedder_open_with", ctypes.c_char_p, POINTER, POINTER)(

@@ -180,7 +180,16 @@ def matmul_rows():
 class ConvOptions(ctypes.Structure):
     """struct wick_conv_options of conv.h."""
     _fields_ = [("stride", INT64 * 3), ("padding", INT64 * 3), ("dilation", INT64 * 3), ("output_padding", INT64 * 3),
-                ("groups", INT64), ("relu", BOOL)]
+                ("groups", INT64), ("relu", BOOL), ("reserved", ctypes.c_uint64 * 8)]
+
+
+class Number(ctypes.Structure):
+    """struct wick_number of number.h."""
+    _fields_ = [("integer", INT64), ("real", DOUBLE), ("is_real", BOOL)]
+
+    @staticmethod
+    def of(value):
+        return Number(real=value, is_real=True)
 
 
 # The convolutions of ResNet-50, each shape once: channels in, out, kernel, stride, side of the input.

@@ -26,7 +26,7 @@ class Wick:
         self.dtype_of = self.function("tensor_dtype", ctypes.c_int, ctypes.c_void_p)
         self.read = self.function("read", ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
         self.from_data = self.function("from_data", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_int,
-                                       ctypes.POINTER(ctypes.c_int64), ctypes.c_void_p)
+                                       ctypes.POINTER(ctypes.c_int64), ctypes.c_void_p, ctypes.c_size_t)
 
     def synchronize(self):
         if self.device_sync(self.device) != 0:
@@ -54,7 +54,8 @@ class Wick:
         """A tensor of a NumPy array; bf16 arrays come as uint16 bit patterns."""
         array = numpy.ascontiguousarray(array)
         shape = (ctypes.c_int64 * array.ndim)(*array.shape)
-        result = self.from_data(self.device, DTYPES[dtype], array.ndim, shape, array.ctypes.data)
+        result = self.from_data(self.device, DTYPES[dtype], array.ndim, shape, array.ctypes.data,
+                                array.nbytes)
         if not result:
             raise RuntimeError(self.library.wick_error().decode())
         return result

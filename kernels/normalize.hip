@@ -42,12 +42,9 @@ GPU_FN f64 normalize_scaled(f64 most, f64 epsilon) {
     return gpu_bits<f64>((u64)(1023 + exponent) << 52);
 }
 
-/* Deviations that are squared: of f32 in f64, which holds all of them. */
-template <typename W> GPU_FN W normalize_deviation(f32 x, f64 mean, f32) {
-    f32 high = (f32)mean;
-    return sizeof(W) == 8 ? (W)((f64)x - mean) : (W)(x - high - (f32)(mean - (f64)high));
-}
-template <typename W> GPU_FN W normalize_deviation(f64 x, f64 mean, f64 scaled) { return gpu_fma(x, scaled, -mean); }
+/* Deviations that are squared, in f64, which holds those of all floats but f64; these were scaled. */
+GPU_FN f64 normalize_deviation(f32 x, f64 mean, f32) { return (f64)x - mean; }
+GPU_FN f64 normalize_deviation(f64 x, f64 mean, f64 scaled) { return gpu_fma(x, scaled, -mean); }
 
 /* The number of the weight of element i of a row whose channels begin at `channel`. */
 GPU_FN u32 normalize_weight(const struct gpu_normalize &p, u32 i, u32 channel) {
@@ -82,16 +79,9 @@ GPU_FN void normalize_weigh(const struct gpu_normalize &p, C *c, u32 i, u32 chan
     }
 }
 
-/* Sums of a row's elements: of f32 each in f64, of smaller floats, whose sums f32 mostly holds, in f32 for a thread. */
-template <typename T> struct normalize_sums { typedef f32 type; };
-template <> struct normalize_sums<f32> { typedef f64 type; };
-template <> struct normalize_sums<f64> { typedef f64 type; };
-
 template <typename T> GPU_FN void normalize_rows(const struct gpu_normalize &p) {
     typedef gpu_raw_row<T, GPU_NORMALIZE_KEPT(sizeof(T))> Row;
     typedef typename gpu_compute<T>::type C;
-    typedef typename normalize_sums<T>::type S;
-    typedef typename reduce_wide<T>::type W;
     enum { N = Row::N };
     GPU_SHARED f64 room[GPU_WAVES];
     u32 per_block = gpu_threads() / p.group;
@@ -113,28 +103,28 @@ template <typename T> GPU_FN void normalize_rows(const struct gpu_normalize &p) 
     }
     f64 mean = 0;
     if (p.centered) {
-        S sum = (S)(end * scaled);
+        f64 sum = (f64)(end * scaled);
         GPU_UNROLL for (int k = 0; k < Row::VECTORS; k++) {
             if (!gpu_row_has(r, k)) continue;
-            S s[N];
+            f64 s[N];
             gpu_up_vector(r.v[k], c);
-            GPU_UNROLL for (int i = 0; i < N; i++) s[i] = (S)(c[i] * scaled);
+            GPU_UNROLL for (int i = 0; i < N; i++) s[i] = (f64)(c[i] * scaled);
             sum += gpu_tree<N>::template of<gpu_join_add>(s);
         }
-        mean = gpu_group_join<gpu_join_add>((f64)sum, p.group, room) / (f64)p.n;
+        mean = gpu_group_join<gpu_join_add>(sum, p.group, room) / (f64)p.n;
     }
-    W apart = ends ? normalize_deviation<W>(end, mean, scaled) : (W)0, squares = apart * apart;
+    f64 apart = ends ? normalize_deviation(end, mean, scaled) : 0, squares = apart * apart;
     GPU_UNROLL for (int k = 0; k < Row::VECTORS; k++) {
         if (!gpu_row_has(r, k)) continue;
-        W q[N];
+        f64 q[N];
         gpu_up_vector(r.v[k], c);
         GPU_UNROLL for (int i = 0; i < N; i++) {
-            W d = normalize_deviation<W>(c[i], mean, scaled);
+            f64 d = normalize_deviation(c[i], mean, scaled);
             q[i] = d * d;
         }
         squares += gpu_tree<N>::template of<gpu_join_add>(q);
     }
-    f64 variance = gpu_group_join<gpu_join_add>((f64)squares, p.group, room) / (f64)p.n;
+    f64 variance = gpu_group_join<gpu_join_add>(squares, p.group, room) / (f64)p.n;
     normalize_moments<C> m = normalize_by(mean, variance + p.epsilon * (f64)scaled * (f64)scaled, scaled);
     if (!live) return;
     u32 channel = normalize_channel(p, row);
