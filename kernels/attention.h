@@ -2,7 +2,7 @@
 #ifndef WICK_KERNELS_ATTENTION_H
 #define WICK_KERNELS_ATTENTION_H
 
-#include "params.h"
+#include "report.h"
 
 enum gpu_attention_mask { GPU_ATTENTION_FREE, GPU_ATTENTION_KEEP, GPU_ATTENTION_ADD };
 
@@ -16,7 +16,7 @@ struct gpu_attention {
     const void *q, *k, *v, *mask;
     const void *slopes;            /* f32; NULL: none */
     const u32 *q_starts, *k_starts; /* [sequences + 1] when packed, else NULL */
-    u64 *fault;                    /* for starts that are wrong */
+    struct gpu_report report;      /* of starts that are wrong */
     void *out;                     /* [batch, heads, queries, width], or [queries, heads, width] when packed */
     void *log_sums;                /* the same but for width, in the type of sums; NULL: not wanted */
     void *partial; /* with more than one split: [splits, rows of out, width] in the type of sums */

@@ -31,15 +31,20 @@ GPU_FN i64 attention_start(const u32 *starts, i64 stride, i64 s, i64 end) {
     return at < end ? at : end;
 }
 
-/* Reports starts that do not go from 0 to the end without a step back. */
+/* Reports starts that do not go from 0 to the end without a step back, at 8 s + 2 rule + (1 for those of keys), by the
+ * rules of wick__starts_rule. */
 GPU_FN void attention_check_starts(const struct gpu_attention &p) {
     GPU_NO_UNROLL for (u32 which = 0; which < 2; which++) {
         const u32 *starts = which ? p.k_starts : p.q_starts;
         i64 stride = p.start_stride[which], end = which ? p.keys : p.queries;
         GPU_NO_UNROLL for (u32 s = gpu_thread(); s <= p.sequences; s += gpu_threads()) {
             i64 at = starts[s * stride], before = s ? starts[(s - 1) * stride] : 0;
-            bool good = at >= before && (s > 0 || at == 0) && (s < p.sequences ? at <= end : at == end);
-            if (!good) gpu_fail(p.fault, GPU_FAULT_INDEX, at);
+            int rule = s == 0 && at != 0               ? 0
+                       : at < before                   ? 1
+                       : at > end                      ? 2
+                       : s == p.sequences && at != end ? 3
+                                                       : -1;
+            if (rule >= 0) gpu_report_failure(p.report, 8 * (i64)s + 2 * rule + which, at);
         }
     }
 }

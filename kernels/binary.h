@@ -3,12 +3,13 @@
 #define WICK_KERNELS_BINARY_H
 
 #include "op_numbers.h"
+#include "report.h"
 #include "walk.h"
 
 struct gpu_binary {
     struct gpu_walk walk; /* x, y */
-    u32 op;     /* enum gpu_op */
-    u64 *fault; /* integers */
+    u32 op;                   /* enum gpu_op */
+    struct gpu_report report; /* integers: of divisions by zero */
 };
 
 /* out = condition ? a : b. Operands: a, b, condition. */

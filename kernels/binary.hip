@@ -161,7 +161,7 @@ template <typename T, typename W> GPU_FN void binary_ints(const struct gpu_binar
     if (p.op == GPU_OP_div || p.op == GPU_OP_remainder) {
         bool zero = false;
         GPU_UNROLL for (int s = 0; s < S; s++) zero |= b[s] == 0;
-        if (zero) gpu_fail(p.fault, GPU_FAULT_DIVIDE, 0);
+        if (zero) gpu_report_failure(p.report, 0, 0);
     }
     binary_int<W, T, S>(a, b, p.op);
     gpu_put<E, S>(a, p.walk, tile);

@@ -15,10 +15,9 @@ struct gpu_gather {
     struct gpu_layout layout[2]; /* ids, x; x has stride 0 along the dim */
 };
 
-/* Reports ids out of range; raises *bad when it is not NULL. */
+/* Reports ids out of range. */
 struct gpu_check_ids {
     struct gpu_ids ids;
-    u32 *bad;
     struct gpu_shape shape;
     struct gpu_layout layout[1];
 };

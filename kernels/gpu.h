@@ -217,12 +217,6 @@ template <typename T> GPU_FN void gpu_store16(T *p, const gpu_vec<T> &v) {
 }
 #endif
 
-/* Reports that the op failed: `code` is an enum gpu_fault, `value` what was wrong, cut to 56 bits. The last writer wins.
- * `fault` is memory of the host that the device can write. */
-GPU_FN void gpu_fail(u64 *fault, u32 code, i64 value) {
-    *(volatile u64 *)fault = (u64)code << 56 | ((u64)value & 0xffffffffffffffull);
-}
-
 GPU_FN u32 gpu_mulhi(u32 a, u32 b) { return (u32)((u64)a * b >> 32); }
 
 /* Atomics on u32 in device memory and LDS. */

@@ -2,27 +2,30 @@
 #ifndef WICK_KERNELS_IDS_H
 #define WICK_KERNELS_IDS_H
 
-#include "params.h"
+#include "report.h"
 
 struct gpu_ids {
     const void *data;
-    u64 *fault;
+    struct gpu_report report;
     u64 limit;    /* ids below it are valid; it is the size of the dim, or the sentinel where that is less */
-    u64 sentinel; /* the id type's maximum: no id, and no fault */
+    u64 sentinel; /* the id type's maximum: no id, and no failure */
     u32 width;    /* bytes of an id: 1, 2, 4 or 8 */
-    u32 negative; /* the id type is signed, for the fault's value */
+    u32 negative; /* the id type is signed, for the value of a report */
 };
 
 #if defined(__cplusplus)
 #include "gpu.h"
 
-/* Whether v is a valid id; reports it when it is neither that nor the sentinel. */
-template <typename ID> GPU_FN bool gpu_id_valid(const struct gpu_ids &ids, ID v) {
+/* Reports an id of a number of bits, which lies at an offset. */
+GPU_FN void gpu_id_failed(const struct gpu_ids &ids, u64 v, u32 bits, i64 at) {
+    u32 shift = 64 - bits;
+    gpu_report_failure(ids.report, at, ids.negative ? (i64)(v << shift) >> shift : (i64)v);
+}
+
+/* Whether v, which lies at an offset, is a valid id; reports it when it is neither that nor the sentinel. */
+template <typename ID> GPU_FN bool gpu_id_valid(const struct gpu_ids &ids, ID v, i64 at) {
     if (v < (ID)ids.limit) return true;
-    if (v != (ID)ids.sentinel) {
-        u32 shift = 64 - 8 * sizeof(ID);
-        gpu_fail(ids.fault, GPU_FAULT_INDEX, ids.negative ? (i64)((u64)v << shift) >> shift : (i64)v);
-    }
+    if (v != (ID)ids.sentinel) gpu_id_failed(ids, v, 8 * sizeof(ID), at);
     return false;
 }
 
@@ -33,10 +36,7 @@ GPU_FN u64 gpu_id_at(const struct gpu_ids &ids, i64 at) {
             : ids.width == 2 ? ((const u16 *)ids.data)[at]
                              : ((const u8 *)ids.data)[at];
     if (v < ids.limit) return v;
-    if (v != ids.sentinel) {
-        u32 shift = 64 - 8 * ids.width;
-        gpu_fail(ids.fault, GPU_FAULT_INDEX, ids.negative ? (i64)(v << shift) >> shift : (i64)v);
-    }
+    if (v != ids.sentinel) gpu_id_failed(ids, v, 8 * ids.width, at);
     return ~0ull;
 }
 #endif

@@ -1,4 +1,4 @@
-/* What host code and kernels share: integer names, the layout of an operand as kernels take it, fault codes. Plain C,
+/* What host code and kernels share: integer names, the layout of an operand as kernels take it. Plain C,
  * so that src/gpu/ fills the same structs that kernels read. */
 #ifndef WICK_KERNELS_PARAMS_H
 #define WICK_KERNELS_PARAMS_H
@@ -35,13 +35,6 @@ typedef uint64_t u64;
 #define GPU_SOFTMAX_THREADS 512
 #define GPU_NORMALIZE_KEPT(size) ((size) <= 2 ? 32 : 16)
 #define GPU_NORMALIZE_THREADS(size) ((size) == 4 ? 1024 : 512)
-
-/* What a kernel can report; the host makes the message. */
-enum gpu_fault {
-    GPU_FAULT_NONE,
-    GPU_FAULT_INDEX, /* an index out of range: its value */
-    GPU_FAULT_DIVIDE /* an integer divided by 0 */
-};
 
 /* Division of a 32-bit number below 2^31 by d as a multiplication (Granlund and Montgomery, PLDI 1994):
  * n / d = (mulhi(n, magic) + n) >> shift. */

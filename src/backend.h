@@ -116,6 +116,7 @@ struct wick__call {
     bool inplace;                                   /* out[0] was there before */
     bool view;                                      /* out[0] shares in[0]'s elements, nothing is to be run */
     const struct wick_tensor *in[WICK__MAX_INPUTS]; /* NULL for an optional operand left out */
+    struct wick__suspect **suspect;                 /* what the call came to be suspected of; core/doubt.h */
     int n_list;                                     /* cat, stack: all operands, in[0] is the first of them */
     struct wick_tensor *const *list;
     struct wick_tensor *out[WICK__MAX_OUTPUTS];
@@ -156,7 +157,7 @@ struct wick__backend {
      * can't be done without the host. NULL for families that never can. */
     enum wick_status (*copy_between)(struct wick_device *target, void *to, struct wick_device *source, const void *from,
                                      size_t nbytes, bool *done);
-    /* Waits for all queued work and returns its first failure. */
+    /* Waits for all queued work. */
     enum wick_status (*sync)(struct wick_device *device);
 
     /* The stream work is queued on, as the vendor's own handle; and another one instead, whose owner keeps it alive.

@@ -49,7 +49,8 @@ struct wick_device_info {
 WICK_API WICK_CHECKED enum wick_status wick_device_describe(const struct wick_device *device,
                                                             struct wick_device_info *info);
 
-/* Waits until all work given to the device is done, and returns what went wrong in it. */
+/* Waits until all work given to the device is done. Returns what went wrong with the device, or the failure of an op in
+ * place that the device found later and nobody was told of (status.h); further such failures by further calls. */
 WICK_API WICK_CHECKED enum wick_status wick_device_sync(struct wick_device *device);
 
 /* How many devices can be opened, and the name of the i-th of them, 0 <= i < wick_device_count(), best first;

@@ -3,7 +3,8 @@
  * Ids are u8, u32, i16, i32 or i64. The largest value of the id type (255, 2^32 - 1, 32767, 2^31 - 1, 2^63 - 1) is a
  * sentinel that stands for "none": gather, index_select and embedding give 0 there, scatter, scatter_add and index_add
  * skip the element, one_hot gives a row of zeros. Any other id outside 0 .. size-1 is WICK_RANGE, with the id, its
- * row-major position in `ids` and the size in the text; nothing has been written then.
+ * row-major position in `ids` and the size in the text; an op in place has written nothing then. The CPU fails at once
+ * and names the first such id. A GPU names one of them when the result is read (status.h).
  *
  * Equal ids take effect in row-major order of `ids`: the last one stays in scatter; scatter_add and index_add sum in
  * that order, 16-bit and 8-bit floats in f32 with one rounding at the end. Results don't depend on the number of

@@ -10,6 +10,7 @@
 
 struct wick__calls;
 struct wick__backend;
+struct wick__late;
 
 /* A family's memory: what tensors need of their device. */
 struct wick__heap {
@@ -22,6 +23,8 @@ struct wick__heap {
     /* Waits for the work queued so far, whatever it comes to, unless the device records a graph. NULL for families that
      * queue nothing. */
     void (*settle)(struct wick_device *device);
+    /* How failures are found after a call was queued; NULL for families that find them at once. */
+    const struct wick__late *late;
     /* Undoes the family's open, after the last tensor is gone. Can't fail. */
     void (*close)(struct wick_device *device);
 };
@@ -40,8 +43,8 @@ struct wick_device {
     _Atomic uint64_t random_offset; /* the next Philox block that has not been handed out */
 };
 
-/* Whether the device is a parent process's, and no memory of the host. Nothing may be asked of its driver then, nor waited
- * for: what other threads of the parent had in hand is never finished here. */
+/* Whether the device is a parent process's, and no memory of the host. Nothing may be asked of its driver then, nor
+ * waited for: what other threads of the parent had in hand is never finished here. */
 bool wick__device_forked(const struct wick_device *device);
 
 /* Checks a device argument: WICK_INVALID for NULL, WICK_CLOSED, WICK_DEVICE for one that a parent process opened. */

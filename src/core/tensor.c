@@ -9,9 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static void storage_unref(struct wick__storage *storage) {
+void wick__storage_unref(struct wick__storage *storage) {
     if (atomic_fetch_sub(&storage->refs, 1) != 1) return;
     struct wick_device *device = storage->device;
+    if (storage->named) wick__name_end(storage);
     if (storage->foreign) {
         if (storage->release) {
             if (device->heap->settle && !wick__device_forked(device)) device->heap->settle(device);
@@ -20,6 +21,7 @@ static void storage_unref(struct wick__storage *storage) {
     } else if (storage->data && !wick__device_forked(device)) {
         device->heap->free(device, storage->data, storage->nbytes);
     }
+    wick__doubt_release(atomic_load(&storage->doubt));
     wick__free(storage, sizeof *storage);
     wick__device_unref(device);
 }
@@ -29,7 +31,7 @@ static struct wick_tensor *tensor_over(struct wick__storage *storage, enum wick_
                                        const struct wick__layout *layout) {
     struct wick_tensor *x = wick__alloc(sizeof *x);
     if (!x) {
-        storage_unref(storage);
+        wick__storage_unref(storage);
         return NULL;
     }
     atomic_init(&x->refs, 1);
@@ -49,7 +51,7 @@ static struct wick__storage *storage_new(struct wick_device *device, size_t nbyt
     atomic_fetch_add(&device->refs, 1);
     if (nbytes > 0 && device->heap->alloc(device, nbytes, &storage->data) != WICK_OK) {
         storage->data = NULL;
-        storage_unref(storage);
+        wick__storage_unref(storage);
         return NULL;
     }
     return storage;
@@ -234,7 +236,7 @@ struct wick_tensor *wick_scope_end(struct wick_tensor *keep) {
 void wick_release(struct wick_tensor *x) {
     if (!x || atomic_fetch_sub(&x->refs, 1) != 1) return;
     scope_remove(x);
-    storage_unref(x->storage);
+    wick__storage_unref(x->storage);
     wick__free(x, sizeof *x);
 }
 

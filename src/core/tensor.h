@@ -4,6 +4,7 @@
 
 #include "core/device.h"
 #include "core/dtype.h"
+#include "core/doubt.h"
 #include "core/layout.h"
 
 #include <wick/tensor.h>
@@ -24,6 +25,8 @@ struct wick__storage {
     void (*release)(void *context); /* for memory that is not ours; NULL otherwise */
     void *context;
     bool foreign;
+    _Atomic(struct wick__doubt *) doubt; /* NULL: the contents are right, or were found wrong at once */
+    struct wick__storage **named;        /* where a recorded graph names it as a result; NULL: none does */
 };
 
 struct wick_tensor {
@@ -38,6 +41,9 @@ struct wick_tensor {
 /* A fresh contiguous tensor with undefined elements, not yet in any scope. `op` goes in front of the error text. */
 struct wick_tensor *wick__tensor_new(const char *op, struct wick_device *device, enum wick_dtype dtype, int rank,
                                      const int64_t *shape);
+
+/* Gives back a reference. */
+void wick__storage_unref(struct wick__storage *storage);
 
 /* A view of x with another layout, not yet in any scope. */
 struct wick_tensor *wick__tensor_view(const struct wick_tensor *x, const struct wick__layout *layout);

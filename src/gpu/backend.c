@@ -3,6 +3,7 @@
 #include "gpu/routes/blas.h"
 #include "gpu/runtime/peer.h"
 #include "gpu/runtime/pool.h"
+#include "gpu/runtime/slots.h"
 #include "gpu/runtime/stream.h"
 #include "gpu/runtime/target.h"
 
@@ -97,8 +98,7 @@ static enum wick_status gpu_upload(struct wick_device *device, void *to, const v
 }
 
 static enum wick_status gpu_download(struct wick_device *device, void *to, const void *from, size_t nbytes) {
-    WICK__TRY(wick__gpu_download(device->state, to, from, nbytes));
-    return wick__gpu_faults(device->state);
+    return wick__gpu_download(device->state, to, from, nbytes);
 }
 
 static enum wick_status gpu_sync(struct wick_device *device) { return wick__gpu_wait(device->state); }
@@ -126,7 +126,8 @@ static void gpu_trim(struct wick_device *device) { wick__gpu_pool_trim(device->s
         .rank = name##_rank,                                                                                           \
         .open = name##_open,                                                                                           \
         .describe = gpu_describe,                                                                                      \
-        .heap = {.alloc = gpu_alloc, .free = gpu_free, .settle = gpu_settle, .close = gpu_close},                      \
+        .heap =                                                                                                        \
+            {.alloc = gpu_alloc, .free = gpu_free, .settle = gpu_settle, .late = &wick__gpu_late, .close = gpu_close}, \
         .upload = gpu_upload,                                                                                          \
         .download = gpu_download,                                                                                      \
         .copy_between = wick__gpu_copy_between,                                                                        \

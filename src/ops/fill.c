@@ -151,6 +151,7 @@ static enum wick_status run_to_device(const struct wick__call *call) {
     struct wick_tensor *packed = wick__pack(x);
     enum wick_status status = packed ? move(packed, y) : wick__latest();
     wick_release(packed);
+    if (status == WICK_OK && wick__device(y)->heap->host_visible) return wick__doubt_settle(x->storage);
     return status;
 }
 

@@ -94,6 +94,10 @@ static void view_params(const struct wick__call *call, struct text *text) {
         put_int(text, "size", call->p.view.length);
         put_int(text, "step", call->p.view.step);
         return;
+    case WICK_OP_as_strided:
+        put_list(text, "strides", call->out[0]->layout.rank, call->out[0]->layout.stride);
+        put_int(text, "offset", call->out[0]->layout.offset);
+        return;
     case WICK_OP_to_device: put_name(text, "device"), put(text, "%s", wick__device(call->out[0])->name); return;
     default: return; /* the result's shape says all */
     }

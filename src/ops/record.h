@@ -11,7 +11,8 @@
 struct wick__calls {
     struct wick__call *calls;
     int64_t n, room;
-    enum wick_status failed; /* what adding a call came to */
+    enum wick_status failed;   /* what adding a call came to */
+    struct wick__trail *trail; /* of a graph, for families that record it and find failures late */
 };
 
 /* Appends a copy of the call that holds its operands and results. */
@@ -20,6 +21,11 @@ enum wick_status wick__calls_add(struct wick__calls *list, const struct wick__ca
 /* Whether calls on the device are added to its list instead of run. Families with graphs of their own record below. */
 static inline bool wick__device_records(const struct wick_device *device) {
     return atomic_load_explicit(&device->recording, memory_order_relaxed) != NULL && !device->backend->graph_begin;
+}
+
+/* Whether the family records the calls on the device itself now. */
+static inline bool wick__device_captures(const struct wick_device *device) {
+    return atomic_load_explicit(&device->recording, memory_order_relaxed) != NULL && device->backend->graph_begin;
 }
 
 /* Does again what the calls did, in order, up to the first failure. */

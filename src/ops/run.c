@@ -1,6 +1,7 @@
 /* The run path: every call, kernels, views, writes in place and copies between devices, passes here and is seen. */
 #include "ops/dispatch.h"
 #include "ops/record.h"
+#include "ops/trail.h"
 
 /* ---- running ---- */
 
@@ -45,17 +46,77 @@ static enum wick_status run(const struct wick__call *call) {
     return call->in_parts ? call->in_parts(call) : wick__call_kernel(call);
 }
 
-enum wick_status wick__call_again(const struct wick__call *call) {
-    WICK__TRY(wick__device_check(wick_op_name(call->op), wick__device(call->out[0])));
-    return run(call);
+/* ---- doubts ---- */
+
+/* Whether a call in place leaves nothing of what was in the buffer. */
+static bool overwrites(const struct wick__call *call) {
+    const struct wick_tensor *out = call->out[0];
+    size_t nbytes;
+    if (call->op != WICK_OP_fill_inplace && call->op != WICK_OP_copy_inplace) return false;
+    return wick__nbytes(out->dtype, wick__count(out), &nbytes) && nbytes == out->storage->nbytes;
+}
+
+/* What is in doubt about the operands. */
+static enum wick_status inherit(const struct wick__call *call, struct wick__doubt **doubt) {
+    for (int i = 0; i < call->n_in; i++)
+        if (call->in[i]) WICK__TRY(wick__doubt_add(doubt, call->in[i]->storage));
+    for (int i = 1; i < call->n_list; i++) WICK__TRY(wick__doubt_add(doubt, call->list[i]->storage));
+    if (call->inplace && !overwrites(call)) WICK__TRY(wick__doubt_add(doubt, call->out[0]->storage));
+    return WICK_OK;
+}
+
+/* Notes for a graph what a call that the family recorded does to doubts. */
+static enum wick_status note(struct wick_device *device, const struct wick__call *call) {
+    struct wick__calls *graph = atomic_load(&device->recording);
+    enum wick_status status = graph ? wick__trail_add(graph->trail, call, !overwrites(call)) : WICK_OK;
+    if (status != WICK_OK) graph->failed = status;
+    return status;
+}
+
+/* Runs a call on a device that finds failures late: its results are in doubt when its operands are, or itself. */
+static enum wick_status run_in_doubt(struct wick_device *device, struct wick__call *call) {
+    struct wick__suspect *suspect = NULL;
+    struct wick__doubt *doubt = NULL;
+    bool recorded = wick__device_captures(device);
+    enum wick_status status = recorded ? WICK_OK : inherit(call, &doubt);
+    call->suspect = &suspect;
+    if (status == WICK_OK) status = run(call);
+    if (status == WICK_OK && suspect && !recorded) status = wick__doubt_join(&doubt, &suspect->doubt);
+    if (suspect) {
+        suspect->once = suspect->once && status == WICK_OK;
+        device->heap->late->queued(suspect);
+    }
+    if (status == WICK_OK && recorded) {
+        status = note(device, call);
+    } else if (status == WICK_OK) {
+        for (int i = 0; i < call->n_out && status == WICK_OK; i++) {
+            if (doubt) wick__doubt_retain(doubt);
+            wick__doubt_set(call->out[i]->storage, doubt);
+        }
+    }
+    wick__doubt_release(doubt);
+    if (suspect) wick__doubt_release(&suspect->doubt);
+    call->suspect = NULL;
+    return status;
 }
 
 /* Runs a call now, or keeps it for the graph that the device records. */
-static enum wick_status run_or_keep(const struct wick__call *call) {
+static enum wick_status run_or_keep(struct wick__call *call) {
     struct wick_device *device = wick__device(call->out[0]);
-    enum wick_status status = wick__device_records(device) ? wick__calls_add(device->recording, call) : run(call);
+    enum wick_status status;
+    if (wick__device_records(device))
+        status = wick__calls_add(device->recording, call);
+    else
+        status = device->heap->late ? run_in_doubt(device, call) : run(call);
     if (status == WICK_OK && wick__records()) wick__record_add(call);
     return status;
+}
+
+enum wick_status wick__call_again(const struct wick__call *call) {
+    struct wick_device *device = wick__device(call->out[0]);
+    struct wick__call again = *call;
+    WICK__TRY(wick__device_check(wick_op_name(call->op), device));
+    return device->heap->late ? run_in_doubt(device, &again) : run(&again);
 }
 
 /* ---- the three ways of a call ---- */

@@ -23,6 +23,18 @@ struct wick_tensor *wick_from_data(struct wick_device *device, enum wick_dtype d
     return NULL;
 }
 
+/* Copies elements to the host, and waits for them. */
+static enum wick_status read_bytes(const struct wick_tensor *x, void *data, size_t nbytes) {
+    struct wick_device *device = wick__device(x);
+    if (nbytes == 0) return device->backend->sync(device);
+    if (wick__layout_is_contiguous(&x->layout)) return device->backend->download(device, data, wick__data(x), nbytes);
+    struct wick_tensor *packed = wick__pack(x);
+    enum wick_status status =
+        packed ? device->backend->download(device, data, wick__data(packed), nbytes) : wick__latest();
+    wick_release(packed);
+    return status;
+}
+
 enum wick_status wick_read(const struct wick_tensor *x, void *data, size_t nbytes) {
     size_t needed = 0;
     if (!x) return wick__fail(WICK_INVALID, "read: x is NULL");
@@ -34,13 +46,8 @@ enum wick_status wick_read(const struct wick_tensor *x, void *data, size_t nbyte
         return wick__fail(WICK_INVALID, "read: x %s has %zu bytes, data has room for %zu%s", wick__tensor_text(text, x),
                           needed, nbytes, data ? "" : " at NULL");
     }
-    if (nbytes == 0) return device->backend->sync(device);
-    if (wick__layout_is_contiguous(&x->layout)) return device->backend->download(device, data, wick__data(x), nbytes);
-    struct wick_tensor *packed = wick__pack(x);
-    enum wick_status status =
-        packed ? device->backend->download(device, data, wick__data(packed), nbytes) : wick__latest();
-    wick_release(packed);
-    return status;
+    enum wick_status status = read_bytes(x, data, nbytes);
+    return status == WICK_OK ? wick__doubt_settle(x->storage) : status;
 }
 
 enum wick_status wick_read_scalar(const struct wick_tensor *x, double *value) {

@@ -134,6 +134,7 @@ struct wick_device *wick_device_open(const char *name) {
 void wick_device_close(struct wick_device *device) {
     if (!device) return;
     atomic_store(&device->closed, true);
+    if (device->heap->late && !wick__device_forked(device)) device->heap->late->forget(device);
     wick__device_unref(device);
 }
 
@@ -156,7 +157,7 @@ enum wick_status wick_device_describe(const struct wick_device *device, struct w
 enum wick_status wick_device_sync(struct wick_device *device) {
     WICK__TRY(wick__device_check("device_sync", device));
     WICK__TRY(wick__graph_refuse(device, "device_sync"));
-    return device->backend->sync(device);
+    return device->heap->late ? device->heap->late->tell(device) : device->backend->sync(device);
 }
 
 enum wick_status wick_memory_stats(const struct wick_device *device, struct wick_memory *memory) {

@@ -386,14 +386,11 @@ static enum wick_status check_starts(const struct wick__call *call, int i, int64
     int64_t n = starts->layout.shape[0], before = 0;
     for (int64_t s = 0; s < n; s++) {
         int64_t at = start_of(starts, s);
-        const char *rule = s == 0 && at != 0         ? "the first must be 0"
-                           : at < before             ? "they must not decrease"
-                           : at > end                ? "there are fewer positions"
-                           : s == n - 1 && at != end ? "the last must be the number of positions"
-                                                     : NULL;
-        if (rule)
+        int rule = s == 0 && at != 0 ? 0 : at < before ? 1 : at > end ? 2 : s == n - 1 && at != end ? 3 : -1;
+        if (rule >= 0)
             return wick__fail(WICK_RANGE, "%s: %s[%lld] is %lld: %s, %lld here", wick_op_name(call->op),
-                              wick__operand_name(call->op, i), (long long)s, (long long)at, rule, (long long)end);
+                              wick__operand_name(call->op, i), (long long)s, (long long)at, wick__starts_rule(rule),
+                              (long long)end);
         before = at;
     }
     return WICK_OK;

@@ -1,5 +1,6 @@
 /* scaled_dot_product_attention, attention_packed. */
 #include "gpu/ops/gemm.h"
+#include "gpu/runtime/slots.h"
 
 #include "core/checked.h"
 #include "kernels/attention.h"
@@ -119,9 +120,17 @@ static struct gpu_attention describe(const struct wick__call *call, const struct
         p.k_starts = wick__data(call->in[4]);
         p.start_stride[0] = call->in[3]->layout.stride[0];
         p.start_stride[1] = call->in[4]->layout.stride[0];
-        p.fault = wick__gpu_fault(wick__gpu_of(call->out[0]), call->op);
     }
     return p;
+}
+
+static enum wick_status suspect_starts(const struct wick__call *call, const struct sizes *sizes,
+                                       struct gpu_report *report) {
+    struct wick__suspect *suspect;
+    WICK__TRY(wick__gpu_report(call, WICK__BAD_START, &suspect, report));
+    wick__suspect_operand(suspect, 0, 3, call->in[3], sizes->queries);
+    wick__suspect_operand(suspect, 1, 4, call->in[4], sizes->keys);
+    return WICK_OK;
 }
 
 /* How rows are put into tiles. */
@@ -170,6 +179,7 @@ enum wick_status wick__gpu_attention(const struct wick__call *call) {
     struct sizes sizes = sizes_of(call);
     struct way way = way_of(gpu, call, &sizes);
     struct gpu_attention p = describe(call, &sizes);
+    if (sizes.packed) WICK__TRY(suspect_starts(call, &sizes, &p.report));
     share_out(&p, &sizes, call->in[1]->layout.shape[1], way.rows);
     int64_t chunks = wick__max(1, divide_up(p.width, way.columns)), units = gpu->properties.units;
     int64_t blocks = sizes.batches * p.units * p.tiles, length = p.keys / (sizes.packed ? sizes.sequences : 1);

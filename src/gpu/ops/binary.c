@@ -1,5 +1,6 @@
 /* Functions and comparisons of two tensors, and choice between two. */
 #include "gpu/ops/elementwise.h"
+#include "gpu/runtime/slots.h"
 #include "kernels/binary.h"
 
 static enum wick_status run(const struct wick__call *call, enum wick__gpu_kernel kernel, struct gpu_binary *params,
@@ -16,6 +17,13 @@ static enum wick_status run(const struct wick__call *call, enum wick__gpu_kernel
     return wick__gpu_elements(&e);
 }
 
+static enum wick_status suspect_division(const struct wick__call *call, struct gpu_report *report) {
+    struct wick__suspect *suspect;
+    WICK__TRY(wick__gpu_report(call, WICK__ZERO, &suspect, report));
+    for (int i = 0; i < 2; i++) wick__suspect_operand(suspect, i, i, call->in[i], 0);
+    return WICK_OK;
+}
+
 wick__kernel_fn wick__gpu_binary;
 enum wick_status wick__gpu_binary(const struct wick__call *call) {
     enum wick_dtype dtype = call->in[0]->dtype;
@@ -23,7 +31,7 @@ enum wick_status wick__gpu_binary(const struct wick__call *call) {
     bool divides = call->op == WICK_OP_div || call->op == WICK_OP_remainder;
     if (wick__count(call->out[0]) == 0) return WICK_OK;
     if (!wick_dtype_is_float(dtype)) {
-        if (divides) params.fault = (u64 *)wick__gpu_fault(wick__gpu_of(call->out[0]), call->op);
+        if (divides) WICK__TRY(suspect_division(call, &params.report));
     } else if (wick__gpu_kernels_of(call->op) == WICK__GPU_HEAVY) {
         return run(call, wick__gpu_of_floats(WICK__GPU_K_binary_math_bf16, dtype), &params, true);
     }

@@ -1,12 +1,12 @@
 /* gather, index_select, embedding: picking elements, or rows of them in units of up to 16 bytes. */
 #include "gpu/ops/ids.h"
 
-enum wick_status wick__gpu_check_ids(const struct wick__call *call, const struct wick_tensor *ids, int64_t n,
-                                     uint32_t *bad) {
+enum wick_status wick__gpu_check_ids(const struct wick__call *call, const struct wick_tensor *ids, int64_t n) {
     struct wick__gpu *gpu = wick__gpu_of(call->out[0]);
-    struct gpu_check_ids check = {.ids = wick__gpu_ids(call, ids, n), .bad = bad};
+    struct gpu_check_ids check = {0};
     struct wick__layout layout = ids->layout;
     if (wick__count(ids) == 0) return WICK_OK;
+    WICK__TRY(wick__gpu_ids(call, ids, n, &check.ids));
     wick__gpu_shape(&layout, 1, &check.shape, check.layout);
     struct wick__launch launch = {.kernel = WICK__GPU_K_check_ids,
                                   .grid = {wick__gpu_blocks(gpu, check.shape.count, 4)}};
@@ -55,9 +55,9 @@ enum wick_status wick__gpu_gather(const struct wick__call *call) {
     int dim = call->p.along.dim;
     int64_t n = x->layout.shape[dim];
     size_t size = wick__size(x->dtype);
-    struct gpu_gather g = {
-        .x = wick__data(x), .out = wick__data(y), .ids = wick__gpu_ids(call, ids, n), .step = x->layout.stride[dim]};
-    if (wick__count(y) == 0) return wick__gpu_check_ids(call, ids, n, NULL);
+    struct gpu_gather g = {.x = wick__data(x), .out = wick__data(y), .step = x->layout.stride[dim]};
+    if (wick__count(y) == 0) return wick__gpu_check_ids(call, ids, n);
+    WICK__TRY(wick__gpu_ids(call, ids, n, &g.ids));
     struct wick__layout layouts[3] = {wick__gpu_ids_layout(ids, &y->layout, dim, call->op != WICK_OP_gather), y->layout,
                                       y->layout};
     for (int d = 0; d < y->layout.rank; d++) layouts[1].stride[d] = d == dim ? 0 : x->layout.stride[d];

@@ -70,7 +70,6 @@ enum wick_status wick__gpu_index_add(const struct wick__call *call) {
     struct gpu_index_add p = {.out = wick__data(y),
                               .x = wick__data(x),
                               .source = wick__data(source),
-                              .ids = wick__gpu_ids(call, ids, n),
                               .ids_step = ids->layout.stride[0],
                               .k = k,
                               .n = n,
@@ -83,6 +82,7 @@ enum wick_status wick__gpu_index_add(const struct wick__call *call) {
     }
     wick__gpu_shape(layouts, 4, &p.shape, strides);
     for (int i = 0; i < 3; i++) p.layout[i] = strides[i];
+    WICK__TRY(wick__gpu_ids(call, ids, n, &p.ids));
     p.vectors = in_vectors(&p, 128 / wick_dtype_bits(x->dtype));
     size_t nbytes = 3 * round_up((size_t)k * 4) + (size_t)(n + 1) * 4;
     void *memory;

@@ -150,11 +150,11 @@ enum wick_status wick__gpu_one_hot(const struct wick__call *call) {
     struct wick__layout layout = ids->layout;
     if (wick__count(ids) == 0) return WICK_OK;
     if (classes > 0) WICK__TRY(fill(y, &y->layout, WICK_INT(0)));
-    struct gpu_one_hot params = {.ids = wick__gpu_ids(call, ids, classes),
-                                 .out = wick__data(y),
+    struct gpu_one_hot params = {.out = wick__data(y),
                                  .one = wick__gpu_element(y->dtype, WICK_INT(1)),
                                  .size = (u32)wick__size(y->dtype),
                                  .classes = classes};
+    WICK__TRY(wick__gpu_ids(call, ids, classes, &params.ids));
     wick__gpu_shape(&layout, 1, &params.shape, params.layout);
     struct wick__launch launch = {.kernel = WICK__GPU_K_one_hot,
                                   .grid = {wick__gpu_blocks(gpu, params.shape.count, 2)}};

@@ -158,14 +158,12 @@ enum wick_status wick__gpu_scatter_run(const struct wick__call *call, bool share
                         .source = source,
                         .out = y,
                         .ids_layout = wick__gpu_ids_layout(ids, &source->layout, dim, shared),
-                        .ids = wick__gpu_ids(call, ids, n),
                         .dim = dim,
                         .add = call->op != WICK_OP_scatter && call->op != WICK_OP_scatter_inplace,
                         .size = wick__size(x->dtype)};
     bool inplace = x->storage == y->storage, whole = true;
-    void *bad = NULL;
-    enum wick_status status = WICK_OK;
-    if (wick__count(source) == 0 || wick__count(y) == 0) WICK__TRY(wick__gpu_check_ids(call, ids, n, NULL));
+    WICK__TRY(wick__gpu_ids(call, ids, n, &s.ids));
+    if (wick__count(source) == 0 || wick__count(y) == 0) WICK__TRY(wick__gpu_check_ids(call, ids, n));
     for (int d = 0; d < x->layout.rank; d++) whole = whole && (d == dim || s.ids_layout.shape[d] == x->layout.shape[d]);
     if (!inplace && (!whole || !by_lines(&s) || wick__count(source) == 0)) {
         struct wick__call copy = {.op = WICK_OP_contiguous, .n_in = 1, .in = {x}, .n_out = 1, .out = {y}};
@@ -174,14 +172,10 @@ enum wick_status wick__gpu_scatter_run(const struct wick__call *call, bool share
     }
     if (wick__count(source) == 0 || wick__count(y) == 0) return WICK_OK;
     if (inplace) { /* nothing may be written when an id is out of range */
-        WICK__TRY(wick__gpu_scratch(s.gpu, 256, &bad));
-        s.bad = bad;
-        status = wick__gpu_zero(s.gpu, bad, 256);
-        if (status == WICK_OK) status = wick__gpu_check_ids(call, ids, n, bad);
+        WICK__TRY(wick__gpu_check_ids(call, ids, n));
+        s.bad = &s.ids.report.slot->taken;
     }
-    if (status == WICK_OK) status = run(&s);
-    if (bad) wick__gpu_release(s.gpu, bad, 256);
-    return status;
+    return run(&s);
 }
 
 enum wick_status wick__gpu_scatter(const struct wick__call *call) { return wick__gpu_scatter_run(call, false); }

@@ -1,6 +1,7 @@
 /* Opening and closing a GPU, scratch memory, waiting. */
 #include "gpu/runtime/gpu.h"
 #include "gpu/runtime/pool.h"
+#include "gpu/runtime/slots.h"
 
 #include "core/memory.h"
 #include "kernels/copy.h"
@@ -40,9 +41,9 @@ void wick__gpu_close(struct wick_device *device) {
     const struct wick__vendor *vendor = gpu->vendor;
     if (gpu->context) {
         wick__gpu_staging_close(gpu);
+        wick__gpu_slots_close(gpu);
         wick__gpu_pool_close(gpu);
         wick__gpu_modules_close(gpu);
-        if (gpu->faults) vendor->host_free(gpu->faults);
         if (gpu->stream && !gpu->foreign_stream) vendor->stream_destroy(gpu->stream);
         vendor->context_close(gpu->ordinal, gpu->context);
     }
@@ -73,7 +74,6 @@ static enum wick_status probe(struct wick__gpu *gpu) {
 
 static enum wick_status prepare(struct wick__gpu *gpu) {
     const struct wick__vendor *vendor = gpu->vendor;
-    void *faults;
     int count = 0;
     WICK__TRY(wick__gpu_count(vendor, &count));
     if (gpu->ordinal >= count)
@@ -82,12 +82,9 @@ static enum wick_status prepare(struct wick__gpu *gpu) {
     WICK__TRY(wick__gpu_check(gpu, vendor->context_open(gpu->ordinal, &gpu->context), "open"));
     WICK__TRY(wick__gpu_use(gpu));
     WICK__TRY(wick__gpu_check(gpu, vendor->stream_create(&gpu->stream), "make a stream"));
-    WICK__TRY(wick__gpu_check(gpu, vendor->host_malloc(&faults, WICK_OP_COUNT * sizeof *gpu->faults),
-                              "allocate pinned memory"));
-    gpu->faults = faults;
-    memset(gpu->faults, 0, WICK_OP_COUNT * sizeof *gpu->faults);
     WICK__TRY(wick__gpu_pool_open(gpu));
     WICK__TRY(wick__gpu_staging_open(gpu));
+    WICK__TRY(wick__gpu_slots_open(gpu));
     return probe(gpu);
 }
 
@@ -119,23 +116,7 @@ void wick__gpu_release(struct wick__gpu *gpu, void *memory, size_t nbytes) {
 
 /* ---- waiting ---- */
 
-enum wick_status wick__gpu_faults(struct wick__gpu *gpu) {
-    enum wick_status status = WICK_OK;
-    for (int op = 0; op < WICK_OP_COUNT; op++) {
-        uint64_t word = __atomic_exchange_n(&gpu->faults[op], 0, __ATOMIC_RELAXED);
-        if (word == 0) continue;
-        const char *name = wick_op_name((enum wick_op)op);
-        long long value = (long long)(word << 8) >> 8;
-        if (word >> 56 == GPU_FAULT_DIVIDE)
-            status = wick__fail(WICK_DIVIDE, "%s: an integer on %s is divided by zero", name, gpu->device->name);
-        else
-            status = wick__fail(WICK_RANGE, "%s: index %lld is out of range, on %s", name, value, gpu->device->name);
-    }
-    return status;
-}
-
 enum wick_status wick__gpu_wait(struct wick__gpu *gpu) {
     WICK__TRY(wick__gpu_use(gpu));
-    WICK__TRY(wick__gpu_check(gpu, gpu->vendor->stream_synchronize(gpu->stream), "synchronize"));
-    return wick__gpu_faults(gpu);
+    return wick__gpu_check(gpu, gpu->vendor->stream_synchronize(gpu->stream), "synchronize");
 }

@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 struct wick__gpu_pool;
+struct wick__gpu_slots;
 struct wick__gpu_staging;
 struct wick__gpu_blas;
 
@@ -21,7 +22,7 @@ struct wick__gpu {
     void *stream;
     bool foreign_stream; /* the stream was given to us */
     void *capturing;     /* the graph that the stream records, NULL: none */
-    uint64_t *faults;    /* a word an op, in pinned memory, that kernels write (gpu_fail) */
+    struct wick__gpu_slots *slots;
     struct wick__gpu_pool *pool;
     struct wick__gpu_staging *staging;
     struct wick__gpu_blas *blas;
@@ -63,9 +64,6 @@ unsigned wick__gpu_blocks(const struct wick__gpu *gpu, int64_t items, int per_th
 enum wick_status wick__gpu_scratch(struct wick__gpu *gpu, size_t nbytes, void **memory);
 void wick__gpu_release(struct wick__gpu *gpu, void *memory, size_t nbytes);
 
-/* Where a kernel of the op reports a failure (gpu_fail); looked at when the device is next waited for. */
-static inline u64 *wick__gpu_fault(struct wick__gpu *gpu, enum wick_op op) { return (u64 *)gpu->faults + op; }
-
 enum { WICK__GPU_MOST_DEVICES = 256 };
 /* The devices that a vendor's driver counts. WICK_DEVICE when there is none or it can't count, also when it names a
  * number that can't be; *count is 0 then. */
@@ -79,9 +77,7 @@ enum wick_status wick__gpu_open(struct wick_device *device, const struct wick__v
 void wick__gpu_settle(struct wick__gpu *gpu);
 void wick__gpu_close(struct wick_device *device);
 
-/* What kernels reported since the last look. The stream has been waited for. */
-enum wick_status wick__gpu_faults(struct wick__gpu *gpu);
-/* Waits for the stream, and returns the first failure: of the vendor, or one that a kernel reported. */
+/* Waits for the stream. */
 enum wick_status wick__gpu_wait(struct wick__gpu *gpu);
 
 /* Uploads and downloads through pinned memory (staging.c). */

@@ -2,6 +2,7 @@
 #include "gpu/runtime/stream.h"
 
 #include "gpu/runtime/pool.h"
+#include "gpu/runtime/slots.h"
 
 #include "core/memory.h"
 
@@ -80,6 +81,7 @@ enum wick_status wick__gpu_graph_begin(struct wick_device *device) {
     }
     /* What is allocated from now on belongs to the graph, which will use the same addresses in every launch. */
     wick__gpu_pool_own(gpu, graph);
+    wick__gpu_slots_own(gpu, graph);
     gpu->capturing = graph;
     return WICK_OK;
 }
@@ -87,6 +89,7 @@ enum wick_status wick__gpu_graph_begin(struct wick_device *device) {
 enum wick_status wick__gpu_graph_end(struct wick_device *device, void **result) {
     struct wick__gpu *gpu = device->state;
     struct graph *graph = gpu->capturing;
+    wick__gpu_slots_own(gpu, NULL);
     wick__gpu_pool_own(gpu, NULL);
     gpu->capturing = NULL;
     enum wick_status status = wick__gpu_use(gpu);
@@ -96,6 +99,7 @@ enum wick_status wick__gpu_graph_end(struct wick_device *device, void **result) 
         *result = graph;
         return WICK_OK;
     }
+    wick__gpu_slots_disown(gpu, graph);
     wick__gpu_pool_disown(gpu, graph);
     wick__free(graph, sizeof *graph);
     return status;
@@ -105,7 +109,7 @@ enum wick_status wick__gpu_graph_launch(struct wick_device *device, void *handle
     struct wick__gpu *gpu = device->state;
     struct graph *graph = handle;
     WICK__TRY(wick__gpu_use(gpu));
-    return wick__gpu_check(gpu, gpu->vendor->graph_launch(graph->handle, gpu->stream), "launch a graph");
+    return wick__gpu_check(gpu, wick__gpu_slots_launch(gpu, graph, graph->handle), "launch a graph");
 }
 
 void wick__gpu_graph_free(struct wick_device *device, void *handle) {
@@ -115,6 +119,7 @@ void wick__gpu_graph_free(struct wick_device *device, void *handle) {
         gpu->vendor->stream_synchronize(gpu->stream);
         gpu->vendor->graph_destroy(graph->handle);
     }
+    wick__gpu_slots_disown(gpu, graph);
     wick__gpu_pool_disown(gpu, graph);
     wick__free(graph, sizeof *graph);
 }
