@@ -178,7 +178,8 @@ static void check_lifetime(void) {
     CHECK_OK(wick_read(call.out[0], got, sizeof got));
     CHECK_NEAR(got[1], 4, 0);
     pthread_t thread;
-    CHECK(pthread_create(&thread, NULL, freed_elsewhere, record) == 0 && pthread_join(thread, NULL) == 0);
+    CHECK_INT(pthread_create(&thread, NULL, freed_elsewhere, record), 0);
+    CHECK_INT(pthread_join(thread, NULL), 0);
     CHECK_OK(wick_memory_stats(device, &memory));
     CHECK_INT(memory.used, before);
 }
