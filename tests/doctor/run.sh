@@ -135,7 +135,7 @@ run() { # CASE [--json]: in an environment of its own
         before=$(compgen -e | sort)
         "$1"
         for name in $(comm -13 <(echo "$before") <(compgen -e | sort)); do clean+=("$name=${!name}"); done
-        "${clean[@]}" "$wick" doctor "${@:2}" 2>&1
+        "${clean[@]}" "$wick" doctor "${@:2}" 2>"$work/log"
         echo "exit status $?"
     ) | normalise
 }
