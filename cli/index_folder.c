@@ -1,5 +1,5 @@
 /* The folder of the search's indexes. */
-#define _DEFAULT_SOURCE /* utimensat, fstatat */
+#define _GNU_SOURCE /* utimensat, fstatat, secure_getenv */
 
 #include "cli/index_folder.h"
 
@@ -47,7 +47,7 @@ void index_touch(const char *file) {
 }
 
 static int64_t limit(void) {
-    const char *wish = getenv("WICK_INDEX_LIMIT");
+    const char *wish = secure_getenv("WICK_INDEX_LIMIT");
     int64_t mib = DEFAULT_LIMIT;
     if (wish && !options_number(wish, 0, 1 << 20, &mib))
         output_note("search", "warning: WICK_INDEX_LIMIT=%.20s is not a number from 0 to 1048576; ignored", wish);

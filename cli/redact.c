@@ -2,7 +2,7 @@
  *
  * The text is cut into words, at spaces, quotes, brackets and the like. A word is a path, a serial number, or is looked
  * through for names. */
-#define _DEFAULT_SOURCE /* gethostname, getgroups */
+#define _GNU_SOURCE /* gethostname, getgroups, secure_getenv */
 
 #include "cli/redact.h"
 
@@ -41,9 +41,9 @@ static void collect(struct names *names) {
     gid_t groups[64];
     const struct passwd *user = getpwuid(getuid());
     add(names, user ? user->pw_name : NULL);
-    add(names, getenv("USER"));
-    add(names, getenv("LOGNAME"));
-    add(names, getenv("SUDO_USER"));
+    add(names, secure_getenv("USER"));
+    add(names, secure_getenv("LOGNAME"));
+    add(names, secure_getenv("SUDO_USER"));
     gethostname(host, sizeof host - 1);
     add(names, host);
     host[strcspn(host, ".")] = '\0';

@@ -106,9 +106,9 @@ struct wick_upsample_options {
     WICK_RESERVED;
 };
 
-/* Nearest neighbour: x [N,C,spatial...], result [N,C,size...]; element i of a dim comes from floor(i in / out), exactly,
- * or where a scale is given from min(in - 1, floor(i / scale)), the quotient rounded to f64. Without sizes, `0, NULL`,
- * every scale must be given. WICK_SHAPE when a size is < 1 or an input dim is empty. */
+/* Nearest neighbour: x [N,C,spatial...], result [N,C,size...]; element i of a dim comes from floor(i in / out),
+ * exactly, or where a scale is given from min(in - 1, floor(i / scale)), the quotient rounded to f64. Without sizes,
+ * `0, NULL`, every scale must be given. WICK_SHAPE when a size is < 1 or an input dim is empty. */
 WICK_API struct wick_tensor *wick_upsample_nearest1d(const struct wick_tensor *x, int n, const int64_t *size,
                                                      const struct wick_upsample_options *options);
 WICK_API struct wick_tensor *wick_upsample_nearest2d(const struct wick_tensor *x, int n, const int64_t *size,

@@ -79,7 +79,8 @@ static const struct {
 } broken_files[] = {
     {WICK_FORMAT, "", "/tokenizer.json: line 1, column 0: '[' or '{' expected near end of file"},
     {WICK_FORMAT, "[]", "/tokenizer.json: is no JSON object"},
-    {WICK_FORMAT, "{\"a\":\"\\ud800\"}", "/tokenizer.json: line 1, column 13: invalid Unicode '\\uD800' near '\"\\ud800\"'"},
+    {WICK_FORMAT, "{\"a\":\"\\ud800\"}",
+     "/tokenizer.json: line 1, column 13: invalid Unicode '\\uD800' near '\"\\ud800\"'"},
     {WICK_UNSUPPORTED, "{}", ": tokenizer: pre-tokenizer of type '': only BertPreTokenizer is known"},
     {WICK_UNSUPPORTED, "{\"pre_tokenizer\":{\"type\":\"ByteLevel\"}}",
      ": tokenizer: pre-tokenizer of type 'ByteLevel': only BertPreTokenizer is known"},

@@ -48,8 +48,8 @@ enum { SHORT = 32 }; /* windows of at most this many elements run along the row,
 
 __extension__ typedef __int128 int128;
 
-/* f64 adds up f32 without rounding unless magnitudes are far apart: then the order does not tell, and GPUs have these bits
- * too. */
+/* f64 adds up f32 without rounding unless magnitudes are far apart: then the order does not tell, and GPUs have these
+ * bits too. */
 #define VALUE float
 #define SUM double
 #define IS_NAN(x) ((x) != (x))
