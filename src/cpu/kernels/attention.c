@@ -302,7 +302,8 @@ static void finish(struct piece *p, int64_t row, float *sums) {
     for (int64_t d = 0; d < t->width; d++) nan |= isnan(sums[d]);
     if (nan && !isnan(total)) sum_again(p, row, sums);
     for (int64_t d = 0; d < t->width; d++) sums[d] = total == 0 ? 0 : sums[d] / total;
-    wick__row_from_f32(t->q.dtype, sums, t->out + (p->out + row * p->out_step) * t->width * t->q.size, t->width);
+    if (t->width > 0) /* an empty result has no address */
+        wick__row_from_f32(t->q.dtype, sums, t->out + (p->out + row * p->out_step) * t->width * t->q.size, t->width);
     put_log_sum(p, row, p->most[row], total);
 }
 
@@ -349,7 +350,7 @@ static void run_f64(void *context, int worker, int64_t begin, int64_t end) {
     for (int64_t job = begin; job < end; job++) {
         struct piece p = {.scratch = NULL};
         if (!locate(t, job, &p)) continue;
-        double *out = (double *)(void *)t->out + p.out * t->width, most = -INFINITY, total = 0;
+        double *out = t->width ? (double *)(void *)t->out + p.out * t->width : NULL, most = -INFINITY, total = 0;
         for (int64_t d = 0; d < t->width; d++) out[d] = 0;
         for (int64_t j = p.first; j < p.last; j++) {
             const double *v = (const double *)(const void *)later(&t->v, p.v, j);

@@ -124,10 +124,10 @@ static void fill_windows(struct axis *axis, const struct wick__call *call, int s
         int64_t start = o * axis->stride - padding;
         int64_t stop = wick__min(start + (kernel - 1) * step + 1, in + padding);
         window->full = stop - start;
-        int64_t skipped = start < 0 ? (-start + step - 1) / step : 0;
+        int64_t skipped = start < 0 ? (-start - 1) / step + 1 : 0;
         window->start = start + skipped * step;
         stop = wick__min(stop, in);
-        window->count = stop > window->start ? (stop - window->start + step - 1) / step : 0;
+        window->count = stop > window->start ? (stop - window->start - 1) / step + 1 : 0;
         bool complete = window->count == kernel && kernel <= SHORT;
         if (complete && axis->even_end == 0) axis->even_begin = o;
         if (complete) axis->even_end = o + 1;
