@@ -1,4 +1,5 @@
-/* Limits on what files may ask of a program: they are checked before memory is taken or anything is decoded.
+/* Limits on what files may ask of a program. All are checked before memory is taken or anything is decoded, but for the
+ * scans of a JPEG, which are counted as they come.
  *
  * A file of some hundred bytes can claim pictures, tensors or tables of any size. A program that opens files of
  * strangers sets what it is ready to spend:
