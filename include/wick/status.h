@@ -13,8 +13,8 @@
  * A GPU finds some failures after the call has returned: an id out of range (WICK_RANGE), an integer divided by zero
  * (WICK_DIVIDE). Such a failure belongs to the result. wick_read of the result, or of anything that was computed or
  * copied from it, on any device, returns the status with the text of the op that failed, each time; other tensors read
- * well. An op in place that fails so leaves its target as it was. One call reports it: the next read of the target or of
- * anything computed from it since, or wick_device_sync, whichever comes first. The CPU finds all failures at once,
+ * well. An op in place that fails so leaves its target as it was. One call reports it: the next read of the target or
+ * of anything computed from it since, or wick_device_sync, whichever comes first. The CPU finds all failures at once,
  * with the same texts. */
 #ifndef WICK_STATUS_H
 #define WICK_STATUS_H
