@@ -81,6 +81,12 @@ void sim_data_of(struct sim_wave *wave, const struct sim_operand *operand, unsig
                  struct sim_data *data);
 /* The row of an address; undefined lanes of EXEC are a finding. */
 const u32 *sim_address_row(struct sim_wave *wave, const struct sim_operand *operand, unsigned n, u32 space[64]);
+/* The same of one or two scalar registers. */
+u64 sim_scalar_address(struct sim_wave *wave, const struct sim_operand *operand);
+/* The lanes of a buffer instruction with their addresses. Those beyond the records are in `beyond`: they read 0, and
+ * write nothing. */
+void sim_buffer_addresses(struct sim_wave *wave, const struct sim_inst *inst, unsigned nbytes, struct sim_places *lanes,
+                          u64 *beyond);
 
 /* Checks and moves. Operands are read before this is called, so that a destination may be an address too; `first` is
  * the number of the destination's first register. */

@@ -9,36 +9,42 @@
 
 enum { WAVE = 255, SEVERAL = 255, ATOMIC = 256, DEFINED = 512, EPOCH = 10, SAME_EPOCH = 1 << EPOCH };
 
+/* What one lane does. */
+struct touch {
+    unsigned lane, nbytes;
+    u64 at;
+    int access;
+    const struct sim_data *data;
+};
+
 /* Who did it: `known` is of an access in this epoch. */
-static void report(struct sim_wave *wave, int lane, u64 at, unsigned nbytes, int access, u32 known, const char *did) {
+static void report(struct sim_wave *wave, const struct touch *t, u32 known, const char *did) {
     char text[40];
-    sim_say_access(text, access, nbytes);
+    int lane = (int)t->lane;
+    sim_say_access(text, t->access, t->nbytes);
     if ((known & WAVE) == SEVERAL)
         sim_fail(wave, lane, 719, "race in LDS: %s at byte %llu that other waves %s since the last barrier", text,
-                 (unsigned long long)at, did);
+                 (unsigned long long)t->at, did);
     sim_fail(wave, lane, 719, "race in LDS: %s at byte %llu that wave %u %s since the last barrier", text,
-             (unsigned long long)at, (known & WAVE) - 1, did);
+             (unsigned long long)t->at, (known & WAVE) - 1, did);
 }
 
-/* The finding of a byte, where there is one. */
-static void check_byte(struct sim_wave *wave, const struct sim_places *lanes, unsigned i, unsigned b, unsigned nbytes,
-                       int access, const struct sim_data *data) {
-    const struct sim_lds_byte *known = &wave->block->lds_known[lanes->at[i] + b];
+/* The finding of byte b of an access, where there is one. */
+static void check_byte(struct sim_wave *wave, const struct touch *t, unsigned b) {
+    const struct sim_lds_byte *known = &wave->block->lds_known[t->at + b];
     u32 mine = wave->block->epoch << EPOCH | (wave->id + 1);
-    int lane = lanes->lane[i];
+    int access = t->access;
     bool written = (known->writer ^ mine) < SAME_EPOCH && (known->writer & WAVE) != (mine & WAVE);
     bool read = (known->reader ^ mine) < SAME_EPOCH && (known->reader & WAVE) != (mine & WAVE);
     bool by_atomic = known->writer & ATOMIC;
-    u64 at = lanes->at[i];
     if (access & (SIM_READ | SIM_ATOMIC) && !(known->writer & DEFINED))
-        sim_fail(wave, lane, 719, "LDS never written: %s at byte %llu", sim_say_access((char[40]){0}, access, nbytes),
-                 (unsigned long long)at);
-    if (access & SIM_WRITE && wave->block->lds[at + b] == sim_data_byte(data, (unsigned)lane, b)) return;
+        sim_fail(wave, (int)t->lane, 719, "LDS never written: %s at byte %llu",
+                 sim_say_access((char[40]){0}, access, t->nbytes), (unsigned long long)t->at);
+    if (access & SIM_WRITE && wave->block->lds[t->at + b] == sim_data_byte(t->data, t->lane, b)) return;
     if (written && access & SIM_ATOMIC && by_atomic) written = false;
     if (written && access & SIM_READ && by_atomic && sim_exchange_follows(wave)) written = false;
-    if (written) report(wave, lane, at, nbytes, access, known->writer, by_atomic ? "changed by an atomic" : "wrote");
-    if (read && access & (SIM_WRITE | SIM_ATOMIC) && !(access & SIM_EXCHANGE))
-        report(wave, lane, at, nbytes, access, known->reader, "read");
+    if (written) report(wave, t, known->writer, by_atomic ? "changed by an atomic" : "wrote");
+    if (read && access & (SIM_WRITE | SIM_ATOMIC) && !(access & SIM_EXCHANGE)) report(wave, t, known->reader, "read");
 }
 
 /* Bits that are set when check_byte has something to look at. */
@@ -129,8 +135,10 @@ void sim_check_lds(struct sim_wave *wave, const struct sim_places *lanes, unsign
     if (block->lds_known) {
         u32 mine = block->epoch << EPOCH | (wave->id + 1);
         if (!looks_good(block->lds_known, lanes, nbytes, access, mine))
-            for (unsigned i = 0; i < lanes->n; i++)
-                for (unsigned b = 0; b < nbytes; b++) check_byte(wave, lanes, i, b, nbytes, access, data);
+            for (unsigned i = 0; i < lanes->n; i++) {
+                struct touch touch = {lanes->lane[i], nbytes, lanes->at[i], access, data};
+                for (unsigned b = 0; b < nbytes; b++) check_byte(wave, &touch, b);
+            }
         if (access & (SIM_WRITE | SIM_ATOMIC))
             mark_written(block->lds_known, lanes, nbytes, mine | (access & SIM_ATOMIC ? ATOMIC : 0), data);
     }

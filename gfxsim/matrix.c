@@ -119,8 +119,9 @@ static unsigned place_of(const struct input *in, bool is_a, unsigned block, unsi
 }
 
 /* Codes of all elements of A or B into `codes`, and a bit for each row (column) of each block in defined[block]. */
-static void read_input(struct sim_wave *wave, const struct sim_inst *inst, const struct sim_matrix *x, bool is_a,
-                       u32 *codes, u32 *high, u64 defined[16]) {
+static void read_input(struct sim_wave *wave, const struct sim_inst *inst, bool is_a, u32 *codes, u32 *high,
+                       u64 defined[16]) {
+    const struct sim_matrix *x = inst->op->detail;
     const struct sim_operand *operand = &inst->src[is_a ? 0 : 1];
     struct input in = input_of(x, is_a);
     unsigned bits = bits_of(is_a ? x->a : x->b), in_register = bits == 64 ? 1 : 32 / bits;
@@ -209,8 +210,9 @@ static float modified(float x, bool neg, bool abs) {
 }
 
 /* Both directions between C's or D's registers and a tile of one block. defined[i] has a bit a column. */
-static void read_sums(struct sim_wave *wave, const struct sim_inst *inst, const struct sim_matrix *x,
-                      const struct sim_operand *operand, unsigned block, struct tile *c, u32 defined[32]) {
+static void read_sums(struct sim_wave *wave, const struct sim_inst *inst, const struct sim_operand *operand,
+                      unsigned block, struct tile *c, u32 defined[32]) {
+    const struct sim_matrix *x = inst->op->detail;
     bool modifies = x->layout == SIM_WMMA11 || x->layout == SIM_WMMA12, neg = modifies && inst->neg_lo & 4,
          abs = modifies && inst->neg_hi & 4;
     for (unsigned i = 0; i < x->m; i++) {
@@ -293,6 +295,7 @@ static void run_matrix(struct sim_wave *wave, const struct sim_inst *inst) {
     struct input in_a = input_of(x, true), in_b = input_of(x, false);
     unsigned n_a = in_a.rows * in_a.terms, n_b = in_b.rows * in_b.terms;
     u64 a_defined[16], b_defined[16];
+    struct sim_terms terms = {in_a.terms, sparse(x) ? where : NULL};
     bool integers = x->d == SIM_EL_I32, is_sparse = sparse(x);
     if (x->layout >= SIM_WMMA11 && (u32)SIM_EXEC64(wave) != ~(u32)0)
         sim_fail(wave, -1, 719, "a matrix product with lanes off: EXEC is 0x%08x", (unsigned)SIM_EXEC64(wave));
@@ -300,7 +303,7 @@ static void run_matrix(struct sim_wave *wave, const struct sim_inst *inst) {
         bool is_a = side == 0;
         struct tile *t = is_a ? &a : &b;
         unsigned n = (is_a ? n_a : n_b) * x->blocks;
-        read_input(wave, inst, x, is_a, codes, high, is_a ? a_defined : b_defined);
+        read_input(wave, inst, is_a, codes, high, is_a ? a_defined : b_defined);
         if (x->d == SIM_EL_F64) {
             bool minus = inst->neg_lo >> side & 1 || inst->src[side].neg;
             for (unsigned i = 0; i < n; i++) {
@@ -315,16 +318,15 @@ static void run_matrix(struct sim_wave *wave, const struct sim_inst *inst) {
     }
     if (is_sparse) read_index(wave, inst, x, where, &a_defined[0]);
     for (unsigned block = 0; block < x->blocks; block++) {
-        read_sums(wave, inst, x, is_sparse ? &inst->dst[0] : &inst->src[2], block, &c, c_defined);
+        read_sums(wave, inst, is_sparse ? &inst->dst[0] : &inst->src[2], block, &c, c_defined);
         for (unsigned i = 0; i < x->m; i++)
             c_defined[i] = a_defined[block] >> i & 1 ? c_defined[i] & (u32)b_defined[block] : 0;
         if (x->d == SIM_EL_F64)
             sim_matrix_sum64(x, a.d + block * n_a, b.d + block * n_b, c.d);
         else if (integers)
-            sim_matrix_sum_int(x, in_a.terms, a.i + block * n_a, b.i + block * n_b, is_sparse ? where : NULL,
-                               inst->clamp, c.i);
+            sim_matrix_sum_int(x, terms, a.i + block * n_a, b.i + block * n_b, inst->clamp, c.i);
         else
-            sim_matrix_sum(x, in_a.terms, a.f + block * n_a, b.f + block * n_b, is_sparse ? where : NULL, c.f);
+            sim_matrix_sum(x, terms, a.f + block * n_a, b.f + block * n_b, c.f);
         write_sums(wave, inst, x, block, &c, c_defined);
     }
 }

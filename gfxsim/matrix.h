@@ -49,13 +49,18 @@ struct sim_matrix {
 
 enum { SIM_TILE_AB = 1024, SIM_TILE_C = 2048 }; /* most elements of A or B, of C */
 
-/* One block: c[i][j] += sum of a[i][p] * b[where[i][p]][j] over `terms` stored terms, in order. a is m x terms, b
- * k x n, c m x n; where is NULL when p is k. */
-void sim_matrix_sum(const struct sim_matrix *x, unsigned terms, const float *a, const float *b, const u8 *where,
-                    float *c);
+/* The stored terms of a row of A: how many, and which row of B each is multiplied with, rows of A after one another;
+ * NULL when term p is multiplied with row p. */
+struct sim_terms {
+    unsigned n;
+    const u8 *where;
+};
+/* One block: c[i][j] += sum of a[i][p] * b[where[i][p]][j] over the stored terms, in order. a is m x terms, b k x n, c
+ * m x n. */
+void sim_matrix_sum(const struct sim_matrix *x, struct sim_terms terms, const float *a, const float *b, float *c);
 void sim_matrix_sum64(const struct sim_matrix *x, const double *a, const double *b, double *c);
-void sim_matrix_sum_int(const struct sim_matrix *x, unsigned terms, const i32 *a, const i32 *b, const u8 *where,
-                        bool clamp, i32 *c);
+void sim_matrix_sum_int(const struct sim_matrix *x, struct sim_terms terms, const i32 *a, const i32 *b, bool clamp,
+                        i32 *c);
 
 /* The value of the code of an element of up to 16 bits. */
 float sim_element_value(enum sim_element type, u32 code);

@@ -64,17 +64,20 @@ u32 sim_f16_bits(float x) {
 
 /* ---- chains and pairs ---- */
 
-INLINE void chain_row(unsigned width, unsigned n, unsigned terms, const float *a, const float *b, const u8 *where,
-                      float *c) {
-    for (unsigned p = 0; p < terms; p++) {
-        const float *row = b + (where ? where[p] : p) * n;
-        for (unsigned j = 0; j < width; j++) c[j] = fmaf(a[p], row[j], c[j]);
+/* Columns at a time, of n, and terms in a group. */
+struct strip {
+    unsigned width, n, group;
+};
+
+INLINE void chain_row(struct strip s, struct sim_terms terms, const float *a, const float *b, float *c) {
+    for (unsigned p = 0; p < terms.n; p++) {
+        const float *row = b + (terms.where ? terms.where[p] : p) * s.n;
+        for (unsigned j = 0; j < s.width; j++) c[j] = fmaf(a[p], row[j], c[j]);
     }
 }
-INLINE void chain(const struct sim_matrix *x, unsigned terms, const float *a, const float *b, const u8 *where,
-                  float *c) {
-    if (x->n < WIDE) chain_row(4, 4, terms, a, b, where, c);
-    for (unsigned j = 0; j + WIDE <= x->n; j += WIDE) chain_row(WIDE, x->n, terms, a, b + j, where, c + j);
+INLINE void chain(const struct sim_matrix *x, struct sim_terms terms, const float *a, const float *b, float *c) {
+    if (x->n < WIDE) chain_row((struct strip){4, 4, 1}, terms, a, b, c);
+    for (unsigned j = 0; j + WIDE <= x->n; j += WIDE) chain_row((struct strip){WIDE, x->n, 1}, terms, a, b + j, c + j);
 }
 
 /* Keeps the sign. */
@@ -84,27 +87,27 @@ INLINE void flush_inputs(unsigned n, const float *from, float least, float *to) 
     for (unsigned i = 0; i < n; i++) to[i] = fabsf(from[i]) < least ? 0 : from[i];
 }
 
-INLINE void pairs_row(unsigned width, unsigned n, unsigned terms, unsigned group, const float *a, const float *b,
-                      float *c) {
-    for (unsigned p = 0; p < terms; p += group)
-        for (unsigned j = 0; j < width; j++) {
+INLINE void pairs_row(struct strip s, unsigned terms, const float *a, const float *b, float *c) {
+    const unsigned n = s.n;
+    for (unsigned p = 0; p < terms; p += s.group)
+        for (unsigned j = 0; j < s.width; j++) {
             const float *row = b + p * n + j;
             float sum = flush(flush(a[p] * row[0] + 0.0f) + flush(a[p + 1] * row[n] + 0.0f));
-            if (group == 4)
+            if (s.group == 4)
                 sum = flush(sum + flush(flush(a[p + 2] * row[2 * n] + 0.0f) + flush(a[p + 3] * row[3 * n] + 0.0f)));
             c[j] = flush(c[j] + sum);
         }
 }
 INLINE void pairs(const struct sim_matrix *x, unsigned terms, const float *a, const float *b, float *c) {
     if (x->n < WIDE && x->group == 4)
-        pairs_row(4, 4, terms, 4, a, b, c);
+        pairs_row((struct strip){4, 4, 4}, terms, a, b, c);
     else if (x->n < WIDE)
-        pairs_row(4, 4, terms, 2, a, b, c);
+        pairs_row((struct strip){4, 4, 2}, terms, a, b, c);
     for (unsigned j = 0; j + WIDE <= x->n; j += WIDE) {
         if (x->group == 4)
-            pairs_row(WIDE, x->n, terms, 4, a, b + j, c + j);
+            pairs_row((struct strip){WIDE, x->n, 4}, terms, a, b + j, c + j);
         else
-            pairs_row(WIDE, x->n, terms, 2, a, b + j, c + j);
+            pairs_row((struct strip){WIDE, x->n, 2}, terms, a, b + j, c + j);
     }
 }
 
@@ -130,40 +133,38 @@ INLINE void split(float x, struct fraction f, i32 *significand, i32 *exponent) {
     *significand = field == 255 ? 0 : (i32)((double)x * power(f.fraction - e));
 }
 
-/* What infinities, NaNs and products beyond f32 make of a group; false: nothing. */
-static bool odd_sum(unsigned terms, const float *a, const float *b, unsigned pitch, const u8 *where, float c,
-                    float *to) {
+/* What infinities, NaNs and products beyond f32 make of a group and c; `plain` where there are none. */
+static float odd_sum(struct sim_terms terms, const float *a, const float *b, unsigned pitch, float c, float plain) {
     double sum = c;
     bool up = false, down = false;
-    for (unsigned p = 0; p < terms; p++) {
-        double product = (double)a[p] * b[(where ? where[p] : p) * pitch];
+    for (unsigned p = 0; p < terms.n; p++) {
+        double product = (double)a[p] * b[(terms.where ? terms.where[p] : p) * pitch];
         sum += product;
         up |= product >= 0x1p128;
         down |= product <= -0x1p128;
     }
-    if (isnan(sum) || (up && down))
-        *to = NAN;
-    else if (isinf(sum))
-        *to = (float)sum;
-    else if (up || down)
-        *to = up ? INFINITY : -INFINITY;
-    else
-        return false;
-    return true;
+    if (isnan(sum) || (up && down)) return NAN;
+    if (isinf(sum)) return (float)sum;
+    if (up || down) return up ? INFINITY : -INFINITY;
+    return plain;
 }
 
+/* Terms as significands and exponents: of a row of A, and of WIDE columns of B. */
+struct parts {
+    const i32 *sa, *ea, *const *sb, *const *eb;
+};
+
 /* sum[j] = the terms p, p + step, ... cut below 24 bits after the point of the largest exponent, which is e[j]. */
-INLINE void align(unsigned terms, unsigned step, int up, const i32 *sa, const i32 *ea, const i32 *const *sb,
-                  const i32 *const *eb, i32 e[WIDE], i32 sum[WIDE]) {
+INLINE void align(unsigned terms, unsigned step, int up, struct parts x, i32 e[WIDE], i32 sum[WIDE]) {
     for (unsigned j = 0; j < WIDE; j++) e[j] = NOTHING * 2, sum[j] = 0;
     for (unsigned p = 0; p < terms; p += step)
         for (unsigned j = 0; j < WIDE; j++) {
-            i32 sum_e = ea[p] + eb[p][j];
+            i32 sum_e = x.ea[p] + x.eb[p][j];
             e[j] = sum_e > e[j] ? sum_e : e[j];
         }
     for (unsigned p = 0; p < terms; p += step)
         for (unsigned j = 0; j < WIDE; j++) {
-            i32 product = sa[p] * sb[p][j], away = e[j] - ea[p] - eb[p][j], sign = product >> 31;
+            i32 product = x.sa[p] * x.sb[p][j], away = e[j] - x.ea[p] - x.eb[p][j], sign = product >> 31;
             u32 cut = (u32)((product ^ sign) - sign) << up >> (away > 31 ? 31 : away);
             sum[j] += ((i32)cut ^ sign) - sign;
         }
@@ -171,8 +172,41 @@ INLINE void align(unsigned terms, unsigned step, int up, const i32 *sa, const i3
 
 INLINE double floor_at(double x, i32 e) { return floor(x * power(e < -1000 ? -1000 : e)); }
 
-INLINE void fused(const struct sim_matrix *x, unsigned terms, const float *a, const float *b, const u8 *where,
-                  const i32 *b_significand, const i32 *b_exponent, bool b_odd, float *c) {
+/* B, and its elements taken apart. */
+struct split_b {
+    const float *values;
+    i32 significand[64 * 32], exponent[64 * 32];
+    bool odd; /* has infinities or NaNs */
+};
+INLINE void split_all(const struct sim_matrix *x, const float *b, struct split_b *to) {
+    struct fraction g = fraction_of(x->b);
+    to->values = b;
+    to->odd = false;
+    memset(to->significand, 0, x->k * 32 * sizeof *to->significand);
+    memset(to->exponent, 0, x->k * 32 * sizeof *to->exponent);
+    for (unsigned k = 0; k < x->k; k++)
+        for (unsigned j = 0; j < x->n; j++) {
+            to->odd |= !isfinite(b[k * x->n + j]);
+            split(b[k * x->n + j], g, &to->significand[k * 32 + j], &to->exponent[k * 32 + j]);
+        }
+}
+
+/* The sums of one group of terms for WIDE columns, and their exponents. */
+INLINE void group_sum(bool eight, unsigned count, int up, struct parts x, i32 e[WIDE], i32 sum[WIDE]) {
+    align(count, eight ? 2 : 1, up, x, e, sum);
+    if (!eight) return;
+    i32 e1[WIDE], sum1[WIDE]; /* even and odd terms apart, then both at the larger exponent */
+    align(count - 1, 2, up, (struct parts){x.sa + 1, x.ea + 1, x.sb + 1, x.eb + 1}, e1, sum1);
+    for (unsigned j = 0; j < WIDE; j++) {
+        i32 most = e[j] > e1[j] ? e[j] : e1[j];
+        sum[j] = (i32)(floor_at(sum[j], e[j] - most) + floor_at(sum1[j], e1[j] - most));
+        e[j] = most;
+    }
+}
+
+INLINE void fused(const struct sim_matrix *x, struct sim_terms row, const float *a, const struct split_b *b, float *c) {
+    const u8 *where = row.where;
+    const unsigned terms = row.n;
     struct fraction f = fraction_of(x->a), g = fraction_of(x->b);
     i32 sa[SIM_TILE_AB / 16], ea[SIM_TILE_AB / 16];
     int up = 24 - f.fraction - g.fraction;
@@ -184,24 +218,15 @@ INLINE void fused(const struct sim_matrix *x, unsigned terms, const float *a, co
             i32 e[WIDE], sum[WIDE];
             float old[WIDE] = {0}, result[WIDE];
             unsigned n = x->n < WIDE ? x->n : WIDE, count = terms - p < x->group ? terms - p : x->group, specials = 0;
-            bool odd = b_odd;
+            bool odd = b->odd;
             for (unsigned q = 0; q < count; q++) {
                 unsigned k = where ? where[p + q] : p + q;
-                sb[q] = b_significand + k * 32 + j0;
-                eb[q] = b_exponent + k * 32 + j0;
+                sb[q] = b->significand + k * 32 + j0;
+                eb[q] = b->exponent + k * 32 + j0;
                 odd |= !isfinite(a[p + q]);
             }
             memcpy(old, c + j0, n * sizeof *old);
-            align(count, eight ? 2 : 1, up, sa + p, ea + p, sb, eb, e, sum);
-            if (eight) { /* even and odd terms apart, then both at the larger exponent */
-                i32 e1[WIDE], sum1[WIDE];
-                align(count - 1, 2, up, sa + p + 1, ea + p + 1, sb + 1, eb + 1, e1, sum1);
-                for (unsigned j = 0; j < WIDE; j++) {
-                    i32 most = e[j] > e1[j] ? e[j] : e1[j];
-                    sum[j] = (i32)(floor_at(sum[j], e[j] - most) + floor_at(sum1[j], e1[j] - most));
-                    e[j] = most;
-                }
-            }
+            group_sum(eight, count, up, (struct parts){sa + p, ea + p, sb, eb}, e, sum);
             for (unsigned j = 0; j < WIDE; j++) {
                 u32 bits = sim_bits_f32(old[j]), mantissa = bits & 0x7fffff;
                 i32 field = (i32)(bits >> 23 & 255), ec = field ? field - 127 : -126,
@@ -216,27 +241,18 @@ INLINE void fused(const struct sim_matrix *x, unsigned terms, const float *a, co
             }
             if (odd || specials)
                 for (unsigned j = 0; j < n; j++)
-                    odd_sum(count, a + p, b + (where ? 0 : p * x->n) + j0 + j, x->n, where ? where + p : NULL, old[j],
-                            &result[j]);
+                    result[j] = odd_sum((struct sim_terms){count, where ? where + p : NULL}, a + p,
+                                        b->values + (where ? 0 : p * x->n) + j0 + j, x->n, old[j], result[j]);
             memcpy(c + j0, result, n * sizeof *result);
         }
 }
 
-INLINE void sum_block(const struct sim_matrix *x, unsigned terms, const float *a, const float *b, const u8 *where,
-                      float *c) {
-    i32 significand[64 * 32], exponent[64 * 32];
+INLINE void sum_block(const struct sim_matrix *x, struct sim_terms all, const float *a, const float *b, float *c) {
+    const unsigned terms = all.n;
+    struct split_b apart;
     float a_flushed[SIM_TILE_AB], b_flushed[SIM_TILE_AB];
-    bool odd = false, is_fused = x->sum == SIM_SUM_FUSED || x->sum == SIM_SUM_FUSED8;
-    if (is_fused) {
-        struct fraction g = fraction_of(x->b);
-        memset(significand, 0, x->k * 32 * sizeof *significand);
-        memset(exponent, 0, x->k * 32 * sizeof *exponent);
-        for (unsigned k = 0; k < x->k; k++)
-            for (unsigned j = 0; j < x->n; j++) {
-                odd |= !isfinite(b[k * x->n + j]);
-                split(b[k * x->n + j], g, &significand[k * 32 + j], &exponent[k * 32 + j]);
-            }
-    }
+    bool is_fused = x->sum == SIM_SUM_FUSED || x->sum == SIM_SUM_FUSED8;
+    if (is_fused) split_all(x, b, &apart);
     if (x->sum == SIM_SUM_PAIRS) {
         float least = x->a == SIM_EL_F16 ? 0x1p-14f : FLT_MIN;
         flush_inputs(x->m * terms, a, least, a_flushed);
@@ -244,32 +260,31 @@ INLINE void sum_block(const struct sim_matrix *x, unsigned terms, const float *a
         flush_inputs(x->m * x->n, c, FLT_MIN, c);
     }
     for (unsigned i = 0; i < x->m; i++) {
-        const u8 *row = where ? where + i * terms : NULL;
+        struct sim_terms row = {terms, all.where ? all.where + i * terms : NULL};
         if (is_fused)
-            fused(x, terms, a + i * terms, b, row, significand, exponent, odd, c + i * x->n);
+            fused(x, row, a + i * terms, &apart, c + i * x->n);
         else if (x->sum == SIM_SUM_CHAIN)
-            chain(x, terms, a + i * terms, b, row, c + i * x->n);
+            chain(x, row, a + i * terms, b, c + i * x->n);
         else
             pairs(x, terms, a_flushed + i * terms, b_flushed, c + i * x->n);
     }
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2,fma"))) static void sum_avx2(const struct sim_matrix *x, unsigned terms, const float *a,
-                                                         const float *b, const u8 *where, float *c) {
-    sum_block(x, terms, a, b, where, c);
+__attribute__((target("avx2,fma"))) static void sum_avx2(const struct sim_matrix *x, struct sim_terms terms,
+                                                         const float *a, const float *b, float *c) {
+    sum_block(x, terms, a, b, c);
 }
 #endif
 
-void sim_matrix_sum(const struct sim_matrix *x, unsigned terms, const float *a, const float *b, const u8 *where,
-                    float *c) {
+void sim_matrix_sum(const struct sim_matrix *x, struct sim_terms terms, const float *a, const float *b, float *c) {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        sum_avx2(x, terms, a, b, where, c);
+        sum_avx2(x, terms, a, b, c);
         return;
     }
 #endif
-    sum_block(x, terms, a, b, where, c);
+    sum_block(x, terms, a, b, c);
 }
 
 void sim_matrix_sum64(const struct sim_matrix *x, const double *a, const double *b, double *c) {
@@ -279,13 +294,13 @@ void sim_matrix_sum64(const struct sim_matrix *x, const double *a, const double 
                 c[i * x->n + j] = fma(a[i * x->k + k], b[k * x->n + j], c[i * x->n + j]);
 }
 
-void sim_matrix_sum_int(const struct sim_matrix *x, unsigned terms, const i32 *a, const i32 *b, const u8 *where,
-                        bool clamp, i32 *c) {
+void sim_matrix_sum_int(const struct sim_matrix *x, struct sim_terms terms, const i32 *a, const i32 *b, bool clamp,
+                        i32 *c) {
     for (unsigned i = 0; i < x->m; i++) {
         i32 sum[32] = {0};
-        for (unsigned p = 0; p < terms; p++) {
-            const i32 *row = b + (where ? where[i * terms + p] : p) * x->n;
-            i32 one = a[i * terms + p];
+        for (unsigned p = 0; p < terms.n; p++) {
+            const i32 *row = b + (terms.where ? terms.where[i * terms.n + p] : p) * x->n;
+            i32 one = a[i * terms.n + p];
             for (unsigned j = 0; j < x->n; j++) sum[j] += one * row[j];
         }
         for (unsigned j = 0; j < x->n; j++) {

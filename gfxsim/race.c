@@ -82,15 +82,21 @@ static bool volatile_store(struct sim_wave *wave) {
     return wave->target & (SIM_GFX90A | SIM_GFX1030) && next_instructions(wave, 1, words);
 }
 
-static bool same_value(u64 address, unsigned lane, unsigned nbytes, const struct sim_data *data) {
-    if (!data->n) return false;
-    for (unsigned i = 0; i < nbytes; i++)
-        if (*(const u8 *)(uintptr_t)(address + i) != sim_data_byte(data, lane, i)) return false;
+/* What one lane does. */
+struct touch {
+    unsigned lane, nbytes;
+    u64 address;
+    const struct sim_data *data;
+};
+
+static bool same_value(const struct touch *t) {
+    if (!t->data->n) return false;
+    for (unsigned i = 0; i < t->nbytes; i++)
+        if (*(const u8 *)(uintptr_t)(t->address + i) != sim_data_byte(t->data, t->lane, i)) return false;
     return true;
 }
 
-static void report(const struct now *now, unsigned lane, u64 address, unsigned nbytes, unsigned block,
-                   const char *did) {
+static void report(const struct now *now, const struct touch *t, unsigned block, const char *did) {
     char other[32];
     const struct sim_launch *launch = now->wave->block->launch;
     u64 blocks = (u64)launch->grid[0] * launch->grid[1] * launch->grid[2];
@@ -100,13 +106,12 @@ static void report(const struct now *now, unsigned lane, u64 address, unsigned n
         snprintf(other, sizeof other, "block number %u", block - 1);
     else
         snprintf(other, sizeof other, "another block");
-    sim_fail(now->wave, (int)lane, 719, "race between blocks: %s at 0x%llx that %s %s in this launch",
-             sim_say_access((char[40]){0}, now->access, nbytes), (unsigned long long)address, other, did);
+    sim_fail(now->wave, (int)t->lane, 719, "race between blocks: %s at 0x%llx that %s %s in this launch",
+             sim_say_access((char[40]){0}, now->access, t->nbytes), (unsigned long long)t->address, other, did);
 }
 
 /* What the entry tells of accesses that race with this one. */
-static void conflict(const struct now *now, u64 e, unsigned bytes, unsigned lane, u64 address, unsigned nbytes,
-                     const struct sim_data *data) {
+static void conflict(const struct now *now, u64 e, unsigned bytes, const struct touch *t) {
     bool written =
         bytes_at(e, WRITTEN) & bytes && block_at(e, WRITER) != now->block && time_at(e, WRITE_TIME) >= now->acquired;
     bool read = now->access & (SIM_WRITE | SIM_ATOMIC) && bytes_at(e, READ) & bytes &&
@@ -117,13 +122,13 @@ static void conflict(const struct now *now, u64 e, unsigned bytes, unsigned lane
         read = read && !(now->access & SIM_EXCHANGE);
     } else if (now->access & SIM_WRITE) {
         written = written && (now->strict || !by_atomic);
-        if (written && (same_value(address, lane, nbytes, data) || volatile_store(now->wave))) written = false;
-        if (read && same_value(address, lane, nbytes, data)) read = false;
+        if (written && (same_value(t) || volatile_store(now->wave))) written = false;
+        if (read && same_value(t)) read = false;
     } else {
         written = written && !(by_atomic && sim_exchange_follows(now->wave));
     }
-    if (written) report(now, lane, address, nbytes, block_at(e, WRITER), by_atomic ? "changed by an atomic" : "wrote");
-    if (read) report(now, lane, address, nbytes, block_at(e, READER), "read");
+    if (written) report(now, t, block_at(e, WRITER), by_atomic ? "changed by an atomic" : "wrote");
+    if (read) report(now, t, block_at(e, READER), "read");
 }
 
 static inline u64 with(u64 e, unsigned shift, unsigned mask, unsigned value) {
@@ -154,18 +159,16 @@ static inline u64 after_read(const struct now *now, u64 e, unsigned bytes) {
     return with(e, READ_TIME, LAST_TIME, time);
 }
 
-static inline void check_entry(const struct now *now, u64 word, unsigned bytes, unsigned lane, u64 address,
-                               unsigned nbytes, const struct sim_data *data) {
+static inline void check_entry(const struct now *now, u64 word, unsigned bytes, const struct touch *t) {
     u64 *at = sim_races + word, e = __atomic_load_n(at, __ATOMIC_RELAXED), old = e;
     if ((e & (LAUNCHES - 1)) != now->launch) e = now->launch;
     if (now->access & (SIM_WRITE | SIM_ATOMIC)) {
         if ((bytes_at(e, WRITTEN) & bytes && block_at(e, WRITER) != now->block) ||
             (bytes_at(e, READ) & bytes && block_at(e, READER) != now->block))
-            conflict(now, e, bytes, lane, address, nbytes, data);
+            conflict(now, e, bytes, t);
         e = after_write(now, e, bytes);
     } else {
-        if (bytes_at(e, WRITTEN) & bytes && block_at(e, WRITER) != now->block)
-            conflict(now, e, bytes, lane, address, nbytes, data);
+        if (bytes_at(e, WRITTEN) & bytes && block_at(e, WRITER) != now->block) conflict(now, e, bytes, t);
         e = after_read(now, e, bytes);
     }
     if (e != old) __atomic_store_n(at, e, __ATOMIC_RELAXED);
@@ -189,13 +192,13 @@ void sim_check_races(struct sim_wave *wave, const struct sim_places *lanes, unsi
     drop_old(launch->serial);
     for (unsigned i = 0; i < lanes->n; i++) {
         u64 address = lanes->at[i], offset = address - (u64)(uintptr_t)sim_range;
+        struct touch touch = {lanes->lane[i], nbytes, address, data};
         if (offset % 4 == 0 && nbytes % 4 == 0) {
-            for (unsigned b = 0; b < nbytes; b += 4)
-                check_entry(&now, (offset + b) / 4, 15, lanes->lane[i], address, nbytes, data);
+            for (unsigned b = 0; b < nbytes; b += 4) check_entry(&now, (offset + b) / 4, 15, &touch);
         } else {
             for (unsigned b = 0; b < nbytes;) { /* the part of each four bytes that the access has */
                 unsigned first = (unsigned)(offset + b) % 4, n = 4 - first < nbytes - b ? 4 - first : nbytes - b;
-                check_entry(&now, (offset + b) / 4, ((1u << n) - 1) << first, lanes->lane[i], address, nbytes, data);
+                check_entry(&now, (offset + b) / 4, ((1u << n) - 1) << first, &touch);
                 b += n;
             }
         }

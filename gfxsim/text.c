@@ -164,12 +164,12 @@ static void insert(struct sim_operand operands[], unsigned *n, unsigned at, stru
 }
 
 /* Adds what LLVM does not print in some forms: see struct sim_op. */
-static void complete(struct sim_reader *r, const char *name, const struct sim_inst *inst, unsigned n_dst,
-                     unsigned n_src, struct sim_operand operands[], unsigned *n) {
+static void complete(struct sim_reader *r, const char *name, const struct sim_inst *inst, unsigned wanted,
+                     struct sim_operand operands[], unsigned *n) {
     u8 registers = r->target & SIM_GFX9 ? 2 : 1;
     struct sim_operand vcc = {.kind = SIM_SGPR, .index = SIM_VCC, .count = registers};
     struct sim_operand exec = {.kind = SIM_SGPR, .index = SIM_EXEC, .count = registers};
-    if (*n + 1 != n_dst + n_src) return;
+    if (*n + 1 != wanted) return;
     if (starts(name, "v_cmpx_")) {
         insert(operands, n, 0, exec);
     } else if (starts(name, "v_div_fmas_") || starts(name, "v_cndmask_")) {
@@ -232,7 +232,7 @@ static bool place(struct sim_reader *r, const char *name, struct sim_inst *inst,
     unsigned n_dst = 0, n_src = 0;
     while (n_dst < SIM_DSTS && op->dst[n_dst] != SIM_NONE) n_dst++;
     while (n_src < SIM_SRCS && op->src[n_src] != SIM_NONE) n_src++;
-    complete(r, name, inst, n_dst, n_src, operands, &n);
+    complete(r, name, inst, n_dst + n_src, operands, &n);
     if (n + 1 == n_dst + n_src && op->src[n_src - 1] == SIM_IMM) operands[n++].kind = SIM_CONSTANT;
     if (n != n_dst + n_src) {
         snprintf(r->why, 256, "%u operands, %s takes %u", n, name, n_dst + n_src);

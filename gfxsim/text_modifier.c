@@ -162,6 +162,21 @@ static bool swizzle(struct sim_reader *r, i64 *offset) {
     return sim_text_take(r, ")");
 }
 
+/* th: a hint for caches, and whether an atomic returns. */
+static bool hint(struct sim_reader *r, struct sim_inst *inst) {
+    i64 number;
+    size_t length = sim_text_word(r);
+    if (sim_text_number(r, &number)) {
+        inst->glc = number & 1;
+        return true;
+    }
+    if (length < 3 || memcmp(r->at, "TH_", 3)) return sim_text_error(r, "unknown hint");
+    if (length > 10 && !memcmp(r->at, "TH_ATOMIC_", 10)) inst->glc = !memcmp(r->at + length - 6, "RETURN", 6);
+    if (!memcmp(r->at + length - 3, "_NT", 3)) inst->mode |= SIM_NT;
+    r->at += length;
+    return true;
+}
+
 static bool other(struct sim_reader *r, const struct modifier *m, struct sim_inst *inst) {
     i64 n[8];
     int i;
@@ -215,17 +230,7 @@ static bool other(struct sim_reader *r, const struct modifier *m, struct sim_ins
         inst->scope = (u8)i;
         return i >= 0 || sim_text_error(r, "unknown scope");
     }
-    /* th: a hint for caches, and whether an atomic returns */
-    size_t length = sim_text_word(r);
-    if (sim_text_number(r, n)) {
-        inst->glc = n[0] & 1;
-        return true;
-    }
-    if (length < 3 || memcmp(r->at, "TH_", 3)) return sim_text_error(r, "unknown hint");
-    if (length > 10 && !memcmp(r->at, "TH_ATOMIC_", 10)) inst->glc = !memcmp(r->at + length - 6, "RETURN", 6);
-    if (!memcmp(r->at + length - 3, "_NT", 3)) inst->mode |= SIM_NT;
-    r->at += length;
-    return true;
+    return hint(r, inst);
 }
 
 bool sim_text_modifier(struct sim_reader *r, struct sim_inst *inst, bool *known) {

@@ -96,6 +96,8 @@ u64 sim_mask_read(struct sim_wave *wave, const struct sim_operand *operand, u64 
 void sim_mask_write(struct sim_wave *wave, const struct sim_operand *operand, u64 mask, u64 known);
 /* Where each lane of a DPP instruction reads: from[lane], or -1 for 0. Returns the lanes that are written. */
 u64 sim_dpp_lanes(const struct sim_wave *wave, const struct sim_inst *inst, i8 from[64]);
+/* Source 0 of a DPP instruction as its lanes read it: from x->s[0] into space->s[0]. */
+void sim_dpp_read(struct sim_wave *wave, const struct sim_inst *inst, struct sim_lanes *x, struct sim_space *space);
 static inline u64 sim_wave_lanes(const struct sim_wave *wave) { return wave->size == 64 ? ~(u64)0 : 0xffffffff; }
 
 /* ---- rows of tables ----

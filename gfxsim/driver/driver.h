@@ -218,9 +218,14 @@ int driver_set(void *to, unsigned value, unsigned width, size_t count, struct dr
 int driver_call(struct driver_stream *stream, int (*call)(const void *), const void *arguments, size_t nbytes);
 /* Gives device memory back when the stream comes to it. */
 int driver_free_later(struct driver_stream *stream, void *memory);
-/* args has a pointer to each parameter; or `packed` has all of them, packed_size bytes. */
+/* The parameters of a kernel: a pointer to each, or all of them in `packed`, of `size` bytes. */
+struct driver_parameters {
+    void **each;
+    const void *packed;
+    size_t size;
+};
 int driver_launch(struct driver_function *function, const unsigned grid[3], const unsigned block[3], unsigned shared,
-                  void **args, const void *packed, size_t packed_size, struct driver_stream *stream);
+                  const struct driver_parameters *parameters, struct driver_stream *stream);
 
 /* ---- code (module.c) ---- */
 struct driver_argument {

@@ -27,16 +27,10 @@ API int hipDeviceTotalMem(size_t *size, int ordinal) {
     RETURN(DRIVER_OK);
 }
 
-/* hipDeviceAttribute_t, whose numbers are the same since HIP 5; false for one that is not known. */
-static bool attribute(int which, const struct driver_device *device, int *value) {
+/* hipDeviceAttribute_t, whose numbers are the same since HIP 5: what such a card has not, and does not do. */
+static bool is_lacking(int which) {
     switch (which) {
-    case 2: *value = 8; return true; /* copy engines */
-    case 3:                          /* can map host memory */
-    case 4:
-    case 8:  /* concurrent kernels */
-    case 85: /* unified addressing */
-    case 88: /* memory pools */ *value = 1; return true;
-    case 0:  /* ECC; and what such a card does not do: */
+    case 0:  /* ECC */
     case 6:  /* compute mode */
     case 7:  /* preemption */
     case 9:  /* managed memory, by the processor at once */
@@ -62,7 +56,23 @@ static bool attribute(int which, const struct driver_device *device, int *value)
     case 10012:
     case 10013: /* waiting for a value */
     case 10014:
-    case 10016: *value = 0; return true;
+    case 10016: return true;
+    default: return false;
+    }
+}
+/* The others; false for one that is not known. */
+static bool attribute(int which, const struct driver_device *device, int *value) {
+    if (is_lacking(which)) {
+        *value = 0;
+        return true;
+    }
+    switch (which) {
+    case 2: *value = 8; return true; /* copy engines */
+    case 3:                          /* can map host memory */
+    case 4:
+    case 8:  /* concurrent kernels */
+    case 85: /* unified addressing */
+    case 88: /* memory pools */ *value = 1; return true;
     case 5: *value = device->clock; return true;
     case 12: *value = 1; return true;
     case 16: *value = device->integrated; return true;

@@ -103,26 +103,26 @@ static const char *kinds_of(int kind) {
     static const char *const kinds[] = {"hh", "dh", "hd", "dd", "??"}; /* to, from */
     return kind >= 0 && kind <= 4 ? kinds[kind] : NULL;
 }
-/* A copy of rows. */
-static int copy_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t n, size_t rows, int kind,
-                     void *stream, bool wait) {
+/* A copy of rows, to whose description the kinds of memory are added. */
+static int copy_rows(struct driver_copy copy, int kind, void *stream, bool wait) {
     struct driver_stream *on = driver_device_count ? driver_stream_of(hip_device(hip_current), stream) : NULL;
     const char *kinds = kinds_of(kind);
     if (!on) return DRIVER_HANDLE;
     if (!kinds) return DRIVER_VALUE;
-    if (n == 0 || rows == 0) return DRIVER_OK;
-    if (n > to_pitch || n > from_pitch) return DRIVER_PITCH;
-    struct driver_copy copy = {to, from, n, rows, to_pitch, from_pitch, {kinds[0], kinds[1]}};
+    if (copy.n == 0 || copy.rows == 0) return DRIVER_OK;
+    if (copy.n > copy.to_pitch || copy.n > copy.from_pitch) return DRIVER_PITCH;
+    copy.kinds[0] = kinds[0];
+    copy.kinds[1] = kinds[1];
     return driver_copy_rows(&copy, on, wait);
 }
 API int hipMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t n, size_t rows, int kind) {
     ENTER(hipMemcpy2D);
-    RETURN(copy_rows(to, to_pitch, from, from_pitch, n, rows, kind, NULL, true));
+    RETURN(copy_rows((struct driver_copy){to, from, n, rows, to_pitch, from_pitch, {0}}, kind, NULL, true));
 }
 API int hipMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t n, size_t rows,
                          int kind, void *stream) {
     ENTER(hipMemcpy2DAsync);
-    RETURN(copy_rows(to, to_pitch, from, from_pitch, n, rows, kind, stream, false));
+    RETURN(copy_rows((struct driver_copy){to, from, n, rows, to_pitch, from_pitch, {0}}, kind, stream, false));
 }
 
 static int copy(void *to, const void *from, size_t n, const char *kinds, void *stream, bool wait) {

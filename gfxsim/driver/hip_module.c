@@ -66,16 +66,15 @@ struct launch {
 /* `extra` is a list of keys and values that ends with key 3: 1 is for the address of the parameters, 2 for that of the
  * number of their bytes. */
 static int launch(const struct launch *l, struct driver_stream *stream) {
-    const void *packed = NULL;
-    size_t size = 0;
+    struct driver_parameters parameters = {.each = l->args};
     if (l->args && l->extra) return DRIVER_VALUE;
     for (void **extra = l->extra; extra && *extra != (void *)3; extra += 2) {
-        if (*extra == (void *)1) packed = extra[1];
-        if (*extra == (void *)2) size = *(size_t *)extra[1];
+        if (*extra == (void *)1) parameters.packed = extra[1];
+        if (*extra == (void *)2) parameters.size = *(size_t *)extra[1];
     }
     if (l->shared > stream->device->shared) return DRIVER_VALUE;
     int code = l->before ? driver_event_record(l->before, stream) : DRIVER_OK;
-    if (!code) code = driver_launch(l->function, l->grid, l->block, (unsigned)l->shared, l->args, packed, size, stream);
+    if (!code) code = driver_launch(l->function, l->grid, l->block, (unsigned)l->shared, &parameters, stream);
     if (!code && l->after) code = driver_event_record(l->after, stream);
     return code;
 }

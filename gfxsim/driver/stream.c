@@ -451,32 +451,32 @@ int driver_free_later(struct driver_stream *stream, void *memory) {
 }
 
 /* All parameters in one piece: of `packed` there may be more than the kernel has. */
-static struct driver_op *make_launch(const struct driver_function *function, void **args, const void *packed,
-                                     size_t packed_size) {
-    if (packed) return make_op(DRIVER_LAUNCH_OP, packed, packed_size);
+static struct driver_op *make_launch(const struct driver_function *function,
+                                     const struct driver_parameters *parameters) {
+    if (parameters->packed) return make_op(DRIVER_LAUNCH_OP, parameters->packed, parameters->size);
     struct driver_op *op = calloc(1, sizeof *op + function->nbytes);
     if (!op) abort();
     op->kind = DRIVER_LAUNCH_OP;
     op->nbytes = function->nbytes;
     for (unsigned i = 0; i < function->n_args; i++)
-        memcpy(op->data + function->args[i].offset, args[i], function->args[i].size);
+        memcpy(op->data + function->args[i].offset, parameters->each[i], function->args[i].size);
     return op;
 }
 
 int driver_launch(struct driver_function *function, const unsigned grid[3], const unsigned block[3], unsigned shared,
-                  void **args, const void *packed, size_t packed_size, struct driver_stream *stream) {
+                  const struct driver_parameters *parameters, struct driver_stream *stream) {
     if (!driver_is_function(function)) return DRIVER_HANDLE;
     if (function->module->device != stream->device) return DRIVER_HANDLE;
     for (int i = 0; i < 3; i++)
         if (grid[i] == 0 || grid[i] > (i ? 65535 : 0x7fffffff) || block[i] == 0) return DRIVER_VALUE;
     int code = engine_accepts(function, grid, block, shared);
     if (code) return code;
-    if (packed && packed_size < function->nbytes) return DRIVER_VALUE;
-    if (!packed && function->n_args > 0 && !args) return DRIVER_VALUE;
-    for (unsigned i = 0; !packed && i < function->n_args; i++)
-        if (!args[i]) return DRIVER_VALUE;
+    if (parameters->packed && parameters->size < function->nbytes) return DRIVER_VALUE;
+    if (!parameters->packed && function->n_args > 0 && !parameters->each) return DRIVER_VALUE;
+    for (unsigned i = 0; !parameters->packed && i < function->n_args; i++)
+        if (!parameters->each[i]) return DRIVER_VALUE;
     if (stream->device->error) return stream->device->error;
-    struct driver_op *op = make_launch(function, args, packed, packed_size);
+    struct driver_op *op = make_launch(function, parameters);
     op->function = function;
     memcpy(op->grid, grid, sizeof op->grid);
     memcpy(op->block, block, sizeof op->block);

@@ -215,51 +215,107 @@ static int number(u64 *state, unsigned type, bool narrow, bool is_signed) {
     return (int)(random_u32(state) % (narrow ? 5 : 15)) - (narrow ? 2 : 7);
 }
 
-static void one_case(const struct instruction *x, const struct choice *c, u64 *state) {
-    unsigned stored = is_sparse(x) ? x->k / 2 : x->k, bits = bits_of_type[x->a], d_bits = bits_of_type[x->d], bad = 0;
-    unsigned a_at = A_AT + (c->acc_a ? AGPRS : 0), b_at = B_AT + (c->acc_b ? AGPRS : 0),
-             d_at = D_AT + (c->acc_d ? AGPRS : 0), c_at = is_sparse(x) ? d_at : C_AT + (c->acc_d ? AGPRS : 0);
-    struct place hole = {0, 0, 0};
-    char text[256];
+/* Where a case's operands lie, and how large they are. */
+struct layout {
+    unsigned stored, bits, d_bits, a, b, c, d;
+    bool narrow;
+};
+static struct layout layout_of(const struct instruction *x, const struct choice *c) {
+    struct layout at = {
+        .stored = is_sparse(x) ? x->k / 2 : x->k, .bits = bits_of_type[x->a], .d_bits = bits_of_type[x->d]};
+    at.a = A_AT + (c->acc_a ? AGPRS : 0);
+    at.b = B_AT + (c->acc_b ? AGPRS : 0);
+    at.d = D_AT + (c->acc_d ? AGPRS : 0);
+    at.c = is_sparse(x) ? at.d : C_AT + (c->acc_d ? AGPRS : 0);
     /* fp8 and bf8 hold integers of 4 and 3 bits, 16-bit sums are to stay small */
-    bool narrow = bits == 8 ? x->a == FP8 || x->a == BF8 || x->b == BF8 : d_bits == 16;
-    fixture_start(&f, x->target, 0);
-    for (unsigned block = 0; block < x->blocks; block++) {
-        for (unsigned i = 0; i < x->m; i++)
-            for (unsigned k = 0; k < stored; k++) {
-                struct place p = place_input(x, false, i, k, block);
-                a[block][i][k] = number(state, x->a, narrow, c->neg_lo & 1);
-                put(&f, a_at, p, bits, code_of(x->target, x->a, a[block][i][k]));
-                if (x->target == SIM_GFX1100)
-                    p.lane += 16, put(&f, a_at, p, bits, code_of(x->target, x->a, a[block][i][k]));
-            }
-        for (unsigned j = 0; j < x->n; j++)
-            for (unsigned k = 0; k < x->k; k++) {
-                struct place p = place_input(x, true, j, k, block);
-                b[block][k][j] = number(state, x->b, narrow, c->neg_lo & 2);
-                put(&f, b_at, p, bits, code_of(x->target, x->b, b[block][k][j]));
-                if (x->target == SIM_GFX1100)
-                    p.lane += 16, put(&f, b_at, p, bits, code_of(x->target, x->b, b[block][k][j]));
-            }
-        for (unsigned i = 0; i < x->m; i++)
-            for (unsigned j = 0; j < x->n; j++) {
-                sums[block][i][j] = (int)(random_u32(state) % 61) - 30;
-                put(&f, c_at, place_sum(x, i, j, block, c->high), d_bits, code_of(x->target, x->d, sums[block][i][j]));
-                if (c->constant != 99) sums[block][i][j] = c->constant;
-            }
-    }
-    if (is_sparse(x))
-        for (unsigned i = 0; i < x->m; i++)
-            for (unsigned p = 0; p < stored; p++) {
-                u32 least = p % 2 ? stored_k[i][p - 1] % 4 + 1 : 0,
-                    which = least + random_u32(state) % (3 + p % 2 - least);
-                stored_k[i][p] = p / 2 * 4 + which;
-                put(&f, INDEX_AT, place_index(x, i, p, c->set), 2, which);
-            }
+    at.narrow = at.bits == 8 ? x->a == FP8 || x->a == BF8 || x->b == BF8 : at.d_bits == 16;
+    return at;
+}
+
+/* Random operands of one block, in registers and in a, b and sums. */
+static void fill(const struct instruction *x, const struct choice *c, const struct layout *at, unsigned block,
+                 u64 *state) {
+    for (unsigned i = 0; i < x->m; i++)
+        for (unsigned k = 0; k < at->stored; k++) {
+            struct place p = place_input(x, false, i, k, block);
+            a[block][i][k] = number(state, x->a, at->narrow, c->neg_lo & 1);
+            put(&f, at->a, p, at->bits, code_of(x->target, x->a, a[block][i][k]));
+            if (x->target == SIM_GFX1100)
+                p.lane += 16, put(&f, at->a, p, at->bits, code_of(x->target, x->a, a[block][i][k]));
+        }
+    for (unsigned j = 0; j < x->n; j++)
+        for (unsigned k = 0; k < x->k; k++) {
+            struct place p = place_input(x, true, j, k, block);
+            b[block][k][j] = number(state, x->b, at->narrow, c->neg_lo & 2);
+            put(&f, at->b, p, at->bits, code_of(x->target, x->b, b[block][k][j]));
+            if (x->target == SIM_GFX1100)
+                p.lane += 16, put(&f, at->b, p, at->bits, code_of(x->target, x->b, b[block][k][j]));
+        }
+    for (unsigned i = 0; i < x->m; i++)
+        for (unsigned j = 0; j < x->n; j++) {
+            sums[block][i][j] = (int)(random_u32(state) % 61) - 30;
+            put(&f, at->c, place_sum(x, i, j, block, c->high), at->d_bits, code_of(x->target, x->d, sums[block][i][j]));
+            if (c->constant != 99) sums[block][i][j] = c->constant;
+        }
+}
+
+/* The index of a sparse A: two of each four terms of B. */
+static void fill_index(const struct instruction *x, const struct choice *c, unsigned stored, u64 *state) {
+    for (unsigned i = 0; i < x->m; i++)
+        for (unsigned p = 0; p < stored; p++) {
+            u32 least = p % 2 ? stored_k[i][p - 1] % 4 + 1 : 0, which = least + random_u32(state) % (3 + p % 2 - least);
+            stored_k[i][p] = p / 2 * 4 + which;
+            put(&f, INDEX_AT, place_index(x, i, p, c->set), 2, which);
+        }
+}
+
+static void undefine(const struct instruction *x, const struct choice *c, const struct layout *at) {
+    struct place hole;
     if (c->undefined == 1)
-        hole = place_input(x, false, 1, stored - 1, 0), f.defined[a_at + hole.row] &= ~((u64)1 << hole.lane);
-    if (c->undefined == 2) hole = place_input(x, true, 2, 0, 0), f.defined[b_at + hole.row] &= ~((u64)1 << hole.lane);
-    if (c->undefined == 3) hole = place_sum(x, 3, 1, 0, false), f.defined[c_at + hole.row] &= ~((u64)1 << hole.lane);
+        hole = place_input(x, false, 1, at->stored - 1, 0), f.defined[at->a + hole.row] &= ~((u64)1 << hole.lane);
+    if (c->undefined == 2) hole = place_input(x, true, 2, 0, 0), f.defined[at->b + hole.row] &= ~((u64)1 << hole.lane);
+    if (c->undefined == 3) hole = place_sum(x, 3, 1, 0, false), f.defined[at->c + hole.row] &= ~((u64)1 << hole.lane);
+}
+
+/* The right D[i][j] of a block. */
+static long expected(const struct instruction *x, const struct choice *c, unsigned block, unsigned i, unsigned j) {
+    unsigned from = c->cbsz ? (block >> c->cbsz << c->cbsz) + c->abid : block;
+    bool f64 = x->d == F64, floats = bits_of_type[x->a] == 16;
+    long want = sums[block][i][j];
+    if (!f64 && c->neg_hi & 4) want = labs(want);
+    if (f64 ? c->blgp & 4 : c->neg_lo & 4) want = -want;
+    for (unsigned s = 0; s < (is_sparse(x) ? x->k / 2 : x->k); s++) {
+        unsigned k = is_sparse(x) ? stored_k[i][s] : s, b_block = block, b_k = k, b_j = j;
+        if (c->blgp && !f64) { /* the element that lies where this one's would */
+            struct place own = place_input(x, true, j, k, block);
+            unsigned lane = lane_of_pattern(c->blgp, own.lane), contiguous = x->k / (64 / (x->n * x->blocks));
+            b_j = lane % x->n;
+            b_block = lane / x->n % x->blocks;
+            b_k = lane / (x->n * x->blocks) * contiguous + k % contiguous;
+        }
+        long product = (long)a[from][i][s] * b[b_block][b_k][b_j];
+        if (f64 ? c->blgp & 1 : floats && (s % 2 ? c->neg_hi : c->neg_lo) & 1) product = -product;
+        if (f64 ? c->blgp & 2 : floats && (k % 2 ? c->neg_hi : c->neg_lo) & 2) product = -product;
+        want += product;
+    }
+    return want;
+}
+
+/* Whether D[i][j] of a block is defined. Two 16-bit sums of gfx12 share a register. */
+static bool is_defined(const struct instruction *x, const struct choice *c, unsigned block, unsigned i, unsigned j) {
+    bool shared = x->target == SIM_GFX1201 && bits_of_type[x->d] == 16;
+    return !(block == 0 && ((c->undefined == 1 && (shared ? i < 2 : i == 1)) || (c->undefined == 2 && j == 2) ||
+                            (c->undefined == 3 && i == 3 && j == 1)));
+}
+
+static void one_case(const struct instruction *x, const struct choice *c, u64 *state) {
+    struct layout at = layout_of(x, c);
+    unsigned bad = 0;
+    char text[256];
+    fixture_start(&f, x->target, 0);
+    for (unsigned block = 0; block < x->blocks; block++) fill(x, c, &at, block, state);
+    if (is_sparse(x)) fill_index(x, c, at.stored, state);
+    undefine(x, c, &at);
     instruction_text(x, c, text);
     if (getenv("MATRIX_TEXTS")) printf("TEXT %s %s\n", sim_target_name(x->target), text);
     CHECK(fixture_run(&f, text));
@@ -267,34 +323,10 @@ static void one_case(const struct instruction *x, const struct choice *c, u64 *s
         for (unsigned i = 0; i < x->m; i++)
             for (unsigned j = 0; j < x->n; j++) {
                 struct place p = place_sum(x, i, j, block, c->high);
-                unsigned from = c->cbsz ? (block >> c->cbsz << c->cbsz) + c->abid : block;
-                bool f64 = x->d == F64, floats = bits_of_type[x->a] == 16, known, want_known;
-                long want = sums[block][i][j];
-                double got;
-                if (!f64 && c->neg_hi & 4) want = labs(want);
-                if (f64 ? c->blgp & 4 : c->neg_lo & 4) want = -want;
-                for (unsigned s = 0; s < stored; s++) {
-                    unsigned k = is_sparse(x) ? stored_k[i][s] : s, b_block = block, b_k = k, b_j = j;
-                    long product;
-                    if (c->blgp && !f64) { /* the element that lies where this one's would */
-                        struct place own = place_input(x, true, j, k, block);
-                        unsigned lane = lane_of_pattern(c->blgp, own.lane),
-                                 contiguous = x->k / (64 / (x->n * x->blocks));
-                        b_j = lane % x->n;
-                        b_block = lane / x->n % x->blocks;
-                        b_k = lane / (x->n * x->blocks) * contiguous + k % contiguous;
-                    }
-                    product = (long)a[from][i][s] * b[b_block][b_k][b_j];
-                    if (f64 ? c->blgp & 1 : floats && (s % 2 ? c->neg_hi : c->neg_lo) & 1) product = -product;
-                    if (f64 ? c->blgp & 2 : floats && (k % 2 ? c->neg_hi : c->neg_lo) & 2) product = -product;
-                    want += product;
-                }
-                got = value_of(x->d, get(&f, d_at, p, d_bits));
-                known = f.defined[d_at + p.row * (f64 ? 2 : 1)] >> p.lane & 1;
-                /* two 16-bit sums of gfx12 share a register */
-                want_known = !(block == 0 &&
-                               ((c->undefined == 1 && (x->target == SIM_GFX1201 && d_bits == 16 ? i < 2 : i == 1)) ||
-                                (c->undefined == 2 && j == 2) || (c->undefined == 3 && i == 3 && j == 1)));
+                long want = expected(x, c, block, i, j);
+                double got = value_of(x->d, get(&f, at.d, p, at.d_bits));
+                bool known = f.defined[at.d + p.row * (x->d == F64 ? 2 : 1)] >> p.lane & 1;
+                bool want_known = is_defined(x, c, block, i, j);
                 test_checks++;
                 if ((got == want && known == want_known) || (!want_known && !known)) continue;
                 if (bad++ == 0) {

@@ -8,23 +8,30 @@ static struct fixture f;
 
 enum kind { HALF, BRAIN, SINGLE, BYTE };
 
-/* D[0][0] of `text`, whose A is in v[8:..], B in v[16:..], C in v[32:..], D in v[64:..]. A row and a column of n terms,
- * `each` of them in a lane, the next ones `step` lanes on; values as the bits of their type. */
-static float first(enum sim_target target, const char *text, enum kind kind, unsigned n, unsigned each, unsigned step,
-                   const u32 *a, const u32 *b, float c) {
-    unsigned bits = kind == SINGLE ? 32 : kind == BYTE ? 8 : 16;
-    fixture_start(&f, target, 0);
+/* A product whose A is in v[8:..], B in v[16:..], C in v[32:..], D in v[64:..], with `each` terms in a lane, the next
+ * ones 16 lanes on. */
+struct product {
+    enum sim_target target;
+    const char *text;
+    enum kind kind;
+    unsigned each;
+};
+
+/* D[0][0] of a row and a column of n terms, the others 0; values as the bits of their type. */
+static float first(struct product p, unsigned n, const u32 *a, const u32 *b, float c) {
+    unsigned bits = p.kind == SINGLE ? 32 : p.kind == BYTE ? 8 : 16;
+    fixture_start(&f, p.target, 0);
     f.rows[32][0] = sim_bits_f32(c);
     for (unsigned k = 0; k < n; k++) {
-        unsigned lane = k / each * step, row = k % each * bits / 32, at = k % each * bits % 32;
+        unsigned lane = k / p.each * 16, row = k % p.each * bits / 32, at = k % p.each * bits % 32;
         f.rows[8 + row][lane] |= a[k] << at;
         f.rows[16 + row][lane] |= b[k] << at;
-        if (target == SIM_GFX1100) {
+        if (p.target == SIM_GFX1100) {
             f.rows[8 + row][lane + 16] |= a[k] << at;
             f.rows[16 + row][lane + 16] |= b[k] << at;
         }
     }
-    CHECK(fixture_run(&f, text));
+    CHECK(fixture_run(&f, p.text));
     return sim_f32(f.rows[64][0]);
 }
 #define BITS(got, want)                                                                                                \
@@ -34,16 +41,17 @@ static float first(enum sim_target target, const char *text, enum kind kind, uns
                     bits_want);                                                                                        \
     } while (0)
 
-static const char *const half90 = "v_mfma_f32_16x16x16f16 v[64:67], v[8:9], v[16:17], v[32:35]",
-                         *const brain90 = "v_mfma_f32_16x16x16bf16_1k v[64:67], v[8:9], v[16:17], v[32:35]",
-                         *const old90 = "v_mfma_f32_16x16x8bf16 v[64:67], v8, v16, v[32:35]",
-                         *const single90 = "v_mfma_f32_16x16x4f32 v[64:67], v8, v16, v[32:35]",
-                         *const half942 = "v_mfma_f32_16x16x16_f16 v[64:67], v[8:9], v[16:17], v[32:35]",
-                         *const brain942 = "v_mfma_f32_16x16x16_bf16 v[64:67], v[8:9], v[16:17], v[32:35]",
-                         *const xf942 = "v_mfma_f32_16x16x8_xf32 v[64:67], v[8:9], v[16:17], v[32:35]",
-                         *const byte942 = "v_mfma_f32_16x16x32_fp8_fp8 v[64:67], v[8:9], v[16:17], v[32:35]",
-                         *const half1100 = "v_wmma_f32_16x16x16_f16 v[64:71], v[8:15], v[16:23], v[32:39]",
-                         *const half1201 = "v_wmma_f32_16x16x16_f16 v[64:71], v[8:11], v[16:19], v[32:39]";
+static const struct product
+    half90 = {SIM_GFX90A, "v_mfma_f32_16x16x16f16 v[64:67], v[8:9], v[16:17], v[32:35]", HALF, 4},
+    brain90 = {SIM_GFX90A, "v_mfma_f32_16x16x16bf16_1k v[64:67], v[8:9], v[16:17], v[32:35]", BRAIN, 4},
+    old90 = {SIM_GFX90A, "v_mfma_f32_16x16x8bf16 v[64:67], v8, v16, v[32:35]", BRAIN, 2},
+    single90 = {SIM_GFX90A, "v_mfma_f32_16x16x4f32 v[64:67], v8, v16, v[32:35]", SINGLE, 1},
+    half942 = {SIM_GFX942, "v_mfma_f32_16x16x16_f16 v[64:67], v[8:9], v[16:17], v[32:35]", HALF, 4},
+    brain942 = {SIM_GFX942, "v_mfma_f32_16x16x16_bf16 v[64:67], v[8:9], v[16:17], v[32:35]", BRAIN, 4},
+    xf942 = {SIM_GFX942, "v_mfma_f32_16x16x8_xf32 v[64:67], v[8:9], v[16:17], v[32:35]", SINGLE, 2},
+    byte942 = {SIM_GFX942, "v_mfma_f32_16x16x32_fp8_fp8 v[64:67], v[8:9], v[16:17], v[32:35]", BYTE, 8},
+    half1100 = {SIM_GFX1100, "v_wmma_f32_16x16x16_f16 v[64:71], v[8:15], v[16:23], v[32:39]", HALF, 16},
+    half1201 = {SIM_GFX1201, "v_wmma_f32_16x16x16_f16 v[64:71], v[8:11], v[16:19], v[32:39]", HALF, 4};
 
 /* halves */
 enum {
@@ -65,23 +73,23 @@ static void gfx90a(void) {
         ones4[4] = {0x3f800000, 0x3f800000, 0x3f800000, 0x3f800000};
     u32 b24[16] = {0x4b80, b1, b1, b1};
     /* a group is (p0 + p1) + (p2 + p3): 2^24 + 1 loses the 1, 1 + 1 does not */
-    BITS(first(SIM_GFX90A, half90, HALF, 4, 4, 16, big, big_by, 0), 0x1p24f + 2);
-    BITS(first(SIM_GFX90A, brain90, BRAIN, 4, 4, 16, b24, b1s, 0), 0x1p24f + 2);
+    BITS(first(half90, 4, big, big_by, 0), 0x1p24f + 2);
+    BITS(first(brain90, 4, b24, b1s, 0), 0x1p24f + 2);
     /* pairs are added one by one where there are two terms in a group; f32 is a chain */
-    BITS(first(SIM_GFX90A, old90, BRAIN, 4, 2, 16, b24, b1s, 0), 0x1p24f + 2);
-    BITS(first(SIM_GFX90A, single90, SINGLE, 4, 1, 16, four, ones4, 0), 0x1p24f);
-    BITS(first(SIM_GFX90A, half90, HALF, 4, 4, 16, one, one, 0x1p24f), 0x1p24f + 4);
+    BITS(first(old90, 4, b24, b1s, 0), 0x1p24f + 2);
+    BITS(first(single90, 4, four, ones4, 0), 0x1p24f);
+    BITS(first(half90, 4, one, one, 0x1p24f), 0x1p24f + 4);
     /* denormals of A, C and the sum are 0, with C's sign lost and the sum's kept */
-    BITS(first(SIM_GFX90A, half90, HALF, 1, 4, 16, tiny, ones, 0), 0);
-    BITS(first(SIM_GFX90A, half90, HALF, 1, 4, 16, ones, tiny, 0), 0);
-    BITS(first(SIM_GFX90A, half90, HALF, 1, 4, 16, (u32[16]){0}, ones, 0x1p-127f), 0);
-    BITS(first(SIM_GFX90A, brain90, BRAIN, 1, 4, 16, denormal, b1s, 0), 0);
-    BITS(first(SIM_GFX90A, brain90, BRAIN, 1, 4, 16, least, half, 0), 0);
-    BITS(first(SIM_GFX90A, brain90, BRAIN, 1, 4, 16, least, b1s, 0), FLT_MIN);
+    BITS(first(half90, 1, tiny, ones, 0), 0);
+    BITS(first(half90, 1, ones, tiny, 0), 0);
+    BITS(first(half90, 1, (u32[16]){0}, ones, 0x1p-127f), 0);
+    BITS(first(brain90, 1, denormal, b1s, 0), 0);
+    BITS(first(brain90, 1, least, half, 0), 0);
+    BITS(first(brain90, 1, least, b1s, 0), FLT_MIN);
     /* so is 2^-126 - 1.5 * 2^-126 within a group */
-    BITS(first(SIM_GFX90A, brain90, BRAIN, 3, 4, 16, (u32[16]){0x0080, 0x80c0, 0x00c0}, b1s, 0), 0x1.8p-126f);
+    BITS(first(brain90, 3, (u32[16]){0x0080, 0x80c0, 0x00c0}, b1s, 0), 0x1.8p-126f);
     /* f32 keeps them */
-    BITS(first(SIM_GFX90A, single90, SINGLE, 1, 1, 16, (u32[4]){1}, ones4, 0), sim_f32(1));
+    BITS(first(single90, 1, (u32[4]){1}, ones4, 0), sim_f32(1));
 }
 
 static void gfx942(void) {
@@ -90,71 +98,65 @@ static void gfx942(void) {
     u32 x[8] = {0x3f801fff}, y[8] = {0x3f800000};
     u32 sixteen[32] = {0x40}, sixteen_by[32] = {0x40};
     /* eight terms are aligned at the largest, cut and rounded once: 2^24 + 3 is half way, to even */
-    BITS(first(SIM_GFX942, half942, HALF, 4, 4, 16, big, big, 0), 0x1p24f + 4);
+    BITS(first(half942, 4, big, big, 0), 0x1p24f + 4);
     /* -2^-28 beside 1 is cut to nothing in the products ... */
-    BITS(first(SIM_GFX942, half942, HALF, 2, 4, 16, two, by, 0), 1);
-    BITS(first(SIM_GFX942, half942, HALF, 2, 4, 16, low, by, 0), 1);
+    BITS(first(half942, 2, two, by, 0), 1);
+    BITS(first(half942, 2, low, by, 0), 1);
     /* ... but a small negative C, like small negative products beside C, is rounded down */
-    BITS(first(SIM_GFX942, half942, HALF, 1, 4, 16, ones, ones, -0x1p-40f), 1 - 0x1p-24f);
-    BITS(first(SIM_GFX942, half942, HALF, 1, 4, 16, ones, ones, 0x1p-40f), 1);
+    BITS(first(half942, 1, ones, ones, -0x1p-40f), 1 - 0x1p-24f);
+    BITS(first(half942, 1, ones, ones, 0x1p-40f), 1);
     /* 24 bits after the point of C's exponent: 1 + 2^-24 ties to even with C = 2^-24 and goes up with more */
-    BITS(first(SIM_GFX942, half942, HALF, 1, 4, 16, ones, ones, 0x1p-24f), 1);
-    BITS(first(SIM_GFX942, half942, HALF, 1, 4, 16, ones, ones, 0x1.8p-24f), 1);
-    BITS(first(SIM_GFX942, half942, HALF, 1, 4, 16, ones, ones, 0x1p-23f), 1 + 0x1p-23f);
+    BITS(first(half942, 1, ones, ones, 0x1p-24f), 1);
+    BITS(first(half942, 1, ones, ones, 0x1.8p-24f), 1);
+    BITS(first(half942, 1, ones, ones, 0x1p-23f), 1 + 0x1p-23f);
     /* denormals count */
-    BITS(first(SIM_GFX942, half942, HALF, 1, 4, 16, tiny, ones, 0), 0x1p-24f);
-    BITS(first(SIM_GFX942, half942, HALF, 1, 4, 16, none, ones, 0x1p-127f), 0x1p-127f);
-    BITS(first(SIM_GFX942, brain942, BRAIN, 1, 4, 16, (u32[16]){0x0040}, (u32[16]){0x3f80}, 0), 0x1p-127f);
+    BITS(first(half942, 1, tiny, ones, 0), 0x1p-24f);
+    BITS(first(half942, 1, none, ones, 0x1p-127f), 0x1p-127f);
+    BITS(first(brain942, 1, (u32[16]){0x0040}, (u32[16]){0x3f80}, 0), 0x1p-127f);
     /* xf32 has 10 bits of mantissa, the others are cut */
-    BITS(first(SIM_GFX942, xf942, SINGLE, 1, 2, 16, x, y, 0), 1);
+    BITS(first(xf942, 1, x, y, 0), 1);
     x[0] = 0x3f802000;
-    BITS(first(SIM_GFX942, xf942, SINGLE, 1, 2, 16, x, y, 0), 1 + 0x1p-10f);
+    BITS(first(xf942, 1, x, y, 0), 1 + 0x1p-10f);
     /* 0x40 is 1 in the form with bias 8; 0x01 is 2^-10; 0x80 is NaN */
-    BITS(first(SIM_GFX942, byte942, BYTE, 1, 8, 16, sixteen, sixteen_by, 0), 1);
+    BITS(first(byte942, 1, sixteen, sixteen_by, 0), 1);
     sixteen[0] = 0x01;
-    BITS(first(SIM_GFX942, byte942, BYTE, 1, 8, 16, sixteen, sixteen_by, 0), 0x1p-10f);
+    BITS(first(byte942, 1, sixteen, sixteen_by, 0), 0x1p-10f);
     sixteen[0] = 0x80;
-    CHECK(isnan(first(SIM_GFX942, byte942, BYTE, 1, 8, 16, sixteen, sixteen_by, 0)));
+    CHECK(isnan(first(byte942, 1, sixteen, sixteen_by, 0)));
     /* a small C is dropped rather than rounded down where it is below the 25th bit */
     sixteen[0] = 0x40;
-    BITS(first(SIM_GFX942, byte942, BYTE, 1, 8, 16, sixteen, sixteen_by, -0x1p-26f), 1);
-    BITS(first(SIM_GFX942, byte942, BYTE, 1, 8, 16, sixteen, sixteen_by, -0x1p-25f), 1 - 0x1p-24f);
+    BITS(first(byte942, 1, sixteen, sixteen_by, -0x1p-26f), 1);
+    BITS(first(byte942, 1, sixteen, sixteen_by, -0x1p-25f), 1 - 0x1p-24f);
 }
 
 static void wmma(void) {
     u32 big[16] = {H2_12, H1, H1, H1}, tiny[16] = {HTINY}, ones[16] = {H1};
-    BITS(first(SIM_GFX1100, half1100, HALF, 4, 16, 16, big, big, 0), 0x1p24f); /* a chain: each 1 is lost */
-    BITS(first(SIM_GFX1201, half1201, HALF, 4, 4, 16, big, big, 0), 0x1p24f);
-    BITS(first(SIM_GFX1100, half1100, HALF, 1, 16, 16, tiny, ones, 0), 0x1p-24f);
-    BITS(first(SIM_GFX1201, half1201, HALF, 1, 4, 16, tiny, ones, 0x1p-140f), 0x1p-24f);
+    BITS(first(half1100, 4, big, big, 0), 0x1p24f); /* a chain: each 1 is lost */
+    BITS(first(half1201, 4, big, big, 0), 0x1p24f);
+    BITS(first(half1100, 1, tiny, ones, 0), 0x1p-24f);
+    BITS(first(half1201, 1, tiny, ones, 0x1p-140f), 0x1p-24f);
 }
 
 /* Infinities, NaNs and overflow. */
 static void specials(void) {
-    static const struct {
-        enum sim_target target;
-        const char *text;
-        unsigned each;
-    } all[] = {
-        {SIM_GFX90A, half90, 4}, {SIM_GFX942, half942, 4}, {SIM_GFX1100, half1100, 16}, {SIM_GFX1201, half1201, 4}};
+    const struct product all[] = {half90, half942, half1100, half1201};
     for (unsigned i = 0; i < 4; i++) {
         u32 inf[16] = {HINF}, one[16] = {H1}, zero[16] = {0}, two[16] = {HINF, HINF}, against[16] = {H1, HM1};
-        BITS(first(all[i].target, all[i].text, HALF, 1, all[i].each, 16, inf, one, 0), INFINITY);
-        BITS(first(all[i].target, all[i].text, HALF, 1, all[i].each, 16, inf, (u32[16]){HM1}, 5), -INFINITY);
-        CHECK(isnan(first(all[i].target, all[i].text, HALF, 1, all[i].each, 16, inf, zero, 0)));
-        CHECK(isnan(first(all[i].target, all[i].text, HALF, 2, all[i].each, 16, two, against, 0)));
-        CHECK(isnan(first(all[i].target, all[i].text, HALF, 1, all[i].each, 16, one, one, NAN)));
-        BITS(first(all[i].target, all[i].text, HALF, 1, all[i].each, 16, one, one, INFINITY), INFINITY);
-        BITS(first(all[i].target, all[i].text, HALF, 1, all[i].each, 16, (u32[16]){HBIG}, (u32[16]){HBIG}, FLT_MAX),
-             FLT_MAX);
+        BITS(first(all[i], 1, inf, one, 0), INFINITY);
+        BITS(first(all[i], 1, inf, (u32[16]){HM1}, 5), -INFINITY);
+        CHECK(isnan(first(all[i], 1, inf, zero, 0)));
+        CHECK(isnan(first(all[i], 2, two, against, 0)));
+        CHECK(isnan(first(all[i], 1, one, one, NAN)));
+        BITS(first(all[i], 1, one, one, INFINITY), INFINITY);
+        BITS(first(all[i], 1, (u32[16]){HBIG}, (u32[16]){HBIG}, FLT_MAX), FLT_MAX);
     }
     /* a product of bf16 beyond f32 */
-    BITS(first(SIM_GFX942, brain942, BRAIN, 1, 4, 16, (u32[16]){0x7f7f}, (u32[16]){0x7f7f}, 0), INFINITY);
-    BITS(first(SIM_GFX90A, brain90, BRAIN, 1, 4, 16, (u32[16]){0x7f7f}, (u32[16]){0xff7f}, 0), -INFINITY);
+    BITS(first(brain942, 1, (u32[16]){0x7f7f}, (u32[16]){0x7f7f}, 0), INFINITY);
+    BITS(first(brain90, 1, (u32[16]){0x7f7f}, (u32[16]){0xff7f}, 0), -INFINITY);
 }
 
 /* Random f16 against sums in f64, to what three roundings of each group and the cut terms can make. */
-static void near(enum sim_target target, const char *text, unsigned each) {
+static void near(struct product p) {
     static const float scale = 0x1p-10f;
     u64 state = 7;
     for (unsigned round = 0; round < 200; round++) {
@@ -172,7 +174,7 @@ static void near(enum sim_target target, const char *text, unsigned each) {
             sum += x * y;
             size += fabs(x * y);
         }
-        got = first(target, text, HALF, 16, each, 16, a, b, c);
+        got = first(p, 16, a, b, c);
         CHECK_NEAR(got, sum, size * 20 * 0x1p-24);
     }
 }
@@ -183,20 +185,20 @@ int main(void) {
     gfx942();
     wmma();
     specials();
-    near(SIM_GFX90A, half90, 4);
-    near(SIM_GFX942, half942, 4);
-    near(SIM_GFX1100, half1100, 16);
+    near(half90);
+    near(half942);
+    near(half1100);
     /* findings: lanes off, and halves that differ */
     fixture_start(&f, SIM_GFX1100, 0);
     SIM_EXEC64(&f.wave) = 0xffff;
-    CHECK(!fixture_run(&f, half1100));
+    CHECK(!fixture_run(&f, half1100.text));
     fixture_start(&f, SIM_GFX1100, 0);
     f.rows[8][3] = H1;
-    CHECK(!fixture_run(&f, half1100));
+    CHECK(!fixture_run(&f, half1100.text));
     fixture_start(&f, SIM_GFX90A, 0);
     SIM_EXEC64(&f.wave) = 0; /* MFMA does not look at it */
     f.rows[8][0] = f.rows[16][0] = H1;
-    CHECK(fixture_run(&f, half90));
+    CHECK(fixture_run(&f, half90.text));
     CHECK_INT(f.rows[64][0], 0x3f800000);
     return test_end();
 }
