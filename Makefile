@@ -12,7 +12,7 @@ $(BUILD)/build.ninja: CMakeLists.txt
 	@tools/install-dependencies
 	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release
 
-# Fetches a sentence-embedding model and asks a question of Wick's own documentation.
+# Fetches two models, asks questions of Wick's own documentation, and one of a language model.
 demo: all
 	@tools/demo $(BUILD)
 

@@ -3,10 +3,10 @@
 
     bench/gpu.py --build build --device cuda:0 --output docs/results/NAME.md [--only PATTERN,...] [--sizes 64MiB,1GiB]
 
-A row is one op on one size and dtype. Each library queues a batch of calls and waits for the last; a batch is long
-enough (some milliseconds) that starting it does not count, inputs of up to 64 MiB change from call to call so that they
-come from memory and not from a cache, and the figure is the median over batches of the time of a call. Small rows show
-what a call costs, from Python in both. Peak: the best copy of 1 GiB within the device, bytes read and written. Error:
+A row is one op on one size and dtype. Each library queues a batch of calls and waits for the last. A batch takes some
+milliseconds, so that starting it does not count. Inputs of up to 64 MiB change from call to call, so that they come from
+memory and not from a cache. The figure is the median over batches of the time of a call. Small rows show what a call costs,
+from Python in both. Peak: the best copy of 1 GiB within the device, bytes read and written. Error:
 the largest difference from PyTorch's result in float64, relative to its largest magnitude. Ratio: PyTorch's time /
 Wick's, more than 1 is faster than PyTorch."""
 import argparse

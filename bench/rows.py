@@ -201,7 +201,8 @@ RESNET_50 = ((3, 64, 7, 2, 224), (64, 64, 1, 1, 56), (64, 64, 3, 1, 56), (64, 25
              (2048, 512, 1, 1, 7), (512, 512, 3, 1, 7))
 
 
-def conv_row(name, batch, cin, cout, kernel, stride, side, groups=1):
+def conv_row(name, shape, kernel, stride, groups=1):
+    batch, cin, cout, side = shape
     padding = kernel // 2
     options = ConvOptions(stride=(stride,) * 3, padding=(padding,) * 3, groups=groups)
     out = (side + 2 * padding - kernel) // stride + 1
@@ -221,9 +222,9 @@ def conv_row(name, batch, cin, cout, kernel, stride, side, groups=1):
 def conv_rows():
     for batch in (1, 8):
         for cin, cout, kernel, stride, side in RESNET_50:
-            yield conv_row(f"conv {kernel}×{kernel}", batch, cin, cout, kernel, stride, side)
-        yield conv_row("depthwise 3×3", batch, 144, 144, 3, 1, 56, 144)
-        yield conv_row("depthwise 3×3", batch, 256, 256, 3, 1, 28, 256)
+            yield conv_row(f"conv {kernel}×{kernel}", (batch, cin, cout, side), kernel, stride)
+        yield conv_row("depthwise 3×3", (batch, 144, 144, 56), 3, 1, 144)
+        yield conv_row("depthwise 3×3", (batch, 256, 256, 28), 3, 1, 256)
 
 
 def resnet_rows():

@@ -140,10 +140,9 @@ static void print_heading(const struct bench *b, const struct wick_device_info *
     }
     if (info->threads > 0) printf(", %d threads", info->threads);
     printf("; copies %.1f GB/s, f32 matrix products %.1f GFLOP/s\n", b->bytes_peak * 1e-9, b->flops_peak * 1e-9);
-    printf(
-        "us: median of a run. peak: part of the figures above, which operands that stay in caches, and operations\n"
-        "on narrower dtypes, may pass. error: the largest in the contiguous cases of wick verify, as a part of what\n"
-        "is allowed.\n\n");
+    printf("us: median of the runs. peak: percent of the figures above, which operands that stay in caches, and\n"
+           "narrower dtypes, may exceed. error: the largest in the contiguous cases of wick verify, as a fraction of\n"
+           "the bound.\n\n");
     printf("%-28s %-38s %-6s %10s %16s %7s %8s\n", "op", "shapes", "dtype", "us", "rate", "peak", "error");
 }
 
@@ -181,10 +180,10 @@ int command_bench(int argc, char **argv) {
     struct bench b = {.timed = 0};
     enum wick_dtype dtype;
     const struct option list[] = {
-        OPTIONS_TEXT("--device", "D", &a.device, "the device to time: cpu (the default), cuda:0, rocm:0 ..."),
-        OPTIONS_TEXT("--op", "PATTERN", &a.pattern, "ops whose names match, as in \"add*\""),
-        OPTIONS_TEXT("--dtype", "T", &a.dtype, "one dtype, not f32 or i32"),
-        OPTIONS_FLAG("--quick", &a.quick, "fewer runs of each op"),
+        OPTIONS_TEXT("--device", "D", &a.device, "times this device: cpu (the default), cuda:0, rocm:0 ..."),
+        OPTIONS_TEXT("--op", "PATTERN", &a.pattern, "times only ops whose names match, as in \"add*\""),
+        OPTIONS_TEXT("--dtype", "T", &a.dtype, "times this dtype; by default f32, and i32 where an op needs integers"),
+        OPTIONS_FLAG("--quick", &a.quick, "runs each op less often"),
         OPTIONS_FLAG("--json", &a.json, "writes JSON"),
         OPTIONS_END};
     const struct options options = {"bench", list, 0};
@@ -196,7 +195,7 @@ int command_bench(int argc, char **argv) {
     struct wick_device *device = wick_device_open(a.device);
     if (!device) return command_fail("bench", "can't open the device");
     if (a.json) b.rows = json_array();
-    status = run_all(&b, device, &a);
+    status = a.json && !b.rows ? command_fail("bench", "out of memory") : run_all(&b, device, &a);
     json_decref(b.rows);
     wick_device_close(device);
     return status;

@@ -51,7 +51,11 @@ static void print_class(const struct classifier *c, int64_t class, double score,
 static bool print_top(const struct classifier *c, const char *path, const float *scores, int64_t n) {
     json_t *list = c->json ? json_array() : NULL;
     bool *taken = calloc((size_t)n + 1, sizeof *taken);
-    if (!taken) return false;
+    if (!taken || (c->json && !list)) {
+        free(taken);
+        json_decref(list);
+        return false;
+    }
     if (!c->json) {
         output_text(stdout, path);
         putchar('\n');
@@ -126,12 +130,12 @@ static int classify_one(const struct classifier *c, const char *path) {
 
 static int run(struct classifier *c, int n, char **paths) {
     int status = 0;
-    if (!preparation_read(c->model, &c->preparation) || !labels_read(c->labels_file, c->model, &c->labels)) return 1;
     c->device = wick_device_open(c->device_name);
     c->resnet = c->device ? wick_resnet_open(c->model, c->device) : NULL;
     if (!c->resnet) return command_fail("classify", "%s can't be used", c->device ? c->model : c->device_name);
+    if (!preparation_read(c->model, &c->preparation) || !labels_read(c->labels_file, c->model, &c->labels)) return 1;
     int64_t classes = wick_resnet_classes(c->resnet);
-    if (c->labels.n > 0 && c->labels.n != classes)
+    if ((c->labels.n > 0 || c->labels_file) && c->labels.n != classes)
         output_note("classify", "warning: %lld names for %lld classes", (long long)c->labels.n, (long long)classes);
     for (int i = 0; i < n; i++) status |= classify_one(c, paths[i]);
     return status;
@@ -140,12 +144,12 @@ static int run(struct classifier *c, int n, char **paths) {
 int command_classify(int argc, char **argv) {
     struct classifier c = {.device_name = "auto", .top = 5};
     const struct option list[] = {
-        OPTIONS_TEXT("--model", "PATH", &c.model, "the ResNet: a folder or a file of weights; must be given"),
-        OPTIONS_TEXT("--labels", "FILE", &c.labels_file, "names of the classes, a line each; else the model's own"),
-        OPTIONS_NUMBER("--top", "K", &c.top, 1, 1 << 20, "how many classes to show; 5 by default"),
-        OPTIONS_TEXT("--device", "D", &c.device_name, "cpu, cuda:0, rocm:0 ...; the best one by default"),
-        OPTIONS_FLAG("--strict", &c.strict, "refuses pictures that are damaged, instead of warning"),
-        OPTIONS_FLAG("--allow-nan", &c.allow_nan, "shows scores that are not finite: nan, in JSON null"),
+        OPTIONS_TEXT("--model", "PATH", &c.model, "opens this ResNet, a folder or a file of weights; required"),
+        OPTIONS_TEXT("--labels", "FILE", &c.labels_file, "reads names of classes, one a line, instead of the model's"),
+        OPTIONS_NUMBER("--top", "K", &c.top, 1, 1 << 20, "shows K classes; 5 by default"),
+        OPTIONS_TEXT("--device", "D", &c.device_name, "runs on cpu, cuda:0, rocm:0 ...; on the best one by default"),
+        OPTIONS_FLAG("--strict", &c.strict, "refuses damaged pictures instead of warning"),
+        OPTIONS_FLAG("--allow-nan", &c.allow_nan, "shows scores that are not finite, in JSON as null"),
         OPTIONS_FLAG("--json", &c.json, "writes a line of JSON for each picture"),
         OPTIONS_END};
     const struct options options = {"classify", list, INT32_MAX};

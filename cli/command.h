@@ -8,10 +8,11 @@
  * returns the exit status: 0, 1 after a failure it has reported, 2 for wrong usage. */
 #define WICK_COMMANDS(COMMAND)                                                                                         \
     COMMAND(bench, "", "times every op beside this machine's measured peaks")                                          \
-    COMMAND(classify, "IMAGE...", "names what is on pictures")                                                         \
+    COMMAND(classify, "IMAGE...", "names what pictures show")                                                          \
     COMMAND(devices, "", "lists devices and explains any that fail")                                                   \
-    COMMAND(doctor, "", "explains what keeps GPUs from being used, and how to mend it")                                \
+    COMMAND(doctor, "", "explains why a GPU can't be used, and how to mend it")                                        \
     COMMAND(embed, "[FILE...]", "turns each line of the files, or of standard input, into a vector")                   \
+    COMMAND(generate, "MODEL PROMPT", "continues a text with a language model")                                        \
     COMMAND(inspect, "FILE", "lists the tensors and metadata of a file or model folder")                               \
     COMMAND(kernels, "", "lists the GPU kernels and where their code comes from")                                      \
     COMMAND(report, "[FILE]", "writes what works here, and how fast, to a file for an issue")                          \

@@ -96,7 +96,7 @@ static int take_batch(const struct wishes *wishes, const struct text_model *mode
     if (good && !wishes->allow_nan && bad < n) {
         char what[48];
         snprintf(what, sizeof what, "the vector of line %lld", (long long)(first + bad) + 1);
-        status = text_not_finite("embed", model, what);
+        status = text_not_finite("embed", model, what, lines->starts[first + bad], lines->nbytes[first + bad]);
     }
     if (status == 0 && file) write_json(file, lines, first, n, dim, values);
     free(values);
@@ -141,8 +141,8 @@ static int embed(const struct wishes *wishes, enum kind kind, const struct text_
     struct wick_tensor **batches = calloc((size_t)lines->n + 1, sizeof *batches);
     bool json = kind == JSON_LINES, to_file = json && wishes->output;
     int status = batches ? 0 : command_fail("embed", "out of memory");
-    if (status == 0 && to_file && !aside_begin(&aside, wishes->output))
-        status = command_fail("embed", "%s: %s", wishes->output, strerror(errno));
+    const char *why = status == 0 && to_file ? aside_begin(&aside, wishes->output) : NULL;
+    if (why) status = command_fail("embed", "%s: %s", wishes->output, why);
     if (status == 0) status = encode_all(wishes, model, lines, batches, to_file ? aside.file : json ? stdout : NULL);
     if (!aside_end(&aside, to_file && status == 0) && status == 0)
         status = command_fail("embed", "%s: %s", wishes->output, strerror(errno));
@@ -185,13 +185,14 @@ int command_embed(int argc, char **argv) {
     enum kind kind;
     const struct option list[] = {
         OPTIONS_TEXT("--output", "FILE", &wishes.output,
-                     "NAME.jsonl, NAME.npy or NAME.safetensors, not JSON lines to stdout"),
+                     "writes NAME.jsonl, NAME.npy or NAME.safetensors instead of JSON lines to stdout"),
         OPTIONS_TEXT("--model", "DIR", &wishes.model,
-                     "the embedder's folder; $WICK_MODEL or what tools/fetch-model fetched"),
-        OPTIONS_TEXT("--device", "D", &wishes.device, "cpu, cuda:0, rocm:0 ...; the best one by default"),
-        OPTIONS_NUMBER("--batch", "N", &wishes.batch, 1, 1 << 20, "lines at once; by the device, 512 or 1024"),
-        OPTIONS_FLAG("--fast", &wishes.fast, "computes in bf16 where the device is faster with it"),
-        OPTIONS_FLAG("--allow-nan", &wishes.allow_nan, "writes what is not finite: null in JSON"),
+                     "opens the embedder in this folder; by default $WICK_MODEL, or what tools/fetch-model fetched"),
+        OPTIONS_TEXT("--device", "D", &wishes.device, "runs on cpu, cuda:0, rocm:0 ...; on the best one by default"),
+        OPTIONS_NUMBER("--batch", "N", &wishes.batch, 1, 1 << 20,
+                       "computes N lines at once; by default 512, on a GPU 1024"),
+        OPTIONS_FLAG("--fast", &wishes.fast, "computes in bf16 where that is faster"),
+        OPTIONS_FLAG("--allow-nan", &wishes.allow_nan, "writes values that are not finite, in JSON as null"),
         OPTIONS_END};
     const struct options options = {"embed", list, INT32_MAX};
     int status;

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct wick_record;
 struct wick_tensor;
 
 bool finite_all(const float *values, int64_t n);
@@ -15,5 +16,8 @@ const char *finite_fault(const struct wick_tensor *x);
 /* Describes the first tensor in a model's file or folder that holds NaN or an infinity, as "NAME holds NaN". False when
  * none does. */
 bool finite_blame(const char *model, char *text, size_t size);
+/* Describes the first result of recorded calls that holds NaN or an infinity, with the tensor of the model's file that
+ * the call, or the nearest one before it, has as an operand. False when all are finite. */
+bool finite_trace(const struct wick_record *record, const char *model, char *text, size_t size);
 
 #endif

@@ -136,7 +136,8 @@ int command_inspect(int argc, char **argv) {
     bool json = false;
     const struct option list[] = {
         OPTIONS_FLAG("--json", &json, "writes JSON, with all metadata"),
-        OPTIONS_FLAG("--lenient", &how.lenient, "accepts holes between tensors and bytes after the last"), OPTIONS_END};
+        OPTIONS_FLAG("--lenient", &how.lenient, "accepts holes between tensors, and bytes after the last one"),
+        OPTIONS_END};
     const struct options options = {"inspect", list, 1};
     int n, status;
     if (!options_parse(&options, argc, argv, &n, &status)) return status;

@@ -113,10 +113,10 @@ int command_kernels(int argc, char **argv) {
     struct wishes wishes = {0};
     struct devices devices = {.count = 0};
     const struct option list[] = {
-        OPTIONS_TEXT("--device", "D", &wishes.device, "this device, not every GPU"),
-        OPTIONS_FLAG("--warm", &wishes.warm, "loads every module, compiling those that have to be"),
-        OPTIONS_TEXT("--export", "DIR", &wishes.export, "writes them as a pack for this kind of GPU"),
-        OPTIONS_TEXT("--import", "PATH", &wishes.import, "copies a pack, or a folder of packs, to the cache"),
+        OPTIONS_TEXT("--device", "D", &wishes.device, "shows this device instead of every GPU"),
+        OPTIONS_FLAG("--warm", &wishes.warm, "loads every module, and compiles it where necessary"),
+        OPTIONS_TEXT("--export", "DIR", &wishes.export, "writes all kernels as a pack for this kind of GPU"),
+        OPTIONS_TEXT("--import", "PATH", &wishes.import, "copies a pack, or a folder of packs, into the cache"),
         OPTIONS_FLAG("--json", &wishes.json, "writes JSON"),
         OPTIONS_END};
     const struct options options = {"kernels", list, 0};

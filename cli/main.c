@@ -56,21 +56,30 @@ static void print_help(FILE *file) {
 
 static int run(int argc, char **argv) {
     const char *name = argc > 1 ? argv[1] : "";
-    if (strcmp(name, "--version") == 0) {
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
         printf("wick %s\n", wick_version());
         return 0;
     }
-    if (strcmp(name, "--help") == 0 || strcmp(name, "help") == 0) {
+    bool helps = strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0;
+    if (helps && argc == 2) {
         print_help(stdout);
         return 0;
     }
-    int i = find(name);
+    int i = find(helps ? argv[2] : name);
+    if (helps && i >= 0) {
+        char option[] = "--help", *only[] = {option};
+        return commands[i].run(1, only);
+    }
     if (i >= 0) {
         output_log(commands[i].name);
         return commands[i].run(argc - 2, argv + 2);
     }
-    if (*name) output_note("", "there is no command '%s'", name);
-    print_help(stderr);
+    if (argc > 1) {
+        output_note("", "there is no command '%s'", helps ? argv[2] : name);
+        fprintf(stderr, "Try 'wick --help'.\n");
+    } else {
+        print_help(stderr);
+    }
     return 2;
 }
 

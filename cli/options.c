@@ -19,6 +19,14 @@ bool options_number(const char *text, int64_t low, int64_t high, int64_t *value)
     return true;
 }
 
+bool options_real(const char *text, double low, double high, double *value) {
+    char *end;
+    double number = strtod(text, &end);
+    if (end == text || *end || !(number >= low && number <= high)) return false;
+    *value = number;
+    return true;
+}
+
 /* The option that an argument names, with the value behind its "=" or NULL. */
 static const struct option *find(const struct option *list, const char *argument, const char **value) {
     for (; list->kind != OPTION_END; list++) {
@@ -32,13 +40,18 @@ static const struct option *find(const struct option *list, const char *argument
 
 /* Returns 0, or the exit status after wrong usage. */
 static int set(const char *command, const struct option *option, const char *value) {
-    if (option->kind == OPTION_FLAG)
+    if (option->kind == OPTION_FLAG) {
         *option->to.flag = true;
-    else if (option->kind == OPTION_TEXT)
+    } else if (option->kind == OPTION_TEXT) {
         *option->to.text = value;
-    else if (!options_number(value, option->low, option->high, option->to.number))
+    } else if (option->kind == OPTION_REAL) {
+        if (!options_real(value, (double)option->low, (double)option->high, option->to.real))
+            return command_usage(command, "%s needs a number from %" PRId64 " to %" PRId64 ", not '%s'", option->name,
+                                 option->low, option->high, value);
+    } else if (!options_number(value, option->low, option->high, option->to.number)) {
         return command_usage(command, "%s needs a whole number from %" PRId64 " to %" PRId64 ", not '%s'", option->name,
                              option->low, option->high, value);
+    }
     return 0;
 }
 

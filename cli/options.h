@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum option_kind { OPTION_END, OPTION_FLAG, OPTION_TEXT, OPTION_NUMBER };
+enum option_kind { OPTION_END, OPTION_FLAG, OPTION_TEXT, OPTION_NUMBER, OPTION_REAL };
 
-/* "--name" sets a flag; "--name VALUE" and "--name=VALUE" set a text or a whole number in low..high. */
+/* "--name" sets a flag; "--name VALUE" and "--name=VALUE" set a text or a number in low..high, whole or not. */
 struct option {
     enum option_kind kind;
     const char *name;  /* "--top" */
@@ -17,6 +17,7 @@ struct option {
         bool *flag;
         const char **text;
         int64_t *number;
+        double *real;
     } to;
     int64_t low, high;
 };
@@ -28,6 +29,11 @@ struct option {
 #define OPTIONS_NUMBER(option, called, number_, low_, high_, help_)                                                    \
     {                                                                                                                  \
         .kind = OPTION_NUMBER, .name = option, .value = called, .help = help_, .to.number = number_, .low = low_,      \
+        .high = high_                                                                                                  \
+    }
+#define OPTIONS_REAL(option, called, real_, low_, high_, help_)                                                        \
+    {                                                                                                                  \
+        .kind = OPTION_REAL, .name = option, .value = called, .help = help_, .to.real = real_, .low = low_,            \
         .high = high_                                                                                                  \
     }
 #define OPTIONS_END                                                                                                    \
@@ -45,5 +51,7 @@ bool options_parse(const struct options *options, int argc, char **argv, int *n,
 
 /* A whole number in low..high; false for anything else. */
 bool options_number(const char *text, int64_t low, int64_t high, int64_t *value);
+/* Any finite number in low..high. */
+bool options_real(const char *text, double low, double high, double *value);
 
 #endif

@@ -6,8 +6,8 @@
 
 #include "cli/redact.h"
 
-#include <grp.h>
-#include <pwd.h>
+#include "src/core/names.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,8 +39,8 @@ static void add(struct names *names, const char *name) {
 static void collect(struct names *names) {
     char host[NAME_SIZE] = "";
     gid_t groups[64];
-    const struct passwd *user = getpwuid(getuid());
-    add(names, user ? user->pw_name : NULL);
+    char name[NAME_SIZE];
+    if (wick__user_name(getuid(), name, sizeof name)) add(names, name);
     add(names, secure_getenv("USER"));
     add(names, secure_getenv("LOGNAME"));
     add(names, secure_getenv("SUDO_USER"));
@@ -50,8 +50,7 @@ static void collect(struct names *names) {
     add(names, host);
     int n = getgroups(sizeof groups / sizeof *groups, groups);
     for (int i = 0; i < n; i++) {
-        const struct group *group = getgrgid(groups[i]);
-        add(names, group ? group->gr_name : NULL);
+        if (wick__group_name(groups[i], name, sizeof name, NULL, NULL)) add(names, name);
     }
 }
 

@@ -25,6 +25,7 @@ enum { MOST_DEVICES = 32, MOST_PARTS = 8 + 2 * MOST_DEVICES, NAME_SIZE = 64, TEX
 
 struct report {
     FILE *file;
+    bool lost;       /* a part that the disk did not take */
     int64_t seconds; /* the limit of a part */
     int n_parts;
     char summary[MOST_PARTS][TEXT];
@@ -44,7 +45,7 @@ static struct child_result run(struct report *report, const char *what, const ch
     if (clean && *clean && clean[strlen(clean) - 1] != '\n') putc('\n', report->file);
     fprintf(report->file, "---- %s: %s, %.1f s\n", what, result.how, result.seconds);
     fflush(report->file);
-    (void)fsync(fileno(report->file)); /* fails on what can't be synced, a pipe */
+    if (fsync(fileno(report->file)) != 0 && errno == EIO) report->lost = true; /* a pipe can't be synced */
     if (report->n_parts < MOST_PARTS)
         snprintf(report->summary[report->n_parts++], TEXT, "%-28s %6.1f s  %s", what, result.seconds, result.how);
     free(clean);
@@ -126,7 +127,7 @@ static int write_report(struct report *report, const char *device, const char *p
     fprintf(report->file, "\n==== summary\n\n");
     for (int i = 0; i < report->n_parts; i++) fprintf(report->file, "%s\n", report->summary[i]);
     if (report->file == stdout) return 0;
-    bool good = !ferror(report->file);
+    bool good = !ferror(report->file) && !report->lost;
     if (fclose(report->file) != 0 || !good) return command_fail("report", "%s can't be written", path);
     output_text(stdout, path);
     putchar('\n');
@@ -137,7 +138,7 @@ int command_report(int argc, char **argv) {
     struct report report = {.seconds = 300};
     const char *device = NULL;
     const struct option list[] = {
-        OPTIONS_TEXT("--device", "D", &device, "this device alone, not all"),
+        OPTIONS_TEXT("--device", "D", &device, "reports on this device only; on all by default"),
         OPTIONS_NUMBER("--seconds", "N", &report.seconds, 1, 86400, "ends a part that takes longer; 300 by default"),
         OPTIONS_END};
     const struct options options = {"report", list, 1};
@@ -150,6 +151,7 @@ int command_report(int argc, char **argv) {
         int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); /* an older report stays */
         report.file = fd >= 0 ? fdopen(fd, "w") : NULL;
     }
+    if (!report.file && errno == EEXIST) return command_fail("report", "%s exists already; name another file", path);
     if (!report.file) return command_fail("report", "%s: %s", path, strerror(errno));
     return write_report(&report, device, path);
 }

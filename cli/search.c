@@ -59,7 +59,8 @@ static int report_fault(const struct text_model *model, const struct source *sou
     char what[512];
     snprintf(what, sizeof what, "the vector of %.400s:%lld", name_of(source),
              (long long)source->passages.items[passage].line);
-    return text_not_finite("search", model, what);
+    const struct passage *of = &source->passages.items[passage];
+    return text_not_finite("search", model, what, source->text.data + of->start, of->nbytes);
 }
 
 /* Embeds the passages that `hits` names, by length, and puts their vectors where they belong. The exit status. */
@@ -145,7 +146,7 @@ static int rank(const struct text_model *model, const char *query, const struct 
     if (!wanted || !vector || wick_read(vector, wanted, (size_t)dim * sizeof *wanted) != WICK_OK)
         status = command_fail("search", "the question can't be embedded");
     else if (!finite_all(wanted, dim))
-        status = text_not_finite("search", model, "the vector of the question");
+        status = text_not_finite("search", model, "the vector of the question", query, strlen(query));
     for (int i = 0; i < n_sources && status == 0; i++) {
         for (int64_t j = 0; j < sources[i].passages.n && status == 0; j++) {
             double score = cosine(wanted, sources[i].vectors + j * dim, dim);
@@ -253,13 +254,13 @@ static int open_and_search(const struct wishes *wishes) {
 int command_search(int argc, char **argv) {
     struct wishes wishes = {.device = "auto", .top = 5, .words = 100};
     const struct option list[] = {
-        OPTIONS_NUMBER("--top", "K", &wishes.top, 1, 1 << 20, "how many passages to show; 5 by default"),
-        OPTIONS_NUMBER("--words", "N", &wishes.words, 1, 1 << 20, "the most words of a passage; 100 by default"),
-        OPTIONS_FLAG("--no-index", &wishes.no_index, "neither uses nor keeps the vectors of files"),
-        OPTIONS_FLAG("--exact", &wishes.exact, "computes in f32, not in bf16 where that is faster"),
+        OPTIONS_NUMBER("--top", "K", &wishes.top, 1, 1 << 20, "shows K passages; 5 by default"),
+        OPTIONS_NUMBER("--words", "N", &wishes.words, 1, 1 << 20, "cuts passages of more than N words; 100 by default"),
+        OPTIONS_FLAG("--no-index", &wishes.no_index, "neither reads nor writes the index of vectors"),
+        OPTIONS_FLAG("--exact", &wishes.exact, "computes in f32; otherwise in bf16 where that is faster"),
         OPTIONS_TEXT("--model", "DIR", &wishes.model,
-                     "the embedder's folder; $WICK_MODEL or what tools/fetch-model fetched"),
-        OPTIONS_TEXT("--device", "D", &wishes.device, "cpu, cuda:0, rocm:0 ...; the best one by default"),
+                     "opens the embedder in this folder; by default $WICK_MODEL, or what tools/fetch-model fetched"),
+        OPTIONS_TEXT("--device", "D", &wishes.device, "runs on cpu, cuda:0, rocm:0 ...; on the best one by default"),
         OPTIONS_FLAG("--json", &wishes.json, "writes JSON"),
         OPTIONS_END};
     const struct options options = {"search", list, INT32_MAX};

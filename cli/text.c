@@ -43,21 +43,28 @@ bool text_model_open(const char *command, const char *folder, const char *device
     const struct wick_embedder_options options = {.fast = fast, .files = {.copy = true}};
     const char *from_environment = secure_getenv("WICK_MODEL");
     *model = (struct text_model){.device = NULL};
+    if (folder && !*folder) {
+        command_fail(command, "--model names no folder");
+        return false;
+    }
     if (!folder && from_environment && *from_environment) folder = from_environment;
     if (folder ? snprintf(model->folder, sizeof model->folder, "%s", folder) >= (int)sizeof model->folder
                : !text_cache_path("models/all-MiniLM-L6-v2", model->folder, sizeof model->folder)) {
-        command_fail(command, "the model's folder is not known, or its path is too long");
+        command_fail(command, folder ? "the path of the model's folder is too long"
+                                     : "neither HOME nor XDG_CACHE_HOME says where models are; name one by --model or "
+                                       "WICK_MODEL");
         return false;
     }
     if (!folder && access(model->folder, F_OK) != 0) {
-        command_fail(command,
-                     "there is no model at %s; tools/fetch-model fetches one, --model or WICK_MODEL name another",
-                     model->folder);
+        command_fail(
+            command,
+            "there is no model at %s; fetch one with tools/fetch-model, or name another by --model or WICK_MODEL",
+            model->folder);
         return false;
     }
     model->device = wick_device_open(device);
     if (model->device) model->embedder = wick_embedder_open_with(model->folder, model->device, &options);
-    if (!model->embedder) command_fail(command, "the model can't be opened");
+    if (!model->embedder) command_fail(command, "the %s can't be opened", model->device ? "model" : "device");
     return model->embedder != NULL;
 }
 
@@ -82,10 +89,20 @@ void text_progress(const char *verb, int64_t done, int64_t total) {
     fflush(stderr);
 }
 
-int text_not_finite(const char *command, const struct text_model *model, const char *what) {
+int text_not_finite(const char *command, const struct text_model *model, const char *what, const char *text,
+                    size_t nbytes) {
     char where[512];
     wick_error_clear();
     if (finite_blame(model->folder, where, sizeof where))
         return command_fail(command, "%s: not finite; in %s, %s", what, model->folder, where);
+    wick_scope_begin();
+    bool records = wick_record_begin() == WICK_OK;
+    if (records) wick_embedder_encode(model->embedder, 1, &text, &nbytes);
+    struct wick_record *record = records ? wick_record_end() : NULL;
+    wick_scope_end(NULL);
+    bool found = finite_trace(record, model->folder, where, sizeof where);
+    wick_record_free(record);
+    wick_error_clear();
+    if (found) return command_fail(command, "%s: not finite; in %s, %s", what, model->folder, where);
     return command_fail(command, "%s: not finite, though all tensors of %s are", what, model->folder);
 }

@@ -34,8 +34,10 @@ void text_model_close(struct text_model *model);
 /* $XDG_CACHE_HOME/wick/NAME, or ~/.cache/wick/NAME. False when neither is known or the path is too long. */
 bool text_cache_path(const char *name, char *path, size_t size);
 
-/* Reports that a vector of `what` holds NaN or an infinity, and the first tensor of the model that does. Returns 1. */
-int text_not_finite(const char *command, const struct text_model *model, const char *what);
+/* Reports that `what`, the vector of a text, holds NaN or an infinity, and the first tensor that does: of the model, or
+ * of what is computed from the text. Returns 1. */
+int text_not_finite(const char *command, const struct text_model *model, const char *what, const char *text,
+                    size_t nbytes);
 
 /* Shows "verb done/total" on stderr while that is a terminal; done == total clears the line. */
 void text_progress(const char *verb, int64_t done, int64_t total);

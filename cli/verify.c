@@ -10,8 +10,10 @@
 #include <string.h>
 
 struct report {
-    struct verify_cell row[VERIFY_DTYPES];
-    int columns; /* cells of the present row */
+    struct verify_cell row[WICK_DTYPE_COUNT];
+    int columns;       /* cells of the present row */
+    bool begun;        /* the heading is printed */
+    const char *dtype; /* the only one; NULL: all */
     json_t *cells, *lines;
 };
 
@@ -28,38 +30,57 @@ static void print_cell(const struct verify_cell *cell) {
     if (cell->bad)
         snprintf(text, sizeof text, "BAD:%" PRId64, cell->bad);
     else
-        snprintf(text, sizeof text, "%s", cell->supported ? "ok" : "refused");
+        snprintf(text, sizeof text, "%s", !cell->checks ? "-" : cell->supported ? "ok" : "refused");
     printf(" %8s", text);
+}
+
+static bool has_column(const struct report *report, int dtype) {
+    return !report->dtype || strcmp(report->dtype, wick_dtype_name((enum wick_dtype)dtype)) == 0;
+}
+
+static void print_heading(const struct report *report) {
+    bool any = false;
+    printf("%-24s", "op");
+    for (int dtype = 0; dtype < WICK_DTYPE_COMPUTE_COUNT; dtype++) {
+        if (!has_column(report, dtype)) continue;
+        printf(" %8s", wick_dtype_name((enum wick_dtype)dtype));
+        any = true;
+    }
+    printf(report->dtype && any ? "\n" : "   stored\n");
+}
+
+static const struct verify_cell *find_cell(const struct report *report, int dtype) {
+    for (int i = 0; i < report->columns; i++)
+        if ((int)report->row[i].dtype == dtype) return &report->row[i];
+    return NULL;
 }
 
 /* The dtypes that are only stored share one column. */
 static void print_row(struct report *report) {
     struct verify_cell stored = {.bad = 0};
-    int seen = 0;
+    bool any = false;
     if (report->columns == 0) return;
+    if (!report->begun) print_heading(report);
+    report->begun = true;
     printf("%-24s", wick_op_name(report->row[0].op));
-    for (int i = 0; i < report->columns; i++) {
-        const struct verify_cell *cell = &report->row[i];
-        if ((int)cell->dtype < WICK_DTYPE_COMPUTE_COUNT) {
-            print_cell(cell);
-            continue;
+    for (int dtype = 0; dtype < WICK_DTYPE_COUNT; dtype++) {
+        const struct verify_cell *cell = find_cell(report, dtype);
+        if (dtype < WICK_DTYPE_COMPUTE_COUNT) {
+            if (cell)
+                print_cell(cell);
+            else if (has_column(report, dtype))
+                printf(" %8s", "");
+        } else if (cell) {
+            stored.supported = stored.supported || cell->supported;
+            stored.checks += cell->checks;
+            stored.bad += cell->bad;
+            any = true;
         }
-        stored.supported = stored.supported || cell->supported;
-        stored.bad += cell->bad;
-        seen++;
     }
-    if (seen > 0) print_cell(&stored);
+    if (any) print_cell(&stored);
     printf("\n");
     fflush(stdout);
     report->columns = 0;
-}
-
-static void print_heading(const char *only) {
-    printf("%-24s", "op");
-    for (int dtype = 0; dtype < WICK_DTYPE_COMPUTE_COUNT; dtype++)
-        if (!only || strcmp(only, wick_dtype_name((enum wick_dtype)dtype)) == 0)
-            printf(" %8s", wick_dtype_name((enum wick_dtype)dtype));
-    printf(only ? "\n" : "   stored\n");
 }
 
 static void on_cell(void *context, const struct verify_cell *cell) {
@@ -87,6 +108,10 @@ static void print_operands(enum wick_op op) {
             snprintf(text + strlen(text), sizeof text - strlen(text), " %s", wick_dtype_name((enum wick_dtype)dtype));
             any = true;
         }
+        if (wick_op_takes(op, i, WICK_F32, WICK_DTYPE_q4_0)) {
+            snprintf(text + strlen(text), sizeof text - strlen(text), " blocks");
+            any = true;
+        }
         if (!any) continue;
         printf("%s%.*s:%s%s", n++ ? "; " : "", (int)strcspn(name, "?"), name, text, same ? " or the same" : "");
     }
@@ -105,8 +130,8 @@ static int print_table(void) {
     printf("| op | family | computes | other operands |");
     for (int dtype = 0; dtype < WICK_DTYPE_COMPUTE_COUNT; dtype++)
         printf(" %s |", wick_dtype_name((enum wick_dtype)dtype));
-    printf("\n| --- | --- | --- | --- |");
-    for (int dtype = 0; dtype < WICK_DTYPE_COMPUTE_COUNT; dtype++) printf(" :-: |");
+    printf(" blocks |\n| --- | --- | --- | --- |");
+    for (int dtype = 0; dtype <= WICK_DTYPE_COMPUTE_COUNT; dtype++) printf(" :-: |");
     for (int i = 0; i < WICK_OP_COUNT; i++) {
         enum wick_op op = order[i];
         printf("\n| `%s` | %s | ", wick_op_name(op), wick_op_family(op));
@@ -116,11 +141,15 @@ static int print_table(void) {
         printf(" |");
         for (int dtype = 0; dtype < WICK_DTYPE_COMPUTE_COUNT; dtype++)
             printf(" %s |", wick_supports(cpu, op, (enum wick_dtype)dtype) ? "✓" : " ");
+        printf(" %s |", wick_supports(cpu, op, WICK_DTYPE_q4_0) ? "✓" : " ");
     }
     printf("\n");
     wick_device_close(cpu);
     return 0;
 }
+
+/* A run without a check shows nothing, and fails. */
+static bool failed(const struct verify_totals *totals) { return totals->bad > 0 || totals->checks == 0; }
 
 static int print_all(const struct verify_options *options, const struct verify_totals *totals,
                      const struct report *report) {
@@ -128,23 +157,24 @@ static int print_all(const struct verify_options *options, const struct verify_t
                             (json_int_t)options->seed, "cells", (json_int_t)totals->cells, "checks",
                             (json_int_t)totals->checks, "bad", (json_int_t)totals->bad, "uncovered",
                             (json_int_t)totals->uncovered, "table", report->cells, "lines", report->lines);
-    return json_print(all, JSON_INDENT(1)) ? totals->bad > 0 : command_fail("verify", "out of memory");
+    return json_print(all, JSON_INDENT(1)) ? failed(totals) : command_fail("verify", "out of memory");
 }
 
 static int run(const struct verify_options *options, struct report *report) {
     struct verify_totals totals;
     if (wick_allocator_set(&verify_allocator) != WICK_OK) return command_fail("verify", "the allocator can't be set");
-    if (!report->cells) print_heading(options->dtype);
     if (verify_run(options, &totals) != WICK_OK) {
         json_decref(report->cells);
         json_decref(report->lines);
         return command_fail("verify", "can't run");
     }
+    if (totals.checks == 0 && totals.bad == 0)
+        output_note("verify", "no check was run: no case of these ops has this dtype and layout");
     if (report->cells) return print_all(options, &totals, report);
     print_row(report);
     printf("%" PRId64 " cells, %" PRId64 " checks, %" PRId64 " bad, %" PRId64 " ops not covered, seed %" PRIu64 "\n",
            totals.cells, totals.checks, totals.bad, totals.uncovered, options->seed);
-    return totals.bad > 0;
+    return failed(&totals);
 }
 
 int command_verify(int argc, char **argv) {
@@ -153,21 +183,21 @@ int command_verify(int argc, char **argv) {
     int64_t which = -1, seed = 1, repeat = 0;
     bool json = false, table = false;
     const struct option list[] = {
-        OPTIONS_TEXT("--device", "D", &o.device, "the device under test: cpu (the default), cuda:0, rocm:0 ..."),
-        OPTIONS_TEXT("--op", "PATTERN", &o.pattern, "ops whose names match, as in \"add*\""),
-        OPTIONS_TEXT("--family", "NAME", &o.family, "ops of one family of docs/ops.md"),
-        OPTIONS_TEXT("--dtype", "T", &o.dtype, "one dtype"),
-        OPTIONS_TEXT("--layout", "NAME", &o.layout, "one layout of operands"),
-        OPTIONS_NUMBER("--case", "K", &which, 0, 999999, "one case of each op"),
-        OPTIONS_TEXT("--list", "FILE", &o.list, "the checks in a file, a line OP DTYPE CASE LAYOUT each"),
-        OPTIONS_TEXT("--log", "FILE", &o.log, "writes such a line, and its seconds, after each check"),
-        OPTIONS_NUMBER("--seed", "N", &seed, 0, INT64_MAX, "of the operands' values; 1 by default"),
-        OPTIONS_NUMBER("--repeat", "N", &repeat, 1, 10000, "runs each check so often and compares the bits"),
-        OPTIONS_FLAG("--normal", &o.normal, "no subnormal values, for what flushes them"),
-        OPTIONS_FLAG("--quick", &o.quick, "each case in two layouts, not in all"),
-        OPTIONS_FLAG("--cut", &o.cut, "one small case of each op, dtype and layout"),
+        OPTIONS_TEXT("--device", "D", &o.device, "tests this device: cpu (the default), cuda:0, rocm:0 ..."),
+        OPTIONS_TEXT("--op", "PATTERN", &o.pattern, "runs only ops whose names match, as in \"add*\""),
+        OPTIONS_TEXT("--family", "NAME", &o.family, "runs only ops of this family of docs/ops.md"),
+        OPTIONS_TEXT("--dtype", "T", &o.dtype, "runs only this dtype"),
+        OPTIONS_TEXT("--layout", "NAME", &o.layout, "runs only this layout of operands"),
+        OPTIONS_NUMBER("--case", "K", &which, 0, 999999, "runs only this case of each op"),
+        OPTIONS_TEXT("--list", "FILE", &o.list, "runs only the checks in a file, a line OP DTYPE CASE LAYOUT each"),
+        OPTIONS_TEXT("--log", "FILE", &o.log, "writes such a line after each check, with the seconds it took"),
+        OPTIONS_NUMBER("--seed", "N", &seed, 0, INT64_MAX, "seeds the operands' values; 1 by default"),
+        OPTIONS_NUMBER("--repeat", "N", &repeat, 1, 10000, "runs each check N times more and compares the bits"),
+        OPTIONS_FLAG("--normal", &o.normal, "uses no subnormal values, for libraries that flush them"),
+        OPTIONS_FLAG("--quick", &o.quick, "runs each case in two layouts instead of all"),
+        OPTIONS_FLAG("--cut", &o.cut, "runs one small case of each op, dtype and layout"),
         OPTIONS_FLAG("--json", &json, "writes JSON"),
-        OPTIONS_FLAG("--table", &table, "writes the table of ops as markdown and runs nothing"),
+        OPTIONS_FLAG("--table", &table, "writes the table of ops as markdown, and runs nothing"),
         OPTIONS_END};
     const struct options options = {"verify", list, 0};
     int n, status;
@@ -176,7 +206,11 @@ int command_verify(int argc, char **argv) {
     o.case_plus_one = (int)which + 1;
     o.seed = (uint64_t)seed;
     o.repeat = (int)repeat;
+    report.dtype = o.dtype;
     report.cells = json ? json_array() : NULL;
     report.lines = json ? json_array() : NULL;
-    return run(&o, &report);
+    if (!json || (report.cells && report.lines)) return run(&o, &report);
+    json_decref(report.cells);
+    json_decref(report.lines);
+    return command_fail("verify", "out of memory");
 }

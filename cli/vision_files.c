@@ -7,6 +7,8 @@
 #include "cli/output.h"
 
 #include <errno.h>
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,8 +75,8 @@ bool labels_read(const char *path, const char *model, struct labels *labels) {
     bool good = from_config(labels, json_object_get(config, "id2label"), model);
     json_decref(config);
     if (good && labels->n == 0)
-        output_note("classify", "classes have no names: %s has no config.json with id2label; --labels names a file",
-                    model);
+        output_note("classify",
+                    "the classes have no names: %s has no config.json with id2label; give names by --labels", model);
     return good;
 }
 
@@ -119,15 +121,19 @@ static const char *read_filter(const json_t *config, struct image_preparation *p
 
 static bool read_three(const json_t *array, float *values) {
     for (size_t i = 0; array && i < 3; i++) {
-        if (json_array_size(array) != 3 || !json_is_number(json_array_get(array, i))) return false;
-        values[i] = (float)json_number_value(json_array_get(array, i));
+        double value = json_number_value(json_array_get(array, i));
+        if (json_array_size(array) != 3 || !json_is_number(json_array_get(array, i)) || !(fabs(value) <= FLT_MAX))
+            return false;
+        values[i] = (float)value;
     }
     return true;
 }
 
 static const char *read_scale(const json_t *config, struct image_preparation *p) {
-    if (!read_three(value_of(config, "image_mean"), p->mean)) return "'image_mean' is no array of 3 numbers";
-    if (!read_three(value_of(config, "image_std"), p->deviation)) return "'image_std' is no array of 3 numbers";
+    if (!read_three(value_of(config, "image_mean"), p->mean))
+        return "'image_mean' is no array of 3 numbers that f32 can hold";
+    if (!read_three(value_of(config, "image_std"), p->deviation))
+        return "'image_std' is no array of 3 numbers that f32 can hold";
     for (int i = 0; i < 3; i++)
         if (!(p->deviation[i] > 0)) return "'image_std' has a number that is not above 0";
     return NULL;

@@ -49,6 +49,9 @@ GPU_FN void attention_check_starts(const struct gpu_attention &p) {
     }
 }
 
+/* x / by, of numbers >= 0: divisions of 64 bits are slow, and few are needed. */
+GPU_FN i64 attention_divide(u64 x, u64 by) { return ((x | by) >> 32) == 0 ? (u32)x / (u32)by : (i64)(x / by); }
+
 /* The sequence that has a tile, and the tile's first row in it. */
 GPU_FN void attention_find(const struct gpu_attention &p, struct attention_place &at, i64 tile, u32 tile_rows) {
     i64 members = p.merged ? p.group : 1, low = 0, high = p.sequences - 1;
@@ -79,11 +82,11 @@ GPU_FN void attention_find(const struct gpu_attention &p, struct attention_place
 /* Cuts the keys, at.end of them, to this block's part and to what some row sees. */
 GPU_FN void attention_cut_keys(const struct gpu_attention &p, struct attention_place &at, u32 tile_rows) {
     i64 split = p.split, keys = at.end, last = at.row0 + tile_rows < at.rows ? at.row0 + tile_rows - 1 : at.rows - 1;
-    i64 member = at.row0 / at.queries, first = at.row0 - member * at.queries;
-    bool narrow = last / at.queries == member; /* all rows are of one head */
+    i64 member = attention_divide((u64)at.row0, (u64)at.queries), first = at.row0 - member * at.queries;
+    bool narrow = last < (member + 1) * at.queries; /* all rows are of one head */
     at.low = at.shift + (narrow ? first : 0);
     at.high = at.shift + (narrow ? last - member * at.queries : at.queries - 1);
-    if (split == 0) split = ((keys + p.splits - 1) / p.splits + 63) / 64 * 64;
+    if (split == 0) split = (attention_divide((u64)(keys + p.splits - 1), p.splits) + 63) / 64 * 64;
     at.begin = (i64)gpu_block_y() * split;
     if (at.begin + split < at.end) at.end = at.begin + split;
     if (at.low - p.left > at.begin) at.begin = at.low - p.left;
@@ -93,8 +96,8 @@ GPU_FN void attention_cut_keys(const struct gpu_attention &p, struct attention_p
 
 GPU_FN struct attention_place attention_locate(const struct gpu_attention &p, u32 tile_rows) {
     struct attention_place at;
-    u64 block = p.first + gpu_block_x(), whole = block / p.tiles;
-    i64 tile = p.tiles - 1 - (i64)(block - whole * p.tiles), batch = (i64)(whole / p.units);
+    u64 block = p.first + gpu_block_x(), whole = (u64)attention_divide(block, p.tiles);
+    i64 tile = p.tiles - 1 - (i64)(block - whole * p.tiles), batch = attention_divide(whole, p.units);
     at.unit = (u32)(whole - (u64)batch * p.units);
     if (p.q_starts) {
         attention_find(p, at, tile, tile_rows);
@@ -129,7 +132,7 @@ GPU_FN struct attention_row attention_row_of(const struct gpu_attention &p, cons
     r.slope = 0;
     if (index >= at.rows) return r;
     if (p.merged) {
-        i64 member = index / at.queries;
+        i64 member = attention_divide((u64)index, (u64)at.queries);
         index -= member * at.queries;
         head = (i64)at.unit * p.group + member;
     }

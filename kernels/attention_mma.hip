@@ -12,8 +12,8 @@ enum { THREADS = 128 };
 GPU_DYNAMIC_SHARED(gpu_16, attention_shared);
 
 /* A piece of 16 bytes of a row of DIM elements into LDS, where piece c of row r lies at c ^ r % 8. */
-template <int DIM> GPU_FN void attention_copy(u8 *lds, u32 row, const u16 *from, u32 nbytes) {
-    mma_copy16(lds + row * (DIM * 2) + (gpu_thread() % (DIM / 8) ^ row % 8) * 16, from, nbytes);
+template <int DIM> GPU_FN void attention_copy(mma_lds lds, u32 row, const u16 *from, u32 nbytes) {
+    mma_copy16_at(lds + row * (DIM * 2) + (gpu_thread() % (DIM / 8) ^ row % 8) * 16, from, nbytes);
 }
 /* Bytes of this thread's pieces that exist in rows of so many elements. */
 template <int DIM> GPU_FN u32 attention_bytes(i64 elements) {
@@ -23,7 +23,7 @@ template <int DIM> GPU_FN u32 attention_bytes(i64 elements) {
 
 /* KEYS keys or values from number `first` of `keys`; the rest are zeros. */
 template <int DIM, int KEYS>
-GPU_FN void attention_copy_keys(u8 *lds, const u16 *from, i64 stride, u32 first, u32 keys, u32 nbytes) {
+GPU_FN void attention_copy_keys(mma_lds lds, const u16 *from, i64 stride, u32 first, u32 keys, u32 nbytes) {
     enum { ROWS = THREADS / (DIM / 8) };
     /* A piece, or a key, that is not there is not asked for, but its address must be one. */
     u32 piece = nbytes ? gpu_thread() % (DIM / 8) * 8 : 0;
@@ -49,26 +49,39 @@ template <int TILES, int COLUMNS> GPU_FN void attention_scale(struct mma_tile (&
         GPU_UNROLL for (int e = 0; e < MMA_SUMS; e++) tiles[i][j].v[e] *= by;
 }
 
-/* The mask on the scores of one row, whose keys from .. to - 1 it sees; `mask` is the offset of the first's. */
+/* The mask on the scores of one row, of which it sees keys from .. to - 1. DENSE: elements lie side by side, so that all
+ * of a lane's have one address. */
+template <typename T, bool DENSE, int COLUMNS>
+GPU_FN void attention_mask(const struct gpu_attention &p, struct mma_tile (&s)[COLUMNS], u32 half, i64 mask, i32 from,
+                           i32 to) {
+    const u8 *keep = (const u8 *)p.mask + mask;
+    const T *add = (const T *)p.mask + mask;
+    u32 own = mma_column(0);
+    if (DENSE) {
+        keep += own;
+        add += own;
+    }
+    GPU_UNROLL for (int j = 0; j < COLUMNS; j++) GPU_UNROLL for (u32 e = half * 2; e < MMA_SUMS; e += e % 2 ? 3 : 1) {
+        u32 column = j * 16 + e / 4 * 8 + e % 2; /* own + column is the column of element e */
+        i32 key = (i32)(own + column);
+        i64 at = DENSE ? (i64)column : key * p.mask_stride[3];
+        if (key < from || key >= to) continue;
+        if (p.masked == GPU_ATTENTION_ADD)
+            s[j].v[e] = attention_plus(s[j].v[e], gpu_up(add[at]));
+        else if (!keep[at])
+            s[j].v[e] = attention_lowest(0.0f);
+    }
+}
+
+/* The mask, and what a row may not see. */
 template <typename T, int COLUMNS>
 GPU_FN void attention_hide(const struct gpu_attention &p, struct mma_tile (&s)[COLUMNS], u32 half, i64 mask, i32 from,
                            i32 to) {
-    i64 step = p.mask_stride[3];
-    if (p.masked == GPU_ATTENTION_KEEP) {
-        const u8 *keep = (const u8 *)p.mask + mask;
-        GPU_UNROLL for (int j = 0; j < COLUMNS; j++)
-            GPU_UNROLL for (u32 e = half * 2; e < MMA_SUMS; e += e % 2 ? 3 : 1) {
-            i32 key = (i32)(j * 16 + mma_column(e));
-            if (key >= from && key < to && !keep[key * step]) s[j].v[e] = attention_lowest(0.0f);
-        }
-    } else if (p.masked == GPU_ATTENTION_ADD) {
-        const T *add = (const T *)p.mask + mask;
-        GPU_UNROLL for (int j = 0; j < COLUMNS; j++)
-            GPU_UNROLL for (u32 e = half * 2; e < MMA_SUMS; e += e % 2 ? 3 : 1) {
-            i32 key = (i32)(j * 16 + mma_column(e));
-            if (key >= from && key < to) s[j].v[e] = attention_plus(s[j].v[e], gpu_up(add[key * step]));
-        }
-    }
+    /* With few columns there are no registers for both ways. */
+    if (p.masked != GPU_ATTENTION_FREE && COLUMNS > 2 && p.mask_stride[3] == 1)
+        attention_mask<T, (COLUMNS > 2)>(p, s, half, mask, from, to);
+    else if (p.masked != GPU_ATTENTION_FREE)
+        attention_mask<T, false>(p, s, half, mask, from, to);
     GPU_UNROLL for (int j = 0; j < COLUMNS; j++) GPU_UNROLL for (u32 e = half * 2; e < MMA_SUMS; e += e % 2 ? 3 : 1) {
         i32 key = (i32)(j * 16 + mma_column(e));
         if (key < from || key >= to) s[j].v[e] = attention_lowest(0.0f);
@@ -104,16 +117,16 @@ GPU_FN void attention_adjust(const struct gpu_attention &p, struct mma_tile (&s)
 
 /* q k^T for a step of keys. */
 template <typename T, int DIM, int TILES, int COLUMNS>
-GPU_FN void attention_multiply(const u8 *qs, const u8 *ks, struct mma_tile (&s)[TILES][COLUMNS]) {
+GPU_FN void attention_multiply(mma_lds qs, mma_lds ks, struct mma_tile (&s)[TILES][COLUMNS]) {
     u32 lane = gpu_lane(), low = lane % 8;
     u32 q_base = (gpu_wave() * (16 * TILES) + lane % 16) * (DIM * 2) + (lane / 16 ^ low) * 16;
     u32 k_base = (low + lane / 16 * 8) * (DIM * 2) + (lane / 8 % 2 ^ low) * 16;
     attention_clear(s);
     GPU_UNROLL for (u32 d = 0; d < DIM / 16; d++) {
         struct mma_fragment x[TILES];
-        GPU_UNROLL for (int i = 0; i < TILES; i++) x[i] = mma_load<false>(qs + (q_base ^ d * 32) + i * (16 * DIM * 2));
+        GPU_UNROLL for (int i = 0; i < TILES; i++) x[i] = mma_load_at<false>(qs + (q_base ^ d * 32) + i * (16 * DIM * 2));
         GPU_UNROLL for (int j = 0; j < COLUMNS; j++) {
-            struct mma_fragment y = mma_load<false>(ks + (k_base ^ d * 32) + j * (16 * DIM * 2));
+            struct mma_fragment y = mma_load_at<false>(ks + (k_base ^ d * 32) + j * (16 * DIM * 2));
             GPU_UNROLL for (int i = 0; i < TILES; i++) mma<T>(s[i][j], x[i], y);
         }
     }
@@ -143,7 +156,7 @@ GPU_FN void attention_weigh(struct mma_tile (&s)[TILES][COLUMNS], struct attenti
 
 /* Adds the weighted values of a step of keys. */
 template <typename T, int DIM, int TILES, int STEPS, int COLUMNS>
-GPU_FN void attention_add(const struct mma_tile (&s)[TILES][COLUMNS], const u8 *vs,
+GPU_FN void attention_add(const struct mma_tile (&s)[TILES][COLUMNS], mma_lds vs,
                           struct attention_sums<TILES, STEPS> &sums) {
     u32 lane = gpu_lane(), low = lane % 8;
     u32 v_base = (low + lane / 8 % 2 * 8) * (DIM * 2) + (lane / 16 ^ low) * 16;
@@ -153,7 +166,7 @@ GPU_FN void attention_add(const struct mma_tile (&s)[TILES][COLUMNS], const u8 *
             GPU_UNROLL for (int w = 0; w < 4; w++)
                 x[i].word[w] = mma_pack(s[i][j].v[w * 2], s[i][j].v[w * 2 + 1], T());
         GPU_UNROLL for (u32 c = 0; c < STEPS; c++) {
-            struct mma_fragment y = mma_load<true>(vs + (v_base ^ c * 32) + j * (16 * DIM * 2));
+            struct mma_fragment y = mma_load_at<true>(vs + (v_base ^ c * 32) + j * (16 * DIM * 2));
             GPU_UNROLL for (int i = 0; i < TILES; i++) mma<T>(sums.out[i][c], x[i], y);
         }
     }
@@ -180,10 +193,10 @@ GPU_FN void attention_put(const struct gpu_attention &p, i64 row, i64 column, f3
 }
 
 /* Writes the results, or the sums of a part of the keys. The bits of the result are those of the lane's rows that must
- * be summed again. */
+ * be summed again, of which there are none unless keys are left out. */
 template <typename T, int TILES, int STEPS>
 GPU_FN u32 attention_store(const struct gpu_attention &p, const struct attention_row *rows,
-                           struct attention_sums<TILES, STEPS> &sums) {
+                           struct attention_sums<TILES, STEPS> &sums, bool hides) {
     const f32 ln2 = 0.69314718055994531f;
     u32 again = 0;
     GPU_UNROLL for (u32 lanes = 1; lanes < 4; lanes *= 2)
@@ -202,7 +215,7 @@ GPU_FN u32 attention_store(const struct gpu_attention &p, const struct attention
             nan |= x != x || y != y;
             attention_put<T>(p, row, c * 16 + mma_column(e), x, y, part);
         }
-        if (nan && sum == sum) again |= 1u << (i * 2 + half);
+        if (hides && nan && sum == sum) again |= 1u << (i * 2 + half);
         if (p.splits > 1 && gpu_lane() % 4 == 0) {
             ((f32 *)p.stats)[row * 2] = high;
             ((f32 *)p.stats)[row * 2 + 1] = sum;
@@ -246,7 +259,7 @@ GPU_FN struct attention_free attention_free_of(const struct gpu_attention &p, co
 /* The rows of the block, and their queries into LDS. */
 template <int DIM, int ROWS>
 GPU_FN void attention_begin(const struct gpu_attention &p, const struct attention_place &at, struct attention_row *rows,
-                            u8 *qs) {
+                            mma_lds qs) {
     u32 piece = gpu_thread() % (DIM / 8) * 8, nbytes = attention_bytes<DIM>(p.depth);
     for (u32 r = gpu_thread(); r < ROWS; r += THREADS) rows[r] = attention_row_of(p, at, r);
     gpu_sync();
@@ -260,7 +273,7 @@ template <typename T, int DIM, int TILES, int KEYS> GPU_FN void attention_run(co
     GPU_SHARED struct attention_row rows[ROWS];
     GPU_SHARED struct attention_place kept; /* for what is rare: registers are few */
     GPU_SHARED u32 any;
-    u8 *qs = (u8 *)attention_shared, *ks = qs + ROWS * DIM * 2, *vs = ks + KEYS * DIM * 2;
+    mma_lds qs = mma_lds_of(attention_shared), ks = qs + ROWS * DIM * 2, vs = ks + KEYS * DIM * 2;
     struct attention_place at = attention_locate(p, ROWS);
     if (p.q_starts && p.first == 0 && gpu_block_x() == 0) attention_check_starts(p);
     if (at.row0 >= at.rows) return;
@@ -305,7 +318,8 @@ template <typename T, int DIM, int TILES, int KEYS> GPU_FN void attention_run(co
         attention_add<T, DIM>(s, vs, sums);
     }
     mma_copy_wait<0>();
-    u32 again = attention_store<T>(p, mine, sums);
+    bool hides = free.begin > 0 || free.end < keys;
+    u32 again = attention_store<T>(p, mine, sums, hides);
     if (again) any = 1;
     gpu_sync();
     if (any) attention_repair<T, ROWS>(p, kept, rows, sums, again);

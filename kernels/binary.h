@@ -12,6 +12,14 @@ struct gpu_binary {
     struct gpu_report report; /* integers: of divisions by zero */
 };
 
+/* Whether x is in a range, or out of it: comparisons with a number. */
+struct gpu_limit {
+    struct gpu_walk walk;
+    double f_low, f_high; /* floats */
+    i64 i_low, i_high; /* integers, in the range of the dtype */
+    u32 others;        /* the answer is turned */
+};
+
 /* out = condition ? a : b. Operands: a, b, condition. */
 struct gpu_where {
     struct gpu_walk walk;

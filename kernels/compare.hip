@@ -69,6 +69,24 @@ template <typename T> GPU_FN void compare(const struct gpu_binary &p) {
     GPU_KERNEL(compare_##T, struct gpu_binary) { compare<T>(p); }
 GPU_ALL(COMPARE)
 
+GPU_FN bool within(const struct gpu_limit &p, f32 x) { return x >= (f32)p.f_low && x <= (f32)p.f_high; }
+GPU_FN bool within(const struct gpu_limit &p, f64 x) { return x >= p.f_low && x <= p.f_high; }
+template <typename C> GPU_FN bool within(const struct gpu_limit &p, C x) { return x >= (C)p.i_low && x <= (C)p.i_high; }
+
+template <typename T> GPU_FN void limit(const struct gpu_limit &p) {
+    enum { E = GPU_CHUNK(sizeof(T)), S = GPU_SLOTS_OF_MANY(sizeof(T)) };
+    u64 tile = gpu_tile();
+    if (tile >= (u64)p.walk.tiles) return;
+    T q[S];
+    u8 r[S];
+    gpu_fetch<E, S>(q, p.walk, 0, tile);
+    GPU_UNROLL for (int s = 0; s < S; s++) r[s] = within(p, gpu_up(q[s])) != (p.others != 0);
+    gpu_put<E, S>(r, p.walk, tile);
+}
+#define LIMIT(T)                                                                                                       \
+    GPU_KERNEL(limit_##T, struct gpu_limit) { limit<T>(p); }
+GPU_ALL(LIMIT)
+
 /* 0x80 in each byte that is not 0. */
 GPU_FN u32 truth_of(u32 bytes) { return (((bytes & 0x7f7f7f7fu) + 0x7f7f7f7fu) | bytes) & 0x80808080u; }
 

@@ -219,6 +219,22 @@ template <typename T> GPU_FN void gpu_store16(T *p, const gpu_vec<T> &v) {
 
 GPU_FN u32 gpu_mulhi(u32 a, u32 b) { return (u32)((u64)a * b >> 32); }
 
+/* sum + the four products of signed bytes of two words, by one instruction where there is one. */
+GPU_FN i32 gpu_dot4(u32 a, u32 b, i32 sum) {
+#if defined(GPU_NVIDIA)
+    i32 r;
+    asm("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(sum));
+    return r;
+#elif defined(__GFX11__) || defined(__GFX12__)
+    return __builtin_amdgcn_sudot4(true, (i32)a, true, (i32)b, sum, false);
+#elif defined(GPU_AMD) && (defined(__GFX9__) && !defined(__gfx900__) || defined(__gfx1030__))
+    return __builtin_amdgcn_sdot4((i32)a, (i32)b, sum, false);
+#else
+    GPU_UNROLL for (int i = 0; i < 32; i += 8) sum += (i32)(i8)(a >> i) * (i8)(b >> i);
+    return sum;
+#endif
+}
+
 /* Atomics on u32 in device memory and LDS. */
 #if defined(GPU_NVIDIA)
 GPU_FN u32 gpu_atomic_add(u32 *p, u32 v) { return atomicAdd(p, v); }

@@ -14,7 +14,7 @@
         }                                                                                                              \
         break;
 
-/* ---- the bodies: x is the argument, a the number. selu's constants are PyTorch's ---- */
+/* ---- the bodies: x is the argument, a and b the numbers. selu's constants are PyTorch's ---- */
 
 #define FLOAT_exp gpu_exp(x)
 #define FLOAT_exp2 gpu_power_of_2(x)
@@ -38,6 +38,10 @@
     (x > 0 ? (C)1.0507009873554804934193349852946 * x : (C)1.7580993408473768599402175208123 * gpu_expm1(x))
 #define FLOAT_elu (x > 0 ? x : a * gpu_expm1(x))
 #define FLOAT_celu (x > 0 ? x : a * gpu_expm1(x / a))
+#define FLOAT_tanhshrink (x - gpu_hyperbolic_tangent(x))
+#define FLOAT_log_sigmoid ((x < 0 ? x : x != x ? x : 0) - gpu_log1p(gpu_exp(-gpu_fabs(x))))
+#define FLOAT_softplus_beta                                                                                            \
+    (x * a > b ? x : ((x * a > 0 ? x * a : x != x ? x : 0) + gpu_log1p(gpu_exp(-gpu_fabs(x * a)))) / a)
 #define FLOAT_powf (a == 2 ? x * x : gpu_raise(x, a))
 
 #define FLOAT_CASE_HEAVY(name) CASE(name, FLOAT_##name)
@@ -45,7 +49,7 @@
 
 /* x[] = op(x[]) in f32 or f64. */
 template <typename C, int S> GPU_FN void math(C (&v)[S], const struct gpu_unary &p) {
-    C a = (C)p.f[0];
+    C a = (C)p.f[0], b = (C)p.f[1];
     switch (p.op) {
 #define WICK__UNARY(number, name, dtypes, cost, ...) FLOAT_CASE_##cost(name)
 #define WICK__SCALAR1(number, name, dtypes, cost, ...) FLOAT_CASE_##cost(name)
@@ -149,6 +153,7 @@ template <typename C> GPU_FN C remainder_of(C x, C y) {
 #define FLOAT_remainder remainder_of(x, y)
 #define FLOAT_atan2 gpu_angle_of(x, y)
 #define FLOAT_swiglu gpu_silu_by(x, y)
+#define FLOAT_glu (x * gpu_sigmoid(y))
 
 template <typename T, int E> GPU_FN void binary_maths(const struct gpu_binary &p) {
     typedef typename gpu_compute<T>::type C;

@@ -216,9 +216,24 @@ GPU_FN void mma(struct mma_tile &sum, const struct mma_fragment &a, const struct
 /* ---- fragments from LDS ---- */
 
 #if MMA_ASYNC
+/* An address in LDS. From mma_lds_of it stays in a register; the compiler finds that of a pointer anew at each use. */
+#if defined(GPU_HOST)
+typedef const u8 *mma_lds;
+GPU_FN mma_lds mma_lds_from(const void *at) { return (mma_lds)at; }
+GPU_FN mma_lds mma_lds_of(const void *at) { return (mma_lds)at; }
+#else
+typedef u32 mma_lds;
+GPU_FN mma_lds mma_lds_from(const void *at) { return (u32)__cvta_generic_to_shared(at); }
+GPU_FN mma_lds mma_lds_of(const void *at) {
+    u32 address = mma_lds_from(at);
+    asm volatile("" : "+r"(address));
+    return address;
+}
+#endif
+
 /* Four 8 x 8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l / 8. Lane l gets elements
  * l % 4 * 2 and the next of row l / 4 of each; transposed, element l / 4 of rows l % 4 * 2 and the next. */
-template <bool TRANSPOSED> GPU_FN struct mma_fragment mma_load(const void *row) {
+template <bool TRANSPOSED> GPU_FN struct mma_fragment mma_load_at(mma_lds row) {
     struct mma_fragment f;
 #if defined(GPU_HOST)
     const u64 *all = gpu_host.exchange((u64)row);
@@ -231,19 +246,21 @@ template <bool TRANSPOSED> GPU_FN struct mma_fragment mma_load(const void *row) 
         f.word[q] = (u32)e[1] << 16 | e[0];
     }
 #else
-    u32 address = (u32)__cvta_generic_to_shared(row);
     if (TRANSPOSED)
         asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
                      : "=r"(f.word[0]), "=r"(f.word[1]), "=r"(f.word[2]), "=r"(f.word[3])
-                     : "r"(address)
+                     : "r"(row)
                      : "memory");
     else
         asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                      : "=r"(f.word[0]), "=r"(f.word[1]), "=r"(f.word[2]), "=r"(f.word[3])
-                     : "r"(address)
+                     : "r"(row)
                      : "memory");
 #endif
     return f;
+}
+template <bool TRANSPOSED> GPU_FN struct mma_fragment mma_load(const void *row) {
+    return mma_load_at<TRANSPOSED>(mma_lds_from(row));
 }
 
 /* Two sums as neighbours in a word of a fragment, each rounded once. */
@@ -289,16 +306,17 @@ GPU_FN f32 mma_reciprocal(f32 x) {
 
 /* ---- asynchronous copies of 16 bytes to LDS, those past `n` as zeros ---- */
 
-GPU_FN void mma_copy16(void *to, const void *from, u32 n) {
+GPU_FN void mma_copy16_at(mma_lds to, const void *from, u32 n) {
 #if defined(GPU_HOST)
     for (u32 i = 0; i < 16; i++) ((u8 *)to)[i] = i < n ? ((const u8 *)from)[i] : 0;
 #else
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
                  :
-                 : "r"((u32)__cvta_generic_to_shared(to)), "l"(__cvta_generic_to_global(from)), "r"(n)
+                 : "r"(to), "l"(__cvta_generic_to_global(from)), "r"(n)
                  : "memory");
 #endif
 }
+GPU_FN void mma_copy16(void *to, const void *from, u32 n) { mma_copy16_at(mma_lds_from(to), from, n); }
 GPU_FN void mma_copy_commit(void) {
 #if !defined(GPU_HOST)
     asm volatile("cp.async.commit_group;" ::: "memory");

@@ -15,10 +15,11 @@ enum gpu_normalize_by {
 struct gpu_normalize {
     const void *in;
     void *out;
+    void *inverse, *mean_out; /* of every row, f32, of f64 f64; or NULL */
     const void *weight, *bias;
     const void *mean, *variance; /* batch norm: by element or channel as weight is; otherwise NULL */
     /* Where rows are not kept in registers and no mean is given: `lines` parts of lines of `terms` elements, each for
-     * `share` rows; of MOMENTS, or, not centered, of SQUARES. */
+     * `share` rows; of MOMENTS, or, not centered, of SQUARES, but for f64, where the root of those may be out of range. */
     const u64 *stats;
     i64 lines, share, terms;
     i64 rows, n;

@@ -11,19 +11,19 @@ template <typename C> struct normalize_moments {
     C high, low, scale, pre;
 };
 
-/* Of the mean and, with epsilon, the variance of x times `scaled`. */
-GPU_FN normalize_moments<f32> normalize_by(f64 mean, f64 variance, f32) {
+/* Of the mean and, with epsilon, the variance of x times `scaled`; the scale is times `weight`. */
+GPU_FN normalize_moments<f32> normalize_by(f64 mean, f64 variance, f32, f64 weight) {
     normalize_moments<f32> m;
-    f64 root = gpu_sqrt(variance);
-    m.pre = root > 1.2e30 ? 5.421010862e-20f : root < 7.8e-31 ? 1.844674407e19f : 1.0f; /* 2^100, 2^-64; 2^-100, 2^64 */
+    f64 root = gpu_sqrt(variance) / weight, size = gpu_fabs(root);
+    m.pre = size > 1.2e30 ? 5.421010862e-20f : size < 7.8e-31 ? 1.844674407e19f : 1.0f; /* 2^100, 2^-64; 2^-100, 2^64 */
     m.high = (f32)mean;
     m.low = (f32)(mean - (f64)m.high) * m.pre;
     m.high *= m.pre;
     m.scale = (f32)(1 / (root * (f64)m.pre));
     return m;
 }
-GPU_FN normalize_moments<f64> normalize_by(f64 mean, f64 variance, f64 scaled) {
-    normalize_moments<f64> m = {mean, 0, 1 / gpu_sqrt(variance), scaled};
+GPU_FN normalize_moments<f64> normalize_by(f64 mean, f64 variance, f64 scaled, f64 weight) {
+    normalize_moments<f64> m = {mean, 0, weight / gpu_sqrt(variance), scaled};
     return m;
 }
 
@@ -55,10 +55,10 @@ GPU_FN u32 normalize_channel(const struct gpu_normalize &p, i64 row) {
     return p.by == GPU_NORMALIZE_ELEMENT ? 0 : (u32)(row % p.groups * p.per_group);
 }
 
-/* N elements from number i on, normalised but for weight and bias, get those. */
+/* N elements from number i on, normalised but for weight and bias, get those; a weight that is not in the scale. */
 template <typename T, int N, typename C>
 GPU_FN void normalize_weigh(const struct gpu_normalize &p, C *c, u32 i, u32 channel) {
-    const T *weight = (const T *)p.weight, *bias = (const T *)p.bias;
+    const T *weight = p.mean ? nullptr : (const T *)p.weight, *bias = (const T *)p.bias;
     if (N > 1 && p.vectors) {
         if (weight) {
             C w[gpu_vec<T>::N];
@@ -77,6 +77,13 @@ GPU_FN void normalize_weigh(const struct gpu_normalize &p, C *c, u32 i, u32 chan
         if (weight) c[k] *= gpu_up(weight[at]);
         if (bias) c[k] += gpu_up(bias[at]);
     }
+}
+
+/* Writes the statistics of a row, where they are wanted: the mean, and the variance with epsilon, of x times `scaled`. */
+template <typename C>
+GPU_FN void normalize_tell(const struct gpu_normalize &p, i64 row, f64 mean, f64 variance, C scaled) {
+    if (p.inverse) ((C *)p.inverse)[row] = (C)((f64)scaled / gpu_sqrt(variance));
+    if (p.mean_out) ((C *)p.mean_out)[row] = (C)(mean / (f64)scaled);
 }
 
 template <typename T> GPU_FN void normalize_rows(const struct gpu_normalize &p) {
@@ -125,8 +132,10 @@ template <typename T> GPU_FN void normalize_rows(const struct gpu_normalize &p) 
         squares += gpu_tree<N>::template of<gpu_join_add>(q);
     }
     f64 variance = gpu_group_join<gpu_join_add>(squares, p.group, room) / (f64)p.n;
-    normalize_moments<C> m = normalize_by(mean, variance + p.epsilon * (f64)scaled * (f64)scaled, scaled);
+    variance += p.epsilon * (f64)scaled * (f64)scaled;
+    normalize_moments<C> m = normalize_by(mean, variance, scaled, 1);
     if (!live) return;
+    if (r.lane == 0) normalize_tell(p, row, mean, variance, scaled);
     u32 channel = normalize_channel(p, row);
     T *out = (T *)p.out + row * p.n;
     GPU_UNROLL for (int k = 0; k < Row::VECTORS; k++) {
@@ -144,12 +153,14 @@ template <typename T> GPU_FN void normalize_rows(const struct gpu_normalize &p) 
     out[gpu_row_end(r)] = gpu_round<T>(end);
 }
 
-/* The moments that belong to element i of a row: the row's own, or its channel's. */
+/* The given moments of element i of a row, its own or its channel's. The weight is in the scale, for without it the
+ * element may overflow where the result does not. */
 template <typename T, typename C>
 GPU_FN normalize_moments<C> normalize_given(const struct gpu_normalize &p, u32 i, u32 channel) {
     u32 at = normalize_weight(p, i, channel);
     f64 mean = (f64)gpu_up(((const T *)p.mean)[at]);
-    normalize_moments<C> m = normalize_by(mean, (f64)gpu_up(((const T *)p.variance)[at]) + p.epsilon, (C)1);
+    f64 weight = p.weight ? (f64)gpu_up(((const T *)p.weight)[at]) : 1;
+    normalize_moments<C> m = normalize_by(mean, (f64)gpu_up(((const T *)p.variance)[at]) + p.epsilon, (C)1, weight);
     if (gpu_fabs(mean) > (sizeof(C) == 8 ? 1e290 : 1e30) && m.pre == 1) { /* x - mean may overflow */
         m.pre = (C)0.25;
         m.high *= m.pre;
@@ -158,10 +169,20 @@ GPU_FN normalize_moments<C> normalize_given(const struct gpu_normalize &p, u32 i
     }
     return m;
 }
-template <typename C> GPU_FN normalize_moments<C> normalize_found(const struct gpu_normalize &p, i64 row) {
+/* The moments that reductions found of a row; `tells` when this thread writes them, too. */
+template <typename C> GPU_FN normalize_moments<C> normalize_found(const struct gpu_normalize &p, i64 row, bool tells) {
     i64 line = p.share == 1 ? row : row / p.share;
-    f64 squares = gpu_bits<f64>(p.stats[p.centered ? 2 * p.lines + line : line]);
-    return normalize_by(p.centered ? gpu_bits<f64>(p.stats[p.lines + line]) : 0, squares / (f64)p.terms + p.epsilon, (C)1);
+    bool moments = p.centered || sizeof(C) == 8;
+    f64 mean = moments ? gpu_bits<f64>(p.stats[p.lines + line]) : 0;
+    f64 root = moments ? gpu_bits<f64>(p.stats[2 * p.lines + line])
+                       : gpu_bits<f64>(p.stats[line]) / gpu_sqrt((f64)p.terms);
+    f64 scaled = (f64)normalize_scaled((C)gpu_join_max::of(gpu_fabs(mean), root), p.epsilon);
+    mean *= scaled;
+    root *= scaled;
+    f64 variance = p.centered ? root * root : root * root + mean * mean;
+    variance += p.epsilon * scaled * scaled;
+    if (tells && line * p.share == row) normalize_tell(p, line, mean, variance, (C)scaled);
+    return normalize_by(p.centered ? mean : 0, variance, (C)scaled, 1);
 }
 
 /* N elements of a row from number i on; `m` is the row's, unless each element has its own. */
@@ -205,7 +226,7 @@ template <typename T> GPU_FN void normalize_apply(const struct gpu_normalize &p)
     T *out = (T *)p.out + row * p.n + from;
     normalize_moments<C> m = {0, 0, 0, 1};
     if (!p.mean)
-        m = normalize_found<C>(p, row);
+        m = normalize_found<C>(p, row, from == 0 && lane == 0);
     else if (p.by == GPU_NORMALIZE_CHANNEL)
         m = normalize_given<T, C>(p, 0, channel);
     i64 head = (i64)((16 - ((u64)x & 15)) % 16 / sizeof(T));

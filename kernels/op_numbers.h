@@ -10,6 +10,10 @@ enum gpu_op {
 #define WICK__BINARY(number, name, ...) GPU_OP_##name = number,
 #define WICK__PAIR(number, name, ...) GPU_OP_##name = number,
 #define WICK__COMPARISON(number, name, ...) GPU_OP_##name = number,
+#define WICK__LIMIT(number, name, ...) GPU_OP_##name = number,
+#define WICK__GRADIENT(number, name, ...) GPU_OP_##name = number,
+#define WICK__GRADIENT1(number, name, ...) GPU_OP_##name = number,
+#define WICK__GRADIENT2(number, name, ...) GPU_OP_##name = number,
 #include "elementwise_ops.h"
     GPU_OP_affine_by = 1 << 16 /* affine of integers with numbers that are not whole, in f64 */
 };

@@ -14,6 +14,7 @@ struct gpu_window {
 struct gpu_pool {
     const void *in;
     void *out;
+    u32 *indices; /* pool_index: where in its plane each largest element lies */
     i64 count; /* of out */
     i64 from[3], to[3];
     i64 kernel[3], stride[3], padding[3], step[3]; /* step: of elements within a window */

@@ -179,6 +179,30 @@ template <typename T, bool MAX> GPU_FN void pool_wide(const struct gpu_pool &p) 
     }
 }
 
+/* Where the largest element of each window lies: the first among equals, or the last NaN. */
+template <typename T> GPU_FN void pool_index(const struct gpu_pool &p) {
+    typedef typename gpu_compute<T>::type V;
+    for (u64 i = gpu_global(); i < (u64)p.count; i += gpu_stride()) {
+        struct place at = find_place(p, i);
+        const T *plane = (const T *)p.in + at.plane * p.from[0] * p.from[1] * p.from[2];
+        V most = (V)0;
+        u32 index = ~0u;
+        for (i64 d = 0; d < at.w[0].count; d++)
+            for (i64 h = 0; h < at.w[1].count; h++) {
+                i64 row = (at.w[0].start + d * p.step[0]) * p.from[1] + at.w[1].start + h * p.step[1];
+                GPU_NO_UNROLL for (i64 k = 0; k < at.w[2].count; k++) {
+                    i64 place = row * p.from[2] + at.w[2].start + k * p.step[2];
+                    V x = gpu_up(plane[place]);
+                    if (index == ~0u || x > most || x != x) {
+                        most = x;
+                        index = (u32)place;
+                    }
+                }
+            }
+        p.indices[i] = index;
+    }
+}
+
 #define POOL(type)                                                                                                     \
     GPU_KERNEL(pool_each_##type, struct gpu_pool) {                                                                    \
         if (p.max)                                                                                                     \
@@ -191,5 +215,6 @@ template <typename T, bool MAX> GPU_FN void pool_wide(const struct gpu_pool &p) 
             pool_wide<type, true>(p);                                                                                  \
         else                                                                                                           \
             pool_wide<type, false>(p);                                                                                 \
-    }
+    }                                                                                                                  \
+    GPU_KERNEL(pool_index_##type, struct gpu_pool) { pool_index<type>(p); }
 GPU_ALL(POOL)

@@ -10,6 +10,7 @@ enum gpu_random_kind { GPU_UNIFORM, GPU_NORMAL, GPU_DROPOUT, GPU_BERNOULLI, GPU_
 struct gpu_random {
     const void *in; /* dropout; contiguous, any alignment of its dtype */
     void *out;      /* contiguous, aligned to 16 bytes */
+    u8 *mask;       /* dropout: 1 for what stays; or NULL */
     i64 count;
     u64 seed, offset; /* the key, and the number of the first block */
     u64 threshold;    /* bernoulli, dropout */

@@ -108,6 +108,7 @@ template <typename T> GPU_FN four<T> make_four(const struct gpu_random &p, i64 i
         GPU_UNROLL for (int j = 0; j < 4; j++) {
             f64 value = i + j < p.count ? (f64)gpu_up(((const T *)p.in)[i + j]) : 0;
             put(&x.v[j], word[j] < p.threshold ? 0 : value / p.a);
+            if (p.mask && i + j < p.count) p.mask[i + j] = word[j] >= p.threshold;
         }
     }
     return x;

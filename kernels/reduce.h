@@ -12,13 +12,14 @@
 enum gpu_reduce_kind {
     GPU_REDUCE_SUM,     /* x & mask; floats: f64, integers: wrapped */
     GPU_REDUCE_EXTREME, /* the greatest (x & mask) ^ flip; floats as f64, integers compared without sign */
-    GPU_REDUCE_PROD,    /* floats: f64, integers: wrapped */
+    GPU_REDUCE_PROD,    /* of integers, wrapped */
     GPU_REDUCE_COUNT,   /* how many x & mask are not 0 */
     GPU_REDUCE_ARG,     /* the greatest x ^ flip, where it first stands or ~0u for nowhere */
-    GPU_REDUCE_SQUARES, /* sum of x^2 in f64 */
-    GPU_REDUCE_MOMENTS, /* n, mean, sum of (x - mean)^2, each f64 */
+    GPU_REDUCE_SQUARES, /* the root of the sum of x^2, f64 */
+    GPU_REDUCE_MOMENTS, /* n, mean, the root of the mean of (x - mean)^2, each f64 */
     GPU_REDUCE_EXPS,    /* the greatest x, and the sum of exp(x - greatest), each f64 */
-    GPU_REDUCE_POWERS   /* sum of |x|^order in f64 */
+    GPU_REDUCE_POWERS,  /* sum of (|x| / most)^order in f64 */
+    GPU_REDUCE_PRODUCT  /* of floats: f64 of 1 up to 2, or 0, infinite, NaN; the exponent of its power of two, i64 */
 };
 
 /* What a part comes to. */
@@ -55,6 +56,7 @@ struct gpu_reduce_end {
     i64 part_out, part_segment; /* the number of a part: line * part_out + segment * part_segment */
     i64 terms;    /* elements of a line */
     double order, correction;
+    const double *most; /* POWERS: what the elements of each line are divided by */
     u64 mask, flip;
 };
 

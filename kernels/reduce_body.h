@@ -5,8 +5,8 @@
 #include "layout.h"
 #include "reduce_kinds.h"
 
-/* LDS that the kinds share: a part of three words for each thread. */
-enum { REDUCE_ROOM = GPU_BLOCK * 3 };
+/* LDS that the kinds share: a part of up to four words for each thread. */
+enum { REDUCE_ROOM = GPU_BLOCK * 4 };
 /* Blocks on a unit at a time, at least: enough loads in flight for kernels that do nothing else. */
 #define REDUCE_BLOCKS(T) (sizeof(T) == 1 ? 3 : 4)
 
@@ -63,7 +63,8 @@ GPU_FN void reduce_store(const struct gpu_reduce_end &end, i64 i, u32 words, con
 }
 
 GPU_FN u32 reduce_kind_words(u32 kind) {
-    return kind == GPU_REDUCE_MOMENTS ? 3 : kind == GPU_REDUCE_EXPS || kind == GPU_REDUCE_ARG ? 2 : 1;
+    bool two = kind == GPU_REDUCE_EXPS || kind == GPU_REDUCE_ARG || kind == GPU_REDUCE_PRODUCT;
+    return kind == GPU_REDUCE_MOMENTS ? 3 : two ? 2 : 1;
 }
 
 /* The offset of element i of a shape; small code, for where it is not often needed. */
@@ -156,11 +157,11 @@ GPU_FN reduce_segment reduce_cut(const struct gpu_reduce_rows &p, i64 segment) {
 }
 
 template <typename T, typename K>
-GPU_FN void reduce_row(const struct gpu_reduce_rows &p, const T *x, const reduce_segment &cut, bool live, u64 *room,
-                       reduce_words *w) {
+GPU_FN void reduce_row(const struct gpu_reduce_rows &p, const T *x, i64 line, const reduce_segment &cut, bool live,
+                       u64 *room, reduce_words *w) {
     u32 lane = gpu_thread() % p.end.group;
     typedef reduce_careful<K> again;
-    typename K::State s = K::start();
+    typename K::State s = reduce_begin<K>::of(p.end, line);
     if (live && p.direct) {
         i64 at = cut.run0 * p.inner + cut.i0;
         reduce_run<T, K, (sizeof(T) == 1 || K::SLOW ? 2 : 4)>(p.end, x + cut.i0, cut.i1 - cut.i0, at, lane, s);
@@ -193,7 +194,7 @@ GPU_FN void reduce_row(const struct gpu_reduce_rows &p, const T *x, const reduce
     i64 at = p.end.finish == GPU_FINISH_PART ? line * p.end.part_out + cut.number * p.end.part_segment : line;         \
     if (live && gpu_thread() % p.end.group == 0) reduce_store(p.end, at, reduce_kind_words(p.end.kind), w);
 #define REDUCE_ROW(kind, T, K)                                                                                         \
-    case kind: reduce_row<T, K<T>>(p, x, cut, live, room, &w); break;
+    case kind: reduce_row<T, K<T>>(p, x, line, cut, live, room, &w); break;
 
 /* ---- across memory ---- */
 
@@ -228,6 +229,11 @@ GPU_FN void reduce_fall(const struct gpu_reduce_columns &p, const T *x, const re
     }
 }
 
+/* The line of a column. */
+GPU_FN i64 reduce_line(const struct gpu_reduce_columns &p, const reduce_tile &t, i64 column) {
+    return (i64)t.at_out + (p.columns == p.width ? column : column % p.columns) * p.out_stride;
+}
+
 /* Joins the threads that have the same columns, and stores. */
 template <typename T, typename K, int N>
 GPU_FN void reduce_land(const struct gpu_reduce_columns &p, const reduce_tile &t, typename K::State (&s)[N], u64 *room) {
@@ -251,8 +257,7 @@ GPU_FN void reduce_land(const struct gpu_reduce_columns &p, const reduce_tile &t
         i64 column = t.column + k;
         if (gpu_thread() < across && column < p.width) {
             reduce_words w = {{0, 0, 0}};
-            i64 fold = p.columns == p.width ? 0 : column / p.columns;
-            i64 at = (i64)t.at_out + (column - fold * p.columns) * p.out_stride;
+            i64 fold = p.columns == p.width ? 0 : column / p.columns, at = reduce_line(p, t, column);
             reduce_leave<K>(q, p.end, &w);
             if (p.end.finish == GPU_FINISH_PART)
                 at = at * p.end.part_out + (t.split + fold * p.splits) * p.end.part_segment;
@@ -265,7 +270,8 @@ template <typename T, typename K>
 GPU_FN void reduce_column(const struct gpu_reduce_columns &p, const T *x, const reduce_tile &t, u64 *room) {
     enum { N = gpu_vec<T>::N };
     typename K::State s[N];
-    GPU_UNROLL for (int i = 0; i < N; i++) s[i] = K::start();
+    GPU_UNROLL for (int i = 0; i < N; i++)
+        s[i] = reduce_begin<K>::of(p.end, reduce_line(p, t, t.column + i < p.width ? t.column + i : 0));
     if (t.column < p.width) reduce_fall<T, K, N>(p, x, t, s);
     reduce_land<T, K, N>(p, t, s, room);
 }
@@ -314,7 +320,7 @@ template <typename K> GPU_FN typename K::Part reduce_part(const struct gpu_reduc
 template <typename K>
 GPU_FN typename K::Part reduce_parts_of(const struct gpu_reduce_join &p, i64 line, u32 first, u32 step) {
     enum { AHEAD = 4 };
-    typename K::Part q = K::part(K::start());
+    typename K::Part q = K::part(reduce_begin<K>::of(p.end, line));
     i64 s = first, i = line * p.end.part_out + s * p.end.part_segment, far = step * p.end.part_segment;
     GPU_NO_UNROLL for (; s < p.end.segments; s += AHEAD * step) {
         typename K::Part part[AHEAD];

@@ -6,7 +6,6 @@ template <typename T> struct reduce_float_arg : reduce_arg<T, typename gpu_compu
 #define REDUCE_FLOATS(ONE, T)                                                                                          \
     ONE(GPU_REDUCE_SUM, T, reduce_sum)                                                                                 \
     ONE(GPU_REDUCE_EXTREME, T, reduce_extreme)                                                                         \
-    ONE(GPU_REDUCE_PROD, T, reduce_prod)                                                                               \
     ONE(GPU_REDUCE_ARG, T, reduce_float_arg)                                                                           \
     ONE(GPU_REDUCE_SQUARES, T, reduce_squares)                                                                         \
     default: break;

@@ -1,10 +1,11 @@
-/* Reductions of floats whose state is large, or that call functions: sums of exponentials and of powers, variances
- * across memory. */
+/* Reductions of floats whose state is large, or that call functions: sums of exponentials and of powers, products,
+ * variances across memory. */
 #include "reduce_body.h"
 
 #define REDUCE_STATS(ONE, T)                                                                                           \
     ONE(GPU_REDUCE_EXPS, T, reduce_exps)                                                                               \
     ONE(GPU_REDUCE_POWERS, T, reduce_powers)                                                                           \
+    ONE(GPU_REDUCE_PRODUCT, T, reduce_product)                                                                         \
     default: break;
 
 #define REDUCE(T)                                                                                                      \

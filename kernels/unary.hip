@@ -30,12 +30,18 @@
 #define FLOAT_floor gpu_floor(x)
 #define FLOAT_ceil gpu_ceil(x)
 #define FLOAT_round gpu_rint(x)
+#define FLOAT_round_ties_away                                                                                          \
+    (x - gpu_trunc(x) >= (C)0.5    ? gpu_trunc(x) + 1                                                                  \
+     : x - gpu_trunc(x) <= (C)-0.5 ? gpu_trunc(x) - 1                                                                  \
+                                   : gpu_trunc(x))
 #define FLOAT_trunc gpu_trunc(x)
 #define FLOAT_relu2 (x < 0 ? 0 : x * x)
 #define FLOAT_relu6 (x < 0 ? 0 : x > 6 ? 6 : x)
 #define FLOAT_hard_sigmoid ((x < -3 ? 0 : x > 3 ? 6 : x + 3) / 6)
 #define FLOAT_hard_swish (x * ((x < -3 ? 0 : x > 3 ? 6 : x + 3) / 6))
 #define FLOAT_leaky_relu (x < 0 ? x * a : x)
+#define FLOAT_softsign (x / (1 + gpu_fabs(x)))
+#define FLOAT_hardtanh ((x < a ? a : x) > b ? b : (x < a ? a : x))
 
 /* Which ops have which body. */
 #define FLOAT_CASE_ALL_LIGHT(name) CASE(name, FLOAT_##name)
@@ -95,6 +101,7 @@ template <typename W, typename T> GPU_FN T divide_by(T x, i64 a) {
 #define INT_floor x
 #define INT_ceil x
 #define INT_round x
+#define INT_round_ties_away x
 #define INT_trunc x
 
 /* The same for integers; W is an unsigned type of at least 32 bits, which wraps. */

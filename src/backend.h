@@ -87,6 +87,7 @@ union wick__params {
     } norm;
     struct {
         int activation; /* enum wick_activation */
+        int products;   /* linear_quantised: enum wick_products */
     } linear;
     struct {
         double scale;        /* of q k^T */

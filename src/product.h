@@ -1,26 +1,20 @@
-/* A matrix product as backends' kernels are asked for it. */
+/* A matrix product as the kernels of every family are asked for it. */
 #ifndef WICK_PRODUCT_H
 #define WICK_PRODUCT_H
 
-#include "core/layout.h"
+#include "backend.h"
 
-#include <wick/dtype.h>
 #include <wick/linalg.h>
 
-/* Writes B[k0+i, n0+j] of one matrix of the batch to strip[i * ld + j], in the product's dtype, for 0 <= i < kn and
- * 0 <= j < nn; columns from nn to ld may be written with anything, and need not be. nn <= 64, kn <= 1024. `batch` is
- * the index of the matrix in row-major order of batch_shape. Called from several threads at once. */
-typedef void wick__product_fill_fn(const void *context, int64_t batch, int64_t k0, int64_t kn, int64_t n0, int64_t nn,
-                                   void *strip, int64_t ld);
-
-/* C = activation(A B + bias), batched: A is m x k, B k x n, both strided in any way, C m x n. Zeros are good defaults;
- * strides count elements. */
+/* C = activation(A B + bias), batched: A is m x k, B k x n, both strided in any way, C m x n. All matrices of the batch
+ * have the same bias. Zeros are good defaults; strides count elements. */
 struct wick__product {
     enum wick_dtype dtype; /* of A, B, C and bias */
     int64_t m, n, k;
     const void *a, *b;
-    void *c; /* shares no byte with A, B or bias */
+    void *c; /* [batch..., m, n], shares no byte with A, B or bias */
     int64_t a_row, a_k, b_k, b_column;
+    int64_t c_row; /* n; more where C is some columns of a wider matrix, which only the processor writes */
 
     const void *bias;                /* one a column, or one a row; NULL: none */
     bool bias_by_row;                /* m of them instead of n */
@@ -30,13 +24,10 @@ struct wick__product {
     /* The batch dims, row-major, with each operand's strides; stride 0 repeats. */
     int batch_rank;
     int64_t batch_shape[WICK_MAX_RANK], a_batch[WICK_MAX_RANK], b_batch[WICK_MAX_RANK];
-
-    /* For the processor alone. GPUs write C as [batch..., m, n] without gaps, and have one bias for all matrices. */
-    int64_t c_row; /* columns of C have stride 1 */
-    int64_t c_batch[WICK_MAX_RANK], bias_batch[WICK_MAX_RANK];
-    wick__product_fill_fn *fill; /* yields B's elements; b is NULL then */
-    const void *fill_context;
 };
+
+/* The product that a call of matmul or linear asks for. Batch dims that only add rows to A are rows of it. */
+struct wick__product wick__product_of(const struct wick__call *call);
 
 static inline int64_t wick__product_batches(const struct wick__product *g) {
     int64_t count = 1;

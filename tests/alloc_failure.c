@@ -48,7 +48,8 @@ static void fail_each(struct wick_device *cpu, const struct verify_family *famil
     char text[64];
     snprintf(text, sizeof text, "%s %s case %d %s", wick_op_name(c->op), wick_dtype_name(c->dtype), k,
              verify_variant_name((int)variant));
-    if (verify_operands_make(cpu, c, k, variant, verify_id_dtype(c, 0), 1, &operands) == VERIFY_GOOD) {
+    const struct verify_making how = {k, variant, verify_id_dtype(c, 0), 1};
+    if (verify_operands_make(cpu, c, &how, &operands) == VERIFY_GOOD) {
         struct wick_tensor *out[VERIFY_MAX_OUTPUTS] = {NULL};
         TEST_CHECK_(call(family, c, &operands, out), "%s: %s", text, wick_error()); /* makes what is kept for good */
         release(out);

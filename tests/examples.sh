@@ -50,6 +50,22 @@ prints model models/bert "a cat" "a cat" "the mat" <<'TEXT'
 1.0000  a cat
   the mat
 TEXT
+prints quantised <<'TEXT'
+f32: 256 bytes, q8_0: 68 bytes
+exact products: 592.00 5.92
+8-bit products: 592.00 5.92
+the largest error: 0.0003
+TEXT
+prints template " What is a tensor? " <<'TEXT'
+<|im_start|>system
+Be brief.<|im_end|>
+<|im_start|>user
+What is a tensor?<|im_end|>
+<|im_start|>assistant
+TEXT
+prints generate "$here/model/llama.gguf" bca <<'TEXT'
+VTf`XnVS
+TEXT
 prints regression <<'TEXT'
 slope 2.
 TEXT

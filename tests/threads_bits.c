@@ -38,7 +38,8 @@ static void check_case(struct wick_device *cpu, const struct verify_family *fami
     char text[64];
     snprintf(text, sizeof text, "%s %s case %d %s", wick_op_name(c->op), wick_dtype_name(c->dtype), k,
              verify_variant_name((int)variant));
-    if (verify_operands_make(cpu, c, k, variant, verify_id_dtype(c, k), 1, &operands) == VERIFY_GOOD) {
+    const struct verify_making how = {k, variant, verify_id_dtype(c, k), 1};
+    if (verify_operands_make(cpu, c, &how, &operands) == VERIFY_GOOD) {
         TEST_CHECK_(run(family, c, &operands, 1, &one), "%s with 1 thread: %s", text, wick_error());
         for (int n = 0; n < 3; n++) {
             TEST_CHECK_(run(family, c, &operands, threads[n], &many), "%s with %d threads: %s", text, threads[n],

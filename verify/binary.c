@@ -1,4 +1,5 @@
-/* The binary family: functions of two tensors that broadcast; prelu and swiglu have shapes of their own. */
+/* The binary family: functions of two tensors that broadcast; prelu, swiglu and glu have shapes of their own. glu: i[0]
+ * is the dim. */
 #include "verify/elementwise.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@ enum { OWN_SHAPES = 6 };
 
 static int binary_cases(enum wick_op op) {
     if (op == WICK_OP_prelu) return 2 * OWN_SHAPES;
-    return op == WICK_OP_swiglu ? OWN_SHAPES : verify_two_shapes();
+    return op == WICK_OP_swiglu || op == WICK_OP_glu ? OWN_SHAPES : verify_two_shapes();
 }
 
 /* Dims up to the first unused one; the last dim of a rank 2 shape may be 0. */
@@ -20,6 +21,9 @@ static struct verify_operand own_operand(const int64_t *shape, int rank) {
     return operand;
 }
 
+static const int64_t glu_shapes[][3] = {{8, 0, 0}, {3, 10, 0}, {2, 6, 4}, {2, 0, 6}, {6, 1, 5}, {3, 66, 70}};
+static const int glu_ranks[OWN_SHAPES] = {1, 2, 3, 3, 3, 3}, glu_dims[OWN_SHAPES] = {0, -1, 1, 1, 0, -2};
+
 static void binary_make(enum wick_op op, int k, struct verify_case *c) {
     static const int ranks[OWN_SHAPES] = {1, 2, 3, 3, 3, 3};
     double low = -20, high = 20, low2 = -20, high2 = 20;
@@ -27,6 +31,12 @@ static void binary_make(enum wick_op op, int k, struct verify_case *c) {
     if (op == WICK_OP_swiglu) {
         c->n_in = 1;
         c->in[0] = own_operand(swiglu_shapes[k], k == 4 ? 2 : ranks[k]);
+        return;
+    }
+    if (op == WICK_OP_glu) {
+        c->n_in = 1;
+        c->in[0] = own_operand(glu_shapes[k], glu_ranks[k]);
+        c->i[0] = glu_dims[k];
         return;
     }
     if (op == WICK_OP_prelu) {
@@ -48,6 +58,7 @@ static void binary_make(enum wick_op op, int k, struct verify_case *c) {
 
 static bool binary_bench(enum wick_op op, struct verify_case *c) {
     verify_make_large(binary_make, 0, c);
+    if (op == WICK_OP_glu) c->i[0] = 1;
     if (op == WICK_OP_prelu) verify_operand_resize(&c->in[1], 1, (const int64_t[]){VERIFY_COLUMNS});
     return true;
 }
@@ -73,6 +84,7 @@ static bool binary_call(const struct verify_case *c, struct wick_tensor *const *
         CALL(prelu)
 #undef CALL
     case WICK_OP_swiglu: out[0] = wick_swiglu(in[0]); break;
+    case WICK_OP_glu: out[0] = wick_glu(in[0], (int)c->i[0]); break;
     default: out[0] = NULL; break;
     }
     return out[0] != NULL;
@@ -141,6 +153,22 @@ static bool swiglu_reference(const struct verify_case *c, const struct verify_ar
     return true;
 }
 
+/* Errors are seen against a: sigmoid's tail may be subnormal before a multiplies it. */
+static bool glu_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {
+    int dim = (int)c->i[0] + (c->i[0] < 0 ? in->rank : 0);
+    int64_t shape[WICK_MAX_RANK], half = in->shape[dim] / 2, inner = 1;
+    memcpy(shape, in->shape, sizeof shape);
+    shape[dim] = half;
+    for (int d = dim + 1; d < in->rank; d++) inner *= in->shape[d];
+    if (!verify_array_new(out, c->dtype, in->rank, shape, true)) return false;
+    for (int64_t i = 0; i < out->count; i++) {
+        const double *a = in->data + (i / inner / half * 2 * half + i / inner % half) * inner + i % inner;
+        out->data[i] = (double)(a[0] / (1 + expl(-(long double)a[half * inner])));
+        out->scale[i] = fabs(a[0]);
+    }
+    return true;
+}
+
 static bool prelu_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {
     int64_t inner = 1, channels = in->rank > 1 ? in->shape[1] : in->rank == 1 ? in->shape[0] : 1;
     for (int d = 2; d < in->rank; d++) inner *= in->shape[d];
@@ -154,6 +182,7 @@ static bool prelu_reference(const struct verify_case *c, const struct verify_arr
 
 static bool binary_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {
     if (c->op == WICK_OP_swiglu) return swiglu_reference(c, in, out);
+    if (c->op == WICK_OP_glu) return glu_reference(c, in, out);
     if (c->op == WICK_OP_prelu) return prelu_reference(c, in, out);
     bool scaled = c->op == WICK_OP_remainder;
     if (!verify_broadcast_new(out, c->dtype, in, 2, scaled)) return false;

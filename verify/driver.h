@@ -71,6 +71,10 @@ enum verify_outcome verify_values(const struct verify_operand *operand, enum wic
                                   enum verify_variant variant, struct verify_placing placing,
                                   struct verify_random *random, struct verify_array *array);
 
+/* Fills array->blocks with blocks and array->data with what they stand for, which the CPU's dequantisation says: it is
+ * held against the package gguf by tests/quantised. False after a failure. (blocks.c) */
+bool verify_blocks(struct verify_random *random, struct verify_array *array);
+
 /* Puts values on the device. False after a failure. */
 bool verify_upload(struct wick_device *device, const struct verify_array *array, struct verify_placing placing,
                    struct verify_buffer *buffer);
@@ -99,11 +103,16 @@ int verify_id_dtypes(const struct verify_case *c);
 /* What verify_device returns; for tests that call families without verify_run. */
 void verify_device_set(struct wick_device *device);
 
-/* Makes the operands of case k in a variant; the same seed gives the same. On VERIFY_BAD and VERIFY_SKIPPED too,
- * `operands` is to be freed. */
-enum verify_outcome verify_operands_make(struct wick_device *device, const struct verify_case *c, int k,
-                                         enum verify_variant variant, enum wick_dtype id, uint64_t seed,
-                                         struct verify_operands *operands);
+/* Which operands of a case: its number, their variant, the dtype of its ids. The same seed gives the same. */
+struct verify_making {
+    int k;
+    enum verify_variant variant;
+    enum wick_dtype id;
+    uint64_t seed;
+};
+/* Makes the operands of a case. On VERIFY_BAD and VERIFY_SKIPPED too, `operands` is to be freed. */
+enum verify_outcome verify_operands_make(struct wick_device *device, const struct verify_case *c,
+                                         const struct verify_making *how, struct verify_operands *operands);
 void verify_operands_free(struct verify_operands *operands);
 /* The number of the first operand that, or around which memory, has changed; -1 when none has. */
 int verify_operands_changed(const struct verify_operands *operands);

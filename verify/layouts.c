@@ -16,6 +16,7 @@ struct verify_placing verify_placing_for(const struct verify_operand *operand, e
     struct verify_placing placing = {.layout = variant};
     int wide = 0;
     for (int d = 0; d < operand->rank; d++) wide += operand->shape[d] > 1;
+    if (operand->repeated) return (struct verify_placing){.layout = VERIFY_BROADCAST};
     if (variant == VERIFY_INTEGERS || variant == VERIFY_SPECIALS || variant == VERIFY_EXPONENTS)
         placing.layout = VERIFY_CONTIGUOUS;
     else if (variant >= VERIFY_LAYOUTS)
@@ -68,9 +69,32 @@ static int64_t element_at(const struct wick__layout *layout, int64_t i) {
     return at;
 }
 
+/* Blocks lie contiguous, with a row of guard in front and behind. */
+static bool upload_blocks(struct wick_device *device, const struct verify_array *array, struct verify_buffer *buffer) {
+    int64_t width = array->rank ? array->shape[array->rank - 1] : 0;
+    int64_t block = wick_dtype_block(array->dtype), row = width > 0 ? width : block, room = array->count + 2 * row;
+    size_t block_nbytes = (size_t)wick_dtype_block_bytes(array->dtype), before = (size_t)(row / block) * block_nbytes;
+    struct wick__layout layout = {.rank = array->rank, .offset = row};
+    int64_t stride = 1;
+    for (int d = array->rank - 1; d >= 0; d--) {
+        layout.shape[d] = array->shape[d];
+        layout.stride[d] = stride;
+        stride *= array->shape[d];
+    }
+    *buffer = (struct verify_buffer){.nbytes = (size_t)(room / block) * block_nbytes};
+    buffer->bytes = malloc(buffer->nbytes);
+    if (!buffer->bytes) return false;
+    memset(buffer->bytes, 0xFF, buffer->nbytes);
+    memcpy(buffer->bytes + before, array->blocks, (size_t)(array->count / block) * block_nbytes);
+    buffer->base = wick_from_data(device, array->dtype, 1, &room, buffer->bytes, buffer->nbytes);
+    if (buffer->base) buffer->view = wick__tensor_view(buffer->base, &layout);
+    return buffer->view != NULL;
+}
+
 bool verify_upload(struct wick_device *device, const struct verify_array *array, struct verify_placing placing,
                    struct verify_buffer *buffer) {
     struct wick__layout layout;
+    if (array->blocks) return upload_blocks(device, array, buffer);
     int64_t room = lay_out(array, placing, &layout);
     size_t size = (size_t)wick_dtype_block_bytes(array->dtype);
     *buffer = (struct verify_buffer){.nbytes = (size_t)room * size};

@@ -95,9 +95,16 @@ static double parameter(const struct verify_case *c, const struct verify_array *
     return at >= c->n_in || c->in[at].role == VERIFY_ABSENT ? none : in[at].data[i];
 }
 
-/* y = (x - mean) * factor + bias, and how large the terms are, for elements of the given mean size. */
-static void put(struct verify_array *out, int64_t i, double x, long double mean, long double size, long double factor,
-                double bias) {
+/* What an element goes through: `size` is the mean size of such elements. */
+struct affine {
+    long double mean, size, factor;
+    double bias;
+};
+
+/* y = (x - mean) * factor + bias, and how large the terms are. */
+static void put(struct verify_array *out, int64_t i, double x, const struct affine *f) {
+    long double mean = f->mean, size = f->size, factor = f->factor;
+    double bias = f->bias;
     out->data[i] = (double)((x - mean) * factor + bias);
     out->scale[i] = (double)(fabsl((fabs(x) + (out->dtype == WICK_F64 ? size : fabsl(mean))) * factor) + fabs(bias));
 }
@@ -119,19 +126,25 @@ static bool normalize_reference(const struct verify_case *c, const struct verify
         for (int64_t i = 0; i < n; i++) sum_squares += (x[i] - sum / n) * (x[i] - sum / n);
         long double mean = sum / n, squares = sum_squares / n;
         for (int64_t i = 0; i < n; i++) {
+            struct affine f;
             int64_t at = row * n + i, p = by_channel(c->op) ? at / plane % channel_count : i;
             if (c->op == WICK_OP_batch_norm)
-                put(out, at, x[i], in[1].data[p], fabs(in[1].data[p]),
-                    parameter(c, in, 3, p, 1) / sqrtl((long double)in[2].data[p] + c->f[0]), parameter(c, in, 4, p, 0));
+                f = (struct affine){in[1].data[p], fabs(in[1].data[p]),
+                                    parameter(c, in, 3, p, 1) / sqrtl((long double)in[2].data[p] + c->f[0]),
+                                    parameter(c, in, 4, p, 0)};
             else
-                put(out, at, x[i], mean, size, parameter(c, in, 1, p, 1) / sqrtl(squares + c->f[0]),
-                    parameter(c, in, 2, p, 0));
+                f = (struct affine){mean, size, parameter(c, in, 1, p, 1) / sqrtl(squares + c->f[0]),
+                                    parameter(c, in, 2, p, 0)};
+            put(out, at, x[i], &f);
         }
     }
     return true;
 }
 
-static bool normalize_wide(enum wick_op op) { return op != WICK_OP_batch_norm; }
+static bool normalize_wide(enum wick_op op) {
+    (void)op;
+    return true;
+}
 
 const struct verify_family verify_normalize = {
     .name = "normalize",

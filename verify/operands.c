@@ -47,25 +47,25 @@ static enum wick_dtype dtype_of(const struct verify_case *c, int i, enum wick_dt
     case VERIFY_INDEX: return id;
     case VERIFY_CONDITION: return WICK_U8;
     case VERIFY_F32: return WICK_F32;
+    case VERIFY_BLOCKS: return c->in[i].blocks;
     case VERIFY_VALUE:
     case VERIFY_ABSENT: break;
     }
     return c->dtype;
 }
 
-enum verify_outcome verify_operands_make(struct wick_device *device, const struct verify_case *c, int k,
-                                         enum verify_variant variant, enum wick_dtype id, uint64_t seed,
-                                         struct verify_operands *operands) {
-    struct verify_random random = {seed};
+enum verify_outcome verify_operands_make(struct wick_device *device, const struct verify_case *c,
+                                         const struct verify_making *how, struct verify_operands *operands) {
+    struct verify_random random = {how->seed};
     for (const char *name = wick_op_name(c->op); *name; name++) verify_random_mix(&random, (unsigned char)*name);
-    verify_random_mix(&random, (uint64_t)c->dtype << 32 | (uint64_t)k << 8 | (uint64_t)variant);
-    *operands = (struct verify_operands){.n = c->n_in, .id = id};
+    verify_random_mix(&random, (uint64_t)c->dtype << 32 | (uint64_t)how->k << 8 | (uint64_t)how->variant);
+    *operands = (struct verify_operands){.n = c->n_in, .id = how->id};
     for (int i = 0; i < c->n_in; i++) {
         const struct verify_operand *operand = &c->in[i];
         if (operand->role == VERIFY_ABSENT) continue;
-        struct verify_placing placing = verify_placing_for(operand, variant, k + i, &random);
+        struct verify_placing placing = verify_placing_for(operand, how->variant, how->k + i, &random);
         enum verify_outcome outcome =
-            verify_values(operand, dtype_of(c, i, id), variant, placing, &random, &operands->in[i]);
+            verify_values(operand, dtype_of(c, i, how->id), how->variant, placing, &random, &operands->in[i]);
         if (outcome != VERIFY_GOOD) return outcome;
         if (!verify_upload(device, &operands->in[i], placing, &operands->buffer[i])) return VERIFY_BAD;
         operands->tensor[i] = operands->buffer[i].view;
@@ -77,6 +77,8 @@ void verify_operands_free(struct verify_operands *operands) {
     for (int i = 0; i < operands->n; i++) {
         verify_buffer_free(&operands->buffer[i]);
         free(operands->in[i].data);
+        free(operands->in[i].blocks);
+        operands->in[i].blocks = NULL;
         operands->in[i].data = NULL;
         operands->tensor[i] = NULL;
     }

@@ -1,5 +1,5 @@
 /* Cases of the pool family. i: kernel or size [3], stride [3], padding [3], dilation [3], ceil_mode, exclude_padding,
- * divisor. */
+ * divisor, whether indices are wanted. */
 #include "verify/verify.h"
 
 #include <math.h>
@@ -101,6 +101,8 @@ static void fill(enum wick_op op, const struct shape *shape, struct verify_case 
 static void pool_make(enum wick_op op, int k, struct verify_case *c) {
     int s = spatial_of(op) - 1;
     fill(op, is_adaptive(op) ? &sizes[s][k] : &windows[s][k], c);
+    c->i[15] = is_max(op) && !is_adaptive(op) && k % 2 == 1; /* with indices */
+    c->n_out = 1 + (int)c->i[15];
 }
 
 /* Windows of 3 at every second element; adaptive pooling to 7. */
@@ -117,6 +119,7 @@ static bool pool_bench(enum wick_op op, struct verify_case *c) {
 
 static bool pool_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
     struct wick_pool_options o = {.ceil_mode = c->i[12] != 0, .exclude_padding = c->i[13] != 0, .divisor = c->i[14]};
+    if (c->i[15]) o.indices = &out[1];
     memcpy(o.stride, c->i + 3, sizeof o.stride);
     memcpy(o.padding, c->i + 6, sizeof o.padding);
     memcpy(o.dilation, c->i + 9, sizeof o.dilation);
@@ -199,6 +202,19 @@ static void pool_one(const struct verify_case *c, const double *plane, const int
     *scale = is_max(c->op) ? 0 : magnitude / (double)n;
 }
 
+/* The position in its plane of the first of the largest elements, or of the last NaN. */
+static double position_of(const double *plane, const int64_t in[3], const struct taps t[3]) {
+    int64_t best = UINT32_MAX;
+    for (int64_t d = t[0].first; d < t[0].last; d += t[0].step)
+        for (int64_t h = t[1].first; h < t[1].last; h += t[1].step)
+            for (int64_t w = t[2].first; w < t[2].last; w += t[2].step) {
+                if (d < 0 || h < 0 || w < 0 || d >= in[0] || h >= in[1] || w >= in[2]) continue;
+                int64_t at = (d * in[1] + h) * in[2] + w;
+                if (best == UINT32_MAX || isnan(plane[at]) || plane[at] > plane[best]) best = at;
+            }
+    return (double)best;
+}
+
 static bool pool_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {
     int spatial = in->rank - 2, missing = 3 - spatial;
     int64_t shape[WICK_MAX_RANK] = {in->shape[0], in->shape[1]}, from[3] = {1, 1, 1}, to[3] = {1, 1, 1};
@@ -207,6 +223,7 @@ static bool pool_reference(const struct verify_case *c, const struct verify_arra
         to[missing + s] = shape[2 + s] = pooled_size(c, in->shape[2 + s], s);
     }
     if (!verify_array_new(out, c->dtype, in->rank, shape, true)) return false;
+    if (c->n_out > 1 && !verify_array_new(&out[1], WICK_U32, in->rank, shape, false)) return false;
     for (int64_t i = 0; i < out->count; i++) {
         struct taps t[3] = {{0, 1, 1, 1}, {0, 1, 1, 1}, {0, 1, 1, 1}};
         int64_t at[3] = {i / to[2] / to[1] % to[0], i / to[2] % to[1], i % to[2]};
@@ -214,6 +231,7 @@ static bool pool_reference(const struct verify_case *c, const struct verify_arra
             t[missing + s] = window_of(c, from[missing + s], to[missing + s], at[missing + s], s);
         const double *plane = in->data + i / to[2] / to[1] / to[0] * (from[0] * from[1] * from[2]);
         pool_one(c, plane, from, t, &out->data[i], &out->scale[i]);
+        if (c->n_out > 1) out[1].data[i] = position_of(plane, from, t);
     }
     return true;
 }

@@ -9,41 +9,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NONE = 256 };
+enum { NONE = 256, REPEATED = 70000 };
 
 static const struct {
     int rank;
     int64_t shape[5];
     int mask;
 } shapes[] = {
-    {0, {0}, 0},
-    {1, {1}, 1},
-    {1, {7}, 1},
-    {1, {4097}, 0},
-    {1, {70001}, 1},
-    {2, {5, 9}, 2},
-    {2, {5, 9}, 1},
-    {2, {67, 130}, 1},
-    {2, {67, 130}, 3},
-    {2, {3, 4099}, 2},
-    {2, {4099, 33}, 1},
-    {2, {261, 2065}, 1},
-    {3, {2, 33, 17}, 2},
-    {3, {6, 5, 40}, 5},
-    {3, {4, 33, 20}, 6},
-    {4, {2, 3, 5, 7}, 10},
-    {5, {2, 1, 3, 4, 5}, 13},
-    {0, {0}, NONE},
-    {2, {67, 130}, NONE},
-    {2, {3, 0}, NONE},
+    {0, {0}, 0},         {1, {1}, 1},           {1, {7}, 1},
+    {1, {4097}, 0},      {1, {70001}, 1},       {1, {REPEATED}, 1},
+    {2, {5, 9}, 2},      {2, {5, 9}, 1},        {2, {67, 130}, 1},
+    {2, {67, 130}, 3},   {2, {3, 4099}, 2},     {2, {4099, 33}, 1},
+    {2, {261, 2065}, 1}, {3, {2, 33, 17}, 2},   {3, {6, 5, 40}, 5},
+    {3, {4, 33, 20}, 6}, {4, {2, 3, 5, 7}, 10}, {5, {2, 1, 3, 4, 5}, 13},
+    {0, {0}, NONE},      {2, {67, 130}, NONE},  {2, {3, 0}, NONE},
     {2, {3, 0}, 1}, /* no results */
     {2, {3, 0}, 2}, /* results of nothing: the last ones here, which not every op has */
-    {1, {0}, 0},
-    {3, {0, 2, 20}, 1},
+    {1, {0}, 0},         {3, {0, 2, 20}, 1},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes, OF_NOTHING = 3 };
 
-static const double orders[] = {2, 1, 0, INFINITY, 3.5, -INFINITY};
+/* 0, infinite, or a multiple of a half. */
+static const double orders[] = {2, 1, 0, INFINITY, 3.5, -INFINITY, -2, 0.5};
 
 /* Whether the op has no result for nothing. */
 static bool needs_elements(enum wick_op op) {
@@ -64,6 +51,8 @@ static void reduce_make(enum wick_op op, int k, struct verify_case *c) {
     c->n_in = c->n_out = 1;
     c->in[0] = (struct verify_operand){.role = VERIFY_VALUE, .rank = shapes[s].rank, .low = -8, .high = 8};
     memcpy(c->in[0].shape, shapes[s].shape, sizeof shapes[s].shape);
+    c->in[0].repeated = shapes[s].shape[0] == REPEATED;
+    c->in[0].zero_every = op == WICK_OP_prod ? 5000 : 0;
     if (op == WICK_OP_prod) c->in[0].low = k & 1 ? 1 : 0.9, c->in[0].high = k & 1 ? 3 : 1.1;
     if (op == WICK_OP_any || op == WICK_OP_all) c->in[0].low = -1, c->in[0].high = op == WICK_OP_any ? 0 : 200;
     c->i[0] = shapes[s].mask;
@@ -123,22 +112,44 @@ static double integers(const struct verify_case *c, const double *x, int64_t n) 
     return wrap(c->dtype, y);
 }
 
-/* Kahan's sum of f(x). */
-static double sum_of(const double *x, int64_t n, double (*f)(double x, double a), double a) {
-    double sum = 0, lost = 0;
+/* Kahan's sum of f(x), of an exponent range that no square and no product of a few leaves. */
+static long double sum_of(const double *x, int64_t n, long double (*f)(double x, long double a), long double a) {
+    long double sum = 0, lost = 0;
     for (int64_t i = 0; i < n; i++) {
-        double term = f(x[i], a) - lost, next = sum + term;
-        lost = next - sum - term;
+        long double term = f(x[i], a) - lost, next = sum + term;
+        lost = isfinite(next) ? next - sum - term : 0;
         sum = next;
     }
     return sum;
 }
 
-static double itself(double x, double a) { return x + 0 * a; }
-static double size(double x, double a) { return fabs(x) + 0 * a; }
-static double square_from(double x, double a) { return (x - a) * (x - a); }
-static double exp_from(double x, double a) { return exp(x - a); }
-static double power(double x, double a) { return a == 0 ? x != 0 : pow(fabs(x), a); }
+static long double itself(double x, long double a) { return x + 0 * a; }
+static long double size(double x, long double a) { return fabs(x) + 0 * a; }
+static long double square_from(double x, long double a) { return (x - a) * (x - a); }
+static long double exp_from(double x, long double a) { return expl(x - a); }
+static long double square(double x, long double a) { return x * (long double)x + 0 * a; }
+/* |x|^a, for multiples of a half. */
+static long double power(double x, long double a) {
+    long double size = fabs(x), left = fabsl(a), y = 1;
+    if (a == 0) return x != 0;
+    for (; left >= 1; left--) y *= size;
+    if (left > 0) y *= sqrtl(size);
+    return a < 0 ? 1 / y : y;
+}
+
+/* Factors above 1 while the product is small, others while it is large: it stays in range as long as it can. */
+static double product(const double *x, int64_t n) {
+    long double y = 1;
+    for (int64_t up = 0, down = 0; up < n || down < n;) {
+        while (up < n && fabs(x[up]) < 1) up++;
+        while (down < n && !(fabs(x[down]) < 1)) down++;
+        if (up < n && (down == n || fabsl(y) < 1))
+            y *= x[up++];
+        else if (down < n)
+            y *= x[down++];
+    }
+    return (double)y;
+}
 
 static double extreme(const double *x, int64_t n, bool greatest, int64_t *at) {
     int64_t best = 0;
@@ -150,7 +161,10 @@ static double extreme(const double *x, int64_t n, bool greatest, int64_t *at) {
 
 static double norm_of(double *x, int64_t n, double p) {
     int64_t at;
-    if (!isinf(p)) return p == 0 ? sum_of(x, n, power, 0) : pow(sum_of(x, n, power, p), 1 / p);
+    if (p == 0) return (double)sum_of(x, n, power, 0);
+    if (p == 1) return (double)sum_of(x, n, size, 0);
+    if (p == 2) return (double)sqrtl(sum_of(x, n, square, 0));
+    if (!isinf(p)) return (double)powl(sum_of(x, n, power, p), 1 / (long double)p);
     for (int64_t i = 0; i < n; i++) x[i] = fabs(x[i]);
     return n > 0 ? extreme(x, n, p > 0, &at) : 0;
 }
@@ -160,19 +174,21 @@ static double log_sum_exp(const double *x, int64_t n, double *scale) {
     double most = extreme(x, n, true, &at);
     if (n == 0) return -INFINITY;
     *scale = fabs(most) + log((double)n);
-    return most + log(sum_of(x, n, exp_from, most));
+    if (!isfinite(most)) return most;
+    return (double)(most + logl(sum_of(x, n, exp_from, most)));
 }
 
 static double floats(const struct verify_case *c, double *x, int64_t n, double *scale) {
     /* f64 has no wider type to accumulate in; there the bound is that of pairwise summation. */
     double growth = c->dtype == WICK_F64 ? 1 + log2((double)n + 1) : 1;
-    double y = 1, mean = sum_of(x, n, itself, 0) / (double)n;
-    *scale = growth * sum_of(x, n, size, 0);
+    double y;
+    long double mean = sum_of(x, n, itself, 0) / n, squares;
+    *scale = growth * (double)sum_of(x, n, size, 0);
     switch (c->op) {
-    case WICK_OP_sum: return sum_of(x, n, itself, 0);
-    case WICK_OP_mean: *scale /= (double)n; return mean;
+    case WICK_OP_sum: return (double)sum_of(x, n, itself, 0);
+    case WICK_OP_mean: *scale /= (double)n; return (double)mean;
     case WICK_OP_prod:
-        for (int64_t i = 0; i < n; i++) y *= x[i];
+        y = product(x, n);
         *scale = fabs(y) * (double)n;
         return y;
     case WICK_OP_norm:
@@ -181,10 +197,11 @@ static double floats(const struct verify_case *c, double *x, int64_t n, double *
         return y;
     case WICK_OP_log_sum_exp: return log_sum_exp(x, n, scale);
     default:
-        y = sum_of(x, n, square_from, mean) / fmax(0, (double)n - c->f[0]);
+        squares = sum_of(x, n, square_from, mean) / fmaxl(0, n - c->f[0]);
         /* The mean is rounded, so constants deviate from it. */
-        *scale = c->op == WICK_OP_std ? growth * (sqrt(y) + fabs(mean)) : growth * y + 0x1p-40 * mean * mean;
-        return c->op == WICK_OP_std ? sqrt(y) : y;
+        *scale = (double)(c->op == WICK_OP_std ? growth * (sqrtl(squares) + fabsl(mean))
+                                               : growth * squares + 0x1p-40L * mean * mean);
+        return (double)(c->op == WICK_OP_std ? sqrtl(squares) : squares);
     }
 }
 
@@ -242,6 +259,9 @@ static bool reduce_reference(const struct verify_case *c, const struct verify_ar
 
 static bool reduce_specials(enum wick_op op) { return needs_elements(op) || op == WICK_OP_any || op == WICK_OP_all; }
 
+/* Sums may overflow on the way, as what they are made of does. */
+static bool reduce_wide(enum wick_op op) { return op != WICK_OP_sum && op != WICK_OP_mean; }
+
 static bool reduce_exact(enum wick_op op) { return op == WICK_OP_sum; }
 
 const struct verify_family verify_reduce = {
@@ -252,6 +272,7 @@ const struct verify_family verify_reduce = {
     .call = reduce_call,
     .reference = reduce_reference,
     .specials = reduce_specials,
+    .wide = reduce_wide,
     .exact = reduce_exact,
 };
 

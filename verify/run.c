@@ -8,6 +8,7 @@
 
 #include "core/tensor.h"
 
+#include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -45,6 +46,7 @@ struct verify_bound verify_bound_of(enum wick_op op) {
 }
 
 static struct wick_device *device_under_test;
+static int log_error; /* why a line could not be added to the log; 0: all were */
 
 struct wick_device *verify_device(void) {
     return device_under_test;
@@ -116,7 +118,8 @@ static size_t in_use(void) {
 
 /* The bytes of a result, to be freed; NULL for none, and after a failure. */
 static void *bytes_of(const struct wick_tensor *x, size_t *nbytes) {
-    *nbytes = x ? (size_t)wick_tensor_count(x) * (size_t)wick_dtype_block_bytes(wick_tensor_dtype(x)) : 0;
+    enum wick_dtype dtype = wick_tensor_dtype(x);
+    *nbytes = x ? (size_t)(wick_tensor_count(x) / wick_dtype_block(dtype)) * (size_t)wick_dtype_block_bytes(dtype) : 0;
     void *bytes = *nbytes ? malloc(*nbytes) : NULL;
     if (bytes && wick_read(x, bytes, *nbytes) == WICK_OK) return bytes;
     free(bytes);
@@ -191,8 +194,8 @@ static enum verify_outcome call_refused(struct trial *t) {
 }
 
 static enum verify_outcome run_trial(struct trial *t, bool supported) {
-    enum verify_outcome outcome =
-        verify_operands_make(device_under_test, &t->c, t->k, t->variant, t->id, t->options->seed, &t->operands);
+    const struct verify_making how = {t->k, t->variant, t->id, t->options->seed};
+    enum verify_outcome outcome = verify_operands_make(device_under_test, &t->c, &how, &t->operands);
     if (outcome == VERIFY_BAD) bad(t, "the operands can't be made: %s", wick_error());
     if (outcome == VERIFY_GOOD) outcome = supported ? call_and_check(t) : call_refused(t);
     release_results(t);
@@ -224,13 +227,14 @@ static void report(const struct trial *t, const struct verify_cell *cell) {
 /* Opened for each line, so that what others add to the file meanwhile stands between them. */
 static void write_log(const struct trial *t, const struct timespec *start) {
     struct timespec now;
-    FILE *file = t->options->log ? fopen(t->options->log, "a") : NULL;
-    if (!file) return;
+    if (!t->options->log) return;
+    FILE *file = fopen(t->options->log, "a");
     clock_gettime(CLOCK_MONOTONIC, &now);
-    fprintf(file, "%s %s %d %s %.6f\n", wick_op_name(t->c.op), wick_dtype_name(t->c.dtype), t->k,
-            verify_variant_name((int)t->variant),
-            (double)(now.tv_sec - start->tv_sec) + 1e-9 * (double)(now.tv_nsec - start->tv_nsec));
-    fclose(file);
+    if (file)
+        fprintf(file, "%s %s %d %s %.6f\n", wick_op_name(t->c.op), wick_dtype_name(t->c.dtype), t->k,
+                verify_variant_name((int)t->variant),
+                (double)(now.tv_sec - start->tv_sec) + 1e-9 * (double)(now.tv_nsec - start->tv_nsec));
+    if (!file || fclose(file) != 0) log_error = errno;
 }
 
 /* Runs one case in one variant: with every id dtype when contiguous, else with one that changes from case to case. */
@@ -255,11 +259,12 @@ static void run_variant(const struct verify_options *options, const struct verif
     }
 }
 
+/* Elements in memory. */
 static int64_t elements(const struct verify_case *c) {
     int64_t total = 0;
     for (int i = 0; i < c->n_in; i++) {
         int64_t count = c->in[i].role == VERIFY_ABSENT ? 0 : 1;
-        for (int d = 0; d < c->in[i].rank; d++) count *= c->in[i].shape[d];
+        for (int d = 0; d < c->in[i].rank && !c->in[i].repeated; d++) count *= c->in[i].shape[d];
         total += count;
     }
     return total;
@@ -279,6 +284,7 @@ static bool wanted(const struct verify_options *options, const struct verify_fam
     int turn = k + (int)c->dtype;
     if (options->layout) return strcmp(options->layout, variant_names[variant]) == 0;
     if (!exists(family, c->op, variant)) return false;
+    if (c->in[0].repeated && variant != VERIFY_CONTIGUOUS && variant != VERIFY_EXPONENTS) return false;
     if (options->quick && large) return variant == turn % VERIFY_LAYOUTS;
     if (variant == VERIFY_CONTIGUOUS) return true;
     if (options->quick) return variant == 1 + turn % (VERIFY_VARIANTS - 1);
@@ -400,13 +406,20 @@ static void run_list(const struct verify_options *options, const struct verify_l
     }
 }
 
+/* Quantised dtypes are for the families that know of them, and only where the row has them. */
+static bool is_run(const struct verify_family *family, enum wick_op op, enum wick_dtype dtype) {
+    if ((int)dtype < VERIFY_DTYPES) return true;
+    return wick_dtype_kind(dtype) == WICK_DTYPE_KIND_QUANTISED && family->blocks && family->blocks(op) &&
+           wick_supports(device_under_test, op, dtype);
+}
+
 static void run_op(const struct verify_options *options, enum wick_op op, struct verify_totals *totals) {
     const struct verify_family *family = family_of(options, op, totals);
     enum wick_dtype only;
     bool one = options->dtype && wick_dtype_from_name(options->dtype, &only);
     if (!family) return;
-    for (int dtype = 0; dtype < VERIFY_DTYPES; dtype++) {
-        if (one && dtype != (int)only) continue;
+    for (int dtype = 0; dtype < WICK_DTYPE_COUNT; dtype++) {
+        if ((one && dtype != (int)only) || !is_run(family, op, (enum wick_dtype)dtype)) continue;
         struct verify_cell cell = open_cell(op, (enum wick_dtype)dtype);
         if (options->cut)
             run_cut_cell(options, family, &cell);
@@ -438,8 +451,9 @@ static enum wick_status check_options(const struct verify_options *options) {
                                             : "*");
     if (!layout) return wick__fail(WICK_INVALID, "verify: no layout \"%s\"", options->layout);
     if (!options->dtype) return WICK_OK;
-    if (!wick_dtype_from_name(options->dtype, &dtype) || (int)dtype >= VERIFY_DTYPES)
-        return wick__fail(WICK_INVALID, "verify: no dtype \"%s\" of whole bytes", options->dtype);
+    if (!wick_dtype_from_name(options->dtype, &dtype) ||
+        ((int)dtype >= VERIFY_DTYPES && wick_dtype_kind(dtype) != WICK_DTYPE_KIND_QUANTISED))
+        return wick__fail(WICK_INVALID, "verify: no dtype \"%s\" of whole bytes or blocks", options->dtype);
     return WICK_OK;
 }
 
@@ -451,6 +465,7 @@ static enum wick_status run(const struct verify_options *options, const struct v
     struct wick_memory memory;
     WICK__TRY(wick_memory_stats(device_under_test, &memory));
     WICK__TRY(wick_memory_set_cache(device_under_test, 0)); /* so that each block's guard zones are looked at */
+    log_error = 0;
     if (options->list)
         run_list(options, list, totals);
     else
@@ -459,6 +474,7 @@ static enum wick_status run(const struct verify_options *options, const struct v
     WICK__TRY(wick_memory_set_cache(device_under_test, memory.cache));
     wick_device_close(device_under_test);
     device_under_test = NULL;
+    if (log_error) return wick__fail(WICK_IO, "verify: %s can't be written: %s", options->log, strerror(log_error));
     return WICK_OK;
 }
 

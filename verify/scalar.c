@@ -29,7 +29,7 @@ static void scalar_make(enum wick_op op, int k, struct verify_case *c) {
     c->in[0] = verify_one_operand(k / NUMBERS, powf ? 0.1 : -8, powf ? 20 : 30);
     c->f[0] = n[0];
     c->f[1] = n[1];
-    if (op == WICK_OP_clamp) {
+    if (op == WICK_OP_clamp || op == WICK_OP_hardtanh) {
         c->f[0] = n[0] < n[1] ? n[0] : n[1];
         c->f[1] = n[0] < n[1] ? n[1] : n[0];
     }
@@ -45,8 +45,15 @@ static double clamped(double x, double low, double high) {
     return x > high ? high : x;
 }
 
-/* The ops with one number, a, and with two, a and b, and those whose number is a double; their values in float64. */
-#define FORMULAS(ONE, TWO, REAL)                                                                                       \
+/* log(1 + e^z) / beta, z = beta x. */
+static long double softplus(double x, double beta, double threshold) {
+    long double z = (long double)x * beta;
+    if (z > threshold) return x;
+    return (z > 0 ? z + log1pl(expl(-z)) : log1pl(expl(z))) / beta;
+}
+
+/* The ops with one number, a, and with two, a and b, and those whose numbers are doubles; their values in float64. */
+#define FORMULAS(ONE, TWO, REAL, REAL2)                                                                                \
     TWO(affine, x *a + b)                                                                                              \
     TWO(clamp, clamped(x, a, b))                                                                                       \
     ONE(add_scalar, x + a)                                                                                             \
@@ -56,7 +63,9 @@ static double clamped(double x, double low, double high) {
     REAL(powf, (double)powl(x, a))                                                                                     \
     REAL(elu, (double)(x > 0 ? x : a * expm1l(x)))                                                                     \
     REAL(celu, isnan(x) ? x : (double)(fmax(x, 0) + fminl(a * expm1l((long double)x / a), 0)))                         \
-    REAL(leaky_relu, x < 0 ? a * x : x)
+    REAL(leaky_relu, x < 0 ? a * x : x)                                                                                \
+    REAL2(hardtanh, clamped(x, a, b))                                                                                  \
+    REAL2(softplus_beta, (double)softplus(x, a, b))
 
 static bool scalar_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
     switch (c->op) {
@@ -69,9 +78,14 @@ static bool scalar_call(const struct verify_case *c, struct wick_tensor *const *
         out[0] = wick_##name(in[0], verify_number(c->f[0]), verify_number(c->f[1]));                                   \
         break;
 #define REAL(name, value)                                                                                              \
-    case WICK_OP_##name: out[0] = wick_##name(in[0], c->f[0]); break;
-        FORMULAS(ONE, TWO, REAL)
+    case WICK_OP_##name:                                                                                               \
+        out[0] = wick_##name(in[0], c->f[0]);                                                                          \
+        break;
+#define REAL2(name, value)                                                                                             \
+    case WICK_OP_##name: out[0] = wick_##name(in[0], c->f[0], c->f[1]); break;
+        FORMULAS(ONE, TWO, REAL, REAL2)
 #undef REAL
+#undef REAL2
 #undef ONE
 #undef TWO
     default: out[0] = NULL; break;
@@ -83,7 +97,7 @@ static double value_of(enum wick_op op, double x, double a, double b) {
     switch (op) {
 #define VALUE(name, value)                                                                                             \
     case WICK_OP_##name: return value;
-        FORMULAS(VALUE, VALUE, VALUE)
+        FORMULAS(VALUE, VALUE, VALUE, VALUE)
 #undef VALUE
     default: return NAN;
     }
@@ -106,13 +120,15 @@ static bool scalar_reference(const struct verify_case *c, const struct verify_ar
         out->data[i] =
             wick_dtype_is_float(c->dtype) ? value_of(c->op, x, a, b) : int_value_of(c->op, c->dtype, x, a, b);
         out->scale[i] = c->op == WICK_OP_affine ? fabs(x * a) + fabs(b) : 0;
+        /* e^(a x), whose argument is rounded */
+        if (c->op == WICK_OP_softplus_beta) out->scale[i] = fabs(out->data[i]) * (1 + fmin(fabs(x * a), 1e4));
     }
     return true;
 }
 
 static bool scalar_exact(enum wick_op op) {
     return op == WICK_OP_affine || op == WICK_OP_add_scalar || op == WICK_OP_sub_scalar || op == WICK_OP_mul_scalar ||
-           op == WICK_OP_clamp;
+           op == WICK_OP_clamp || op == WICK_OP_hardtanh;
 }
 
 const struct verify_family verify_scalar = {

@@ -64,6 +64,11 @@ static bool softmax_reference(const struct verify_case *c, const struct verify_a
     return true;
 }
 
+static bool softmax_wide(enum wick_op op) {
+    (void)op;
+    return true;
+}
+
 const struct verify_family verify_softmax = {
     .name = "softmax",
     .cases = softmax_cases,
@@ -71,4 +76,5 @@ const struct verify_family verify_softmax = {
     .bench = softmax_bench,
     .call = softmax_call,
     .reference = softmax_reference,
+    .wide = softmax_wide,
 };

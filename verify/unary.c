@@ -4,7 +4,8 @@
 #include <math.h>
 
 /* Domain of the test values, and the function of x, or of w, which is x as a long double: f64 has no other to be judged
- * by. gelu's errors are seen against |x|: its tails are the tails of erfc and exp, whose argument is itself rounded. */
+ * by. gelu's errors are seen against |x|: its tails are the tails of erfc and exp, whose argument is itself rounded;
+ * and tanhshrink's, which subtracts from x. */
 #define OPS(X)                                                                                                         \
     X(exp, -8, 8, expl(w))                                                                                             \
     X(exp2, -8, 8, exp2l(w))                                                                                           \
@@ -28,6 +29,7 @@
     X(floor, -20, 20, floor(x))                                                                                        \
     X(ceil, -20, 20, ceil(x))                                                                                          \
     X(round, -20, 20, nearbyint(x))                                                                                    \
+    X(round_ties_away, -20, 20, copysign((double)floorl(fabsl((long double)x) + 0.5L), x))                             \
     X(trunc, -20, 20, trunc(x))                                                                                        \
     X(relu, -100, 100, x < 0 ? 0 : x)                                                                                  \
     X(relu2, -100, 100, x < 0 ? 0 : x * x)                                                                             \
@@ -41,6 +43,9 @@
     X(hard_sigmoid, -8, 8, (x < -3 ? 0 : x > 3 ? 6 : x + 3) / 6)                                                       \
     X(hard_swish, -8, 8, w *((x < -3 ? 0 : x > 3 ? 6 : w + 3) / 6))                                                    \
     X(selu, -8, 8, 1.0507009873554804934193349852946L * (x > 0 ? w : 1.6732632423543772848170429916717L * expm1l(w)))  \
+    X(softsign, -8, 8, w / (1 + fabsl(w)))                                                                             \
+    X(tanhshrink, -8, 8, w - tanhl(w))                                                                                 \
+    X(log_sigmoid, -40, 8, w < 0 ? w - log1pl(expl(w)) : -log1pl(expl(-w)))                                            \
     X(bitwise_not, 0, 200, x)                                                                                          \
     X(logical_not, -2, 2, x == 0)                                                                                      \
     X(isnan, -2, 2, x != x)                                                                                            \
@@ -98,7 +103,7 @@ static double value_of(enum wick_op op, double x) {
 }
 
 static bool unary_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {
-    bool tails = c->op == WICK_OP_gelu || c->op == WICK_OP_gelu_tanh;
+    bool tails = c->op == WICK_OP_gelu || c->op == WICK_OP_gelu_tanh || c->op == WICK_OP_tanhshrink;
     bool is_int = !wick_dtype_is_float(c->dtype);
     if (!verify_array_new(out, is_question(c->op) ? WICK_U8 : c->dtype, in->rank, in->shape, tails)) return false;
     for (int64_t i = 0; i < in->count; i++) {

@@ -24,7 +24,7 @@ struct source {
     enum wick_dtype dtype;
     double low, high;
     bool integers, specials, sentinels, exponents, normal;
-    int nan_every;
+    int nan_every, zero_every;
 };
 
 static double special_value(const struct source *s, struct verify_random *random) {
@@ -58,6 +58,7 @@ static double draw(const struct source *s, struct verify_random *random) {
     if (s->sentinels && verify_random_bits(random) % 8 == 0) return verify_highest(s->dtype);
     if (s->nan_every && verify_random_bits(random) % (uint64_t)s->nan_every == 0) return NAN;
     if (s->integers) return floor(s->low + verify_random_unit(random) * (s->high - s->low + 1));
+    if (s->exponents && s->zero_every && verify_random_bits(random) % (uint64_t)s->zero_every == 0) return 0;
     double value = s->exponents ? any_exponent(s, random)
                                 : verify_round(s->dtype, s->low + verify_random_unit(random) * (s->high - s->low));
     double least = s->normal ? verify_least_normal(s->dtype) : 0;
@@ -118,6 +119,7 @@ static bool source_for(const struct verify_operand *operand, enum wick_dtype dty
     s->exponents = variant >= VERIFY_EXPONENTS && is_value && !operand->tame;
     if (variant >= VERIFY_EXPONENTS && is_value && !is_float) return false;
     s->nan_every = is_value && is_float ? operand->nan_every : 0;
+    s->zero_every = operand->zero_every;
     s->normal = is_float && operand->normal;
     if (s->integers) {
         s->low = ceil(fmax(s->low, verify_lowest(dtype)));
@@ -133,6 +135,8 @@ enum verify_outcome verify_values(const struct verify_operand *operand, enum wic
                                   struct verify_random *random, struct verify_array *array) {
     struct source s;
     if (!verify_array_new(array, dtype, operand->rank, operand->shape, false)) return VERIFY_BAD;
+    if (wick_dtype_kind(dtype) == WICK_DTYPE_KIND_QUANTISED)
+        return verify_blocks(random, array) ? VERIFY_GOOD : VERIFY_BAD;
     if (operand->role == VERIFY_CONDITION) {
         for (int64_t i = 0; i < array->count; i++) {
             uint64_t bits = verify_random_bits(random);

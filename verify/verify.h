@@ -18,6 +18,7 @@ enum verify_role {
     VERIFY_INDEX,     /* integers from `low` to `high`; the driver runs every id dtype that can hold them */
     VERIFY_CONDITION, /* u8, about half of them 0 */
     VERIFY_F32,       /* f32 values whatever the dtype under test */
+    VERIFY_BLOCKS,    /* blocks of the quantised dtype `blocks`, of any bits but scales that are not finite */
     VERIFY_ABSENT     /* an optional operand left out: NULL */
 };
 
@@ -26,10 +27,13 @@ struct verify_operand {
     int rank;
     int64_t shape[WICK_MAX_RANK];
     double low, high;
-    bool distinct; /* no two equal values, for ops whose answer depends on ties */
-    int nan_every; /* of floats one in so many is NaN; 0: none */
-    bool tame;     /* never of extreme exponents: what others are multiplied with */
-    bool normal;   /* set by the driver: what would be subnormal is the least normal value instead */
+    bool distinct;          /* no two equal values, for ops whose answer depends on ties */
+    bool repeated;          /* one value again and again, with stride 0, in every layout; of rank 1 */
+    int zero_every;         /* of extreme exponents one in so many is 0; 0: none */
+    int nan_every;          /* of floats one in so many is NaN; 0: none */
+    bool tame;              /* never of extreme exponents: what others are multiplied with */
+    enum wick_dtype blocks; /* of VERIFY_BLOCKS */
+    bool normal;            /* set by the driver: what would be subnormal is the least normal value instead */
 };
 
 /* One op on operands of given shapes. `i` and `f` are the op's own arguments, as its family's file lays down. */
@@ -50,6 +54,7 @@ struct verify_array {
     int64_t shape[WICK_MAX_RANK];
     int64_t count;
     double *data;
+    unsigned char *blocks; /* inputs of quantised dtypes: the bytes that data was made of. The driver frees them */
     /* Outputs only: for each element the sum of the magnitudes of the terms it was summed from, to which its error
      * bound is proportional; NULL means the magnitude of the element itself. */
     double *scale;
@@ -82,6 +87,8 @@ struct verify_family {
     bool (*wide)(enum wick_op op);
     /* True when the op only adds and multiplies, so that on small integers the answer must be equal. NULL: never. */
     bool (*exact)(enum wick_op op);
+    /* True when the op is also run on quantised dtypes, wherever its row has them. NULL: never. */
+    bool (*blocks)(enum wick_op op);
     /* Fills a case of the size that `wick bench` times, about 4 Mi elements, or 2^28 multiplications; op and dtype are
      * set. NULL, or false: the largest of `cases` is timed. */
     bool (*bench)(enum wick_op op, struct verify_case *c);

@@ -22,14 +22,15 @@
 #define WICK_CHECKED
 #endif
 
-/* The end of a struct that may grow: room for members of later versions, which changes neither its size nor the places
- * of others. Zeros in what a caller fills, which is WICK_INVALID otherwise: so options of a later version are refused
- * and not passed over by a library that does not know them. Zeros in what the library fills. */
+/* The end of a struct that may grow: room for members of later versions, which will change neither its size nor the
+ * places of the others. Leave it zero in structs that you fill; a library that finds anything else fails with
+ * WICK_INVALID, so it never ignores an option of a later version. The library leaves it zero in structs that it
+ * fills. */
 #define WICK_RESERVED uint64_t reserved[8]
 
-/* Whose a returned pointer is. A pointer to const is lent: it belongs to what the function's comment names. Any other
- * is the caller's to give back, unless WICK_LENT stands at the function. The list of the API (docs/api.md) carries
- * this. */
+/* Says that a returned pointer is lent. A pointer to const is always lent; the function's comment names its owner. Any
+ * other returned pointer is the caller's to give back, unless the declaration has WICK_LENT. The list of the API
+ * (docs/api.md) carries this. */
 #define WICK_LENT
 
 /* A shape as the two arguments `int rank, const int64_t *shape`: WICK_SHAPE(2, 3) is a matrix of 2 rows and 3

@@ -1,11 +1,11 @@
 /* Convolution, pooling, resizing and padding.
  *
- * Inputs are [N,C,L], [N,C,H,W] or [N,C,D,H,W]: 1, 2 or 3 spatial dims, the last letter of an op's name says which.
- * Kernels and sizes are `n` numbers, one a spatial dim in the order of the shape, WICK_SHAPE(3, 3): WICK_INVALID for
- * any other n. Arrays of options have one entry a spatial dim too; entries beyond are ignored. Every op takes all ten
- * compute dtypes. bf16, f16 and f8e4m3 are computed in f32 and rounded once, f64 in f64, integers wrap. Sizes that do
- * not fit are WICK_SHAPE, option values outside their range WICK_INVALID, sizes past 64 bits WICK_OVERFLOW. Zero-size N
- * and C are legal; a window that does not fit into a dim of size 0 is WICK_SHAPE. */
+ * Inputs are [N,C,L], [N,C,H,W] or [N,C,D,H,W], with 1, 2 or 3 spatial dims, as the end of an op's name says. Kernels
+ * and sizes are `n` numbers, one a spatial dim in the order of the shape, as in WICK_SHAPE(3, 3); any other n is
+ * WICK_INVALID. Arrays of options have one entry a spatial dim too; further entries are ignored. Every op accepts all
+ * ten compute dtypes. bf16, f16 and f8e4m3 are computed in f32 and rounded once, f64 in f64; integers wrap. Averages
+ * sum every float in f64. Sizes that do not fit are WICK_SHAPE, option values outside their range WICK_INVALID, sizes
+ * past 64 bits WICK_OVERFLOW. N and C may be 0; a window that does not fit into a dim of size 0 is WICK_SHAPE. */
 #ifndef WICK_CONV_H
 #define WICK_CONV_H
 
@@ -22,9 +22,9 @@ struct wick_conv_options {
     int64_t stride[3];         /* step between windows; 0 means 1 */
     int64_t padding[3];        /* zeros around the input, on both sides of each dim; >= 0 */
     int64_t dilation[3];       /* distance of neighbouring taps; 0 means 1 */
-    int64_t output_padding[3]; /* transposed only: added to one end of the result; 0 <= it < max(stride, dilation) */
-    int64_t groups;            /* channels are split into this many independent convolutions; 0 means 1 */
-    bool relu;                 /* the result is max(0, .), NaN stays */
+    int64_t output_padding[3]; /* transposed only: added to one end of the result; 0 to max(stride, dilation) - 1 */
+    int64_t groups;            /* splits the channels into this many independent convolutions; 0 means 1 */
+    bool relu;                 /* applies max(0, .) to the result; NaN stays */
     WICK_RESERVED;
 };
 
@@ -63,13 +63,18 @@ struct wick_pool_options {
     int64_t dilation[3];  /* max pooling only; 0 means 1 */
     bool ceil_mode;       /* sizes are rounded up; the last window still begins inside the input or its left padding */
     bool exclude_padding; /* averages divide by the number of elements inside the input (count_include_pad=False) */
-    int64_t divisor;      /* averages divide by this instead (divisor_override); 0 means not; >= 0 */
+    int64_t divisor;      /* averages divide by this instead (divisor_override); >= 0, 0 means none */
+    /* Max pooling alone, WICK_INVALID otherwise. If not NULL, *indices receives where each result comes from, u32 in
+     * the shape of the result: its position in x[n][c], counted in row-major order, of the first among equals, or of
+     * the last NaN, as in PyTorch; 2^32 - 1 where a window lies wholly in the padding. It is released like the result.
+     * A failure leaves *indices as it was. WICK_OVERFLOW if x[n][c] has 2^32 - 1 elements or more. */
+    struct wick_tensor **indices;
     WICK_RESERVED;
 };
 
-/* The largest element of each window: x [N,C,spatial...], kernel one size a spatial dim, result [N,C,out...] with
- * out = floor or ceil((in + 2 padding - dilation (kernel - 1) - 1) / stride) + 1. Padding is never the largest; NaN is,
- * over everything. A dilated window that lies in the padding altogether gives the dtype's lowest value. */
+/* The largest element of each window: x [N,C,spatial...], kernel one size a spatial dim, result [N,C,out...] with out =
+ * floor or ceil((in + 2 padding - dilation (kernel - 1) - 1) / stride) + 1. Padding never wins; NaN always does. A
+ * dilated window that lies wholly in the padding gives the dtype's lowest value. */
 WICK_API struct wick_tensor *wick_max_pool1d(const struct wick_tensor *x, int n, const int64_t *kernel,
                                              const struct wick_pool_options *options);
 WICK_API struct wick_tensor *wick_max_pool2d(const struct wick_tensor *x, int n, const int64_t *kernel,
@@ -77,9 +82,9 @@ WICK_API struct wick_tensor *wick_max_pool2d(const struct wick_tensor *x, int n,
 WICK_API struct wick_tensor *wick_max_pool3d(const struct wick_tensor *x, int n, const int64_t *kernel,
                                              const struct wick_pool_options *options);
 
-/* The mean of each window; shapes as above. Integers: the exact mean truncated toward zero.
- * Padding counts as zeros in the divisor (the part of it that ceil_mode alone reaches does not), unless
- * exclude_padding or divisor say otherwise, as in PyTorch's avg_pool. */
+/* The mean of each window; shapes as above. Integers give the exact mean truncated toward zero. As in PyTorch's
+ * avg_pool, the divisor counts padding (but not what ceil_mode alone reaches), unless exclude_padding or divisor say
+ * otherwise. */
 WICK_API struct wick_tensor *wick_avg_pool1d(const struct wick_tensor *x, int n, const int64_t *kernel,
                                              const struct wick_pool_options *options);
 WICK_API struct wick_tensor *wick_avg_pool2d(const struct wick_tensor *x, int n, const int64_t *kernel,
@@ -98,17 +103,19 @@ WICK_API struct wick_tensor *wick_adaptive_avg_pool3d(const struct wick_tensor *
 
 /* ---- resizing ---- */
 
-/* Options of resizing. NULL, or zeros, mean that positions follow from the two sizes alone. */
+/* Options of resizing. With NULL, or zeros, positions follow from the two sizes alone. */
 struct wick_upsample_options {
-    double scale[3];    /* output size / input size as the caller states it: sets the source step to 1 / scale, and the
-                         * result's size to floor(in scale) where no size is given; 0 means not; finite, > 0 */
+    double
+        scale[3]; /* output size / input size as the caller states it: the source step is 1 / scale, and the result's
+                     size is floor(in scale) if no size is given; finite, > 0; 0 means none. A dim whose
+                     size stays is copied, whatever the scale says, as PyTorch does but for nearest in 1 and 3 dims */
     bool align_corners; /* linear only: the corner elements keep their places, step (in - 1) / (out - 1) */
     WICK_RESERVED;
 };
 
-/* Nearest neighbour: x [N,C,spatial...], result [N,C,size...]; element i of a dim comes from floor(i in / out),
- * exactly, or where a scale is given from min(in - 1, floor(i / scale)), the quotient rounded to f64. Without sizes,
- * `0, NULL`, every scale must be given. WICK_SHAPE when a size is < 1 or an input dim is empty. */
+/* Nearest neighbour: x [N,C,spatial...], result [N,C,size...]. Element i of a dim comes from floor(i in / out),
+ * exactly, or with a scale from min(in - 1, floor(i / scale)), with the quotient rounded to f64. Without sizes, `0,
+ * NULL`, every scale must be given. WICK_SHAPE if a size is < 1 or an input dim is empty. */
 WICK_API struct wick_tensor *wick_upsample_nearest1d(const struct wick_tensor *x, int n, const int64_t *size,
                                                      const struct wick_upsample_options *options);
 WICK_API struct wick_tensor *wick_upsample_nearest2d(const struct wick_tensor *x, int n, const int64_t *size,
@@ -117,9 +124,9 @@ WICK_API struct wick_tensor *wick_upsample_nearest3d(const struct wick_tensor *x
                                                      const struct wick_upsample_options *options);
 
 /* Linear interpolation in 1, 2 and 3 dims; arguments as above. Element i lies at max(0, (i + 0.5) in / out - 0.5), with
- * a scale at max(0, (i + 0.5) / scale - 0.5), with align_corners at i (in - 1) / (out - 1), between its floor and the
- * next element. Positions that follow from sizes are exact, the others f64; weights are rounded to f64. Integers are
- * computed in f64 and rounded to the nearest, halves to even. */
+ * a scale at max(0, (i + 0.5) / scale - 0.5), with align_corners at i (in - 1) / (out - 1), between the position's
+ * floor and the next element. Positions that follow from sizes are exact, others f64; weights are rounded to f64.
+ * Integers are computed in f64 and rounded to nearest, halves to even. */
 WICK_API struct wick_tensor *wick_upsample_linear1d(const struct wick_tensor *x, int n, const int64_t *size,
                                                     const struct wick_upsample_options *options);
 WICK_API struct wick_tensor *wick_upsample_bilinear2d(const struct wick_tensor *x, int n, const int64_t *size,
@@ -137,14 +144,13 @@ WICK_API struct wick_tensor *wick_pixel_unshuffle(const struct wick_tensor *x, i
 
 enum wick_pad_mode {
     WICK_PAD_CONSTANT,  /* `value`, cast to the dtype as wick_cast does */
-    WICK_PAD_REFLECT,   /* mirrored about the edge elements, which are not repeated; less than the dim's size */
+    WICK_PAD_REFLECT,   /* mirrored about the edge elements, which do not repeat; less than the dim's size */
     WICK_PAD_REPLICATE, /* the edge element again */
     WICK_PAD_MODE_COUNT
 };
 
-/* x with before[d] elements in front of and after[d] elements behind dim d. Sizes >= 0; `before` and `after` have n
- * entries, as many as x has dims. WICK_SHAPE: reflection not less than the dim, replication of an empty dim.
- */
+/* x with before[d] >= 0 elements in front of and after[d] >= 0 elements behind dim d. n is the rank of x. WICK_SHAPE if
+ * a reflection is not less than its dim, or for replication of an empty dim. */
 WICK_API struct wick_tensor *wick_pad(const struct wick_tensor *x, int n, const int64_t *before, const int64_t *after,
                                       enum wick_pad_mode mode, struct wick_number value);
 /* One dim padded with zeros, and with its edge elements. */

@@ -1,4 +1,4 @@
-/* Devices: opening, describing, synchronising, memory figures, and what a device can do.
+/* Devices: opening, describing, synchronising, memory, matrix products, seeds.
  *
  * A device handle is a counted reference. Handles and the tensors on them may be shared between threads. */
 #ifndef WICK_DEVICE_H
@@ -13,25 +13,25 @@ extern "C" {
 
 struct wick_device;
 
-/* Opens a device by name: "cpu", "cuda:0", "rocm:1", or "auto" for the best one that is healthy: a GPU with memory of
- * its own, then one that shares the host's, then the CPU. A GPU is tried with a small kernel when it is opened. NULL
- * and WICK_DEVICE when there is none of that name, or it does not work; the text says why. Each call gives a new handle
- * with its own random numbers and, on a GPU, its own stream and memory pool; the CPU family's threads and memory pool
- * are shared. Give back with wick_device_close. */
+/* Opens a device by name: "cpu", "cuda:0", "rocm:1", or "auto" for the best healthy one, which is a GPU with memory of
+ * its own, then one that shares the host's, then the CPU. Opening a GPU runs a small kernel on it as a test. NULL and
+ * WICK_DEVICE if no device has this name, or it does not work; the text says why. Each call returns a new handle with
+ * its own random numbers and, on a GPU, its own stream and memory pool. All handles of the CPU share its threads and
+ * memory pool. Close with wick_device_close. */
 WICK_API struct wick_device *wick_device_open(const char *name);
 
-/* Ends the use of a device. Tensors that live on it may still be released; every other call with them fails with
- * WICK_CLOSED. NULL is fine. The handle must not be used again. */
+/* Closes a device. You may still release tensors that live on it; every other call with them fails with WICK_CLOSED.
+ * NULL is fine. Do not use the handle again. */
 WICK_API void wick_device_close(struct wick_device *device);
 
-/* The device's name as it is opened, "cpu", "rocm:0". Belongs to the device. */
+/* The name that wick_device_open takes, "cpu", "rocm:0". Belongs to the device. */
 WICK_API const char *wick_device_name(const struct wick_device *device);
 
-/* A number >= 0 that all handles of a device have in common, and no other device has, as long as the process lives;
- * -1 for NULL. Numbers have gaps, and say nothing of the order of wick_device_list. The CPU is 0. */
+/* A number >= 0 that all handles of one device share, and no other device has, as long as the process lives; -1 for
+ * NULL. Numbers have gaps and do not follow the order of wick_device_list. The CPU is 0. */
 WICK_API int wick_device_ordinal(const struct wick_device *device);
 
-/* What is known of a device. Strings belong to the device. */
+/* Facts about a device. Strings belong to the device. */
 struct wick_device_info {
     const char *name;        /* "cpu", "rocm:0" */
     const char *family;      /* "cpu", "cuda", "rocm" */
@@ -39,18 +39,18 @@ struct wick_device_info {
     const char *isa;         /* the instruction set of its kernels: "avx512", "sm_90", "gfx942:sramecc+:xnack-" */
     int threads;             /* threads that kernels run on; 0 on a GPU */
     size_t memory_total;     /* bytes of memory the device can use, 0 when not known */
-    size_t memory_free;      /* bytes of it that nobody uses now, 0 when not known */
+    size_t memory_free;      /* bytes of it that are free now, 0 when not known */
     int units;               /* multiprocessors or compute units of a GPU, 0 on the CPU */
     int wave;                /* lanes that run in step on a GPU, 0 on the CPU */
     bool integrated;         /* a GPU that shares the host's memory */
-    bool fast_bf16;          /* whether it has matrix products of bf16 that are faster than those of f32 */
+    bool fast_bf16;          /* whether it multiplies matrices of bf16 faster than those of f32 */
     WICK_RESERVED;
 };
 WICK_API WICK_CHECKED enum wick_status wick_device_describe(const struct wick_device *device,
                                                             struct wick_device_info *info);
 
-/* Waits until all work given to the device is done. Returns what went wrong with the device, or the failure of an op in
- * place that the device found later and nobody was told of (status.h); further such failures by further calls. */
+/* Waits until the device has done all its work. Returns a failure of the device, or the late failure of an op in place
+ * that no call has reported yet (status.h). Further calls return further such failures. */
 WICK_API WICK_CHECKED enum wick_status wick_device_sync(struct wick_device *device);
 
 /* How many devices can be opened, and the name of the i-th of them, 0 <= i < wick_device_count(), best first;
@@ -58,71 +58,72 @@ WICK_API WICK_CHECKED enum wick_status wick_device_sync(struct wick_device *devi
 WICK_API int wick_device_count(void);
 WICK_API const char *wick_device_list(int i);
 
-/* Threads the CPU family's kernels run on, 1 to 256; all handles share them. The start value is WICK_THREADS from
- * the environment, or else the number of processors this process may use. Results do not depend on it.
- * WICK_INVALID for any other number. Not to be called while kernels run. */
+/* The number of threads that run the CPU's kernels, 1 to 256; all handles share them. The default is WICK_THREADS from
+ * the environment, or else the number of processors that this process may use. Results do not depend on it.
+ * WICK_INVALID for any other number. Do not call this while kernels run. */
 WICK_API WICK_CHECKED enum wick_status wick_threads_set(int threads);
 WICK_API int wick_threads(void);
 
-/* Microseconds, 0 to 1,000,000, for which those threads spin after a call, waiting for the next one, before they sleep.
- * Waking a sleeping thread costs some 25 us, as much as a sum of 1 MiB; a spinning one holds a processor, which it
- * offers to other programs by yielding. Threads never spin where there are more of them than processors. The start
- * value is WICK_SPIN from the environment, or else 5000. WICK_INVALID for any other number. */
+/* How long those threads spin after a call before they sleep, in microseconds, 0 to 1,000,000. Waking a sleeping thread
+ * costs some 25 us, as much as a sum of 1 MiB. A spinning thread holds a processor, but yields it to other programs.
+ * Threads never spin if there are more of them than processors. The default is WICK_SPIN from the environment, or else
+ * 5000. WICK_INVALID for any other number. */
 WICK_API WICK_CHECKED enum wick_status wick_threads_spin_set(int microseconds);
 WICK_API int wick_threads_spin(void);
 
-/* Memory figures of a device, in bytes. Freed blocks are kept for reuse up to a limit. */
+/* Memory of a device, in bytes. The device keeps freed blocks for reuse, up to a limit. */
 struct wick_memory {
     size_t used;    /* held by tensors now */
     size_t peak;    /* the highest `used` since the last wick_memory_reset_peak */
     size_t cached;  /* freed and kept for reuse */
-    size_t limit;   /* the most that used and cached may come to; SIZE_MAX when there is no limit */
-    size_t cache;   /* the most that cached may come to */
+    size_t limit;   /* the most that used + cached may reach; SIZE_MAX without a limit */
+    size_t cache;   /* the most that cached may reach */
     size_t largest; /* the largest block among the cached ones */
     WICK_RESERVED;
 };
 WICK_API WICK_CHECKED enum wick_status wick_memory_stats(const struct wick_device *device, struct wick_memory *memory);
 
-/* An allocation that would pass the limit fails with WICK_MEMORY, after the cache was emptied. */
+/* Sets the limit. An allocation that would exceed it empties the cache first, and then fails with WICK_MEMORY. */
 WICK_API WICK_CHECKED enum wick_status wick_memory_set_limit(struct wick_device *device, size_t nbytes);
-/* Blocks freed above `nbytes` of cached ones go back at once; 0 keeps none. */
+/* Sets how many bytes of freed blocks the device keeps. It gives further ones back at once; 0 keeps none. */
 WICK_API WICK_CHECKED enum wick_status wick_memory_set_cache(struct wick_device *device, size_t nbytes);
 WICK_API WICK_CHECKED enum wick_status wick_memory_reset_peak(struct wick_device *device);
 
 /* Gives the cached blocks back. */
 WICK_API WICK_CHECKED enum wick_status wick_memory_trim(struct wick_device *device);
 
-/* Whose matrix products a GPU uses. The start value is WICK_BLAS from the environment, "auto", "own" or "vendor". */
+/* Whose matrix products a GPU uses. The default is WICK_BLAS from the environment, "auto", "own" or "vendor", or else
+ * auto. */
 enum wick_blas {
-    WICK_BLAS_AUTO,  /* cuBLAS or rocBLAS for large products that they have, where they passed their check; else ours */
+    WICK_BLAS_AUTO,  /* cuBLAS or rocBLAS for large products, if it has them and passed its check; else ours */
     WICK_BLAS_OWN,   /* ours alone */
-    WICK_BLAS_VENDOR /* the vendor's for every product that it has and is checked for, f16 that it FLUSHES too */
+    WICK_BLAS_VENDOR /* the vendor's for every product that it has and passed its check for, FLUSHES included */
 };
 /* WICK_UNSUPPORTED on the CPU, WICK_INVALID for a value that is none of the enum. */
 WICK_API WICK_CHECKED enum wick_status wick_blas_set(struct wick_device *device, enum wick_blas blas);
 
-/* What is known of the vendor's products of one dtype. */
+/* What Wick knows about the vendor's products of one dtype. */
 enum wick_blas_verdict {
-    WICK_BLAS_UNCHECKED, /* it has not been asked for yet */
-    WICK_BLAS_GOOD,      /* it passed its check: small products, compared with what they must be */
+    WICK_BLAS_UNCHECKED, /* Wick has not used it yet */
+    WICK_BLAS_GOOD,      /* it passed its check: small products with known results */
     WICK_BLAS_ABSENT,    /* it has no products of this dtype here */
     WICK_BLAS_WRONG,     /* it gave a wrong result and is not used */
-    WICK_BLAS_FLUSHES    /* f16: right, but it takes subnormal operands as 0 (gfx90a); only WICK_BLAS_VENDOR uses it */
+    WICK_BLAS_FLUSHES    /* f16: right, but it treats subnormal operands as 0 (gfx90a); only WICK_BLAS_VENDOR uses it */
 };
 struct wick_blas_info {
     enum wick_blas blas; /* as set */
     const char *library; /* "cuBLAS 13.1.0"; NULL when there is none */
     const char *fault;   /* why there is none; NULL when there is one. Belongs to the library, until the next call */
     enum wick_blas_verdict bf16, f16, f32, f64;
-    int64_t used, refused; /* products that it made; that it would not make, so that ours did */
+    int64_t used, refused; /* products that it computed; that it refused, so that ours ran */
     WICK_RESERVED;
 };
-/* Looks for the library, and checks it for each dtype that was not checked before when `check` is set; that waits for
- * the device. WICK_UNSUPPORTED on the CPU. */
+/* Looks for the library. If `check` is set, also checks each dtype that it has not checked yet, and waits for the
+ * device. WICK_UNSUPPORTED on the CPU. */
 WICK_API WICK_CHECKED enum wick_status wick_blas_describe(struct wick_device *device, bool check,
                                                           struct wick_blas_info *info);
 
-/* Seeds the device's random numbers; the start value is 0. See random.h. */
+/* Seeds the device's random numbers; the default is 0. See random.h. */
 WICK_API WICK_CHECKED enum wick_status wick_seed_set(struct wick_device *device, uint64_t seed);
 /* The seed as it was set last; 0 for NULL. */
 WICK_API uint64_t wick_seed(const struct wick_device *device);

@@ -10,10 +10,10 @@ extern "C" {
 
 /* X(name, kind, elements, bytes): a block of so many elements takes so many bytes. Blocks lie next to one another.
  *
- * The ten dtypes every device family computes with come first; all others load, save and copy. f16 is IEEE binary16,
- * bf16 the upper half of f32, f8e4m3 the OCP 8-bit float without infinities (largest 448). Those from q4_0 on are
- * GGML's: their elements share scales, so a block of them is the least that has an address, and the last dim of a
- * tensor is a whole number of blocks.
+ * Every device family computes with the first ten dtypes; all others load, save and copy. f16 is IEEE binary16, bf16
+ * the upper half of f32, f8e4m3 the OCP 8-bit float without infinities (largest 448). The dtypes from q4_0 on are
+ * GGML's. Their elements share scales, so a block is the smallest addressable unit, and the last dim of a tensor is a
+ * whole number of blocks. wick_cast, wick_index_select, wick_embedding and the weights of wick_linear accept them too.
  *
  * kind: UNSIGNED, SIGNED, FLOAT, BOOL, or QUANTISED. */
 #define WICK_DTYPE_MAP(X)                                                                                              \
@@ -71,7 +71,7 @@ enum wick_dtype {
         WICK_DTYPE_COUNT
 };
 
-/* How many dtypes, from the first, take part in arithmetic. */
+/* The number of compute dtypes; they come first. */
 #define WICK_DTYPE_COMPUTE_COUNT 10
 
 enum wick_dtype_kind {

@@ -1,4 +1,4 @@
-/* Graphs: a run of ops, recorded once and launched again and again at a fraction of the cost of calling each.
+/* Graphs: a sequence of ops, recorded once and launched many times, at a fraction of the cost of calling each.
  *
  *     wick_graph_begin(device);
  *     struct wick_tensor *y = forward(model, x);      // nothing is computed yet
@@ -7,10 +7,10 @@
  *     wick_copy_inplace(x, next);                      // new input in the same place
  *     wick_graph_launch(graph);                        // y is computed from it
  *
- * A launch reads and writes the very tensors of the recording: those from outside must stay alive as long as the graph,
- * results stay the caller's and are written by every launch. Random numbers are the same in every launch. What happens
- * between the ops on the host is not part of it: reading or uploading while recording is refused by name. One thread
- * records at a time. */
+ * A launch reads and writes the very tensors of the recording. Tensors from outside must stay alive as long as the
+ * graph; results stay the caller's, and every launch writes them. Random numbers are the same in every launch. Work on
+ * the host is not part of a graph: reading or uploading fails while the device records. One thread records at a
+ * time. */
 #ifndef WICK_GRAPH_H
 #define WICK_GRAPH_H
 
@@ -22,17 +22,17 @@ extern "C" {
 
 struct wick_graph;
 
-/* From now on, ops of this device are recorded and not run. WICK_INVALID when it records already. */
+/* Makes the device record ops from now on instead of running them. WICK_INVALID if it records already. */
 WICK_API WICK_CHECKED enum wick_status wick_graph_begin(struct wick_device *device);
 
-/* Ends the recording. NULL when an op could not be recorded, or nothing was begun; the device computes again either
+/* Ends the recording. NULL if an op could not be recorded, or no recording was begun; the device computes again either
  * way. Give back with wick_graph_free. */
 WICK_API struct wick_graph *wick_graph_end(struct wick_device *device);
 
 /* Queues the recorded work. */
 WICK_API WICK_CHECKED enum wick_status wick_graph_launch(struct wick_graph *graph);
 
-/* Waits for launches in flight. NULL is fine. */
+/* Waits for running launches and frees the graph. NULL is fine. */
 WICK_API void wick_graph_free(struct wick_graph *graph);
 
 #ifdef __cplusplus

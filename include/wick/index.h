@@ -1,14 +1,17 @@
 /* Indexing: picking, placing and adding elements by number.
  *
  * Ids are u8, u32, i16, i32 or i64. The largest value of the id type (255, 2^32 - 1, 32767, 2^31 - 1, 2^63 - 1) is a
- * sentinel that stands for "none": gather, index_select and embedding give 0 there, scatter, scatter_add and index_add
- * skip the element, one_hot gives a row of zeros. Any other id outside 0 .. size-1 is WICK_RANGE, with the id, its
- * row-major position in `ids` and the size in the text; an op in place has written nothing then. The CPU fails at once
- * and names the first such id. A GPU names one of them when the result is read (status.h).
+ * sentinel for "none": gather, index_select and embedding give 0 there, scatter, scatter_add and index_add skip the
+ * element, one_hot gives a row of zeros. Any other id outside 0 .. size-1 is WICK_RANGE; the text has the id, its
+ * row-major position in `ids` and the size, and an op in place has written nothing. The CPU fails at once and names the
+ * first such id. A GPU names one of them when the result is read (status.h).
  *
  * Equal ids take effect in row-major order of `ids`: the last one stays in scatter; scatter_add and index_add sum in
- * that order, 16-bit and 8-bit floats in f32 with one rounding at the end. Results don't depend on the number of
+ * that order, 16-bit and 8-bit floats in f32 with one rounding at the end. Results do not depend on the number of
  * threads.
+ *
+ * A scalar has a dim, 0 or -1, of one element. The other operands may then be scalars or have rank 1, and the result
+ * has the rank that it would have otherwise: of ids in gather, of x elsewhere.
  *
  * "dtypes: any" means any of 8 bits or more; "compute" the ten of dtype.h. */
 #ifndef WICK_INDEX_H
@@ -20,24 +23,25 @@
 extern "C" {
 #endif
 
-/* out[.., k, ..] = x[.., ids[k], ..] along dim, ids [K]. dtypes: any. WICK_SHAPE unless ids has rank 1. */
+/* out[.., k, ..] = x[.., ids[k], ..] along dim, ids [K]. dtypes: any, and quantised ones, whose last dim can't be
+ * picked from: WICK_UNSUPPORTED. WICK_SHAPE unless ids has rank 1. */
 WICK_API struct wick_tensor *wick_index_select(const struct wick_tensor *x, int dim, const struct wick_tensor *ids);
-/* Rows of weight [V, D]: ids of any shape S -> [S.., D]. dtypes: any. */
+/* Rows of weight [V, D]: ids of any shape S -> [S.., D], of the same dtype. dtypes: any, and quantised ones. */
 WICK_API struct wick_tensor *wick_embedding(const struct wick_tensor *weight, const struct wick_tensor *ids);
 
-/* out[p] = x[p with p[dim] = ids[p]], in the shape of ids, which has the rank of x and is nowhere larger than x but
- * along dim: WICK_SHAPE. dtypes: any. */
+/* out[p] = x[p with p[dim] = ids[p]], in the shape of ids. dtypes: any. WICK_SHAPE unless ids has the rank of x and, in
+ * every other dim, at most the size of x. */
 WICK_API struct wick_tensor *wick_gather(const struct wick_tensor *x, int dim, const struct wick_tensor *ids);
 
-/* A copy of x with out[p with p[dim] = ids[p]] = source[p] for every p of ids. source has the shape of ids; both have
- * the rank of x and are nowhere larger than x but along dim: WICK_SHAPE. dtypes: any. */
+/* A copy of x with out[p with p[dim] = ids[p]] = source[p] for every p of ids. dtypes: any. WICK_SHAPE unless source
+ * has the shape of ids, and ids has the rank of x and, in every other dim, at most the size of x. */
 WICK_API struct wick_tensor *wick_scatter(const struct wick_tensor *x, int dim, const struct wick_tensor *ids,
                                           const struct wick_tensor *source);
 /* The same with += in place of =. dtypes: compute. */
 WICK_API struct wick_tensor *wick_scatter_add(const struct wick_tensor *x, int dim, const struct wick_tensor *ids,
                                               const struct wick_tensor *source);
-/* The same two on `target` itself. WICK_INVALID when target shares a buffer with ids or source, or is a broadcast
- * view; target is untouched after any failure. */
+/* The same two on `target` itself. WICK_INVALID if target shares a buffer with ids or source, or is a broadcast view. A
+ * failure leaves target as it was. */
 WICK_API WICK_CHECKED enum wick_status wick_scatter_inplace(struct wick_tensor *target, int dim,
                                                             const struct wick_tensor *ids,
                                                             const struct wick_tensor *source);
@@ -45,13 +49,13 @@ WICK_API WICK_CHECKED enum wick_status wick_scatter_add_inplace(struct wick_tens
                                                                 const struct wick_tensor *ids,
                                                                 const struct wick_tensor *source);
 
-/* A copy of x with out[.., ids[k], ..] += source[.., k, ..] along dim; ids [K], source as x but of size K along dim:
- * WICK_SHAPE. dtypes: compute. */
+/* A copy of x with out[.., ids[k], ..] += source[.., k, ..] along dim. ids [K]; source has the shape of x, but size K
+ * along dim: WICK_SHAPE otherwise. dtypes: compute. */
 WICK_API struct wick_tensor *wick_index_add(const struct wick_tensor *x, int dim, const struct wick_tensor *ids,
                                             const struct wick_tensor *source);
 
-/* x where mask is 0, `value` cast to x's dtype elsewhere. mask is u8 and broadcasts to the shape of x: WICK_SHAPE.
- * dtypes: compute. */
+/* x where mask is 0, `value` cast to x's dtype elsewhere. mask is u8. dtypes: compute. WICK_SHAPE unless mask
+ * broadcasts to the shape of x. */
 WICK_API struct wick_tensor *wick_masked_fill(const struct wick_tensor *x, const struct wick_tensor *mask,
                                               struct wick_number value);
 

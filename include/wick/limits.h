@@ -1,8 +1,8 @@
-/* Limits on what files may ask of a program. All are checked before memory is taken or anything is decoded, but for the
- * scans of a JPEG, which are counted as they come.
+/* Limits on what files may ask of a program. Wick checks them before it allocates or decodes anything, except for the
+ * scans of a JPEG, which it counts as they come.
  *
- * A file of some hundred bytes can claim pictures, tensors or tables of any size. A program that opens files of
- * strangers sets what it is ready to spend:
+ * A file of a few hundred bytes can claim pictures, tensors or tables of any size. A program that opens strangers'
+ * files should say what it is ready to spend:
  *
  *     struct wick_archive_options options = {.limits = {.metadata = 1 << 20, .inflated = 1 << 30}};
  *     struct wick_archive *archive = wick_archive_open(path, &options);
@@ -16,8 +16,8 @@
 extern "C" {
 #endif
 
-/* Each is the most that is accepted; 0 stands for the default in its comment. What is beyond a limit fails with
- * WICK_RANGE and a text that names the limit. */
+/* Each is a maximum; 0 means the default in its comment. A file that exceeds a limit fails with WICK_RANGE and a text
+ * that names the limit. */
 struct wick_limits {
     int64_t tensors;  /* in a file: 1,048,576 */
     int64_t metadata; /* bytes that describe tensors and hold metadata, in a file: 268,435,456 */

@@ -1,8 +1,8 @@
 /* Matrix products.
  *
- * bf16, f16 and f8e4m3 multiply and add in f32 and round once; f32 and f64 in themselves; integers wrap. The same
- * operands give the same bits on any number of threads. Where the processor has AVX512_BF16, products of bf16 take
- * subnormal operands and subnormal sums as 0. */
+ * bf16, f16 and f8e4m3 multiply and add in f32 and round once; f32 and f64 use their own precision; integers wrap. The
+ * same operands give the same bits on any number of threads. On processors with AVX512_BF16, and on gfx90a, products of
+ * bf16 treat subnormal operands and subnormal sums as 0. */
 #ifndef WICK_LINALG_H
 #define WICK_LINALG_H
 
@@ -25,8 +25,8 @@ enum wick_activation {
 
 /* The matrix product, as torch.matmul: lhs [...,m,k] x rhs [...,k,n] -> [...,m,n], batch dims broadcast by NumPy's
  * rule. A lhs of rank 1 is a row, [k] x [...,k,n] -> [...,n]; a rhs of rank 1 a column, [...,m,k] x [k] -> [...,m];
- * both give a scalar. All ten dtypes. k == 0 gives zeros. Any strides, without copies. WICK_SHAPE unless the inner
- * sizes are equal, the ranks at least 1, and the batch dims broadcast. */
+ * both give a scalar. All ten dtypes. k == 0 gives zeros. Any strides. WICK_SHAPE unless the inner sizes are equal, the
+ * ranks are at least 1, and the batch dims broadcast. */
 WICK_API struct wick_tensor *wick_matmul(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
 
 /* The sum of products of two vectors, [n] x [n] -> []. */
@@ -39,10 +39,42 @@ WICK_API struct wick_tensor *wick_mv(const struct wick_tensor *matrix, const str
 WICK_API struct wick_tensor *wick_outer(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
 
 /* A layer of weights, activation(x weight^T + bias): x [...,in], weight [out,in], bias [out] or NULL -> [...,out].
- * Float dtypes. Bias and activation are applied before the result is rounded. WICK_INVALID for an activation that is
- * none of the enum. */
+ * Float dtypes. The result is rounded after bias and activation. WICK_INVALID for an activation outside the enum. */
 WICK_API struct wick_tensor *wick_linear(const struct wick_tensor *x, const struct wick_tensor *weight,
                                          const struct wick_tensor *bias, enum wick_activation activation);
+
+/* ---- weights of GGML's blocks ---- */
+
+/* How a layer multiplies weights of blocks. docs/numerics.md has the bounds of both. */
+enum wick_products {
+    WICK_PRODUCTS_EXACT, /* activations as they are, by the numbers that the blocks stand for */
+    /* Activations rounded to whole numbers of 8 bits, 32 of them by one scale, as GGML does. Much faster. */
+    WICK_PRODUCTS_8_BIT,
+    WICK_PRODUCTS_COUNT
+};
+
+struct wick_linear_options {
+    enum wick_activation activation;
+    enum wick_products products; /* of weights of blocks; other weights have one way */
+    WICK_RESERVED;
+};
+
+/* wick_linear with options, which may be NULL. Weights may have a dtype of blocks; x and bias are then f32, f16 or
+ * bf16, sums are f32, and results are rounded once. With products of 8 bits, 32 activations of which one is infinite or
+ * NaN give NaN. The same weights and activations give the same bits on any number of threads. WICK_INVALID for an
+ * activation or products outside their enums. wick_linear is the same with exact products. */
+WICK_API struct wick_tensor *wick_linear_with(const struct wick_tensor *x, const struct wick_tensor *weight,
+                                              const struct wick_tensor *bias,
+                                              const struct wick_linear_options *options);
+
+/* A mixture of experts: out[t,u] = activation(x[t,u] weight[e]^T + bias[e]) with e = ids[t,u]. x [T,U,K], or [T,1,K]
+ * where all U experts of t take the same row; weight [E,N,K] of x's dtype or of blocks, ids [T,U] of integers, bias
+ * [E,N] or NULL -> [T,U,N]. Every expert multiplies its rows at once, as wick_linear_with does with `options`. The ids
+ * are read to the host: this waits for what they come from, and is nothing for a graph, WICK_INVALID. WICK_RANGE for an
+ * id that is none of 0 .. E-1; WICK_SHAPE unless sizes agree. */
+WICK_API struct wick_tensor *wick_linear_experts(const struct wick_tensor *x, const struct wick_tensor *weight,
+                                                 const struct wick_tensor *ids, const struct wick_tensor *bias,
+                                                 const struct wick_linear_options *options);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-/* Host memory: the allocator hook. Figures of a device's memory are in device.h. */
+/* Host memory: the allocator hook. For a device's memory, see device.h. */
 #ifndef WICK_MEMORY_H
 #define WICK_MEMORY_H
 
@@ -11,8 +11,8 @@ extern "C" {
 /* Where the library gets all its host memory. Both functions may be called from several threads at once. */
 struct wick_allocator {
     void *context;
-    /* `nbytes` > 0 bytes at an address that is a multiple of `alignment` (a power of two), or NULL when there are
-     * none. Contents are undefined. */
+    /* Returns `nbytes` > 0 bytes at a multiple of `alignment` (a power of two), or NULL when memory is exhausted.
+     * Contents are undefined. */
     void *(*alloc)(void *context, size_t nbytes, size_t alignment);
     /* Gives back what alloc returned for the same `nbytes`. Never called with NULL. */
     void (*free)(void *context, void *memory, size_t nbytes);

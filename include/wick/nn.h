@@ -1,4 +1,4 @@
-/* What networks are made of: softmax, norms, rotary embedding, attention. */
+/* Layers of networks: softmax, norms, rotary embedding, attention. */
 #ifndef WICK_NN_H
 #define WICK_NN_H
 
@@ -8,16 +8,17 @@
 extern "C" {
 #endif
 
-/* ---- softmax ---- floats; computed in f32 (f64 for f64), sums in f64, rounded once */
+/* ---- softmax ---- floats; computed in f32 (f64 for f64) and rounded once. Sums are f64, except that GPUs add rows
+ * short enough for their registers in f32 */
 
-/* exp(x - max) / sum(exp(x - max)) along dim. x of any shape [...,N,...], the result has it too; a scalar has one dim,
- * 0 or -1, of one element. */
+/* exp(x - max) / sum(exp(x - max)) along dim. x [...,N,...] -> [...,N,...]. A scalar has one dim, 0 or -1, of one
+ * element. */
 WICK_API struct wick_tensor *wick_softmax(const struct wick_tensor *x, int dim);
 /* Its logarithm, x - max - log(sum(exp(x - max))). */
 WICK_API struct wick_tensor *wick_log_softmax(const struct wick_tensor *x, int dim);
 
-/* ---- norms ---- floats, all operands of one dtype; statistics are summed in f64 in two passes, so large elements that
- * lie close together lose nothing. `weight` and `bias` may be NULL. WICK_INVALID unless epsilon >= 0. */
+/* ---- norms ---- floats, all operands of one dtype. Statistics are sums in f64 in two passes, so large elements that
+ * lie close together lose no digits. `weight` and `bias` may be NULL. WICK_INVALID unless epsilon >= 0. */
 
 /* (x - mean) / sqrt(var + epsilon) * weight + bias, mean and (biased) var over the last `axes` >= 1 dims, of which
  * weight and bias have the shape: x [...,A,B], axes 2, weight [A,B], bias [A,B]. */
@@ -32,22 +33,40 @@ WICK_API struct wick_tensor *wick_group_norm(const struct wick_tensor *x, int64_
                                              const struct wick_tensor *weight, const struct wick_tensor *bias,
                                              double epsilon);
 
+/* Parameters of the norms above, and places for their statistics, which a gradient needs. */
+struct wick_norm_options {
+    const struct wick_tensor *weight, *bias; /* NULL: left out. wick_rms_norm_with has no bias: WICK_INVALID */
+    double epsilon;
+    /* If not NULL, these receive the mean, and 1 / sqrt(var + epsilon), of the elements normalised together: f32 (f64
+     * for f64), in the shape of x without the last `axes` dims, of wick_rms_norm_with without the last, of
+     * wick_group_norm_with [N,groups]. wick_rms_norm_with has no mean, WICK_INVALID, and squares in place of var. They
+     * are released like the result. A failure leaves them as they were. */
+    struct wick_tensor **mean, **inverse_deviation;
+    WICK_RESERVED;
+};
+/* The same functions with all parameters as options, which may be NULL. */
+WICK_API struct wick_tensor *wick_layer_norm_with(const struct wick_tensor *x, int axes,
+                                                  const struct wick_norm_options *options);
+WICK_API struct wick_tensor *wick_rms_norm_with(const struct wick_tensor *x, const struct wick_norm_options *options);
+WICK_API struct wick_tensor *wick_group_norm_with(const struct wick_tensor *x, int64_t groups,
+                                                  const struct wick_norm_options *options);
+
 /* Statistics and parameters of batch norm, each [C]. */
 struct wick_batch_norm_options {
     const struct wick_tensor *weight, *bias; /* NULL: left out */
     double epsilon;                          /* PyTorch's default is 1e-5; 0 is 0 */
     WICK_RESERVED;
 };
-/* (x - mean) / sqrt(variance + epsilon) * weight + bias by channel, with statistics that are given: inference.
- * x [N,C,...], mean [C], variance [C]. `options` may be NULL. */
+/* (x - mean) / sqrt(variance + epsilon) * weight + bias by channel, with given statistics, as in inference. x
+ * [N,C,...], mean [C], variance [C]. `options` may be NULL. */
 WICK_API struct wick_tensor *wick_batch_norm(const struct wick_tensor *x, const struct wick_tensor *mean,
                                              const struct wick_tensor *variance,
                                              const struct wick_batch_norm_options *options);
 
 /* ---- rotary position embedding ---- floats, all operands of one dtype; computed in f32 (f64 for f64), rounded once */
 
-/* Each pair of elements (a, b) of the last dim becomes (a cos - b sin, a sin + b cos). Pairs are (i, i + D/2), or
- * (2i, 2i + 1) when `interleaved`. x [B,H,T,D]; cosine and sine [T,D/2], or [B,T,D/2] for a table of each batch. */
+/* Each pair of elements (a, b) of the last dim becomes (a cos - b sin, a sin + b cos). Pairs are (i, i + D/2), or (2i,
+ * 2i + 1) if `interleaved`. x [B,H,T,D]; cosine and sine [T,D/2], or [B,T,D/2] for one table a batch. */
 WICK_API struct wick_tensor *wick_rope(const struct wick_tensor *x, const struct wick_tensor *cosine,
                                        const struct wick_tensor *sine, bool interleaved);
 /* The same for x [B,T,H,D]. */
@@ -56,43 +75,44 @@ WICK_API struct wick_tensor *wick_rope_thd(const struct wick_tensor *x, const st
 
 /* ---- attention ---- */
 
-/* Which keys a query sees, and what becomes of its scores. All zero: every key, scores as they are. */
+/* Which keys a query sees, and how scores change. All zero: every key, unchanged scores. */
 struct wick_attention_options {
     double scale;    /* of the scores; 0: 1 / sqrt(D) */
     double soft_cap; /* > 0: scores become soft_cap tanh(score / soft_cap) before slopes and mask; 0: none */
     bool causal;     /* a query at position p sees no key after p; keys are at positions 0 .. N - 1 */
     /* Query i of M is at position i + N - M, so that the last query is at the last key: new tokens behind a cache.
-     * Otherwise it is at position i, whatever N is, as is_causal in PyTorch has it. */
+     * Otherwise it is at position i, whatever N is, as with is_causal in PyTorch. */
     bool align_last;
     /* A query at position p sees only keys p - left .. p + right; a negative number sets no limit on its side. */
     bool windowed;
     int64_t left, right;
     /* ALiBi: slope |p - j| is subtracted from the score of a query at p and key j. f32, [H] or [B,H]; NULL: none. */
     const struct wick_tensor *slopes;
-    /* Not NULL: receives the logarithm of the sum of exp(score) over the keys that each query sees, -inf for a query
-     * that sees none. It has the shape of the result without its last dim, is f32 (f64 for f64), and is released like
-     * the result. A failure leaves it as it was. */
+    /* If not NULL, *log_sums receives a tensor with the logarithm of the sum of exp(score) over the keys that each
+     * query sees, -inf for a query that sees none. It has the shape of the result without its last dim, is f32 (f64 for
+     * f64), and is released like the result. A failure leaves *log_sums as it was. */
     struct wick_tensor **log_sums;
     WICK_RESERVED;
 };
 
-/* softmax(q k^T scale + mask) v by head, as torch.nn.functional.scaled_dot_product_attention, without room for M x N
- * scores: q [B,H,M,D], k [B,K,N,D], v [B,K,N,E] -> [B,H,M,E]; head h of q meets head h / (H / K) of k and v. Float
- * dtypes, computed in f32 (f64 for f64), rounded once; matrix instructions of a GPU also round the weights of v to bf16
- * or f16. mask broadcasts to [B,H,M,N]: of u8, where 0 leaves a key out, or of q's dtype, added to the scores, where
- * -inf leaves a key out; NULL: none. A key that a query does not see has no effect on its result, even where k or v
- * holds NaN. A query that sees no key gives zeros. `options` may be NULL. WICK_SHAPE unless sizes agree and K divides
- * H; WICK_DTYPE for slopes that are not f32; WICK_INVALID unless scale and soft_cap are finite and soft_cap >= 0. */
+/* softmax(q k^T scale + mask) v by head, as torch.nn.functional.scaled_dot_product_attention, without storing the M x N
+ * scores. q [B,H,M,D], k [B,K,N,D], v [B,K,N,E] -> [B,H,M,E]; head h of q uses head h / (H / K) of k and v. Float
+ * dtypes, computed in f32 (f64 for f64) and rounded once; matrix instructions of a GPU also round the weights of v to
+ * bf16 or f16. mask broadcasts to [B,H,M,N]; NULL means none. A u8 mask hides a key where it is 0. A mask of q's dtype
+ * is added to the scores, and hides a key where it is -inf. A hidden key has no effect on a query's result, even if k
+ * or v holds NaN. A query that sees no key gives zeros. `options` may be NULL. WICK_SHAPE unless sizes agree and K
+ * divides H, WICK_DTYPE for slopes that are not f32, WICK_INVALID unless scale and soft_cap are finite and soft_cap >=
+ * 0. */
 WICK_API struct wick_tensor *wick_scaled_dot_product_attention(const struct wick_tensor *q, const struct wick_tensor *k,
                                                                const struct wick_tensor *v,
                                                                const struct wick_tensor *mask,
                                                                const struct wick_attention_options *options);
 
-/* The same for B sequences of different lengths, which lie one after another: q [M,H,D], k [N,K,D], v [N,K,E] ->
- * [M,H,E]. Sequence b has queries q_starts[b] .. q_starts[b + 1] - 1 and keys k_starts[b] .. k_starts[b + 1] - 1;
- * positions count from its own beginning. q_starts and k_starts [B+1], B >= 1, are i32 or u32, begin with 0, never
- * decrease, and end with M and N; log_sums has the shape [M,H]. Other starts are WICK_RANGE, which a GPU tells when the
- * result is read; those of an empty result are not looked at. WICK_SHAPE unless M and N are below 2^31. */
+/* The same for B sequences of different lengths, one after another: q [M,H,D], k [N,K,D], v [N,K,E] -> [M,H,E].
+ * Sequence b has queries q_starts[b] .. q_starts[b + 1] - 1 and keys k_starts[b] .. k_starts[b + 1] - 1; positions
+ * count from its own beginning. q_starts and k_starts [B+1], B >= 1, are i32 or u32, begin with 0, never decrease, and
+ * end with M and N. log_sums has the shape [M,H]. Other starts are WICK_RANGE, which a GPU reports when the result is
+ * read; those of an empty result are not checked. WICK_SHAPE unless M and N are below 2^31. */
 WICK_API struct wick_tensor *wick_attention_packed(const struct wick_tensor *q, const struct wick_tensor *k,
                                                    const struct wick_tensor *v, const struct wick_tensor *q_starts,
                                                    const struct wick_tensor *k_starts,

@@ -1,10 +1,10 @@
-/* Numbers as arguments of ops: whole numbers of 64 bits, which no double carries, or doubles.
+/* Numbers as arguments of ops: 64-bit integers, which do not all fit a double, or doubles.
  *
  *     wick_full(device, WICK_I64, WICK_SHAPE(2), WICK_INT(INT64_MAX));
  *     wick_clamp(x, WICK_INT(0), WICK_REAL(INFINITY));
  *
- * An op says what it makes of each. Where a number becomes an element, a whole number is cast as wick_cast casts an
- * i64, and a real one as it casts an f64: to u8, WICK_INT(300) wraps to 44 and WICK_REAL(300) saturates at 255. */
+ * Each op says how it uses them. A number that becomes an element is cast as wick_cast casts an i64, or an f64 if it is
+ * real: to u8, WICK_INT(300) wraps to 44 and WICK_REAL(300) saturates at 255. */
 #ifndef WICK_NUMBER_H
 #define WICK_NUMBER_H
 

@@ -1,15 +1,15 @@
-/* The list of ops, and the question what a device can do.
+/* The list of ops, and which ops and dtypes a device supports.
  *
  * The ops themselves are declared by subject: shape.h, elementwise.h, reduce.h, linalg.h, conv.h, index.h, nn.h,
  * random.h. In all of them:
  *
  *   - a tensor argument that is NULL makes the result NULL;
- *   - all tensors of a call are on one device and, where nothing else is said, of one dtype: nothing is converted or
- *     moved silently;
+ *   - all tensors of a call are on one device and, unless stated otherwise, of one dtype: nothing is converted or moved
+ *     silently;
  *   - operands broadcast by NumPy's rule where the text says so;
- *   - any layout is taken; results are new, contiguous tensors, but for views;
+ *   - operands may have any layout; results are new, contiguous tensors, except for views;
  *   - failures are WICK_SHAPE, WICK_DTYPE, WICK_DEVICE, WICK_CLOSED, WICK_UNSUPPORTED, WICK_RANGE, WICK_OVERFLOW and
- *     WICK_MEMORY as status.h explains them; further ones are named at the op. */
+ *     WICK_MEMORY as status.h explains them; an op's comment names further ones. */
 #ifndef WICK_OPS_H
 #define WICK_OPS_H
 
@@ -32,16 +32,16 @@ enum wick_op {
 
 /* "add" and the like; "?" for a value that is no op. A static string. */
 WICK_API const char *wick_op_name(enum wick_op op);
-/* What the op computes, in a line: "x + y". A static string. */
+/* The op's formula: "x + y". A static string. */
 WICK_API const char *wick_op_formula(enum wick_op op);
 /* The group of ops it belongs to: "binary". A static string. */
 WICK_API const char *wick_op_family(enum wick_op op);
-/* What messages call operand i, counted from 0: "ids". An optional one ends in '?'. NULL past the last, and for ops
- * without operands. Operands that a call takes in an array, as wick_cat does, count as two: the first and the others.
- * Static strings. */
+/* The name of operand i, counted from 0, in error texts: "ids". An optional one ends in '?'. NULL past the last, and
+ * for ops without operands. Operands in an array, as in wick_cat, count as two: the first and the others. Static
+ * strings. */
 WICK_API const char *wick_op_operand(enum wick_op op, int i);
-/* Whether operand i may have the dtype beside a first operand of dtype `first`. False for an operand or a dtype that is
- * not there. */
+/* Whether operand i may have the dtype beside a first operand of dtype `first`. False for an operand or a dtype that
+ * does not exist. */
 WICK_API bool wick_op_takes(enum wick_op op, int i, enum wick_dtype first, enum wick_dtype dtype);
 /* Finds an op by its name. False, and *op untouched, when there is none. */
 WICK_API bool wick_op_from_name(const char *name, enum wick_op *op);

@@ -1,11 +1,11 @@
 /* Random numbers: one stream a device handle, reproducible bit for bit on any number of threads.
  *
  * The generator is Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", 2011). A
- * block is its four 32-bit outputs w0 .. w3 for the key (seed mod 2^32, seed / 2^32) and the counter (n mod 2^32,
- * n / 2^32, 0, 0), where n is the number of the block. A handle starts at block 0, as does wick_seed_set; a call that
- * needs k blocks takes the next k, in one step, so that calls from several threads never share a block. Element i of a
- * result, in row-major order, is made from block i / 4 of its call, and word i % 4 there; from block i / 2 and the
- * 64-bit number x = w[2 (i % 2)] + 2^32 w[2 (i % 2) + 1] where "wide" is said, as is always so for f64.
+ * block is its four 32-bit outputs w0 .. w3 for the key (seed mod 2^32, seed / 2^32) and the counter (n mod 2^32, n /
+ * 2^32, 0, 0), where n is the number of the block. A new handle, and wick_seed_set, start at block 0. A call that needs
+ * k blocks takes the next k in one step, so calls from several threads never share a block. Element i of a result, in
+ * row-major order, comes from word i % 4 of block i / 4 of its call. Where it says "wide", and always for f64, it comes
+ * from the 64-bit number x = w[2 (i % 2)] + 2^32 w[2 (i % 2) + 1] of block i / 2.
  *
  *   uniform      low + u (high - low), u = (w >> (32 - s)) / 2^s, where s is the dtype's significand: f32 24, f16 11,
  *                bf16 8, f8e4m3 4; f64: u = (x >> 11) / 2^53
@@ -17,9 +17,9 @@
  *   permutation  wide: the numbers 0 .. n-1 in the order of their x, the lower number first where two are equal
  *   dropout      0 when w < round(p 2^32), x / (1 - p) otherwise
  *
- * All is computed in f64 and rounded to the dtype once; ln, cos and sin are right to one unit in the last place of f64,
- * so device families agree on uniform, bernoulli, randint, permutation and dropout exactly, and on normal to one
- * rounding of the dtype. */
+ * Everything is computed in f64 and rounded to the dtype once. ln, cos and sin are right to one unit in the last place
+ * of f64, so device families agree exactly on uniform, bernoulli, randint, permutation and dropout, and to one rounding
+ * of the dtype on normal. */
 #ifndef WICK_RANDOM_H
 #define WICK_RANDOM_H
 
@@ -39,8 +39,7 @@ WICK_API struct wick_tensor *wick_normal(struct wick_device *device, enum wick_d
 /* 1 with probability p, 0 otherwise. Compute dtypes. WICK_INVALID unless 0 <= p <= 1. */
 WICK_API struct wick_tensor *wick_bernoulli(struct wick_device *device, enum wick_dtype dtype, int rank,
                                             const int64_t *shape, double p);
-/* Integers low <= x < high. u8, u32, i16, i32, i64. WICK_INVALID unless low < high and all of them are in the dtype's
- * range. */
+/* Integers low <= x < high. u8, u32, i16, i32, i64. WICK_INVALID unless low < high and all results fit the dtype. */
 WICK_API struct wick_tensor *wick_randint(struct wick_device *device, enum wick_dtype dtype, int rank,
                                           const int64_t *shape, int64_t low, int64_t high);
 /* The numbers 0 .. n-1 in random order, [N]. u8, u32, i16, i32, i64. WICK_INVALID when n - 1 does not fit the dtype. */
@@ -53,6 +52,16 @@ WICK_API struct wick_tensor *wick_normal_like(const struct wick_tensor *x, doubl
 /* Each element 0 with probability p, or else divided by 1 - p, so that the mean stays: for training. Floats.
  * WICK_INVALID unless 0 <= p <= 1. */
 WICK_API struct wick_tensor *wick_dropout(const struct wick_tensor *x, double p);
+
+struct wick_dropout_options {
+    /* If not NULL, *mask receives a u8 of the shape of x: 1 where an element stays, 0 where it becomes 0. A gradient
+     * needs it. It is released like the result. A failure leaves *mask as it was. */
+    struct wick_tensor **mask;
+    WICK_RESERVED;
+};
+/* The same; `options` may be NULL. */
+WICK_API struct wick_tensor *wick_dropout_with(const struct wick_tensor *x, double p,
+                                               const struct wick_dropout_options *options);
 
 #ifdef __cplusplus
 }

@@ -1,12 +1,13 @@
 /* Reductions, running sums, sorting.
  *
- * Reductions take the dims to reduce as the two arguments `int n_dims, const int *dims`: WICK_DIMS(0, -1) is the first
- * and the last; WICK_ALL_DIMS, `WICK_ALL, NULL`, is every dim; `0, NULL` is none, which makes each element its own
- * reduction. Dims may count from the end and come in any order; one that is given twice is WICK_INVALID. With `keepdim`
- * the result keeps the reduced dims, of size 1; without it they go. A scalar has one dim in this header, 0 or -1.
+ * Reductions take the dims to reduce as the two arguments `int n_dims, const int *dims`. WICK_DIMS(0, -1) is the first
+ * and the last dim. WICK_ALL_DIMS, `WICK_ALL, NULL`, is every dim. `0, NULL` is no dim, so each element is reduced
+ * alone. Dims may count from the end and come in any order; WICK_INVALID if one appears twice. With `keepdim` the
+ * result keeps the reduced dims, with size 1; without it the result lacks them. In this header a scalar has one dim, 0
+ * or -1.
  *
- * Floats of every kind accumulate in f64 and are rounded once, in an order that depends on shapes and strides alone, so
- * the number of threads never changes a bit. */
+ * All floats accumulate in f64 and are rounded once. Up to a few vectors of neighbours are added in f32 first (f64 for
+ * f64). The order depends on shapes and strides alone, so the number of threads never changes a bit. */
 #ifndef WICK_REDUCE_H
 #define WICK_REDUCE_H
 
@@ -31,7 +32,7 @@ extern "C" {
 
 /* The sum; 0 of nothing. u8 sums wrap in u8: cast first where that is too narrow. */
 WICK_API struct wick_tensor *wick_sum(const struct wick_tensor *x, int n_dims, const int *dims, bool keepdim);
-/* The product; 1 of nothing. */
+/* The product; 1 of nothing. Of floats it is right where it is in range, even if products on the way are not. */
 WICK_API struct wick_tensor *wick_prod(const struct wick_tensor *x, int n_dims, const int *dims, bool keepdim);
 /* The smallest and the largest element; NaN if there is one. WICK_SHAPE for nothing. */
 WICK_API struct wick_tensor *wick_min(const struct wick_tensor *x, int n_dims, const int *dims, bool keepdim);
@@ -46,9 +47,8 @@ WICK_API struct wick_tensor *wick_all(const struct wick_tensor *x, int n_dims, c
 
 /* ---- any dtype in, u32 out ---- */
 
-/* The index of the smallest and of the largest element: the first one's among equals, the first NaN's if there is
- * one. Over several dims it counts through them in row-major order. WICK_SHAPE for nothing, WICK_OVERFLOW for 2^32 - 1
- * elements and more. */
+/* The index of the smallest and of the largest element: the first among equals, or the first NaN if there is one. Over
+ * several dims it counts in row-major order. WICK_SHAPE for nothing, WICK_OVERFLOW for 2^32 - 1 elements or more. */
 WICK_API struct wick_tensor *wick_argmin(const struct wick_tensor *x, int n_dims, const int *dims, bool keepdim);
 WICK_API struct wick_tensor *wick_argmax(const struct wick_tensor *x, int n_dims, const int *dims, bool keepdim);
 
@@ -56,36 +56,37 @@ WICK_API struct wick_tensor *wick_argmax(const struct wick_tensor *x, int n_dims
 
 /* sum(x) / n; NaN of nothing. */
 WICK_API struct wick_tensor *wick_mean(const struct wick_tensor *x, int n_dims, const int *dims, bool keepdim);
-/* sum((x - mean)^2) / (n - correction), and its square root. A correction of 1 makes the variance unbiased, 0 is the
- * variance of the elements themselves. NaN of nothing, and NaN or infinite where n <= correction: the divisor is
- * max(0, n - correction). Deviations are summed, not squares of the elements: no cancellation. */
+/* sum((x - mean)^2) / (n - correction), and its square root. A correction of 1 makes the variance unbiased; 0 gives the
+ * variance of the elements themselves. NaN of nothing. NaN or infinite if n <= correction, because the divisor is
+ * max(0, n - correction). The sum is over deviations, not over squares of the elements, so nothing cancels. */
 WICK_API struct wick_tensor *wick_var(const struct wick_tensor *x, double correction, int n_dims, const int *dims,
                                       bool keepdim);
 WICK_API struct wick_tensor *wick_std(const struct wick_tensor *x, double correction, int n_dims, const int *dims,
                                       bool keepdim);
-/* The p-norm sum(|x|^p)^(1/p). p INFINITY is max |x|, -INFINITY is min |x|, 0 counts what is not zero; 0 of nothing,
- * for which p < 0 is WICK_SHAPE. WICK_INVALID when p is NaN. */
+/* The p-norm sum(|x|^p)^(1/p), right wherever it is in range, even if powers are not. p = INFINITY gives max |x|,
+ * -INFINITY min |x|, and 0 the number of nonzero elements. 0 of nothing, but WICK_SHAPE if p < 0. WICK_INVALID if p is
+ * NaN. */
 WICK_API struct wick_tensor *wick_norm(const struct wick_tensor *x, double p, int n_dims, const int *dims,
                                        bool keepdim);
 /* log(sum(exp(x))) without overflow; -infinity of nothing. */
 WICK_API struct wick_tensor *wick_log_sum_exp(const struct wick_tensor *x, int n_dims, const int *dims, bool keepdim);
 
-/* ---- along one dim, any dtype in, the same out ---- a scalar is sorted and summed as the one element it is */
+/* ---- along one dim, any dtype in, the same out ---- a scalar counts as one element */
 
-/* y[i] = x[0] + ... + x[i], and the products, in O(n). Floats accumulate in f64 and every
- * element is rounded once; integers wrap around. */
+/* y[i] = x[0] + ... + x[i], and the products, in O(n). Floats accumulate in f64 and round each element once; integers
+ * wrap around. */
 WICK_API struct wick_tensor *wick_cumsum(const struct wick_tensor *x, int dim);
 WICK_API struct wick_tensor *wick_cumprod(const struct wick_tensor *x, int dim);
 
-/* The elements in ascending or descending order along dim. Stable both ways: equal elements keep their order, -0 and
- * +0 are equal. NaNs are last ascending, first descending. When `indices` is not NULL, *indices gets where each came
- * from, u32; it stays as it was on failure. WICK_OVERFLOW when the dim is 2^32 - 1 or more. */
+/* The elements in ascending or descending order along dim. Both are stable: equal elements keep their order, and -0 and
+ * +0 are equal. NaNs come last ascending, first descending. If `indices` is not NULL, *indices receives the original
+ * position of each element, u32; a failure leaves it as it was. WICK_OVERFLOW if the dim is 2^32 - 1 or more. */
 WICK_API struct wick_tensor *wick_sort(const struct wick_tensor *x, int dim, bool descending,
                                        struct wick_tensor **indices);
 /* The indices alone, u32. */
 WICK_API struct wick_tensor *wick_argsort(const struct wick_tensor *x, int dim, bool descending);
-/* The first k of what wick_sort gives: the k largest elements in descending order, or the k smallest in ascending
- * order, the first ones among equals. 0 <= k <= the size of dim, WICK_RANGE otherwise. `indices` as in wick_sort. */
+/* The first k elements of wick_sort: the k largest in descending order, or the k smallest in ascending order, the first
+ * among equals. WICK_RANGE unless 0 <= k <= the size of dim. `indices` as in wick_sort. */
 WICK_API struct wick_tensor *wick_topk(const struct wick_tensor *x, int64_t k, int dim, bool largest,
                                        struct wick_tensor **indices);
 

@@ -1,21 +1,21 @@
 /* Status codes, this thread's error, and the log callback.
  *
- * A function that makes something returns a pointer, or NULL after a failure. Every other function that can fail
- * returns an enum wick_status. Either way the first failure since wick_error_clear() is kept for the calling thread
- * with a text that names the op, the argument, the shapes, the dtypes, the device and the rule that was broken:
+ * Functions that return an object return NULL on failure. Every other function that can fail returns an enum
+ * wick_status. Either way the calling thread keeps its first failure since wick_error_clear(), with a text that names
+ * the op, the argument, the shapes, the dtypes, the device and the broken rule:
  *
  *     matmul: lhs [2,3,64] f16, rhs [2,32,8] f16 on cpu: inner 64 != 32
  *
- * NULL given where a tensor belongs makes the call return NULL without adding a failure of its own when there is one
- * already, so a chain of calls is checked once, at its end. A failed call leaves its arguments as they were. The
- * library never ends the process and prints nothing.
+ * A call whose tensor argument is NULL returns NULL, and adds no failure of its own if the thread has one already. So
+ * you check a chain of calls once, at its end. A failed call leaves its arguments as they were. The library never ends
+ * the process and prints nothing.
  *
  * A GPU finds some failures after the call has returned: an id out of range (WICK_RANGE), an integer divided by zero
- * (WICK_DIVIDE). Such a failure belongs to the result. wick_read of the result, or of anything that was computed or
- * copied from it, on any device, returns the status with the text of the op that failed, each time; other tensors read
- * well. An op in place that fails so leaves its target as it was. One call reports it: the next read of the target or
- * of anything computed from it since, or wick_device_sync, whichever comes first. The CPU finds all failures at once,
- * with the same texts. */
+ * (WICK_DIVIDE). Such a failure belongs to the result. wick_read of the result, or of anything computed or copied from
+ * it, on any device, returns the status with the failed op's text, each time; other tensors read well. An op in place
+ * that fails late leaves its target as it was. One call reports it: the next read of the target or of anything computed
+ * from it since, or wick_device_sync, whichever comes first. The CPU finds all failures at once, with the same
+ * texts. */
 #ifndef WICK_STATUS_H
 #define WICK_STATUS_H
 
@@ -52,8 +52,8 @@ enum wick_status {
 WICK_API const char *wick_status_name(enum wick_status status);
 WICK_API const char *wick_status_text(enum wick_status status);
 
-/* The text of this thread's first failure since wick_error_clear(), "" when there is none. The text is the library's
- * and stays as it is until this thread calls wick_error_clear(). */
+/* The text of this thread's first failure since wick_error_clear(), "" when there is none. The text belongs to the
+ * library and stays until this thread calls wick_error_clear(). */
 WICK_API const char *wick_error(void);
 
 /* The status that goes with wick_error(), WICK_OK when there is none. */
@@ -64,11 +64,11 @@ WICK_API void wick_error_clear(void);
 
 enum wick_log_level { WICK_LOG_ERROR, WICK_LOG_WARNING, WICK_LOG_INFO, WICK_LOG_DEBUG };
 
-/* Called with one line, without a newline, from any thread, also from several at once. */
+/* Receives one line, without a newline. The library calls it from any thread, possibly from several at once. */
 typedef void wick_log_fn(void *context, enum wick_log_level level, const char *line);
 
-/* Gives every line that is at least as grave as `level` to `log`. NULL, the start value, discards them.
- * Not to be called while other threads use the library. */
+/* Passes every line that is at least as severe as `level` to `log`. NULL, the default, discards them. Do not call this
+ * while other threads use the library. */
 WICK_API void wick_log_set(wick_log_fn *log, void *context, enum wick_log_level level);
 
 #ifdef __cplusplus

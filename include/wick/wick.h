@@ -14,32 +14,32 @@
  *         wick_device_close(device);
  *     }
  *
- * Model. A device (device.h) holds buffers and runs ops. A tensor (tensor.h) is a strided view of a typed buffer on
- * one device; its shape and dtype never change. An op (ops.h lists them all) takes tensors and returns a new one at
- * once, there is no graph to build. Views share elements and never copy. Any op takes any layout, any rank up to
- * WICK_MAX_RANK, dims of size 0, and sizes past 32 bits; operands broadcast by NumPy's rule; dtypes never mix silently.
+ * Model. A device (device.h) holds buffers and runs ops. A tensor (tensor.h) is a strided view of a typed buffer on one
+ * device; its shape and dtype never change. An op (ops.h lists them all) takes tensors and returns a new one at once;
+ * there is no graph to build. Views share elements and never copy. Every op accepts any layout, any rank up to
+ * WICK_MAX_RANK, dims of size 0, and sizes past 32 bits. Operands broadcast by NumPy's rule. Dtypes never mix silently.
  *
- * Failures (status.h). What makes something returns NULL, everything else an enum wick_status. The first failure of a
- * thread is kept with a text that names op, operands, shapes, dtypes, device and rule. A NULL operand makes the result
- * NULL, so a chain of calls is checked once, at its end. A failed call changes nothing and leaks nothing. The library
- * never ends the process, and prints nothing: a callback hears what it has to say.
+ * Failures (status.h). Constructors and ops return NULL on failure; other functions return an enum wick_status. Each
+ * thread keeps its first failure, with a text that names op, operands, shapes, dtypes, device and rule. A NULL operand
+ * makes the result NULL, so you check a chain of calls once, at its end. A failed call changes nothing and leaks
+ * nothing. The library never ends the process and prints nothing; its warnings go to a callback.
  *
- * Ownership. A new tensor has one reference: the innermost scope's if this thread has one open, otherwise the caller's,
- * who gives it back with wick_release. wick_retain adds one. Whatever a function opens, its comment says what closes
- * it; closing NULL is fine. Host memory comes from a hook (memory.h), device memory from a pool with figures and a
- * limit.
+ * Ownership. A new tensor has one reference. It belongs to the thread's innermost scope or, without a scope, to the
+ * caller, who gives it back with wick_release. wick_retain adds one. The comment of each function that opens something
+ * names the function that closes it; closing NULL is fine. Host memory comes from a hook (memory.h), device memory from
+ * a pool with statistics and a limit.
  *
- * Processes. A forked child goes on computing on the processor, with tensors that its parent made and threads of its
- * own, whatever the parent's other threads were at. GPUs are another matter, as their drivers do not survive a fork: in
- * a child of a process that loaded one, opening a device of that family, and every call on a device opened before, is
- * WICK_DEVICE. Fork before the first call that looks for devices, or use exec.
+ * Processes. A forked child goes on computing on the CPU, with its parent's tensors and threads of its own, whatever
+ * the parent's other threads were doing. GPU drivers do not survive a fork. If the parent has loaded one, the child
+ * gets WICK_DEVICE when it opens a device of that family, and from every call on a device opened before. Fork before
+ * the first call that looks for devices, or use exec.
  *
- * Threads. Devices, tensors, tokenizers and models may be shared between threads. A scope and an error belong to the
- * thread that made them. Elements change only through calls named _inplace and through wick_tensor_data; using a
- * tensor while another thread writes it is a race.
+ * Threads. Threads may share devices, tensors, tokenizers and models. A scope and an error belong to the thread that
+ * made them. Elements change only through calls named _inplace and through wick_tensor_data and wick_tensor_address.
+ * Using a tensor while another thread writes it is a race.
  *
- * Numbers. The same inputs give the same bits, run after run, with any number of threads; docs/numerics.md has the
- * rules for rounding, NaN, casts, ties and indices. */
+ * Numbers. The same inputs give the same bits, run after run, on any number of threads. docs/numerics.md has the rules
+ * for rounding, NaN, casts, ties and indices. */
 #ifndef WICK_WICK_H
 #define WICK_WICK_H
 
@@ -62,13 +62,16 @@
 #include <wick/limits.h>
 #include <wick/format.h>
 #include <wick/text.h>
+#include <wick/sample.h>
 #include <wick/template.h>
 #include <wick/index.h>
 #include <wick/random.h>
 #include <wick/conv.h>
 #include <wick/elementwise.h>
+#include <wick/backward.h>
 #include <wick/vision.h>
 #include <wick/model.h>
+#include <wick/generate.h>
 #include <wick/doctor.h>
 
 #endif

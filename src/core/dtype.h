@@ -46,6 +46,10 @@ _Static_assert(WICK_DTYPE_COUNT <= 64, "a set of dtypes has 64 bits");
     (WICK__ALL | WICK__BIT(i8) | WICK__BIT(u16) | WICK__BIT(u64) | WICK__BIT(bool) | WICK__BIT(f8e5m2))
 /* Those whose elements are whole bytes. */
 #define WICK__BYTES (WICK__CASTABLE | WICK__BIT(f8e8m0))
+/* GGML's blocks, and the floats that they are made of, become, and are multiplied with. */
+#define WICK__BLOCKS (WICK__STORABLE & ~(WICK__BIT(q4_0) - 1))
+#define WICK__PLAIN_FLOATS (WICK__BIT(bf16) | WICK__BIT(f16) | WICK__BIT(f32))
+#define WICK__BYTES_OR_BLOCKS (WICK__BYTES | WICK__BLOCKS)
 #define WICK__STORABLE ((UINT64_C(1) << WICK_DTYPE_COUNT) - 1)
 
 static inline bool wick__has(wick__dtypes set, enum wick_dtype dtype) { return (set >> dtype & 1) != 0; }

@@ -1,9 +1,13 @@
-/* Flushing and sweeping folders. */
+/* Flushing, sweeping and searching folders. */
+#define _GNU_SOURCE /* strverscmp, FNM_PERIOD */
 #include "core/folder.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -55,4 +59,64 @@ void wick__folder_sweep(const char *path, const char *prefix, const char *suffix
             (void)unlinkat(fd, entry->d_name, 0);
     }
     if (entries) closedir(entries);
+}
+
+/* ---- patterns ---- */
+
+struct search {
+    bool last_first;
+    bool (*take)(void *context, const char *path);
+    void *context;
+};
+
+/* Puts the next name in `folder` that matches, after the one that `name` holds, into `name`; "" begins. Folders are
+ * read anew for each, which needs no memory for lists. */
+static bool next_match(const struct search *search, const char *folder, const char *part, char name[NAME_MAX + 1]) {
+    char best[NAME_MAX + 1] = "";
+    DIR *entries = opendir(folder);
+    for (struct dirent *entry; entries && (entry = readdir(entries));) {
+        const char *found = entry->d_name;
+        if (fnmatch(part, found, FNM_PERIOD) != 0) continue;
+        int to_last = *name ? strverscmp(found, name) : 0, to_best = *best ? strverscmp(found, best) : 0;
+        if (search->last_first) to_last = -to_last, to_best = -to_best;
+        if ((*name && to_last <= 0) || (*best && to_best >= 0)) continue;
+        snprintf(best, sizeof best, "%s", found);
+    }
+    if (entries) closedir(entries);
+    memcpy(name, best, sizeof best);
+    return *best;
+}
+
+/* `done`: the length of what stands in `path` already; `rest`: the pattern after it. */
+static bool match_rest(const struct search *search, char path[PATH_MAX], size_t done, const char *rest) {
+    size_t plain = 0; /* up to the part with a wildcard */
+    for (size_t i = 0; rest[i] && !strchr("*?[", rest[i]); i++)
+        if (rest[i] == '/') plain = i + 1;
+    if (!strpbrk(rest, "*?[")) plain = strlen(rest);
+    if (done + plain >= PATH_MAX) return false;
+    memcpy(path + done, rest, plain);
+    path[done + plain] = 0;
+    done += plain;
+    rest += plain;
+    if (!*rest) return access(path, F_OK) == 0 && search->take(search->context, path);
+    size_t part = strcspn(rest, "/");
+    char pattern[NAME_MAX + 1], name[NAME_MAX + 1] = "", folder[PATH_MAX];
+    if (part >= sizeof pattern) return false;
+    memcpy(pattern, rest, part);
+    pattern[part] = 0;
+    snprintf(folder, sizeof folder, "%s", done ? path : ".");
+    while (next_match(search, folder, pattern, name)) {
+        size_t length = strlen(name);
+        if (done + length >= PATH_MAX) continue;
+        memcpy(path + done, name, length + 1);
+        if (match_rest(search, path, done + length, rest + part)) return true;
+    }
+    return false;
+}
+
+bool wick__folder_match(const char *pattern, bool last_first, bool (*take)(void *context, const char *path),
+                        void *context) {
+    const struct search search = {last_first, take, context};
+    char path[PATH_MAX] = "";
+    return match_rest(&search, path, 0, pattern);
 }

@@ -1,4 +1,4 @@
-/* What is done to a folder when files of ours appear in it. */
+/* Folders: what is done when files of ours appear in one, and looking for files by a pattern. */
 #ifndef WICK_CORE_FOLDER_H
 #define WICK_CORE_FOLDER_H
 
@@ -12,5 +12,11 @@ bool wick__folder_sync(const char *path);
 /* Deletes what writers that were killed left in the folder of `path`: files whose names begin with `prefix` and end
  * with `suffix`, which nobody has written for an hour. */
 void wick__folder_sweep(const char *path, const char *prefix, const char *suffix);
+
+/* Calls `take` with each path that exists and matches a pattern of fnmatch for each of its parts, "/opt/rocm-*" +
+ * "/lib", until it returns true; returns whether it did. In the order of versions, the highest first if `last_first`.
+ * Unlike glob of the C library, which ends the process when it gets no memory, this only finds less then. */
+bool wick__folder_match(const char *pattern, bool last_first, bool (*take)(void *context, const char *path),
+                        void *context);
 
 #endif

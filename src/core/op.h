@@ -13,6 +13,7 @@ enum { WICK__MAX_INPUTS = 6 };
 #define WICK__TRUTH WICK__BIT(u8)
 #define WICK__SINGLE WICK__BIT(f32)
 #define WICK__STARTS (WICK__BIT(u32) | WICK__BIT(i32))
+#define WICK__SAME_OR_BLOCKS (WICK__SAME | WICK__BLOCKS)
 #define WICK__SAME_OR_TRUTH (WICK__SAME | WICK__TRUTH)
 _Static_assert(WICK_DTYPE_COUNT < 63, "the highest bit of a set of dtypes is WICK__SAME");
 

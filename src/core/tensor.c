@@ -57,9 +57,8 @@ static struct wick__storage *storage_new(struct wick_device *device, size_t nbyt
     return storage;
 }
 
-static enum wick_status layout_for(const char *op, struct wick_device *device, enum wick_dtype dtype, int rank,
-                                   const int64_t *shape, struct wick__layout *layout, size_t *nbytes) {
-    WICK__TRY(wick__device_check(op, device));
+static enum wick_status layout_for(const char *op, enum wick_dtype dtype, int rank, const int64_t *shape,
+                                   struct wick__layout *layout, size_t *nbytes) {
     if ((unsigned)dtype >= WICK_DTYPE_COUNT) return wick__fail(WICK_DTYPE, "%s: dtype %d is unknown", op, (int)dtype);
     WICK__TRY(wick__layout_new(layout, op, rank, shape));
     if (!wick__nbytes(dtype, wick__layout_count(layout), nbytes))
@@ -94,11 +93,22 @@ void wick__bytes_layouts(const struct wick_tensor *x, struct wick__layout *bytes
     }
 }
 
+struct wick_tensor wick__as_bytes(const struct wick_tensor *x) {
+    const struct wick__traits *traits = &wick__traits[x->dtype];
+    struct wick_tensor bytes = {.dtype = WICK_DTYPE_u8, .layout = x->layout, .storage = x->storage};
+    int last = x->layout.rank - 1;
+    bytes.layout.offset = wick__byte_offset(x->dtype, x->layout.offset);
+    bytes.layout.shape[last] = bytes.layout.shape[last] / traits->elements * traits->nbytes;
+    for (int d = 0; d < last; d++) bytes.layout.stride[d] = bytes.layout.stride[d] / traits->elements * traits->nbytes;
+    return bytes;
+}
+
 struct wick_tensor *wick__tensor_new(const char *op, struct wick_device *device, enum wick_dtype dtype, int rank,
                                      const int64_t *shape) {
     struct wick__layout layout;
     size_t nbytes = 0;
-    if (layout_for(op, device, dtype, rank, shape, &layout, &nbytes) != WICK_OK) return NULL;
+    if (wick__device_check(op, device) != WICK_OK) return NULL;
+    if (layout_for(op, dtype, rank, shape, &layout, &nbytes) != WICK_OK) return NULL;
     struct wick__storage *storage = storage_new(device, nbytes);
     return storage ? tensor_over(storage, dtype, &layout) : NULL;
 }
@@ -122,7 +132,8 @@ struct wick_tensor *wick_from_memory(struct wick_device *device, enum wick_dtype
                                      const struct wick_memory_block *block) {
     struct wick__layout layout;
     size_t needed = 0;
-    if (layout_for("from_memory", device, dtype, rank, shape, &layout, &needed) != WICK_OK) return NULL;
+    if (wick__device_check("from_memory", device) != WICK_OK) return NULL;
+    if (layout_for("from_memory", dtype, rank, shape, &layout, &needed) != WICK_OK) return NULL;
     if (!block) {
         wick__fail(WICK_INVALID, "from_memory: block is NULL");
         return NULL;

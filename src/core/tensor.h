@@ -65,6 +65,9 @@ static inline struct wick_device *wick__device(const struct wick_tensor *x) { re
 /* The layout of x in bytes, for a dtype of blocks, and the row-major one of a tensor of that shape. */
 void wick__bytes_layouts(const struct wick_tensor *x, struct wick__layout *bytes, struct wick__layout *packed);
 
+/* x, of a dtype of blocks, as u8: its last dim counts bytes. It holds no reference and is not to be released. */
+struct wick_tensor wick__as_bytes(const struct wick_tensor *x);
+
 /* Whether the buffers of two tensors have a byte in common. */
 bool wick__shares_buffer(const struct wick_tensor *a, const struct wick_tensor *b);
 /* Whether the bytes between the first and the last element of two views, which are not empty, meet. */

@@ -23,7 +23,7 @@ struct wick__opener wick__nvrtc_opener =
     WICK__OPENER("libnvrtc", "WICK_NVRTC_PATH", versions_new, wick__cuda_roots, symbols);
 
 static char version_text[32];
-static int version_major;
+static int version_major, version_minor;
 
 void wick__nvrtc_open(void) {
     struct wick__opener *opener = &wick__nvrtc_opener;
@@ -31,9 +31,8 @@ void wick__nvrtc_open(void) {
     pthread_mutex_lock(&opener->mutex);
     if (!opener->tried) {
         opener->versions = cuda == 12 ? versions_12 : cuda == 11 ? versions_11 : versions_new;
-        int major = 0, minor = 0;
-        if (wick__library_open(opener, &nvrtc) && nvrtc.nvrtcVersion(&major, &minor) == NVRTC_SUCCESS)
-            snprintf(version_text, sizeof version_text, "NVRTC %d.%d", version_major = major, minor);
+        if (wick__library_open(opener, &nvrtc) && nvrtc.nvrtcVersion(&version_major, &version_minor) == NVRTC_SUCCESS)
+            snprintf(version_text, sizeof version_text, "NVRTC %d.%d", version_major, version_minor);
     }
     pthread_mutex_unlock(&opener->mutex);
 }
@@ -78,6 +77,13 @@ static const struct wick__rtc ptx_rtc = {.name = "NVRTC",
                                          .code = get_ptx,
                                          .error_text = error_text};
 
+/* NVRTC opens its second half by its bare name, which in a wheel's folder the dynamic linker does not find. */
+static void open_builtins(void) {
+    char name[64];
+    snprintf(name, sizeof name, "libnvrtc-builtins.so.%d.%d", version_major, version_minor);
+    wick__library_beside(&wick__nvrtc_opener, name);
+}
+
 /* The newest architecture the compiler knows that is no newer than `sm`; `sm` itself when it does not say. */
 static int newest(int sm) {
     enum { MAX = 64 };
@@ -93,6 +99,8 @@ static int newest(int sm) {
 enum wick_status wick__nvrtc_compile(const struct wick__source_job *job, void **image, size_t *nbytes) {
     wick__nvrtc_open();
     if (!wick__nvrtc_opener.handle) return wick__fail(WICK_DEVICE, "NVRTC: %s", wick__nvrtc_opener.fault);
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, open_builtins);
     char option[64];
     int sm = strncmp(job->target, "sm_", 3) == 0 ? atoi(job->target + 3) : 0, known = sm ? newest(sm) : 0;
     /* sm_90a has instructions of its own for matrices (kernels/mma_group.h), known to NVRTC since 12.0. */

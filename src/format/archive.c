@@ -40,6 +40,7 @@ static enum wick_status refuse(const struct wick_archive *archive, const unsigne
     if (nbytes >= 2 && data[0] == 0x80 && data[1] >= 1 && data[1] <= 5)
         return wick__archive_fail(archive, WICK_UNSUPPORTED, NULL,
                                   "it is a bare pickle; only the zip files of torch.save since PyTorch 1.6 are read");
+    if (nbytes == 0) return wick__archive_fail(archive, WICK_FORMAT, NULL, "it is empty");
     return wick__archive_fail(archive, WICK_FORMAT, NULL,
                               "its content is none of safetensors, GGUF, npy, npz, pth, shard index");
 }

@@ -3,7 +3,6 @@
 
 #include "format/file.h"
 
-#include "core/folder.h"
 #include "core/memory.h"
 
 #include <errno.h>
@@ -117,43 +116,17 @@ const char *wick__quote(char quoted[WICK__QUOTED], const char *text) {
 
 /* ---- writing ---- */
 
-/* What earlier writers of this file left when they were killed: "NAME.PID-N.tmp". */
-static void sweep(const char *path) {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    size_t size = strlen(name) + 2;
-    char *prefix = wick__alloc_quiet(size);
-    if (!prefix) return;
-    snprintf(prefix, size, "%s.", name);
-    wick__folder_sweep(path, prefix, ".tmp");
-    wick__free(prefix, size);
-}
-
 enum wick_status wick__output_open(struct wick__output *output, const char *op, const char *path) {
-    static atomic_uint counter;
-    *output = (struct wick__output){.op = op, .path = path, .fd = -1};
+    *output = (struct wick__output){.op = op, .path = path};
     if (!path || !*path) return wick__fail(WICK_INVALID, "%s: path is %s", op, path ? "empty" : "NULL");
-    output->aside_size = strlen(path) + 48;
-    output->aside = wick__alloc(output->aside_size);
-    if (!output->aside) return WICK_MEMORY;
-    for (int tries = 0; tries < 100 && output->fd < 0; tries++) {
-        snprintf(output->aside, output->aside_size, "%s.%ld-%u.tmp", path, (long)getpid(),
-                 atomic_fetch_add(&counter, 1));
-        output->fd = open(output->aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-        if (output->fd < 0 && errno != EEXIST) break;
-    }
-    if (output->fd >= 0) {
-        sweep(path);
-        return WICK_OK;
-    }
-    wick__fail(WICK_IO, "%s: %s: %s", op, path, strerror(errno));
-    wick__free(output->aside, output->aside_size);
-    return WICK_IO;
+    const char *why = wick__aside_open(&output->aside, path);
+    return why ? wick__fail(WICK_IO, "%s: %s: %s", op, path, why) : WICK_OK;
 }
 
 void wick__output_write(struct wick__output *output, const void *data, size_t nbytes) {
     const char *from = data;
     while (nbytes > 0 && output->status == WICK_OK) {
-        ssize_t written = write(output->fd, from, nbytes < CHUNK ? nbytes : CHUNK);
+        ssize_t written = write(output->aside.fd, from, nbytes < CHUNK ? nbytes : CHUNK);
         if (written < 0 && errno == EINTR) continue;
         if (written <= 0) {
             output->status = wick__fail(WICK_IO, "%s: %s: %s", output->op, output->path,
@@ -166,28 +139,9 @@ void wick__output_write(struct wick__output *output, const void *data, size_t nb
     }
 }
 
-static bool flush(int fd) {
-    int code;
-    do code = fsync(fd);
-    while (code != 0 && errno == EINTR);
-    return code == 0 || errno == EINVAL || errno == ENOTSUP;
-}
-
 enum wick_status wick__output_close(struct wick__output *output, enum wick_status status) {
     if (status == WICK_OK) status = output->status;
-    bool failed = status == WICK_OK && !flush(output->fd);
-    int error = errno;
-    if (close(output->fd) != 0 && !failed && status == WICK_OK) {
-        failed = true;
-        error = errno;
-    }
-    bool renamed = status == WICK_OK && !failed && rename(output->aside, output->path) == 0;
-    if (status == WICK_OK && !failed && !(renamed && wick__folder_sync(output->path))) {
-        failed = true;
-        error = errno;
-    }
-    if (failed) status = wick__fail(WICK_IO, "%s: %s: %s", output->op, output->path, strerror(error));
-    if (!renamed) unlink(output->aside);
-    wick__free(output->aside, output->aside_size);
+    if (!wick__aside_close(&output->aside, status == WICK_OK))
+        status = wick__fail(WICK_IO, "%s: %s: %s", output->op, output->path, strerror(errno));
     return status;
 }

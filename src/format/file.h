@@ -2,6 +2,8 @@
 #ifndef WICK_FORMAT_FILE_H
 #define WICK_FORMAT_FILE_H
 
+#include "core/aside.h"
+
 #include <wick/status.h>
 
 #include <stdatomic.h>
@@ -58,11 +60,9 @@ const char *wick__quote(char quoted[WICK__QUOTED], const char *text);
 /* A file being written under another name in the folder where it is to appear. */
 struct wick__output {
     const char *op, *path;
-    int fd;
     int64_t position;        /* bytes written */
     enum wick_status status; /* the first failure; later writes do nothing */
-    size_t aside_size;
-    char *aside;
+    struct wick__aside aside;
 };
 
 /* On failure nothing is left behind, and wick__output_close must not be called. */

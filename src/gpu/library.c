@@ -2,10 +2,10 @@
 #define _GNU_SOURCE
 #include "gpu/library.h"
 
+#include "core/folder.h"
 #include "core/fork.h"
 
 #include <dlfcn.h>
-#include <glob.h>
 #include <limits.h>
 #include <link.h>
 #include <stdarg.h>
@@ -129,22 +129,19 @@ static bool in_folder(struct wick__opener *opener, const char *folder, void *fun
     return false;
 }
 
+struct folder_search {
+    struct wick__opener *opener;
+    void *functions;
+};
+static bool try_folder(void *context, const char *path) {
+    struct folder_search *search = context;
+    return in_folder(search->opener, path, search->functions);
+}
+
 /* Tries the folders that match a pattern, the highest version first. */
 static bool in_folders(struct wick__opener *opener, const char *pattern, void *functions) {
-    glob_t found;
-    if (glob(pattern, GLOB_NOSORT, NULL, &found) != 0) return false;
-    bool open = false;
-    for (size_t i = 0; i < found.gl_pathc && !open; i++) {
-        size_t best = i;
-        for (size_t j = i + 1; j < found.gl_pathc; j++)
-            if (strverscmp(found.gl_pathv[j], found.gl_pathv[best]) > 0) best = j;
-        char *path = found.gl_pathv[best];
-        found.gl_pathv[best] = found.gl_pathv[i];
-        found.gl_pathv[i] = path;
-        open = in_folder(opener, path, functions);
-    }
-    globfree(&found);
-    return open;
+    struct folder_search search = {opener, functions};
+    return wick__folder_match(pattern, true, try_folder, &search);
 }
 
 /* A root is a variable's name, or, with a '/' in it, a pattern of folders. */
@@ -269,6 +266,13 @@ bool wick__library_within(struct wick__opener *opener, const struct wick__opener
     opener->path = other->path;
     opener->fault = NULL;
     return true;
+}
+
+void wick__library_beside(const struct wick__opener *opener, const char *name) {
+    char path[PATH_MAX];
+    const char *slash = opener->path ? strrchr(opener->path, '/') : NULL;
+    int length = slash ? snprintf(path, sizeof path, "%.*s/%s", (int)(slash - opener->path), opener->path, name) : -1;
+    if (length > 0 && (size_t)length < sizeof path) (void)dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
 void *wick__library_symbol(const struct wick__opener *opener, const char *name) {

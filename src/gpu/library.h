@@ -64,6 +64,9 @@ bool wick__library_open(struct wick__opener *opener, void *functions);
 bool wick__library_within(struct wick__opener *opener, const struct wick__opener *other, void *functions);
 /* Whether a parent of this process opened the library, or began to: it is of no use to a child. */
 bool wick__library_forked(const struct wick__opener *opener);
+/* Opens the file of this name in the library's own folder, if it is there: a library that asks for it by its bare name
+ * then gets it, where the dynamic linker would not look. */
+void wick__library_beside(const struct wick__opener *opener, const char *name);
 /* A further symbol of a library that is open; NULL when it has none. */
 void *wick__library_symbol(const struct wick__opener *opener, const char *name);
 /* Gives the library up after all, for the reason given. */

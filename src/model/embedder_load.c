@@ -88,15 +88,15 @@ static enum wick_status load_module(struct wick_embedder *embedder, const char *
 
 /* modules.json is a list, which wick__json_read does not take: it is read as a member of an object. */
 static enum wick_status load_modules(struct wick_embedder *embedder, const char *folder) {
-    char *data;
-    size_t nbytes, capacity, i;
+    struct wick__file_text text;
+    size_t i;
     json_error_t error;
     const json_t *module;
     embedder->pooling = WICK__POOL_MEAN;
-    WICK__TRY(wick__file_read(folder, "modules.json", CONFIG_MAX, true, &data, &nbytes, &capacity));
-    if (!data) return WICK_OK;
-    json_t *list = json_loadb(data, nbytes, JSON_REJECT_DUPLICATES, &error);
-    wick__free(data, capacity);
+    WICK__TRY(wick__file_read(folder, "modules.json", CONFIG_MAX, true, &text));
+    if (!text.data) return WICK_OK;
+    json_t *list = json_loadb(text.data, text.nbytes, JSON_REJECT_DUPLICATES, &error);
+    wick__free(text.data, text.capacity);
     if (!list)
         return wick__fail(WICK_FORMAT, "%s/modules.json: line %d, column %d: %s", folder, error.line, error.column,
                           error.text);

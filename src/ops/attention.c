@@ -77,11 +77,8 @@ static struct wick_tensor *run(struct wick__call *call, struct dims at, int64_t 
     memcpy(shape, q->layout.shape, (size_t)at.rank * sizeof *shape);
     shape[at.rank - 1] = v->layout.shape[at.rank - 1];
     enum wick_dtype sums = q->dtype == WICK_F64 ? WICK_F64 : WICK_F32;
-    /* The gradient needs the sums too. */
-    bool (*add)(struct wick__call *, enum wick_dtype, int, const int64_t *) =
-        options->log_sums ? wick__call_out : wick__call_extra;
     if (widen(call, call->n_in - 1, 2, by_head, &slopes) && wick__call_out(call, q->dtype, at.rank, shape) &&
-        add(call, sums, at.rank - 1, shape))
+        wick__call_wanted(call, options->log_sums != NULL, sums, at.rank - 1, shape)) /* the gradient needs the sums */
         out = wick__call_run(call);
     if (out && options->log_sums) *options->log_sums = call->out[1];
     wick_release(slopes);

@@ -58,38 +58,51 @@ struct wick_tensor *wick_prelu(const struct wick_tensor *x, const struct wick_te
     return result;
 }
 
-/* The half of the last dim of x that begins at `start`, in no scope. */
-static struct wick_tensor *half_of(const struct wick_tensor *x, const struct wick__layout *half, int64_t start) {
-    int last = half->rank - 1;
+/* The half of x along a dim that begins at `start`, in no scope. */
+static struct wick_tensor *half_of(const struct wick_tensor *x, const struct wick__layout *half, int dim,
+                                   int64_t start) {
     struct wick__call call = {.op = WICK_OP_narrow, .n_in = 1, .in = {x}};
-    call.p.view.dim = last;
+    call.p.view.dim = dim;
     call.p.view.start = start;
-    call.p.view.length = half->shape[last];
+    call.p.view.length = half->shape[dim];
     return wick__call_view(&call, half);
+}
+
+/* The op of the two halves of x along a dim. */
+static struct wick_tensor *halves(struct wick__call *call, int dim) {
+    const struct wick_tensor *x = call->in[0];
+    struct wick__layout half = x->layout;
+    half.shape[dim] /= 2;
+    struct wick_tensor *a = half_of(x, &half, dim, 0), *result = NULL;
+    if (wick__layout_count(&half) > 0) half.offset += half.shape[dim] * half.stride[dim];
+    struct wick_tensor *b = a ? half_of(x, &half, dim, half.shape[dim]) : NULL;
+    if (b) {
+        call->n_in = 2;
+        call->in[0] = a;
+        call->in[1] = b;
+        if (wick__call_out(call, x->dtype, half.rank, half.shape)) result = wick__call_run(call);
+    }
+    wick_release(a);
+    wick_release(b);
+    return result;
 }
 
 struct wick_tensor *wick_swiglu(const struct wick_tensor *x) {
     struct wick__call call = {.op = WICK_OP_swiglu, .n_in = 1, .in = {x}};
     if (!wick__call_check(&call)) return NULL;
-    struct wick__layout half = x->layout;
-    int last = half.rank - 1;
-    if (last < 0 || half.shape[last] % 2 != 0) {
-        wick__call_fail(&call, WICK_SHAPE, "the last dim has no two halves");
-        return NULL;
-    }
-    half.shape[last] /= 2;
-    struct wick_tensor *a = half_of(x, &half, 0), *result = NULL;
-    if (wick__layout_count(&half) > 0) half.offset += half.shape[last] * half.stride[last];
-    struct wick_tensor *b = a ? half_of(x, &half, half.shape[last]) : NULL;
-    if (b) {
-        call.n_in = 2;
-        call.in[0] = a;
-        call.in[1] = b;
-        if (wick__call_out(&call, x->dtype, half.rank, half.shape)) result = wick__call_run(&call);
-    }
-    wick_release(a);
-    wick_release(b);
-    return result;
+    int last = x->layout.rank - 1;
+    if (last >= 0 && x->layout.shape[last] % 2 == 0) return halves(&call, last);
+    wick__call_fail(&call, WICK_SHAPE, "the last dim has no two halves");
+    return NULL;
+}
+
+struct wick_tensor *wick_glu(const struct wick_tensor *x, int dim) {
+    struct wick__call call = {.op = WICK_OP_glu, .n_in = 1, .in = {x}};
+    int along;
+    if (!wick__call_check(&call) || !wick__call_dim(&call, dim, &along)) return NULL;
+    if (x->layout.shape[along] % 2 == 0) return halves(&call, along);
+    wick__call_fail(&call, WICK_SHAPE, "dim %d has no two halves", along);
+    return NULL;
 }
 
 struct wick_tensor *wick_where(const struct wick_tensor *condition, const struct wick_tensor *a,

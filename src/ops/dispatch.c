@@ -144,3 +144,7 @@ bool wick__call_extra(struct wick__call *call, enum wick_dtype dtype, int rank, 
     call->n_extra++;
     return true;
 }
+
+bool wick__call_wanted(struct wick__call *call, bool wanted, enum wick_dtype dtype, int rank, const int64_t *shape) {
+    return (wanted ? wick__call_out : wick__call_extra)(call, dtype, rank, shape);
+}

@@ -38,10 +38,22 @@ bool wick__call_dim(const struct wick__call *call, int dim, int *result);
 /* The same, where a scalar has one dim, of size 1, that goes by 0 and -1: *result is then 0. */
 bool wick__call_dim_or_scalar(const struct wick__call *call, int dim, int *result);
 
-/* Whether x is a scalar and dim its only one. Ops along a dim then work on the scalar seen as [1]. */
+/* Whether x is a scalar and dim its only one. Ops along a dim then work on the scalar seen as [1]:
+ *
+ *     if (wick__is_scalar_line(x, dim)) return wick__end_scalar(wick_cumsum(wick__begin_line(x), 0)); */
 static inline bool wick__is_scalar_line(const struct wick_tensor *x, int dim) {
     return x && x->layout.rank == 0 && (dim == 0 || dim == -1);
 }
+
+/* x, where a scalar is seen as [1]. A view in the innermost scope; NULL for NULL. */
+struct wick_tensor *wick__line(const struct wick_tensor *x);
+
+/* Begins a scope, and gives wick__line(x). */
+struct wick_tensor *wick__begin_line(const struct wick_tensor *x);
+
+/* Ends the innermost scope and returns its tensor y, of one element, seen as a scalar. NULL, with the failure as it
+ * was, for NULL. */
+struct wick_tensor *wick__end_scalar(struct wick_tensor *y);
 
 /* Adds a fresh contiguous result. On failure releases the results so far and returns false. */
 bool wick__call_out(struct wick__call *call, enum wick_dtype dtype, int rank, const int64_t *shape);
@@ -53,6 +65,9 @@ bool wick__call_out_on(struct wick__call *call, struct wick_device *device, enum
 /* Adds a result for recorders, such as the indices of a maximum: true without adding one when this thread records
  * nothing, so that kernels look at n_out. Such results come after all others. */
 bool wick__call_extra(struct wick__call *call, enum wick_dtype dtype, int rank, const int64_t *shape);
+
+/* Adds such a result, for the caller too if it is wanted. */
+bool wick__call_wanted(struct wick__call *call, bool wanted, enum wick_dtype dtype, int rank, const int64_t *shape);
 
 /* Releases the results of a call that can't be run after all. */
 void wick__call_drop(struct wick__call *call);
@@ -75,6 +90,9 @@ struct wick_tensor *wick__broadcast(const struct wick_tensor *x, const struct wi
 
 /* Does again what a call did that was seen before: the same operands, results and parameters. */
 enum wick_status wick__call_again(const struct wick__call *call);
+
+/* wick_cast from a dtype of blocks (quantised.c). */
+struct wick_tensor *wick__dequantise(const struct wick_tensor *x, enum wick_dtype dtype);
 
 /* ---- the parts of ops that are several kernels, for run.c ---- */
 

@@ -9,8 +9,14 @@
 
 struct wick_tensor *wick_cast(const struct wick_tensor *x, enum wick_dtype dtype) {
     struct wick__call call = {.op = WICK_OP_cast, .n_in = 1, .in = {x}};
+    bool known = (unsigned)dtype < WICK_DTYPE_COUNT;
+    if (x && known && dtype != x->dtype) {
+        if (wick__has(WICK__BLOCKS, x->dtype)) return wick__dequantise(x, dtype);
+        if (wick__has(WICK__BLOCKS, dtype) && wick__has(WICK__PLAIN_FLOATS, x->dtype))
+            return wick_quantise(x, dtype, NULL);
+    }
     if (!wick__call_check(&call)) return NULL;
-    if ((unsigned)dtype >= WICK_DTYPE_COUNT) {
+    if (!known) {
         wick__call_fail(&call, WICK_DTYPE, "dtype %d is unknown", (int)dtype);
         return NULL;
     }

@@ -10,9 +10,15 @@ static bool check_rank_one(const struct wick__call *call, int i) {
 /* ---- picking ---- */
 
 struct wick_tensor *wick_index_select(const struct wick_tensor *x, int dim, const struct wick_tensor *ids) {
+    if (wick__is_scalar_line(x, dim)) return wick__end_scalar(wick_index_select(wick__begin_line(x), 0, ids));
     struct wick__call call = {.op = WICK_OP_index_select, .n_in = 2, .in = {x, ids}};
     int64_t shape[WICK_MAX_RANK];
     if (!wick__call_check(&call) || !wick__call_dim(&call, dim, &dim) || !check_rank_one(&call, 1)) return NULL;
+    if (!wick__is_plain(x->dtype) && dim == x->layout.rank - 1) {
+        wick__call_fail(&call, WICK_UNSUPPORTED, "the last dim of %s consists of blocks, not elements",
+                        wick_dtype_name(x->dtype));
+        return NULL;
+    }
     for (int d = 0; d < x->layout.rank; d++) shape[d] = d == dim ? ids->layout.shape[0] : x->layout.shape[d];
     call.p.along.dim = dim;
     if (!wick__call_out(&call, x->dtype, x->layout.rank, shape)) return NULL;
@@ -52,6 +58,10 @@ static bool check_along(struct wick__call *call, int dim) {
 }
 
 struct wick_tensor *wick_gather(const struct wick_tensor *x, int dim, const struct wick_tensor *ids) {
+    if (wick__is_scalar_line(x, dim)) {
+        struct wick_tensor *y = wick_gather(wick__begin_line(x), 0, wick__line(ids));
+        return ids && ids->layout.rank == 0 ? wick__end_scalar(y) : wick_scope_end(y);
+    }
     struct wick__call call = {.op = WICK_OP_gather, .n_in = 2, .in = {x, ids}};
     if (!check_along(&call, dim)) return NULL;
     if (!wick__call_out(&call, x->dtype, ids->layout.rank, ids->layout.shape)) return NULL;
@@ -69,6 +79,8 @@ static bool check_scatter(struct wick__call *call, int dim) {
 
 static struct wick_tensor *scatter(enum wick_op op, const struct wick_tensor *x, int dim, const struct wick_tensor *ids,
                                    const struct wick_tensor *source) {
+    if (wick__is_scalar_line(x, dim))
+        return wick__end_scalar(scatter(op, wick__begin_line(x), 0, wick__line(ids), wick__line(source)));
     struct wick__call call = {.op = op, .n_in = 3, .in = {x, ids, source}};
     if (!check_scatter(&call, dim)) return NULL;
     if (!wick__call_out(&call, x->dtype, x->layout.rank, x->layout.shape)) return NULL;
@@ -87,6 +99,12 @@ struct wick_tensor *wick_scatter_add(const struct wick_tensor *x, int dim, const
 
 static enum wick_status scatter_inplace(enum wick_op op, struct wick_tensor *target, int dim,
                                         const struct wick_tensor *ids, const struct wick_tensor *source) {
+    if (wick__is_scalar_line(target, dim)) {
+        struct wick_tensor *line = wick__begin_line(target);
+        enum wick_status status = scatter_inplace(op, line, 0, wick__line(ids), wick__line(source));
+        wick_scope_end(NULL);
+        return status;
+    }
     struct wick__call call = {.op = op, .n_in = 3, .in = {target, ids, source}};
     if (!check_scatter(&call, dim)) return wick__latest();
     if (wick__shares_buffer(target, source) || wick__shares_buffer(target, ids))
@@ -108,6 +126,8 @@ enum wick_status wick_scatter_add_inplace(struct wick_tensor *target, int dim, c
 
 struct wick_tensor *wick_index_add(const struct wick_tensor *x, int dim, const struct wick_tensor *ids,
                                    const struct wick_tensor *source) {
+    if (wick__is_scalar_line(x, dim))
+        return wick__end_scalar(wick_index_add(wick__begin_line(x), 0, ids, wick__line(source)));
     struct wick__call call = {.op = WICK_OP_index_add, .n_in = 3, .in = {x, ids, source}};
     if (!wick__call_check(&call) || !wick__call_dim(&call, dim, &dim) || !check_rank_one(&call, 1)) return NULL;
     bool fits = source->layout.rank == x->layout.rank;

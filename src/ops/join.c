@@ -235,13 +235,14 @@ struct wick_tensor *wick_flip(const struct wick_tensor *x, int n, const int *dim
     }
     for (int i = 0; i < n; i++) {
         int dim;
-        if (!wick__call_dim(&call, dims[i], &dim)) return NULL;
+        if (!wick__call_dim_or_scalar(&call, dims[i], &dim)) return NULL;
         if (call.p.flip.dims >> dim & 1) {
             wick__call_fail(&call, WICK_INVALID, "dim %d is named twice", dims[i]);
             return NULL;
         }
         call.p.flip.dims |= 1u << dim;
     }
+    call.p.flip.dims &= (1u << x->layout.rank) - 1; /* a scalar has nothing to turn */
     if (!wick__call_out(&call, x->dtype, x->layout.rank, x->layout.shape)) return NULL;
     return wick__call_run(&call);
 }

@@ -90,32 +90,49 @@ struct wick_tensor *wick_outer(const struct wick_tensor *lhs, const struct wick_
     return c;
 }
 
-struct wick_tensor *wick_linear(const struct wick_tensor *x, const struct wick_tensor *weight,
-                                const struct wick_tensor *bias, enum wick_activation activation) {
-    struct wick__call call = {.op = WICK_OP_linear, .n_in = 3, .in = {x, weight, bias}};
-    if (!wick__call_check(&call)) return NULL;
-    const struct wick__layout *in = &x->layout, *w = &weight->layout;
-    if (w->rank != 2) {
-        wick__call_fail(&call, WICK_SHAPE, "weight has rank %d, not 2", w->rank);
-        return NULL;
-    }
-    if (in->rank == 0 || in->shape[in->rank - 1] != w->shape[1]) {
-        wick__call_fail(&call, WICK_SHAPE, "the last dim of x is not %lld, the second of weight",
+/* Whether the shapes of linear's operands agree. */
+static bool check_linear(const struct wick__call *call) {
+    const struct wick__layout *x = &call->in[0]->layout, *w = &call->in[1]->layout;
+    const struct wick_tensor *bias = call->in[2];
+    if (w->rank != 2)
+        wick__call_fail(call, WICK_SHAPE, "weight has rank %d, not 2", w->rank);
+    else if (x->rank == 0 || x->shape[x->rank - 1] != w->shape[1])
+        wick__call_fail(call, WICK_SHAPE, "the last dim of x is not %lld, the second of weight",
                         (long long)w->shape[1]);
+    else if (bias && (bias->layout.rank != 1 || bias->layout.shape[0] != w->shape[0]))
+        wick__call_fail(call, WICK_SHAPE, "bias is not [%lld]", (long long)w->shape[0]);
+    else
+        return true;
+    return false;
+}
+
+struct wick_tensor *wick_linear_with(const struct wick_tensor *x, const struct wick_tensor *weight,
+                                     const struct wick_tensor *bias, const struct wick_linear_options *options) {
+    static const struct wick_linear_options plain = {.activation = WICK_ACTIVATION_NONE};
+    bool blocks = weight && wick__has(WICK__BLOCKS, weight->dtype);
+    struct wick__call call = {
+        .op = blocks ? WICK_OP_linear_quantised : WICK_OP_linear, .n_in = 3, .in = {x, weight, bias}};
+    if (!options) options = &plain;
+    if (!wick__call_check(&call) || !wick__call_reserved(&call, options->reserved) || !check_linear(&call)) return NULL;
+    if ((unsigned)options->activation >= WICK_ACTIVATION_COUNT) {
+        wick__call_fail(&call, WICK_INVALID, "there is no activation %d", (int)options->activation);
         return NULL;
     }
-    if (bias && (bias->layout.rank != 1 || bias->layout.shape[0] != w->shape[0])) {
-        wick__call_fail(&call, WICK_SHAPE, "bias is not [%lld]", (long long)w->shape[0]);
+    if ((unsigned)options->products >= WICK_PRODUCTS_COUNT) {
+        wick__call_fail(&call, WICK_INVALID, "there are no products %d", (int)options->products);
         return NULL;
     }
-    if ((unsigned)activation >= WICK_ACTIVATION_COUNT) {
-        wick__call_fail(&call, WICK_INVALID, "there is no activation %d", (int)activation);
-        return NULL;
-    }
+    const struct wick__layout *in = &x->layout;
     int64_t shape[WICK_MAX_RANK];
     for (int d = 0; d < in->rank; d++) shape[d] = in->shape[d];
-    shape[in->rank - 1] = w->shape[0];
+    shape[in->rank - 1] = weight->layout.shape[0];
     if (!wick__call_out(&call, x->dtype, in->rank, shape)) return NULL;
-    call.p.linear.activation = (int)activation;
+    call.p.linear.activation = (int)options->activation;
+    call.p.linear.products = blocks ? (int)options->products : 0;
     return wick__call_run(&call);
+}
+
+struct wick_tensor *wick_linear(const struct wick_tensor *x, const struct wick_tensor *weight,
+                                const struct wick_tensor *bias, enum wick_activation activation) {
+    return wick_linear_with(x, weight, bias, &(struct wick_linear_options){.activation = activation});
 }

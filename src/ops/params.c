@@ -153,6 +153,11 @@ static void matmul_params(const struct wick__call *call, struct text *text) {
     if (call->op == WICK_OP_linear) put_int(text, "activation", call->p.linear.activation);
 }
 
+static void linear_quantised_params(const struct wick__call *call, struct text *text) {
+    put_int(text, "activation", call->p.linear.activation);
+    put_int(text, "products", call->p.linear.products);
+}
+
 static void window_params(const struct wick__call *call, struct text *text) {
     int n = call->p.window.spatial;
     put_list(text, "stride", n, call->p.window.stride);
@@ -233,10 +238,16 @@ static const struct row {
     {"eye", NULL},
     {"unary", NULL},
     {"scalar", scalar_params},
+    {"limit", scalar_params},
     {"binary", NULL},
     {"comparison", NULL},
+    {"gradient", scalar_params},
     {"where", NULL},
     {"cast", cast_params},
+    {"dequantise", cast_params},
+    {"quantise", cast_params},
+    {"experts", NULL},
+    {"linear_quantised", linear_quantised_params},
     {"fill", scalar_params},
     {"reduce", reduce_params},
     {"argreduce", reduce_params},

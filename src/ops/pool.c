@@ -56,10 +56,22 @@ static bool out_size(const struct wick__call *call, int s, bool ceil_mode, int64
     return true;
 }
 
+/* Adds the positions of the largest elements, for the caller or for a gradient. */
+static bool add_indices(struct wick__call *call, bool wanted, int rank, const int64_t *shape) {
+    int64_t plane = 1; /* can't overflow: N or C is 0, or a tensor has as many elements */
+    for (int d = 2; d < rank && wick__count(call->in[0]) > 0; d++) plane *= call->in[0]->layout.shape[d];
+    if (plane < UINT32_MAX) return wick__call_wanted(call, wanted, WICK_U32, rank, shape);
+    if (!wanted) return true;
+    wick__call_fail(call, WICK_OVERFLOW, "positions in %lld elements do not fit in u32", (long long)plane);
+    wick__call_drop(call);
+    return false;
+}
+
 static struct wick_tensor *pool(enum wick_op op, const struct wick_tensor *x, int spatial, int n, const int64_t *kernel,
                                 const struct wick_pool_options *options) {
     struct wick__call call = {.op = op, .n_in = 1, .in = {x}};
     bool average = op >= WICK_OP_avg_pool1d && op <= WICK_OP_avg_pool3d;
+    struct wick_tensor **indices = options ? options->indices : NULL;
     int64_t shape[WICK_MAX_RANK];
     if (!options) options = &defaults;
     if (!wick__call_reserved(&call, options->reserved) || !wick__call_check(&call) ||
@@ -72,6 +84,10 @@ static struct wick_tensor *pool(enum wick_op op, const struct wick_tensor *x, in
         wick__call_fail(&call, WICK_INVALID, "divisor %lld is negative", (long long)options->divisor);
         return NULL;
     }
+    if (average && indices) {
+        wick__call_fail(&call, WICK_INVALID, "averages have no indices");
+        return NULL;
+    }
     shape[0] = x->layout.shape[0];
     shape[1] = x->layout.shape[1];
     for (int s = 0; s < spatial; s++) {
@@ -81,8 +97,12 @@ static struct wick_tensor *pool(enum wick_op op, const struct wick_tensor *x, in
         call.p.window.dilation[s] = average || options->dilation[s] == 0 ? 1 : options->dilation[s];
         if (!check_options(&call, s) || !out_size(&call, s, options->ceil_mode, &shape[2 + s])) return NULL;
     }
-    if (!wick__call_out(&call, x->dtype, spatial + 2, shape)) return NULL;
-    return wick__call_run(&call);
+    if (!wick__call_out(&call, x->dtype, spatial + 2, shape) ||
+        (!average && !add_indices(&call, indices != NULL, spatial + 2, shape)))
+        return NULL;
+    struct wick_tensor *y = wick__call_run(&call);
+    if (y && indices) *indices = call.out[1];
+    return y;
 }
 
 static struct wick_tensor *adaptive(enum wick_op op, const struct wick_tensor *x, int spatial, int n,
@@ -106,7 +126,10 @@ static struct wick_tensor *adaptive(enum wick_op op, const struct wick_tensor *x
         shape[2 + s] = size[s];
         call.p.window.stride[s] = 1;
     }
-    if (!wick__call_out(&call, x->dtype, spatial + 2, shape)) return NULL;
+    bool most = op >= WICK_OP_adaptive_max_pool1d && op <= WICK_OP_adaptive_max_pool3d;
+    if (!wick__call_out(&call, x->dtype, spatial + 2, shape) ||
+        (most && !add_indices(&call, false, spatial + 2, shape)))
+        return NULL;
     return wick__call_run(&call);
 }
 

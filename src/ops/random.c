@@ -107,12 +107,23 @@ struct wick_tensor *wick_normal_like(const struct wick_tensor *x, double mean, d
 }
 
 struct wick_tensor *wick_dropout(const struct wick_tensor *x, double p) {
+    return wick_dropout_with(x, p, NULL);
+}
+
+struct wick_tensor *wick_dropout_with(const struct wick_tensor *x, double p,
+                                      const struct wick_dropout_options *options) {
+    static const struct wick_dropout_options defaults;
     struct wick__call call = {.op = WICK_OP_dropout, .n_in = 1, .in = {x}, .p.random.a = p};
-    if (!wick__call_check(&call)) return NULL;
+    if (!options) options = &defaults;
+    if (!wick__call_reserved(&call, options->reserved) || !wick__call_check(&call)) return NULL;
     if (!(p >= 0 && p <= 1)) {
         wick__call_fail(&call, WICK_INVALID, "p = %g is not in 0..1", p);
         return NULL;
     }
-    if (!wick__call_out(&call, x->dtype, x->layout.rank, x->layout.shape)) return NULL;
-    return draw(&call, 4);
+    if (!wick__call_out(&call, x->dtype, x->layout.rank, x->layout.shape) ||
+        !wick__call_wanted(&call, options->mask != NULL, WICK_U8, x->layout.rank, x->layout.shape))
+        return NULL;
+    struct wick_tensor *y = draw(&call, 4);
+    if (y && options->mask) *options->mask = call.out[1];
+    return y;
 }

@@ -12,6 +12,7 @@ static bool is_linear(enum wick_op op) { return op >= WICK_OP_upsample_linear1d 
 static struct wick__position position(enum wick_op op, int64_t in, int64_t out, double scale, bool align_corners) {
     if (is_linear(op) && align_corners)
         return out > 1 ? (struct wick__position){.mul = in - 1, .by = out - 1} : (struct wick__position){.by = 1};
+    if (in == out) return (struct wick__position){.mul = 1, .by = 1};
     if (scale > 0) return (struct wick__position){.scale = scale, .offset = is_linear(op) ? 0.5 : 0};
     if (!is_linear(op)) return (struct wick__position){.mul = in, .by = out};
     return (struct wick__position){.mul = 2 * in, .add = in - out, .by = 2 * out};

@@ -2,10 +2,7 @@
 #include "ops/dispatch.h"
 
 static struct wick_tensor *scan(enum wick_op op, const struct wick_tensor *x, int dim) {
-    if (wick__is_scalar_line(x, dim)) {
-        wick_scope_begin();
-        return wick_scope_end(wick_reshape(scan(op, wick_reshape(x, WICK_SHAPE(1)), 0), 0, NULL));
-    }
+    if (wick__is_scalar_line(x, dim)) return wick__end_scalar(scan(op, wick__begin_line(x), 0));
     struct wick__call call = {.op = op, .n_in = 1, .in = {x}};
     if (!wick__call_check(&call)) return NULL;
     if (!wick__call_dim(&call, dim, &call.p.along.dim)) return NULL;

@@ -1,5 +1,5 @@
 /* Views. */
-#include "ops/dispatch.h"
+#include "ops/shape.h"
 
 /* False after recording a failure: the view would cut blocks. */
 static bool keeps_blocks(const struct wick__call *call, const struct wick__layout *layout) {
@@ -11,9 +11,7 @@ static bool keeps_blocks(const struct wick__call *call, const struct wick__layou
     return false;
 }
 
-/* The result of a view op: in[0] with another layout. Empty views start at offset 0, so that no address is ever made
- * from the missing buffer of an empty tensor. */
-static struct wick_tensor *view(struct wick__call *call, struct wick__layout *layout) {
+struct wick_tensor *wick__view(struct wick__call *call, struct wick__layout *layout) {
     if (wick__layout_count(layout) == 0) layout->offset = 0;
     return keeps_blocks(call, layout) ? wick__scope_add(wick__call_view(call, layout)) : NULL;
 }
@@ -81,7 +79,7 @@ static bool restride(const struct wick__layout *from, struct wick__layout *to) {
 /* in[0] with the shape of `to`, a row-major layout of as many elements. */
 static struct wick_tensor *reshaped(struct wick__call *call, struct wick__layout *to) {
     if (!keeps_blocks(call, to)) return NULL;
-    if (wick__layout_count(to) == 0 || restride(&call->in[0]->layout, to)) return view(call, to);
+    if (wick__layout_count(to) == 0 || restride(&call->in[0]->layout, to)) return wick__view(call, to);
     struct wick_tensor *copy = wick_contiguous(call->in[0]);
     call->in[0] = copy;
     struct wick_tensor *y = copy ? wick__scope_add(wick__call_view(call, to)) : NULL;
@@ -115,8 +113,7 @@ static bool fill_hole(const struct wick__call *call, int rank, int64_t *shape) {
     return true;
 }
 
-/* Copies the caller's shape; false after a failure is recorded. */
-static bool take_shape(const struct wick__call *call, int rank, const int64_t *shape, int64_t taken[WICK_MAX_RANK]) {
+bool wick__take_shape(const struct wick__call *call, int rank, const int64_t *shape, int64_t taken[WICK_MAX_RANK]) {
     if (rank < 0 || rank > WICK_MAX_RANK) {
         wick__call_fail(call, WICK_INVALID, "rank %d is not in 0..%d", rank, WICK_MAX_RANK);
         return false;
@@ -133,7 +130,7 @@ struct wick_tensor *wick_reshape(const struct wick_tensor *x, int rank, const in
     struct wick__call call = {.op = WICK_OP_reshape, .n_in = 1, .in = {x}};
     int64_t sizes[WICK_MAX_RANK];
     struct wick__layout to;
-    if (!wick__call_check(&call) || !take_shape(&call, rank, shape, sizes) || !fill_hole(&call, rank, sizes) ||
+    if (!wick__call_check(&call) || !wick__take_shape(&call, rank, shape, sizes) || !fill_hole(&call, rank, sizes) ||
         wick__layout_new(&to, "reshape", rank, sizes) != WICK_OK)
         return NULL;
     if (wick__layout_count(&to) != wick__count(x)) {
@@ -151,7 +148,7 @@ struct wick_tensor *wick_squeeze(const struct wick_tensor *x, int dim) {
     struct wick__layout layout = x->layout;
     if (layout.rank > 0 && layout.shape[dim] == 1) remove_dim(&layout, dim);
     call.p.view.dim = dim;
-    return view(&call, &layout);
+    return wick__view(&call, &layout);
 }
 
 struct wick_tensor *wick_squeeze_all(const struct wick_tensor *x) {
@@ -161,7 +158,7 @@ struct wick_tensor *wick_squeeze_all(const struct wick_tensor *x) {
     for (int d = layout.rank - 1; d >= 0; d--)
         if (layout.shape[d] == 1) remove_dim(&layout, d);
     call.p.view.dim = -1;
-    return view(&call, &layout);
+    return wick__view(&call, &layout);
 }
 
 struct wick_tensor *wick_unsqueeze(const struct wick_tensor *x, int dim) {
@@ -185,7 +182,7 @@ struct wick_tensor *wick_unsqueeze(const struct wick_tensor *x, int dim) {
     layout.shape[at] = 1;
     layout.stride[at] = 1;
     call.p.view.dim = at;
-    return view(&call, &layout);
+    return wick__view(&call, &layout);
 }
 
 struct wick_tensor *wick_flatten(const struct wick_tensor *x, int from, int to) {
@@ -224,12 +221,13 @@ static struct wick_tensor *swapped(struct wick__call *call, int a, int b) {
     layout.shape[b] = x->layout.shape[a];
     layout.stride[a] = x->layout.stride[b];
     layout.stride[b] = x->layout.stride[a];
-    return view(call, &layout);
+    return wick__view(call, &layout);
 }
 
 struct wick_tensor *wick_transpose(const struct wick_tensor *x, int a, int b) {
     struct wick__call call = {.op = WICK_OP_transpose, .n_in = 1, .in = {x}};
-    if (!wick__call_check(&call) || !wick__call_dim(&call, a, &a) || !wick__call_dim(&call, b, &b)) return NULL;
+    if (!wick__call_check(&call) || !wick__call_dim_or_scalar(&call, a, &a) || !wick__call_dim_or_scalar(&call, b, &b))
+        return NULL;
     return swapped(&call, a, b);
 }
 
@@ -265,7 +263,7 @@ struct wick_tensor *wick_permute(const struct wick_tensor *x, int rank, const in
         layout.shape[i] = x->layout.shape[dim];
         layout.stride[i] = x->layout.stride[dim];
     }
-    return view(&call, &layout);
+    return wick__view(&call, &layout);
 }
 
 /* ---- parts of a dim ---- */
@@ -285,7 +283,7 @@ struct wick_tensor *wick_narrow(const struct wick_tensor *x, int dim, int64_t st
     call.p.view.dim = dim;
     call.p.view.start = start;
     call.p.view.length = length;
-    return view(&call, &layout);
+    return wick__view(&call, &layout);
 }
 
 struct wick_tensor *wick_select(const struct wick_tensor *x, int dim, int64_t index) {
@@ -302,7 +300,7 @@ struct wick_tensor *wick_select(const struct wick_tensor *x, int dim, int64_t in
     call.p.view.start = index < 0 ? index + size : index;
     layout.offset += call.p.view.start * layout.stride[dim];
     remove_dim(&layout, dim);
-    return view(&call, &layout);
+    return wick__view(&call, &layout);
 }
 
 struct wick_tensor *wick_slice(const struct wick_tensor *x, int dim, int64_t start, int64_t end, int64_t step) {
@@ -324,7 +322,7 @@ struct wick_tensor *wick_slice(const struct wick_tensor *x, int dim, int64_t sta
     call.p.view.start = start;
     call.p.view.length = length;
     call.p.view.step = step;
-    return view(&call, &layout);
+    return wick__view(&call, &layout);
 }
 
 /* The parts that begin where the one before ends; sizes[i], or an even share of the dim when sizes is NULL. */
@@ -340,7 +338,7 @@ static enum wick_status parts(struct wick__call *call, int64_t n, const int64_t 
         call->p.view.start = begin;
         call->p.view.length = layout.shape[dim];
         begin += layout.shape[dim];
-        out[i] = view(call, &layout);
+        out[i] = wick__view(call, &layout);
         if (out[i]) continue;
         while (i-- > 0) {
             wick_release(out[i]);
@@ -382,7 +380,7 @@ static struct wick_tensor *broadcast(struct wick__call *call, int rank, const in
     const struct wick_tensor *x = call->in[0];
     struct wick__layout checked, wide;
     if (wick__layout_new(&checked, wick_op_name(call->op), rank, shape) != WICK_OK) return NULL;
-    if (wick__layout_expand(&x->layout, rank, shape, &wide)) return view(call, &wide);
+    if (wick__layout_expand(&x->layout, rank, shape, &wide)) return wick__view(call, &wide);
     char text[WICK__SHAPE_TEXT];
     wick__call_fail(call, WICK_SHAPE, "x does not broadcast to %s", wick__shape_text(text, rank, shape));
     return NULL;
@@ -396,7 +394,7 @@ struct wick_tensor *wick_broadcast_to(const struct wick_tensor *x, int rank, con
 struct wick_tensor *wick_expand(const struct wick_tensor *x, int rank, const int64_t *shape) {
     struct wick__call call = {.op = WICK_OP_expand, .n_in = 1, .in = {x}};
     int64_t sizes[WICK_MAX_RANK];
-    if (!wick__call_check(&call) || !take_shape(&call, rank, shape, sizes)) return NULL;
+    if (!wick__call_check(&call) || !wick__take_shape(&call, rank, shape, sizes)) return NULL;
     int added = rank - x->layout.rank;
     for (int d = 0; d < rank; d++)
         if (sizes[d] == -1 && d >= added) sizes[d] = x->layout.shape[d - added];
@@ -404,6 +402,10 @@ struct wick_tensor *wick_expand(const struct wick_tensor *x, int rank, const int
 }
 
 struct wick_tensor *wick_unfold(const struct wick_tensor *x, int dim, int64_t size, int64_t step) {
+    if (wick__is_scalar_line(x, dim)) { /* one window */
+        struct wick_tensor *windows = wick_unfold(wick__begin_line(x), 0, size, step);
+        return wick_scope_end(windows ? wick_select(windows, 0, 0) : NULL);
+    }
     struct wick__call call = {.op = WICK_OP_unfold, .n_in = 1, .in = {x}};
     struct wick__layout checked;
     if (!wick__call_check(&call) || !wick__call_dim(&call, dim, &dim)) return NULL;
@@ -429,7 +431,7 @@ struct wick_tensor *wick_unfold(const struct wick_tensor *x, int dim, int64_t si
     call.p.view.dim = dim;
     call.p.view.length = size;
     call.p.view.step = step;
-    return view(&call, &layout);
+    return wick__view(&call, &layout);
 }
 
 struct wick_tensor *wick_diagonal(const struct wick_tensor *x, int64_t offset, int a, int b) {
@@ -452,56 +454,21 @@ struct wick_tensor *wick_diagonal(const struct wick_tensor *x, int64_t offset, i
     call.p.view.dim = a;
     call.p.view.other = b;
     call.p.view.start = offset;
-    return view(&call, &layout);
+    return wick__view(&call, &layout);
 }
 
-/* ---- any strides ---- */
+/* ---- scalars as lines of one element ---- */
 
-/* The last element of a layout; false when it lies past the elements that a buffer has. */
-static bool last_element(const struct wick__layout *layout, int64_t elements, int64_t *last) {
-    *last = layout->offset;
-    for (int d = 0; d < layout->rank; d++) {
-        int64_t reach;
-        if (!wick__mul(layout->shape[d] - 1, layout->stride[d], &reach) || !wick__add(*last, reach, last)) return false;
-    }
-    return *last < elements;
+struct wick_tensor *wick__line(const struct wick_tensor *x) {
+    return x ? wick_reshape(x, x->layout.rank ? x->layout.rank : 1, x->layout.rank ? x->layout.shape : (int64_t[]){1})
+             : NULL;
 }
 
-/* The caller's strides, into a row-major layout of the shape: those that are never stepped along stay as they are. */
-static bool take_strides(const struct wick__call *call, const int64_t *strides, struct wick__layout *layout) {
-    bool empty = wick__layout_count(layout) == 0;
-    for (int d = 0; d < layout->rank; d++) {
-        if (strides[d] < 0) {
-            wick__call_fail(call, WICK_INVALID, "stride %lld of dim %d is negative", (long long)strides[d], d);
-            return false;
-        }
-        if (!empty && layout->shape[d] > 1) layout->stride[d] = strides[d];
-    }
-    return true;
+struct wick_tensor *wick__begin_line(const struct wick_tensor *x) {
+    wick_scope_begin();
+    return wick__line(x);
 }
 
-struct wick_tensor *wick_as_strided(const struct wick_tensor *x, int rank, const int64_t *shape, const int64_t *strides,
-                                    int64_t offset) {
-    struct wick__call call = {.op = WICK_OP_as_strided, .n_in = 1, .in = {x}};
-    struct wick__layout layout;
-    int64_t sizes[WICK_MAX_RANK], last;
-    if (!wick__call_check(&call) || !take_shape(&call, rank, shape, sizes) ||
-        wick__layout_new(&layout, "as_strided", rank, sizes) != WICK_OK)
-        return NULL;
-    if ((rank > 0 && !strides) || offset < 0) {
-        wick__call_fail(&call, WICK_INVALID, offset < 0 ? "offset %lld is negative" : "strides is NULL",
-                        (long long)offset);
-        return NULL;
-    }
-    if (!take_strides(&call, strides, &layout)) return NULL;
-    layout.offset = offset;
-    int64_t elements = (int64_t)(x->storage->nbytes / wick__size(x->dtype)) * wick__traits[x->dtype].elements;
-    if (wick__layout_count(&layout) > 0 && !last_element(&layout, elements, &last)) {
-        char size[WICK__SHAPE_TEXT], step[WICK__SHAPE_TEXT];
-        wick__call_fail(&call, WICK_RANGE, "shape %s by strides %s from %lld on leaves the buffer of %lld elements",
-                        wick__shape_text(size, rank, sizes), wick__shape_text(step, rank, strides), (long long)offset,
-                        (long long)elements);
-        return NULL;
-    }
-    return view(&call, &layout);
+struct wick_tensor *wick__end_scalar(struct wick_tensor *y) {
+    return wick_scope_end(y ? wick_reshape(y, 0, NULL) : NULL);
 }

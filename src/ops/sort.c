@@ -25,17 +25,17 @@ static struct wick_tensor *first_k(struct wick__call *call, int64_t k, struct wi
 /* The results of sorting a scalar as [1], as scalars, which the innermost scope's end leaves; it ends that scope. */
 static struct wick_tensor *scalars(struct wick_tensor *values, struct wick_tensor *index,
                                    struct wick_tensor **indices) {
-    struct wick_tensor *y = wick_reshape(values, 0, NULL), *i = index ? wick_reshape(index, 0, NULL) : NULL;
-    if (!y || (index && !i)) return wick_scope_end(NULL);
-    if (index) *indices = wick_keep(i);
+    struct wick_tensor *i = values && index ? wick_reshape(index, 0, NULL) : NULL;
+    if (!values || (index && !i)) return wick_scope_end(NULL);
+    struct wick_tensor *y = wick_reshape(values, 0, NULL);
+    if (y && index) *indices = wick_keep(i);
     return wick_scope_end(y);
 }
 
 struct wick_tensor *wick_sort(const struct wick_tensor *x, int dim, bool descending, struct wick_tensor **indices) {
     if (wick__is_scalar_line(x, dim)) {
         struct wick_tensor *index = NULL;
-        wick_scope_begin();
-        struct wick_tensor *y = wick_sort(wick_reshape(x, WICK_SHAPE(1)), 0, descending, indices ? &index : NULL);
+        struct wick_tensor *y = wick_sort(wick__begin_line(x), 0, descending, indices ? &index : NULL);
         return scalars(y, index, indices);
     }
     struct wick__call call = {.op = WICK_OP_sort, .n_in = 1, .in = {x}, .p.along.descending = descending};
@@ -44,10 +44,7 @@ struct wick_tensor *wick_sort(const struct wick_tensor *x, int dim, bool descend
 }
 
 struct wick_tensor *wick_argsort(const struct wick_tensor *x, int dim, bool descending) {
-    if (wick__is_scalar_line(x, dim)) {
-        wick_scope_begin();
-        return scalars(wick_argsort(wick_reshape(x, WICK_SHAPE(1)), 0, descending), NULL, NULL);
-    }
+    if (wick__is_scalar_line(x, dim)) return wick__end_scalar(wick_argsort(wick__begin_line(x), 0, descending));
     struct wick__call call = {.op = WICK_OP_argsort, .n_in = 1, .in = {x}, .p.along.descending = descending};
     if (!check(&call, dim)) return NULL;
     if (!wick__call_out(&call, WICK_U32, x->layout.rank, x->layout.shape)) return NULL;
@@ -58,8 +55,7 @@ struct wick_tensor *wick_topk(const struct wick_tensor *x, int64_t k, int dim, b
                               struct wick_tensor **indices) {
     if (wick__is_scalar_line(x, dim) && k == 1) {
         struct wick_tensor *index = NULL;
-        wick_scope_begin();
-        struct wick_tensor *y = wick_topk(wick_reshape(x, WICK_SHAPE(1)), 1, 0, largest, indices ? &index : NULL);
+        struct wick_tensor *y = wick_topk(wick__begin_line(x), 1, 0, largest, indices ? &index : NULL);
         return scalars(y, index, indices);
     }
     struct wick__call call = {.op = WICK_OP_topk, .n_in = 1, .in = {x}, .p.along.descending = largest};

@@ -3,9 +3,9 @@
 #define _XOPEN_SOURCE 700
 #include "rocm/rocm.h"
 
+#include "core/folder.h"
 #include "core/memory.h"
 
-#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,13 +70,14 @@ const char *wick__rocblas_status_text(int status) {
     return wick__rocblas_opener.handle ? rocblas.rocblas_status_to_string(status) : "rocBLAS status";
 }
 
+static bool is_there(void *context, const char *path) {
+    (void)context;
+    return *path;
+}
 static bool any_file(const char *folder, const char *inside, const char *gfx) {
     char pattern[PATH_MAX];
-    glob_t found;
     int length = snprintf(pattern, sizeof pattern, "%s%s/*%s*", folder, inside, gfx);
-    if (length < 0 || (size_t)length >= sizeof pattern || glob(pattern, 0, NULL, &found) != 0) return false;
-    globfree(&found);
-    return true;
+    return length > 0 && (size_t)length < sizeof pattern && wick__folder_match(pattern, false, is_there, NULL);
 }
 
 /* rocBLAS ends the process when it meets a GPU it has no kernel files for, so their presence is looked up first. */

@@ -1,14 +1,17 @@
 /* Ids to text, as they come. */
+#include "text/stop.h"
 #include "text/tokenizer.h"
-
 #include "text/unicode.h"
 
 struct wick_decoder {
     const struct wick_tokenizer *tokenizer;
-    struct wick__buffer text; /* what is complete */
-    char waiting[4];          /* the beginning of a character */
+    struct wick__stops stops;
+    struct wick__buffer text; /* what is complete: `given` bytes that the caller has, and what may begin a stop text */
+    size_t given;
+    char waiting[4]; /* the beginning of a character */
     size_t n_waiting;
     bool began; /* something came out */
+    bool ended; /* by wick_decoder_end; the next text has not begun */
 };
 
 /* How many bytes a character that begins with this one has; 1 for what begins none. */
@@ -56,7 +59,7 @@ static enum wick_status put_token(struct wick_decoder *decoder, int32_t id) {
     const struct wick_tokenizer *tokenizer = decoder->tokenizer;
     const char *token = wick__vocab_token(&tokenizer->vocab, id);
     size_t n = wick__vocab_token_nbytes(&tokenizer->vocab, id);
-    bool spm = tokenizer->pieces.kind == WICK__PIECES_SPM;
+    bool spm = tokenizer->pieces.kind != WICK__PIECES_BPE;
     if (!token) return wick__fail(WICK_RANGE, "tokenizer_decode: id %d stands for no token", (int)id);
     const struct wick__added_token *added = added_of(tokenizer, id);
     if (added && added->control) return WICK_OK;
@@ -85,39 +88,69 @@ static enum wick_status check(const struct wick_tokenizer *tokenizer) {
     return wick__fail(WICK_UNSUPPORTED, "tokenizer_decode: WordPiece does not keep the text");
 }
 
-struct wick_decoder *wick_decoder_open(const struct wick_tokenizer *tokenizer) {
+struct wick_decoder *wick_decoder_open_with(const struct wick_tokenizer *tokenizer, int64_t n,
+                                            const char *const *stops) {
     if (check(tokenizer) != WICK_OK) return NULL;
     struct wick_decoder *decoder = wick__calloc(1, sizeof *decoder);
-    if (decoder) decoder->tokenizer = tokenizer;
-    return decoder;
+    if (!decoder) return NULL;
+    decoder->tokenizer = tokenizer;
+    if (wick__stops_fill(&decoder->stops, n, stops) == WICK_OK) return decoder;
+    wick_decoder_close(decoder);
+    return NULL;
+}
+
+struct wick_decoder *wick_decoder_open(const struct wick_tokenizer *tokenizer) {
+    return wick_decoder_open_with(tokenizer, 0, NULL);
 }
 
 void wick_decoder_close(struct wick_decoder *decoder) {
     if (!decoder) return;
+    wick__stops_free(&decoder->stops);
     wick__buffer_free(&decoder->text);
     wick__free(decoder, sizeof *decoder);
 }
 
+/* Drops what the caller has had, and begins a text after the end of another. */
+static enum wick_status prepare(struct wick_decoder *decoder) {
+    if (decoder->ended) wick__stops_reset(&decoder->stops);
+    decoder->ended = false;
+    decoder->text.nbytes -= decoder->given;
+    if (decoder->given) memmove(decoder->text.data, decoder->text.data + decoder->given, decoder->text.nbytes);
+    decoder->given = 0;
+    return wick__buffer_reserve(&decoder->text, 1); /* so that there is an address */
+}
+
+/* Gives what no stop text holds back of the text, which was looked at up to `from`. */
+static void give(struct wick_decoder *decoder, size_t from, const char **text, size_t *nbytes) {
+    bool stopped = decoder->stops.found >= 0;
+    size_t n = stopped ? 0 : wick__stops_scan(&decoder->stops, decoder->text.data, from, decoder->text.nbytes);
+    if (decoder->ended && decoder->stops.found < 0) n = decoder->text.nbytes;
+    *text = decoder->text.data;
+    *nbytes = n;
+    decoder->given = decoder->stops.found < 0 ? n : decoder->text.nbytes;
+}
+
 enum wick_status wick_decoder_push(struct wick_decoder *decoder, int32_t id, const char **text, size_t *nbytes) {
     if (!decoder || !text || !nbytes) return wick__fail(WICK_INVALID, "decoder_push: NULL argument");
-    decoder->text.nbytes = 0;
-    WICK__TRY(wick__buffer_reserve(&decoder->text, 1)); /* so that there is an address */
+    WICK__TRY(prepare(decoder));
+    size_t from = decoder->text.nbytes;
     WICK__TRY(put_token(decoder, id));
-    *text = decoder->text.data;
-    *nbytes = decoder->text.nbytes;
+    give(decoder, from, text, nbytes);
     return WICK_OK;
 }
 
 enum wick_status wick_decoder_end(struct wick_decoder *decoder, const char **text, size_t *nbytes) {
     if (!decoder || !text || !nbytes) return wick__fail(WICK_INVALID, "decoder_end: NULL argument");
-    decoder->text.nbytes = 0;
-    WICK__TRY(wick__buffer_reserve(&decoder->text, 1));
+    WICK__TRY(prepare(decoder));
+    size_t from = decoder->text.nbytes;
     WICK__TRY(settle(decoder, true));
     decoder->began = false;
-    *text = decoder->text.data;
-    *nbytes = decoder->text.nbytes;
+    decoder->ended = true;
+    give(decoder, from, text, nbytes);
     return WICK_OK;
 }
+
+int64_t wick_decoder_stopped(const struct wick_decoder *decoder) { return decoder ? decoder->stops.found : -1; }
 
 enum wick_status wick_tokenizer_decode(const struct wick_tokenizer *tokenizer, int64_t n, const int32_t *ids,
                                        struct wick_text *text) {

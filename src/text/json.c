@@ -5,10 +5,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static const double EXACT = 0x1p53; /* up to here a double holds every whole number */
 
 /* Reads a regular file of known size; it may shrink meanwhile, not grow. */
 static enum wick_status read_all(int file, const char *path, char *data, size_t capacity, size_t *nbytes) {
@@ -24,11 +27,11 @@ static enum wick_status read_all(int file, const char *path, char *data, size_t 
     return WICK_OK;
 }
 
-enum wick_status wick__file_read(const char *folder, const char *name, size_t max_nbytes, bool optional, char **data,
-                                 size_t *nbytes, size_t *capacity) {
+enum wick_status wick__file_read(const char *folder, const char *name, size_t max_nbytes, bool optional,
+                                 struct wick__file_text *text) {
     char path[4096];
     struct stat about;
-    *data = NULL;
+    *text = (struct wick__file_text){NULL};
     if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
         return wick__fail(WICK_IO, "%.80s...: the path is too long", folder);
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -41,14 +44,14 @@ enum wick_status wick__file_read(const char *folder, const char *name, size_t ma
         status = wick__fail(WICK_FORMAT, "%s: %lld bytes are more than the %zu that are allowed", path,
                             (long long)about.st_size, max_nbytes);
     if (status == WICK_OK) {
-        *capacity = (size_t)about.st_size + 1;
-        *data = wick__alloc(*capacity);
-        status = *data ? read_all(file, path, *data, *capacity - 1, nbytes) : WICK_MEMORY;
+        text->capacity = (size_t)about.st_size + 1;
+        text->data = wick__alloc(text->capacity);
+        status = text->data ? read_all(file, path, text->data, text->capacity - 1, &text->nbytes) : WICK_MEMORY;
         if (status == WICK_OK) {
-            (*data)[*nbytes] = '\0';
+            text->data[text->nbytes] = '\0';
         } else {
-            wick__free(*data, *capacity);
-            *data = NULL;
+            wick__free(text->data, text->capacity);
+            text->data = NULL;
         }
     }
     close(file);
@@ -57,14 +60,16 @@ enum wick_status wick__file_read(const char *folder, const char *name, size_t ma
 
 enum wick_status wick__json_read(const char *folder, const char *name, size_t max_nbytes, bool optional,
                                  json_t **json) {
-    char *data;
-    size_t nbytes, capacity;
+    struct wick__file_text text;
     json_error_t error;
     *json = NULL;
-    WICK__TRY(wick__file_read(folder, name, max_nbytes, optional, &data, &nbytes, &capacity));
-    if (!data) return WICK_OK;
-    *json = json_loadb(data, nbytes, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
-    wick__free(data, capacity);
+    WICK__TRY(wick__file_read(folder, name, max_nbytes, optional, &text));
+    if (!text.data) return WICK_OK;
+    const size_t flags = JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES;
+    *json = json_loadb(text.data, text.nbytes, flags, &error);
+    if (!*json && json_error_code(&error) == json_error_numeric_overflow)
+        *json = json_loadb(text.data, text.nbytes, flags | JSON_DECODE_INT_AS_REAL, &error);
+    wick__free(text.data, text.capacity);
     if (!*json)
         return wick__fail(WICK_FORMAT, "%s/%s: line %d, column %d: %s", folder, name, error.line, error.column,
                           error.text);
@@ -93,9 +98,16 @@ enum wick_status wick__json_bool(const json_t *object, const char *key, bool *va
 enum wick_status wick__json_int(const json_t *object, const char *key, int64_t low, int64_t high, int64_t *value) {
     const json_t *found = member(object, key);
     if (!found) return WICK_OK;
-    if (!json_is_integer(found) || json_integer_value(found) < low || json_integer_value(found) > high)
+    json_int_t number = json_integer_value(found);
+    double real = json_real_value(found);
+    bool whole = json_is_integer(found);
+    if (json_is_real(found) && fabs(real) <= EXACT && real == trunc(real)) {
+        number = (json_int_t)real;
+        whole = true;
+    }
+    if (!whole || number < low || number > high)
         return wick__fail(WICK_FORMAT, "'%s' is no integer in %lld..%lld", key, (long long)low, (long long)high);
-    *value = json_integer_value(found);
+    *value = number;
     return WICK_OK;
 }
 

@@ -1,6 +1,7 @@
 /* From text to symbols, through the merges, to ids. */
 #include "text/pieces.h"
 
+#include "text/normalize.h"
 #include "text/unicode.h"
 
 enum { UNKNOWN = INT32_MAX }; /* a character that is no token */
@@ -48,7 +49,7 @@ static enum wick_status encode_word(void *context, const char *word, size_t nbyt
     const struct wick__pieces *pieces = job->pieces;
     if (pieces->splitter.whole_words || nbytes == 1) {
         int32_t id = wick__vocab_id(job->vocab, word, nbytes);
-        if (id >= 0) {
+        if (id >= 0 && id < pieces->n_model) {
             emit(job, id);
             return WICK_OK;
         }
@@ -109,21 +110,22 @@ static enum wick_status encode_characters(struct job *job, const char *text, siz
     for (size_t at = 0; at < nbytes; n++) {
         size_t length = wick__utf8_get(text + at, nbytes - at, &c);
         int32_t id = wick__vocab_id(job->vocab, text + at, length);
-        symbols[n] = (struct wick__symbol_link){id < 0 ? UNKNOWN : id, n + 1, n - 1};
+        symbols[n] = (struct wick__symbol_link){id < 0 || id >= job->pieces->n_model ? UNKNOWN : id, n + 1, n - 1};
         at += length;
     }
     symbols[n - 1].next = -1;
-    WICK__TRY(wick__merge_all(symbols, n, pair_by_score, job));
+    wick__pair_fn *pair = job->pieces->kind == WICK__PIECES_SPM ? pair_by_score : pair_by_rank;
+    WICK__TRY(wick__merge_all(symbols, n, pair, job));
     size_t at = 0;
     for (int32_t i = 0; i >= 0; i = symbols[i].next) {
-        if (symbols[i].id == UNKNOWN) {
-            size_t length = wick__utf8_get(text + at, nbytes - at, &c);
-            WICK__TRY(emit_bytes(job, text + at, length));
-            at += length;
-        } else {
-            at += strlen(wick__vocab_token(job->vocab, symbols[i].id));
+        /* A symbol begins at character i; the text of its id may be another's, where two tokens have one id. */
+        size_t start = at;
+        for (int32_t c_at = i; c_at < (symbols[i].next < 0 ? n : symbols[i].next); c_at++)
+            at += wick__utf8_get(text + at, nbytes - at, &c);
+        if (symbols[i].id == UNKNOWN)
+            WICK__TRY(emit_bytes(job, text + start, at - start));
+        else
             emit(job, symbols[i].id);
-        }
     }
     return WICK_OK;
 }
@@ -140,13 +142,33 @@ static enum wick_status encode_spm(struct job *job, const char *text, size_t nby
     return status;
 }
 
+/* Byte-level BPE; a blank before a text that has none where the vocabulary wants it. */
+static enum wick_status encode_bytes(struct job *job, const char *text, size_t nbytes) {
+    const struct wick__splitter *splitter = &job->pieces->splitter;
+    if (!job->pieces->space_prefix || text[0] == ' ') return wick__split(splitter, text, nbytes, encode_word, job);
+    struct wick__buffer spaced = {0};
+    enum wick_status status = wick__buffer_append(&spaced, " ", 1);
+    if (status == WICK_OK) status = wick__buffer_append(&spaced, text, nbytes);
+    if (status == WICK_OK) status = wick__split(splitter, spaced.data, spaced.nbytes, encode_word, job);
+    wick__buffer_free(&spaced);
+    return status;
+}
+
 enum wick_status wick__pieces_encode(const struct wick__pieces *pieces, const struct wick__vocab *vocab,
                                      const char *text, size_t nbytes, bool first, const struct wick__pieces_out *out) {
     struct job job = {.pieces = pieces, .vocab = vocab, .out = out};
+    struct wick__buffer composed = {0};
+    enum wick_status status = WICK_OK;
     if (nbytes == 0) return WICK_OK;
-    enum wick_status status = pieces->kind == WICK__PIECES_BPE
-                                  ? wick__split(&pieces->splitter, text, nbytes, encode_word, &job)
-                                  : encode_spm(&job, text, nbytes, first);
+    if (pieces->compose) {
+        status = wick__compose(text, nbytes, &composed);
+        text = composed.data;
+        nbytes = composed.nbytes;
+    }
+    if (status == WICK_OK && nbytes > 0)
+        status =
+            pieces->kind == WICK__PIECES_BPE ? encode_bytes(&job, text, nbytes) : encode_spm(&job, text, nbytes, first);
+    wick__buffer_free(&composed);
     wick__buffer_free(&job.symbols);
     return status;
 }

@@ -1,4 +1,4 @@
-/* Encoding by merging: byte-level BPE and SentencePiece, as GGUF's vocabularies describe them. */
+/* Encoding by merging: byte-level BPE, SentencePiece, and BPE over characters. */
 #ifndef WICK_TEXT_PIECES_H
 #define WICK_TEXT_PIECES_H
 
@@ -8,20 +8,23 @@
 
 enum wick__pieces_kind {
     WICK__PIECES_NONE,
-    WICK__PIECES_BPE, /* tokens are bytes; merges by rank, within words */
-    WICK__PIECES_SPM  /* tokens are characters, U+2581 for a blank; merges by score, across the whole text */
+    WICK__PIECES_BPE,       /* tokens are bytes; merges by rank, within words */
+    WICK__PIECES_SPM,       /* tokens are characters, U+2581 for a blank; merges by score, across the whole text */
+    WICK__PIECES_CHARACTERS /* the same, but merges by rank */
 };
 
 /* Zeroed, there is nothing in it. */
 struct wick__pieces {
     enum wick__pieces_kind kind;
     struct wick__splitter splitter; /* BPE */
-    struct wick__merges merges;     /* BPE */
+    struct wick__merges merges;     /* by rank */
     float *scores;                  /* SPM: of each id */
     int32_t n_scores;
-    bool space_prefix;     /* SPM: a text begins with a blank */
+    bool space_prefix;     /* a text begins with a blank: U+2581; of BPE a space, unless it has one */
+    bool compose;          /* text becomes NFC first */
     int32_t byte_ids[256]; /* the token of a single byte; -1 for none */
     int32_t unknown;       /* -1: none */
+    int32_t n_model;       /* ids from here on are found as added tokens alone */
 };
 
 void wick__pieces_free(struct wick__pieces *pieces);

@@ -406,14 +406,14 @@ static bool match(struct text *text, const struct node *node, const struct frame
     return good;
 }
 
-bool wick__regex_find(const struct wick__regex *regex, const char *data, size_t nbytes, size_t at, size_t *start,
-                      size_t *end, bool *failed) {
+bool wick__regex_find(const struct wick__regex *regex, const char *data, size_t nbytes, size_t at, size_t span[2],
+                      bool *failed) {
     /* Each character is looked at by some alternatives. */
     struct text text = {.data = data, .nbytes = nbytes, .steps = 1000 + 64 * (int64_t)(nbytes - at)};
     while (at < nbytes) {
         uint32_t c;
-        if (match_any(&text, regex->choices, NULL, at, end) && *end > at) {
-            *start = at;
+        if (match_any(&text, regex->choices, NULL, at, &span[1]) && span[1] > at) {
+            span[0] = at;
             return true;
         }
         if (text.failed) {

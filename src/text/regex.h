@@ -17,9 +17,9 @@ struct wick__regex;
 struct wick__regex *wick__regex_new(const char *pattern, size_t nbytes);
 void wick__regex_free(struct wick__regex *regex);
 
-/* The first match that begins at text + at or later and is not empty: its bytes are [*start, *end). False when there
- * is none. *failed is set when matching takes too many steps or too deep a stack for a text that means harm. */
-bool wick__regex_find(const struct wick__regex *regex, const char *text, size_t nbytes, size_t at, size_t *start,
-                      size_t *end, bool *failed);
+/* The first match that begins at text + at or later and is not empty: its bytes are [span[0], span[1]). False when
+ * there is none. *failed is set when matching takes too many steps or too deep a stack for a text that means harm. */
+bool wick__regex_find(const struct wick__regex *regex, const char *text, size_t nbytes, size_t at, size_t span[2],
+                      bool *failed);
 
 #endif

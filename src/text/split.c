@@ -69,12 +69,12 @@ struct cut {
 /* Cuts by pattern `i` and those after it. */
 static enum wick_status cut(const struct cut *how, int i, const char *text, size_t nbytes) {
     if (i == how->splitter->n) return how->piece(how->context, text, nbytes);
-    size_t at = 0, start, end;
+    size_t at = 0, span[2];
     bool failed = false;
-    while (at < nbytes && wick__regex_find(how->splitter->patterns[i], text, nbytes, at, &start, &end, &failed)) {
-        if (start > at) WICK__TRY(cut(how, i + 1, text + at, start - at));
-        WICK__TRY(cut(how, i + 1, text + start, end - start));
-        at = end;
+    while (at < nbytes && wick__regex_find(how->splitter->patterns[i], text, nbytes, at, span, &failed)) {
+        if (span[0] > at) WICK__TRY(cut(how, i + 1, text + at, span[0] - at));
+        WICK__TRY(cut(how, i + 1, text + span[0], span[1] - span[0]));
+        at = span[1];
     }
     if (failed) return wick__fail(WICK_RANGE, "a text of %zu bytes takes too long to split into words", nbytes);
     return at < nbytes ? cut(how, i + 1, text + at, nbytes - at) : WICK_OK;

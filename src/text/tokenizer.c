@@ -192,12 +192,26 @@ static enum wick_status encode_raw(const struct wick_tokenizer *tokenizer, const
 
 static void emit_piece(void *context, int32_t id) { emit(context, id); }
 
-static enum wick_status encode_pieces(const struct wick_tokenizer *tokenizer, const char *text, size_t nbytes,
-                                      struct output *out) {
+static enum wick_status encode_segment(const struct wick_tokenizer *tokenizer, const char *text, size_t nbytes,
+                                       struct output *out) {
     const struct wick__pieces_out pieces_out = {emit_piece, out};
     bool first = out->at_start;
     out->at_start = false;
     return wick__pieces_encode(&tokenizer->pieces, &tokenizer->vocab, text, nbytes, first, &pieces_out);
+}
+
+/* Added tokens that are looked for after normalization cut the text once more. */
+static enum wick_status encode_pieces(const struct wick_tokenizer *tokenizer, const char *text, size_t nbytes,
+                                      struct output *out) {
+    struct wick__buffer composed = {0};
+    if (!tokenizer->any_normalized) return encode_segment(tokenizer, text, nbytes, out);
+    enum wick_status status = tokenizer->pieces.compose ? wick__compose(text, nbytes, &composed) : WICK_OK;
+    if (status == WICK_OK && tokenizer->pieces.compose)
+        status = split_added(tokenizer, true, composed.data, composed.nbytes, encode_segment, out);
+    else if (status == WICK_OK)
+        status = split_added(tokenizer, true, text, nbytes, encode_segment, out);
+    wick__buffer_free(&composed);
+    return status;
 }
 
 enum wick_status wick_tokenizer_encode_with(const struct wick_tokenizer *tokenizer, const char *text, size_t nbytes,

@@ -8,7 +8,9 @@
 
 #include <wick/text.h>
 
-enum { WICK__ADDED_MAX = 4096, WICK__TEMPLATE_MAX = 64 };
+struct json_t;
+
+enum { WICK__ADDED_MAX = 16384, WICK__TEMPLATE_MAX = 64 };
 
 /* A token that is looked for in the text as a whole, before it is split into words. */
 struct wick__added_token {
@@ -44,6 +46,13 @@ enum wick_status wick__tokenizer_load(struct wick_tokenizer *tokenizer, const ch
 
 /* Sets what stands before a token that continues a word. */
 enum wick_status wick__tokenizer_prefix(struct wick_tokenizer *tokenizer, const char *prefix);
+
+/* The model, normalizer and pre-tokenizer of a tokenizer.json whose model is BPE, into a zeroed tokenizer: all but the
+ * added tokens and the post-processor. */
+enum wick_status wick__tokenizer_load_bpe(struct wick_tokenizer *tokenizer, const struct json_t *root);
+
+/* Adds a token that may have the text of another, which then stays the one that is found by it. */
+enum wick_status wick__tokenizer_add(struct wick_tokenizer *tokenizer, const char *text, size_t nbytes, int32_t id);
 
 /* The same from the metadata of a GGUF file. */
 enum wick_status wick__tokenizer_load_gguf(struct wick_tokenizer *tokenizer, const char *path);

@@ -1,7 +1,6 @@
 /* Reading a tokenizer from the metadata of a GGUF file. */
+#include "text/byte_level.h"
 #include "text/tokenizer.h"
-
-#include "text/unicode.h"
 
 #include <wick/format.h>
 
@@ -46,31 +45,6 @@ static int64_t number(struct reader *reader, const char *key, int64_t otherwise)
 
 static bool flag(struct reader *reader, const char *key, bool otherwise) {
     return value(reader, key, -1) ? strcmp(reader->text.data, "true") == 0 : otherwise;
-}
-
-/* ---- byte-level alphabets ---- */
-
-/* GPT-2 writes each byte as a printable character: itself where it is one, and otherwise the next from U+0100 on. */
-static int byte_of(uint32_t c) {
-    if (c >= 256 && c < 256 + 33) return (int)c - 256;
-    if (c >= 256 + 33 && c < 256 + 67) return (int)c - 256 - 33 + 127;
-    if (c == 256 + 67) return 173;
-    bool itself = (c >= 33 && c <= 126) || (c >= 161 && c <= 172) || (c >= 174 && c < 256);
-    return itself ? (int)c : -1;
-}
-
-/* The bytes that a token's characters stand for, never more than it has. False when one of them stands for none: no
- * text comes to such a token. */
-static bool to_bytes(const char *token, size_t nbytes, char *out, size_t *n) {
-    *n = 0;
-    for (size_t at = 0; at < nbytes;) {
-        uint32_t c;
-        at += wick__utf8_get(token + at, nbytes - at, &c);
-        int byte = byte_of(c);
-        if (byte < 0) return false;
-        out[(*n)++] = (char)byte;
-    }
-    return true;
 }
 
 /* ---- tokens ---- */
@@ -125,13 +99,13 @@ static enum wick_status add_token(struct reader *reader, int32_t id, int64_t typ
     if (is_special(type)) WICK__TRY(add_special(tokenizer, text, nbytes, id, type != USER_DEFINED));
     bool bytes = pieces->kind == WICK__PIECES_BPE && !is_special(type);
     if (pieces->kind == WICK__PIECES_NONE && !is_special(type)) return add_word_piece(reader, id);
-    if (bytes && !to_bytes(text, nbytes, reader->text.data, &nbytes)) nbytes = 0;
+    if (bytes && !wick__byte_level(text, nbytes, reader->text.data, &nbytes)) nbytes = 0;
     if (nbytes == 0 || wick__vocab_id(&tokenizer->vocab, text, nbytes) >= 0) {
         nbytes = (size_t)snprintf(name, sizeof name, "[token %d]", (int)id);
         return wick__vocab_add(&tokenizer->vocab, name, nbytes, id);
     }
     if (bytes && nbytes == 1) pieces->byte_ids[(unsigned char)text[0]] = id;
-    if (pieces->kind == WICK__PIECES_SPM && type == BYTE && byte_token(text, nbytes) >= 0)
+    if (pieces->kind != WICK__PIECES_BPE && type == BYTE && byte_token(text, nbytes) >= 0)
         pieces->byte_ids[byte_token(text, nbytes)] = id;
     return wick__vocab_add(&tokenizer->vocab, text, nbytes, id);
 }
@@ -167,6 +141,7 @@ static enum wick_status load_merges(struct reader *reader) {
     struct wick_tokenizer *tokenizer = reader->tokenizer;
     const struct wick__vocab *vocab = &tokenizer->vocab;
     int64_t n = length_of(reader, "tokenizer.ggml.merges");
+    bool bytes = tokenizer->pieces.kind == WICK__PIECES_BPE;
     if (n <= 0 || n > 1 << 24) return wick__fail(WICK_FORMAT, "tokenizer.ggml.merges has %lld merges", (long long)n);
     WICK__TRY(wick__merges_reserve(&tokenizer->pieces.merges, (uint32_t)n));
     for (int64_t i = 0; i < n; i++) {
@@ -175,10 +150,9 @@ static enum wick_status load_merges(struct reader *reader) {
         char *text = reader->text.data,
              *blank = reader->text.nbytes > 1 ? memchr(text + 1, ' ', reader->text.nbytes - 1) : NULL;
         if (!blank) return wick__fail(WICK_FORMAT, "merge %lld is no pair", (long long)i);
-        size_t left, right;
         char *second = blank + 1;
-        if (!to_bytes(text, (size_t)(blank - text), text, &left) ||
-            !to_bytes(second, (size_t)(text + reader->text.nbytes - second), second, &right))
+        size_t left = (size_t)(blank - text), right = (size_t)(text + reader->text.nbytes - second);
+        if (bytes && (!wick__byte_level(text, left, text, &left) || !wick__byte_level(second, right, second, &right)))
             continue;
         struct wick__merge merge = {.rank = (int32_t)i,
                                     .left = wick__vocab_id(vocab, text, left),
@@ -239,7 +213,7 @@ static enum wick_status load_around(struct reader *reader) {
         if (ids[i] < -1 || ids[i] >= length_of(reader, "tokenizer.ggml.tokens"))
             return wick__fail(WICK_FORMAT, "%s is %lld, which is no token", keys[i], (long long)ids[i]);
     }
-    if (flag(reader, "tokenizer.ggml.add_bos_token", spm) && ids[0] >= 0)
+    if (flag(reader, "tokenizer.ggml.add_bos_token", tokenizer->pieces.kind != WICK__PIECES_BPE) && ids[0] >= 0)
         tokenizer->before[tokenizer->n_before++] = (int32_t)ids[0];
     if (flag(reader, "tokenizer.ggml.add_eos_token", false) && ids[1] >= 0)
         tokenizer->after[tokenizer->n_after++] = (int32_t)ids[1];
@@ -253,23 +227,27 @@ static enum wick_status load(struct reader *reader) {
     struct wick_tokenizer *tokenizer = reader->tokenizer;
     struct wick__pieces *pieces = &tokenizer->pieces;
     for (int i = 0; i < 256; i++) pieces->byte_ids[i] = -1;
+    pieces->n_model = WICK__VOCAB_MAX;
     if (!value(reader, "tokenizer.ggml.model", -1)) return wick__fail(WICK_FORMAT, "there is no tokenizer.ggml.model");
     if (strcmp(reader->text.data, "gpt2") == 0)
         pieces->kind = WICK__PIECES_BPE;
     else if (strcmp(reader->text.data, "llama") == 0)
         pieces->kind = WICK__PIECES_SPM;
+    else if (strcmp(reader->text.data, "gemma4") == 0)
+        pieces->kind = WICK__PIECES_CHARACTERS;
     else if (strcmp(reader->text.data, "bert") != 0)
-        return wick__fail(WICK_UNSUPPORTED, "tokenizer.ggml.model is '%.40s': only gpt2, llama and bert are known",
+        return wick__fail(WICK_UNSUPPORTED,
+                          "tokenizer.ggml.model is '%.40s': only gpt2, llama, gemma4 and bert are known",
                           reader->text.data);
     if (pieces->kind == WICK__PIECES_BPE) {
         if (!value(reader, "tokenizer.ggml.pre", -1))
             return wick__fail(WICK_UNSUPPORTED, "there is no tokenizer.ggml.pre, which says how to split text");
         WICK__TRY(wick__splitter_by_name(&pieces->splitter, reader->text.data));
     }
-    pieces->space_prefix = flag(reader, "tokenizer.ggml.add_space_prefix", true);
+    pieces->space_prefix = pieces->kind == WICK__PIECES_SPM && flag(reader, "tokenizer.ggml.add_space_prefix", true);
     WICK__TRY(load_tokens(reader));
     if (pieces->kind == WICK__PIECES_NONE) return load_bert(reader);
-    WICK__TRY(pieces->kind == WICK__PIECES_BPE ? load_merges(reader) : load_scores(reader));
+    WICK__TRY(pieces->kind == WICK__PIECES_SPM ? load_scores(reader) : load_merges(reader));
     return load_around(reader);
 }
 

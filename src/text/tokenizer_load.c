@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-enum { FILE_MAX = 32 << 20 };
+enum { FILE_MAX = 64 << 20, MAX_LENGTH = 1 << 30 };
 
 enum wick_status wick__tokenizer_prefix(struct wick_tokenizer *tokenizer, const char *prefix) {
     tokenizer->prefix_hash = WICK__HASH_START;
@@ -22,13 +22,23 @@ static enum wick_status add_token(struct wick_tokenizer *tokenizer, const char *
     if (tokenizer->n_added == tokenizer->added_capacity)
         return wick__fail(WICK_FORMAT, "tokenizer: more than %d added tokens", tokenizer->added_capacity);
     int32_t known = wick__vocab_id(&tokenizer->vocab, content, nbytes);
-    if (known >= 0)
+    bool pieces = tokenizer->pieces.kind != WICK__PIECES_NONE;
+    if (pieces) { /* a token of bytes may have the same text */
+        if (id < 0) return wick__fail(WICK_FORMAT, "added token '%.40s' has no id", content);
+        if (known != id) WICK__TRY(wick__tokenizer_add(tokenizer, content, nbytes, (int32_t)id));
+    } else if (known >= 0) {
         id = known;
-    else
+    } else {
         WICK__TRY(wick__vocab_add(&tokenizer->vocab, content, nbytes, id));
+    }
     struct wick__buffer text = {0};
-    enum wick_status status = flags.normalized ? wick__normalize(&tokenizer->normalizer, content, nbytes, &text)
-                                               : wick__buffer_append(&text, content, nbytes);
+    enum wick_status status;
+    if (flags.normalized && !pieces)
+        status = wick__normalize(&tokenizer->normalizer, content, nbytes, &text);
+    else if (flags.normalized && tokenizer->pieces.compose)
+        status = wick__compose(content, nbytes, &text);
+    else
+        status = wick__buffer_append(&text, content, nbytes);
     if (status == WICK_OK && text.nbytes > 0) {
         flags.content = wick__alloc(text.nbytes);
         flags.nbytes = text.nbytes;
@@ -75,6 +85,7 @@ static enum wick_status load_added(struct wick_tokenizer *tokenizer, const json_
         WICK__TRY(wick__json_bool(item, "lstrip", &flags.lstrip));
         WICK__TRY(wick__json_bool(item, "rstrip", &flags.rstrip));
         WICK__TRY(wick__json_bool(item, "normalized", &flags.normalized));
+        if (tokenizer->pieces.kind != WICK__PIECES_NONE) WICK__TRY(wick__json_bool(item, "special", &flags.control));
         WICK__TRY(add_token(tokenizer, json_string_value(content), json_string_length(content), id, flags));
     }
     qsort(tokenizer->added, (size_t)tokenizer->n_added, sizeof *tokenizer->added, longer_first);
@@ -107,7 +118,7 @@ static enum wick_status load_model(struct wick_tokenizer *tokenizer, const json_
     size_t nbytes;
     WICK__TRY(wick__json_string(model, "type", &type)); /* old files do not state it */
     if (strcmp(type, "WordPiece") != 0)
-        return wick__fail(WICK_UNSUPPORTED, "model of type '%.40s': only WordPiece is known", type);
+        return wick__fail(WICK_UNSUPPORTED, "model of type '%.40s': only WordPiece and BPE are known", type);
     WICK__TRY(wick__json_string(model, "unk_token", &unknown));
     WICK__TRY(wick__json_string(model, "continuing_subword_prefix", &prefix));
     WICK__TRY(wick__json_int(model, "max_input_chars_per_word", 0, 1 << 20, &tokenizer->max_word_chars));
@@ -160,7 +171,9 @@ static enum wick_status load_post_processor(struct wick_tokenizer *tokenizer, co
     const char *type = "";
     if (!object || json_is_null(object)) return WICK_OK;
     WICK__TRY(wick__json_string(object, "type", &type));
-    if (strcmp(type, "BertProcessing") == 0) { /* {"cls": ["[CLS]", 101], "sep": ["[SEP]", 102]} */
+    if (strcmp(type, "ByteLevel") == 0) return WICK_OK; /* it moves offsets, not ids */
+    if (strcmp(type, "BertProcessing") == 0 ||
+        strcmp(type, "RobertaProcessing") == 0) { /* {"cls": ["[CLS]", 101], "sep": ["[SEP]", 102]} */
         const json_t *cls = json_array_get(json_object_get(object, "cls"), 1);
         const json_t *sep = json_array_get(json_object_get(object, "sep"), 1);
         WICK__TRY(add_special(tokenizer, false, json_is_integer(cls) ? json_integer_value(cls) : -1));
@@ -170,24 +183,40 @@ static enum wick_status load_post_processor(struct wick_tokenizer *tokenizer, co
     return load_template(tokenizer, object);
 }
 
+static enum wick_status load_post_processors(struct wick_tokenizer *tokenizer, const json_t *object) {
+    const json_t *list = json_object_get(object, "processors"), *item;
+    size_t i;
+    if (!json_is_array(list)) return load_post_processor(tokenizer, object);
+    json_array_foreach(list, i, item) { WICK__TRY(load_post_processor(tokenizer, item)); }
+    return WICK_OK;
+}
+
 static enum wick_status load_json(struct wick_tokenizer *tokenizer, const json_t *root) {
-    const json_t *splitter = json_object_get(root, "pre_tokenizer");
+    const json_t *splitter = json_object_get(root, "pre_tokenizer"), *model = json_object_get(root, "model");
+    const char *type = "";
+    WICK__TRY(wick__json_string(model, "type", &type));
+    if (strcmp(type, "BPE") == 0 || (!*type && json_is_array(json_object_get(model, "merges")))) {
+        WICK__TRY(wick__tokenizer_load_bpe(tokenizer, root));
+        WICK__TRY(load_added(tokenizer, json_object_get(root, "added_tokens")));
+        return load_post_processors(tokenizer, json_object_get(root, "post_processor"));
+    }
     WICK__TRY(need_type(splitter, "pre-tokenizer", "BertPreTokenizer"));
     WICK__TRY(load_normalizer(&tokenizer->normalizer, json_object_get(root, "normalizer")));
-    WICK__TRY(load_model(tokenizer, json_object_get(root, "model")));
+    WICK__TRY(load_model(tokenizer, model));
     WICK__TRY(load_added(tokenizer, json_object_get(root, "added_tokens")));
-    return load_post_processor(tokenizer, json_object_get(root, "post_processor"));
+    return load_post_processors(tokenizer, json_object_get(root, "post_processor"));
 }
 
 /* ---- vocab.txt ---- */
 
 /* One token a line, whose number is its id. */
 static enum wick_status load_vocab_text(struct wick_tokenizer *tokenizer, const char *folder) {
-    char *data;
-    size_t nbytes, capacity;
-    enum wick_status status = wick__file_read(folder, "vocab.txt", FILE_MAX, false, &data, &nbytes, &capacity);
+    struct wick__file_text text;
+    enum wick_status status = wick__file_read(folder, "vocab.txt", FILE_MAX, false, &text);
     int64_t id = 0;
     if (status != WICK_OK) return status;
+    const char *data = text.data;
+    const size_t nbytes = text.nbytes;
     for (size_t at = 0; at < nbytes && status == WICK_OK; id++) {
         const char *end = memchr(data + at, '\n', nbytes - at);
         size_t length = end ? (size_t)(end - (data + at)) : nbytes - at;
@@ -195,7 +224,7 @@ static enum wick_status load_vocab_text(struct wick_tokenizer *tokenizer, const 
         status = wick__vocab_add(&tokenizer->vocab, data + at, kept, id);
         at += length + 1;
     }
-    wick__free(data, capacity);
+    wick__free(text.data, text.capacity);
     return status;
 }
 
@@ -229,7 +258,15 @@ static enum wick_status load_text(struct wick_tokenizer *tokenizer, const char *
     return add_special(tokenizer, true, wick__vocab_id(&tokenizer->vocab, names[2], strlen(names[2])));
 }
 
-/* ---- */
+/* ---- both ---- */
+
+/* Files say that there is no limit by null or by a huge number: Transformers writes 10^30. */
+static enum wick_status load_max_length(struct wick_tokenizer *tokenizer, const json_t *config) {
+    const json_t *length = json_object_get(config, "model_max_length");
+    tokenizer->max_length = 0;
+    if (json_is_number(length) && json_number_value(length) > MAX_LENGTH) return WICK_OK;
+    return wick__json_int(config, "model_max_length", 1, MAX_LENGTH, &tokenizer->max_length);
+}
 
 /* Puts the folder in front of a failure's text, where it is not yet. */
 static void name_folder(const char *folder) {
@@ -247,10 +284,7 @@ enum wick_status wick__tokenizer_load(struct wick_tokenizer *tokenizer, const ch
     enum wick_status status = wick__json_read(folder, "tokenizer.json", FILE_MAX, true, &root);
     if (status == WICK_OK) status = wick__json_read(folder, "tokenizer_config.json", FILE_MAX, true, &config);
     if (status == WICK_OK) status = root ? load_json(tokenizer, root) : load_text(tokenizer, folder, config);
-    if (status == WICK_OK && json_is_integer(json_object_get(config, "model_max_length"))) {
-        json_int_t length = json_integer_value(json_object_get(config, "model_max_length"));
-        tokenizer->max_length = length > 0 && length < 1 << 30 ? length : 0;
-    }
+    if (status == WICK_OK) status = load_max_length(tokenizer, config);
     if (status == WICK_OK) status = wick__vocab_finish(&tokenizer->vocab);
     json_decref(root);
     json_decref(config);

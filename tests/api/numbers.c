@@ -88,12 +88,102 @@ static void check_scalars(void) {
     wick_release(x);
 }
 
+/* holds: for eq, ne, lt, le, gt, ge, whether they hold for the element and the number. */
+static void check_comparisons(enum wick_dtype dtype, const void *element, struct wick_number n, const char *holds) {
+    wick_scope_begin();
+    struct wick_tensor *x = wick_from_data(device, dtype, 0, NULL, element, (size_t)wick_dtype_bits(dtype) / 8);
+    struct wick_tensor *got[] = {wick_eq_scalar(x, n), wick_ne_scalar(x, n), wick_lt_scalar(x, n),
+                                 wick_le_scalar(x, n), wick_gt_scalar(x, n), wick_ge_scalar(x, n)};
+    for (int i = 0; i < 6; i++) {
+        uint8_t answer = 2;
+        CHECK_OK(wick_read(got[i], &answer, 1));
+        TEST_CHECK_(answer == holds[i] - '0', "comparison %d of %s with %g, %lld is %d", i, wick_dtype_name(dtype),
+                    n.real, (long long)n.integer, answer);
+    }
+    wick_scope_end(NULL);
+}
+
+#define EQUAL "100101"
+#define LESS "011100"
+#define GREATER "010011"
+#define UNORDERED "010000"
+#define COMPARE(dtype, type, element, number, holds) check_comparisons(dtype, &(const type){element}, number, holds)
+
+/* Every number is compared as it is, however wide the dtype. */
+static void check_limits(void) {
+    COMPARE(WICK_I64, int64_t, BIG, WICK_INT(BIG), EQUAL);
+    COMPARE(WICK_I64, int64_t, BIG, WICK_INT(BIG - 1), GREATER);
+    COMPARE(WICK_I64, int64_t, BIG, WICK_REAL((double)(BIG - 1)), GREATER);
+    COMPARE(WICK_I64, int64_t, -BIG, WICK_INT(-BIG + 1), LESS);
+    COMPARE(WICK_I64, int64_t, INT64_MAX, WICK_INT(INT64_MAX), EQUAL);
+    COMPARE(WICK_I64, int64_t, INT64_MIN, WICK_INT(INT64_MIN), EQUAL);
+    COMPARE(WICK_I64, int64_t, INT64_MIN, WICK_REAL(-0x1p63), EQUAL);
+    COMPARE(WICK_I64, int64_t, INT64_MAX, WICK_REAL(0x1p63), LESS);
+    COMPARE(WICK_I64, int64_t, INT64_MIN, WICK_REAL(-1e300), GREATER);
+    COMPARE(WICK_I64, int64_t, INT64_MIN, WICK_INT(INT64_MAX), LESS);
+    COMPARE(WICK_I64, int64_t, 1, WICK_REAL(0.5), GREATER);
+    COMPARE(WICK_I64, int64_t, -1, WICK_REAL(-0.5), LESS);
+    COMPARE(WICK_I64, int64_t, 0, WICK_REAL(NAN), UNORDERED);
+    COMPARE(WICK_I64, int64_t, INT64_MAX, WICK_REAL(INFINITY), LESS);
+    COMPARE(WICK_U8, uint8_t, 255, WICK_INT(256), LESS);
+    COMPARE(WICK_U8, uint8_t, 0, WICK_INT(-1), GREATER);
+    COMPARE(WICK_U8, uint8_t, 255, WICK_INT(255), EQUAL);
+    COMPARE(WICK_U32, uint32_t, UINT32_MAX, WICK_INT(INT64_C(1) << 32), LESS);
+    COMPARE(WICK_I16, int16_t, -32768, WICK_INT(-32769), GREATER);
+    COMPARE(WICK_I32, int32_t, INT32_MAX, WICK_REAL(3e9), LESS);
+    COMPARE(WICK_F32, float, 0x1p53f, WICK_INT(BIG), LESS);
+    COMPARE(WICK_F32, float, 0x1p53f, WICK_INT(BIG - 1), EQUAL);
+    COMPARE(WICK_F32, float, 0x1p63f, WICK_INT(INT64_MAX), GREATER);
+    COMPARE(WICK_F32, float, 0.1f, WICK_REAL(0.1), GREATER);
+    COMPARE(WICK_F32, float, 0.1f, WICK_REAL((double)0.1f), EQUAL);
+    COMPARE(WICK_F32, float, -0.0f, WICK_INT(0), EQUAL);
+    COMPARE(WICK_F32, float, 0x1p-149f, WICK_INT(0), GREATER);
+    COMPARE(WICK_F32, float, 0, WICK_REAL(1e-300), LESS);
+    COMPARE(WICK_F32, float, 0x1.fffffep127f, WICK_REAL(1e300), LESS);
+    COMPARE(WICK_F32, float, INFINITY, WICK_REAL(1e300), GREATER);
+    COMPARE(WICK_F32, float, INFINITY, WICK_REAL(INFINITY), EQUAL);
+    COMPARE(WICK_F32, float, -INFINITY, WICK_REAL(-INFINITY), EQUAL);
+    COMPARE(WICK_F32, float, NAN, WICK_INT(0), UNORDERED);
+    COMPARE(WICK_F32, float, 0, WICK_REAL(NAN), UNORDERED);
+    COMPARE(WICK_F64, double, 0x1p53, WICK_INT(BIG), LESS);
+    COMPARE(WICK_F64, double, -0x1p63, WICK_INT(INT64_MIN), EQUAL);
+    COMPARE(WICK_F64, double, 0x1p63, WICK_INT(INT64_MAX), GREATER);
+    COMPARE(WICK_F64, double, 0.1, WICK_REAL(0.1), EQUAL);
+    COMPARE(WICK_BF16, uint16_t, 0x3f80, WICK_INT(1), EQUAL);
+    COMPARE(WICK_BF16, uint16_t, 0x3f80, WICK_REAL(1.0001), LESS);
+    COMPARE(WICK_F16, uint16_t, 0x7bff, WICK_INT(65505), LESS);
+    COMPARE(WICK_F8E4M3, uint8_t, 0x7e, WICK_INT(448), EQUAL);
+    COMPARE(WICK_F8E4M3, uint8_t, 0x7e, WICK_INT(500), LESS);
+}
+
+/* The larger and the smaller of an element and a number, and rounding with ties away from 0. */
+static void check_bounds(void) {
+    const int64_t three[3] = {3, -BIG, INT64_MAX};
+    const double halves[6] = {0.5, -0.5, 2.5, -3.5, 0x1.fffffffffffffp-2, 0x1p52 + 1},
+                 away[6] = {1, -1, 3, -4, 0, 0x1p52 + 1};
+    double got[6];
+    wick_scope_begin();
+    struct wick_tensor *x = wick_from_data(device, WICK_I64, WICK_SHAPE(3), three, sizeof three);
+    CHECK_INTS(wick_keep(wick_maximum_scalar(x, WICK_INT(BIG))), BIG, BIG, INT64_MAX);
+    CHECK_INTS(wick_keep(wick_maximum_scalar(x, WICK_INT(-BIG + 1))), 3, -BIG + 1, INT64_MAX);
+    CHECK_INTS(wick_keep(wick_minimum_scalar(x, WICK_INT(-BIG - 1))), -BIG - 1, -BIG - 1, -BIG - 1);
+    CHECK_INTS(wick_keep(wick_minimum_scalar(x, WICK_REAL(2.5))), 2, -BIG, 2);
+    CHECK_INTS(wick_keep(wick_minimum_scalar(x, WICK_REAL(INFINITY))), 3, -BIG, INT64_MAX);
+    struct wick_tensor *y = wick_from_data(device, WICK_F64, WICK_SHAPE(6), halves, sizeof halves);
+    CHECK_OK(wick_read(wick_round_ties_away(y), got, sizeof got));
+    CHECK_BYTES(got, away, sizeof got);
+    CHECK_INTS(wick_keep(wick_round_ties_away(x)), 3, -BIG, INT64_MAX);
+    wick_scope_end(NULL);
+}
+
 int main(int argc, char **argv) {
     device = wick_device_open(argc > 1 ? argv[1] : "cpu");
     if (!device) test_skip(wick_error());
     check_elements();
     check_ranges();
     check_scalars();
+    check_limits();
+    check_bounds();
     wick_device_close(device);
     return test_end();
 }

@@ -25,6 +25,12 @@ static void check_ops(void) {
                 WICK_INVALID, LATER("upsample_nearest2d"));
     CHECK_FAILS(wick_batch_norm(x, two, two, &(struct wick_batch_norm_options){.reserved = {[7] = 1}}), WICK_INVALID,
                 LATER("batch_norm"));
+    const struct wick_norm_options later = {.reserved = {[7] = 1}};
+    CHECK_FAILS(wick_layer_norm_with(x, 1, &later), WICK_INVALID, LATER("layer_norm"));
+    CHECK_FAILS(wick_rms_norm_with(x, &later), WICK_INVALID, LATER("rms_norm"));
+    CHECK_FAILS(wick_group_norm_with(x, 2, &later), WICK_INVALID, LATER("group_norm"));
+    CHECK_FAILS(wick_dropout_with(x, 0.5, &(struct wick_dropout_options){.reserved = {[7] = 1}}), WICK_INVALID,
+                LATER("dropout"));
     CHECK_FAILS(
         wick_scaled_dot_product_attention(x, x, x, NULL, &(struct wick_attention_options){.reserved = {[7] = 1}}),
         WICK_INVALID, LATER("scaled_dot_product_attention"));

@@ -90,6 +90,10 @@ assert all(c["probability"] is None for c in row["classes"])'
 printf 'a cat\nthe mat\n' >lines.txt
 check "nan: embed" gives 1 embed --model bert-nan lines.txt
 check "nan: embed names the tensor" says 'encoder.layer.0.output.dense.bias holds NaN'
+check "nan: embed, from finite weights" gives 1 embed --model bert-large lines.txt
+check "nan: names the first result" says 'of linear with encoder.layer.0.intermediate.dense.weight is the first that holds'
+check "nan: search, from finite weights" gives 1 search --exact --no-index --model bert-large cat lines.txt
+check "nan: names it, too" says 'of linear with encoder.layer.0.intermediate.dense.weight is the first that holds'
 check "nan: embed, wanted" gives 0 embed --allow-nan --model bert-nan lines.txt
 check "nan: embed: good JSON" good_json
 check "nan: embed to npy" gives 1 embed --output nan.npy --model bert-nan lines.txt
@@ -168,6 +172,7 @@ broken "no JSON" preprocessor_config.json $'{"size": 224,\n "crop_pct" 0.5}' 'pr
 broken "a size of words" preprocessor_config.json '{"size": "big"}' "preprocessor_config.json: 'size'"
 broken "a size of another kind" preprocessor_config.json '{"size": {"width": 9, "height": 9}}' "preprocessor_config.json: 'size'"
 broken "two means" preprocessor_config.json '{"image_mean": [0, 1]}' "'image_mean' is no array of 3 numbers"
+broken "an infinite mean" preprocessor_config.json '{"image_mean": [1e300, 0, 0]}' "'image_mean' is no array of 3 numbers"
 broken "a deviation of 0" preprocessor_config.json '{"image_std": [1, 0, 1]}' "'image_std' has a number that is not above 0"
 broken "another filter" preprocessor_config.json '{"resample": 1}' "'resample'"
 broken "no config" config.json $'{"id2label":\n{"0": }}' 'config.json: line 2, column 7: '
@@ -194,6 +199,14 @@ check "is no 1" says "not '4294967297'"
 for value in 0 -1 1x '' ' 1' 0x10 99999999999999999999; do
     check "--top '$value'" gives 2 search --model bert --top "$value" cat lines.txt
 done
+check "no check runs" gives 1 verify --op add --case 999999
+check "no check runs: --list" gives 1 verify --list /dev/null
+check "--log in no folder" gives 1 verify --op neg --quick --dtype f32 --log nowhere/log
+check "--model ''" gives 1 embed --model '' lines.txt
+check "help embed" gives 0 help embed
+check "help nonsense" gives 2 help nonsense
+check "-h" gives 0 -h
+check "-V" gives 0 -V
 check "--case of 33 bits" gives 2 verify --case 4294967297
 check "--seed of 65 bits" gives 2 verify --seed 18446744073709551616
 check "--seed=3" gives 0 verify --op neg --quick --dtype f32 --seed=3

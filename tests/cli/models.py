@@ -1,7 +1,7 @@
 """Makes tiny models for the tests of the program: a ResNet-18 of 4 channels and a BERT of one layer, with weights of no
 meaning, and pictures. Standard library only.
 
-Usage: models.py FOLDER     makes FOLDER/{resnet,resnet-nan,bert,bert-nan} and FOLDER/{good,half}.jpg
+Usage: models.py FOLDER     makes FOLDER/{resnet,resnet-nan,bert,bert-nan,bert-large} and FOLDER/{good,half}.jpg
 """
 import json
 import math
@@ -68,7 +68,7 @@ def resnet(folder, nan=None, classes=5):
     write(os.path.join(folder, "config.json"), json.dumps({"id2label": names}))
 
 
-def bert(folder, nan=None, hidden=8, inner=16, positions=32):
+def bert(folder, nan=None, large=None, hidden=8, inner=16, positions=32):
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "cat", "mat", "on", "the"]
     tensors = {}
     os.makedirs(folder)
@@ -95,6 +95,8 @@ def bert(folder, nan=None, hidden=8, inner=16, positions=32):
     norm(layer + "output.LayerNorm")
     if nan:
         tensors[nan][1][:] = [math.nan] * len(tensors[nan][1])
+    if large:
+        tensors[large][1][:] = [3e38] * len(tensors[large][1])
     safetensors(os.path.join(folder, "model.safetensors"), tensors)
     write(os.path.join(folder, "config.json"), json.dumps({
         "model_type": "bert", "hidden_size": hidden, "intermediate_size": inner, "num_hidden_layers": 1,
@@ -110,6 +112,7 @@ def main(folder):
     resnet(os.path.join(folder, "resnet-nan"), nan="layer2.0.conv1.weight")
     bert(os.path.join(folder, "bert"))
     bert(os.path.join(folder, "bert-nan"), nan="encoder.layer.0.output.dense.bias")
+    bert(os.path.join(folder, "bert-large"), large="encoder.layer.0.intermediate.dense.weight")
     shutil.copy(os.path.join(here, "../vision/tall.jpg"), os.path.join(folder, "good.jpg"))
     with open(os.path.join(folder, "good.jpg"), "rb") as whole, open(os.path.join(folder, "half.jpg"), "wb") as half:
         data = whole.read()

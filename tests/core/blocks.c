@@ -102,7 +102,19 @@ static void check_refusals(void) {
     CHECK_FAILS(wick_add(x, x), WICK_UNSUPPORTED,
                 "add: lhs [2,3,64] q4_0, rhs [2,3,64] q4_0 on cpu: cpu has no add for q4_0");
     CHECK_FAILS(wick_exp(x), WICK_UNSUPPORTED, "exp: x [2,3,64] q4_0 on cpu: cpu has no exp for q4_0");
-    CHECK_FAILS(wick_cast(x, WICK_F32), WICK_UNSUPPORTED, "cast: x [2,3,64] q4_0 on cpu: cpu has no cast for q4_0");
+    CHECK_FAILS(wick_cast(x, WICK_I32), WICK_UNSUPPORTED,
+                "dequantise: x [2,3,64] q4_0 on cpu: blocks become f32, f16 or bf16, not i32");
+    CHECK_FAILS(
+        wick_index_select(x, 2, x), WICK_DTYPE,
+        "index_select: x [2,3,64] q4_0, ids [2,3,64] q4_0 on cpu: ids must be of u8, u32, i16, i32 or i64, not of "
+        "q4_0");
+    struct wick_tensor *ids = wick_zeros(device, WICK_I64, WICK_SHAPE(1)),
+                       *y = wick_zeros(device, WICK_F64, WICK_SHAPE(4, 64));
+    CHECK_FAILS(
+        wick_index_select(x, -1, ids), WICK_UNSUPPORTED,
+        "index_select: x [2,3,64] q4_0, ids [1] i64 on cpu: the last dim of q4_0 consists of blocks, not elements");
+    CHECK_FAILS(wick_linear(y, wick_select(x, 0, 0), NULL, WICK_ACTIVATION_NONE), WICK_UNSUPPORTED,
+                "linear_quantised: x [4,64] f64, weight [3,64] q4_0 on cpu: cpu has no linear_quantised for f64");
     CHECK_FAILS(wick_zeros(device, WICK_DTYPE_q4_0, WICK_SHAPE(2, 32)), WICK_UNSUPPORTED,
                 "full: cpu has no full for q4_0");
     REFUSED(wick_cat(1, &x, 0));

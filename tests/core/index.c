@@ -1,7 +1,7 @@
 /* Rules of indexing: sentinels, ids out of range, equal ids, layouts, writing in place; the words of Philox. */
 #include "tests/test.h"
 
-#include "cpu/kernels/philox.h"
+#include "core/philox.h"
 
 static struct wick_device *cpu;
 

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Runs commands of the wick program with one system or library call after the other failing, and looks at what they leave.
 
-Usage: tests/faults/run.py WICK SHIM [COMMAND...] [--most N] [--kind KIND]... [--jobs N]
+Usage: tests/faults/run.py WICK SHIM [COMMAND...] [--most N] [--kind KIND]... [--jobs N] [--standin FOLDER]
 
 A command that ends with status 0 has to have written what it writes without a fault, to the byte. Otherwise it says why
 on stderr, ends with status 1, and leaves a file that was there before as it was. It must not end by a signal, hang, or
-leave a file of another name. wick doctor is left out: it tells what it could find. Calls are tried one by one up to half of --most, and beyond that spread evenly."""
+leave a file of another name. Status 0 is wrong where a file could not be flushed, closed or renamed. Of wick bench the
+figures are not compared; wick doctor and wick report tell what they could find, which has to be whole. With --standin,
+commands run on the driver that stands in for GPUs too; "gpu" names all of these. Calls are tried one by one up to half of --most, and beyond that
+spread evenly."""
 
 import argparse
 import concurrent.futures
@@ -20,12 +23,16 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FILES = os.path.join(HERE, "..", "files")
+GROWING = ("verify", "report")  # they write their files bit by bit, and replace none
+BEFORE = b"what was there before"
+NO_GPU = {"WICK_HIP_PATH": "/proc/self/none.so", "WICK_CUDA_PATH": "/proc/self/none.so"}
 # A kind of call, and how it fails: what is tried, and whether a program has to get over it unharmed.
 KINDS = {
     "alloc": [("", False), ("+", False)],
     "open": [("=EACCES", False), ("=EIO", False)],
     "read": [("=EIO", False), ("=EINTR", True), ("=short", True)],
     "write": [("=ENOSPC", False), ("+=ENOSPC", False), ("=EIO", False), ("=EINTR", True), ("=short", True)],
+    "close": [("=EIO", False)],
     "fsync": [("=EIO", False)],
     "rename": [("=EIO", False)],
     "mmap": [("=ENOMEM", True)],
@@ -129,15 +136,54 @@ def commands(work):
         "classify-jpeg": (["classify", "--model", vision, "--device", "cpu", os.path.join(picture, "grey.jpg")], None),
         "classify-json": (["classify", "--model", vision, "--device", "cpu", "--json",
                            os.path.join(picture, "small.png")], None),
+        "generate": (["generate", os.path.join(HERE, "..", "model", "llama.gguf"), "bca", "-n", "4", "--device", "cpu"], None),
+        "generate-json": (["generate", os.path.join(HERE, "..", "model", "llama.gguf"), "bca", "-n", "4", "--json",
+                           "--device", "cpu"], None),
         "devices-json": (["devices", "--json"], None),
         "kernels-json": (["kernels", "--json"], None),
+        "verify": (["verify", "--cut", "--op", "add"], None),
+        "verify-json": (["verify", "--cut", "--op", "sum", "--dtype", "f32", "--json"], None),
+        "verify-log": (["verify", "--cut", "--op", "abs", "--dtype", "f32", "--log", "OUT.log"], ".log"),
+        "bench": (["bench", "--quick", "--op", "abs", "--device", "cpu"], None),
+        "bench-json": (["bench", "--quick", "--op", "abs", "--device", "cpu", "--json"], None),
+        "doctor": (["doctor"], None),
+        "doctor-json": (["doctor", "--json"], None),
+        "report": (["report", "--device", "cpu", "--seconds", "1", "OUT.txt"], ".txt"),
     })
     return table
 
 
+def on_standin(table):
+    """The commands that compute, on the stand-in's GPUs."""
+    return {"%s-%s" % (name, family): ([family + ":0" if word == "cpu" else word for word in table[name][0]]
+                                       + ([] if "cpu" in table[name][0] else ["--device", family + ":0"]), table[name][1])
+            for family in ("cuda", "rocm") for name in ("verify", "embed-npy", "classify-json", "search")}
+
+
+def standin(folder):
+    """The settings by which it is found."""
+    names = {"WICK_HIP_PATH": "libamdhip64.so.6", "WICK_CUDA_PATH": "libcuda.so.1", "WICK_ROCBLAS_PATH": "librocblas.so.4",
+             "WICK_CUBLAS_PATH": "libcublas.so.13", "WICK_KERNEL_PACK": "pack"}
+    return dict({name: os.path.join(os.path.abspath(folder), file) for name, file in names.items()}, WICK_COMPILE="never")
+
+
+def comparable(command, text):
+    """What of an output is the same in every run: without the processor's name, which comes from /proc/cpuinfo and may
+    stay unknown, without measured figures, and for those that tell what they could find only whether it is whole."""
+    if command == "devices":
+        return re.sub(rb'"description": ?"[^"]*"', b"", text)
+    if command == "bench":
+        return re.sub(rb"[-+.0-9e ]+", b"#", re.sub(rb"(?m)^cpu: .*\n", b"", text))
+    if command == "report":
+        return b"whole" if b"\n==== summary\n" in text and text.endswith(b"\n") else b"partial"
+    if command == "doctor":
+        return b"whole" if text.endswith((b"}\n", b"\n")) else b"partial"
+    return text
+
+
 class Bench:
-    def __init__(self, wick, shim, work):
-        self.wick, self.shim, self.work = wick, shim, work
+    def __init__(self, wick, shim, work, gpus):
+        self.wick, self.shim, self.work, self.gpus = wick, shim, work, gpus
 
     def run(self, arguments, output, fault):
         """(status, stdout, stderr, output file, names left, counts); status is None for a hang."""
@@ -146,13 +192,13 @@ class Bench:
             os.mkdir(os.path.dirname(out))
             os.mkdir(os.path.join(folder, "home"))
             path = out + (output or "")
-            if output:
+            if output and arguments[0] not in GROWING:
                 with open(path, "wb") as file:
-                    file.write(b"what was there before")
+                    file.write(BEFORE)
             counts = os.path.join(folder, "counts")
             environment = {"PATH": os.environ.get("PATH", ""), "HOME": os.path.join(folder, "home"), "TZ": "UTC",
-                           "LD_PRELOAD": self.shim, "FAULT_COUNT": counts, "WICK_THREADS": "1",
-                           "WICK_HIP_PATH": "/proc/self/none.so", "WICK_CUDA_PATH": "/proc/self/none.so"}
+                           "LD_PRELOAD": self.shim, "FAULT_COUNT": counts, "WICK_THREADS": "1"}
+            environment.update(self.gpus if re.search("(cuda|rocm):", " ".join(arguments)) else NO_GPU)
             if fault:
                 environment["FAULT"] = fault
             line = [self.wick] + [argument.replace("OUT", out) for argument in arguments]
@@ -164,8 +210,12 @@ class Bench:
             left = sorted(os.listdir(os.path.dirname(out)))
             tally = dict(row.split() for row in open(counts)) if os.path.exists(counts) else {}
             stdout = done.stdout.replace(folder.encode(), b"FOLDER")
-            if arguments[0] == "devices":  # the processor's name, from /proc/cpuinfo, may stay unknown
-                stdout = re.sub(rb'"description": ?"[^"]*"', b"", stdout)
+            if arguments[0] == "report":
+                content = comparable("report", content)
+            else:
+                stdout = comparable(arguments[0], stdout)
+            if arguments[0] == "verify":  # the seconds of each check
+                content = re.sub(rb" [0-9.]+\n", b"\n", content)
             return done.returncode, stdout, done.stderr, content, left, {kind: int(n) for kind, n in tally.items()}
 
     def judge(self, arguments, output, fault, harmless, sound):
@@ -176,16 +226,20 @@ class Bench:
         if status < 0:
             return "ends by signal %d: %s" % (-status, stderr.decode(errors="replace")[-300:])
         if status == 0:
+            if output and fault.partition(":")[0] in ("close", "fsync", "rename"):
+                return "status 0, though the file was not kept for sure"
             if stdout != sound[1]:
                 return "status 0, and stdout differs: %r" % stdout[-200:]
             return None if content == sound[3] and left == sound[4] else "status 0, and the output file differs: %s" % left
-        if harmless:
+        if harmless and status != sound[0]:
             return "status %d, though it can go on: %s" % (status, stderr.decode(errors="replace")[-300:])
         if status != 1:
             return "status %d, not 1" % status
-        if not stderr:
+        if arguments[0] == "doctor" and not stderr and stdout != sound[1]:
+            return "findings are lost without a word: %r" % stdout[-200:]
+        if not stderr and not (arguments[0] in ("verify", "bench", "doctor") and stdout):  # BAD, WRONG, findings
             return "status 1 without a word"
-        if output and (content not in (b"what was there before", sound[3]) or len(left) != 1):
+        if output and arguments[0] not in GROWING and (content not in (BEFORE, sound[3]) or len(left) != 1):
             return "status 1, and the file that was there is not as before: %s" % left
         return None
 
@@ -204,21 +258,27 @@ def main():
     parser.add_argument("--most", type=int, default=60)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--kind", action="append", choices=KINDS)
+    parser.add_argument("--standin")
     parser.add_argument("command", nargs="*")
     options = parser.parse_args()
     bad = runs = 0
     with tempfile.TemporaryDirectory() as work, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        bench = Bench(os.path.abspath(options.wick), os.path.abspath(options.shim), work)
+        gpus = standin(options.standin) if options.standin else NO_GPU
+        bench = Bench(os.path.abspath(options.wick), os.path.abspath(options.shim), work, gpus)
         table = commands(work)
-        for name in options.command or table:
+        gpu = on_standin(table) if options.standin else {}
+        table.update(gpu)
+        names = [name for word in options.command or table for name in (gpu if word == "gpu" else [word])]
+        for name in names:
             arguments, output = table[name]
             sound = bench.run(arguments, output, None)
-            if sound[0] != 0 or not sound[5]:
+            if sound[0] not in ((0, 1) if arguments[0] == "doctor" else (0,)) or not sound[5]:
                 print("%s: fails without a fault, status %s: %s" % (name, sound[0], sound[2].decode(errors="replace")))
                 bad += 1
                 continue
+            most = options.most // 4 if name == "report" else options.most  # which takes seconds
             faults = [("%s:%d%s" % (kind, n, how), harmless) for kind in options.kind or KINDS
-                      for how, harmless in KINDS[kind] for n in places(sound[5][kind], options.most)]
+                      for how, harmless in KINDS[kind] for n in places(sound[5][kind], most)]
             results = pool.map(lambda fault: bench.judge(arguments, output, fault[0], fault[1], sound), faults)
             wrong = [(fault[0], verdict) for fault, verdict in zip(faults, results) if verdict]
             runs += len(faults)

@@ -4,9 +4,10 @@
  *     FAULT=write:3=ENOSPC  the third write fails so; also EIO, EINTR, and "short" for half of the bytes
  *     FAULT_COUNT=FILE      at the end, how many calls of each kind there were
  *
- * Kinds: alloc (malloc, calloc, realloc, posix_memalign, aligned_alloc), open, read, write, fsync, rename, mmap. Calls
- * are counted from main on, in the whole program, whichever library makes them; calls inside the C library are not
- * seen. */
+ * Kinds: alloc (malloc, calloc, realloc, posix_memalign, aligned_alloc), open, read, write, close (of regular files
+ * that are open for writing, and fclose of pipes too; they are closed all the same, as Linux does), fsync, rename,
+ * mmap. Calls are counted from main on, in the whole program, whichever library makes them; calls inside the C library
+ * are not seen. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,10 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum kind { ALLOC, OPEN, READ, WRITE, FSYNC, RENAME, MMAP, KINDS };
-static const char *const names[KINDS] = {"alloc", "open", "read", "write", "fsync", "rename", "mmap"};
+enum kind { ALLOC, OPEN, READ, WRITE, CLOSE, FSYNC, RENAME, MMAP, KINDS };
+static const char *const names[KINDS] = {"alloc", "open", "read", "write", "close", "fsync", "rename", "mmap"};
 
 static long counts[KINDS], at;
 static enum kind failing = KINDS;
@@ -76,6 +78,24 @@ ssize_t pread(int fd, void *to, size_t n, off_t offset) {
 ssize_t write(int fd, const void *from, size_t n) {
     if (!fails(WRITE)) return REAL(write)(fd, from, n);
     return cut ? REAL(write)(fd, from, (n + 1) / 2) : -1;
+}
+static bool for_writing(int fd, bool pipes) {
+    struct stat about;
+    int flags = fcntl(fd, F_GETFL);
+    return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY && fstat(fd, &about) == 0 &&
+           (S_ISREG(about.st_mode) || (pipes && S_ISFIFO(about.st_mode)));
+}
+int close(int fd) {
+    bool failed = for_writing(fd, false) && fails(CLOSE);
+    int code = errno, closed = REAL(close)(fd);
+    if (failed) errno = code;
+    return failed ? -1 : closed;
+}
+int fclose(FILE *file) {
+    bool failed = for_writing(fileno(file), true) && fails(CLOSE);
+    int code = errno, closed = REAL(fclose)(file);
+    if (failed) errno = code;
+    return failed ? EOF : closed;
 }
 int fsync(int fd) { return fails(FSYNC) ? -1 : REAL(fsync)(fd); }
 int rename(const char *from, const char *to) { return fails(RENAME) ? -1 : REAL(rename)(from, to); }

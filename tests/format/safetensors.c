@@ -19,7 +19,7 @@ static struct bytes *file_of(const char *header, size_t n) {
 
 static void test_header(void) {
     static struct bytes bytes;
-    CHECK_REFUSED(&bytes, WICK_FORMAT, "its content is none of safetensors, GGUF, npy, npz, pth, shard index");
+    CHECK_REFUSED(&bytes, WICK_FORMAT, "it is empty");
     put_zeros(&bytes, 8);
     CHECK_REFUSED(&bytes, WICK_FORMAT, "its content is none of safetensors, GGUF, npy, npz, pth, shard index");
     put64(&bytes, 100000001);
@@ -203,6 +203,58 @@ static void test_stale(struct wick_device *cpu) {
     CHECK(rmdir(folder) == 0);
 }
 
+static bool is_link(const char *path) {
+    struct stat about;
+    return lstat(path, &about) == 0 && S_ISLNK(about.st_mode);
+}
+
+static mode_t mode_of(const char *path) {
+    struct stat about;
+    return stat(path, &about) == 0 ? about.st_mode & 07777 : 0;
+}
+
+/* Symbolic links stay, the file at their end is replaced and keeps its mode; what is no file is not replaced. */
+static void test_place(struct wick_device *cpu) {
+    char folder[] = "/tmp/wick-place-XXXXXX", text[160];
+    float one = 1;
+    struct wick_tensor *x = wick_from_data(cpu, WICK_F32, 0, NULL, &one, sizeof one);
+    CHECK(mkdtemp(folder));
+    int back = open(".", O_RDONLY | O_DIRECTORY);
+    CHECK(back >= 0 && chdir(folder) == 0);
+    CHECK(mkdir("deep", 0700) == 0 && symlink("deep/b", "a") == 0 && symlink("../c.npy", "deep/b") == 0);
+    CHECK(symlink("none/x", "lost") == 0 && symlink("ring", "ring") == 0 && mkfifo("pipe", 0600) == 0);
+
+    umask(022);
+    CHECK_OK(wick_npy_save("a", x)); /* two links, to a file that is not there yet */
+    CHECK(is_link("a") && is_link("deep/b") && !is_link("c.npy"));
+    CHECK_INT(mode_of("c.npy"), 0644);
+    CHECK(chmod("c.npy", 0604) == 0 && truncate("c.npy", 1) == 0);
+    snprintf(text, sizeof text, "%s/a", folder);
+    CHECK_OK(wick_npy_save(text, x));
+    CHECK(is_link("a") && is_link("deep/b") && !is_link("c.npy"));
+    CHECK_INT(mode_of("c.npy"), 0604);
+    struct wick_archive *archive = wick_archive_open("c.npy", NULL);
+    CHECK_INT(wick_archive_count(archive), 1);
+    wick_archive_close(archive);
+    static const struct {
+        const char *path, *text;
+    } bad[] = {{"lost", "npy_save: lost: No such file or directory"},
+               {"ring", "npy_save: ring: Too many levels of symbolic links"},
+               {"deep", "npy_save: deep: Is a directory"},
+               {"pipe", "npy_save: pipe: it is not a regular file"},
+               {"c.npy/x", "npy_save: c.npy/x: Not a directory"},
+               {"deep/", "npy_save: deep/: Is a directory"},
+               {"new/", "npy_save: new/: No such file or directory"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        CHECK_FAILS(wick_npy_save(bad[i].path, x), WICK_IO, bad[i].text);
+
+    CHECK(unlink("a") == 0 && unlink("deep/b") == 0 && unlink("c.npy") == 0 && unlink("lost") == 0);
+    CHECK(unlink("ring") == 0 && unlink("pipe") == 0 && rmdir("deep") == 0);
+    CHECK(fchdir(back) == 0 && rmdir(folder) == 0);
+    close(back);
+    wick_release(x);
+}
+
 int main(void) {
     struct wick_device *cpu = wick_device_open("cpu");
     test_header();
@@ -212,6 +264,7 @@ int main(void) {
     test_cut();
     test_save(cpu);
     test_stale(cpu);
+    test_place(cpu);
     wick_device_close(cpu);
     return test_end();
 }

@@ -36,6 +36,7 @@ static const char *stored_as(const struct verify_case *c, int i) {
     case VERIFY_INDEX: return "id";
     case VERIFY_CONDITION: return "u8";
     case VERIFY_F32: return "f32";
+    case VERIFY_BLOCKS: return wick_dtype_name(c->in[i].blocks);
     case VERIFY_VALUE:
     case VERIFY_ABSENT: break;
     }

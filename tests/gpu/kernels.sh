@@ -35,6 +35,10 @@ check "exports" run kernels --device rocm:1 --export "$work/packs"
 check "under the target's name" [ -f "$work/packs/gfx1100.pack" ]
 check "what was exported is a pack" cmp -n 12 "$work/packs/gfx1100.pack" "$WICK_KERNEL_PACK/gfx1100.pack"
 
+export WICK_KERNEL_PACK=$work/absent
+run kernels --device rocm:1
+check "a missing folder of packs is said" says "WICK_KERNEL_PACK=$work/absent: No such file or directory" "$work/err"
+check "once" [ "$(grep -c WICK_KERNEL_PACK= "$work/err")" -eq 1 ]
 export WICK_KERNEL_PACK=$work/empty
 run kernels --device rocm:1
 check "without a pack the device does not open" [ $? -eq 1 ]

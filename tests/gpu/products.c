@@ -65,8 +65,10 @@ struct size {
     int64_t batch, m, n, k;
 };
 
+/* `turned`: bit 0, a is transposed in memory; bit 1, b is. */
 static void check_product(const struct size *s, const int *a, const int *b, const int *want, enum wick_dtype dtype,
-                          bool a_turned, bool b_turned) {
+                          int turned) {
+    bool a_turned = turned & 1, b_turned = turned & 2;
     snprintf(what, sizeof what, "%s %" PRId64 " x [%" PRId64 ",%" PRId64 "] [%" PRId64 ",%" PRId64 "]%s%s",
              wick_dtype_name(dtype), s->batch, s->m, s->k, s->k, s->n, a_turned ? ", a turned" : "",
              b_turned ? ", b turned" : "");
@@ -93,15 +95,19 @@ static void check_products(const struct size *s, size_t which) {
         for (int64_t t = 0; t < s->k; t++)
             for (int64_t c = 0; c < s->n; c++) want[r * s->n + c] += a[r * s->k + t] * b[t * s->n + c];
     for (size_t d = which == 4 ? 0 : which - 1; d < which; d++)
-        for (int turned = 0; turned < 4; turned++) check_product(s, a, b, want, dtypes[d], turned & 1, turned & 2);
+        for (int turned = 0; turned < 4; turned++) check_product(s, a, b, want, dtypes[d], turned);
     free(a);
     free(b);
     free(want);
 }
 
 /* x is [batch,cin,side,side], the weight [cout,cin,kernel,kernel]. */
-static void check_conv(enum wick_dtype dtype, int64_t batch, int64_t cin, int64_t cout, int64_t side, int64_t kernel,
-                       int64_t stride) {
+struct conv {
+    int64_t batch, cin, cout, side, kernel, stride;
+};
+static void check_conv(enum wick_dtype dtype, struct conv size) {
+    const int64_t batch = size.batch, cin = size.cin, cout = size.cout, side = size.side, kernel = size.kernel,
+                  stride = size.stride;
     snprintf(what, sizeof what,
              "%s convolution %" PRId64 " x %" PRId64 " to %" PRId64 " at %" PRId64 ", kernel %" PRId64
              ", stride %" PRId64,
@@ -160,13 +166,13 @@ int main(int argc, char **argv) {
     check_products(&(struct size){1, 520, 60, 70}, 4); /* in f32 256 x 64 */
     check_products(&(struct size){1, 6, 400, 336}, 3); /* f8e4m3 of few rows, packed where that pays */
     for (size_t i = 0; all && i < sizeof large / sizeof *large; i++) check_products(&large[i], 4);
-    check_conv(WICK_BF16, 2, 16, 24, 9, 3, 1);
-    check_conv(WICK_F16, 2, 40, 136, 14, 3, 2);
-    check_conv(WICK_F8E4M3, 2, 72, 80, 7, 1, 1);
-    check_conv(WICK_BF16, 1, 64, 72, 8, 1, 1);
-    check_conv(WICK_BF16, 1, 3, 64, 20, 7, 2);
-    if (all) check_conv(WICK_BF16, 8, 64, 256, 28, 3, 1);
-    if (all) check_conv(WICK_F16, 16, 512, 256, 14, 1, 1);
+    check_conv(WICK_BF16, (struct conv){2, 16, 24, 9, 3, 1});
+    check_conv(WICK_F16, (struct conv){2, 40, 136, 14, 3, 2});
+    check_conv(WICK_F8E4M3, (struct conv){2, 72, 80, 7, 1, 1});
+    check_conv(WICK_BF16, (struct conv){1, 64, 72, 8, 1, 1});
+    check_conv(WICK_BF16, (struct conv){1, 3, 64, 20, 7, 2});
+    if (all) check_conv(WICK_BF16, (struct conv){8, 64, 256, 28, 3, 1});
+    if (all) check_conv(WICK_F16, (struct conv){16, 512, 256, 14, 1, 1});
     wick_device_close(gpu);
     wick_device_close(cpu);
     return test_end();

@@ -44,6 +44,24 @@ static void scales(struct wick_device *cpu) {
     wick_scope_end(NULL);
 }
 
+/* A scale that keeps the size keeps the elements, as in PyTorch but for nearest in 1 and 3 dims: by floor(i / 1.09) the
+ * last would be the ninth. */
+static void same_size(struct wick_device *cpu) {
+    float want[11], got[11];
+    struct wick_upsample_options larger = {.scale = {1.09}};
+    wick_scope_begin();
+    struct wick_tensor *x = wick_uniform(cpu, WICK_F32, WICK_SHAPE(1, 1, 11), -8, 8);
+    struct wick_tensor *y[2] = {wick_upsample_nearest1d(x, 0, NULL, &larger),
+                                wick_upsample_linear1d(x, 0, NULL, &larger)};
+    CHECK(wick_read(x, want, sizeof want) == WICK_OK);
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(y[i] ? wick_tensor_count(y[i]) : 0, 11);
+        CHECK(wick_read(y[i], got, sizeof got) == WICK_OK);
+        CHECK_BYTES(got, want, sizeof want);
+    }
+    wick_scope_end(NULL);
+}
+
 int main(void) {
     struct wick_device *cpu = wick_device_open("cpu");
     CHECK(cpu != NULL);
@@ -55,6 +73,7 @@ int main(void) {
         wick_scope_end(NULL);
     }
     scales(cpu);
+    same_size(cpu);
     wick_device_close(cpu);
     return test_end();
 }

@@ -454,12 +454,11 @@ API int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigne
     ENTER_CONTEXT(cuLaunchKernel);
     STREAM(on, stream);
     if (shared > SHARED_OPTIN) RETURN(DRIVER_VALUE);
-    const void *packed = NULL;
-    size_t size = 0;
+    struct driver_parameters parameters = {.each = args};
     for (; extra && *extra; extra += 2) {
-        if (*extra == (void *)1) packed = extra[1];
-        if (*extra == (void *)2) size = *(size_t *)extra[1];
+        if (*extra == (void *)1) parameters.packed = extra[1];
+        if (*extra == (void *)2) parameters.size = *(size_t *)extra[1];
     }
     RETURN(driver_launch(function, (unsigned[]){grid_x, grid_y, grid_z}, (unsigned[]){block_x, block_y, block_z},
-                         shared, args, packed, size, on));
+                         shared, &parameters, on));
 }

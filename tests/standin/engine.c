@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -69,6 +70,7 @@ static void *open_library(const void *image, size_t size, int *file) {
     if (*file < 0) return NULL;
     for (size_t done = 0; done < size;) {
         ssize_t n = write(*file, (const char *)image + done, size - done);
+        if (n < 0 && errno == EINTR) continue;
         if (n <= 0) return NULL;
         done += (size_t)n;
     }

@@ -61,6 +61,84 @@ static void check_vocabulary(const char *name, size_t least) {
     wick_tokenizer_close(tokenizer);
 }
 
+/* A tokenizer.json, with the special tokens around the text (pieces/make-json.py). */
+static void check_json(const char *name) {
+    static int32_t room[4096];
+    char path[128];
+    size_t nbytes, i;
+    snprintf(path, sizeof path, "tests/text/pieces/json-%s", name);
+    struct wick_tokenizer *tokenizer = wick_tokenizer_open(path);
+    snprintf(path, sizeof path, "tests/text/pieces/json-%s.json.gz", name);
+    char *file = read_file(path, &nbytes);
+    json_t *cases = json_loadb(file, nbytes, JSON_ALLOW_NUL, NULL), *item;
+    CHECK(tokenizer && json_array_size(cases) == 400);
+    json_array_foreach(cases, i, item) {
+        const json_t *text = json_object_get(item, "text"), *want = json_object_get(item, "ids");
+        int64_t n = 0;
+        CHECK_OK(wick_tokenizer_encode(tokenizer, json_string_value(text), json_string_length(text), 4096, room, &n));
+        bool same = (size_t)n == json_array_size(want);
+        for (int64_t j = 0; same && j < n; j++) same = room[j] == json_integer_value(json_array_get(want, (size_t)j));
+        TEST_CHECK_(same, "%s: '%s' has other ids", name, json_string_value(text));
+    }
+    json_decref(cases);
+    free(file);
+    wick_tokenizer_close(tokenizer);
+}
+
+/* Stop texts, against a search of the whole text, for random texts and stops of few letters; whole characters; what
+ * wrong arguments give. */
+static void check_stops(void) {
+    static const char *const letters[] = {"a", "b", "\u00e9", "\u65e5"};
+    struct wick_tokenizer *tokenizer = wick_tokenizer_open("tests/text/pieces/bpe-gpt-2.gguf");
+    uint32_t seed = 1;
+    int stopped = 0;
+    for (int round = 0; round < 2000; round++) {
+        char text[128] = "", stops[3][32] = {"", "", ""}, got[256] = "";
+        const char *const list[] = {stops[0], stops[1], stops[2]};
+        const char *end = NULL, *start = NULL, *part;
+        int32_t room[128];
+        struct wick_ids ids = {.ids = room, .max = 128};
+        int64_t which = -1;
+        for (int i = 0; i < 30; i++) strcat(text, letters[(seed = seed * 1664525 + 1013904223) >> 30]);
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j <= (int)(seed >> 16) % 5; j++)
+                strcat(stops[i], letters[(seed = seed * 1664525 + 1013904223) >> 30]);
+        for (int i = 0; i < 3; i++) { /* the first to end, the longest of those that end there */
+            const char *found = strstr(text, stops[i]), *after = found ? found + strlen(stops[i]) : NULL;
+            if (!found || (end && (after > end || (after == end && found >= start)))) continue;
+            start = found;
+            end = after;
+            which = i;
+        }
+        struct wick_decoder *decoder = wick_decoder_open_with(tokenizer, 3, list);
+        for (int again = 0; again < 2; again++) {
+            size_t n;
+            *got = 0;
+            CHECK_OK(wick_tokenizer_encode_with(tokenizer, text, strlen(text), WICK_ENCODE_PLAIN, &ids));
+            for (int64_t i = 0; i < ids.n; i++) {
+                CHECK_OK(wick_decoder_push(decoder, room[i], &part, &n));
+                CHECK(is_utf8(part, n));
+                strncat(got, part, n);
+            }
+            CHECK_OK(wick_decoder_end(decoder, &part, &n));
+            strncat(got, part, n);
+            if (start) text[start - text] = 0;
+            CHECK_TEXT(got, text);
+            CHECK_INT(wick_decoder_stopped(decoder), again && start ? -1 : which);
+            stopped += which >= 0;
+        }
+        wick_decoder_close(decoder);
+    }
+    CHECK(stopped > 1000 && stopped < 4000); /* of 4000 */
+    const char *const bad[] = {"ok", "\xE6"};
+    CHECK(!wick_decoder_open_with(tokenizer, 2, bad));
+    CHECK_TEXT(wick_error(), "decoder_open: stops[1] is NULL, empty or no UTF-8");
+    wick_error_clear();
+    wick_tokenizer_close(tokenizer);
+    CHECK_INT(wick_decoder_stopped(NULL), -1);
+    CHECK_INT(wick_host_memory_used(), 0);
+}
+
 /* Control tokens in a text are tokens, unless the text is meant as it stands. */
 static void check_flags(void) {
     int32_t room[64];
@@ -139,7 +217,10 @@ static void check_damage(void) {
 int main(void) {
     static const char *const names[] = {"bpe-gpt-2", "bpe-smollm", "bpe-llama-bpe", "bpe-qwen2", "spm"};
     for (size_t i = 0; i < 5; i++) check_vocabulary(names[i], 340);
+    static const char *const files[] = {"gpt2", "roberta", "smollm", "llama3", "qwen2", "llama2", "gemma"};
+    for (size_t i = 0; i < 7; i++) check_json(files[i]);
     check_flags();
+    check_stops();
     check_damage();
     check_long();
     return test_end();

@@ -87,7 +87,7 @@ static const struct {
     {WICK_FORMAT, "{\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},\"model\":{}}",
      ": tokenizer: the model has no vocabulary"},
     {WICK_UNSUPPORTED, "{\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},\"model\":{\"type\":\"BPE\"}}",
-     ": tokenizer: model of type 'BPE': only WordPiece is known"},
+     ": tokenizer: BPE of neither ByteLevel nor byte_fallback is not known"},
     {WICK_UNSUPPORTED, "{\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},\"normalizer\":{\"type\":\"NFKC\"}}",
      ": tokenizer: normalizer of type 'NFKC': only BertNormalizer is known"},
     {WICK_FORMAT,
@@ -103,8 +103,8 @@ static const struct {
     {WICK_FORMAT, HEAD UNK "},\"added_tokens\":[{\"id\":1}]}", ": tokenizer: added token 0 has no content"},
     {WICK_FORMAT, HEAD UNK "},\"added_tokens\":[{\"id\":99999999,\"content\":\"x\"}]}",
      ": tokenizer: 'id' is no integer in 0..4194303"},
-    {WICK_UNSUPPORTED, HEAD UNK "},\"post_processor\":{\"type\":\"RobertaProcessing\"}}",
-     ": tokenizer: post-processor of type 'RobertaProcessing': only TemplateProcessing is known"},
+    {WICK_UNSUPPORTED, HEAD UNK "},\"post_processor\":{\"type\":\"OtherProcessing\"}}",
+     ": tokenizer: post-processor of type 'OtherProcessing': only TemplateProcessing is known"},
     {WICK_FORMAT, HEAD UNK "},\"post_processor\":{\"type\":\"TemplateProcessing\"}}",
      ": tokenizer: the template of special tokens has no 'single'"},
     {WICK_FORMAT, HEAD UNK "},\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[]}}",
@@ -142,9 +142,9 @@ static void check_broken_files(void) {
     CHECK_FAILS(wick_tokenizer_open(folder), WICK_IO, text);
     unlink(path);
     FILE *file = fopen(path, "wb"); /* a hole: no disk is used */
-    CHECK(file && ftruncate(fileno(file), (32 << 20) + 1) == 0);
+    CHECK(file && ftruncate(fileno(file), (64 << 20) + 1) == 0);
     if (file) fclose(file);
-    snprintf(text, sizeof text, "%s: 33554433 bytes are more than the 33554432 that are allowed", path);
+    snprintf(text, sizeof text, "%s: 67108865 bytes are more than the 67108864 that are allowed", path);
     CHECK_FAILS(wick_tokenizer_open(folder), WICK_FORMAT, text);
     unlink(path);
     unlink(other);
@@ -152,11 +152,54 @@ static void check_broken_files(void) {
     CHECK_FAILS(wick_tokenizer_open(NULL), WICK_INVALID, "tokenizer_open: folder is NULL");
 }
 
+static const struct {
+    const char *value;
+    int64_t length; /* -1: refused */
+} max_lengths[] = {{"512", 512},
+                   {"512.0", 512},
+                   {"null", 0},
+                   {"1073741824", 1 << 30},
+                   {"1073741825", 0},
+                   {"9223372036854775807", 0},
+                   {"1000000000000000019884624838656", 0}, /* as Transformers writes int(1e30) */
+                   {"1e30", 0},
+                   {"0", -1},
+                   {"-1", -1},
+                   {"-1000000000000000019884624838656", -1},
+                   {"12.5", -1},
+                   {"\"512\"", -1},
+                   {"true", -1}};
+
+static void check_max_length(void) {
+    char folder[] = "/tmp/wick-tokenizer-XXXXXX", vocab[64], config[64], text[160];
+    CHECK(mkdtemp(folder));
+    snprintf(vocab, sizeof vocab, "%s/vocab.txt", folder);
+    snprintf(config, sizeof config, "%s/tokenizer_config.json", folder);
+    write_file(vocab, "[UNK]\n[CLS]\n[SEP]\n");
+    for (size_t i = 0; i < sizeof max_lengths / sizeof *max_lengths; i++) {
+        snprintf(text, sizeof text, "{\"do_lower_case\":true,\"model_max_length\":%s}", max_lengths[i].value);
+        write_file(config, text);
+        snprintf(text, sizeof text, "%s: tokenizer: 'model_max_length' is no integer in 1..1073741824", folder);
+        if (max_lengths[i].length < 0) {
+            CHECK_FAILS(wick_tokenizer_open(folder), WICK_FORMAT, text);
+            continue;
+        }
+        struct wick_tokenizer *tokenizer = wick_tokenizer_open(folder);
+        CHECK(tokenizer);
+        CHECK_INT(wick_tokenizer_max_length(tokenizer), max_lengths[i].length);
+        wick_tokenizer_close(tokenizer);
+    }
+    unlink(vocab);
+    unlink(config);
+    rmdir(folder);
+}
+
 int main(void) {
     size_t before = wick_host_memory_used();
     check_reference();
     check_encode();
     check_broken_files();
+    check_max_length();
     CHECK_INT(wick_host_memory_used(), before);
     return test_end();
 }

@@ -4,8 +4,10 @@
 #include "cpu/runtime/parallel.h"
 
 #undef KINDS
+#undef INT_KINDS
 #undef FLOAT_KINDS
 #define KINDS(X) X(MIN) X(MAX)
+#define INT_KINDS(X)
 #define FLOAT_KINDS(X)
 #include "cpu/kernels/reduce_types.h"
 

@@ -8,7 +8,7 @@
  * a sum of f32 came out so, the row is summed again key by key, without the keys that are left out. */
 #include "cpu/kernels/gemm_internal.h"
 
-#include "cpu/kernels/convert.h"
+#include "core/convert.h"
 #include "cpu/runtime/parallel.h"
 #include "cpu/runtime/pool.h"
 #include "cpu/kernels/vmath.h"

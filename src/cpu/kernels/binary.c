@@ -47,11 +47,12 @@ FLOAT_OPS(FLOAT_F32)
 FLOAT_OPS(FLOAT_F64)
 #undef F
 
-/* By SLEEF's vector functions. swiglu: silu(x) y. */
+/* By SLEEF's vector functions. swiglu: silu(x) y. glu: x sigmoid(y). */
 #define VECTOR_OPS(X)                                                                                                  \
     X(pow, FN(pow, u10)(x, y))                                                                                         \
     X(atan2, FN(atan2, u10)(x, y))                                                                                     \
-    X(swiglu, V(silu_by)(x, y))
+    X(swiglu, V(silu_by)(x, y))                                                                                        \
+    X(glu, x *V(sigmoid)(y))
 
 #define VECTOR_LOOP(name, type, vector, lanes, load, store, expression)                                                \
     static void name(const struct wick__row *row) {                                                                    \

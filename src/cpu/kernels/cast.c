@@ -1,5 +1,5 @@
 /* Conversion to another dtype. */
-#include "cpu/kernels/convert.h"
+#include "core/convert.h"
 #include "cpu/kernels/elementwise.h"
 
 struct dtypes {

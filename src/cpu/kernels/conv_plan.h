@@ -21,7 +21,7 @@
 #ifndef WICK_CPU_KERNELS_CONV_PLAN_H
 #define WICK_CPU_KERNELS_CONV_PLAN_H
 
-#include "cpu/kernels/convert.h"
+#include "core/convert.h"
 #include "cpu/runtime/isa.h"
 #include "cpu/runtime/parallel.h"
 

@@ -1,7 +1,7 @@
 /* The driver of the elementwise kernels: see cpu/kernels/elementwise.h. */
 #include "cpu/kernels/elementwise.h"
 
-#include "cpu/kernels/convert.h"
+#include "core/convert.h"
 #include "cpu/runtime/parallel.h"
 #include "cpu/runtime/pool.h"
 #include "cpu/kernels/stream.h"

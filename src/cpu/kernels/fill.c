@@ -1,5 +1,5 @@
 /* Filling with one value, and with evenly spaced values. */
-#include "cpu/kernels/convert.h"
+#include "core/convert.h"
 #include "cpu/kernels/elementwise.h"
 #include "cpu/runtime/parallel.h"
 

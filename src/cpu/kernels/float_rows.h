@@ -2,7 +2,7 @@
 #ifndef WICK_CPU_KERNELS_FLOAT_ROWS_H
 #define WICK_CPU_KERNELS_FLOAT_ROWS_H
 
-#include "cpu/kernels/convert.h"
+#include "core/convert.h"
 
 #include "core/checked.h"
 #include "backend.h"

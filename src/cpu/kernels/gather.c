@@ -40,9 +40,9 @@ struct gather {
             for (int64_t j = 0; j < n; j++) out[j] = ids.id[j] < 0 ? (type)0 : x[ids.id[j] * dim_step + j * x_step];   \
     } while (0)
 
-/* out[j] = x[ids[j] * dim_step + j * x_step] */
-static void pick(void *to, const void *from, struct wick__ids ids, int64_t dim_step, int64_t x_step, int64_t n,
-                 int64_t size) {
+/* out[j] = x[ids[j] * step[0] + j * step[1]] */
+static void pick(void *to, const void *from, struct wick__ids ids, const int64_t step[2], int64_t n, int64_t size) {
+    const int64_t dim_step = step[0], x_step = step[1];
     switch (size) {
     case 1: PICK(uint8_t); break;
     case 2: PICK(uint16_t); break;
@@ -62,7 +62,7 @@ static void pick_run(struct gather *g, int64_t out, int64_t ids, int64_t x, cons
         if (got.bad) atomic_store_explicit(&g->bad, true, memory_order_relaxed);
         char *to = g->out + (out + j) * g->size;
         const char *from = g->x + (x + j * step[2]) * g->size;
-        pick(g->stream ? (void *)results : to, from, got, g->step[2], step[2], count, g->size);
+        pick(g->stream ? (void *)results : to, from, got, (const int64_t[]){g->step[2], step[2]}, count, g->size);
         if (g->stream) wick__stream_copy(to, results, (size_t)(count * g->size));
     }
 }
@@ -186,8 +186,7 @@ static void run(struct gather *g, int64_t count) {
     wick__parallel(units / g->k * ((g->k + g->tall - 1) / g->tall), 1, gather_bands, g);
 }
 
-enum wick_status WICK__ISA(wick__cpu_gather)(const struct wick__call *call);
-enum wick_status WICK__ISA(wick__cpu_gather)(const struct wick__call *call) {
+static enum wick_status gather(const struct wick__call *call) {
     const struct wick_tensor *x = call->in[0], *ids = call->in[1];
     int64_t count = wick__count(call->out[0]), listed = 0;
     bool shared = call->op != WICK_OP_gather;
@@ -219,4 +218,14 @@ enum wick_status WICK__ISA(wick__cpu_gather)(const struct wick__call *call) {
     bool failed = !list && atomic_load(&g.bad);
     wick__free(list, (size_t)listed * sizeof *list);
     return failed ? wick__ids_scan(call, ids, g.n, NULL) : WICK_OK;
+}
+
+enum wick_status WICK__ISA(wick__cpu_gather)(const struct wick__call *call);
+enum wick_status WICK__ISA(wick__cpu_gather)(const struct wick__call *call) {
+    if (wick__is_plain(call->in[0]->dtype)) return gather(call);
+    struct wick_tensor x = wick__as_bytes(call->in[0]), out = wick__as_bytes(call->out[0]);
+    struct wick__call bytes = *call;
+    bytes.in[0] = &x;
+    bytes.out[0] = &out;
+    return gather(&bytes);
 }

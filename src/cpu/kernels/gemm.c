@@ -26,7 +26,7 @@ static const double STREAMED_BYTES = 8 << 20;
 static const int64_t PACKED_BYTES_MAX = 128 << 20;
 
 struct plan {
-    const struct wick__gemm *g;
+    const struct wick__product *g;
     const struct gemm_kind *kind;
     int64_t batches;
     int64_t first_batch, first_row, rows; /* of this pass */
@@ -36,8 +36,8 @@ struct plan {
     bool a_constant; /* every matrix of the batch has the same A */
     char *shared_a;  /* the packed A of this pass; NULL when jobs pack it */
     char *scratch;
-    int workers;                                  /* that there is scratch space for */
-    size_t scratch_step, b_at, sums_at, strip_at; /* bytes: of a worker, and in it; A is at 0 */
+    int workers;                        /* that there is scratch space for */
+    size_t scratch_step, b_at, sums_at; /* bytes: of a worker, and in it; A is at 0 */
 };
 
 /* One job at work on one block of k. */
@@ -52,7 +52,7 @@ struct step {
     const char *bias, *next_b; /* next_b: B of the next matrix of the batch, NULL when there is none */
 };
 
-static int64_t batch_offset(const struct wick__gemm *g, const int64_t *stride, int64_t batch) {
+static int64_t batch_offset(const struct wick__product *g, const int64_t *stride, int64_t batch) {
     int64_t offset = 0;
     for (int d = g->batch_rank - 1; d >= 0; d--) {
         offset += batch % g->batch_shape[d] * stride[d];
@@ -63,7 +63,7 @@ static int64_t batch_offset(const struct wick__gemm *g, const int64_t *stride, i
 
 static int64_t round_up(int64_t x, int64_t step) { return (x + step - 1) / step * step; }
 
-static int64_t element_size(const struct wick__gemm *g) { return (int)wick__size(g->dtype); }
+static int64_t element_size(const struct wick__product *g) { return (int)wick__size(g->dtype); }
 
 /* ---- packing ---- */
 
@@ -74,18 +74,21 @@ static int64_t panel_begin(int64_t rows, int64_t panel) {
     return panel * (rows / panels) + wick__min(panel, rows % panels);
 }
 
-/* Packs rows i0 .. i0+rows-1, terms k0 .. k0+terms-1 of A. */
-static void pack_a(const struct plan *plan, const char *a, int64_t i0, int64_t rows, int64_t k0, int64_t terms,
-                   char *to) {
-    const struct wick__gemm *g = plan->g;
+/* Rows i0 .. i0+rows-1, terms k0 .. k0+terms-1 of A. */
+struct block {
+    int64_t i0, rows, k0, terms;
+};
+static void pack_a(const struct plan *plan, const char *a, struct block block, char *to) {
+    const int64_t i0 = block.i0, rows = block.rows, k0 = block.k0, terms = block.terms;
+    const struct wick__product *g = plan->g;
     int64_t depth = (terms + plan->kind->group - 1) / plan->kind->group;
     for (int64_t p = 0; p < panels_of(rows); p++) {
         int64_t begin = panel_begin(rows, p), width = panel_begin(rows, p + 1) - begin;
         WICK__ISA(wick__gemm_pack)
         (plan->kind, &(struct gemm_panel){.dtype = g->dtype,
-                                          .from = a + ((i0 + begin) * g->a_row + k0 * g->a_col) * element_size(g),
+                                          .from = a + ((i0 + begin) * g->a_row + k0 * g->a_k) * element_size(g),
                                           .step = g->a_row,
-                                          .k_step = g->a_col,
+                                          .k_step = g->a_k,
                                           .width = width,
                                           .depth = terms,
                                           .ld = width,
@@ -93,36 +96,14 @@ static void pack_a(const struct plan *plan, const char *a, int64_t i0, int64_t r
     }
 }
 
-/* Packs the job's columns of B that `fill` yields. */
-static void fill_b(const struct step *s) {
-    const struct plan *plan = s->plan;
-    const struct wick__gemm *g = plan->g;
-    int64_t columns = plan->kind->columns;
-    char *to = s->scratch + plan->b_at;
-    for (int64_t j = 0; j < s->columns; j += columns, to += s->depth * columns * (int64_t)plan->kind->size) {
-        int64_t width = wick__min(columns, s->columns - j);
-        void *strip = plan->direct ? to : s->scratch + plan->strip_at;
-        g->fill(g->fill_context, s->batch, s->k0, s->terms, s->j0 + j, width, strip, columns);
-        if (plan->direct) continue;
-        WICK__ISA(wick__gemm_pack)
-        (plan->kind, &(struct gemm_panel){.dtype = g->dtype,
-                                          .from = strip,
-                                          .step = 1,
-                                          .k_step = columns,
-                                          .width = width,
-                                          .depth = s->terms,
-                                          .ld = columns,
-                                          .to = to});
-    }
-}
-
+/* Packs the job's columns of B. */
 static void pack_b(const struct step *s) {
-    const struct wick__gemm *g = s->plan->g;
+    const struct wick__product *g = s->plan->g;
     WICK__ISA(wick__gemm_pack)
     (s->plan->kind, &(struct gemm_panel){.dtype = g->dtype,
-                                         .from = s->b + (s->k0 * g->b_row + s->j0 * g->b_col) * element_size(g),
-                                         .step = g->b_col,
-                                         .k_step = g->b_row,
+                                         .from = s->b + (s->k0 * g->b_k + s->j0 * g->b_column) * element_size(g),
+                                         .step = g->b_column,
+                                         .k_step = g->b_k,
                                          .width = s->columns,
                                          .depth = s->terms,
                                          .ld = s->plan->kind->columns,
@@ -159,7 +140,7 @@ static void add_tile(const struct step *s, const void *tile, char *to, int64_t r
 static void multiply_tile(const struct step *s, const char *a, const char *b, int64_t i, int64_t j, int64_t rows) {
     const struct plan *plan = s->plan;
     const struct gemm_kind *kind = plan->kind;
-    const struct wick__gemm *g = plan->g;
+    const struct wick__product *g = plan->g;
     int64_t columns = wick__min(kind->columns, s->columns - j), size = (int64_t)kind->size;
     int vectors = (int)((columns + kind->lanes - 1) / kind->lanes);
     gemm_tile_fn *tile = kind->tile[rows - 1][vectors - 1];
@@ -209,18 +190,18 @@ static void prefetch(const char *matrix, int64_t rows, int64_t row_bytes, int64_
 
 /* Rows of A, or of B, as they lie in memory. */
 static void prefetch_a(const struct step *s, const char *a) {
-    const struct wick__gemm *g = s->plan->g;
+    const struct wick__product *g = s->plan->g;
     int64_t size = element_size(g);
-    if (g->a_col == 1) prefetch(a + (s->i0 * g->a_row + s->k0) * size, s->rows, s->terms * size, g->a_row * size);
+    if (g->a_k == 1) prefetch(a + (s->i0 * g->a_row + s->k0) * size, s->rows, s->terms * size, g->a_row * size);
 }
 
 static void prefetch_b(const struct step *s, const char *b) {
-    const struct wick__gemm *g = s->plan->g;
+    const struct wick__product *g = s->plan->g;
     int64_t size = element_size(g);
-    if (g->b_col == 1)
-        prefetch(b + (s->k0 * g->b_row + s->j0) * size, s->terms, s->columns * size, g->b_row * size);
-    else if (g->b_row == 1)
-        prefetch(b + (s->j0 * g->b_col + s->k0) * size, s->columns, s->terms * size, g->b_col * size);
+    if (g->b_column == 1)
+        prefetch(b + (s->k0 * g->b_k + s->j0) * size, s->terms, s->columns * size, g->b_k * size);
+    else if (g->b_k == 1)
+        prefetch(b + (s->j0 * g->b_column + s->k0) * size, s->columns, s->terms * size, g->b_column * size);
 }
 
 /* The product of one block of k. */
@@ -228,8 +209,7 @@ static void multiply(struct step *s) {
     const struct plan *plan = s->plan;
     const struct gemm_kind *kind = plan->kind;
     if (!plan->shared_a && s->first) prefetch_a(s, s->a);
-    if (s->terms > 0 && plan->g->fill) fill_b(s);
-    if (s->terms > 0 && !plan->g->fill) pack_b(s);
+    if (s->terms > 0) pack_b(s);
     for (int64_t block = 0; block < s->rows; block += BLOCK_ROWS) {
         int64_t rows = wick__min(BLOCK_ROWS, s->rows - block);
         const char *a = s->scratch;
@@ -237,7 +217,7 @@ static void multiply(struct step *s) {
             a = plan->shared_a +
                 shared_offset(plan, s->i0 - plan->first_row + block, s->k0, s->depth) * (int64_t)kind->size;
         else
-            pack_a(plan, s->a, s->i0 + block, rows, s->k0, s->terms, s->scratch);
+            pack_a(plan, s->a, (struct block){s->i0 + block, rows, s->k0, s->terms}, s->scratch);
         if (s->last && s->next_b && block == 0) prefetch_b(s, s->next_b);
         const char *b = s->scratch + plan->b_at;
         for (int64_t j = 0; j < s->columns; j += kind->columns) {
@@ -252,7 +232,7 @@ static void multiply(struct step *s) {
 
 static void run_jobs(void *context, int worker, int64_t begin, int64_t end) {
     const struct plan *plan = context;
-    const struct wick__gemm *g = plan->g;
+    const struct wick__product *g = plan->g;
     int64_t size = element_size(g), last_row = plan->first_row + plan->rows;
     for (int64_t job = begin; job < end; job++) {
         struct step s = {.plan = plan, .scratch = plan->scratch + (size_t)worker * plan->scratch_step};
@@ -262,11 +242,11 @@ static void run_jobs(void *context, int worker, int64_t begin, int64_t end) {
         s.rows = wick__min(plan->job_rows, last_row - s.i0);
         s.columns = wick__min(plan->job_columns, g->n - s.j0);
         s.a = (const char *)g->a + batch_offset(g, g->a_batch, s.batch) * size;
-        if (g->b) s.b = (const char *)g->b + batch_offset(g, g->b_batch, s.batch) * size;
-        if (g->b && s.batch + 1 < plan->batches)
+        s.b = (const char *)g->b + batch_offset(g, g->b_batch, s.batch) * size;
+        if (s.batch + 1 < plan->batches)
             s.next_b = (const char *)g->b + batch_offset(g, g->b_batch, s.batch + 1) * size;
-        s.c = (char *)g->c + batch_offset(g, g->c_batch, s.batch) * size;
-        if (g->bias) s.bias = (const char *)g->bias + batch_offset(g, g->bias_batch, s.batch) * size;
+        s.c = (char *)g->c + s.batch * g->m * g->c_row * size;
+        s.bias = g->bias;
         do {
             s.terms = wick__min(plan->kind->k_block, g->k - s.k0);
             s.depth = (s.terms + plan->kind->group - 1) / plan->kind->group;
@@ -284,7 +264,7 @@ static void run_jobs(void *context, int worker, int64_t begin, int64_t end) {
 /* Packs blocks of the shared A: index counts blocks of rows within blocks of k. */
 static void pack_shared(void *context, int worker, int64_t begin, int64_t end) {
     const struct plan *plan = context;
-    const struct wick__gemm *g = plan->g;
+    const struct wick__product *g = plan->g;
     const char *a = (const char *)g->a + batch_offset(g, g->a_batch, plan->first_batch) * element_size(g);
     int64_t blocks_a_job = (plan->job_rows + BLOCK_ROWS - 1) / BLOCK_ROWS, blocks = plan->row_jobs * blocks_a_job;
     (void)worker;
@@ -295,14 +275,14 @@ static void pack_shared(void *context, int worker, int64_t begin, int64_t end) {
         int64_t row = job * plan->job_rows + block;
         int64_t rows = wick__min(wick__min(BLOCK_ROWS, plan->job_rows - block), plan->rows - row);
         if (rows <= 0) continue;
-        pack_a(plan, a, plan->first_row + row, rows, k0, terms,
+        pack_a(plan, a, (struct block){plan->first_row + row, rows, k0, terms},
                plan->shared_a + shared_offset(plan, row, k0, depth) * (int64_t)plan->kind->size);
     }
 }
 
 /* ---- planning ---- */
 
-static bool strides_are_zero(const struct wick__gemm *g, const int64_t *stride) {
+static bool strides_are_zero(const struct wick__product *g, const int64_t *stride) {
     for (int d = 0; d < g->batch_rank; d++)
         if (stride[d] != 0 && g->batch_shape[d] > 1) return false;
     return true;
@@ -317,7 +297,7 @@ static int64_t equal_parts(int64_t n, int64_t most) {
 /* Cuts C so that every thread has something to do, as long as the pieces are worth it. Columns go first, down to
  * COLUMNS_WIDE tiles: jobs side by side share a packed A, while jobs below one another each pack the same B. */
 static void cut(struct plan *plan) {
-    const struct wick__gemm *g = plan->g;
+    const struct wick__product *g = plan->g;
     enum { COLUMNS_WIDE = 6 };
     int64_t columns = plan->kind->columns, wanted = wick__workers() > 1 ? 4 * wick__workers() : 1;
     plan->job_rows = equal_parts(g->m, JOB_ROWS_MAX);
@@ -347,8 +327,6 @@ static void lay_out(struct plan *plan) {
     plan->b_at = at = (at + 63) / 64 * 64;
     plan->sums_at = at += (size_t)columns * depth * kind->size;
     if (!plan->direct && plan->g->k > kind->k_block) at += (size_t)(plan->job_rows * columns) * kind->size;
-    plan->strip_at = at;
-    if (!plan->direct && plan->g->fill) at += (size_t)(terms * kind->columns * element_size(plan->g));
     plan->scratch_step = (at + 127) / 128 * 128 + 64;
 }
 
@@ -375,9 +353,8 @@ static void run_passes(struct plan *plan, int64_t pass_rows) {
     }
 }
 
-enum wick_status WICK__ISA(wick__gemm)(const struct wick__gemm *g) {
-    struct plan plan = {.g = g, .kind = WICK__ISA(wick__gemm_kind)(g->dtype), .batches = 1};
-    for (int d = 0; d < g->batch_rank; d++) plan.batches *= g->batch_shape[d];
+enum wick_status WICK__ISA(wick__gemm)(const struct wick__product *g) {
+    struct plan plan = {.g = g, .kind = WICK__ISA(wick__gemm_kind)(g->dtype), .batches = wick__product_batches(g)};
     if (g->m == 0 || g->n == 0 || plan.batches == 0) return WICK_OK;
     plan.streamed = (double)plan.batches * (double)g->m * (double)g->n * (double)element_size(g) > STREAMED_BYTES;
     plan.direct = (size_t)element_size(g) == plan.kind->size && plan.kind->group == 1;

@@ -58,7 +58,7 @@ void WICK__ISA(wick__gemm_pack)(const struct gemm_kind *kind, const struct gemm_
 /* Stores rows x columns accumulators at `tile`, of row stride ld, as C[i0.., j0..] of one matrix of the batch, with
  * bias and activation. `c` and `bias` are that matrix's own. */
 struct gemm_store {
-    const struct wick__gemm *g;
+    const struct wick__product *g;
     void *c;
     const void *bias;
     int64_t i0, j0, rows, columns;

@@ -5,7 +5,7 @@
  * at a time. All else goes element by element. */
 #include "cpu/kernels/gemm_internal.h"
 
-#include "cpu/kernels/convert.h"
+#include "core/convert.h"
 
 #include <string.h>
 

@@ -1,39 +1,14 @@
 /* Matrix products: the last step of a tile. Bias and activation on the accumulators, one rounding, the store. */
 #include "cpu/kernels/gemm_internal.h"
 
-#include "cpu/kernels/convert.h"
+#include "cpu/kernels/activate.h"
+#include "core/convert.h"
 #include "cpu/kernels/vmath.h"
 
 #include <math.h>
 #include <string.h>
 
 /* ---- f32 accumulators ---- */
-
-static inline __attribute__((always_inline)) void activate(enum wick_activation activation, wick__vf *x, int vectors) {
-    const float half_root = 0.70710678118654752f, tanh_scale = 0.79788456080286536f;
-    switch (activation) {
-    case WICK_ACTIVATION_RELU: {
-        float *one = (float *)x;
-        for (int i = 0; i < vectors * WICK__VF; i++) one[i] = one[i] < 0 ? 0 : one[i];
-        break;
-    }
-    case WICK_ACTIVATION_GELU:
-        for (int v = 0; v < vectors; v++) x[v] = 0.5f * x[v] * (1.0f + wick__vf_erf(x[v] * half_root));
-        break;
-    case WICK_ACTIVATION_GELU_TANH:
-        for (int v = 0; v < vectors; v++)
-            x[v] = 0.5f * x[v] * (1.0f + WICK__VF_FN(tanh, u10)(tanh_scale * (x[v] + 0.044715f * x[v] * x[v] * x[v])));
-        break;
-    case WICK_ACTIVATION_SILU:
-        for (int v = 0; v < vectors; v++) x[v] = wick__vf_silu(x[v]);
-        break;
-    case WICK_ACTIVATION_TANH:
-        for (int v = 0; v < vectors; v++) x[v] = WICK__VF_FN(tanh, u10)(x[v]);
-        break;
-    case WICK_ACTIVATION_NONE:
-    case WICK_ACTIVATION_COUNT: break;
-    }
-}
 
 #if WICK_ISA_LEVEL == 2
 static inline __attribute__((always_inline)) __m256i to_halves(const bool bf16, __m512 x) {
@@ -79,26 +54,26 @@ static bool store_plain_halves(const struct gemm_store *s) {
 
 static inline __attribute__((always_inline)) void store_vectors_as(enum wick_dtype dtype, const struct gemm_store *s) {
     enum { VECTORS = GEMM_COLUMNS_MAX / WICK__VF };
-    const struct wick__gemm *g = s->g;
+    const struct wick__product *g = s->g;
     const int64_t size = dtype == WICK_F32 ? 4 : 2;
     __mmask16 mask[VECTORS];
     float bias[GEMM_COLUMNS_MAX] = {0};
     for (int v = 0; v < VECTORS; v++)
         mask[v] = _bzhi_u32(0xffff, (unsigned)wick__max(0, wick__min(WICK__VF, s->columns - v * WICK__VF)));
-    if (s->bias && !g->bias_is_by_row)
+    if (s->bias && !g->bias_by_row)
         wick__row_to_f32(dtype, (const char *)s->bias + s->j0 * g->bias_step * size, g->bias_step, bias, s->columns);
     for (int64_t i = 0; i < s->rows; i++) {
         const float *from = (const float *)s->tile + i * s->ld;
         char *to = (char *)s->c + ((s->i0 + i) * g->c_row + s->j0) * size;
         float by_row = 0;
         __m512 x[VECTORS];
-        if (s->bias && g->bias_is_by_row)
+        if (s->bias && g->bias_by_row)
             by_row = wick__load_f32(dtype, (const char *)s->bias + (s->i0 + i) * g->bias_step * size);
         for (int v = 0; v < VECTORS; v++) {
             x[v] = _mm512_maskz_loadu_ps(mask[v], from + v * WICK__VF);
-            if (s->bias) x[v] += g->bias_is_by_row ? _mm512_set1_ps(by_row) : _mm512_loadu_ps(bias + v * WICK__VF);
+            if (s->bias) x[v] += g->bias_by_row ? _mm512_set1_ps(by_row) : _mm512_loadu_ps(bias + v * WICK__VF);
         }
-        activate(g->activation, x, VECTORS);
+        wick__activate(g->activation, x, VECTORS);
         for (int v = 0; v < VECTORS; v++) {
             if (dtype == WICK_F32)
                 _mm512_mask_storeu_ps((float *)to + v * WICK__VF, mask[v], x[v]);
@@ -121,11 +96,11 @@ static inline __attribute__((always_inline)) __m128i to_halves(const bool bf16, 
 
 /* Rows as wide as the tile. */
 static inline __attribute__((always_inline)) void store_vectors_as(enum wick_dtype dtype, const struct gemm_store *s) {
-    const struct wick__gemm *g = s->g;
+    const struct wick__product *g = s->g;
     const int64_t size = dtype == WICK_F32 ? 4 : 2;
     float by_column[GEMM_COLUMNS_MAX] = {0};
     __m256 bias[GEMM_VECTORS];
-    if (s->bias && !g->bias_is_by_row)
+    if (s->bias && !g->bias_by_row)
         wick__row_to_f32(dtype, (const char *)s->bias + s->j0 * g->bias_step * size, g->bias_step, by_column,
                          s->columns);
     for (int v = 0; v < GEMM_VECTORS; v++) bias[v] = _mm256_loadu_ps(by_column + v * WICK__VF);
@@ -133,7 +108,7 @@ static inline __attribute__((always_inline)) void store_vectors_as(enum wick_dty
         const float *from = (const float *)s->tile + i * s->ld;
         char *to = (char *)s->c + ((s->i0 + i) * g->c_row + s->j0) * size;
         __m256 x[GEMM_VECTORS];
-        if (s->bias && g->bias_is_by_row) {
+        if (s->bias && g->bias_by_row) {
             const char *one = (const char *)s->bias + (s->i0 + i) * g->bias_step * size;
             for (int v = 0; v < GEMM_VECTORS; v++) bias[v] = _mm256_set1_ps(wick__load_f32(dtype, one));
         }
@@ -141,7 +116,7 @@ static inline __attribute__((always_inline)) void store_vectors_as(enum wick_dty
             x[v] = _mm256_loadu_ps(from + v * WICK__VF);
             if (s->bias) x[v] += bias[v];
         }
-        activate(g->activation, x, GEMM_VECTORS);
+        wick__activate(g->activation, x, GEMM_VECTORS);
         for (int v = 0; v < GEMM_VECTORS; v++) {
             if (dtype == WICK_F32)
                 _mm256_storeu_ps((float *)to + v * WICK__VF, x[v]);
@@ -183,22 +158,22 @@ static void store_f32(const struct gemm_store *s) {
         wick__vf vector[GEMM_COLUMNS_MAX / LANES];
         float one[GEMM_COLUMNS_MAX];
     } row = {0}, bias = {0};
-    const struct wick__gemm *g = s->g;
+    const struct wick__product *g = s->g;
     int64_t size = (int)wick__size(g->dtype);
     int vectors = (int)((s->columns + LANES - 1) / LANES);
-    if (s->bias && !g->bias_is_by_row)
+    if (s->bias && !g->bias_by_row)
         wick__row_to_f32(g->dtype, (const char *)s->bias + s->j0 * g->bias_step * size, g->bias_step, bias.one,
                          s->columns);
     for (int64_t i = 0; i < s->rows; i++) {
         char *to = (char *)s->c + ((s->i0 + i) * g->c_row + s->j0) * size;
         memcpy(row.one, (const float *)s->tile + i * s->ld, (size_t)s->columns * sizeof(float));
-        if (s->bias && g->bias_is_by_row) {
+        if (s->bias && g->bias_by_row) {
             float one = wick__load_f32(g->dtype, (const char *)s->bias + (s->i0 + i) * g->bias_step * size);
             for (int v = 0; v < vectors; v++) bias.vector[v] = wick__vf_all(one);
         }
         if (s->bias)
             for (int v = 0; v < vectors; v++) row.vector[v] += bias.vector[v];
-        activate(g->activation, row.vector, vectors);
+        wick__activate(g->activation, row.vector, vectors);
         wick__row_from_f32(g->dtype, row.one, to, s->columns);
     }
 }
@@ -219,14 +194,14 @@ static double activated(enum wick_activation activation, double x) {
 }
 
 static void store_f64(const struct gemm_store *s) {
-    const struct wick__gemm *g = s->g;
+    const struct wick__product *g = s->g;
     const double *bias = s->bias;
     for (int64_t i = 0; i < s->rows; i++) {
         const double *from = (const double *)s->tile + i * s->ld;
         double *to = (double *)s->c + (s->i0 + i) * g->c_row + s->j0;
         for (int64_t j = 0; j < s->columns; j++) {
             double x = from[j];
-            if (bias) x += bias[(g->bias_is_by_row ? s->i0 + i : s->j0 + j) * g->bias_step];
+            if (bias) x += bias[(g->bias_by_row ? s->i0 + i : s->j0 + j) * g->bias_step];
             to[j] = activated(g->activation, x);
         }
     }
@@ -236,14 +211,14 @@ static void store_f64(const struct gemm_store *s) {
 
 #define STORE_INT(name, type, sum_type)                                                                                \
     static void name(const struct gemm_store *s) {                                                                     \
-        const struct wick__gemm *g = s->g;                                                                             \
+        const struct wick__product *g = s->g;                                                                          \
         const type *bias = s->bias;                                                                                    \
         for (int64_t i = 0; i < s->rows; i++) {                                                                        \
             const sum_type *from = (const sum_type *)s->tile + i * s->ld;                                              \
             type *to = (type *)s->c + (s->i0 + i) * g->c_row + s->j0;                                                  \
             for (int64_t j = 0; j < s->columns; j++) {                                                                 \
                 sum_type x = from[j];                                                                                  \
-                if (bias) x += (sum_type)bias[(g->bias_is_by_row ? s->i0 + i : s->j0 + j) * g->bias_step];             \
+                if (bias) x += (sum_type)bias[(g->bias_by_row ? s->i0 + i : s->j0 + j) * g->bias_step];                \
                 to[j] = (type)x;                                                                                       \
             }                                                                                                          \
         }                                                                                                              \

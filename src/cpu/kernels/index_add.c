@@ -3,7 +3,7 @@
  * The places of each id are listed first, in order (a counting sort). A row of the result is then made in one go, from
  * x and all that belongs to it, and is written once; rows are shared out to the threads. Where rows are single
  * elements, ids are spread over source, and it is a scatter_add. */
-#include "cpu/kernels/convert.h"
+#include "core/convert.h"
 #include "cpu/kernels/ids.h"
 #include "cpu/runtime/isa.h"
 #include "cpu/kernels/stream.h"
@@ -54,8 +54,15 @@ static void copy_run(void *to, const char *from, int64_t step, int64_t n, int64_
 }
 
 /* n elements of row r: `x` and `source` are at the first element, of row 0. */
-static void sum_piece(const struct index_add *a, char *out, const char *x, const char *source, const int64_t step[3],
-                      int64_t r, int64_t n) {
+struct piece {
+    char *out;
+    const char *x, *source;
+    int64_t r, n;
+};
+static void sum_piece(const struct index_add *a, const struct piece *p, const int64_t step[3]) {
+    char *out = p->out;
+    const char *x = p->x, *source = p->source;
+    const int64_t r = p->r, n = p->n;
     union {
         double f64[PIECE];
         float f32[PIECE];
@@ -98,9 +105,10 @@ static void index_add_pieces(void *context, int worker, int64_t begin, int64_t e
     wick__walk_to(&walk, row / a->n);
     for (int64_t unit = begin; unit < end; unit++) {
         int64_t first = piece * PIECE, count = wick__min(PIECE, n - first);
-        sum_piece(a, a->out + (walk.at[0] + r * a->step[0] + first) * a->size,
-                  a->x + (walk.at[1] + first * step[1]) * a->size, a->source + (walk.at[2] + first * step[2]) * a->size,
-                  step, r, count);
+        const struct piece one = {a->out + (walk.at[0] + r * a->step[0] + first) * a->size,
+                                  a->x + (walk.at[1] + first * step[1]) * a->size,
+                                  a->source + (walk.at[2] + first * step[2]) * a->size, r, count};
+        sum_piece(a, &one, step);
         if (++piece < a->pieces) continue;
         piece = 0;
         if (++r < a->n) continue;

@@ -5,7 +5,7 @@
 
 #include "core/checked.h"
 #include "backend.h"
-#include "cpu/kernels/convert.h"
+#include "core/convert.h"
 
 #include <string.h>
 

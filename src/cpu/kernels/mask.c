@@ -1,5 +1,5 @@
 /* masked_fill and one_hot. */
-#include "cpu/kernels/convert.h"
+#include "core/convert.h"
 #include "cpu/kernels/ids.h"
 #include "cpu/runtime/isa.h"
 
@@ -30,8 +30,9 @@ struct mask {
             for (int64_t i = 0; i < n; i++) to[i] = mask[i * mask_step] ? value : from[i * x_step];                    \
     } while (0)
 
-static void fill_run(const struct mask *m, void *out, const void *x, int64_t x_step, const uint8_t *mask,
-                     int64_t mask_step, int64_t n) {
+static void fill_run(const struct mask *m, void *out, const void *x, const uint8_t *mask, int last) {
+    const int64_t x_step = m->layout[1].stride[last], mask_step = m->layout[2].stride[last];
+    const int64_t n = m->layout[0].shape[last];
     switch (m->size) {
     case 1: FILL(uint8_t, u8); break;
     case 2: FILL(uint16_t, u16); break;
@@ -47,8 +48,7 @@ static void fill_rows(void *context, int worker, int64_t begin, int64_t end) {
     (void)worker;
     wick__walk_to(&walk, begin);
     for (int64_t row = begin; row < end; row++, wick__walk_next(&walk))
-        fill_run(m, m->out + walk.at[0] * m->size, m->x + walk.at[1] * m->size, m->layout[1].stride[last],
-                 m->mask + walk.at[2], m->layout[2].stride[last], m->layout[0].shape[last]);
+        fill_run(m, m->out + walk.at[0] * m->size, m->x + walk.at[1] * m->size, m->mask + walk.at[2], last);
 }
 
 /* in[1] has been broadcast to the shape of x. */

@@ -7,8 +7,10 @@
 #include "core/memory.h"
 
 #undef KINDS
+#undef INT_KINDS
 #undef FLOAT_KINDS
 #define KINDS(X)
+#define INT_KINDS(X)
 #define FLOAT_KINDS(X) X(TOTAL) X(SQUARES) X(ABS_MAX)
 #define SUFFIX f32
 #define T float
@@ -29,8 +31,9 @@ struct normalize {
     size_t size; /* of an element */
     const char *in;
     char *out;
-    int64_t n;     /* elements that are normalised together */
-    int64_t plane; /* elements of one channel of one image */
+    char *inverse, *mean_out; /* of every row, in the type it is computed in; NULL when nobody wants them */
+    int64_t n;                /* elements that are normalised together */
+    int64_t plane;            /* elements of one channel of one image */
     int64_t channels;
     double epsilon;
     bool centered, stream;
@@ -109,6 +112,8 @@ enum wick_status WICK__ISA(wick__cpu_normalize)(const struct wick__call *call) {
                           .size = wick__size(x->dtype),
                           .in = wick__data(x),
                           .out = wick__data(call->out[0]),
+                          .inverse = call->n_out > 1 ? wick__data(call->out[1]) : NULL,
+                          .mean_out = call->n_out > 2 ? wick__data(call->out[2]) : NULL,
                           .n = 1,
                           .plane = 1,
                           .channels = 1,

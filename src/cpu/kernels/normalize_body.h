@@ -67,11 +67,19 @@ static struct FN(moments) FN(moments_of)(const struct normalize *s, const char *
                                 .pre = pre};
 }
 
+/* Writes the statistics of the row that begins at `in`, where they are wanted. */
+static void FN(tell)(const struct normalize *s, const char *in, struct FN(moments) m) {
+    int64_t row = (in - s->in) / (s->n * (int64_t)s->size);
+    if (s->inverse) ((T *)(void *)s->inverse)[row] = m.scale * m.pre;
+    if (s->mean_out) ((T *)(void *)s->mean_out)[row] = (T)(((double)m.high + (double)m.low) / (double)m.pre);
+}
+
 /* A row with a weight and a bias for each element, either of which may be NULL. */
 static void FN(normalize_row)(const struct normalize *s, const char *in, char *out) {
     _Alignas(64) T loaded[BLOCK], buffer[BLOCK];
     int64_t size = (int64_t)s->size;
     struct FN(moments) m = FN(moments_of)(s, in, loaded);
+    FN(tell)(s, in, m);
     for (int64_t i = 0; i < s->n; i += BLOCK) {
         int64_t n = wick__min(BLOCK, s->n - i);
         const T *x = FN(block_of)(s, in + i * size, n, m.pre, loaded);
@@ -109,6 +117,7 @@ static void FN(normalize_group)(const struct normalize *s, const char *in, char 
     int64_t step = s->plane * (int64_t)s->size;
     const T *weight = s->weight, *bias = s->bias;
     struct FN(moments) m = FN(moments_of)(s, in, loaded);
+    FN(tell)(s, in, m);
     for (int64_t c = 0; c < s->n / s->plane; c++) {
         struct FN(moments) mine = m;
         if (weight) mine.scale *= weight[channel + c];

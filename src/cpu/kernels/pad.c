@@ -1,5 +1,5 @@
 /* Padding: a margin of one value, of mirror images, or of the edge. */
-#include "cpu/kernels/convert.h"
+#include "core/convert.h"
 #include "cpu/runtime/isa.h"
 #include "cpu/runtime/parallel.h"
 

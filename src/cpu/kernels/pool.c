@@ -1,5 +1,5 @@
 /* Max and average pooling over 1 to 3 dims, plain and adaptive. */
-#include "cpu/kernels/convert.h"
+#include "core/convert.h"
 #include "cpu/runtime/isa.h"
 #include "cpu/runtime/parallel.h"
 
@@ -26,6 +26,7 @@ struct axis {
 struct pool {
     const char *in;
     char *out;
+    uint32_t *indices; /* of the largest elements; NULL when nobody wants them */
     enum wick_dtype dtype;
     size_t size;
     bool plain; /* elements are computed with as they are stored */
@@ -93,14 +94,18 @@ static void pool_rows(void *context, int worker, int64_t begin, int64_t end) {
         struct place place = {.plane = above / pool->axis[0].out,
                               .d = &pool->axis[0].window[above % pool->axis[0].out],
                               .h = &pool->axis[1].window[h]};
+        uint32_t *index = pool->indices ? pool->indices + row * n : NULL;
         void *to = pool->out + (size_t)(row * n) * pool->size, *out = pool->plain ? to : (void *)values;
         if (!wick_dtype_is_float(pool->dtype)) {
             pool->max ? max_row_i64(pool, &place, out, rest) : avg_row_i64(pool, &place, out, rest);
+            if (index) index_row_i64(pool, &place, index, rest);
             if (!pool->plain) wick__row_from_i64(pool->dtype, out, to, n);
         } else if (pool->dtype == WICK_DTYPE_f64) {
             pool->max ? max_row_f64(pool, &place, out, rest) : avg_row_f64(pool, &place, out, rest);
+            if (index) index_row_f64(pool, &place, index, rest);
         } else {
             pool->max ? max_row_f32(pool, &place, out, rest) : avg_row_f32(pool, &place, out, rest);
+            if (index) index_row_f32(pool, &place, index, rest);
             if (!pool->plain) wick__row_from_f32(pool->dtype, out, to, n);
         }
     }
@@ -176,6 +181,7 @@ enum wick_status WICK__ISA(wick__cpu_pool)(const struct wick__call *call) {
     if (wick__count(y) == 0) return WICK_OK;
     struct pool pool = {.in = wick__data(x),
                         .out = wick__data(y),
+                        .indices = call->n_out > 1 ? wick__data(call->out[1]) : NULL,
                         .dtype = x->dtype,
                         .size = wick__size(x->dtype),
                         .plain = x->dtype == WICK_DTYPE_f32 || x->dtype == WICK_DTYPE_f64 || x->dtype == WICK_DTYPE_i64,

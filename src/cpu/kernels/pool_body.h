@@ -79,6 +79,27 @@ static void NAME(max_row)(const struct pool *pool, const struct place *place, VA
     }
 }
 
+/* Where the largest elements of a row of windows lie in their plane: the first among equals, or the last NaN. */
+static void NAME(index_row)(const struct pool *pool, const struct place *place, uint32_t *index, VALUE *scratch) {
+    const struct axis *axis = &pool->axis[2];
+    VALUE *most = scratch, *buffer = scratch + axis->out;
+    for (int64_t o = 0; o < axis->out; o++) index[o] = UINT32_MAX;
+    for (int64_t kd = 0; kd < place->d->count; kd++)
+        for (int64_t kh = 0; kh < place->h->count; kh++) {
+            int64_t line = (place->d->start + kd * pool->axis[0].step) * pool->axis[1].in + place->h->start +
+                           kh * pool->axis[1].step;
+            int64_t above = place->plane * pool->axis[0].in * pool->axis[1].in;
+            const VALUE *in = NAME(row)(pool, (above + line) * axis->in, buffer);
+            for (int64_t o = 0; o < axis->out; o++)
+                for (int64_t k = 0; k < axis->window[o].count; k++) {
+                    int64_t i = axis->window[o].start + k * axis->step;
+                    if (index[o] != UINT32_MAX && !(in[i] > most[o]) && !IS_NAN(in[i])) continue;
+                    most[o] = in[i];
+                    index[o] = (uint32_t)(line * axis->in + i);
+                }
+        }
+}
+
 static void NAME(avg_row)(const struct pool *pool, const struct place *place, VALUE *out, SUM *scratch) {
     const struct axis *axis = &pool->axis[2];
     const struct window *d = place->d, *h = place->h;

@@ -1,8 +1,8 @@
 /* Random numbers and dropout, by the recipes of random.h. */
-#include "cpu/kernels/convert.h"
+#include "core/convert.h"
 #include "cpu/runtime/isa.h"
 #include "cpu/runtime/parallel.h"
-#include "cpu/kernels/philox.h"
+#include "core/philox.h"
 
 #include "core/checked.h"
 #include "core/memory.h"
@@ -65,6 +65,7 @@ struct random {
     int64_t count, size;
     char *out;
     const char *x;      /* dropout */
+    uint8_t *mask;      /* dropout: 1 for what stays; NULL when nobody wants it */
     int per_block;      /* elements that a block makes: 4, or 2 for wide ones */
     int significand;    /* uniform */
     uint64_t threshold; /* bernoulli, dropout */
@@ -101,11 +102,12 @@ static void make_randint(const struct random *r, const uint32_t *words, char *ou
     wick__row_from_i64(r->dtype, values, out, n);
 }
 
-static void make_dropout(const struct random *r, const uint32_t *words, const char *x, char *out, int64_t n) {
+static void make_dropout(const struct random *r, const uint32_t *words, int64_t first, int64_t n) {
     double p = r->call->p.random.a, values[CHUNK];
-    wick__row_to_f64(r->dtype, x, 1, values, n);
+    wick__row_to_f64(r->dtype, r->x + first * r->size, 1, values, n);
     for (int64_t i = 0; i < n; i++) values[i] = words[i] < r->threshold ? 0 : values[i] / (1 - p);
-    wick__row_from_f64(r->dtype, values, out, n);
+    wick__row_from_f64(r->dtype, values, r->out + first * r->size, n);
+    for (int64_t i = 0; r->mask && i < n; i++) r->mask[first + i] = words[i] >= r->threshold;
 }
 
 /* Units are chunks. */
@@ -122,7 +124,7 @@ static void random_chunks(void *context, int worker, int64_t begin, int64_t end)
         case WICK_OP_uniform: make_uniform(r, words, values, n); break;
         case WICK_OP_normal: make_normal(r, words, values); break;
         case WICK_OP_randint: make_randint(r, words, out, n); continue;
-        case WICK_OP_dropout: make_dropout(r, words, r->x + chunk * CHUNK * r->size, out, n); continue;
+        case WICK_OP_dropout: make_dropout(r, words, chunk * CHUNK, n); continue;
         default:
             for (int64_t i = 0; i < n; i++) values[i] = words[i] < r->threshold;
             break;
@@ -153,6 +155,7 @@ enum wick_status WICK__ISA(wick__cpu_random)(const struct wick__call *call) {
                        .size = (int)wick__size(y->dtype),
                        .out = wick__data(y),
                        .x = drop ? wick__data(call->in[0]) : NULL,
+                       .mask = call->n_out > 1 ? wick__data(call->out[1]) : NULL,
                        .per_block = call->op == WICK_OP_randint || (f64 && !words) ? 2 : 4,
                        .significand = significand_of(y->dtype)};
     if (words) r.threshold = (uint64_t)nearbyint(ldexp(call->p.random.a, 32));

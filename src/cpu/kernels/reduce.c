@@ -17,12 +17,13 @@ enum {
     GRAIN = 32 * 1024          /* elements below which nothing is shared out */
 };
 
-/* What a segment of a line comes to. `center` and `count` are for SQUARES (the mean, and of how many) and EXPS (the
- * greatest element). */
+/* What a segment of a line comes to. `center` is the mean for SQUARES, the greatest element for EXPS, the greatest or
+ * least magnitude for POWERS, the exponent for MANTISSAS. */
 struct part {
     union cell acc;
     double center;
-    double count;
+    double count; /* elements, for SQUARES */
+    double pre; /* SQUARES and their mean are of pre x, a power of two: 1, unless f64 could not hold the squares of x */
 };
 
 struct reduce {
@@ -30,7 +31,7 @@ struct reduce {
     enum kind kind;
     enum wick_op op;
     bool is_float;
-    bool centered; /* var, std, log_sum_exp: SQUARES and EXPS of differences to a center that is to be found */
+    bool centered; /* a center is to be found first: all but norm's SQUARES */
     double correction, order;
     int64_t segments, segment; /* of a line, and the elements in each */
     struct part *parts;        /* outs x segments */
@@ -56,38 +57,130 @@ static union cell join(const struct reduce *reduce, enum kind kind, union cell a
                             : (union cell){.i = join_int(kind, a.i, b.i)};
 }
 
-/* For an infinite or NaN maximum the sum of exponentials is void. */
+/* ---- what is scaled: nothing on the way may leave the range of f64 ---- */
+
+/* The kind that finds the center of EXPS and POWERS. */
+static enum kind extreme_of(const struct reduce *reduce) {
+    return reduce->kind == EXPS ? MAX : reduce->order > 0 ? ABS_MAX : ABS_MIN;
+}
+
+/* Where a center is not usable the sum is void, and the result is the center. */
+static bool usable(const struct reduce *reduce, double center) {
+    return isfinite(center) && (reduce->kind == EXPS || center != 0);
+}
+
+/* What a term is multiplied with when its center moves. */
+static double moved(const struct reduce *reduce, double from, double to) {
+    return reduce->kind == EXPS ? exp(from - to) : pow(from / to, reduce->order);
+}
+
+/* Leaves the mantissa of a product, and adds to its exponent. */
+static double split(double product, double *exponent) {
+    int e = 0;
+    double y = frexp(product, &e);
+    if (!isfinite(product)) return product;
+    *exponent += e;
+    return y;
+}
+
+static struct part product_part(const struct reduce *reduce, const char *x, int64_t n) {
+    enum { FEW = 512 };
+    int64_t size = reduce->lines.dtype == WICK_F64 ? 8 : 4;
+    struct part part = {.acc.f = 1};
+    for (int64_t i = 0; i < n; i += FEW) {
+        int64_t few = wick__min(FEW, n - i);
+        part.center += fold(reduce, EXPONENTS, x + i * size, few, 0).f;
+        part.acc.f = split(part.acc.f * fold(reduce, MANTISSAS, x + i * size, few, 0).f, &part.center);
+    }
+    return part;
+}
+
+/* Whether a sum of squares may have lost something, or be infinite or NaN on the way alone. */
+static bool doubtful(const struct reduce *reduce, double squares) {
+    return reduce->lines.dtype == WICK_F64 && reduce->kind == SQUARES && !(squares >= 0x1p-900 && squares <= 0x1p900);
+}
+
+static struct part plain_squares(const struct reduce *reduce, const void *x, int64_t n, double pre) {
+    struct part part = {.count = (double)n, .pre = pre};
+    if (reduce->centered) part.center = fold(reduce, TOTAL, x, n, 0).f / (double)n;
+    part.acc = fold(reduce, SQUARES, x, n, part.center);
+    return part;
+}
+
+static __attribute__((noinline)) struct part scaled_squares(const struct reduce *reduce, const double *x, int64_t n) {
+    enum { NEAR = 300, MOST_PRE = 1022 };
+    double most = fold(reduce, ABS_MAX, x, n, 0).f, scaled[LINE_BLOCK], pre = ldexp(1, MOST_PRE);
+    if (!isfinite(most)) return plain_squares(reduce, x, n, 1);
+    if (most > 0) pre = ldexp(1, (int)wick__max(wick__min(NEAR - ilogb(most), MOST_PRE), -MOST_PRE));
+    for (int64_t i = 0; i < n; i++) scaled[i] = x[i] * pre;
+    return plain_squares(reduce, scaled, n, pre);
+}
+
+/* Squares of less of x: `pre` <= a->pre. */
+static void rescale(struct part *a, double pre) {
+    double by = pre / a->pre;
+    a->center *= by;
+    a->acc.f *= by * by;
+    a->pre = pre;
+}
+
+static void join_squares(const struct reduce *reduce, struct part *a, struct part b) {
+    double count = a->count + b.count;
+    if (b.count == 0) return;
+    if (a->count == 0) {
+        *a = b;
+        return;
+    }
+    if (a->pre > b.pre)
+        rescale(a, b.pre);
+    else if (a->pre < b.pre)
+        rescale(&b, a->pre);
+    a->acc.f += b.acc.f;
+    if (reduce->centered) { /* Chan, Golub and LeVeque, 1979 */
+        double apart = b.center - a->center;
+        a->acc.f += apart * apart * (a->count * b.count / count);
+        a->center += apart * (b.count / count);
+    }
+    a->count = count;
+}
+
+/* ---- parts ---- */
+
 static struct part block_part(const struct reduce *reduce, const void *x, int64_t n) {
     struct part part = {.count = (double)n};
-    if (reduce->centered && reduce->kind == SQUARES) {
-        part.center = fold(reduce, TOTAL, x, n, 0).f / (double)n;
-    } else if (reduce->kind == EXPS) {
-        part.center = fold(reduce, MAX, x, n, 0).f;
-        if (!isfinite(part.center)) return part;
+    switch (reduce->kind) {
+    case MANTISSAS: return product_part(reduce, x, n);
+    case SQUARES:
+        part = plain_squares(reduce, x, n, 1);
+        return doubtful(reduce, part.acc.f) ? scaled_squares(reduce, x, n) : part;
+    case EXPS:
+    case POWERS:
+        part.center = fold(reduce, extreme_of(reduce), x, n, 0).f;
+        if (!usable(reduce, part.center)) return part;
+        break;
+    default: break;
     }
     part.acc = fold(reduce, reduce->kind, x, n, part.center);
     return part;
 }
 
 static struct part empty_part(const struct reduce *reduce) {
-    return (struct part){.acc = start(reduce, reduce->kind), .center = reduce->kind == EXPS ? -INFINITY : 0};
+    bool extreme = reduce->kind == EXPS || reduce->kind == POWERS;
+    return (struct part){
+        .acc = start(reduce, reduce->kind), .center = extreme ? start_float(extreme_of(reduce)) : 0, .pre = 1};
 }
 
 static void join_part(const struct reduce *reduce, struct part *a, const struct part *b) {
-    if (reduce->centered && reduce->kind == SQUARES) { /* Chan, Golub and LeVeque, 1979 */
-        double count = a->count + b->count, apart = b->center - a->center;
-        if (b->count == 0) return;
-        if (a->count == 0) {
-            *a = *b;
-            return;
-        }
-        a->acc.f += b->acc.f + apart * apart * (a->count * b->count / count);
-        a->center += apart * (b->count / count);
-        a->count = count;
-    } else if (reduce->kind == EXPS) {
-        double center = join_float(MAX, a->center, b->center);
-        if (isfinite(center)) a->acc.f = a->acc.f * exp(a->center - center) + b->acc.f * exp(b->center - center);
+    if (reduce->kind == SQUARES) {
+        join_squares(reduce, a, *b);
+    } else if (reduce->kind == EXPS || reduce->kind == POWERS) {
+        double center = join_float(extreme_of(reduce), a->center, b->center);
+        if (usable(reduce, center))
+            a->acc.f = a->acc.f * moved(reduce, a->center, center) + b->acc.f * moved(reduce, b->center, center);
         a->center = center;
+    } else if (reduce->kind == MANTISSAS) {
+        a->center += b->center;
+        a->acc.f = split(a->acc.f * b->acc.f, &a->center);
     } else {
         a->acc = join(reduce, reduce->kind, a->acc, b->acc);
     }
@@ -98,11 +191,14 @@ static double result(const struct reduce *reduce, const struct part *part) {
     double n = (double)reduce->lines.terms, y = part->acc.f;
     switch (reduce->op) {
     case WICK_OP_mean: return y / n;
-    case WICK_OP_var: return y / fmax(0, n - reduce->correction);
-    case WICK_OP_std: return sqrt(y / fmax(0, n - reduce->correction));
-    case WICK_OP_log_sum_exp: return isfinite(part->center) ? part->center + log(y) : part->center;
+    case WICK_OP_prod: return ldexp(y, (int)fmax(-4000, fmin(part->center, 4000)));
+    case WICK_OP_var: return y / fmax(0, n - reduce->correction) / part->pre / part->pre;
+    case WICK_OP_std: return sqrt(y / fmax(0, n - reduce->correction)) / part->pre;
+    case WICK_OP_log_sum_exp: return usable(reduce, part->center) ? part->center + log(y) : part->center;
     case WICK_OP_norm:
-        return reduce->kind == SQUARES ? sqrt(y) : reduce->kind == POWERS ? pow(y, 1 / reduce->order) : y;
+        if (reduce->kind == SQUARES) return sqrt(y) / part->pre;
+        if (reduce->kind != POWERS) return y;
+        return usable(reduce, part->center) ? part->center * pow(y, 1 / reduce->order) : part->center;
     default: return y;
     }
 }
@@ -125,11 +221,11 @@ static void finish(const struct reduce *reduce, int64_t i, const struct part *pa
 
 /* ---- line by line ---- */
 
-static struct part segment_part(const struct reduce *reduce, int64_t base, int64_t segment,
-                                struct line_buffer *buffer) {
+/* Elements begin .. end-1 of the line at `base`. */
+static struct part range_part(const struct reduce *reduce, int64_t base, int64_t begin, int64_t end,
+                              struct line_buffer *buffer) {
     struct part part = empty_part(reduce);
-    int64_t end = wick__min((segment + 1) * reduce->segment, reduce->lines.terms);
-    for (int64_t i = segment * reduce->segment; i < end; i += LINE_BLOCK) {
+    for (int64_t i = begin; i < end; i += LINE_BLOCK) {
         int64_t n = wick__min(LINE_BLOCK, end - i);
         struct part block = block_part(reduce, line_load(&reduce->lines, base, i, n, buffer), n);
         if (n == reduce->lines.terms) return block;
@@ -144,7 +240,9 @@ static void line_tasks(void *context, int worker, int64_t begin, int64_t end) {
     (void)worker;
     for (int64_t task = begin; task < end; task++) {
         int64_t line = task / reduce->segments, base = dims_offset(&reduce->lines.kept, line);
-        struct part part = segment_part(reduce, base, task % reduce->segments, &buffer);
+        int64_t from = task % reduce->segments * reduce->segment;
+        int64_t to = wick__min(from + reduce->segment, reduce->lines.terms);
+        struct part part = range_part(reduce, base, from, to, &buffer);
         if (reduce->parts)
             reduce->parts[task] = part;
         else
@@ -224,7 +322,7 @@ static void tile_tasks(void *context, int worker, int64_t begin, int64_t end) {
     _Alignas(64) union cell acc[TILE];
     _Alignas(64) double centers[TILE];
     (void)worker;
-    if (reduce->kind == SQUARES || reduce->kind == EXPS) memset(centers, 0, sizeof centers);
+    if (reduce->kind == SQUARES || reduce->kind == EXPS || reduce->kind == POWERS) memset(centers, 0, sizeof centers);
     for (int64_t task = begin; task < end; task++) {
         int64_t segment = task % reduce->segments, tile = task / reduce->segments;
         int64_t first = tile / reduce->tiles * reduce->across + tile % reduce->tiles * TILE;
@@ -243,17 +341,27 @@ static void join_tiles(void *context, int worker, int64_t begin, int64_t end) {
         const union cell *cells = reduce->cells + s * reduce->lines.outs;
         if (reduce->is_float && reduce->kind == SUM)
             for (int64_t i = begin; i < end; i++) reduce->totals[i].f += cells[i].f;
+        else if (reduce->kind == MANTISSAS)
+            for (int64_t i = begin; i < end; i++)
+                reduce->totals[i].f = split(reduce->totals[i].f * cells[i].f, &reduce->centers[i]);
         else
             for (int64_t i = begin; i < end; i++)
                 reduce->totals[i] = join(reduce, reduce->kind, reduce->totals[i], cells[i]);
     }
 }
 
+/* A line by itself, for those of which a tile could not hold the squares. */
+static __attribute__((noinline)) struct part whole_line(const struct reduce *reduce, int64_t line) {
+    struct line_buffer buffer;
+    return range_part(reduce, dims_offset(&reduce->lines.kept, line), 0, reduce->lines.terms, &buffer);
+}
+
 static void finish_tiles(void *context, int worker, int64_t begin, int64_t end) {
     const struct reduce *reduce = context;
     (void)worker;
     for (int64_t i = begin; i < end && reduce->is_float && reduce->op != WICK_OP_sum; i++) {
-        struct part part = {.acc = reduce->totals[i], .center = reduce->centers ? reduce->centers[i] : 0};
+        struct part part = {.acc = reduce->totals[i], .center = reduce->centers ? reduce->centers[i] : 0, .pre = 1};
+        if (doubtful(reduce, part.acc.f)) part = whole_line(reduce, i);
         reduce->totals[i].f = result(reduce, &part);
     }
     put(reduce, begin, reduce->totals + begin, end - begin);
@@ -283,9 +391,9 @@ static enum wick_status run_tiles(struct reduce *reduce) {
     reduce->totals = scratch + outs * reduce->segments;
     if (reduce->centered) {
         double *centers = &reduce->totals[outs].f;
-        sweep(reduce, kind == EXPS ? MAX : TOTAL);
+        sweep(reduce, kind == SQUARES ? TOTAL : kind == MANTISSAS ? EXPONENTS : extreme_of(reduce));
         for (int64_t i = 0; i < outs; i++)
-            centers[i] = kind == EXPS ? reduce->totals[i].f : reduce->totals[i].f / (double)terms;
+            centers[i] = kind == SQUARES ? reduce->totals[i].f / (double)terms : reduce->totals[i].f;
         reduce->centers = centers;
     }
     sweep(reduce, kind);
@@ -302,9 +410,9 @@ static enum kind norm_kind(double p) {
     return POWERS;
 }
 
-static enum kind kind_of(enum wick_op op, double order) {
+static enum kind kind_of(enum wick_op op, double order, bool is_float) {
     switch (op) {
-    case WICK_OP_prod: return PROD;
+    case WICK_OP_prod: return is_float ? MANTISSAS : PROD;
     case WICK_OP_min: return MIN;
     case WICK_OP_max: return MAX;
     case WICK_OP_any: return ANY;
@@ -319,14 +427,16 @@ static enum kind kind_of(enum wick_op op, double order) {
 
 enum wick_status WICK__ISA(wick__cpu_reduce)(const struct wick__call *call);
 enum wick_status WICK__ISA(wick__cpu_reduce)(const struct wick__call *call) {
+    bool is_float = wick_dtype_is_float(call->in[0]->dtype);
     struct reduce reduce = {.op = call->op,
-                            .kind = kind_of(call->op, call->p.reduce.order),
+                            .kind = kind_of(call->op, call->p.reduce.order, is_float),
                             .correction = call->p.reduce.correction,
                             .order = call->p.reduce.order,
-                            .is_float = wick_dtype_is_float(call->in[0]->dtype),
+                            .is_float = is_float,
                             .out = call->out[0]};
     const struct dims *kept = &reduce.lines.kept;
-    reduce.centered = call->op == WICK_OP_var || call->op == WICK_OP_std || call->op == WICK_OP_log_sum_exp;
+    bool scaled = reduce.kind == MANTISSAS || reduce.kind == EXPS || reduce.kind == POWERS;
+    reduce.centered = scaled || call->op == WICK_OP_var || call->op == WICK_OP_std;
     lines_init(&reduce.lines, call->in[0], call->p.reduce.dims, false);
     if (reduce.lines.outs == 0) return WICK_OK;
     bool beside = kept->n > 0 && kept->stride[kept->n - 1] == 1 && kept->shape[kept->n - 1] >= 2 * LANES;

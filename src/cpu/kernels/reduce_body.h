@@ -54,20 +54,32 @@ static inline __attribute__((always_inline)) FN(acc) FN(magnitude)(FN(acc) x) {
     return (FN(acc))((mask_vec)x & INT64_MAX);
 }
 
-static inline __attribute__((always_inline)) FN(acc) FN(powers)(FN(acc) x, double p) {
-    for (int i = 0; i < LANES; i++) x[i] = pow(fabs(x[i]), p);
+static inline __attribute__((always_inline)) FN(acc) FN(powers)(FN(acc) x, FN(acc) c, double p) {
+    for (int i = 0; i < LANES; i++) x[i] = pow(fabs(x[i]) / c[i], p);
     return x;
+}
+
+/* x is mantissa times 2^exponent. What has no exponent, 0, infinity and NaN, is its own mantissa, and its exponent 0.
+ */
+static inline __attribute__((always_inline)) FN(acc) FN(mantissa)(FN(acc) x, FN(acc) * exponent) {
+    const mask_vec field = (mask_vec){0} + ((int64_t)0x7ff << 52), one = (mask_vec){0} + ((int64_t)0x3ff << 52);
+    mask_vec small = FN(magnitude)(x) < 0x1p-1022;
+    FN(acc) y = FN(select)(small, x * 0x1p64, x);
+    mask_vec bits = (mask_vec)y & field, plain = (bits != 0) & (bits != field);
+    /* The exponent's bits as the last ones of 2^52: a conversion to f64. */
+    FN(acc) e = (FN(acc))((bits >> 52) | ((int64_t)0x433 << 52)) - (0x1p52 + 1023);
+    *exponent = FN(select)(plain, FN(select)(small, e - 64, e), e - e);
+    return FN(select)(plain, (FN(acc))(((mask_vec)y & ~field) | one), x);
 }
 #endif
 
-/* a with x taken in. `c` is what deviations are taken from, p the exponent of the norm. */
+/* a with x taken in. `c` is the center, p the exponent of the norm. */
 static inline __attribute__((always_inline)) FN(acc)
     FN(step)(enum kind kind, FN(acc) a, FN(acc) x, FN(acc) c, double p) {
 #if FLOAT
     switch (kind) {
     case SUM:
     case TOTAL: return a + x;
-    case PROD: return a * x;
     case MIN: return FN(least)(a, x);
     case MAX: return FN(most)(a, x);
     case ANY: return FN(select)(x != 0, a - a + 1, a);
@@ -78,7 +90,10 @@ static inline __attribute__((always_inline)) FN(acc)
     case ABS_MIN: return FN(least)(a, FN(magnitude)(x));
     case ABS_MAX: return FN(most)(a, FN(magnitude)(x));
     case COUNT: return FN(select)(x != 0, a + 1, a);
-    case POWERS: return a + FN(powers)(x, p);
+    case POWERS: return a + FN(powers)(x, c, p);
+    case MANTISSAS: return a * FN(mantissa)(x, &c);
+    case EXPONENTS: FN(mantissa)(x, &c); return a + c;
+    case PROD: break;
     }
 #else
     (void)c;
@@ -201,6 +216,8 @@ static inline ACC FN(fold)(enum kind kind, const T *x, int64_t n, ACC center, do
         KINDS(AS)
 #if FLOAT
         FLOAT_KINDS(AS)
+#else
+        INT_KINDS(AS)
 #endif
 #undef AS
     default: break;
@@ -225,7 +242,7 @@ static inline __attribute__((always_inline)) void FN(rows_as)(enum kind kind, AC
 #endif
     for (; i < n; i += LANES) {
         FN(acc) a = *(FN(acc_at) *)(acc + i), c = a - a;
-        if (kind == SQUARES || kind == EXPS) c = *(const FN(acc_at) *)(center + i);
+        if (kind == SQUARES || kind == EXPS || kind == POWERS) c = *(const FN(acc_at) *)(center + i);
         for (int r = 0; r < count; r++) {
             T tail[LANES] = {0};
             const T *x = rows[r] + i;
@@ -252,6 +269,8 @@ static inline void FN(rows)(enum kind kind, void *acc, const void *const *rows, 
         KINDS(AS)
 #if FLOAT
         FLOAT_KINDS(AS)
+#else
+        INT_KINDS(AS)
 #endif
 #undef AS
     default: break;

@@ -1,4 +1,5 @@
-/* reduce_body.h for every element type, and the choice between them. KINDS and FLOAT_KINDS say which kinds are made. */
+/* reduce_body.h for every element type, and the choice between them. KINDS, INT_KINDS and FLOAT_KINDS say which
+ * kinds are made. */
 #ifndef WICK_CPU_KERNELS_REDUCE_TYPES_H
 #define WICK_CPU_KERNELS_REDUCE_TYPES_H
 

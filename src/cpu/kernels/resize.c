@@ -1,5 +1,5 @@
 /* Nearest and linear resizing over 1 to 3 dims. */
-#include "cpu/kernels/convert.h"
+#include "core/convert.h"
 #include "cpu/runtime/isa.h"
 #include "cpu/runtime/parallel.h"
 

@@ -1,5 +1,5 @@
 /* Rotary position embedding. */
-#include "cpu/kernels/convert.h"
+#include "core/convert.h"
 #include "cpu/runtime/isa.h"
 #include "cpu/runtime/parallel.h"
 

@@ -1,5 +1,5 @@
 /* Functions of one tensor and one or two numbers. */
-#include "cpu/kernels/convert.h"
+#include "core/convert.h"
 #include "cpu/kernels/elementwise.h"
 #include "cpu/kernels/vmath.h"
 
@@ -21,7 +21,8 @@ struct numbers {
     X(mul_scalar, x *a)                                                                                                \
     X(div_scalar, x / a)                                                                                               \
     X(leaky_relu, x < 0 ? x * a : x)                                                                                   \
-    X(clamp, (x < a ? a : x) > b ? b : (x < a ? a : x))
+    X(clamp, (x < a ? a : x) > b ? b : (x < a ? a : x))                                                                \
+    X(hardtanh, (x < a ? a : x) > b ? b : (x < a ? a : x))
 
 #define FLOAT_LOOP(name, type, expression)                                                                             \
     static void name(const struct wick__row *row) {                                                                    \
@@ -46,7 +47,8 @@ FLOAT_OPS(FLOAT_F64)
         const struct numbers *numbers = row->params;                                                                   \
         const type *in = row->in[0];                                                                                   \
         type *out = row->out;                                                                                          \
-        const vector a = all((type)numbers->f[0]);                                                                     \
+        const vector a = all((type)numbers->f[0]), b = all((type)numbers->f[1]);                                       \
+        (void)b;                                                                                                       \
         int64_t i = 0;                                                                                                 \
         for (; i + lanes <= row->n; i += lanes) {                                                                      \
             vector x = load(in + i);                                                                                   \
@@ -87,16 +89,21 @@ FLOAT_OPS(FLOAT_F64)
             power_##s(row);                                                                                            \
     }
 
+/* (max(z, 0) + log(1 + e^-|z|)) / a, or x where z = a x is above b. */
+#define SOFTPLUS(v, z) v##_below(b, z, x, (v##_max(v##_all(0), z) + FN(log1p, u10)(FN(exp, u10)(-v##_abs(z)))) / a)
+
 #define FN WICK__VF_FN
 #define LOW_F32(name, expression) VECTOR_F32(name##_low_f32, expression) LOW_LOOP(name, float, f32)
 LOW_OPS(LOW_F32)
 VECTOR_F32(power_f32, FN(pow, u10)(x, a))
+VECTOR_F32(softplus_beta_f32, SOFTPLUS(wick__vf, x *a))
 POWF(float, f32)
 #undef FN
 #define FN WICK__VD_FN
 #define LOW_F64(name, expression) VECTOR_F64(name##_low_f64, expression) LOW_LOOP(name, double, f64)
 LOW_OPS(LOW_F64)
 VECTOR_F64(power_f64, FN(pow, u10)(x, a))
+VECTOR_F64(softplus_beta_f64, SOFTPLUS(wick__vd, x *a))
 POWF(double, f64)
 #undef FN
 

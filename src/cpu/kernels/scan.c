@@ -2,7 +2,7 @@
  *
  * A long line is cut into blocks of fixed length: first each block's total, then what comes before each block, then
  * the running values. So long lines use all threads and the result does not depend on how many there are. */
-#include "cpu/kernels/convert.h"
+#include "core/convert.h"
 #include "cpu/runtime/isa.h"
 #include "cpu/runtime/parallel.h"
 

@@ -2,7 +2,7 @@
  *
  * Elements meet only when they differ in their position along dim, so every line along dim is one worker's, who goes
  * over it in order. Dims other than dim are cut for the workers: the outer ones, and the innermost into pieces. */
-#include "cpu/kernels/convert.h"
+#include "core/convert.h"
 #include "cpu/kernels/ids.h"
 #include "cpu/runtime/isa.h"
 
@@ -37,9 +37,14 @@ struct scatter {
             }                                                                                                          \
     } while (0)
 
-/* out[ids[j] * dim_step + j * out_step] = or += source[j * step]; integers wrap. */
-static void set(int64_t size, void *to, int64_t dim_step, int64_t out_step, struct wick__ids ids, const void *from,
-                int64_t step, int64_t n) {
+/* n elements of a run: out[id * dim + j * out] and source[j * source]. */
+struct steps {
+    int64_t n, dim, out, source;
+};
+
+/* out[ids[j] * dim + j * out] = or += source[j * source]; integers wrap. */
+static void set(int64_t size, void *to, struct wick__ids ids, const void *from, struct steps by) {
+    const int64_t n = by.n, dim_step = by.dim, out_step = by.out, step = by.source;
     switch (size) {
     case 1: EACH(uint8_t, *at = v); break;
     case 2: EACH(uint16_t, *at = v); break;
@@ -48,8 +53,8 @@ static void set(int64_t size, void *to, int64_t dim_step, int64_t out_step, stru
     }
 }
 
-static void add(enum wick_dtype dtype, void *to, int64_t dim_step, int64_t out_step, struct wick__ids ids,
-                const void *from, int64_t step, int64_t n) {
+static void add(enum wick_dtype dtype, void *to, struct wick__ids ids, const void *from, struct steps by) {
+    const int64_t n = by.n, dim_step = by.dim, out_step = by.out, step = by.source;
     switch (dtype) {
     case WICK_DTYPE_u8: EACH(uint8_t, *at = (uint8_t)(*at + v)); break;
     case WICK_DTYPE_i16: EACH(uint16_t, *at = (uint16_t)(*at + v)); break;
@@ -61,9 +66,9 @@ static void add(enum wick_dtype dtype, void *to, int64_t dim_step, int64_t out_s
     }
 }
 
-/* Rows of n elements, `row_step` apart with elements `step` apart, to rows of f32 side by side, and back. */
-static void load_sums(const struct scatter *s, const char *out, int64_t row_step, int64_t step, int64_t rows, int64_t n,
-                      float *sums) {
+/* The rows along dim of n elements, `step` apart, to rows of f32 side by side, and back. */
+static void load_sums(const struct scatter *s, const char *out, int64_t step, int64_t n, float *sums) {
+    const int64_t row_step = s->step[0], rows = s->n;
     if (n == 1) {
         wick__row_to_f32(s->dtype, out, row_step, sums, rows);
         return;
@@ -79,8 +84,8 @@ static void store_run(const struct scatter *s, const float *sums, char *out, int
     for (int64_t i = 0; i < n; i++) wick__store_f32(s->dtype, sums[i], out + i * step * s->size);
 }
 
-static void store_sums(const struct scatter *s, char *out, int64_t row_step, int64_t step, int64_t rows, int64_t n,
-                       const float *sums) {
+static void store_sums(const struct scatter *s, char *out, int64_t step, int64_t n, const float *sums) {
+    const int64_t row_step = s->step[0], rows = s->n;
     if (n == 1) {
         store_run(s, sums, out, row_step, rows);
         return;
@@ -89,12 +94,12 @@ static void store_sums(const struct scatter *s, char *out, int64_t row_step, int
 }
 
 /* All of ids along dim at one place of the outer dims, for `width` elements of the innermost one (1 in lines). */
-static void scatter_unit(const struct scatter *s, int64_t out_at, int64_t ids_at, int64_t source_at,
-                         const int64_t inner[3], int64_t width, float *sums) {
+static void scatter_unit(const struct scatter *s, const int64_t at[3], const int64_t inner[3], int64_t width,
+                         float *sums) {
     int64_t buffer[WICK__IDS], id_size = (int)wick__size(s->ids_dtype);
     float values[WICK__IDS];
-    char *out = s->out + out_at * s->size;
-    if (s->sums) load_sums(s, out, s->step[0], inner[0], s->n, width, sums);
+    char *out = s->out + at[0] * s->size;
+    if (s->sums) load_sums(s, out, inner[0], width, sums);
     /* In lines the run goes along dim, otherwise along the innermost dim at each place of dim. */
     int64_t n = s->lines ? s->k : width, times = s->lines ? 1 : s->k;
     const int64_t run[3] = {s->lines ? 0 : inner[0], s->lines ? s->step[1] : inner[1],
@@ -102,19 +107,20 @@ static void scatter_unit(const struct scatter *s, int64_t out_at, int64_t ids_at
     for (int64_t k = 0; k < times; k++)
         for (int64_t j = 0; j < n; j += WICK__IDS) {
             int64_t count = wick__min(WICK__IDS, n - j);
-            const char *id = s->ids + (ids_at + k * s->step[1] + j * run[1]) * id_size;
-            const char *from = s->source + (source_at + k * s->step[2] + j * run[2]) * s->size;
+            const char *id = s->ids + (at[1] + k * s->step[1] + j * run[1]) * id_size;
+            const char *from = s->source + (at[2] + k * s->step[2] + j * run[2]) * s->size;
             struct wick__ids ids = wick__ids_read(s->ids_dtype, id, run[1], count, s->n, buffer);
             if (s->sums) {
                 wick__row_to_f32(s->dtype, from, run[2], values, count);
-                add(WICK_DTYPE_f32, sums + (s->lines ? 0 : j), s->lines ? 1 : width, !s->lines, ids, values, 1, count);
+                add(WICK_DTYPE_f32, sums + (s->lines ? 0 : j), ids, values,
+                    (struct steps){count, s->lines ? 1 : width, !s->lines, 1});
             } else if (s->add) {
-                add(s->dtype, out + j * run[0] * s->size, s->step[0], run[0], ids, from, run[2], count);
+                add(s->dtype, out + j * run[0] * s->size, ids, from, (struct steps){count, s->step[0], run[0], run[2]});
             } else {
-                set(s->size, out + j * run[0] * s->size, s->step[0], run[0], ids, from, run[2], count);
+                set(s->size, out + j * run[0] * s->size, ids, from, (struct steps){count, s->step[0], run[0], run[2]});
             }
         }
-    if (s->sums) store_sums(s, out, s->step[0], inner[0], s->n, width, sums);
+    if (s->sums) store_sums(s, out, inner[0], width, sums);
 }
 
 /* Units are lines, or pieces of the innermost dim at each place of the outer ones. */
@@ -129,8 +135,9 @@ static void scatter_units(void *context, int worker, int64_t begin, int64_t end)
     wick__walk_to(&walk, begin / s->pieces);
     for (int64_t unit = begin; unit < end; unit++) {
         int64_t first = piece * s->piece, width = wick__min(s->piece, n - first);
-        scatter_unit(s, walk.at[0] + first * inner[0], walk.at[1] + first * inner[1], walk.at[2] + first * inner[2],
-                     inner, width, sums);
+        const int64_t at[3] = {walk.at[0] + first * inner[0], walk.at[1] + first * inner[1],
+                               walk.at[2] + first * inner[2]};
+        scatter_unit(s, at, inner, width, sums);
         if (++piece == s->pieces) {
             piece = 0;
             wick__walk_next(&walk);

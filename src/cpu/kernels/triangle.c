@@ -1,5 +1,5 @@
 /* Parts of matrices: tril, triu, eye. */
-#include "cpu/kernels/convert.h"
+#include "core/convert.h"
 #include "cpu/runtime/isa.h"
 #include "cpu/runtime/parallel.h"
 #include "cpu/kernels/walk.h"

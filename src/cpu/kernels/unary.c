@@ -25,7 +25,9 @@
     X(sigmoid, V(sigmoid)(x))                                                                                          \
     X(silu, V(silu)(x))                                                                                                \
     X(softplus, MAX(K(0), x) + FN(log1p, u10)(FN(exp, u10)(-ABS(x))))                                                  \
-    X(mish, V(mish)(x))
+    X(mish, V(mish)(x))                                                                                                \
+    X(tanhshrink, x - FN(tanh, u10)(x))                                                                                \
+    X(log_sigmoid, MIN(K(0), x) - FN(log1p, u10)(FN(exp, u10)(-ABS(x))))
 
 /* The function over a row: whole vectors, then the elements left through one of their own. */
 #define VECTOR_LOOP(name, type, vector, lanes, load, store, expression)                                                \
@@ -50,6 +52,7 @@
 #define ERF wick__vf_erf
 #define K(c) wick__vf_all((float)(c))
 #define MAX wick__vf_max
+#define MIN wick__vf_min
 #define ABS wick__vf_abs
 #define V(name) wick__vf_##name
 #define VECTOR_F32(name, expression)                                                                                   \
@@ -59,6 +62,7 @@ VECTOR_F32(log1p_below, FN(log1p, u10)(x))
 #undef FN
 #undef K
 #undef MAX
+#undef MIN
 #undef ABS
 #undef V
 #undef ERF
@@ -67,6 +71,7 @@ VECTOR_F32(log1p_below, FN(log1p, u10)(x))
 #define ERF WICK__VD_FN(erf, u10)
 #define K(c) wick__vd_all(c)
 #define MAX wick__vd_max
+#define MIN wick__vd_min
 #define ABS wick__vd_abs
 #define V(name) wick__vd_##name
 #define VECTOR_F64(name, expression)                                                                                   \
@@ -76,6 +81,7 @@ VECTOR_F64(log1p_below, FN(log1p, u10)(x))
 #undef FN
 #undef K
 #undef MAX
+#undef MIN
 #undef ABS
 #undef V
 #undef ERF
@@ -97,8 +103,10 @@ VECTOR_F64(log1p_below, FN(log1p, u10)(x))
     X(floor, F(floor)(x))                                                                                              \
     X(ceil, F(ceil)(x))                                                                                                \
     X(round, F(rint)(x))                                                                                               \
+    X(round_ties_away, F(round)(x))                                                                                    \
     X(trunc, F(trunc)(x))                                                                                              \
-    X(sign, (T)((x > 0) - (x < 0)))
+    X(sign, (T)((x > 0) - (x < 0)))                                                                                    \
+    X(softsign, x / (1 + F(fabs)(x)))
 
 #define FLOAT_PREDICATES(X)                                                                                            \
     X(logical_not, x == 0)                                                                                             \
@@ -185,6 +193,7 @@ static void selu_f64(const struct wick__row *row) {
     LOOP(floor_##suffix, T, T, x)                                                                                      \
     LOOP(ceil_##suffix, T, T, x)                                                                                       \
     LOOP(round_##suffix, T, T, x)                                                                                      \
+    LOOP(round_ties_away_##suffix, T, T, x)                                                                            \
     LOOP(trunc_##suffix, T, T, x)                                                                                      \
     LOOP(bitwise_not_##suffix, T, T, ~(W)x)                                                                            \
     LOOP(logical_not_##suffix, T, uint8_t, x == 0)

@@ -11,7 +11,7 @@
 
 static const char *const names[WICK__ISA_COUNT + 1] = {"baseline", "avx2", "avx512", NULL};
 static enum wick__isa chosen;
-static _Bool bf16;
+static _Bool bf16, vnni;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 #if defined(__x86_64__)
@@ -35,6 +35,7 @@ static void choose(void) {
     if (wish > best) wick__log(WICK_LOG_WARNING, "WICK_ISA=%s: this processor has only %s", names[wish], names[best]);
     if (wish < best) best = wish;
     bf16 = best == WICK__ISA_AVX512 && __builtin_cpu_supports("avx512bf16");
+    vnni = best == WICK__ISA_AVX512 && __builtin_cpu_supports("avx512vnni");
 #endif
     chosen = best;
 }
@@ -49,4 +50,9 @@ const char *wick__isa_name(enum wick__isa isa) { return names[isa]; }
 _Bool wick__isa_has_avx512_bf16(void) {
     pthread_once(&once, choose);
     return bf16;
+}
+
+_Bool wick__isa_has_avx512_vnni(void) {
+    pthread_once(&once, choose);
+    return vnni;
 }

@@ -23,7 +23,8 @@ enum wick__isa { WICK__ISA_BASELINE, WICK__ISA_AVX2, WICK__ISA_AVX512, WICK__ISA
 enum wick__isa wick__isa(void);
 const char *wick__isa_name(enum wick__isa isa);
 
-/* AVX512_BF16 and AVX-512 FP16 on top of avx512, for the kernels that look for them. */
+/* AVX512_BF16 and AVX512_VNNI on top of avx512, for the kernels that look for them. */
 _Bool wick__isa_has_avx512_bf16(void);
+_Bool wick__isa_has_avx512_vnni(void);
 
 #endif

@@ -9,9 +9,11 @@
 #include "gpu/code/pack.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
 #include <link.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +68,12 @@ static int pack_folders(char (*folders)[PATH]) {
     char base[PATH - 128], reason[REASON];
     int n = 0;
     if (own && *own) {
+        static atomic_flag told = ATOMIC_FLAG_INIT;
+        struct stat info;
         snprintf(folders[n++], PATH, "%s", own);
+        int why = stat(own, &info) != 0 ? errno : S_ISDIR(info.st_mode) ? 0 : ENOTDIR;
+        if (why && !atomic_flag_test_and_set(&told))
+            wick__log(WICK_LOG_WARNING, "WICK_KERNEL_PACK=%.800s: %s", own, strerror(why));
     } else {
         if (!wick__privileged() && library_folder(base, sizeof base)) {
             snprintf(folders[n++], PATH, "%s/wick-kernels", base);

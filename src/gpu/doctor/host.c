@@ -1,12 +1,11 @@
 /* What wick_doctor reads from the system: nodes, permissions, kernel modules, the PCI bus, the container, variables. */
 #define _GNU_SOURCE
+#include "core/folder.h"
+#include "core/names.h"
 #include "gpu/doctor/doctor.h"
 
 #include <errno.h>
-#include <glob.h>
-#include <grp.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,53 +63,36 @@ static void add_group(struct wick__doctor *doctor, const char *name) {
 
 static void real_user(struct wick__doctor *doctor) {
     enum { GROUPS = 64 };
-    char room[4096];
-    struct passwd entry, *user = NULL;
     gid_t groups[GROUPS];
-    if (getpwuid_r(geteuid(), &entry, room, sizeof room, &user) == 0 && user)
-        snprintf(doctor->user, sizeof doctor->user, "%.31s", user->pw_name);
-    else
-        snprintf(doctor->user, sizeof doctor->user, "%u", (unsigned)geteuid());
+    char name[32];
+    wick__user_name(geteuid(), doctor->user, sizeof doctor->user);
     int count = getgroups(GROUPS, groups);
     for (int i = 0; i < count; i++) {
-        struct group group, *found = NULL;
-        char number[16];
-        snprintf(number, sizeof number, "%u", (unsigned)groups[i]);
-        bool named = getgrgid_r(groups[i], &group, room, sizeof room, &found) == 0 && found;
-        add_group(doctor, named ? found->gr_name : number);
+        wick__group_name(groups[i], name, sizeof name, NULL, NULL);
+        add_group(doctor, name);
     }
 }
 
 static void real_node(struct wick__doctor *doctor, const char *path) {
     struct stat info;
     if (stat(path, &info) != 0 || doctor->nodes == WICK__DOCTOR_NODES) return;
-    char room[4096];
-    struct passwd user, *owner = NULL;
-    struct group group, *found = NULL;
     struct wick__node *node = &doctor->node[doctor->nodes++];
     *node = (struct wick__node){.mode = info.st_mode & 0777, .gid = info.st_gid};
     snprintf(node->path, sizeof node->path, "%.63s", path);
     node->usable = access(path, R_OK | W_OK) == 0;
-    bool named = getpwuid_r(info.st_uid, &user, room, sizeof room, &owner) == 0 && owner;
-    snprintf(node->owner, sizeof node->owner, "%.31s", named ? owner->pw_name : "?");
-    if (getgrgid_r(info.st_gid, &group, room, sizeof room, &found) == 0 && found) {
-        snprintf(node->group, sizeof node->group, "%.31s", found->gr_name);
-        for (char **member = found->gr_mem; *member; member++)
-            if (strcmp(*member, doctor->user) == 0) node->member = true;
-    } else {
-        snprintf(node->group, sizeof node->group, "%u", node->gid);
-    }
+    wick__user_name(info.st_uid, node->owner, sizeof node->owner);
+    wick__group_name(info.st_gid, node->group, sizeof node->group, doctor->user, &node->member);
 }
 
+static bool add_node(void *context, const char *path) {
+    real_node(context, path);
+    return false;
+}
 static void real_nodes(struct wick__doctor *doctor) {
     static const char *const patterns[] = {"/dev/kfd", "/dev/dri/renderD*", "/dev/nvidiactl", "/dev/nvidia-uvm",
                                            "/dev/nvidia[0-9]*"};
-    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
-        glob_t found;
-        if (glob(patterns[i], 0, NULL, &found) != 0) continue;
-        for (size_t j = 0; j < found.gl_pathc; j++) real_node(doctor, found.gl_pathv[j]);
-        globfree(&found);
-    }
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
+        wick__folder_match(patterns[i], false, add_node, doctor);
 }
 
 /* Whether a word is in a list that is split by blanks. */
@@ -121,8 +103,8 @@ static bool in_list(const char *list, const char *word) {
     return false;
 }
 
-/* Lines of the file `nodes` of a simulated machine: "user NAME GROUP...", "member GROUP" for a group that was joined
- * after the login, and "PATH MODE OWNER GROUP GID". */
+/* Lines of the file `nodes` of a simulated machine: "user NAME GROUP...", "member GROUP" for a group that was
+ * joined after the login, and "PATH MODE OWNER GROUP GID". */
 static void simulated_line(struct wick__doctor *doctor, char *line, char members[LINE]) {
     struct wick__node node = {0};
     line[strcspn(line, "\n")] = 0;
@@ -157,29 +139,34 @@ const struct wick__node *wick__doctor_node(const struct wick__doctor *doctor, co
 
 /* ---- hardware and its kernel modules ---- */
 
-/* Displays and accelerators of a vendor; both vendors also make other things. */
-static int count_hardware(const char *vendor) {
-    char pattern[PATH_MAX], path[PATH_MAX], line[LINE];
-    size_t skip = strlen(root());
-    glob_t found;
-    int count = 0;
-    snprintf(pattern, sizeof pattern, "%s/sys/bus/pci/devices/*", root());
-    if (glob(pattern, 0, NULL, &found) != 0) return 0;
-    for (size_t i = 0; i < found.gl_pathc; i++) {
-        if (snprintf(path, sizeof path, "%s/vendor", found.gl_pathv[i] + skip) >= (int)sizeof path) continue;
-        if (!wick__doctor_line(path, line, sizeof line) || strcmp(line, vendor) != 0) continue;
-        if (snprintf(path, sizeof path, "%s/class", found.gl_pathv[i] + skip) >= (int)sizeof path) continue;
-        if (!wick__doctor_line(path, line, sizeof line)) continue;
-        if (strncmp(line, "0x03", 4) == 0 || strncmp(line, "0x12", 4) == 0) count++;
-    }
-    globfree(&found);
-    return count;
+/* The numbers of AMD's and NVIDIA's displays and accelerators; both vendors also make other things. */
+struct hardware {
+    int amd, nvidia;
+};
+
+static bool count_one(void *context, const char *folder) {
+    struct hardware *hardware = context;
+    char path[PATH_MAX], vendor[LINE], class[LINE];
+    const char *device = folder + strlen(root());
+    if (snprintf(path, sizeof path, "%s/vendor", device) >= (int)sizeof path) return false;
+    if (!wick__doctor_line(path, vendor, sizeof vendor)) return false;
+    int *count = strcmp(vendor, "0x1002") == 0   ? &hardware->amd
+                 : strcmp(vendor, "0x10de") == 0 ? &hardware->nvidia
+                                                 : NULL;
+    if (!count || snprintf(path, sizeof path, "%s/class", device) >= (int)sizeof path) return false;
+    if (!wick__doctor_line(path, class, sizeof class)) return false;
+    if (strncmp(class, "0x03", 4) == 0 || strncmp(class, "0x12", 4) == 0) ++*count;
+    return false;
 }
 
 static void kernel_modules(struct wick__doctor *doctor) {
     struct wick__family_facts *rocm = &doctor->family[WICK__DOCTOR_ROCM], *cuda = &doctor->family[WICK__DOCTOR_CUDA];
-    rocm->hardware = count_hardware("0x1002");
-    cuda->hardware = count_hardware("0x10de");
+    struct hardware hardware = {0, 0};
+    char pattern[PATH_MAX];
+    int length = snprintf(pattern, sizeof pattern, "%s/sys/bus/pci/devices/*", root());
+    if (length > 0 && (size_t)length < sizeof pattern) wick__folder_match(pattern, false, count_one, &hardware);
+    rocm->hardware = hardware.amd;
+    cuda->hardware = hardware.nvidia;
     rocm->module = exists("/sys/module/amdgpu");
     cuda->module = exists("/sys/module/nvidia");
     if (!wick__doctor_line("/sys/module/amdgpu/version", rocm->driver, sizeof rocm->driver)) rocm->driver[0] = 0;

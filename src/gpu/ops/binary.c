@@ -1,5 +1,6 @@
 /* Functions and comparisons of two tensors, and choice between two. */
 #include "gpu/ops/elementwise.h"
+#include "core/number.h"
 #include "gpu/runtime/slots.h"
 #include "kernels/binary.h"
 
@@ -42,6 +43,27 @@ wick__kernel_fn wick__gpu_comparison;
 enum wick_status wick__gpu_comparison(const struct wick__call *call) {
     struct gpu_binary params = {.op = (u32)call->op};
     return run(call, wick__gpu_of_all(WICK__GPU_K_compare_u8, call->in[0]->dtype), &params, false);
+}
+
+wick__kernel_fn wick__gpu_limit;
+enum wick_status wick__gpu_limit(const struct wick__call *call) {
+    enum wick_dtype dtype = call->in[0]->dtype;
+    int size = (int)wick__size(dtype);
+    struct wick__range range = wick__number_range(call->op, dtype, call->p.number[0]);
+    struct gpu_limit params = {.f_low = range.f_low,
+                               .f_high = range.f_high,
+                               .i_low = range.i_low,
+                               .i_high = range.i_high,
+                               .others = range.others};
+    struct wick__elements e = {.kernel = wick__gpu_of_all(WICK__GPU_K_limit_u8, dtype),
+                               .params = &params,
+                               .walk = &params.walk,
+                               .n_in = 1,
+                               .in = {call->in[0]},
+                               .out = call->out[0],
+                               .chunk = GPU_CHUNK(size),
+                               .slots = GPU_SLOTS_OF_MANY(size)};
+    return wick__gpu_elements(&e);
 }
 
 /* a where the condition is not 0, b elsewhere; a is NULL for one value. */

@@ -94,6 +94,7 @@ static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, c
                               .a = p->weight,
                               .b = p->x,
                               .c = p->out,
+                              .c_row = p->in_plane,
                               .a_row = p->cin,
                               .a_k = 1,
                               .b_k = p->in_plane,

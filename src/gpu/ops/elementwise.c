@@ -12,6 +12,7 @@ static const unsigned char kinds[WICK_OP_COUNT] = {
 #define WICK__PAIR(number, name, dtypes, cost, ...) [number] = WICK__GPU_##cost,
 #define WICK__QUESTION(number, ...) [number] = WICK__GPU_QUESTION,
 #define WICK__COMPARISON(number, ...) [number] = WICK__GPU_QUESTION,
+#define WICK__LIMIT(number, ...) [number] = WICK__GPU_QUESTION,
 #include "kernels/elementwise_ops.h"
 };
 

@@ -47,8 +47,7 @@ static bool fourfold(const struct gpu_gather *g, size_t size) {
     return four;
 }
 
-wick__kernel_fn wick__gpu_gather;
-enum wick_status wick__gpu_gather(const struct wick__call *call) {
+static enum wick_status gather(const struct wick__call *call) {
     const struct wick_tensor *x = call->in[0], *ids = call->in[1];
     struct wick_tensor *y = call->out[0];
     struct wick__gpu *gpu = wick__gpu_of(y);
@@ -71,4 +70,14 @@ enum wick_status wick__gpu_gather(const struct wick__call *call) {
                                                        : wick__gpu_of_size(WICK__GPU_K_gather_b1, size),
                                   .grid = {wick__gpu_blocks(gpu, g.shape.count, g.fourfold ? 8 : 4)}};
     return wick__gpu_launch(gpu, &launch, &g);
+}
+
+wick__kernel_fn wick__gpu_gather;
+enum wick_status wick__gpu_gather(const struct wick__call *call) {
+    if (wick__is_plain(call->in[0]->dtype)) return gather(call);
+    struct wick_tensor x = wick__as_bytes(call->in[0]), out = wick__as_bytes(call->out[0]);
+    struct wick__call bytes = *call;
+    bytes.in[0] = &x;
+    bytes.out[0] = &out;
+    return gather(&bytes);
 }

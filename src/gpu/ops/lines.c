@@ -83,7 +83,8 @@ static enum wick__gpu_kernel kernel_of(const struct lines *lines, bool columns) 
 }
 
 static int64_t words_of(uint32_t kind) {
-    return kind == GPU_REDUCE_MOMENTS ? 3 : kind == GPU_REDUCE_EXPS || kind == GPU_REDUCE_ARG ? 2 : 1;
+    bool two = kind == GPU_REDUCE_EXPS || kind == GPU_REDUCE_ARG || kind == GPU_REDUCE_PRODUCT;
+    return kind == GPU_REDUCE_MOMENTS ? 3 : two ? 2 : 1;
 }
 
 /* Joins the parts that `end` says were made. */

@@ -35,7 +35,8 @@ static enum wick_status apply(struct normalize *s) {
 static enum wick_status in_two_steps(struct normalize *s) {
     struct gpu_normalize *p = &s->p;
     void *stats;
-    size_t nbytes = (size_t)p->rows * (p->centered ? 3 : 1) * sizeof(u64);
+    bool moments = p->centered || s->dtype == WICK_F64;
+    size_t nbytes = (size_t)p->rows * (moments ? 3 : 1) * sizeof(u64);
     WICK__TRY(wick__gpu_scratch(s->gpu, nbytes, &stats));
     /* x as rows. */
     const struct wick_tensor *in = s->call->in[0];
@@ -45,7 +46,7 @@ static enum wick_status in_two_steps(struct normalize *s) {
     x.layout.shape[1] = x.layout.stride[0] = p->n;
     x.layout.stride[1] = 1;
     struct wick__gpu_reduction reduction = {.x = &x, .dims = 2};
-    reduction.end = (struct gpu_reduce_end){.kind = p->centered ? GPU_REDUCE_MOMENTS : GPU_REDUCE_SQUARES,
+    reduction.end = (struct gpu_reduce_end){.kind = moments ? GPU_REDUCE_MOMENTS : GPU_REDUCE_SQUARES,
                                             .finish = GPU_FINISH_PART,
                                             .out = stats,
                                             .parts = p->rows,
@@ -102,6 +103,8 @@ enum wick_status wick__gpu_normalize(const struct wick__call *call) {
                           .size = (int)wick__size(x->dtype),
                           .p = {.in = wick__data(x),
                                 .out = wick__data(call->out[0]),
+                                .inverse = call->n_out > 1 ? wick__data(call->out[1]) : NULL,
+                                .mean_out = call->n_out > 2 ? wick__data(call->out[2]) : NULL,
                                 .weight = operand(call, batch ? 3 : 1),
                                 .bias = operand(call, batch ? 4 : 2),
                                 .mean = batch ? operand(call, 1) : NULL,

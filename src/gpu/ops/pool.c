@@ -11,8 +11,9 @@ static bool is_max(enum wick_op op) {
            (op >= WICK_OP_adaptive_max_pool1d && op <= WICK_OP_adaptive_max_pool3d);
 }
 
-/* Makes the windows, then the result. */
-static enum wick_status run(struct wick__gpu *gpu, const struct wick__launch *launch, struct gpu_pool *p) {
+/* Makes the windows, then the result, and where its elements come from. */
+static enum wick_status run(struct wick__gpu *gpu, const struct wick__launch *launch, enum wick_dtype dtype,
+                            struct gpu_pool *p) {
     int64_t most = wick__max(p->to[0], wick__max(p->to[1], p->to[2]));
     size_t nbytes = (size_t)(p->to[0] + p->to[1] + p->to[2]) * sizeof(struct gpu_window);
     struct wick__launch windows = {.kernel = WICK__GPU_K_pool_windows, .grid = {wick__gpu_blocks(gpu, most, 1), 3}};
@@ -23,6 +24,9 @@ static enum wick_status run(struct wick__gpu *gpu, const struct wick__launch *la
     p->windows[2] = p->windows[1] + p->to[1];
     enum wick_status status = wick__gpu_launch(gpu, &windows, p);
     if (status == WICK_OK) status = wick__gpu_launch(gpu, launch, p);
+    struct wick__launch index = {.kernel = wick__gpu_of_all(WICK__GPU_K_pool_index_u8, dtype),
+                                 .grid = {wick__gpu_blocks(gpu, p->count, 1)}};
+    if (status == WICK_OK && p->indices) status = wick__gpu_launch(gpu, &index, p);
     wick__gpu_release(gpu, memory, nbytes);
     return status;
 }
@@ -35,6 +39,7 @@ enum wick_status wick__gpu_pool(const struct wick__call *call) {
     int missing = 3 - call->p.window.spatial;
     struct gpu_pool p = {.in = wick__data(x),
                          .out = wick__data(y),
+                         .indices = call->n_out > 1 ? wick__data(call->out[1]) : NULL,
                          .count = wick__count(y),
                          .divisor = call->p.window.divisor,
                          .max = is_max(call->op),
@@ -59,5 +64,5 @@ enum wick_status wick__gpu_pool(const struct wick__call *call) {
     struct wick__launch launch = {
         .kernel = wick__gpu_of_all(wide ? WICK__GPU_K_pool_wide_u8 : WICK__GPU_K_pool_each_u8, x->dtype),
         .grid = {wide ? (unsigned)p.count : wick__gpu_blocks(gpu, p.count, 1)}};
-    return run(gpu, &launch, &p);
+    return run(gpu, &launch, x->dtype, &p);
 }

@@ -50,6 +50,7 @@ enum wick_status wick__gpu_random(const struct wick__call *call) {
     int64_t count = wick__count(y);
     struct gpu_random p = {.in = kind == GPU_DROPOUT ? wick__data(call->in[0]) : NULL,
                            .out = wick__data(y),
+                           .mask = call->n_out > 1 ? wick__data(call->out[1]) : NULL,
                            .count = count,
                            .seed = call->p.random.seed,
                            .offset = call->p.random.offset,

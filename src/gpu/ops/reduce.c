@@ -40,8 +40,7 @@ static void set_norm(struct wick__gpu_reduction *r, double p, bool nothing) {
         end->kind = GPU_REDUCE_COUNT;
     } else if (p == 2) {
         end->kind = GPU_REDUCE_SQUARES;
-        end->finish = GPU_FINISH_ROOT;
-    } else if (p == 1 || (isinf(p) && nothing)) {
+    } else if (p == 1 || nothing) {
         end->kind = GPU_REDUCE_SUM; /* of nothing, 0 */
     } else if (isinf(p)) {
         end->kind = GPU_REDUCE_EXTREME;
@@ -56,7 +55,7 @@ static void set_kind(struct wick__gpu_reduction *r, const struct wick__call *cal
     struct gpu_reduce_end *end = &r->end;
     enum wick_dtype dtype = r->x->dtype;
     switch (call->op) {
-    case WICK_OP_prod: end->kind = GPU_REDUCE_PROD; break;
+    case WICK_OP_prod: end->kind = wick_dtype_is_float(dtype) ? GPU_REDUCE_PRODUCT : GPU_REDUCE_PROD; break;
     case WICK_OP_min:
     case WICK_OP_max:
         end->kind = GPU_REDUCE_EXTREME;
@@ -86,6 +85,25 @@ static void set_kind(struct wick__gpu_reduction *r, const struct wick__call *cal
     }
 }
 
+/* Sums of powers are of |x| / most, so that they neither overflow nor vanish: first the greatest magnitude of each
+ * line, or for orders below 0 the least. */
+static enum wick_status reduce_powers(struct wick__gpu *gpu, struct wick__gpu_reduction *powers, int64_t lines) {
+    struct wick__gpu_reduction extreme = *powers;
+    size_t nbytes = (size_t)lines * sizeof(double);
+    void *most;
+    if (lines == 0) return WICK_OK;
+    WICK__TRY(wick__gpu_scratch(gpu, nbytes, &most));
+    extreme.end.kind = GPU_REDUCE_EXTREME;
+    extreme.end.flip = flip_of(powers->x->dtype, powers->end.order < 0);
+    extreme.end.store = GPU_STORE_F64;
+    extreme.end.out = most;
+    powers->end.most = most;
+    enum wick_status status = wick__gpu_reduce_lines(gpu, &extreme);
+    if (status == WICK_OK) status = wick__gpu_reduce_lines(gpu, powers);
+    wick__gpu_release(gpu, most, nbytes);
+    return status;
+}
+
 wick__kernel_fn wick__gpu_reduce, wick__gpu_argreduce;
 enum wick_status wick__gpu_reduce(const struct wick__call *call) {
     struct wick_tensor *out = call->out[0];
@@ -96,6 +114,7 @@ enum wick_status wick__gpu_reduce(const struct wick__call *call) {
                                             .out = wick__data(out),
                                             .mask = UINT64_MAX};
     set_kind(&reduction, call);
+    if (reduction.end.kind == GPU_REDUCE_POWERS) return reduce_powers(wick__gpu_of(out), &reduction, wick__count(out));
     return wick__gpu_reduce_lines(wick__gpu_of(out), &reduction);
 }
 

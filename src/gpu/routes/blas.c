@@ -2,6 +2,7 @@
  * passed over where they refuse. */
 #include "gpu/routes/blas.h"
 
+#include "core/convert.h"
 #include "core/memory.h"
 #include "core/setting.h"
 
@@ -84,36 +85,13 @@ static bool have_handle(struct wick__gpu *gpu, struct wick__gpu_blas *blas) {
 
 /* ---- the check ---- */
 
-/* A small value as an element, exact in every dtype; of f16 it may be subnormal. */
+/* Element i, which holds the check's small values exactly; in f16 they may be subnormal. */
 static void put(enum wick_dtype dtype, void *to, int64_t i, double value) {
-    float narrow = (float)value;
-    uint32_t bits;
-    memcpy(&bits, &narrow, sizeof bits);
-    switch (dtype) {
-    case WICK_F64: ((double *)to)[i] = value; break;
-    case WICK_F32: ((float *)to)[i] = narrow; break;
-    case WICK_BF16: ((uint16_t *)to)[i] = (uint16_t)(bits >> 16); break;
-    default: /* f16: the exponent's bias is 15 instead of 127 */
-        ((uint16_t *)to)[i] =
-            (uint16_t)((bits >> 16 & 0x8000) | (fabs(value) < 0x1p-14 ? (uint32_t)(fabs(value) * 0x1p24)
-                                                                      : (bits >> 13 & 0x3ffff) - (112 << 10)));
-    }
+    wick__store_f64(dtype, value, (char *)to + i * (int64_t)wick__size(dtype));
 }
 
 static double get(enum wick_dtype dtype, const void *from, int64_t i) {
-    float value;
-    if (dtype == WICK_F64) return ((const double *)from)[i];
-    if (dtype == WICK_F32) return (double)((const float *)from)[i];
-    uint16_t half = ((const uint16_t *)from)[i];
-    if (dtype == WICK_BF16) {
-        uint32_t bits = (uint32_t)half << 16;
-        memcpy(&value, &bits, sizeof value);
-        return (double)value;
-    }
-    int exponent = half >> 10 & 31;
-    if (exponent == 31) return NAN;
-    double magnitude = exponent ? ldexp(1024 + (half & 1023), exponent - 25) : ldexp(half & 1023, -24);
-    return half & 0x8000 ? -magnitude : magnitude;
+    return wick__load_f64(dtype, (const char *)from + i * (int64_t)wick__size(dtype));
 }
 
 /* A product of the check: small integers, whose sums are exact, or a long one whose terms and sums need the whole

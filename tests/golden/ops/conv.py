@@ -1,4 +1,4 @@
-# pool: i is kernel or size [3], stride [3], padding [3], dilation [3], ceil_mode, exclude_padding, divisor.
+# pool: i is kernel or size [3], stride [3], padding [3], dilation [3], ceil_mode, exclude_padding, divisor, whether indices are wanted.
 # resize: i is size [3], whether it is given, align_corners; f is scale [3]. pad: i is mode, before [8], after [8].
 
 
@@ -14,7 +14,7 @@ def max_pool(n):
         if any(2 * p > k for p, k in zip(padding, kernel)):
             return None  # PyTorch refuses what we take
         pool = (F.max_pool1d, F.max_pool2d, F.max_pool3d)[n - 1]
-        return pool(c.a.double(), kernel, stride, padding, dilation, ceil)
+        return pool(c.a.double(), kernel, stride, padding, dilation, ceil, return_indices=bool(c.i[15]))
     return run
 
 
@@ -49,6 +49,8 @@ def upsample(n, mode):
         scale, size = c.f[:n], c.i[:n]
         if c.i[3] and any(scale):
             return None  # PyTorch takes one of the two
+        if mode == "nearest" and n != 2 and not c.i[3] and any(math.floor(a * s) == a for a, s in zip(c.a.shape[2:], scale)):
+            return None  # PyTorch copies a dim that keeps its size in 2 dims alone
         return F.interpolate(c.a.double(), size=size if c.i[3] else None, scale_factor=None if c.i[3] else scale,
                              mode=mode, recompute_scale_factor=False, **align)
     return run

@@ -10,7 +10,7 @@ FLOAT_UNARY = {
     "hard_swish": F.hardswish, "selu": F.selu, "isnan": torch.isnan, "isinf": torch.isinf, "isfinite": torch.isfinite,
     "abs": torch.abs, "neg": torch.neg, "sqr": torch.square, "sign": torch.sign, "floor": torch.floor,
     "ceil": torch.ceil, "round": torch.round, "trunc": torch.trunc, "relu": F.relu, "logical_not": torch.logical_not,
-    "bitwise_not": torch.bitwise_not,
+    "bitwise_not": torch.bitwise_not, "softsign": F.softsign, "tanhshrink": F.tanhshrink, "log_sigmoid": F.logsigmoid,
 }
 for name, function in FLOAT_UNARY.items():
     op(name)(lambda c, function=function: function(c.a))
@@ -25,6 +25,36 @@ op("elu")(lambda c: F.elu(c.a, c.f[0]))
 op("celu")(lambda c: F.celu(c.a, c.f[0]))
 op("leaky_relu")(lambda c: F.leaky_relu(c.a, c.f[0]))
 op("clamp")(lambda c: torch.clamp(c.a, c.f[0], c.f[1]) if not c.isint or all(v == int(v) for v in c.f) else None)
+
+op("hardtanh")(lambda c: F.hardtanh(c.a, c.f[0], c.f[1]))
+op("softplus_beta")(lambda c: F.softplus(c.a, c.f[0], c.f[1]))
+op("glu")(lambda c: F.glu(c.a, c.i[0]))
+
+
+def backward(name, function):
+    """The gradient at x of what `function` makes of x and the case, by autograd."""
+    @op(name)
+    def gradient(c):
+        x = c.b.clone().requires_grad_()
+        return torch.autograd.grad(function(x, c), x, c.a)[0]
+
+
+ACTIVATIONS = {
+    "relu": F.relu, "relu6": F.relu6,
+    "hard_sigmoid": lambda x: F.relu6(x + 3) / 6,  # hardsigmoid's gradient has 1/6 in f32
+    "hard_swish": F.hardswish, "softsign": F.softsign,
+    "tanhshrink": F.tanhshrink, "gelu": F.gelu, "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"), "silu": F.silu,
+    "mish": F.mish, "log_sigmoid": F.logsigmoid, "selu": F.selu, "relu2": lambda x: F.relu(x).square(),
+}
+for name, function in ACTIVATIONS.items():
+    backward(name + "_backward", lambda x, c, function=function: function(x))
+backward("leaky_relu_backward", lambda x, c: F.leaky_relu(x, c.f[0]))
+backward("hardtanh_backward", lambda x, c: F.hardtanh(x, c.f[0], c.f[1]))
+backward("softplus_backward", lambda x, c: F.softplus(x, c.f[0], c.f[1]))
+backward("elu_backward", lambda x, c: F.elu(x, c.f[0]))
+backward("celu_backward", lambda x, c: F.celu(x, c.f[0]))
+op("sigmoid_backward")(lambda c: torch.ops.aten.sigmoid_backward(c.a, c.b))
+op("tanh_backward")(lambda c: torch.ops.aten.tanh_backward(c.a, c.b))
 
 op("add")(lambda c: c.a + c.b)
 op("sub")(lambda c: c.a - c.b)
@@ -42,6 +72,8 @@ op("shift_right")(lambda c: c.a >> c.b)
 op("pow")(lambda c: torch.pow(c.a, c.b) if not c.isint or (c.b >= 0).all() else None)
 for name in ("eq", "ne", "lt", "le", "gt", "ge"):
     op(name)(lambda c, name=name: getattr(torch, name)(c.a, c.b))
+    op(name + "_scalar")(lambda c, name=name: getattr(torch, name)(c.a, c.f[0]))
+op("round_ties_away")(lambda c: torch.trunc(c.a + torch.sign(c.a) / 2) if not c.isint else c.a)  # PyTorch has none
 
 
 @op("prelu")

@@ -1,6 +1,6 @@
-/* Philox4x32-10, for kernel files. */
-#ifndef WICK_CPU_KERNELS_PHILOX_H
-#define WICK_CPU_KERNELS_PHILOX_H
+/* Philox4x32-10: the random numbers of include/wick/random.h, in blocks. */
+#ifndef WICK_CORE_PHILOX_H
+#define WICK_CORE_PHILOX_H
 
 #include <stdint.h>
 

@@ -1,5 +1,6 @@
-/* Conversions between dtypes, one element or one row at a time: the only place that knows how the 16-bit and 8-bit
- * floats are laid out and rounded. For kernel files, which are compiled once for each instruction set.
+/* Conversions between dtypes on the host, one element or one row at a time: the only place that knows how the 16-bit
+ * and 8-bit floats are laid out and rounded. Everything is static, so that kernels of the processor, which are compiled
+ * once for each instruction set, each get the conversions that their set has.
  *
  *   float to narrower float   to nearest, ties to even, rounded once; f8e4m3 saturates at +-448, infinities too
  *   float to integer          towards zero, saturating; NaN gives 0; to bool: x != 0
@@ -7,8 +8,8 @@
  *   integer to float          to nearest, rounded once
  *
  * NaN stays NaN. bf16 and f16 overflow to infinity. */
-#ifndef WICK_CPU_KERNELS_CONVERT_H
-#define WICK_CPU_KERNELS_CONVERT_H
+#ifndef WICK_CORE_CONVERT_H
+#define WICK_CORE_CONVERT_H
 
 #include "core/number.h"
 #include <wick/dtype.h>
@@ -17,7 +18,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#if WICK_ISA_LEVEL >= 1
+#ifdef __F16C__
 #include <immintrin.h>
 #endif
 
@@ -44,7 +45,7 @@ static inline uint16_t wick__f32_to_bf16(float x) {
 }
 
 static inline float wick__f16_to_f32(uint16_t x) {
-#if WICK_ISA_LEVEL >= 1
+#ifdef __F16C__
     return _cvtsh_ss(x);
 #else
     /* The exponent moves from bias 15 to bias 127 by a multiplication, which also normalises subnormals. */
@@ -56,7 +57,7 @@ static inline float wick__f16_to_f32(uint16_t x) {
 }
 
 static inline uint16_t wick__f32_to_f16(float x) {
-#if WICK_ISA_LEVEL >= 1
+#ifdef __F16C__
     return (uint16_t)_cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT);
 #else
     uint32_t bits = wick__f32_bits(x), sign = (bits >> 16) & 0x8000;
@@ -193,9 +194,9 @@ WICK__TO_INT(wick__f64_to_u64, double, uint64_t, 0.0, 0x1.fffffffffffffp63, 0x1p
 /* f16 rows of stride 1, for which compilers make no vector code by themselves. */
 static inline void wick__row_f16_to_f32(const uint16_t *in, float *out, int64_t n) {
     int64_t i = 0;
-#if WICK_ISA_LEVEL >= 2
+#ifdef __AVX512F__
     for (; i + 16 <= n; i += 16) _mm512_storeu_ps(out + i, _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(in + i))));
-#elif WICK_ISA_LEVEL >= 1
+#elif defined __F16C__
     for (; i + 8 <= n; i += 8) _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(in + i))));
 #endif
     for (; i < n; i++) out[i] = wick__f16_to_f32(in[i]);
@@ -203,10 +204,10 @@ static inline void wick__row_f16_to_f32(const uint16_t *in, float *out, int64_t 
 
 static inline void wick__row_f32_to_f16(const float *in, uint16_t *out, int64_t n) {
     int64_t i = 0;
-#if WICK_ISA_LEVEL >= 2
+#ifdef __AVX512F__
     for (; i + 16 <= n; i += 16)
         _mm256_storeu_si256((void *)(out + i), _mm512_cvtps_ph(_mm512_loadu_ps(in + i), _MM_FROUND_TO_NEAREST_INT));
-#elif WICK_ISA_LEVEL >= 1
+#elif defined __F16C__
     for (; i + 8 <= n; i += 8)
         _mm_storeu_si128((void *)(out + i), _mm256_cvtps_ph(_mm256_loadu_ps(in + i), _MM_FROUND_TO_NEAREST_INT));
 #endif

@@ -1,0 +1,176 @@
+/* wick generate: continues a text, or answers one, with a language model. */
+#include "cli/command.h"
+#include "cli/json.h"
+#include "cli/options.h"
+#include "cli/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct wishes {
+    const char *model, *prompt, *device, *cache;
+    int64_t tokens, context, threads, seed;
+    struct wick_sampling sampling;
+    bool chat, json, exact, timings, ignore_end;
+};
+
+struct run {
+    const struct wishes *wishes;
+    double began, first; /* seconds: when the prompt began, when the first token came */
+    int64_t n_tokens;
+};
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* ---- output ---- */
+
+static bool on_token(void *context, const struct wick_generated *token) {
+    struct run *run = context;
+    if (run->n_tokens++ == 0) run->first = now();
+    if (run->wishes->json) {
+        printf("{\"id\": %d, \"log_probability\": ", token->id);
+        json_put_number(stdout, token->log_probability);
+        fputs(", \"text\": ", stdout);
+        json_put_text(stdout, token->text, token->nbytes);
+        puts("}");
+    } else {
+        fwrite(token->text, 1, token->nbytes, stdout);
+    }
+    return fflush(stdout) == 0;
+}
+
+/* The last line of JSON, or a line on standard error when timings are asked for. */
+static void finish(const struct run *run, const struct wick_generate_result *result, int64_t prompt_tokens) {
+    static const char *const stops[] = {[WICK_STOP_END] = "end",
+                                        [WICK_STOP_TOKENS] = "tokens",
+                                        [WICK_STOP_CALLBACK] = "output",
+                                        [WICK_STOP_CANCELLED] = "cancelled"};
+    double end = now(), first = result->n_tokens > 0 ? run->first : end;
+    double prompt_rate = (double)prompt_tokens / (first - run->began);
+    double rate = result->n_tokens > 1 ? (double)(result->n_tokens - 1) / (end - first) : 0;
+    if (run->wishes->json)
+        printf("{\"stop\": \"%s\", \"prompt_tokens\": %lld, \"tokens\": %lld, \"prompt_tokens_per_second\": %.2f, "
+               "\"tokens_per_second\": %.2f}\n",
+               stops[result->stop], (long long)prompt_tokens, (long long)result->n_tokens, prompt_rate, rate);
+    else
+        putchar('\n');
+    if (run->wishes->timings)
+        fprintf(stderr, "prompt %lld tokens, %.1f tokens/s; answer %lld tokens, %.1f tokens/s\n",
+                (long long)prompt_tokens, prompt_rate, (long long)result->n_tokens, rate);
+}
+
+/* ---- the prompt ---- */
+
+/* The prompt as the model's template puts it; false after a failure. */
+static bool apply_template(const struct wick_lm *lm, const char *prompt, size_t nbytes, struct wick_text *text) {
+    char *messages = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&messages, &size);
+    if (file) {
+        fputs("[{\"role\": \"user\", \"content\": ", file);
+        json_put_text(file, prompt, nbytes);
+        fputs("}]", file);
+    }
+    bool good = file && fclose(file) == 0 && wick_lm_chat(lm, messages, size, true, text) == WICK_OK;
+    if (!good) command_fail("generate", "the chat template");
+    free(messages);
+    return good;
+}
+
+/* A template writes the token that begins a text itself. */
+static int continue_prompt(const struct wishes *wishes, struct wick_sequence *sequence, const struct wick_lm *lm,
+                           const char *prompt, size_t nbytes) {
+    struct run run = {.wishes = wishes};
+    struct wick_text text = {0};
+    struct wick_generate_result result = {0};
+    const struct wick_generate_options options = {.max_tokens = wishes->tokens,
+                                                  .ignore_end = wishes->ignore_end,
+                                                  .sampling = &wishes->sampling,
+                                                  .on_token = on_token,
+                                                  .context = &run};
+    if (wishes->chat && !apply_template(lm, prompt, nbytes, &text)) return 1;
+    run.began = now();
+    enum wick_status status = wishes->chat ? wick_sequence_prompt(sequence, text.data, text.nbytes, WICK_ENCODE_PLAIN)
+                                           : wick_sequence_prompt(sequence, prompt, nbytes, 0);
+    wick_text_free(&text);
+    int64_t prompt_tokens = wick_sequence_length(sequence);
+    if (status == WICK_OK && !wishes->json && !wishes->chat) fwrite(prompt, 1, nbytes, stdout);
+    if (status == WICK_OK) status = wick_generate(sequence, &options, &result);
+    if (status != WICK_OK) {
+        if (run.n_tokens > 0 && !wishes->json) putchar('\n');
+        return command_fail("generate", "%s", wishes->model);
+    }
+    finish(&run, &result, prompt_tokens);
+    return 0;
+}
+
+/* ---- the command ---- */
+
+static int generate(const struct wishes *wishes, const char *prompt, size_t nbytes) {
+    enum wick_dtype cache = WICK_F32;
+    if (!wick_dtype_from_name(wishes->cache, &cache) || (cache != WICK_F32 && cache != WICK_F16 && cache != WICK_BF16))
+        return command_usage("generate", "--cache is f32, f16 or bf16, not '%s'", wishes->cache);
+    if (wishes->threads && wick_threads_set((int)wishes->threads) != WICK_OK) return command_fail("generate", "-t");
+    struct wick_device *device = wick_device_open(wishes->device);
+    if (!device) return command_fail("generate", "%s", wishes->device);
+    const struct wick_lm_options options = {.exact = wishes->exact};
+    const struct wick_sequence_options sequence_options = {.context = wishes->context, .cache = cache};
+    struct wick_lm *lm = wick_lm_open(wishes->model, device, &options);
+    struct wick_sequence *sequence = lm ? wick_sequence_open(lm, &sequence_options) : NULL;
+    int status = sequence ? continue_prompt(wishes, sequence, lm, prompt, nbytes)
+                          : command_fail("generate", "%s", wishes->model);
+    wick_sequence_close(sequence);
+    wick_lm_close(lm);
+    wick_device_close(device);
+    return status;
+}
+
+int command_generate(int argc, char **argv) {
+    struct wishes wishes = {.device = "auto", .cache = "f32", .sampling = wick_sampling_default()};
+    int n = 0, status;
+    const struct option list[] = {
+        OPTIONS_TEXT("-m", "FILE", &wishes.model, "the model, a GGUF file; otherwise the first operand"),
+        OPTIONS_TEXT("-p", "TEXT", &wishes.prompt, "the prompt; otherwise the next operand, or standard input"),
+        OPTIONS_NUMBER("-n", "N", &wishes.tokens, 0, INT32_MAX, "tokens at most; until the text ends by default"),
+        OPTIONS_NUMBER("-c", "N", &wishes.context, 0, 1 << 30, "the context in tokens; the model's by default"),
+        OPTIONS_NUMBER("-t", "N", &wishes.threads, 1, 256, "threads of the CPU"),
+        OPTIONS_REAL("--temp", "T", &wishes.sampling.temperature, 0, 1000,
+                     "temperature, 0.8; 0 takes the likeliest token"),
+        OPTIONS_NUMBER("--top-k", "K", &wishes.sampling.top_k, 0, INT32_MAX,
+                       "of the K likeliest tokens, 40; 0: of all"),
+        OPTIONS_REAL("--top-p", "P", &wishes.sampling.top_p, 0, 1, "of tokens of this probability together, 0.95"),
+        OPTIONS_REAL("--min-p", "P", &wishes.sampling.min_p, 0, 1, "of tokens of this share of the highest, 0.05"),
+        OPTIONS_REAL("--repeat-penalty", "R", &wishes.sampling.repeat, 0, 1000, "against the last 64 tokens, 1: none"),
+        OPTIONS_NUMBER("-s", "SEED", &wishes.seed, 0, INT64_MAX, "seed of the random numbers, 0"),
+        OPTIONS_TEXT("--device", "D", &wishes.device, "cpu, cuda:0, rocm:0 ...; the best one by default"),
+        OPTIONS_FLAG("--chat", &wishes.chat, "asks by the model's chat template"),
+        OPTIONS_TEXT("--cache", "TYPE", &wishes.cache, "f32, f16 or bf16: of keys and values"),
+        OPTIONS_FLAG("--exact", &wishes.exact, "multiplies quantised weights by activations of full precision"),
+        OPTIONS_FLAG("--ignore-end", &wishes.ignore_end, "goes on where the model ends its text"),
+        OPTIONS_FLAG("--json", &wishes.json, "a line of JSON for each token, and one at the end"),
+        OPTIONS_FLAG("--timings", &wishes.timings, "shows tokens a second at the end"),
+        OPTIONS_END};
+    const struct options options = {"generate", list, 2};
+    if (!options_parse(&options, argc, argv, &n, &status)) return status;
+    int at = 0;
+    wishes.sampling.seed = (uint64_t)wishes.seed;
+    wishes.sampling.log_probabilities = wishes.json;
+    if (!wishes.model && at < n) wishes.model = argv[at++];
+    if (!wishes.prompt && at < n) wishes.prompt = argv[at++];
+    if (!wishes.model) return command_usage("generate", "needs a model");
+    if (at < n) return command_usage("generate", "'%s' is one operand too many", argv[at]);
+    if (wishes.prompt && strcmp(wishes.prompt, "-") != 0)
+        return generate(&wishes, wishes.prompt, strlen(wishes.prompt));
+    struct text text = {0};
+    if (text_read("generate", "-", false, &text) != TEXT_READ) return 1;
+    while (text.nbytes > 0 && text.data[text.nbytes - 1] == '\n') text.nbytes--;
+    status = generate(&wishes, text.data, text.nbytes);
+    free(text.data);
+    return status;
+}

@@ -1,0 +1,55 @@
+/* Gradients of ops: of a loss by the operands of an op, from its gradient by the op's result.
+ *
+ * `gradient` is that of the result and has its shape and dtype. Floats, all operands of one dtype. bf16, f16 and f8e4m3
+ * are computed in f32 and rounded once. The same inputs give the same bits on one device. */
+#ifndef WICK_BACKWARD_H
+#define WICK_BACKWARD_H
+
+#include <wick/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- of functions of one tensor (elementwise.h) ---- gradient [..], x [..] -> [..], of one shape; WICK_SHAPE for
+ * others. x is the function's argument. Where a function has a corner, its slope is PyTorch's. Errors of smooth slopes
+ * are a few units in the last place of the gradient, not of a slope that vanishes. */
+
+/* Slopes that are 0, 1 or grow with x, in pieces. */
+WICK_API struct wick_tensor *wick_relu_backward(const struct wick_tensor *gradient, const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_relu2_backward(const struct wick_tensor *gradient, const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_relu6_backward(const struct wick_tensor *gradient, const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_hard_sigmoid_backward(const struct wick_tensor *gradient,
+                                                        const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_hard_swish_backward(const struct wick_tensor *gradient, const struct wick_tensor *x);
+/* With the numbers of the function. */
+WICK_API struct wick_tensor *wick_leaky_relu_backward(const struct wick_tensor *gradient, const struct wick_tensor *x,
+                                                      double slope);
+WICK_API struct wick_tensor *wick_hardtanh_backward(const struct wick_tensor *gradient, const struct wick_tensor *x,
+                                                    double low, double high);
+WICK_API struct wick_tensor *wick_elu_backward(const struct wick_tensor *gradient, const struct wick_tensor *x,
+                                               double alpha);
+/* Smooth slopes, of all x or of those below 0. */
+WICK_API struct wick_tensor *wick_softsign_backward(const struct wick_tensor *gradient, const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_tanhshrink_backward(const struct wick_tensor *gradient, const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_gelu_backward(const struct wick_tensor *gradient, const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_gelu_tanh_backward(const struct wick_tensor *gradient, const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_silu_backward(const struct wick_tensor *gradient, const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_mish_backward(const struct wick_tensor *gradient, const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_log_sigmoid_backward(const struct wick_tensor *gradient, const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_selu_backward(const struct wick_tensor *gradient, const struct wick_tensor *x);
+/* Of wick_softplus_beta; with beta 1 and threshold INFINITY of wick_softplus. WICK_INVALID for beta 0. */
+WICK_API struct wick_tensor *wick_softplus_backward(const struct wick_tensor *gradient, const struct wick_tensor *x,
+                                                    double beta, double threshold);
+/* WICK_INVALID for alpha 0. */
+WICK_API struct wick_tensor *wick_celu_backward(const struct wick_tensor *gradient, const struct wick_tensor *x,
+                                                double alpha);
+/* These take the function's result instead of its argument. */
+WICK_API struct wick_tensor *wick_sigmoid_backward(const struct wick_tensor *gradient,
+                                                   const struct wick_tensor *result);
+WICK_API struct wick_tensor *wick_tanh_backward(const struct wick_tensor *gradient, const struct wick_tensor *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,115 @@
+/* Tensors of blocks: dequantise, and layers with such weights. */
+#include "gpu/runtime/gpu.h"
+
+#include "core/checked.h"
+#include "kernels/gemm.h"
+#include "kernels/quantised.h"
+
+#include <wick/linalg.h>
+
+enum { MOST_BLOCKS_Y = 32768, QUANTUM = 32 };
+
+static uint32_t type_of(enum wick_dtype dtype) { return (uint32_t)dtype - (uint32_t)WICK_DTYPE_q4_0; }
+
+/* The kernel for a plain float, of three that begin with that for bf16. */
+static enum wick__gpu_kernel of_plain(enum wick__gpu_kernel bf16, enum wick_dtype dtype) {
+    return (enum wick__gpu_kernel)((int)bf16 + (int)dtype - (int)WICK_DTYPE_bf16);
+}
+
+wick__kernel_fn wick__gpu_dequantise;
+enum wick_status wick__gpu_dequantise(const struct wick__call *call) {
+    const struct wick_tensor *x = call->in[0], *y = call->out[0];
+    const struct wick__traits *traits = &wick__traits[x->dtype];
+    struct wick__gpu *gpu = wick__gpu_of(y);
+    struct gpu_dequantise p = {.x = wick__data(x),
+                               .out = wick__data(y),
+                               .groups = wick__count(y) / 16,
+                               .type = type_of(x->dtype),
+                               .to = (uint32_t)y->dtype - (uint32_t)WICK_DTYPE_bf16,
+                               .nbytes = (uint32_t)traits->nbytes,
+                               .per_block = (uint32_t)traits->elements / 16};
+    if (p.groups == 0) return WICK_OK;
+    struct wick__launch launch = {.kernel = WICK__GPU_K_dequantise, .grid = {wick__gpu_blocks(gpu, p.groups, 1)}};
+    return wick__gpu_launch(gpu, &launch, &p);
+}
+
+/* So many rows of activations at once. */
+static enum wick_status multiply(struct wick__gpu *gpu, const struct gpu_linear_quantised *p,
+                                 enum wick__gpu_kernel kernel, int64_t at_once) {
+    struct gpu_linear_quantised copy = *p;
+    int64_t waves = GPU_BLOCK / gpu->properties.wave, columns = (p->m + at_once - 1) / at_once;
+    struct wick__launch launch = {
+        .kernel = kernel,
+        .grid = {(unsigned)((p->n + waves - 1) / waves), (unsigned)wick__min(columns, MOST_BLOCKS_Y)}};
+    return wick__gpu_launch(gpu, &launch, &copy);
+}
+
+/* Rounds the activations first, into scratch memory. */
+static enum wick_status multiply_8_bit(struct wick__gpu *gpu, struct gpu_linear_quantised *p, enum wick_dtype dtype) {
+    int64_t scales = p->m * (p->k / QUANTUM);
+    size_t nbytes = (size_t)scales * (QUANTUM + sizeof(float));
+    void *scratch;
+    WICK__TRY(wick__gpu_scratch(gpu, nbytes, &scratch));
+    struct gpu_activations rounded = {
+        .x = p->x, .q = scratch, .scale = (float *)((char *)scratch + scales * QUANTUM), .count = scales};
+    struct wick__launch launch = {.kernel = of_plain(WICK__GPU_K_activations_8_bit_bf16, dtype),
+                                  .grid = {wick__gpu_blocks(gpu, scales * QUANTUM, 4)}};
+    enum wick_status status = wick__gpu_launch(gpu, &launch, &rounded);
+    p->q = rounded.q;
+    p->scale = rounded.scale;
+    if (status == WICK_OK && p->m == 1) status = multiply(gpu, p, of_plain(WICK__GPU_K_vector_8_bit_bf16, dtype), 1);
+    if (status == WICK_OK && p->m > 1)
+        status = multiply(gpu, p, of_plain(WICK__GPU_K_linear_8_bit_bf16, dtype), GPU_QUANTISED_COLUMNS);
+    wick__gpu_release(gpu, scratch, nbytes);
+    return status;
+}
+
+wick__kernel_fn wick__gpu_matmul;
+
+/* For many rows of activations: the weights become x's dtype once, and a matrix product follows. */
+static enum wick_status multiply_dequantised(const struct wick__call *call) {
+    const struct wick_tensor *x = call->in[0], *weight = call->in[1];
+    struct wick_tensor *plain =
+        wick__tensor_new("linear_quantised", wick__device(weight), x->dtype, 2, weight->layout.shape);
+    struct wick__call dequantise = {.op = WICK_OP_dequantise, .n_in = 1, .in = {weight}, .n_out = 1, .out = {plain}};
+    struct wick__call linear = *call;
+    if (!plain) return wick__latest();
+    linear.op = WICK_OP_linear;
+    linear.in[1] = plain;
+    enum wick_status status = wick__gpu_dequantise(&dequantise);
+    if (status == WICK_OK) status = wick__gpu_matmul(&linear);
+    wick_release(plain);
+    return status;
+}
+
+/* Rounding the weights to 16 bits errs less than rounding activations to 8. Exact products of 16-bit activations are
+ * those of f32 weights, for which there is no matrix product. */
+static bool is_dequantised(const struct wick__call *call, int64_t m) {
+    enum { MANY = 64 };
+    return m >= MANY && (call->p.linear.products == WICK_PRODUCTS_8_BIT || call->in[0]->dtype == WICK_F32);
+}
+
+wick__kernel_fn wick__gpu_linear_quantised;
+enum wick_status wick__gpu_linear_quantised(const struct wick__call *call) {
+    const struct wick_tensor *x = call->in[0], *weight = call->in[1], *bias = call->in[2], *y = call->out[0];
+    const struct wick__traits *traits = &wick__traits[weight->dtype];
+    struct wick__gpu *gpu = wick__gpu_of(y);
+    int64_t count = wick__count(y), k = weight->layout.shape[1], n = weight->layout.shape[0];
+    if (count == 0) return WICK_OK;
+    if (is_dequantised(call, count / n)) return multiply_dequantised(call);
+    struct gpu_linear_quantised p = {.x = wick__data(x),
+                                     .weight = wick__data(weight),
+                                     .bias = bias ? wick__data(bias) : NULL,
+                                     .out = wick__data(y),
+                                     .m = count / n,
+                                     .n = n,
+                                     .k = k,
+                                     .row_nbytes = k / traits->elements * traits->nbytes,
+                                     .type = type_of(weight->dtype),
+                                     .nbytes = (uint32_t)traits->nbytes,
+                                     .per_block_log2 = (uint32_t)__builtin_ctz((unsigned)traits->elements / 16),
+                                     .activation = (uint32_t)call->p.linear.activation};
+    p.aligned = (uintptr_t)p.weight % (p.nbytes % 4 == 0 ? 4 : 2) == 0;
+    if (call->p.linear.products == WICK_PRODUCTS_8_BIT && k > 0) return multiply_8_bit(gpu, &p, x->dtype);
+    return multiply(gpu, &p, of_plain(WICK__GPU_K_linear_quantised_bf16, x->dtype), GPU_QUANTISED_COLUMNS);
+}

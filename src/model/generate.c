@@ -1,0 +1,165 @@
+/* Opening language models, and letting them write. */
+#include "model/lm.h"
+
+#include "core/checked.h"
+#include "core/memory.h"
+
+#include <string.h>
+
+/* ---- models ---- */
+
+static void describe(const struct wick__lm_config *config, int64_t weight_bytes, struct wick_lm_info *info) {
+    *info = (struct wick_lm_info){.layers = config->n_layers,
+                                  .hidden = config->hidden,
+                                  .vocab = config->vocab,
+                                  .context = config->context,
+                                  .weight_bytes = weight_bytes};
+    info->cache_bytes = 2 * config->n_layers * config->kv_heads * config->head * (int64_t)sizeof(float);
+    strncpy(info->family, config->family->name, sizeof info->family - 1);
+}
+
+static struct wick_archive *open_archive(const char *op, const char *path, const struct wick_lm_options *options) {
+    if (!path) wick__fail(WICK_INVALID, "%s: path is NULL", op);
+    if (!path || wick__reserved(op, options ? options->reserved : NULL) != WICK_OK) return NULL;
+    return wick_archive_open(path, options ? &options->files : NULL);
+}
+
+enum wick_status wick_lm_inspect(const char *path, const struct wick_lm_options *options, struct wick_lm_info *info) {
+    struct wick__lm_config config;
+    struct wick_archive_entry entry;
+    int64_t nbytes = 0;
+    if (!info) return wick__fail(WICK_INVALID, "lm_inspect: info is NULL");
+    struct wick_archive *archive = open_archive("lm_inspect", path, options);
+    if (!archive) return wick__latest();
+    enum wick_status status = wick__lm_configure(&config, archive);
+    for (int64_t i = 0; i < wick_archive_count(archive) && status == WICK_OK; i++) {
+        status = wick_archive_describe(archive, i, &entry);
+        if (status != WICK_OK) break;
+        nbytes += entry.nbytes;
+        if (config.vocab == 0 && strcmp(entry.name, "token_embd.weight") == 0) config.vocab = entry.shape[0];
+    }
+    if (status == WICK_OK) describe(&config, nbytes, info);
+    wick_archive_close(archive);
+    return status;
+}
+
+struct wick_lm *wick_lm_open(const char *path, struct wick_device *device, const struct wick_lm_options *options) {
+    if (!device) wick__fail(WICK_INVALID, "lm_open: device is NULL");
+    struct wick_archive *archive = device ? open_archive("lm_open", path, options) : NULL;
+    struct wick_lm *lm = archive ? wick__calloc(1, sizeof *lm) : NULL;
+    bool good = lm != NULL;
+    if (good) {
+        lm->device = device;
+        lm->products = options && options->exact ? WICK_PRODUCTS_EXACT : WICK_PRODUCTS_8_BIT;
+        lm->tokenizer = wick_tokenizer_open(path);
+        good = lm->tokenizer && wick__lm_load(lm, archive) == WICK_OK;
+    }
+    if (good && wick_tokenizer_vocab_size(lm->tokenizer) > lm->config.vocab) {
+        wick__fail(WICK_FORMAT, "%s: the tokenizer has %d ids, the model %lld", path,
+                   wick_tokenizer_vocab_size(lm->tokenizer), (long long)lm->config.vocab);
+        good = false;
+    }
+    wick_archive_close(archive);
+    if (good) return lm;
+    wick_lm_close(lm);
+    return NULL;
+}
+
+void wick_lm_close(struct wick_lm *lm) {
+    if (!lm) return;
+    wick__lm_unload(lm);
+    wick_tokenizer_close(lm->tokenizer);
+    wick__free(lm, sizeof *lm);
+}
+
+enum wick_status wick_lm_describe(const struct wick_lm *lm, struct wick_lm_info *info) {
+    if (!lm || !info) return wick__fail(WICK_INVALID, "lm_describe: %s is NULL", lm ? "info" : "lm");
+    describe(&lm->config, lm->weight_bytes, info);
+    return WICK_OK;
+}
+
+const struct wick_tokenizer *wick_lm_tokenizer(const struct wick_lm *lm) { return lm ? lm->tokenizer : NULL; }
+const char *wick_lm_chat_template(const struct wick_lm *lm) { return lm ? lm->chat_template.data : NULL; }
+
+bool wick_lm_is_end(const struct wick_lm *lm, int32_t id) {
+    for (int i = 0; lm && i < lm->n_ends; i++)
+        if (lm->ends[i] == id) return true;
+    return false;
+}
+
+/* ---- generation ---- */
+
+struct writer {
+    struct wick_sequence *sequence;
+    const struct wick_generate_options *options;
+    struct wick_sampler *sampler;
+    struct wick_decoder *decoder;
+    float *logits;
+    int64_t n_tokens;
+    enum wick_stop stop;
+};
+
+/* Tells the caller; false when that is enough. */
+static bool tell(const struct writer *writer, int32_t id, double log_probability, const char *text, size_t nbytes) {
+    const struct wick_generated token = {.id = id, .log_probability = log_probability, .text = text, .nbytes = nbytes};
+    return !writer->options->on_token || writer->options->on_token(writer->options->context, &token);
+}
+
+/* One token: sampled, told, and added to the sequence. */
+static enum wick_status write_token(struct writer *writer, bool *go_on) {
+    struct wick_sequence *sequence = writer->sequence;
+    int64_t vocab = sequence->lm->config.vocab;
+    struct wick_sampled next;
+    const char *text;
+    size_t nbytes;
+    *go_on = false;
+    writer->stop = WICK_STOP_CANCELLED;
+    if (atomic_load(&sequence->cancelled)) return WICK_OK;
+    WICK__TRY(wick_read(sequence->logits, writer->logits, (size_t)vocab * sizeof(float)));
+    WICK__TRY(wick_sampler_pick(writer->sampler, vocab, writer->logits, &next));
+    writer->stop = WICK_STOP_END;
+    if (wick_lm_is_end(sequence->lm, next.id) && !writer->options->ignore_end) return WICK_OK;
+    if (sequence->length >= sequence->context)
+        return wick__fail(WICK_RANGE, "generate: the context of %lld tokens is full", (long long)sequence->context);
+    WICK__TRY(wick_decoder_push(writer->decoder, next.id, &text, &nbytes));
+    *go_on = tell(writer, next.id, next.log_probability, text, nbytes);
+    writer->n_tokens++;
+    writer->stop = *go_on ? WICK_STOP_TOKENS : WICK_STOP_CALLBACK;
+    return wick__sequence_add(sequence, 1, &next.id);
+}
+
+static enum wick_status write_all(struct writer *writer) {
+    const struct wick_generate_options *options = writer->options;
+    const char *text;
+    size_t nbytes;
+    bool go_on = true;
+    WICK__TRY(wick_sampler_add(writer->sampler, writer->sequence->length, writer->sequence->ids));
+    while (go_on && (options->max_tokens == 0 || writer->n_tokens < options->max_tokens))
+        WICK__TRY(write_token(writer, &go_on));
+    WICK__TRY(wick_decoder_end(writer->decoder, &text, &nbytes));
+    if (nbytes > 0 && writer->stop != WICK_STOP_CALLBACK) tell(writer, -1, 0, text, nbytes);
+    return WICK_OK;
+}
+
+enum wick_status wick_generate(struct wick_sequence *sequence, const struct wick_generate_options *options,
+                               struct wick_generate_result *result) {
+    static const struct wick_generate_options plain = {.max_tokens = 0};
+    if (!sequence) return wick__fail(WICK_INVALID, "generate: sequence is NULL");
+    if (!options) options = &plain;
+    WICK__TRY(wick__reserved("generate", options->reserved));
+    if (options->max_tokens < 0)
+        return wick__fail(WICK_INVALID, "generate: max_tokens is %lld", (long long)options->max_tokens);
+    if (!sequence->logits) return wick__fail(WICK_INVALID, "generate: the sequence holds no prompt");
+    struct writer writer = {.sequence = sequence, .options = options, .stop = WICK_STOP_TOKENS};
+    size_t nbytes = (size_t)sequence->lm->config.vocab * sizeof(float);
+    writer.logits = wick__alloc(nbytes);
+    if (writer.logits) writer.sampler = wick_sampler_open(options->sampling, sequence->lm->config.vocab);
+    if (writer.sampler) writer.decoder = wick_decoder_open(sequence->lm->tokenizer);
+    enum wick_status status = writer.decoder ? write_all(&writer) : wick__latest();
+    if (result) *result = (struct wick_generate_result){.stop = writer.stop, .n_tokens = writer.n_tokens};
+    atomic_store(&sequence->cancelled, false);
+    wick_decoder_close(writer.decoder);
+    wick_sampler_close(writer.sampler);
+    wick__free(writer.logits, nbytes);
+    return status;
+}

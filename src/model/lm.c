@@ -1,0 +1,215 @@
+/* The forward pass of a language model, over tokens of several sequences that lie one after the other. */
+#include "model/lm.h"
+
+#include "core/checked.h"
+#include "core/memory.h"
+
+#include <math.h>
+
+struct pass {
+    const struct wick_lm *lm;
+    const struct wick__lm_batch *batch;
+    struct wick_tensor *angles[2][2]; /* cosines and sines: of all layers, of those with a local rope */
+};
+
+/* ---- layers of weights ---- */
+
+/* x is f32. Plain weights of 16 bits multiply activations of their own dtype. */
+static struct wick_tensor *multiply(const struct wick_lm *lm, const struct wick_tensor *x,
+                                    const struct wick_tensor *weight, enum wick_activation activation) {
+    const struct wick_linear_options options = {.activation = activation, .products = lm->products};
+    enum wick_dtype dtype = wick_tensor_dtype(weight);
+    if (wick_dtype_kind(dtype) == WICK_DTYPE_KIND_QUANTISED || dtype == WICK_F32)
+        return wick_linear_with(x, weight, NULL, &options);
+    return wick_cast(wick_linear_with(wick_cast(x, dtype), weight, NULL, &options), WICK_F32);
+}
+
+static struct wick_tensor *linear(const struct wick_lm *lm, const struct wick__lm_layer *layer, int part,
+                                  const struct wick_tensor *x) {
+    struct wick_tensor *y = multiply(lm, x, layer->weight[part], WICK_ACTIVATION_NONE);
+    return layer->bias[part] ? wick_add(y, layer->bias[part]) : y;
+}
+
+static struct wick_tensor *norm(const struct wick_lm *lm, const struct wick_tensor *x,
+                                const struct wick_tensor *weight) {
+    return wick_rms_norm(x, weight, lm->config.epsilon);
+}
+
+/* ---- attention ---- */
+
+/* Rows [N, heads * head] to [1, N, heads, head], with a norm and positions. */
+static struct wick_tensor *heads_of(const struct pass *pass, const struct wick_tensor *x, int64_t heads,
+                                    const struct wick_tensor *weight, struct wick_tensor *const angles[2]) {
+    const struct wick__lm_config *config = &pass->lm->config;
+    struct wick_tensor *y = wick_reshape(x, WICK_SHAPE(1, pass->batch->n_tokens, heads, config->head));
+    if (weight) y = norm(pass->lm, y, weight);
+    if (!angles) return y;
+    int64_t rest = config->head - config->rope_dims;
+    if (rest == 0) return wick_rope_thd(y, angles[0], angles[1], config->family->interleaved);
+    struct wick_tensor *turned = wick_narrow(y, 3, 0, config->rope_dims);
+    turned = wick_rope_thd(turned, angles[0], angles[1], config->family->interleaved);
+    return wick_cat(2, (struct wick_tensor *[]){turned, wick_narrow(y, 3, config->rope_dims, rest)}, 3);
+}
+
+/* Rows of a span, [1, heads, n, head], in the dtype of the cache. */
+static struct wick_tensor *rows_of(const struct wick__lm_span *span, const struct wick_tensor *x) {
+    struct wick_tensor *rows = wick_transpose(wick_narrow(x, 1, span->start, span->n), 1, 2);
+    return wick_tensor_dtype(x) == span->sequence->dtype ? rows : wick_cast(rows, span->sequence->dtype);
+}
+
+/* Puts keys and values behind those of the sequence, and looks at all of them. -> [1, n, heads, head] */
+static struct wick_tensor *attend_span(const struct pass *pass, int64_t number, const struct wick__lm_span *span,
+                                       struct wick_tensor *const qkv[3]) {
+    const struct wick__lm_config *config = &pass->lm->config;
+    struct wick_sequence *sequence = span->sequence;
+    struct wick_tensor *seen[2];
+    int64_t total = sequence->length + span->n;
+    for (int i = 0; i < 2; i++) {
+        struct wick_tensor *cache = sequence->kv[2 * number + i];
+        if (wick_slice_set_inplace(cache, rows_of(span, qkv[1 + i]), 2, sequence->length) != WICK_OK) return NULL;
+        seen[i] = wick_narrow(cache, 2, 0, total);
+    }
+    const struct wick_attention_options options = {.scale = config->scale,
+                                                   .soft_cap = config->attention_cap,
+                                                   .causal = true,
+                                                   .align_last = true,
+                                                   .windowed = wick__lm_windowed(config, number),
+                                                   .left = config->window - 1,
+                                                   .right = -1};
+    struct wick_tensor *mixed =
+        wick_scaled_dot_product_attention(rows_of(span, qkv[0]), seen[0], seen[1], NULL, &options);
+    return wick_transpose(wick_cast(mixed, WICK_F32), 1, 2);
+}
+
+static struct wick_tensor *attend(const struct pass *pass, int64_t number, const struct wick_tensor *x) {
+    const struct wick_lm *lm = pass->lm;
+    const struct wick__lm_config *config = &lm->config;
+    const struct wick__lm_layer *layer = &lm->layers[number];
+    const struct wick__lm_batch *batch = pass->batch;
+    bool local = config->local_base > 0 && wick__lm_windowed(config, number);
+    struct wick_tensor *const *angles = pass->angles[local], *mixed;
+    struct wick_tensor *const qkv[3] = {
+        heads_of(pass, linear(lm, layer, WICK__LM_QUERY, x), config->heads, layer->weight[WICK__LM_QUERY_NORM], angles),
+        heads_of(pass, linear(lm, layer, WICK__LM_KEY, x), config->kv_heads, layer->weight[WICK__LM_KEY_NORM], angles),
+        heads_of(pass, linear(lm, layer, WICK__LM_VALUE, x), config->kv_heads, NULL, NULL)};
+    if (batch->n_spans == 1) {
+        mixed = attend_span(pass, number, batch->spans, qkv);
+    } else {
+        struct wick_tensor **parts = wick__alloc((size_t)batch->n_spans * sizeof(struct wick_tensor *));
+        if (!parts) return NULL;
+        for (int i = 0; i < batch->n_spans; i++) parts[i] = attend_span(pass, number, &batch->spans[i], qkv);
+        mixed = wick_cat(batch->n_spans, parts, 1);
+        wick__free(parts, (size_t)batch->n_spans * sizeof(struct wick_tensor *));
+    }
+    mixed = wick_reshape(mixed, WICK_SHAPE(batch->n_tokens, config->heads * config->head));
+    return linear(lm, layer, WICK__LM_OUT, mixed);
+}
+
+/* ---- the network of a layer ---- */
+
+/* Each token goes through the experts that the router chose, and takes their results by its probabilities. */
+static struct wick_tensor *experts(const struct wick_lm *lm, const struct wick__lm_layer *layer,
+                                   const struct wick_tensor *x) {
+    const struct wick_linear_options plain = {.products = lm->products},
+                                     gate = {.activation = lm->config.family->gate, .products = lm->products};
+    struct wick_tensor *const *w = layer->weight;
+    struct wick_tensor *ids = NULL;
+    struct wick_tensor *chance = wick_softmax(linear(lm, layer, WICK__LM_ROUTER, x), -1);
+    chance = wick_topk(chance, lm->config.experts_used, -1, true, &ids);
+    if (!chance) return NULL;
+    chance = wick_div(chance, wick_sum(chance, 1, (int[]){-1}, true));
+    enum wick_dtype dtype = wick_tensor_dtype(w[WICK__LM_GATE]);
+    struct wick_tensor *rows = wick_unsqueeze(x, 1);
+    if (wick_dtype_kind(dtype) != WICK_DTYPE_KIND_QUANTISED) rows = wick_cast(rows, dtype);
+    struct wick_tensor *wide = wick_mul(wick_linear_experts(rows, w[WICK__LM_GATE], ids, NULL, &gate),
+                                        wick_linear_experts(rows, w[WICK__LM_UP], ids, NULL, &plain));
+    dtype = wick_tensor_dtype(w[WICK__LM_DOWN]);
+    if (wick_dtype_kind(dtype) != WICK_DTYPE_KIND_QUANTISED) wide = wick_cast(wide, dtype);
+    struct wick_tensor *y = wick_cast(wick_linear_experts(wide, w[WICK__LM_DOWN], ids, NULL, &plain), WICK_F32);
+    return wick_sum(wick_mul(y, wick_unsqueeze(chance, 2)), 1, (int[]){1}, false);
+}
+
+static struct wick_tensor *network(const struct wick_lm *lm, const struct wick__lm_layer *layer,
+                                   const struct wick_tensor *x) {
+    if (layer->weight[WICK__LM_ROUTER]) return experts(lm, layer, x);
+    struct wick_tensor *gate;
+    if (layer->bias[WICK__LM_GATE]) {
+        gate = linear(lm, layer, WICK__LM_GATE, x);
+        gate = lm->config.family->gate == WICK_ACTIVATION_SILU ? wick_silu(gate) : wick_gelu_tanh(gate);
+    } else {
+        gate = multiply(lm, x, layer->weight[WICK__LM_GATE], lm->config.family->gate);
+    }
+    return linear(lm, layer, WICK__LM_DOWN, wick_mul(gate, linear(lm, layer, WICK__LM_UP, x)));
+}
+
+static struct wick_tensor *run_layer(const struct pass *pass, int64_t number, const struct wick_tensor *x) {
+    const struct wick_lm *lm = pass->lm;
+    const struct wick__lm_layer *layer = &lm->layers[number];
+    struct wick_tensor *const *w = layer->weight;
+    wick_scope_begin();
+    struct wick_tensor *y = attend(pass, number, norm(lm, x, w[WICK__LM_ATTENTION_NORM]));
+    if (w[WICK__LM_AFTER_ATTENTION]) y = norm(lm, y, w[WICK__LM_AFTER_ATTENTION]);
+    y = wick_add(x, y);
+    struct wick_tensor *z = network(lm, layer, norm(lm, y, w[WICK__LM_NETWORK_NORM]));
+    if (w[WICK__LM_AFTER_NETWORK]) z = norm(lm, z, w[WICK__LM_AFTER_NETWORK]);
+    return wick_scope_end(wick_add(y, z));
+}
+
+/* ---- the whole ---- */
+
+/* Cosines and sines of every token's position. */
+static enum wick_status make_angles(struct pass *pass) {
+    const struct wick_lm *lm = pass->lm;
+    const struct wick__lm_batch *batch = pass->batch;
+    size_t nbytes = (size_t)batch->n_tokens * sizeof(int64_t);
+    int64_t *positions = wick__alloc(nbytes), at = 0, context = 0;
+    if (!positions) return WICK_MEMORY;
+    for (int s = 0; s < batch->n_spans; s++) {
+        context = wick__max(context, batch->spans[s].sequence->context);
+        for (int64_t i = 0; i < batch->spans[s].n; i++) positions[at++] = batch->spans[s].sequence->length + i;
+    }
+    bool stretched = lm->ropes[WICK__LM_ROPE_LONG].angle && context > lm->config.original_context;
+    enum wick_status status =
+        wick__lm_angles(lm, stretched ? WICK__LM_ROPE_LONG : WICK__LM_ROPE, at, positions, pass->angles[0]);
+    if (status == WICK_OK && lm->ropes[WICK__LM_ROPE_LOCAL].angle)
+        status = wick__lm_angles(lm, WICK__LM_ROPE_LOCAL, at, positions, pass->angles[1]);
+    wick__free(positions, nbytes);
+    return status;
+}
+
+/* The rows whose logits are asked for. */
+static struct wick_tensor *last_rows(const struct wick_lm *lm, const struct wick__lm_batch *batch,
+                                     struct wick_tensor *x) {
+    if (batch->all || batch->n_tokens == batch->n_spans) return x;
+    const struct wick__lm_span *last = &batch->spans[batch->n_spans - 1];
+    if (batch->n_spans == 1) return wick_narrow(x, 0, last->start + last->n - 1, 1);
+    size_t nbytes = (size_t)batch->n_spans * sizeof(int32_t);
+    int32_t *rows = wick__alloc(nbytes);
+    if (!rows) return NULL;
+    for (int i = 0; i < batch->n_spans; i++) rows[i] = (int32_t)(batch->spans[i].start + batch->spans[i].n - 1);
+    struct wick_tensor *ids = wick_from_data(lm->device, WICK_I32, WICK_SHAPE(batch->n_spans), rows, nbytes);
+    wick__free(rows, nbytes);
+    return wick_index_select(x, 0, ids);
+}
+
+struct wick_tensor *wick__lm_forward(const struct wick_lm *lm, const struct wick__lm_batch *batch) {
+    struct pass pass = {.lm = lm, .batch = batch};
+    const struct wick__lm_config *config = &lm->config;
+    wick_scope_begin();
+    if (make_angles(&pass) != WICK_OK) return wick_scope_end(NULL);
+    struct wick_tensor *ids = wick_from_data(lm->device, WICK_I32, WICK_SHAPE(batch->n_tokens), batch->ids,
+                                             (size_t)batch->n_tokens * sizeof *batch->ids);
+    struct wick_tensor *x = wick_cast(wick_embedding(lm->embedding, ids), WICK_F32);
+    if (config->family->scaled_embedding) x = wick_affine(x, WICK_REAL(sqrt((double)config->hidden)), WICK_INT(0));
+    for (int64_t i = 0; i < config->n_layers; i++) {
+        struct wick_tensor *next = run_layer(&pass, i, x);
+        wick_release(x); /* the scope's own reference: the next layer needs the memory */
+        x = next;
+    }
+    x = norm(lm, last_rows(lm, batch, x), lm->norm);
+    x = multiply(lm, x, lm->output, WICK_ACTIVATION_NONE);
+    if (config->final_cap > 0)
+        x = wick_affine(wick_tanh(wick_affine(x, WICK_REAL(1 / config->final_cap), WICK_INT(0))),
+                        WICK_REAL(config->final_cap), WICK_INT(0));
+    return wick_scope_end(x);
+}

@@ -1,0 +1,131 @@
+/* A language model of the Llama kind: decoder layers of attention and a gated network, described by data. */
+#ifndef WICK_MODEL_LM_H
+#define WICK_MODEL_LM_H
+
+#include "core/error.h"
+
+#include <wick/wick.h>
+
+#include <stdatomic.h>
+
+/* What sets a family apart from Llama. Biases, fused matrices and norms of queries and keys follow from the tensors. */
+struct wick__family {
+    const char *name;          /* general.architecture */
+    bool interleaved;          /* rope turns pairs (2i, 2i + 1) */
+    bool scaled_embedding;     /* embeddings are multiplied by sqrt(hidden) */
+    bool after_norms;          /* a norm behind attention and behind the network */
+    bool head_norms;           /* norms of the heads of queries and keys */
+    enum wick_activation gate; /* of the network's gate */
+    double attention_cap;      /* soft caps, where the file states none; 0: none */
+    double final_cap;          /* of the logits */
+    int64_t window;            /* where the file states none; 0: none */
+    int64_t period;            /* one layer in so many sees all keys; 0: all layers have the window */
+    double local_base;         /* rope's base in layers with a window; 0: as in the others */
+    int64_t wide_layers;       /* a model of so many layers scales scores by 1 / sqrt(hidden / heads) */
+};
+
+enum wick__scaling { WICK__SCALING_NONE, WICK__SCALING_LINEAR, WICK__SCALING_YARN, WICK__SCALING_LONG };
+
+/* One member each of these per key. */
+struct wick__lm_config {
+    const struct wick__family *family;
+    int64_t n_layers, context, hidden, wide, heads, kv_heads, head, value_head, rope_dims, vocab;
+    int64_t experts, experts_used, expert_wide, window, original_context, period;
+    double epsilon, rope_base, local_base, attention_cap, final_cap, scale;
+    enum wick__scaling scaling;
+    double rope_factor, attention_factor, beta_fast, beta_slow;
+};
+
+/* Reads ARCH.* keys of a GGUF archive. WICK_UNSUPPORTED, naming it, for a key or family that is not known. */
+enum wick_status wick__lm_configure(struct wick__lm_config *config, struct wick_archive *archive);
+
+enum wick__lm_part {
+    WICK__LM_ATTENTION_NORM,
+    WICK__LM_QUERY,
+    WICK__LM_KEY,
+    WICK__LM_VALUE,
+    WICK__LM_QUERY_NORM,
+    WICK__LM_KEY_NORM,
+    WICK__LM_OUT,
+    WICK__LM_AFTER_ATTENTION,
+    WICK__LM_NETWORK_NORM,
+    WICK__LM_ROUTER,
+    WICK__LM_GATE,
+    WICK__LM_UP,
+    WICK__LM_DOWN,
+    WICK__LM_AFTER_NETWORK,
+    WICK__LM_PARTS
+};
+
+struct wick__lm_layer {
+    struct wick_tensor *weight[WICK__LM_PARTS], *bias[WICK__LM_PARTS]; /* NULL: the model has none */
+};
+
+/* Angles per position of the pairs of a head, and what cosines and sines are multiplied by. */
+struct wick__lm_rope {
+    double *angle; /* rope_dims / 2, NULL: not used */
+    double gain;
+};
+enum { WICK__LM_ROPE, WICK__LM_ROPE_LONG, WICK__LM_ROPE_LOCAL, WICK__LM_ROPES };
+
+struct wick_lm {
+    struct wick__lm_config config;
+    struct wick_device *device;
+    enum wick_products products;
+    struct wick_tokenizer *tokenizer;
+    struct wick_tensor *embedding, *output, *norm;
+    struct wick__lm_layer *layers;
+    struct wick__lm_rope ropes[WICK__LM_ROPES];
+    int32_t ends[16]; /* ids after which a text is over */
+    int n_ends;
+    int32_t begin; /* the id that begins a text, -1: none */
+    int64_t weight_bytes;
+    struct wick_text chat_template; /* empty: none */
+};
+
+/* Fills a zeroed model, but for its device, from an archive. On failure the caller frees what is there. */
+enum wick_status wick__lm_load(struct wick_lm *lm, struct wick_archive *archive);
+void wick__lm_unload(struct wick_lm *lm);
+
+/* Fills the tables of angles; `factors` divides angles where the file has such a tensor. */
+enum wick_status wick__lm_make_ropes(struct wick_lm *lm, struct wick_archive *archive);
+/* Cosines and sines [n, rope_dims / 2] f32 of n positions. */
+enum wick_status wick__lm_angles(const struct wick_lm *lm, int which, int64_t n, const int64_t *positions,
+                                 struct wick_tensor *tables[2]);
+
+/* Keys and values of one sequence. */
+struct wick_sequence {
+    const struct wick_lm *lm;
+    enum wick_dtype dtype;
+    int64_t length, capacity, context;
+    int32_t *ids;               /* room for `capacity` */
+    struct wick_tensor **kv;    /* 2 a layer: [1, kv_heads, capacity, head] */
+    struct wick_tensor *logits; /* of what follows; NULL: not known */
+    atomic_bool cancelled;
+};
+
+/* Adds tokens, and keeps the logits of what follows. */
+enum wick_status wick__sequence_add(struct wick_sequence *sequence, int64_t n, const int32_t *ids);
+
+/* n tokens of one sequence, `start` rows into a batch. */
+struct wick__lm_span {
+    struct wick_sequence *sequence;
+    int64_t start, n;
+};
+
+/* A batch of tokens of several sequences, which have room for them. */
+struct wick__lm_batch {
+    int64_t n_tokens;
+    const int32_t *ids;
+    int n_spans;
+    const struct wick__lm_span *spans;
+    bool all; /* logits of every token, not of the last one of each sequence */
+};
+
+/* Logits [rows, vocab] f32. Writes keys and values behind those of each sequence, but leaves the lengths. */
+struct wick_tensor *wick__lm_forward(const struct wick_lm *lm, const struct wick__lm_batch *batch);
+
+/* Whether layer i sees only the window. */
+bool wick__lm_windowed(const struct wick__lm_config *config, int64_t layer);
+
+#endif

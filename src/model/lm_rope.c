@@ -1,0 +1,101 @@
+/* Rotary positions of language models: angles by base, partial heads, and the ways to stretch them. */
+#include "model/lm.h"
+
+#include "core/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The pair at which a rotation turns `turns` times over the original context. */
+static double pair_of(const struct wick__lm_config *config, double base, double turns) {
+    const double pi = 3.14159265358979323846;
+    return (double)config->rope_dims * log((double)config->original_context / (turns * 2 * pi)) / (2 * log(base));
+}
+
+/* Yarn leaves fast pairs as they are, stretches slow ones, and blends between. */
+static double yarn(const struct wick__lm_config *config, double base, int64_t i, double angle) {
+    double low = fmax(floor(pair_of(config, base, config->beta_fast)), 0);
+    double high = fmin(ceil(pair_of(config, base, config->beta_slow)), (double)config->rope_dims - 1);
+    double slow = fmin(fmax(((double)i - low) / fmax(high - low, 0.001), 0), 1);
+    return angle / config->rope_factor * slow + angle * (1 - slow);
+}
+
+/* `factors`, which may be NULL, divide the angles. */
+static enum wick_status fill(const struct wick_lm *lm, struct wick__lm_rope *rope, double base, const float *factors,
+                             enum wick__scaling scaling) {
+    const struct wick__lm_config *config = &lm->config;
+    int64_t n = config->rope_dims / 2;
+    rope->angle = wick__alloc((size_t)n * sizeof(double));
+    if (!rope->angle) return WICK_MEMORY;
+    rope->gain = config->attention_factor > 0 && scaling != WICK__SCALING_NONE ? config->attention_factor : 1;
+    if (scaling == WICK__SCALING_YARN && config->rope_factor > 1) rope->gain *= 1 + 0.1 * log(config->rope_factor);
+    if (scaling == WICK__SCALING_LONG && config->attention_factor == 0 && config->context > config->original_context)
+        rope->gain = sqrt(1 + log((double)config->context / (double)config->original_context) /
+                                  log((double)config->original_context));
+    for (int64_t i = 0; i < n; i++) {
+        double angle = pow(base, -2.0 * (double)i / (double)config->rope_dims);
+        if (factors) angle /= (double)factors[i];
+        if (scaling == WICK__SCALING_LINEAR) angle /= config->rope_factor;
+        if (scaling == WICK__SCALING_YARN) angle = yarn(config, base, i, angle);
+        rope->angle[i] = angle;
+    }
+    return WICK_OK;
+}
+
+/* Reads a tensor of factors, if the file has it: *factors is then rope_dims / 2 numbers above 0. */
+static enum wick_status read_factors(struct wick_lm *lm, struct wick_archive *archive, const char *name,
+                                     float **factors) {
+    int64_t n = lm->config.rope_dims / 2, i = wick_archive_find(archive, name);
+    struct wick_archive_entry entry;
+    *factors = NULL;
+    if (i < 0) return WICK_OK;
+    WICK__TRY(wick_archive_describe(archive, i, &entry));
+    if (entry.rank != 1 || entry.shape[0] != n || !entry.loadable || entry.dtype != WICK_F32)
+        return wick__fail(WICK_FORMAT, "tensor '%s' is not [%lld] f32", name, (long long)n);
+    *factors = wick__alloc((size_t)n * sizeof(float));
+    struct wick_tensor *x = *factors ? wick_archive_load_at(archive, i, lm->device) : NULL;
+    if (!x) return wick__latest();
+    WICK__TRY(wick_read(x, *factors, (size_t)n * sizeof(float)));
+    for (int64_t j = 0; j < n; j++)
+        if (!((*factors)[j] > 0 && isfinite((*factors)[j])))
+            return wick__fail(WICK_FORMAT, "tensor '%s': factor %lld is %g", name, (long long)j, (double)(*factors)[j]);
+    return WICK_OK;
+}
+
+enum wick_status wick__lm_make_ropes(struct wick_lm *lm, struct wick_archive *archive) {
+    static const char *const names[2][2] = {{"rope_freqs.weight", "rope_factors_short.weight"},
+                                            {"rope_factors_long.weight", NULL}};
+    const struct wick__lm_config *config = &lm->config;
+    size_t nbytes = (size_t)(config->rope_dims / 2) * sizeof(float);
+    float *factors = NULL;
+    enum wick_status status = WICK_OK;
+    for (int which = 0; which < 2 && status == WICK_OK; which++) {
+        for (int i = 0; i < 2 && names[which][i] && !factors && status == WICK_OK; i++)
+            status = read_factors(lm, archive, names[which][i], &factors);
+        if (status == WICK_OK && (which == 0 || factors))
+            status = fill(lm, &lm->ropes[which], config->rope_base, factors, config->scaling);
+        wick__free(factors, nbytes);
+        factors = NULL;
+    }
+    if (status == WICK_OK && config->local_base > 0)
+        status = fill(lm, &lm->ropes[WICK__LM_ROPE_LOCAL], config->local_base, NULL, WICK__SCALING_NONE);
+    return status;
+}
+
+enum wick_status wick__lm_angles(const struct wick_lm *lm, int which, int64_t n, const int64_t *positions,
+                                 struct wick_tensor *tables[2]) {
+    const struct wick__lm_rope *rope = &lm->ropes[which];
+    int64_t pairs = lm->config.rope_dims / 2;
+    size_t nbytes = (size_t)(n * pairs) * sizeof(float);
+    float *values = wick__alloc(2 * nbytes);
+    if (!values) return WICK_MEMORY;
+    for (int64_t i = 0; i < n * pairs; i++) {
+        double angle = (double)positions[i / pairs] * rope->angle[i % pairs];
+        values[i] = (float)(cos(angle) * rope->gain);
+        values[n * pairs + i] = (float)(sin(angle) * rope->gain);
+    }
+    for (int i = 0; i < 2; i++)
+        tables[i] = wick_from_data(lm->device, WICK_F32, WICK_SHAPE(n, pairs), values + i * n * pairs, nbytes);
+    wick__free(values, 2 * nbytes);
+    return tables[0] && tables[1] ? WICK_OK : wick__latest();
+}

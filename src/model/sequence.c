@@ -1,0 +1,240 @@
+/* Sequences of tokens, with the keys and values of each layer. */
+#include "model/lm.h"
+
+#include "core/checked.h"
+#include "core/memory.h"
+
+#include <string.h>
+
+/* Tokens that go through the model at once: enough to keep all cores busy, little enough for the activations. */
+enum { BATCH_TOKENS = 512, FIRST_CAPACITY = 256 };
+
+struct wick_sequence *wick_sequence_open(const struct wick_lm *lm, const struct wick_sequence_options *options) {
+    static const struct wick_sequence_options plain = {.context = 0};
+    if (!lm) {
+        wick__fail(WICK_INVALID, "sequence_open: lm is NULL");
+        return NULL;
+    }
+    if (!options) options = &plain;
+    if (wick__reserved("sequence_open", options->reserved) != WICK_OK) return NULL;
+    enum wick_dtype dtype = options->cache == 0 ? WICK_F32 : options->cache;
+    if (dtype != WICK_F32 && dtype != WICK_F16 && dtype != WICK_BF16) {
+        wick__fail(WICK_DTYPE, "sequence_open: the cache is f32, f16 or bf16, not %s", wick_dtype_name(dtype));
+        return NULL;
+    }
+    if (options->context < 0 || options->context > 1 << 30) {
+        wick__fail(WICK_RANGE, "sequence_open: a context of %lld tokens", (long long)options->context);
+        return NULL;
+    }
+    struct wick_sequence *sequence = wick__calloc(1, sizeof *sequence);
+    if (!sequence) return NULL;
+    sequence->lm = lm;
+    sequence->dtype = dtype;
+    sequence->context = options->context ? options->context : lm->config.context;
+    sequence->kv = wick__calloc((size_t)lm->config.n_layers, 2 * sizeof *sequence->kv);
+    if (sequence->kv) return sequence;
+    wick_sequence_close(sequence);
+    return NULL;
+}
+
+void wick_sequence_close(struct wick_sequence *sequence) {
+    if (!sequence) return;
+    int64_t n = 2 * sequence->lm->config.n_layers;
+    for (int64_t i = 0; sequence->kv && i < n; i++) wick_release(sequence->kv[i]);
+    wick__free(sequence->kv, (size_t)n * sizeof *sequence->kv);
+    wick__free(sequence->ids, (size_t)sequence->capacity * sizeof *sequence->ids);
+    wick_release(sequence->logits);
+    wick__free(sequence, sizeof *sequence);
+}
+
+int64_t wick_sequence_length(const struct wick_sequence *sequence) { return sequence ? sequence->length : 0; }
+const int32_t *wick_sequence_ids(const struct wick_sequence *sequence) { return sequence ? sequence->ids : NULL; }
+
+static void forget_logits(struct wick_sequence *sequence) {
+    wick_release(sequence->logits);
+    sequence->logits = NULL;
+}
+
+enum wick_status wick_sequence_truncate(struct wick_sequence *sequence, int64_t n) {
+    if (!sequence) return wick__fail(WICK_INVALID, "sequence_truncate: sequence is NULL");
+    if (n < 0 || n > sequence->length)
+        return wick__fail(WICK_RANGE, "sequence_truncate: %lld of %lld tokens", (long long)n,
+                          (long long)sequence->length);
+    if (n < sequence->length) forget_logits(sequence);
+    sequence->length = n;
+    return WICK_OK;
+}
+
+void wick_sequence_cancel(struct wick_sequence *sequence) {
+    if (sequence) atomic_store(&sequence->cancelled, true);
+}
+
+/* ---- memory ---- */
+
+/* A larger copy of one layer's keys or values. */
+static struct wick_tensor *grow_one(const struct wick_sequence *sequence, const struct wick_tensor *old,
+                                    int64_t capacity) {
+    const struct wick__lm_config *config = &sequence->lm->config;
+    wick_scope_begin();
+    struct wick_tensor *more =
+        wick_empty(sequence->lm->device, sequence->dtype, WICK_SHAPE(1, config->kv_heads, capacity, config->head));
+    if (more && old && sequence->length > 0 &&
+        wick_slice_set_inplace(more, wick_narrow(old, 2, 0, sequence->length), 2, 0) != WICK_OK)
+        more = NULL;
+    if (more) more = wick_retain(more);
+    wick_scope_end(NULL);
+    return more;
+}
+
+/* Room for n tokens, at least twice as many as before. */
+static enum wick_status reserve(struct wick_sequence *sequence, int64_t n) {
+    if (n <= sequence->capacity) return WICK_OK;
+    int64_t capacity = wick__max(wick__max(n, FIRST_CAPACITY), wick__min(2 * sequence->capacity, sequence->context));
+    capacity = wick__max(n, wick__min(capacity, sequence->context));
+    int64_t layers = 2 * sequence->lm->config.n_layers;
+    /* A layer that has grown already is no harm if a later one can't: capacity is that of the smallest. */
+    for (int64_t i = 0; i < layers; i++) {
+        struct wick_tensor *more = grow_one(sequence, sequence->kv[i], capacity);
+        if (!more) return wick__latest();
+        wick_release(sequence->kv[i]);
+        sequence->kv[i] = more;
+    }
+    int32_t *ids =
+        wick__realloc(sequence->ids, (size_t)sequence->capacity * sizeof *ids, (size_t)capacity * sizeof *ids);
+    if (!ids) return WICK_MEMORY;
+    sequence->ids = ids;
+    sequence->capacity = capacity;
+    return WICK_OK;
+}
+
+static enum wick_status check(const char *op, const struct wick_sequence *sequence, int64_t n, const int32_t *ids) {
+    int64_t total;
+    if (n < 1) return wick__fail(WICK_INVALID, "%s: %lld tokens", op, (long long)n);
+    for (int64_t i = 0; i < n; i++)
+        if (ids[i] < 0 || ids[i] >= sequence->lm->config.vocab)
+            return wick__fail(WICK_RANGE, "%s: id %d of token %lld is none of 0 .. %lld", op, ids[i], (long long)i,
+                              (long long)sequence->lm->config.vocab - 1);
+    if (!wick__add(sequence->length, n, &total) || total > sequence->context)
+        return wick__fail(WICK_RANGE, "%s: %lld tokens and %lld more exceed the context of %lld", op,
+                          (long long)sequence->length, (long long)n, (long long)sequence->context);
+    return WICK_OK;
+}
+
+/* ---- tokens ---- */
+
+/* Up to BATCH_TOKENS tokens. */
+static struct wick_tensor *append_some(struct wick_sequence *sequence, int64_t n, const int32_t *ids, bool all) {
+    if (reserve(sequence, sequence->length + n) != WICK_OK) return NULL;
+    const struct wick__lm_span span = {sequence, 0, n};
+    struct wick_tensor *logits = wick__lm_forward(sequence->lm, &(struct wick__lm_batch){n, ids, 1, &span, all});
+    if (!logits) return NULL;
+    memmove(sequence->ids + sequence->length, ids, (size_t)n * sizeof *ids);
+    sequence->length += n;
+    return logits;
+}
+
+static struct wick_tensor *append(struct wick_sequence *sequence, int64_t n, const int32_t *ids, bool all) {
+    if (!sequence || !ids) {
+        wick__fail(WICK_INVALID, "sequence_append: %s is NULL", sequence ? "ids" : "sequence");
+        return NULL;
+    }
+    if (check("sequence_append", sequence, n, ids) != WICK_OK) return NULL;
+    int64_t before = sequence->length, n_parts = (n + BATCH_TOKENS - 1) / BATCH_TOKENS, part = 0;
+    struct wick_tensor **parts = wick__calloc((size_t)n_parts, sizeof *parts), *logits = NULL;
+    if (!parts) return NULL;
+    wick_scope_begin();
+    for (int64_t at = 0; at < n; at += BATCH_TOKENS, part++) {
+        if (part > 0 && !all) wick_release(parts[part - 1]);
+        parts[part] = append_some(sequence, wick__min(n - at, BATCH_TOKENS), ids + at, all);
+        if (!parts[part]) break;
+    }
+    if (part == n_parts) logits = all && n_parts > 1 ? wick_cat((int)n_parts, parts, 0) : parts[n_parts - 1];
+    wick__free(parts, (size_t)n_parts * sizeof *parts);
+    logits = wick_scope_end(logits);
+    if (!logits) sequence->length = before;
+    if (logits) forget_logits(sequence);
+    return logits;
+}
+
+struct wick_tensor *wick_sequence_append(struct wick_sequence *sequence, int64_t n, const int32_t *ids) {
+    return append(sequence, n, ids, false);
+}
+
+struct wick_tensor *wick_sequence_append_all(struct wick_sequence *sequence, int64_t n, const int32_t *ids) {
+    return append(sequence, n, ids, true);
+}
+
+static bool check_step(int n, struct wick_sequence *const *sequences, const int32_t *ids) {
+    const char *rule = n < 1 || !sequences || !ids ? "there are no sequences" : NULL;
+    for (int i = 0; i < n && !rule; i++) {
+        if (!sequences[i])
+            rule = "a sequence is NULL";
+        else if (sequences[i]->lm != sequences[0]->lm)
+            rule = "the sequences are of different models";
+        else if (check("sequences_step", sequences[i], 1, &ids[i]) != WICK_OK)
+            return false;
+        for (int j = 0; j < i && !rule; j++)
+            if (sequences[i] == sequences[j]) rule = "a sequence appears twice";
+    }
+    if (rule) wick__fail(WICK_INVALID, "sequences_step: %s", rule);
+    return !rule;
+}
+
+struct wick_tensor *wick_sequences_step(int n, struct wick_sequence *const *sequences, const int32_t *ids) {
+    if (!check_step(n, sequences, ids)) return NULL;
+    size_t nbytes = (size_t)n * sizeof(struct wick__lm_span);
+    struct wick__lm_span *spans = wick__alloc(nbytes);
+    if (!spans) return NULL;
+    bool good = true;
+    for (int i = 0; i < n && good; i++) {
+        spans[i] = (struct wick__lm_span){sequences[i], i, 1};
+        good = reserve(sequences[i], sequences[i]->length + 1) == WICK_OK;
+    }
+    struct wick_tensor *logits = NULL;
+    if (good) logits = wick__lm_forward(sequences[0]->lm, &(struct wick__lm_batch){n, ids, n, spans, false});
+    for (int i = 0; i < n && logits; i++) {
+        sequences[i]->ids[sequences[i]->length++] = ids[i];
+        forget_logits(sequences[i]);
+    }
+    wick__free(spans, nbytes);
+    return logits;
+}
+
+/* ---- prompts ---- */
+
+enum wick_status wick__sequence_add(struct wick_sequence *sequence, int64_t n, const int32_t *ids) {
+    wick_scope_begin();
+    struct wick_tensor *logits = wick_sequence_append(sequence, n, ids);
+    if (logits) sequence->logits = wick_retain(logits);
+    wick_scope_end(NULL);
+    return logits ? WICK_OK : wick__latest();
+}
+
+/* Keeps the common beginning, but computes at least the last token, whose logits are wanted. */
+static enum wick_status hold(struct wick_sequence *sequence, int64_t n, const int32_t *ids) {
+    int64_t same = 0;
+    if (n < 1) return wick__fail(WICK_INVALID, "sequence_prompt: the prompt has no tokens");
+    while (same < wick__min(n, sequence->length) && ids[same] == sequence->ids[same]) same++;
+    if (same == n && same == sequence->length && sequence->logits) return WICK_OK;
+    WICK__TRY(wick_sequence_truncate(sequence, wick__min(same, n - 1)));
+    return wick__sequence_add(sequence, n - sequence->length, ids + sequence->length);
+}
+
+enum wick_status wick_sequence_prompt(struct wick_sequence *sequence, const char *text, size_t nbytes, unsigned flags) {
+    struct wick_ids ids = {NULL, 0, 0};
+    if (!sequence || !text)
+        return wick__fail(WICK_INVALID, "sequence_prompt: %s is NULL", sequence ? "text" : "sequence");
+    const struct wick_tokenizer *tokenizer = sequence->lm->tokenizer;
+    WICK__TRY(wick_tokenizer_encode_with(tokenizer, text, nbytes, flags, &ids));
+    if (ids.n > sequence->context)
+        return wick__fail(WICK_RANGE, "sequence_prompt: %lld tokens exceed the context of %lld", (long long)ids.n,
+                          (long long)sequence->context);
+    size_t size = (size_t)ids.n * sizeof *ids.ids;
+    ids.max = ids.n;
+    ids.ids = wick__alloc(size);
+    if (!ids.ids) return WICK_MEMORY;
+    enum wick_status status = wick_tokenizer_encode_with(tokenizer, text, nbytes, flags, &ids);
+    if (status == WICK_OK) status = hold(sequence, ids.n, ids.ids);
+    wick__free(ids.ids, size);
+    return status;
+}

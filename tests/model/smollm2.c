@@ -1,0 +1,115 @@
+/* SmolLM2-135M-Instruct beside llama.cpp, whose answers are in smollm2.txt (make-smollm2.py): the likeliest tokens
+ * after texts, their log-probabilities, and the greedy tokens that follow. */
+#include "tests/test.h"
+
+#include <unistd.h>
+
+enum { LIKELY = 8 };
+
+static const char *model_path(void) {
+    static char path[4096];
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (!cache || !*cache)
+        snprintf(path, sizeof path, "%s/.cache/wick/models/SmolLM2-135M-Instruct.Q4_1.gguf", home ? home : "");
+    else
+        snprintf(path, sizeof path, "%s/wick/models/SmolLM2-135M-Instruct.Q4_1.gguf", cache);
+    if (access(path, R_OK) != 0)
+        test_skip("the model is not there; tools/fetch-model SmolLM2-135M-Instruct fetches it");
+    return path;
+}
+
+/* A JSON string to text in place: the only escape in the file is of a new line. */
+static char *unquote(char *text) {
+    char *to = text, *from = text + 1;
+    for (; *from && from[1]; from++) {
+        if (from[0] == '\\' && from[1] == 'n') from++;
+        *to++ = from > text + 1 && from[-1] == '\\' ? '\n' : *from;
+    }
+    *to = 0;
+    return text;
+}
+
+/* How far the likeliest token leads, in log-probability. Where it hardly does, the rounding of activations decides. */
+static double lead(const char *likely) {
+    double first = 0, second = 0;
+    CHECK(sscanf(likely, "%*d %lf %*d %lf", &first, &second) == 2);
+    return first - second;
+}
+
+/* The largest difference of a log-probability that llama.cpp states. */
+static double compare(const float *logits, int64_t vocab, char *likely) {
+    double most = 0, sum = 0, worst = 0;
+    for (int64_t i = 0; i < vocab; i++) most = fmax(most, (double)logits[i]);
+    for (int64_t i = 0; i < vocab; i++) sum += exp((double)logits[i] - most);
+    for (int i = 0; i < LIKELY; i++) {
+        long id = strtol(likely, &likely, 10);
+        double want = strtod(likely, &likely), got = (double)logits[id] - most - log(sum);
+        worst = fmax(worst, fabs(got - want));
+    }
+    return worst;
+}
+
+struct follow {
+    char *ids;
+    int same, total;
+};
+
+static bool hear(void *context, const struct wick_generated *token) {
+    struct follow *follow = context;
+    char *end;
+    long want = strtol(follow->ids, &end, 10);
+    if (end == follow->ids) return false;
+    follow->ids = end;
+    follow->total++;
+    follow->same += want == token->id;
+    return want == token->id;
+}
+
+static double check_text(const struct wick_lm *lm, char *text, char *likely, char *greedy) {
+    struct wick_lm_info info;
+    struct wick_sequence *sequence = wick_sequence_open(lm, NULL);
+    struct follow follow = {greedy, 0, 0};
+    const struct wick_generate_options options = {
+        .max_tokens = 8, .ignore_end = true, .on_token = hear, .context = &follow};
+    CHECK_OK(wick_lm_describe(lm, &info));
+    CHECK_OK(wick_sequence_prompt(sequence, text, strlen(text), 0));
+    int64_t n = wick_sequence_length(sequence);
+    int32_t last = wick_sequence_ids(sequence)[n - 1];
+    CHECK_OK(wick_sequence_truncate(sequence, n - 1));
+    struct wick_tensor *logits = wick_sequence_append(sequence, 1, &last);
+    float *values = malloc((size_t)info.vocab * sizeof *values);
+    CHECK_OK(wick_read(logits, values, (size_t)info.vocab * sizeof *values));
+    double error = compare(values, info.vocab, likely);
+    wick_release(logits);
+    free(values);
+    CHECK_OK(wick_sequence_prompt(sequence, text, strlen(text), 0));
+    CHECK_OK(wick_generate(sequence, &options, NULL));
+    printf("%.40s: log-probabilities within %.4f, %d greedy tokens of %d\n", text, error, follow.same, follow.total);
+    CHECK(follow.same == follow.total || lead(likely) < 0.2);
+    wick_sequence_close(sequence);
+    return error;
+}
+
+int main(void) {
+    struct wick_device *device = wick_device_open("cpu");
+    struct wick_lm *lm = wick_lm_open(model_path(), device, NULL);
+    FILE *file = fopen("tests/model/smollm2.txt", "r");
+    char line[4096];
+    double worst = 0;
+    int n = 0;
+    CHECK(lm && file);
+    while (lm && file && fgets(line, sizeof line, file)) {
+        char *likely = strchr(line, '\t'), *greedy = likely ? strchr(likely + 1, '\t') : NULL;
+        CHECK(greedy);
+        if (!greedy) break;
+        *likely = *greedy = 0;
+        worst = fmax(worst, check_text(lm, unquote(line), likely + 1, greedy + 1));
+        n++;
+    }
+    CHECK(n == 8);
+    CHECK(worst < 0.4); /* both round activations to 8 bits, which alone moves these by up to 0.4 from the exact ones */
+    if (file) fclose(file);
+    wick_lm_close(lm);
+    wick_device_close(device);
+    return test_end();
+}

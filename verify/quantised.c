@@ -1,0 +1,244 @@
+/* Cases of tensors of blocks.
+ *
+ * dequantise and quantise: i[0] is the dtype of the result. linear_quantised: in[1] are weights, in[2] is the bias or
+ * absent, i[0] the activation, i[1] the products. */
+#include "verify/verify.h"
+
+#include "ops/dispatch.h"
+
+#include <math.h>
+#include <string.h>
+
+static const enum wick_dtype plain[] = {WICK_F32, WICK_F16, WICK_BF16};
+enum { PLAIN = sizeof plain / sizeof *plain, TYPES = WICK_DTYPE_COUNT - WICK_DTYPE_q4_0 };
+
+static bool always(enum wick_op op) {
+    (void)op;
+    return true;
+}
+
+/* ---- dequantise ---- */
+
+static const struct {
+    int rank;
+    int64_t rows[3], width; /* in blocks of 256 elements */
+} block_shapes[] = {{1, {0}, 1}, {2, {3}, 2}, {3, {2, 5}, 1}, {2, {0}, 1}, {2, {70}, 3}};
+enum { BLOCK_SHAPES = sizeof block_shapes / sizeof *block_shapes };
+
+static int dequantise_cases(enum wick_op op) {
+    (void)op;
+    return BLOCK_SHAPES * PLAIN;
+}
+
+static void dequantise_make(enum wick_op op, int k, struct verify_case *c) {
+    int shape = k % BLOCK_SHAPES;
+    (void)op;
+    c->n_in = c->n_out = 1;
+    c->in[0] = (struct verify_operand){.role = VERIFY_VALUE, .rank = block_shapes[shape].rank, .low = -8, .high = 8};
+    for (int d = 0; d < c->in[0].rank - 1; d++) c->in[0].shape[d] = block_shapes[shape].rows[d];
+    c->in[0].shape[c->in[0].rank - 1] = 256 * block_shapes[shape].width;
+    c->i[0] = plain[k / BLOCK_SHAPES];
+}
+
+static bool dequantise_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
+    /* A plain dtype is refused: wick_cast would give it to the op of plain dtypes. */
+    out[0] = wick__dequantise(in[0], (enum wick_dtype)c->i[0]);
+    return out[0] != NULL;
+}
+
+static bool dequantise_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {
+    if (!verify_array_new(out, (enum wick_dtype)c->i[0], in->rank, in->shape, false)) return false;
+    for (int64_t i = 0; i < in->count; i++) out->data[i] = verify_round(out->dtype, in->data[i]);
+    return true;
+}
+
+const struct verify_family verify_dequantise = {.name = "dequantise",
+                                                .cases = dequantise_cases,
+                                                .make = dequantise_make,
+                                                .call = dequantise_call,
+                                                .reference = dequantise_reference,
+                                                .blocks = always};
+
+/* ---- quantise ---- */
+
+/* How far a number may be from the one that its block stands for, as a part of the largest of the block. */
+static double coarseness(enum wick_dtype dtype) {
+    switch (dtype) {
+    case WICK_DTYPE_q8_0:
+    case WICK_DTYPE_q8_1:
+    case WICK_DTYPE_q8_k: return 0.0045;
+    case WICK_DTYPE_q6_k: return 0.03;
+    case WICK_DTYPE_q5_0:
+    case WICK_DTYPE_q5_1:
+    case WICK_DTYPE_q5_k: return 0.08;
+    case WICK_DTYPE_q4_0:
+    case WICK_DTYPE_q4_1:
+    case WICK_DTYPE_q4_k:
+    case WICK_DTYPE_iq4_nl:
+    case WICK_DTYPE_iq4_xs: return 0.16;
+    case WICK_DTYPE_mxfp4:
+    case WICK_DTYPE_nvfp4:
+    case WICK_DTYPE_q3_k: return 0.3;
+    case WICK_DTYPE_q2_k: return 0.5;
+    case WICK_DTYPE_tq1_0:
+    case WICK_DTYPE_tq2_0:
+    case WICK_DTYPE_q1_0:
+    case WICK_DTYPE_q2_0: return 1;
+    default: return -1;
+    }
+}
+
+static int quantise_types(void) {
+    int count = 0;
+    for (int t = WICK_DTYPE_q4_0; t < WICK_DTYPE_COUNT; t++) count += coarseness((enum wick_dtype)t) >= 0;
+    return count;
+}
+
+static int quantise_cases(enum wick_op op) {
+    (void)op;
+    return 2 * quantise_types();
+}
+
+static void quantise_make(enum wick_op op, int k, struct verify_case *c) {
+    enum wick_dtype dtype = WICK_DTYPE_q4_0;
+    (void)op;
+    for (int left = k / 2; coarseness(dtype) < 0 || left-- > 0;) dtype = (enum wick_dtype)((int)dtype + 1);
+    c->n_in = c->n_out = 1;
+    c->in[0] =
+        (struct verify_operand){.role = VERIFY_VALUE, .rank = 2, .shape = {k % 2 ? 5 : 1, 256}, .low = -3, .high = 3};
+    c->i[0] = dtype;
+}
+
+/* Blocks, and what they stand for. */
+static bool quantise_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
+    struct wick_tensor *blocks = wick_cast(in[0], (enum wick_dtype)c->i[0]);
+    if (c->dtype > WICK_F32 || c->dtype < WICK_BF16) {
+        wick_release(blocks);
+        wick_error_clear();
+        blocks = wick_quantise(in[0], (enum wick_dtype)c->i[0], NULL);
+    }
+    out[0] = wick_cast(blocks, WICK_F32);
+    wick_release(blocks);
+    return out[0] != NULL;
+}
+
+static bool quantise_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {
+    int64_t block = wick_dtype_block((enum wick_dtype)c->i[0]);
+    if (!verify_array_new(out, WICK_F32, in->rank, in->shape, true)) return false;
+    for (int64_t i = 0; i < in->count; i++) {
+        double most = 0;
+        for (int64_t j = i / block * block; j < i / block * block + block; j++) most = fmax(most, fabs(in->data[j]));
+        out->data[i] = in->data[i];
+        out->scale[i] = coarseness((enum wick_dtype)c->i[0]) * most / 0x1p-23;
+    }
+    return true;
+}
+
+const struct verify_family verify_quantise = {.name = "quantise",
+                                              .cases = quantise_cases,
+                                              .make = quantise_make,
+                                              .call = quantise_call,
+                                              .reference = quantise_reference};
+
+/* ---- linear_quantised ---- */
+
+/* Rows of x, of weights; length of a row in blocks of 256. Those of 32 elements also have lengths that are none of 256.
+ */
+static const struct {
+    int64_t m, n, k;
+} layer_shapes[] = {{1, 5, 256},    {3, 33, 512}, {7, 70, 768}, {4, 32, 256},
+                    {13, 17, 1280}, {0, 3, 256},  {2, 0, 256},  {70, 40, 512}};
+enum { LAYER_SHAPES = sizeof layer_shapes / sizeof *layer_shapes };
+
+static int layer_cases(enum wick_op op) {
+    (void)op;
+    return TYPES * 2 * 4;
+}
+
+static void layer_make(enum wick_op op, int k, struct verify_case *c) {
+    enum wick_dtype blocks = (enum wick_dtype)(WICK_DTYPE_q4_0 + k % TYPES);
+    int turn = k / TYPES, shape = (turn / 2 + 2 * (k % TYPES)) % LAYER_SHAPES;
+    int64_t width = layer_shapes[shape].k;
+    (void)op;
+    if (width >= 512) width -= 256 - wick_dtype_block(blocks);
+    c->n_in = 3;
+    c->n_out = 1;
+    c->in[0] = (struct verify_operand){
+        .role = VERIFY_VALUE, .rank = 2, .shape = {layer_shapes[shape].m, width}, .low = -2, .high = 2};
+    c->in[1] = (struct verify_operand){
+        .role = VERIFY_BLOCKS, .rank = 2, .shape = {layer_shapes[shape].n, width}, .blocks = blocks};
+    c->in[2] = (struct verify_operand){.role = turn % 3 == 1 ? VERIFY_ABSENT : VERIFY_VALUE,
+                                       .rank = 1,
+                                       .shape = {layer_shapes[shape].n},
+                                       .low = -2,
+                                       .high = 2};
+    c->i[0] = k % WICK_ACTIVATION_COUNT;
+    c->i[1] = turn % 2;
+}
+
+static bool layer_bench(enum wick_op op, struct verify_case *c) {
+    layer_make(op, TYPES, c);
+    verify_operand_resize(&c->in[0], 2, (const int64_t[]){128, 2048});
+    verify_operand_resize(&c->in[1], 2, (const int64_t[]){2048, 2048});
+    c->in[2].role = VERIFY_ABSENT;
+    return true;
+}
+
+static bool layer_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
+    struct wick_linear_options options = {.activation = (enum wick_activation)c->i[0],
+                                          .products = (enum wick_products)c->i[1]};
+    out[0] = wick_linear_with(in[0], in[1], in[2], &options);
+    return out[0] != NULL;
+}
+
+static double activated(enum wick_activation activation, double x) {
+    switch (activation) {
+    case WICK_ACTIVATION_RELU: return x < 0 ? 0 : x;
+    case WICK_ACTIVATION_GELU: return x * (1 + erf(x / sqrt(2))) / 2;
+    case WICK_ACTIVATION_GELU_TANH: return x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x))) / 2;
+    case WICK_ACTIVATION_SILU: return x / (1 + exp(-x));
+    case WICK_ACTIVATION_TANH: return tanh(x);
+    default: return x;
+    }
+}
+
+/* How far a product may be off for the rounding of activations: by half a step of its scale, 1 / 254 of the largest of
+ * its 32, each. Activations steepen errors by at most 1.13. */
+static double rounding(const double *x, const double *w, int64_t n) {
+    double sum = 0;
+    for (int64_t k = 0; k < n; k += 32) {
+        double most = 0, weights = 0;
+        for (int64_t i = k; i < k + 32; i++) {
+            most = fmax(most, fabs(x[i]));
+            weights += fabs(w[i]);
+        }
+        sum += 1.13 * weights * most / 254;
+    }
+    return sum;
+}
+
+/* Terms with a shift are summed in two parts, scale q and shift, of which each may be 32 times their sum. */
+static bool layer_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {
+    const double *bias = c->in[2].role != VERIFY_ABSENT ? in[2].data : NULL;
+    int64_t m = in[0].shape[0], n = in[1].shape[0], width = in[0].shape[1];
+    if (!verify_array_new(out, c->dtype, 2, (const int64_t[]){m, n}, true)) return false;
+    for (int64_t p = 0; p < out->count; p++) {
+        const double *x = in[0].data + p / n * width, *w = in[1].data + p % n * width;
+        double sum = bias ? bias[p % n] : 0, scale = fabs(sum);
+        for (int64_t k = 0; k < width; k++) {
+            sum += x[k] * w[k];
+            scale += fabs(x[k] * w[k]);
+        }
+        out->data[p] = activated((enum wick_activation)c->i[0], sum);
+        out->scale[p] = scale * (1 + fmin((double)width, 256) / 2);
+        if (c->i[1] == WICK_PRODUCTS_8_BIT) out->scale[p] = 32 * out->scale[p] + rounding(x, w, width) / (4 * 0x1p-23);
+    }
+    return true;
+}
+
+const struct verify_family verify_linear_quantised = {.name = "linear_quantised",
+                                                      .cases = layer_cases,
+                                                      .make = layer_make,
+                                                      .bench = layer_bench,
+                                                      .call = layer_call,
+                                                      .reference = layer_reference};
