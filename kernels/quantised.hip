@@ -36,11 +36,12 @@ GPU_KERNEL(dequantise, struct gpu_dequantise) {
 /* A wave takes 32 activations at a time, a lane one of them. The scale is NaN where one is infinite or NaN. */
 template <typename T> GPU_FN void round_activations(const struct gpu_activations &p) {
     enum { QUANTUM = 32 };
+    const f32 SMALLEST = 7.5231638e-37f; /* 2^-120; C++14 has no hexadecimal floats */
     u64 count = (u64)p.count * QUANTUM, ceiling = (count + GPU_WAVE - 1) / GPU_WAVE * GPU_WAVE;
     for (u64 i = gpu_global(); i < ceiling; i += gpu_stride()) {
         f32 x = i < count ? gpu_up(((const T *)p.x)[i]) : 0.0f;
         f32 most = gpu_wave_join<gpu_join_max>(gpu_fabs(x), QUANTUM);
-        f32 wrong = gpu_wave_join<gpu_join_add>(x * 0.0f, QUANTUM), by = most > 0x1p-120f && wrong == 0 ? 127.0f / most : 0.0f;
+        f32 wrong = gpu_wave_join<gpu_join_add>(x * 0.0f, QUANTUM), by = most > SMALLEST && wrong == 0 ? 127.0f / most : 0.0f;
         if (i >= count) continue;
         p.q[i] = (i8)(i32)gpu_rint(by > 0 ? x * by : 0.0f);
         if (i % QUANTUM == 0) p.scale[i / QUANTUM] = most / 127.0f + wrong;

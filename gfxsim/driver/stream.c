@@ -118,7 +118,7 @@ static void settle(struct driver_stream *stream) {
 
 static struct driver_op *make_op(enum driver_op_kind kind, const void *data, size_t nbytes) {
     struct driver_op *op = calloc(1, sizeof *op + nbytes);
-    if (!op) abort();
+    if (!op) return NULL;
     op->kind = kind;
     op->nbytes = nbytes;
     if (nbytes) memcpy(op->data, data, nbytes);
@@ -247,6 +247,7 @@ int driver_event_record(struct driver_event *event, struct driver_stream *stream
     if (!is_event(event)) return DRIVER_HANDLE;
     if (event->device != stream->device) return DRIVER_HANDLE;
     struct driver_op *op = make_op(DRIVER_RECORD_OP, NULL, 0);
+    if (!op) return DRIVER_MEMORY;
     op->event = event;
     op->ticket = ++event->recorded;
     event->stream = stream;
@@ -262,6 +263,7 @@ int driver_stream_wait(struct driver_stream *stream, struct driver_event *event)
         return DRIVER_CAPTURE_ISOLATION;
     }
     struct driver_op *op = make_op(DRIVER_WAIT_OP, NULL, 0);
+    if (!op) return DRIVER_MEMORY;
     op->event = event;
     op->ticket = event->recorded;
     op->stream = event->stream;
@@ -297,7 +299,7 @@ static struct driver_graph *graphs;
 
 static struct driver_graph *make_graph(int device) {
     struct driver_graph *graph = calloc(1, sizeof *graph);
-    if (!graph) abort();
+    if (!graph) return NULL;
     graph->magic = GRAPH;
     graph->last = &graph->first;
     graph->device = device;
@@ -308,7 +310,7 @@ static struct driver_graph *make_graph(int device) {
 
 static struct driver_op *copy_op(const struct driver_op *op) {
     struct driver_op *copy = malloc(sizeof *copy + op->nbytes);
-    if (!copy) abort();
+    if (!copy) return NULL;
     memcpy(copy, op, sizeof *op + op->nbytes);
     copy->next = NULL;
     return copy;
@@ -330,6 +332,7 @@ static void free_graph(struct driver_graph *graph) {
 int driver_capture_begin(struct driver_stream *stream, int mode) {
     if (stream->capture || stream == stream->device->null_stream) return DRIVER_CAPTURE_UNSUPPORTED;
     stream->capture = make_graph(stream->device->ordinal);
+    if (!stream->capture) return DRIVER_MEMORY;
     stream->capture_mode = mode;
     stream->invalidated = false;
     return DRIVER_OK;
@@ -352,13 +355,19 @@ int driver_capture_end(struct driver_stream *stream, struct driver_graph **graph
 int driver_graph_instantiate(struct driver_graph **executable, const struct driver_graph *graph) {
     *executable = NULL;
     if (!graph || graph->magic != GRAPH || graph->executable) return DRIVER_VALUE;
-    *executable = make_graph(graph->device);
-    (*executable)->executable = true;
+    struct driver_graph *made = make_graph(graph->device);
+    if (!made) return DRIVER_MEMORY;
+    made->executable = true;
     for (const struct driver_op *op = graph->first; op; op = op->next) {
         struct driver_op *copy = copy_op(op);
-        *(*executable)->last = copy;
-        (*executable)->last = &copy->next;
+        if (!copy) {
+            free_graph(made);
+            return DRIVER_MEMORY;
+        }
+        *made->last = copy;
+        made->last = &copy->next;
     }
+    *executable = made;
     driver_live_of[DRIVER_GRAPH]++;
     return DRIVER_OK;
 }
@@ -369,6 +378,7 @@ int driver_graph_launch(struct driver_graph *executable, struct driver_stream *s
     if (stream->device->error) return stream->device->error;
     for (const struct driver_op *op = executable->first; op; op = op->next) {
         struct driver_op *copy = copy_op(op);
+        if (!copy) return DRIVER_MEMORY;
         if (copy->kind == DRIVER_RECORD_OP) {
             copy->ticket = ++copy->event->recorded;
             copy->event->stream = stream;
@@ -408,6 +418,7 @@ int driver_copy_rows(const struct driver_copy *asked, struct driver_stream *stre
     if (stream->capture && (wait || copy.kinds[1] == 'h')) return driver_refuse_capture(stream);
     bool keep = copy.kinds[1] == 'h' && driver_defer;
     struct driver_op *op = make_op(DRIVER_COPY_OP, copy.from, keep ? extent(copy.n, copy.rows, copy.from_pitch) : 0);
+    if (!op) return DRIVER_MEMORY;
     op->copy = copy;
     int code = queue(stream, op);
     if (!code && wait) code = driver_stream_synchronize(stream);
@@ -425,6 +436,7 @@ int driver_set(void *to, unsigned value, unsigned width, size_t count, struct dr
     if (stream->device->error) return stream->device->error;
     if (stream->capture && wait) return driver_refuse_capture(stream);
     struct driver_op *op = make_op(DRIVER_SET_OP, NULL, 0);
+    if (!op) return DRIVER_MEMORY;
     op->to = to;
     op->n = count;
     op->value = value;
@@ -437,6 +449,7 @@ int driver_set(void *to, unsigned value, unsigned width, size_t count, struct dr
 int driver_call(struct driver_stream *stream, int (*call)(const void *), const void *arguments, size_t nbytes) {
     if (stream->device->error) return stream->device->error;
     struct driver_op *op = make_op(DRIVER_CALL_OP, arguments, nbytes);
+    if (!op) return DRIVER_MEMORY;
     op->call = call;
     return queue(stream, op);
 }
@@ -446,6 +459,7 @@ int driver_free_later(struct driver_stream *stream, void *memory) {
     if (!a || a->base != memory || a->pinned) return DRIVER_VALUE;
     if (stream->capture) return driver_refuse_capture(stream);
     struct driver_op *op = make_op(DRIVER_FREE_OP, NULL, 0);
+    if (!op) return DRIVER_MEMORY;
     op->to = memory;
     return queue(stream, op);
 }
@@ -455,7 +469,7 @@ static struct driver_op *make_launch(const struct driver_function *function,
                                      const struct driver_parameters *parameters) {
     if (parameters->packed) return make_op(DRIVER_LAUNCH_OP, parameters->packed, parameters->size);
     struct driver_op *op = calloc(1, sizeof *op + function->nbytes);
-    if (!op) abort();
+    if (!op) return NULL;
     op->kind = DRIVER_LAUNCH_OP;
     op->nbytes = function->nbytes;
     for (unsigned i = 0; i < function->n_args; i++)
@@ -477,6 +491,7 @@ int driver_launch(struct driver_function *function, const unsigned grid[3], cons
         if (!parameters->each[i]) return DRIVER_VALUE;
     if (stream->device->error) return stream->device->error;
     struct driver_op *op = make_launch(function, parameters);
+    if (!op) return DRIVER_MEMORY;
     op->function = function;
     memcpy(op->grid, grid, sizeof op->grid);
     memcpy(op->block, block, sizeof op->block);

@@ -4,10 +4,10 @@
  *     FAULT=write:3=ENOSPC  the third write fails so; also EIO, EINTR, and "short" for half of the bytes
  *     FAULT_COUNT=FILE      at the end, how many calls of each kind there were
  *
- * Kinds: alloc (malloc, calloc, realloc, posix_memalign, aligned_alloc), open, read, write, close (of regular files
- * that are open for writing, and fclose of pipes too; they are closed all the same, as Linux does), fsync, rename,
- * mmap. Calls are counted from main on, in the whole program, whichever library makes them; calls inside the C library
- * are not seen. */
+ * Kinds: alloc (malloc, calloc, realloc, posix_memalign, aligned_alloc), open, read, write, close (of files with a name
+ * that are open for writing, and fclose of pipes too; they are closed all the same, as Linux does), fsync, rename, mmap.
+ * Calls are counted from main on, in the whole program, whichever library makes them; calls inside the C library are not
+ * seen. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -83,7 +83,7 @@ static bool for_writing(int fd, bool pipes) {
     struct stat about;
     int flags = fcntl(fd, F_GETFL);
     return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY && fstat(fd, &about) == 0 &&
-           (S_ISREG(about.st_mode) || (pipes && S_ISFIFO(about.st_mode)));
+           ((S_ISREG(about.st_mode) && about.st_nlink > 0) || (pipes && S_ISFIFO(about.st_mode)));
 }
 int close(int fd) {
     bool failed = for_writing(fd, false) && fails(CLOSE);

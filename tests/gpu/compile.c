@@ -1,5 +1,6 @@
-/* The sources inside the library compile with the vendor's own run-time compiler, for a target in the arguments, each
- * module in a process of its own: hipRTC has crashed before. Skipped where there is no compiler. */
+/* The sources inside the library compile with the vendor's own run-time compiler, for the target in the arguments:
+ * the modules named after it, or all. Each has a process of its own: hipRTC has crashed before. Skipped where there is no
+ * compiler. */
 #include "tests/test.h"
 
 #include "core/memory.h"
@@ -34,6 +35,12 @@ static int compile(const struct wick__vendor *vendor, const struct wick__propert
     return !good || wick_host_memory_used() != 0;
 }
 
+static bool chosen(const char *name, int n, char **names) {
+    for (int i = 0; i < n; i++)
+        if (strcmp(name, names[i]) == 0) return true;
+    return n <= 0;
+}
+
 int main(int argc, char **argv) {
     const char *target = argc > 1 ? argv[1] : "sm_90";
     bool nvidia = strncmp(target, "sm_", 3) == 0;
@@ -45,6 +52,7 @@ int main(int argc, char **argv) {
     if (!*vendor->compiler_version()) test_skip("there is no run-time compiler");
     printf("%s\n", vendor->compiler_version());
     for (int module = 0; module < WICK__GPU_MODULES; module++) {
+        if (!chosen(wick__gpu_module_names[module], argc - 2, argv + 2)) continue;
         int status = -1;
         fflush(stdout);
         pid_t child = fork();

@@ -30,6 +30,7 @@ fn c_type(rust: &str) -> String {
         "i32" => "int32_t",
         "u64" => "uint64_t",
         "usize" => "size_t",
+        "f32" => "float",
         "f64" => "double",
         "bool" => "bool",
         _ => "",
