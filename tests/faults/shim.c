@@ -5,9 +5,9 @@
  *     FAULT_COUNT=FILE      at the end, how many calls of each kind there were
  *
  * Kinds: alloc (malloc, calloc, realloc, posix_memalign, aligned_alloc), open, read, write, close (of files with a name
- * that are open for writing, and fclose of pipes too; they are closed all the same, as Linux does), fsync, rename, mmap.
- * Calls are counted from main on, in the whole program, whichever library makes them; calls inside the C library are not
- * seen. */
+ * that are open for writing, and fclose of pipes too; they are closed all the same, as Linux does), fsync, rename,
+ * mmap. Calls are counted from main on, in the whole program, whichever library makes them; calls inside the C library
+ * are not seen. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

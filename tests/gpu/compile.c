@@ -1,6 +1,6 @@
 /* The sources inside the library compile with the vendor's own run-time compiler, for the target in the arguments:
- * the modules named after it, or all. Each has a process of its own: hipRTC has crashed before. Skipped where there is no
- * compiler. */
+ * the modules named after it, or all. Each has a process of its own: hipRTC has crashed before. Skipped where there is
+ * no compiler. */
 #include "tests/test.h"
 
 #include "core/memory.h"
