@@ -1,4 +1,4 @@
-/* Looking for the first value that is no number. */
+/* Looking for the first value that is not a number. */
 #include "cli/finite.h"
 
 #include <math.h>

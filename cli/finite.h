@@ -1,4 +1,4 @@
-/* Results that are no numbers: a model that computes NaN or an infinity has no answer to show. */
+/* Results that are not numbers: a model that computes NaN or an infinity has no answer to show. */
 #ifndef WICK_CLI_FINITE_H
 #define WICK_CLI_FINITE_H
 

@@ -36,7 +36,7 @@ const char *index_distrust(const char *file) {
     if (!folder_of(file, folder, sizeof folder)) return "its path is too long";
     if (stat(folder, &about) == 0) fault = wick__distrust(&about);
     if (!fault && lstat(file, &about) == 0)
-        fault = S_ISREG(about.st_mode) ? wick__distrust(&about) : "is no regular file";
+        fault = S_ISREG(about.st_mode) ? wick__distrust(&about) : "is not a regular file";
     return fault;
 }
 

@@ -72,7 +72,7 @@ json_t *json_file(const char *path, char error[JSON_FAULT]) {
     json_t *json = json_load_file(path, JSON_REJECT_DUPLICATES, &fault);
     if (json_is_object(json)) return json;
     if (json)
-        snprintf(error, JSON_FAULT, "it is no JSON object");
+        snprintf(error, JSON_FAULT, "it is not a JSON object");
     else if (!*fault.text) /* jansson has no words for that */
         snprintf(error, JSON_FAULT, "out of memory");
     else if (fault.line < 0)

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* A string; each byte that is no UTF-8 becomes U+FFFD. NULL gives null. */
+/* A string; each byte that is not UTF-8 becomes U+FFFD. NULL gives null. */
 json_t *json_text(const char *text);
 /* A number; null for NaN and the infinities, which JSON lacks. */
 json_t *json_number(double value);

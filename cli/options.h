@@ -39,8 +39,8 @@ struct option {
 #define OPTIONS_END                                                                                                    \
     { .kind = OPTION_END }
 
-/* Sets what the options in argv name; a row of kind OPTION_END ends the list. What is no option moves to the front of
- * argv: "-", what follows "--", and all that does not begin with "-". *n counts it; more than `most` is wrong usage.
+/* Sets what the options in argv name; a row of kind OPTION_END ends the list. What is not an option moves to the front
+ * of argv: "-", what follows "--", and all that does not begin with "-". *n counts it; more than `most` is wrong usage.
  * False when the command is done, with its exit status in *status: --help was shown, or wrong usage was reported. */
 struct options {
     const char *command;

@@ -14,7 +14,7 @@
 size_t output_char(const char *text, size_t nbytes);
 
 /* One character of a text as it is shown: itself, or an escape for what a terminal would obey (controls, DEL, C1, marks
- * that turn the direction of text) and for bytes that are no UTF-8: \n, \x1b, \u202e. */
+ * that turn the direction of text) and for bytes that are not UTF-8: \n, \x1b, \u202e. */
 struct output_shown {
     char text[12];
     size_t nbytes; /* taken from the text, >= 1 */

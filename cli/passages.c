@@ -20,7 +20,7 @@ static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 /* A lead byte from U+3000 on: scripts that put no spaces between words, and emoji. */
 static bool stands_alone(char c) { return (unsigned char)c >= 0xE3; }
 
-/* The end of the word that begins at `at`, which is no space. */
+/* The end of the word that begins at `at`, which is not a space. */
 static size_t word_end(const char *text, size_t at, size_t end) {
     if (stands_alone(text[at])) {
         for (at++; at < end && ((unsigned char)text[at] & 0xC0) == 0x80;) at++;

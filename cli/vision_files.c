@@ -53,7 +53,7 @@ static bool from_lines(struct labels *labels, const char *path) {
 /* {"0": "tench", ...}: every class must be there, up to the last. */
 static bool from_config(struct labels *labels, const json_t *names, const char *model) {
     size_t n = json_object_size(names);
-    const char *fault = names && !json_is_object(names) ? "'id2label' is no object" : NULL;
+    const char *fault = names && !json_is_object(names) ? "'id2label' is not an object" : NULL;
     for (size_t i = 0; i < n && !fault; i++) {
         char key[24];
         snprintf(key, sizeof key, "%zu", i);
@@ -103,8 +103,8 @@ static const char *read_size(const json_t *config, struct image_preparation *p) 
     else if (!size)
         return share ? "'crop_pct' stands without 'size'" : NULL;
     json_int_t edge = json_is_integer(size) ? json_integer_value(size) : 0;
-    if (edge < 1 || edge > MAX_SIDE) return "'size' or its 'shortest_edge' is no whole number from 1 to 4096";
-    if (!(kept > 0.1 && kept <= 1)) return "'crop_pct' is no number from 0.1 to 1";
+    if (edge < 1 || edge > MAX_SIDE) return "'size' or its 'shortest_edge' is not a whole number from 1 to 4096";
+    if (!(kept > 0.1 && kept <= 1)) return "'crop_pct' is not a number from 0.1 to 1";
     p->crop = (int)edge;
     p->resize = (int)((double)edge / kept);
     return NULL;
@@ -131,9 +131,9 @@ static bool read_three(const json_t *array, float *values) {
 
 static const char *read_scale(const json_t *config, struct image_preparation *p) {
     if (!read_three(value_of(config, "image_mean"), p->mean))
-        return "'image_mean' is no array of 3 numbers that f32 can hold";
+        return "'image_mean' is not an array of 3 numbers that f32 can hold";
     if (!read_three(value_of(config, "image_std"), p->deviation))
-        return "'image_std' is no array of 3 numbers that f32 can hold";
+        return "'image_std' is not an array of 3 numbers that f32 can hold";
     for (int i = 0; i < 3; i++)
         if (!(p->deviation[i] > 0)) return "'image_std' has a number that is not above 0";
     return NULL;

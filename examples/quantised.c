@@ -32,7 +32,7 @@ int main(void) {
     for (int i = 0; i < 2 && status == WICK_OK; i++)
         printf("%s products: %.2f %.2f\n", i == 0 ? "exact" : "8-bit", (double)products[i][0], (double)products[i][1]);
 
-    /* A cast turns blocks into floats: the second row's scale, 0.01, is no number of f16, so its elements moved. */
+    /* A cast turns blocks into floats: the second row's scale, 0.01, is not a number of f16, so its elements moved. */
     double error = 0;
     struct wick_tensor *moved = wick_abs(wick_sub(wick_cast(blocks, WICK_F32), weight));
     if (status == WICK_OK) status = wick_read_scalar(wick_max(moved, WICK_ALL_DIMS, false), &error);

@@ -170,7 +170,7 @@ static bool take_addtid(struct sim_wave *wave, u32 offset, struct sim_places *la
     return lanes->n != 0;
 }
 
-/* Takes away the lanes outside the block's LDS where that is no finding, and returns them: they read 0 and write
+/* Takes away the lanes outside the block's LDS where that is not a finding, and returns them: they read 0 and write
  * nothing. */
 static u64 drop_outside(const struct sim_wave *wave, struct sim_places *lanes, unsigned nbytes) {
     u64 before = lanes->mask;

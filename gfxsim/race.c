@@ -11,7 +11,7 @@
  *  - the plain load in front of a loop with compare-and-swap
  *  - what happened before the later of the two blocks last acquired: ran an instruction that makes writes of other
  *    blocks visible, as fences and atomics with acquire do at the scope of the device. So writes before a counter that
- *    the last block looks at are no race with what that block reads. Whether the writer released is not asked.
+ *    the last block looks at do not race with what that block reads. Whether the writer released is not asked.
  * Where an entry cannot hold what happened it forgets the older, so that no race is found that is none. */
 #define _GNU_SOURCE /* madvise */
 #include "check.h"

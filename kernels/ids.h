@@ -1,4 +1,4 @@
-/* Ids as kernels take them: unsigned, by their width, with the sentinel and the first number that is no valid id. */
+/* Ids as kernels take them: unsigned, by their width, with the sentinel and the first number that is not a valid id. */
 #ifndef WICK_KERNELS_IDS_H
 #define WICK_KERNELS_IDS_H
 
@@ -29,7 +29,7 @@ template <typename ID> GPU_FN bool gpu_id_valid(const struct gpu_ids &ids, ID v,
     return false;
 }
 
-/* The id at an offset, of whatever width; 2^64 - 1 when it is no valid one. */
+/* The id at an offset, of whatever width; 2^64 - 1 when it is not a valid one. */
 GPU_FN u64 gpu_id_at(const struct gpu_ids &ids, i64 at) {
     u64 v = ids.width == 8   ? ((const u64 *)ids.data)[at]
             : ids.width == 4 ? ((const u32 *)ids.data)[at]

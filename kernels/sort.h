@@ -21,7 +21,7 @@ struct gpu_sort {
     void *values;
     u32 *indices;
     i64 lines, n, inner, k;
-    u64 most; /* bits of the largest float that is no NaN, without the sign */
+    u64 most; /* bits of the largest float that is not a NaN, without the sign */
     u32 order, descending;
     u32 passes; /* of 8 bits */
 };

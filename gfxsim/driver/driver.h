@@ -162,7 +162,7 @@ struct driver_op {
     char data[]; /* of a launch: the parameters, of a call: its arguments, of a copy: bytes of pageable memory */
 };
 struct driver_graph {
-    struct driver_graph *next; /* of all that there are: what could not be given back is no leak of the driver's */
+    struct driver_graph *next; /* of all that there are: what could not be given back is not a leak of the driver's */
     struct driver_op *first, **last;
     int device;
     bool executable;

@@ -60,7 +60,7 @@ int driver_free(void *memory, bool pinned) {
     if (!memory) return DRIVER_OK;
     size_t i = after(memory);
     if (i == 0 || table[i - 1].base != memory || table[i - 1].pinned != pinned) {
-        driver_complain("free of %p, which is no %s memory in use", memory, pinned ? "pinned" : "device");
+        driver_complain("free of %p, which is not a %s memory in use", memory, pinned ? "pinned" : "device");
         return DRIVER_VALUE;
     }
     struct driver_allocation *a = &table[--i];

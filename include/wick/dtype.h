@@ -80,7 +80,7 @@ enum wick_dtype_kind {
     WICK_DTYPE_KIND_FLOAT,
     WICK_DTYPE_KIND_BOOL,
     WICK_DTYPE_KIND_QUANTISED, /* GGML's blocks */
-    WICK_DTYPE_KIND_NONE       /* of a value that is no dtype */
+    WICK_DTYPE_KIND_NONE       /* of a value that is not a dtype */
 };
 
 /* The short names a program uses: WICK_F32 for WICK_DTYPE_f32. */
@@ -95,7 +95,7 @@ enum wick_dtype_kind {
 #define WICK_F64 WICK_DTYPE_f64
 #define WICK_F8E4M3 WICK_DTYPE_f8e4m3
 
-/* "f32" and the like; "?" for a value that is no dtype. Static strings. */
+/* "f32" and the like; "?" for a value that is not a dtype. Static strings. */
 WICK_API const char *wick_dtype_name(enum wick_dtype dtype);
 
 /* Finds a dtype by its name. False, and *dtype untouched, when there is none of that name. */
@@ -106,11 +106,11 @@ WICK_API enum wick_dtype_kind wick_dtype_kind(enum wick_dtype dtype);
 /* True for bf16, f16, f32, f64 and the 8, 6 and 4 bit floats. */
 WICK_API bool wick_dtype_is_float(enum wick_dtype dtype);
 
-/* Bits of one element. 0 for quantised dtypes, whose elements share bits, and for a value that is no dtype. Elements of
- * less than 8 bits lie packed, without gaps. */
+/* Bits of one element. 0 for quantised dtypes, whose elements share bits, and for a value that is not a dtype. Elements
+ * of less than 8 bits lie packed, without gaps. */
 WICK_API int wick_dtype_bits(enum wick_dtype dtype);
 
-/* Elements of a block, and its bytes. 1 element for dtypes of whole bytes; 0 and 0 for a value that is no dtype. */
+/* Elements of a block, and its bytes. 1 element for dtypes of whole bytes; 0 and 0 for a value that is not a dtype. */
 WICK_API int wick_dtype_block(enum wick_dtype dtype);
 WICK_API int wick_dtype_block_bytes(enum wick_dtype dtype);
 

@@ -186,7 +186,7 @@ WICK_API struct wick_tensor *wick_where(const struct wick_tensor *condition, con
  *   blocks to float     f32, f16, bf16: scale q + shift as GGML computes it in f32, then rounded
  *   float to blocks     as wick_quantise without options
  *
- * WICK_DTYPE for a value that is no dtype, WICK_UNSUPPORTED for a dtype to which the device has no cast. */
+ * WICK_DTYPE for a value that is not a dtype, WICK_UNSUPPORTED for a dtype to which the device has no cast. */
 WICK_API struct wick_tensor *wick_cast(const struct wick_tensor *x, enum wick_dtype dtype);
 
 struct wick_quantise_options {

@@ -40,7 +40,7 @@ enum wick_format {
     WICK_FORMAT_COUNT
 };
 
-/* "safetensors", "GGUF", "npy", "npz", "pth", "sharded"; "?" for a value that is no format. Static strings. */
+/* "safetensors", "GGUF", "npy", "npz", "pth", "sharded"; "?" for a value that is not a format. Static strings. */
 WICK_API const char *wick_format_name(enum wick_format format);
 
 struct wick_archive_options {

@@ -109,7 +109,7 @@ WICK_API const int32_t *wick_sequence_ids(const struct wick_sequence *sequence);
 WICK_API WICK_CHECKED enum wick_status wick_sequence_truncate(struct wick_sequence *sequence, int64_t n);
 
 /* Adds n >= 1 tokens and returns the logits [1,vocab] f32 of what follows, on the model's device. A failure leaves the
- * sequence as it was. NULL on failure: WICK_RANGE (an id that is no token, or more tokens than the context; the text
+ * sequence as it was. NULL on failure: WICK_RANGE (an id that is not a token, or more tokens than the context; the text
  * has both numbers), WICK_INVALID, WICK_MEMORY, WICK_CLOSED. */
 WICK_API struct wick_tensor *wick_sequence_append(struct wick_sequence *sequence, int64_t n, const int32_t *ids);
 

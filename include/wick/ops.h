@@ -30,7 +30,7 @@ enum wick_op {
 #undef WICK__OP
 };
 
-/* "add" and the like; "?" for a value that is no op. A static string. */
+/* "add" and the like; "?" for a value that is not an op. A static string. */
 WICK_API const char *wick_op_name(enum wick_op op);
 /* The op's formula: "x + y". A static string. */
 WICK_API const char *wick_op_formula(enum wick_op op);

@@ -48,7 +48,7 @@ enum wick_status {
 #undef WICK__STATUS
 };
 
-/* The status as a word, "SHAPE", and as a sentence. Static strings; "?" for a value that is no status. */
+/* The status as a word, "SHAPE", and as a sentence. Static strings; "?" for a value that is not a status. */
 WICK_API const char *wick_status_name(enum wick_status status);
 WICK_API const char *wick_status_text(enum wick_status status);
 

@@ -44,9 +44,10 @@ WICK_API void wick_template_close(struct wick_template *tmpl);
 
 /* Renders with the members of a JSON object of `nbytes` bytes as variables: "messages", "add_generation_prompt",
  * "bos_token" and whatever else the template asks for. A template never changes, so threads may share it. `limits` may
- * be NULL. A failure leaves *text as it was. Free it with wick_text_free. WICK_FORMAT (the context is no JSON object),
- * WICK_INVALID "template:LINE: ..." (a value of the wrong type, an undefined one, the template's own raise_exception),
- * WICK_UNSUPPORTED (an unknown filter, test or method), WICK_DIVIDE, WICK_RANGE (a limit), WICK_MEMORY. */
+ * be NULL. A failure leaves *text as it was. Free it with wick_text_free. WICK_FORMAT (the context is not a JSON
+ * object), WICK_INVALID "template:LINE: ..." (a value of the wrong type, an undefined one, the template's own
+ * raise_exception), WICK_UNSUPPORTED (an unknown filter, test or method), WICK_DIVIDE, WICK_RANGE (a limit),
+ * WICK_MEMORY. */
 WICK_API WICK_CHECKED enum wick_status wick_template_render(const struct wick_template *tmpl, const char *context,
                                                             size_t nbytes, const struct wick_template_limits *limits,
                                                             struct wick_text *text);

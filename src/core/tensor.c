@@ -66,8 +66,8 @@ static enum wick_status layout_for(const char *op, enum wick_dtype dtype, int ra
     int elements = wick__traits[dtype].elements;
     if (wick__traits[dtype].kind == WICK_DTYPE_KIND_QUANTISED && !wick__layout_keeps_blocks(layout, elements, false)) {
         char text[WICK__SHAPE_TEXT];
-        return wick__fail(WICK_SHAPE, "%s: shape %s %s: the last dim is no multiple of the %d elements of a block", op,
-                          wick__shape_text(text, rank, shape), wick_dtype_name(dtype), elements);
+        return wick__fail(WICK_SHAPE, "%s: shape %s %s: the last dim is not a multiple of the %d elements of a block",
+                          op, wick__shape_text(text, rank, shape), wick_dtype_name(dtype), elements);
     }
     return WICK_OK;
 }

@@ -120,7 +120,7 @@ enum wick_status wick__zip_read(const struct wick_archive *archive, int64_t memb
 /* The header of an npy file: what describes the array, and where its elements begin. */
 enum wick_status wick__npy_header(const struct wick_archive *archive, struct wick__entry *entry,
                                   const unsigned char *data, size_t nbytes, size_t *header);
-/* Bytes of the header that an array of this file claims, as far as its first 12 bytes tell; 0 when they are no npy's.
+/* Bytes of the header that an array of this file claims, as far as its first 12 bytes tell; 0 when they are not npy's.
  */
 size_t wick__npy_header_size(const unsigned char *data, size_t nbytes);
 

@@ -120,7 +120,7 @@ enum wick_status wick__archive_shape(const struct wick_archive *archive, struct 
     nbits = (empty ? 0 : count) * bits;
     if (nbits % 8 != 0)
         return wick__archive_fail(archive, WICK_FORMAT, entry->name,
-                                  "%" PRId64 " elements of %d bits are no whole bytes", count, bits);
+                                  "%" PRId64 " elements of %d bits are not whole bytes", count, bits);
     entry->rank = (int)rank;
     entry->nbytes = nbits / 8;
     return WICK_OK;

@@ -41,7 +41,7 @@ bool wick__gguf_string(struct wick__cursor *cursor, const char **text, uint64_t 
 static enum wick_status skip_array(const struct wick_archive *archive, const char *key, struct wick__cursor *cursor,
                                    int depth);
 
-/* Steps over one value that is no array. */
+/* Steps over one value that is not an array. */
 static enum wick_status skip_value(const struct wick_archive *archive, const char *key, struct wick__cursor *cursor,
                                    int type) {
     char quoted[WICK__QUOTED];
@@ -205,12 +205,12 @@ static enum wick_status read_alignment(const struct wick_archive *archive, uint6
     if (i < 0) return WICK_OK;
     const struct wick__meta *meta = &archive->metas[i];
     if (meta->type != WICK_METADATA_UINT && meta->type != WICK_METADATA_INT)
-        return wick__archive_fail(archive, WICK_FORMAT, NULL, "general.alignment is no integer");
+        return wick__archive_fail(archive, WICK_FORMAT, NULL, "general.alignment is not an integer");
     struct wick__cursor cursor = {meta->value, meta->nbytes, false};
     if (!wick__gguf_number(&cursor, wick__gguf_sizes[meta->gguf_type], alignment)) return WICK_INTERNAL;
     if (*alignment < MIN_ALIGNMENT || *alignment > MAX_ALIGNMENT || (*alignment & (*alignment - 1)) != 0)
         return wick__archive_fail(archive, WICK_FORMAT, NULL,
-                                  "general.alignment %" PRIu64 " is no power of two from %d to %d", *alignment,
+                                  "general.alignment %" PRIu64 " is not a power of two from %d to %d", *alignment,
                                   MIN_ALIGNMENT, MAX_ALIGNMENT);
     return WICK_OK;
 }
@@ -244,7 +244,7 @@ static enum wick_status read_shape(struct wick_archive *archive, struct wick__cu
     int64_t row = rank > 0 ? shape[rank - 1] : 1;
     if (row % traits->elements != 0)
         return wick__archive_fail(archive, WICK_FORMAT, entry->name,
-                                  "rows of %" PRId64 " elements are no whole blocks of %d, as %s has them", row,
+                                  "rows of %" PRId64 " elements are not whole blocks of %d, as %s has them", row,
                                   traits->elements, type->name);
     entry->nbytes = entry->nbytes / traits->elements * traits->nbytes;
     return WICK_OK;
@@ -261,7 +261,7 @@ static enum wick_status read_tensor(struct wick_archive *archive, struct wick__c
         return wick__archive_fail(archive, WICK_FORMAT, name, "its description is cut short");
     if (entry->offset % alignment != 0)
         return wick__archive_fail(archive, WICK_FORMAT, name,
-                                  "offset %" PRIu64 " is no multiple of the alignment %" PRIu64, entry->offset,
+                                  "offset %" PRIu64 " is not a multiple of the alignment %" PRIu64, entry->offset,
                                   alignment);
     return WICK_OK;
 }

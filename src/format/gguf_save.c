@@ -28,7 +28,7 @@ static void pad(struct wick__output *output) {
 
 /* ---- keys ---- */
 
-/* One key of the caller's: KEY, TYPE, VALUE, and the bytes of a value that is no string. */
+/* One key of the caller's: KEY, TYPE, VALUE, and the bytes of a value that is not a string. */
 struct value {
     int type;
     uint64_t bits;

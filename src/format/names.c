@@ -31,7 +31,7 @@ enum wick_status wick__names_check(const char *op, int64_t n, const char *const 
     for (int64_t i = 0; i < n; i++) {
         if (!names[i] || !*names[i])
             return wick__fail(WICK_INVALID, "%s: name %" PRId64 " is %s", op, i, names[i] ? "empty" : "NULL");
-        if (!wick__is_utf8(names[i])) return wick__fail(WICK_INVALID, "%s: name %" PRId64 " is no UTF-8", op, i);
+        if (!wick__is_utf8(names[i])) return wick__fail(WICK_INVALID, "%s: name %" PRId64 " is not UTF-8", op, i);
         if (!tensors[i])
             return wick__fail(WICK_INVALID, "%s: tensor \"%s\" is NULL", op, wick__quote(quoted, names[i]));
     }

@@ -220,7 +220,7 @@ enum wick_status wick__npz_open(struct wick_archive *archive) {
             char quoted[WICK__QUOTED];
             return wick__archive_fail(
                 archive, WICK_FORMAT, NULL,
-                "zip member \"%s\" is no .npy, and there is no data.pkl: it is neither npz nor pth",
+                "zip member \"%s\" is not a .npy, and there is no data.pkl: it is neither npz nor pth",
                 wick__quote(quoted, name));
         }
         const char *kept = wick__arena_text(&archive->arena, name, n - 4);

@@ -223,7 +223,7 @@ static enum wick_status push_tuple(struct machine *m, size_t n) {
 /* Adds the n values from stack[m->n] on to the list or dict under them. */
 static enum wick_status extend(struct machine *m, enum wick__value_kind kind, size_t n) {
     struct wick__value *list = top(m);
-    if (!list || list->kind != kind) return broken(m, "items are added to what is no list or dict");
+    if (!list || list->kind != kind) return broken(m, "items are added to what is neither list nor dict");
     if (kind == WICK__DICT && n % 2 != 0) return broken(m, "a dict has a key without a value");
     for (size_t i = 0; i < n; i++) WICK__TRY(wick__value_append(m->archive, list, m->stack[m->n + i]));
     return WICK_OK;
@@ -318,7 +318,7 @@ static enum wick_status stack_global(struct machine *m) {
 static enum wick_status call(struct machine *m) {
     struct wick__value *arguments = pop(m), *global = pop(m), *result = NULL;
     if (!arguments || !global || global->kind != WICK__GLOBAL || arguments->kind != WICK__TUPLE)
-        return broken(m, "what is called is no global, or its arguments are no tuple");
+        return broken(m, "what is called is not a global, or its arguments are not a tuple");
     WICK__TRY(wick__torch_call(m->archive, global->global, arguments, &result));
     return push(m, result);
 }
@@ -326,7 +326,7 @@ static enum wick_status call(struct machine *m) {
 /* BUILD: attributes. Those of a dict, such as the versions that a state dict carries, are dropped. */
 static enum wick_status build(struct machine *m) {
     struct wick__value *state = pop(m), *object = top(m);
-    if (!state || !object || object->kind != WICK__DICT) return broken(m, "attributes are set on what is no dict");
+    if (!state || !object || object->kind != WICK__DICT) return broken(m, "attributes are set on what is not a dict");
     return WICK_OK;
 }
 

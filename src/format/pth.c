@@ -1,5 +1,5 @@
 /* Files of torch.save since PyTorch 1.6: a zip file of PREFIX/data.pkl, which names and describes the tensors, and
- * PREFIX/data/KEY, one for each storage. Dicts and lists in one another become names with dots; what is no tensor
+ * PREFIX/data/KEY, one for each storage. Dicts and lists in one another become names with dots; what is not a tensor
  * becomes metadata. */
 #include "format/pickle.h"
 

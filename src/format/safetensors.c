@@ -63,7 +63,7 @@ static enum wick_status read_shape(struct wick_archive *archive, struct wick__en
     for (size_t d = 0; d < rank && d < WICK_MAX_RANK; d++) {
         const json_t *size = json_array_get(shape, d);
         if (!json_is_integer(size))
-            return wick__archive_fail(archive, WICK_FORMAT, entry->name, "size of dim %zu is no integer", d);
+            return wick__archive_fail(archive, WICK_FORMAT, entry->name, "size of dim %zu is not an integer", d);
         sizes[d] = json_integer_value(size);
     }
     return wick__archive_shape(archive, entry, (int64_t)rank, sizes, bits);
@@ -135,7 +135,7 @@ enum wick_status wick__safetensors_open(struct wick_archive *archive) {
     WICK__TRY(wick__archive_charge(archive, (size_t)length));
     json_t *header = json_loadb((const char *)data + 8, (size_t)length, JSON_REJECT_DUPLICATES, &error);
     if (!header)
-        return wick__archive_fail(archive, WICK_FORMAT, NULL, "the header is no valid JSON, at byte %d: %s",
+        return wick__archive_fail(archive, WICK_FORMAT, NULL, "the header is not valid JSON, at byte %d: %s",
                                   error.position, error.text);
     enum wick_status status = json_is_object(header)
                                   ? read_header(archive, header, 8 + length)

@@ -148,7 +148,7 @@ enum wick_status wick_safetensors_save(const char *path, int64_t n, const char *
     for (const char *const *at = metadata; at && *at; at += 2) {
         if (!at[1]) return wick__fail(WICK_INVALID, "safetensors_save: metadata \"%.80s\" has no value", *at);
         if (!wick__is_utf8(at[0]) || !wick__is_utf8(at[1]))
-            return wick__fail(WICK_INVALID, "safetensors_save: metadata %d is no UTF-8", (int)(at - metadata) / 2);
+            return wick__fail(WICK_INVALID, "safetensors_save: metadata %d is not UTF-8", (int)(at - metadata) / 2);
     }
     struct item *items = wick__calloc((size_t)n, sizeof *items);
     if (!items) return WICK_MEMORY;
@@ -166,7 +166,7 @@ enum wick_status wick_safetensors_save(const char *path, int64_t n, const char *
             status = wick__fail(WICK_OVERFLOW, "safetensors_save: the size in bytes does not fit in 64 bits");
         else if (wick__count(x) * wick_dtype_bits(x->dtype) % 8 != 0)
             status = wick__fail(WICK_INVALID,
-                                "safetensors_save: tensor \"%.80s\": %" PRId64 " elements of %s are no whole bytes",
+                                "safetensors_save: tensor \"%.80s\": %" PRId64 " elements of %s are not whole bytes",
                                 names[i], wick__count(x), wick_dtype_name(x->dtype));
         items[i].nbytes = (int64_t)nbytes;
     }

@@ -27,7 +27,7 @@ static enum wick_status shard_number(struct wick_archive *archive, json_t *known
     }
     if (!name_is_safe(file))
         return wick__archive_fail(archive, WICK_FORMAT, NULL,
-                                  "shard \"%s\" is no plain name of a file beside the index",
+                                  "shard \"%s\" is not a plain name of a file beside the index",
                                   wick__quote(quoted, file));
     *number = archive->n_shards;
     struct wick__shard *shard = wick__archive_shard(archive);
@@ -79,7 +79,7 @@ enum wick_status wick__shards_open(struct wick_archive *archive) {
     json_t *index =
         json_loadb((const char *)archive->file->data, archive->file->nbytes, JSON_REJECT_DUPLICATES, &error);
     if (!index)
-        return wick__archive_fail(archive, WICK_FORMAT, NULL, "it is no valid JSON, at byte %d: %s", error.position,
+        return wick__archive_fail(archive, WICK_FORMAT, NULL, "it is not valid JSON, at byte %d: %s", error.position,
                                   error.text);
     json_t *map = json_object_get(index, "weight_map"), *known = json_object();
     enum wick_status status;

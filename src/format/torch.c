@@ -69,11 +69,12 @@ static enum wick_status ordered_dict(struct wick_archive *archive, const struct 
     if (!dict) return WICK_MEMORY;
     const struct wick__value *pairs = item(arguments, 0, WICK__LIST);
     if (arguments->list.n > 1 || (arguments->list.n == 1 && !pairs))
-        return wick__archive_fail(archive, WICK_FORMAT, NULL, "data.pkl: OrderedDict is made of what is no list");
+        return wick__archive_fail(archive, WICK_FORMAT, NULL, "data.pkl: OrderedDict is made of what is not a list");
     for (size_t i = 0; pairs && i < pairs->list.n; i++) {
         const struct wick__value *pair = pairs->list.items[i];
         if ((pair->kind != WICK__LIST && pair->kind != WICK__TUPLE) || pair->list.n != 2)
-            return wick__archive_fail(archive, WICK_FORMAT, NULL, "data.pkl: OrderedDict is made of what are no pairs");
+            return wick__archive_fail(archive, WICK_FORMAT, NULL,
+                                      "data.pkl: OrderedDict is made of what are not pairs");
         WICK__TRY(wick__value_append(archive, dict, pair->list.items[0]));
         WICK__TRY(wick__value_append(archive, dict, pair->list.items[1]));
     }

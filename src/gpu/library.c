@@ -189,7 +189,7 @@ static bool python_prefix(char prefix[PATH_MAX]) {
 }
 
 /* Whether there is a device that the library could drive. On a simulated machine of wick doctor's tests that is not
- * asked: its nodes are no files. */
+ * asked: its nodes are not files. */
 static bool has_node(const struct wick__opener *opener) {
     if (!opener->nodes || secure_getenv("WICK_DOCTOR_ROOT")) return true;
     for (const char *const *node = opener->nodes; *node; node++)

@@ -55,10 +55,10 @@ static enum wick_status load_config(struct wick__bert *bert, const json_t *confi
         if (*sizes[i].value == 0) return wick__fail(WICK_FORMAT, "config.json: '%s' is missing", sizes[i].name);
     }
     if (bert->hidden % bert->heads != 0)
-        return wick__fail(WICK_FORMAT, "config.json: hidden_size %lld is no multiple of num_attention_heads %lld",
+        return wick__fail(WICK_FORMAT, "config.json: hidden_size %lld is not a multiple of num_attention_heads %lld",
                           (long long)bert->hidden, (long long)bert->heads);
     if (epsilon && !json_is_number(epsilon))
-        return wick__fail(WICK_FORMAT, "config.json: 'layer_norm_eps' is no number");
+        return wick__fail(WICK_FORMAT, "config.json: 'layer_norm_eps' is not a number");
     bert->epsilon = epsilon ? json_number_value(epsilon) : 1e-12;
     if (!(bert->epsilon >= 0 && bert->epsilon < 1))
         return wick__fail(WICK_FORMAT, "config.json: layer_norm_eps %g is not in 0..1", bert->epsilon);

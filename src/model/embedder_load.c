@@ -71,7 +71,7 @@ static enum wick_status load_module(struct wick_embedder *embedder, const char *
     if (strcmp(last, "Pooling") == 0 && number == 1) {
         char place[4096];
         json_t *config;
-        if (!plain_name(path)) return wick__fail(WICK_FORMAT, "modules.json: '%.80s' is no folder's name", path);
+        if (!plain_name(path)) return wick__fail(WICK_FORMAT, "modules.json: '%.80s' is not a folder's name", path);
         if (snprintf(place, sizeof place, "%s/%s", folder, path) >= (int)sizeof place)
             return wick__fail(WICK_IO, "%.80s...: the path is too long", folder);
         WICK__TRY(wick__json_read(place, "config.json", CONFIG_MAX, false, &config));
@@ -102,7 +102,7 @@ static enum wick_status load_modules(struct wick_embedder *embedder, const char 
                           error.text);
     enum wick_status status = WICK_OK;
     if (!json_is_array(list) || json_array_size(list) == 0)
-        status = wick__fail(WICK_FORMAT, "%s/modules.json: is no list of modules", folder);
+        status = wick__fail(WICK_FORMAT, "%s/modules.json: is not a list of modules", folder);
     json_array_foreach(list, i, module) {
         if (status == WICK_OK) status = load_module(embedder, folder, i, module);
     }

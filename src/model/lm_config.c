@@ -106,7 +106,7 @@ static enum wick_status take_key(struct wick__lm_config *config, const struct wi
         return wick__fail(WICK_UNSUPPORTED, "key '%s' differs from layer to layer", metadata->key);
     if (keys[row].kind == SCALING) return take_scaling(text, (enum wick__scaling *)(void *)member);
     if (is_text || *end || !isfinite(number))
-        return wick__fail(WICK_FORMAT, "key '%s' is no number: '%.40s'", metadata->key, text);
+        return wick__fail(WICK_FORMAT, "key '%s' is not a number: '%.40s'", metadata->key, text);
     if (keys[row].kind == UNIT) {
         if (number == 1) return WICK_OK;
         return wick__fail(WICK_UNSUPPORTED, "key '%s' is %g; only 1 is known", metadata->key, number);

@@ -199,7 +199,7 @@ static enum wick_status find_vocab(struct wick_lm *lm, struct wick_archive *arch
     if (i < 0) return wick__fail(WICK_FORMAT, "tensor 'token_embd.weight' is missing");
     WICK__TRY(wick_archive_describe(archive, i, &entry));
     if (entry.rank != 2 || entry.shape[0] < 1 || entry.shape[0] > 1 << 22)
-        return wick__fail(WICK_FORMAT, "tensor 'token_embd.weight' is no matrix of tokens");
+        return wick__fail(WICK_FORMAT, "tensor 'token_embd.weight' is not a matrix of tokens");
     if (lm->config.vocab == 0) lm->config.vocab = entry.shape[0];
     return WICK_OK;
 }

@@ -27,7 +27,7 @@ static bool check_shapes(const struct wick__call *call, struct dims at) {
     else if (k[at.heads] != v[at.heads] || k[at.positions] != v[at.positions])
         rule = "heads or lengths of k and v differ";
     else if (k[at.heads] == 0 ? q[at.heads] != 0 : q[at.heads] % k[at.heads] != 0)
-        rule = "the heads of q are no multiple of those of k";
+        rule = "the heads of q are not multiple of those of k";
     if (rule) wick__call_fail(call, WICK_SHAPE, "%s", rule);
     return !rule;
 }

@@ -29,7 +29,7 @@ struct wick_tensor *wick_pad(const struct wick_tensor *x, int n, const int64_t *
         return NULL;
     }
     if ((unsigned)mode >= WICK_PAD_MODE_COUNT) {
-        wick__call_fail(&call, WICK_INVALID, "%d is no padding mode", (int)mode);
+        wick__call_fail(&call, WICK_INVALID, "%d is not a padding mode", (int)mode);
         return NULL;
     }
     call.p.pad.mode = (int)mode;

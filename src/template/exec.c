@@ -247,6 +247,6 @@ static void exec(struct wick__run *run, const struct wick__node *node) {
         break;
     case WICK__N_BREAK: run->flow = WICK__FLOW_BREAK; break;
     case WICK__N_CONTINUE: run->flow = WICK__FLOW_CONTINUE; break;
-    default: break; /* expressions are no statements */
+    default: break; /* expressions are not statements */
     }
 }

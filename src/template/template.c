@@ -51,7 +51,7 @@ static enum wick_status context_read(struct wick__run *run, const char *text, si
     json_t *json = json_loadb(text, nbytes, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
     if (!json_is_object(json)) {
         json_decref(json);
-        return run->status = wick__fail(WICK_FORMAT, "template: the context is no JSON object%s%s", json ? "" : ": ",
+        return run->status = wick__fail(WICK_FORMAT, "template: the context is not a JSON object%s%s", json ? "" : ": ",
                                         json ? "" : error.text);
     }
     struct wick__value context = wick__run_made(run, wick__value_of_json(&run->arena, json, 200));

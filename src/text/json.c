@@ -39,7 +39,7 @@ enum wick_status wick__file_read(const char *folder, const char *name, size_t ma
     if (file < 0) return wick__fail(WICK_IO, "%s: can't be opened: %s", path, strerror(errno));
     enum wick_status status = WICK_OK;
     if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode))
-        status = wick__fail(WICK_IO, "%s: is no regular file", path);
+        status = wick__fail(WICK_IO, "%s: is not a regular file", path);
     else if (about.st_size < 0 || (uint64_t)about.st_size > max_nbytes)
         status = wick__fail(WICK_FORMAT, "%s: %lld bytes are more than the %zu that are allowed", path,
                             (long long)about.st_size, max_nbytes);
@@ -76,7 +76,7 @@ enum wick_status wick__json_read(const char *folder, const char *name, size_t ma
     if (!json_is_object(*json)) {
         json_decref(*json);
         *json = NULL;
-        return wick__fail(WICK_FORMAT, "%s/%s: is no JSON object", folder, name);
+        return wick__fail(WICK_FORMAT, "%s/%s: is not a JSON object", folder, name);
     }
     return WICK_OK;
 }
@@ -106,7 +106,7 @@ enum wick_status wick__json_int(const json_t *object, const char *key, int64_t l
         whole = true;
     }
     if (!whole || number < low || number > high)
-        return wick__fail(WICK_FORMAT, "'%s' is no integer in %lld..%lld", key, (long long)low, (long long)high);
+        return wick__fail(WICK_FORMAT, "'%s' is not an integer in %lld..%lld", key, (long long)low, (long long)high);
     *value = number;
     return WICK_OK;
 }
@@ -115,7 +115,7 @@ enum wick_status wick__json_string(const json_t *object, const char *key, const 
     const json_t *found = member(object, key);
     if (!found) return WICK_OK;
     if (!json_is_string(found) || strlen(json_string_value(found)) != json_string_length(found))
-        return wick__fail(WICK_FORMAT, "'%s' is no string", key);
+        return wick__fail(WICK_FORMAT, "'%s' is not a string", key);
     *value = json_string_value(found);
     return WICK_OK;
 }

@@ -4,7 +4,7 @@
 #include "text/normalize.h"
 #include "text/unicode.h"
 
-enum { UNKNOWN = INT32_MAX }; /* a character that is no token */
+enum { UNKNOWN = INT32_MAX }; /* a character that is not a token */
 
 void wick__pieces_free(struct wick__pieces *pieces) {
     wick__splitter_free(&pieces->splitter);

@@ -75,7 +75,7 @@ static enum wick_status add_pattern(struct wick__splitter *splitter, const char 
     return splitter->patterns[splitter->n++] ? WICK_OK : wick__latest();
 }
 
-/* A string as a pattern: each character that is no letter or digit escaped. */
+/* A string as a pattern: each character that is not a letter or digit escaped. */
 static enum wick_status add_string(struct wick__splitter *splitter, const char *text) {
     struct wick__buffer pattern = {0};
     enum wick_status status = WICK_OK;
@@ -208,13 +208,13 @@ static bool parts_of(const json_t *merge, const char *part[2], size_t nbytes[2])
     return json_array_size(merge) == 2;
 }
 
-/* The ids of both parts and of the whole, in the tokens' own spelling; -1 for what is no token. */
+/* The ids of both parts and of the whole, in the tokens' own spelling; -1 for what is not a token. */
 static enum wick_status ids_of(const struct wick_tokenizer *tokenizer, const json_t *merge, struct wick__buffer *text,
                                struct wick__merge *out) {
     bool bytes = tokenizer->pieces.kind == WICK__PIECES_BPE;
     const char *part[2];
     size_t nbytes[2];
-    if (!parts_of(merge, part, nbytes)) return wick__fail(WICK_FORMAT, "merge %d is no pair", (int)out->rank);
+    if (!parts_of(merge, part, nbytes)) return wick__fail(WICK_FORMAT, "merge %d is not a pair", (int)out->rank);
     text->nbytes = 0;
     WICK__TRY(wick__buffer_reserve(text, nbytes[0] + nbytes[1] + 1));
     memcpy(text->data, part[0], nbytes[0]);

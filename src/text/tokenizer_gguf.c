@@ -149,7 +149,7 @@ static enum wick_status load_merges(struct reader *reader) {
             return wick__fail(WICK_FORMAT, "merge %lld can't be read", (long long)i);
         char *text = reader->text.data,
              *blank = reader->text.nbytes > 1 ? memchr(text + 1, ' ', reader->text.nbytes - 1) : NULL;
-        if (!blank) return wick__fail(WICK_FORMAT, "merge %lld is no pair", (long long)i);
+        if (!blank) return wick__fail(WICK_FORMAT, "merge %lld is not a pair", (long long)i);
         char *second = blank + 1;
         size_t left = (size_t)(blank - text), right = (size_t)(text + reader->text.nbytes - second);
         if (bytes && (!wick__byte_level(text, left, text, &left) || !wick__byte_level(second, right, second, &right)))
@@ -178,7 +178,7 @@ static enum wick_status load_scores(struct reader *reader) {
             return wick__fail(WICK_FORMAT, "score %lld can't be read", (long long)i);
         pieces->scores[i] = strtof(reader->text.data, NULL);
         if (!(pieces->scores[i] > -3e38f && pieces->scores[i] < 3e38f))
-            return wick__fail(WICK_FORMAT, "score %lld is no number", (long long)i);
+            return wick__fail(WICK_FORMAT, "score %lld is not a number", (long long)i);
     }
     return WICK_OK;
 }
@@ -193,7 +193,7 @@ static enum wick_status load_bert(struct reader *reader) {
     int64_t sep = number(reader, "tokenizer.ggml.seperator_token_id", 102); /* spelt so in the files */
     int64_t unknown = number(reader, "tokenizer.ggml.unknown_token_id", 100);
     if (cls < 0 || sep < 0 || unknown < 0 || cls >= n || sep >= n || unknown >= n)
-        return wick__fail(WICK_FORMAT, "a special token of the vocabulary is no token");
+        return wick__fail(WICK_FORMAT, "a special token of the vocabulary is not a token");
     tokenizer->normalizer = (struct wick__normalizer){true, true, true, true};
     tokenizer->unknown = (int32_t)unknown;
     tokenizer->max_word_chars = 100;
@@ -211,7 +211,7 @@ static enum wick_status load_around(struct reader *reader) {
     for (int i = 0; i < 2; i++) {
         ids[i] = number(reader, keys[i], spm ? i + 1 : -1);
         if (ids[i] < -1 || ids[i] >= length_of(reader, "tokenizer.ggml.tokens"))
-            return wick__fail(WICK_FORMAT, "%s is %lld, which is no token", keys[i], (long long)ids[i]);
+            return wick__fail(WICK_FORMAT, "%s is %lld, which is not a token", keys[i], (long long)ids[i]);
     }
     if (flag(reader, "tokenizer.ggml.add_bos_token", tokenizer->pieces.kind != WICK__PIECES_BPE) && ids[0] >= 0)
         tokenizer->before[tokenizer->n_before++] = (int32_t)ids[0];
@@ -219,7 +219,7 @@ static enum wick_status load_around(struct reader *reader) {
         tokenizer->after[tokenizer->n_after++] = (int32_t)ids[1];
     tokenizer->pieces.unknown = (int32_t)number(reader, "tokenizer.ggml.unknown_token_id", spm ? 0 : -1);
     if (tokenizer->pieces.unknown >= length_of(reader, "tokenizer.ggml.tokens"))
-        return wick__fail(WICK_FORMAT, "tokenizer.ggml.unknown_token_id is no token");
+        return wick__fail(WICK_FORMAT, "tokenizer.ggml.unknown_token_id is not a token");
     return WICK_OK;
 }
 

@@ -73,7 +73,7 @@ static enum wick_status load_added(struct wick_tokenizer *tokenizer, const json_
     size_t i;
     const json_t *item;
     if (list && !json_is_null(list) && !json_is_array(list))
-        return wick__fail(WICK_FORMAT, "'added_tokens' is no list");
+        return wick__fail(WICK_FORMAT, "'added_tokens' is not a list");
     WICK__TRY(alloc_added(tokenizer, json_array_size(list)));
     json_array_foreach(list, i, item) {
         struct wick__added_token flags = {.normalized = true};

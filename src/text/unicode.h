@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Decodes the character at text[0], nbytes > 0, and returns how many bytes it takes, 1 to 4. What is no character
+/* Decodes the character at text[0], nbytes > 0, and returns how many bytes it takes, 1 to 4. What is not a character
  * counts as U+FFFD: the longest run of bytes that begins one, or else a single byte. */
 size_t wick__utf8_get(const char *text, size_t nbytes, uint32_t *c);
 /* Writes a character as 1 to 4 bytes and returns their number. */

@@ -75,7 +75,7 @@ check "json: its file name" python3 -c 'import json; assert json.load(open("out"
 check "json: devices" gives 0 devices --json
 check "json: a list of devices" python3 -c 'import json; assert json.load(open("out"))[-1]["name"] == "cpu"'
 
-# ---- NaN is no answer ----
+# ---- NaN is not an answer ----
 
 check "nan: classify" gives 1 classify --model resnet-nan good.jpg
 check "nan: names the tensor" says 'layer2.0.conv1.weight holds NaN'
@@ -171,8 +171,8 @@ broken() { # NAME FILE TEXT MESSAGE
 broken "no JSON" preprocessor_config.json $'{"size": 224,\n "crop_pct" 0.5}' 'preprocessor_config.json: line 2, column 15: '
 broken "a size of words" preprocessor_config.json '{"size": "big"}' "preprocessor_config.json: 'size'"
 broken "a size of another kind" preprocessor_config.json '{"size": {"width": 9, "height": 9}}' "preprocessor_config.json: 'size'"
-broken "two means" preprocessor_config.json '{"image_mean": [0, 1]}' "'image_mean' is no array of 3 numbers"
-broken "an infinite mean" preprocessor_config.json '{"image_mean": [1e300, 0, 0]}' "'image_mean' is no array of 3 numbers"
+broken "two means" preprocessor_config.json '{"image_mean": [0, 1]}' "'image_mean' is not an array of 3 numbers"
+broken "an infinite mean" preprocessor_config.json '{"image_mean": [1e300, 0, 0]}' "'image_mean' is not an array of 3 numbers"
 broken "a deviation of 0" preprocessor_config.json '{"image_std": [1, 0, 1]}' "'image_std' has a number that is not above 0"
 broken "another filter" preprocessor_config.json '{"resample": 1}' "'resample'"
 broken "no config" config.json $'{"id2label":\n{"0": }}' 'config.json: line 2, column 7: '

@@ -96,9 +96,9 @@ static void check_refusals(void) {
     struct wick_tensor *parts[4];
     REFUSED(wick_chunk(x, 4, 2, parts));
     CHECK_FAILS(wick_empty(device, WICK_DTYPE_q4_0, WICK_SHAPE(2, 33)), WICK_SHAPE,
-                "empty: shape [2,33] q4_0: the last dim is no multiple of the 32 elements of a block");
+                "empty: shape [2,33] q4_0: the last dim is not a multiple of the 32 elements of a block");
     CHECK_FAILS(wick_empty(device, WICK_DTYPE_q6_k, 0, NULL), WICK_SHAPE,
-                "empty: shape [] q6_k: the last dim is no multiple of the 256 elements of a block");
+                "empty: shape [] q6_k: the last dim is not a multiple of the 256 elements of a block");
     CHECK_FAILS(wick_add(x, x), WICK_UNSUPPORTED,
                 "add: lhs [2,3,64] q4_0, rhs [2,3,64] q4_0 on cpu: cpu has no add for q4_0");
     CHECK_FAILS(wick_exp(x), WICK_UNSUPPORTED, "exp: x [2,3,64] q4_0 on cpu: cpu has no exp for q4_0");

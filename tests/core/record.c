@@ -108,7 +108,7 @@ static void check_calls(void) {
     CHECK_OK(wick_seed_set(device, 7));
     CHECK_OK(wick_record_begin());
     compute(x, target, other);
-    CHECK_OK(wick_read_scalar(wick_sum(x, WICK_ALL_DIMS, false), &sum)); /* reading is no call */
+    CHECK_OK(wick_read_scalar(wick_sum(x, WICK_ALL_DIMS, false), &sum)); /* reading is not a call */
     CHECK_OK(wick_read(wick_t(x), got, 12 * sizeof *got));
     record = wick_record_end();
     int64_t i = 0;
@@ -239,7 +239,7 @@ static void check_refusals(void) {
     CHECK_OK(wick_record_begin());
     CHECK_FAILS(wick_record_begin(), WICK_INVALID, "record_begin: this thread records already");
     wick_release(wick_full(device, WICK_F32, WICK_SHAPE(2), WICK_INT(12345)));
-    CHECK(!wick_neg(NULL)); /* what fails is no entry */
+    CHECK(!wick_neg(NULL)); /* what fails is not an entry */
     wick_error_clear();
     record = wick_record_end();
     CHECK_INT(wick_record_count(record), 1);

@@ -238,7 +238,7 @@ static void test_torch(void) {
     wick_release(x);
 }
 
-/* What is no regular file is refused without waiting for it. */
+/* What is not a regular file is refused without waiting for it. */
 static void test_paths(void) {
     char folder[64], fifo[80], text[200];
     CHECK_FAILS(wick_archive_open(NULL, NULL), WICK_INVALID, "archive_open: path is NULL");
@@ -263,8 +263,8 @@ static void test_paths(void) {
         if (!file) break;
         fprintf(file, "{\"weight_map\":{\"a\":\"%s\"}}", names[i]);
         fclose(file);
-        snprintf(json, sizeof json, "archive_open: %s: shard \"%s\" is no plain name of a file beside the index", index,
-                 names[i]);
+        snprintf(json, sizeof json, "archive_open: %s: shard \"%s\" is not a plain name of a file beside the index",
+                 index, names[i]);
         CHECK_FAILS(wick_archive_open(folder, NULL), WICK_FORMAT, json);
     }
     /* An index that names itself does not go round in circles. */

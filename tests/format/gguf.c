@@ -166,16 +166,17 @@ static void test_arrays(void) {
 }
 
 static void test_alignment(void) {
-    CHECK_REFUSED(aligned(0), WICK_FORMAT, "general.alignment 0 is no power of two from 8 to 1048576");
-    CHECK_REFUSED(aligned(4), WICK_FORMAT, "general.alignment 4 is no power of two from 8 to 1048576");
-    CHECK_REFUSED(aligned(33), WICK_FORMAT, "general.alignment 33 is no power of two from 8 to 1048576");
-    CHECK_REFUSED(aligned(1u << 30), WICK_FORMAT, "general.alignment 1073741824 is no power of two from 8 to 1048576");
+    CHECK_REFUSED(aligned(0), WICK_FORMAT, "general.alignment 0 is not a power of two from 8 to 1048576");
+    CHECK_REFUSED(aligned(4), WICK_FORMAT, "general.alignment 4 is not a power of two from 8 to 1048576");
+    CHECK_REFUSED(aligned(33), WICK_FORMAT, "general.alignment 33 is not a power of two from 8 to 1048576");
+    CHECK_REFUSED(aligned(1u << 30), WICK_FORMAT,
+                  "general.alignment 1073741824 is not a power of two from 8 to 1048576");
     CHECK_ACCEPTED(aligned(64), NULL);
     struct bytes *bytes = header(0, 1);
     put_string(bytes, "general.alignment");
     put32(bytes, STRING);
     put_string(bytes, "32");
-    CHECK_REFUSED(bytes, WICK_FORMAT, "general.alignment is no integer");
+    CHECK_REFUSED(bytes, WICK_FORMAT, "general.alignment is not an integer");
 }
 
 static void test_tensors(void) {
@@ -198,9 +199,9 @@ static void test_tensors(void) {
     CHECK_REFUSED(tensor(DIMS(4), 4, 0, 16), WICK_UNSUPPORTED, "tensor \"a\": type 4 is unknown");
     CHECK_REFUSED(tensor(DIMS(4), UINT32_MAX, 0, 16), WICK_UNSUPPORTED, "tensor \"a\": type 4294967295 is unknown");
     CHECK_REFUSED(tensor(DIMS(33), 2, 0, 36), WICK_FORMAT,
-                  "tensor \"a\": rows of 33 elements are no whole blocks of 32, as Q4_0 has them");
+                  "tensor \"a\": rows of 33 elements are not whole blocks of 32, as Q4_0 has them");
     CHECK_REFUSED(tensor(DIMS(4), 0, 31, 64), WICK_FORMAT,
-                  "tensor \"a\": offset 31 is no multiple of the alignment 32");
+                  "tensor \"a\": offset 31 is not a multiple of the alignment 32");
     CHECK_REFUSED(tensor(DIMS(4), 0, 0, 15), WICK_FORMAT,
                   "tensor \"a\": 16 bytes at offset 0 do not lie in the file's 15 bytes of data");
     CHECK_REFUSED(tensor(DIMS(4), 0, 64, 16), WICK_FORMAT,

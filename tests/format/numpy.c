@@ -129,7 +129,7 @@ static void test_zip(void) {
     CHECK_REFUSED(zip(m, 2, 2), WICK_FORMAT, "zip member \"a.npy\" is there twice");
     m[1].name = "b.txt";
     CHECK_REFUSED(zip(m, 2, 2), WICK_FORMAT,
-                  "zip member \"b.txt\" is no .npy, and there is no data.pkl: it is neither npz nor pth");
+                  "zip member \"b.txt\" is not a .npy, and there is no data.pkl: it is neither npz nor pth");
     m[0].flags = 1;
     CHECK_REFUSED(zip(m, 1, 1), WICK_UNSUPPORTED, "zip member \"a.npy\" is encrypted");
     m[0].flags = 0;

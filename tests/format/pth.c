@@ -138,7 +138,7 @@ static void test_globals(void) {
     CHECK_REFUSED(PTH("\x80\x02"
                       "ctorch\nFloatStorage\n)R."),
                   WICK_FORMAT, "data.pkl: torch.FloatStorage does not get the arguments it takes");
-    CHECK_REFUSED(PTH("\x80\x02]]b."), WICK_FORMAT, "data.pkl, byte 5: attributes are set on what is no dict");
+    CHECK_REFUSED(PTH("\x80\x02]]b."), WICK_FORMAT, "data.pkl, byte 5: attributes are set on what is not a dict");
     CHECK_REFUSED(PTH("\x80\x02)Q."), WICK_FORMAT, "data.pkl: a persistent id names no storage");
     CHECK_REFUSED(PTH("\x80\x02"
                       "cposix"),
@@ -160,7 +160,7 @@ static void test_machine(void) {
     CHECK_REFUSED(PTH("u"), WICK_FORMAT, "data.pkl, byte 1: there is no mark");
     CHECK_REFUSED(PTH("}(Nu."), WICK_FORMAT, "data.pkl, byte 4: a dict has a key without a value");
     CHECK_REFUSED(PTH("N\x86."), WICK_FORMAT, "data.pkl, byte 2: the stack has too few values");
-    CHECK_REFUSED(PTH("NNa."), WICK_FORMAT, "data.pkl, byte 3: items are added to what is no list or dict");
+    CHECK_REFUSED(PTH("NNa."), WICK_FORMAT, "data.pkl, byte 3: items are added to what is neither list nor dict");
     CHECK_REFUSED(PTH("h\x01."), WICK_FORMAT, "data.pkl, byte 2: there is no memo of that number");
     CHECK_REFUSED(PTH("Nr\xff\xff\xff\xff."), WICK_FORMAT, "data.pkl, byte 6: the number of a memo is out of range");
     CHECK_REFUSED(PTH("X\xff\xff\xff\xffx."), WICK_FORMAT, "data.pkl, byte 5: the pickle is cut short");

@@ -67,7 +67,8 @@ static void test_tensor(void) {
     CHECK_REFUSED(file_of(ONE("C64", "[]", "[0,8]"), 8), WICK_UNSUPPORTED,
                   "tensor \"a\": there is no dtype for elements of type C64");
     CHECK_REFUSED(file_of(ONE("U8", "4", "[0,4]"), 4), WICK_FORMAT, "tensor \"a\": shape is not an array");
-    CHECK_REFUSED(file_of(ONE("U8", "[4.0]", "[0,4]"), 4), WICK_FORMAT, "tensor \"a\": size of dim 0 is no integer");
+    CHECK_REFUSED(file_of(ONE("U8", "[4.0]", "[0,4]"), 4), WICK_FORMAT,
+                  "tensor \"a\": size of dim 0 is not an integer");
     CHECK_REFUSED(file_of(ONE("U8", "[-4]", "[0,4]"), 4), WICK_FORMAT, "tensor \"a\": size -4 of dim 0 is negative");
     CHECK_REFUSED(file_of(ONE("U8", "[1,1,1,1,1,1,1,1,1]", "[0,1]"), 1), WICK_UNSUPPORTED,
                   "tensor \"a\": rank 9 is above 8");
@@ -76,7 +77,7 @@ static void test_tensor(void) {
     CHECK_REFUSED(file_of(ONE("F64", "[2305843009213693952]", "[0,0]"), 0), WICK_OVERFLOW,
                   "tensor \"a\": shape [2305843009213693952] has more elements than 64 bits can address");
     CHECK_REFUSED(file_of(ONE("F4", "[3]", "[0,2]"), 2), WICK_FORMAT,
-                  "tensor \"a\": 3 elements of 4 bits are no whole bytes");
+                  "tensor \"a\": 3 elements of 4 bits are not whole bytes");
 }
 
 static void test_offsets(void) {
@@ -153,7 +154,7 @@ static void test_save(struct wick_device *cpu) {
     CHECK_FAILS(wick_safetensors_save(path, 2, twice, tensors, NULL), WICK_INVALID,
                 "safetensors_save: the name \"a\" stands for two tensors");
     CHECK_FAILS(wick_safetensors_save(path, 1, bad, tensors, NULL), WICK_INVALID,
-                "safetensors_save: name 0 is no UTF-8");
+                "safetensors_save: name 0 is not UTF-8");
     CHECK_FAILS(wick_safetensors_save(path, 1, reserved, tensors, NULL), WICK_INVALID,
                 "safetensors_save: no tensor can have the name __metadata__");
     CHECK_FAILS(wick_safetensors_save("/proc/self/nonexistent/x", 1, names, tensors, NULL), WICK_IO,
@@ -196,7 +197,7 @@ static void test_stale(struct wick_device *cpu) {
     wick_archive_close(archive);
     static const char *const broken[] = {"k", "\xff", NULL};
     CHECK_FAILS(wick_safetensors_save(path, 1, names, tensors, broken), WICK_INVALID,
-                "safetensors_save: metadata 0 is no UTF-8");
+                "safetensors_save: metadata 0 is not UTF-8");
     wick_release(x);
     unlink(path);
     for (int i = 1; i < 5; i++) unlink(name[i]);
@@ -213,7 +214,7 @@ static mode_t mode_of(const char *path) {
     return stat(path, &about) == 0 ? about.st_mode & 07777 : 0;
 }
 
-/* Symbolic links stay, the file at their end is replaced and keeps its mode; what is no file is not replaced. */
+/* Symbolic links stay, the file at their end is replaced and keeps its mode; what is not a file is not replaced. */
 static void test_place(struct wick_device *cpu) {
     char folder[] = "/tmp/wick-place-XXXXXX", text[160];
     float one = 1;

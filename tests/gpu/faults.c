@@ -91,7 +91,7 @@ static void check_division(void) {
               "remainder: lhs [4,1] i32, rhs [4] i32 on @: integer division by zero");
     struct wick_tensor *f = floats(), *zero = wick_zeros(device, WICK_F32, WICK_SHAPE(4));
     float got[4] = {0};
-    CHECK_OK(wick_read(wick_div(f, zero), got, sizeof got)); /* of floats it is no failure */
+    CHECK_OK(wick_read(wick_div(f, zero), got, sizeof got)); /* of floats it is not a failure */
     CHECK(isinf(got[0]));
     wick_scope_end(NULL);
     check_good();

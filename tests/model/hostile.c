@@ -65,7 +65,7 @@ static const struct change changes[] = {
      .text = "beyond the 1 layers"},
     {.key = "llama.block_count", .type = "u32", .value = "0", .status = WICK_FORMAT, .text = "llama.block_count"},
     {.key = "llama.block_count", .type = "u32", .value = "4294967295", .status = WICK_FORMAT, .text = "block_count"},
-    {.key = "llama.block_count", .type = "string", .value = "2", .status = WICK_FORMAT, .text = "no number"},
+    {.key = "llama.block_count", .type = "string", .value = "2", .status = WICK_FORMAT, .text = "not a number"},
     {.key = "llama.attention.head_count", .type = "u32", .value = "3", .status = WICK_UNSUPPORTED, .text = "3 heads"},
     {.key = "llama.attention.head_count", .type = "u32", .value = "8", .status = WICK_FORMAT, .text = "attn_k"},
     {.key = "llama.attention.key_length", .type = "u32", .value = "65536", .status = WICK_FORMAT, .text = "attn_q"},

@@ -135,7 +135,7 @@ static void check_arguments(void) {
     CHECK_FAILS(wick_template_render(tmpl, NULL, 0, NULL, &text), WICK_INVALID, "template_render: context is NULL");
     CHECK_FAILS(wick_template_render(NULL, "{}", 2, NULL, &text), WICK_INVALID, "template_render: tmpl is NULL");
     CHECK_FAILS(wick_template_render(tmpl, "[1]", 3, NULL, &text), WICK_FORMAT,
-                "template: the context is no JSON object");
+                "template: the context is not a JSON object");
     CHECK(wick_template_render(tmpl, "{\"a\": }", 7, NULL, &text) == WICK_FORMAT);
     wick_error_clear();
     CHECK(text.data == (char *)1); /* untouched by failures */

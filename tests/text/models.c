@@ -171,9 +171,9 @@ static void check_errors(struct wick_device *device) {
     check_fails(device, WICK_UNSUPPORTED, "modules.json: module 1 is 'x.Dense', which is not known there");
     write_file("modules.json",
                "[{\"type\":\"x.Transformer\",\"path\":\"\"},{\"type\":\"x.Pooling\",\"path\":\"../x\"}]");
-    check_fails(device, WICK_FORMAT, "modules.json: '../x' is no folder's name");
+    check_fails(device, WICK_FORMAT, "modules.json: '../x' is not a folder's name");
     write_file("modules.json", "{}");
-    snprintf(text, sizeof text, "%s/modules.json: is no list of modules", folder);
+    snprintf(text, sizeof text, "%s/modules.json: is not a list of modules", folder);
     check_fails(device, WICK_FORMAT, text);
     unlink(path_of("modules.json"));
     write_weights(device, "", "encoder.layer.0.output.dense.bias");
@@ -187,7 +187,7 @@ static void check_errors(struct wick_device *device) {
     write_file("config.json", CONFIG("gpt2", "2", "gelu"));
     check_fails(device, WICK_UNSUPPORTED, "config.json: model_type 'gpt2': only bert is known");
     write_file("config.json", CONFIG("bert", "3", "gelu"));
-    check_fails(device, WICK_FORMAT, "config.json: hidden_size 8 is no multiple of num_attention_heads 3");
+    check_fails(device, WICK_FORMAT, "config.json: hidden_size 8 is not a multiple of num_attention_heads 3");
     write_file("config.json", CONFIG("bert", "2", "quick"));
     check_fails(device, WICK_UNSUPPORTED, "config.json: hidden_act 'quick' is not known");
     write_file("config.json", "{\"model_type\":\"bert\"}");

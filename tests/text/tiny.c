@@ -78,7 +78,7 @@ static const struct {
     const char *json, *text; /* what stands after "FOLDER" in the error */
 } broken_files[] = {
     {WICK_FORMAT, "", "/tokenizer.json: line 1, column 0: '[' or '{' expected near end of file"},
-    {WICK_FORMAT, "[]", "/tokenizer.json: is no JSON object"},
+    {WICK_FORMAT, "[]", "/tokenizer.json: is not a JSON object"},
     {WICK_FORMAT, "{\"a\":\"\\ud800\"}",
      "/tokenizer.json: line 1, column 13: invalid Unicode '\\uD800' near '\"\\ud800\"'"},
     {WICK_UNSUPPORTED, "{}", ": tokenizer: pre-tokenizer of type '': only BertPreTokenizer is known"},
@@ -98,11 +98,11 @@ static const struct {
     {WICK_FORMAT, HEAD "{\"a\":-1}}}", ": tokenizer: id -1 of a token is not in 0..4194303"},
     {WICK_FORMAT, HEAD "{\"a\":4194304}}}", ": tokenizer: id 4194304 of a token is not in 0..4194303"},
     {WICK_FORMAT, HEAD UNK ",\"max_input_chars_per_word\":-5}}",
-     ": tokenizer: 'max_input_chars_per_word' is no integer in 0..1048576"},
-    {WICK_FORMAT, HEAD UNK "},\"added_tokens\":7}", ": tokenizer: 'added_tokens' is no list"},
+     ": tokenizer: 'max_input_chars_per_word' is not an integer in 0..1048576"},
+    {WICK_FORMAT, HEAD UNK "},\"added_tokens\":7}", ": tokenizer: 'added_tokens' is not a list"},
     {WICK_FORMAT, HEAD UNK "},\"added_tokens\":[{\"id\":1}]}", ": tokenizer: added token 0 has no content"},
     {WICK_FORMAT, HEAD UNK "},\"added_tokens\":[{\"id\":99999999,\"content\":\"x\"}]}",
-     ": tokenizer: 'id' is no integer in 0..4194303"},
+     ": tokenizer: 'id' is not an integer in 0..4194303"},
     {WICK_UNSUPPORTED, HEAD UNK "},\"post_processor\":{\"type\":\"OtherProcessing\"}}",
      ": tokenizer: post-processor of type 'OtherProcessing': only TemplateProcessing is known"},
     {WICK_FORMAT, HEAD UNK "},\"post_processor\":{\"type\":\"TemplateProcessing\"}}",
@@ -138,7 +138,7 @@ static void check_broken_files(void) {
     }
     unlink(path);
     CHECK(mkfifo(path, 0600) == 0);
-    snprintf(text, sizeof text, "%s: is no regular file", path);
+    snprintf(text, sizeof text, "%s: is not a regular file", path);
     CHECK_FAILS(wick_tokenizer_open(folder), WICK_IO, text);
     unlink(path);
     FILE *file = fopen(path, "wb"); /* a hole: no disk is used */
@@ -179,7 +179,7 @@ static void check_max_length(void) {
     for (size_t i = 0; i < sizeof max_lengths / sizeof *max_lengths; i++) {
         snprintf(text, sizeof text, "{\"do_lower_case\":true,\"model_max_length\":%s}", max_lengths[i].value);
         write_file(config, text);
-        snprintf(text, sizeof text, "%s: tokenizer: 'model_max_length' is no integer in 1..1073741824", folder);
+        snprintf(text, sizeof text, "%s: tokenizer: 'model_max_length' is not an integer in 1..1073741824", folder);
         if (max_lengths[i].length < 0) {
             CHECK_FAILS(wick_tokenizer_open(folder), WICK_FORMAT, text);
             continue;

@@ -1,4 +1,4 @@
-/* Reading and preparing pictures, against Pillow (make_pictures.py); files that are no pictures. */
+/* Reading and preparing pictures, against Pillow (make_pictures.py); files that are not pictures. */
 #include "cli/image.h"
 #include "tests/test.h"
 

@@ -178,7 +178,7 @@ impl QWickStorage {
         Ok((x.made(made)?, (tokens, used, n).into()))
     }
 
-    /// Weights that are no blocks take the dtype of what they multiply.
+    /// Weights that are not blocks take the dtype of what they multiply.
     fn factors(&self, weights: Tensor, x: &WickStorage) -> Result<Tensor> {
         match self.dtype {
             GgmlDType::F32 | GgmlDType::F16 | GgmlDType::BF16 => {

@@ -106,7 +106,7 @@ impl WickStorage {
     /// Takes over a tensor that Wick has made. It is copied unless it is all of a buffer, in order.
     pub fn from_wick_tensor(tensor: Tensor, device: &WickDevice, of: DType) -> Result<Self> {
         if tensor.dtype() != dtype(of) || !tensor.device().is_same(&device.device) {
-            crate::bail!("wick: {tensor:?} is no storage of {} on {device:?}", of.as_str());
+            crate::bail!("wick: {tensor:?} is not a storage of {} on {device:?}", of.as_str());
         }
         device.made(tensor.deep_clone(), of)
     }

@@ -5,8 +5,8 @@
  *   ACC      what it accumulates in: double or int64_t
  *   FLOAT    whether that is double
  *
- * Accumulators are vectors of ACC. Where a range is no multiple of their width, the last elements go through a vector
- * of their own, of which only as many lanes are used. */
+ * Accumulators are vectors of ACC. Where a range is not a multiple of their width, the last elements go through a
+ * vector of their own, of which only as many lanes are used. */
 #define FN(name) WICK__JOIN(name, SUFFIX)
 #if FLOAT
 #define START start_float

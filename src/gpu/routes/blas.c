@@ -207,7 +207,7 @@ static enum wick_blas_verdict try(struct wick__gpu *gpu, struct wick__gpu_blas *
 static enum wick_blas_verdict check(struct wick__gpu *gpu, struct wick__gpu_blas *blas, int dtype) {
     struct wick__error quiet = {0};
     if (blas->verdict[dtype] != WICK_BLAS_UNCHECKED || gpu->capturing) return blas->verdict[dtype];
-    wick__error_swap(&quiet); /* a check that fails is no failure of the op */
+    wick__error_swap(&quiet); /* a check that fails is not a failure of the op */
     enum wick_blas_verdict verdict = WICK_BLAS_GOOD;
     for (size_t i = 0; i < sizeof trials / sizeof *trials && verdict == WICK_BLAS_GOOD; i++)
         verdict = try(gpu, blas, &trials[i], dtypes[dtype]);

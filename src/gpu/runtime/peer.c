@@ -74,7 +74,7 @@ static enum verdict try_pair(struct wick__gpu *target, struct wick__gpu *source)
     uint32_t *words = wick__alloc(2 * PATTERN);
     if (!words) return BAD;
     struct wick__error error = {0};
-    wick__error_swap(&error); /* a pair that does not work is no failure: there is the host */
+    wick__error_swap(&error); /* a pair that does not work is not a failure: there is the host */
     enum wick_status status = send_pattern(target, source, words, &same);
     wick__error_swap(&error);
     wick__free(words, 2 * PATTERN);

@@ -90,7 +90,7 @@ static int run(struct sim_code *code, const struct pair *pair, bool bad, char *t
     return status;
 }
 
-/* GFXSIM_CHECK=isa: what the kernel does is no finding, and every step-th thread gets a 0. */
+/* GFXSIM_CHECK=isa: what the kernel does is not a finding, and every step-th thread gets a 0. */
 static void check_zeros(struct sim_code *code, const char *name, unsigned step) {
     char text[4096];
     const struct sim_kernel *kernel = sim_code_kernel(code, name);

@@ -150,7 +150,7 @@ static void check_launch(int device) {
     for (unsigned i = 0; i < 512; i++) want[i / 256] += in[i];
     CHECK(out[0] == want[0] && out[1] == want[1]);
     CHECK(hipFree(a) == 0 && hipFree(b) == 0 && hipFree(c) == 0 && hipFree(d) == 0);
-    /* A function that is no kernel. */
+    /* A function that is not a kernel. */
     void *none[1] = {nullptr};
     CHECK(hipLaunchKernel((const void *)check_launch, dim3(1), dim3(1), none, 0, nullptr) == 98);
     CHECK(hipPeekAtLastError() == 98 && hipGetLastError() == 98 && hipGetLastError() == 0);

@@ -94,7 +94,7 @@ static void check_record(const struct record *record, const struct sim_code *cod
     TEST_CHECK_(has(record->all, target), "no \"%s\"", target);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         TEST_CHECK_(has(record->all, lines[i]), "no \"%s\"", lines[i]);
-    TEST_CHECK_(memcmp(record->elf, "\177ELF", 4) == 0, "the code is no ELF");
+    TEST_CHECK_(memcmp(record->elf, "\177ELF", 4) == 0, "the code is not an ELF");
     TEST_CHECK_(piece_at(record, code->memory)->nbytes && record->loaded == (u64)(uintptr_t)code->memory,
                 "the loaded code is not there");
     const char *arguments = piece_at(record, (const void *)(uintptr_t)record->kernarg)->before;

@@ -1042,9 +1042,9 @@ structs! {
 functions! {
     /// The version of the library that runs, as "major.minor.patch". A static string.
     fn wick_version() -> *const c_char;
-    /// The status as a word, "SHAPE", and as a sentence. Static strings; "?" for a value that is no status.
+    /// The status as a word, "SHAPE", and as a sentence. Static strings; "?" for a value that is not a status.
     fn wick_status_name(status: wick_status) -> *const c_char;
-    /// The status as a word, "SHAPE", and as a sentence. Static strings; "?" for a value that is no status.
+    /// The status as a word, "SHAPE", and as a sentence. Static strings; "?" for a value that is not a status.
     fn wick_status_text(status: wick_status) -> *const c_char;
     /// The text of this thread's first failure since wick_error_clear(), "" when there is none. The text
     /// belongs to the library and stays until this thread calls wick_error_clear().
@@ -1062,7 +1062,7 @@ functions! {
     fn wick_allocator_set(allocator: *const wick_allocator) -> wick_status;
     /// Bytes of host memory the library holds now through the hook, device pools of the CPU family included.
     fn wick_host_memory_used() -> usize;
-    /// "f32" and the like; "?" for a value that is no dtype. Static strings.
+    /// "f32" and the like; "?" for a value that is not a dtype. Static strings.
     fn wick_dtype_name(dtype: wick_dtype) -> *const c_char;
     /// Finds a dtype by its name. False, and \*dtype untouched, when there is none of that name.
     fn wick_dtype_from_name(name: *const c_char, dtype: *mut wick_dtype) -> bool;
@@ -1070,14 +1070,14 @@ functions! {
     fn wick_dtype_kind(dtype: wick_dtype) -> wick_dtype_kind;
     /// True for bf16, f16, f32, f64 and the 8, 6 and 4 bit floats.
     fn wick_dtype_is_float(dtype: wick_dtype) -> bool;
-    /// Bits of one element. 0 for quantised dtypes, whose elements share bits, and for a value that is no
+    /// Bits of one element. 0 for quantised dtypes, whose elements share bits, and for a value that is not a
     /// dtype. Elements of less than 8 bits lie packed, without gaps.
     fn wick_dtype_bits(dtype: wick_dtype) -> c_int;
-    /// Elements of a block, and its bytes. 1 element for dtypes of whole bytes; 0 and 0 for a value that is no
-    /// dtype.
+    /// Elements of a block, and its bytes. 1 element for dtypes of whole bytes; 0 and 0 for a value that is not
+    /// a dtype.
     fn wick_dtype_block(dtype: wick_dtype) -> c_int;
-    /// Elements of a block, and its bytes. 1 element for dtypes of whole bytes; 0 and 0 for a value that is no
-    /// dtype.
+    /// Elements of a block, and its bytes. 1 element for dtypes of whole bytes; 0 and 0 for a value that is not
+    /// a dtype.
     fn wick_dtype_block_bytes(dtype: wick_dtype) -> c_int;
     /// Opens a device by name: "cpu", "cuda:0", "rocm:1", or "auto" for the best healthy one, which is a GPU
     /// with memory of its own, then one that shares the host's, then the CPU. Opening a GPU runs a small kernel
@@ -1285,7 +1285,7 @@ functions! {
     fn wick_scope_end(keep: *mut wick_tensor) -> *mut wick_tensor;
     /// Makes another tensor of the innermost scope survive its end, in the same way. Returns x.
     fn wick_keep(x: *mut wick_tensor) -> *mut wick_tensor;
-    /// "add" and the like; "?" for a value that is no op. A static string.
+    /// "add" and the like; "?" for a value that is not an op. A static string.
     fn wick_op_name(op: wick_op) -> *const c_char;
     /// The op's formula: "x + y". A static string.
     fn wick_op_formula(op: wick_op) -> *const c_char;
@@ -1541,7 +1541,7 @@ functions! {
     fn wick_linear_experts(x: *const wick_tensor, weight: *const wick_tensor, ids: *const wick_tensor, bias: *const wick_tensor, options: *const wick_linear_options) -> *mut wick_tensor;
     /// The limits with the defaults filled in for 0 and below; all of them for NULL.
     fn wick_limits_effective(limits: *const wick_limits) -> wick_limits;
-    /// "safetensors", "GGUF", "npy", "npz", "pth", "sharded"; "?" for a value that is no format. Static
+    /// "safetensors", "GGUF", "npy", "npz", "pth", "sharded"; "?" for a value that is not a format. Static
     /// strings.
     fn wick_format_name(format: wick_format) -> *const c_char;
     /// Opens a file, a folder or a shard index. In a folder, opens the first of model.safetensors,
@@ -1688,9 +1688,9 @@ functions! {
     /// Renders with the members of a JSON object of `nbytes` bytes as variables: "messages",
     /// "add_generation_prompt", "bos_token" and whatever else the template asks for. A template never changes,
     /// so threads may share it. `limits` may be NULL. A failure leaves \*text as it was. Free it with
-    /// wick_text_free. WICK_FORMAT (the context is no JSON object), WICK_INVALID "template:LINE: ..." (a value
-    /// of the wrong type, an undefined one, the template's own raise_exception), WICK_UNSUPPORTED (an unknown
-    /// filter, test or method), WICK_DIVIDE, WICK_RANGE (a limit), WICK_MEMORY.
+    /// wick_text_free. WICK_FORMAT (the context is not a JSON object), WICK_INVALID "template:LINE: ..." (a
+    /// value of the wrong type, an undefined one, the template's own raise_exception), WICK_UNSUPPORTED (an
+    /// unknown filter, test or method), WICK_DIVIDE, WICK_RANGE (a limit), WICK_MEMORY.
     fn wick_template_render(tmpl: *const wick_template, context: *const c_char, nbytes: usize, limits: *const wick_template_limits, text: *mut wick_text) -> wick_status;
     /// out\[.., k, ..\] = x\[.., ids\[k\], ..\] along dim, ids \[K\]. dtypes: any, and quantised ones, whose
     /// last dim can't be picked from: WICK_UNSUPPORTED. WICK_SHAPE unless ids has rank 1.
@@ -2078,7 +2078,7 @@ functions! {
     /// stays NaN float to integer towards 0, saturating; NaN gives 0 integer to integer wraps integer to float
     /// to nearest even, rounded once to bool x != 0 blocks to float f32, f16, bf16: scale q + shift as GGML
     /// computes it in f32, then rounded float to blocks as wick_quantise without options WICK_DTYPE for a value
-    /// that is no dtype, WICK_UNSUPPORTED for a dtype to which the device has no cast.
+    /// that is not a dtype, WICK_UNSUPPORTED for a dtype to which the device has no cast.
     fn wick_cast(x: *const wick_tensor, dtype: wick_dtype) -> *mut wick_tensor;
     /// x \[..,K\] of f32, f16 or bf16 as blocks of a quantised dtype. It searches scales that keep the sum of
     /// squared errors small. `options` may be NULL. The CPU computes it, whichever device x is on. WICK_INVALID
@@ -2226,7 +2226,7 @@ functions! {
     /// Keeps the first n tokens. WICK_RANGE unless 0 \<= n \<= length.
     fn wick_sequence_truncate(sequence: *mut wick_sequence, n: i64) -> wick_status;
     /// Adds n \>= 1 tokens and returns the logits \[1,vocab\] f32 of what follows, on the model's device. A
-    /// failure leaves the sequence as it was. NULL on failure: WICK_RANGE (an id that is no token, or more
+    /// failure leaves the sequence as it was. NULL on failure: WICK_RANGE (an id that is not a token, or more
     /// tokens than the context; the text has both numbers), WICK_INVALID, WICK_MEMORY, WICK_CLOSED.
     fn wick_sequence_append(sequence: *mut wick_sequence, n: i64, ids: *const i32) -> *mut wick_tensor;
     /// The same, with logits \[n,vocab\] of what follows each of the tokens.

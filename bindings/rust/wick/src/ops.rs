@@ -1370,7 +1370,7 @@ impl Tensor {
     /// stays NaN float to integer towards 0, saturating; NaN gives 0 integer to integer wraps integer to float
     /// to nearest even, rounded once to bool x != 0 blocks to float f32, f16, bf16: scale q + shift as GGML
     /// computes it in f32, then rounded float to blocks as `quantise` without options `Status::Dtype` for a
-    /// value that is no dtype, `Status::Unsupported` for a dtype to which the device has no cast.
+    /// value that is not a dtype, `Status::Unsupported` for a dtype to which the device has no cast.
     pub fn cast(&self, dtype: DType) -> Result<Tensor> {
         Tensor::made(&self.device, || unsafe { sys::wick_cast(self.as_ptr(), dtype as sys::wick_dtype) })
     }
