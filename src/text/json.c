@@ -31,7 +31,7 @@ enum wick_status wick__file_read(const char *folder, const char *name, size_t ma
                                  struct wick__file_text *text) {
     char path[4096];
     struct stat about;
-    *text = (struct wick__file_text){NULL};
+    *text = (struct wick__file_text){.data = NULL};
     if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
         return wick__fail(WICK_IO, "%.80s...: the path is too long", folder);
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
