@@ -39,19 +39,24 @@ static void become(const char *const *arguments, const char *hidden, int output)
     _exit(127);
 }
 
-/* Collects what comes until the end, or until the time is up; false in the latter case. */
-static bool collect(int input, double deadline, struct child_result *result) {
+/* How collecting a child's output ended. */
+enum collected { ALL, LATE, UNREADABLE };
+
+/* Collects what comes until the end, until the time is up, or until a read fails, which sets errno. */
+static enum collected collect(int input, double deadline, struct child_result *result) {
     char piece[4096];
     size_t nbytes = 0;
     for (;;) {
         double left = deadline - now();
         struct pollfd wait = {.fd = input, .events = POLLIN};
-        if (left <= 0) return false;
+        if (left <= 0) return LATE;
         int ready = poll(&wait, 1, (int)(left * 1000) + 1);
+        if (ready < 0 && errno != EINTR) return UNREADABLE;
         if (ready <= 0) continue;
         ssize_t got = read(input, piece, sizeof piece);
         if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return true;
+        if (got < 0) return UNREADABLE;
+        if (got == 0) return ALL;
         size_t room = MOST_OUTPUT - nbytes, keep = (size_t)got < room ? (size_t)got : room;
         for (size_t i = 0; i < keep && result->output; i++) result->output[nbytes++] = piece[i] ? piece[i] : '?';
         if (result->output) result->output[nbytes] = '\0';
@@ -95,8 +100,9 @@ void child_run(const char *const *arguments, const char *hidden, double seconds,
         return;
     }
     close(ends[1]);
-    bool in_time = collect(ends[0], began + seconds, result);
-    if (in_time) in_time = reap(pid, (int)((began + seconds - now()) * 1000), &status);
+    enum collected collected = collect(ends[0], began + seconds, result);
+    int fault = collected == UNREADABLE ? errno : 0;
+    bool in_time = collected == ALL && reap(pid, (int)((began + seconds - now()) * 1000), &status);
     bool gone = in_time;
     result->seconds = now() - began;
     if (!in_time) {
@@ -106,4 +112,6 @@ void child_run(const char *const *arguments, const char *hidden, double seconds,
     }
     close(ends[0]);
     explain(result, in_time, gone, status);
+    if (fault && gone)
+        snprintf(result->how, sizeof result->how, "was ended: its output can't be read: %s", strerror(fault));
 }

@@ -14,7 +14,7 @@ struct wishes {
     bool warm, json;
 };
 
-/* The devices whose routes are shown: those that open, the CPU left out unless it was asked for. */
+/* The devices whose routes are shown: the GPUs that open, or the one that was asked for. */
 struct devices {
     struct wick_device *open[MOST_DEVICES];
     struct wick_device_info info[MOST_DEVICES];
@@ -126,7 +126,9 @@ int command_kernels(int argc, char **argv) {
         return command_fail("kernels", "%s can't be imported", wishes.import);
     if (!open_devices(&devices, &wishes))
         return command_fail("kernels", "%s can't be opened", wishes.device ? wishes.device : "auto");
-    if (wishes.warm || wishes.export) status = act(&devices, &wishes);
+    if (devices.count > 0 && strcmp(devices.info[0].family, "cpu") == 0)
+        status = command_fail("kernels", "%s is not a GPU, and has none of these kernels", devices.info[0].name);
+    if (status == 0 && (wishes.warm || wishes.export)) status = act(&devices, &wishes);
     if (status == 0 && wishes.json)
         status = print_json(&devices);
     else if (status == 0)

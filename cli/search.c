@@ -13,7 +13,7 @@
 struct wishes {
     const char *model, *device, *query;
     int64_t top, words;
-    bool json, no_index, exact;
+    bool json, no_index, exact, allow_nan;
     int n_files;
     char **files;
 };
@@ -63,9 +63,26 @@ static int report_fault(const struct text_model *model, const struct source *sou
     return text_not_finite("search", model, what, source->text.data + of->start, of->nbytes);
 }
 
-/* Embeds the passages that `hits` names, by length, and puts their vectors where they belong. The exit status. */
-static int embed_hits(const struct text_model *model, struct source *sources, const struct hit *hits, int64_t n) {
-    enum { CHUNK = 128 };
+enum { CHUNK = 128 };
+
+/* Puts the vectors of `count` hits where they belong. A value that is not finite is a failure, unless it is allowed.
+ * The exit status. */
+static int take_vectors(const struct wishes *wishes, const struct text_model *model, struct source *sources,
+                        const struct hit *hits, const float *values, int64_t count) {
+    const int64_t dim = wick_embedder_dim(model->embedder);
+    for (int64_t i = 0; i < count; i++) {
+        struct source *source = &sources[hits[i].source];
+        memcpy(source->vectors + hits[i].passage * dim, values + i * dim, (size_t)dim * sizeof *values);
+        bool finite = finite_all(values + i * dim, dim);
+        if (!finite && !wishes->allow_nan) return report_fault(model, source, hits[i].passage);
+        if (!finite) source->has_key = false;
+    }
+    return 0;
+}
+
+/* Embeds the passages that `hits` names, by length. The exit status. */
+static int embed_hits(const struct wishes *wishes, const struct text_model *model, struct source *sources,
+                      const struct hit *hits, int64_t n) {
     const char *texts[CHUNK];
     size_t nbytes[CHUNK];
     const size_t dim = (size_t)wick_embedder_dim(model->embedder);
@@ -83,12 +100,7 @@ static int embed_hits(const struct text_model *model, struct source *sources, co
         struct wick_tensor *vectors = wick_embedder_encode(model->embedder, count, texts, nbytes);
         if (!vectors || wick_read(vectors, values, (size_t)count * dim * sizeof *values) != WICK_OK)
             status = command_fail("search", "the texts can't be embedded");
-        for (int64_t i = 0; i < count && status == 0; i++) {
-            struct source *source = &sources[hits[first + i].source];
-            const float *vector = values + (size_t)i * dim;
-            memcpy(source->vectors + (size_t)hits[first + i].passage * dim, vector, dim * sizeof *vector);
-            if (!finite_all(vector, (int64_t)dim)) status = report_fault(model, source, hits[first + i].passage);
-        }
+        if (status == 0) status = take_vectors(wishes, model, sources, hits + first, values, count);
         wick_release(vectors);
     }
     text_progress("reading", n, n);
@@ -96,22 +108,26 @@ static int embed_hits(const struct text_model *model, struct source *sources, co
     return status;
 }
 
-/* For the order of work the score of a hit is the length of its passage, negative: short ones come first. */
+/* For the order of work the score of a hit is the length of its passage, negative: short ones come first. NaN comes
+ * last. */
 static int best_first(const void *a, const void *b) {
     const struct hit *left = a, *right = b;
-    if (left->score != right->score) return left->score > right->score ? -1 : 1;
+    if (isnan(left->score) != isnan(right->score)) return isnan(left->score) ? 1 : -1;
+    if (!isnan(left->score) && left->score != right->score) return left->score > right->score ? -1 : 1;
     if (left->source != right->source) return left->source < right->source ? -1 : 1;
     return (left->passage > right->passage) - (left->passage < right->passage);
 }
 
-static int embed_sources(const struct text_model *model, struct source *sources, int n_sources, struct hit *hits) {
+static int embed_sources(const struct wishes *wishes, const struct text_model *model, struct source *sources,
+                         struct hit *hits) {
+    const int n_sources = wishes->n_files;
     int64_t n = 0;
     for (int i = 0; i < n_sources; i++) {
         for (int64_t j = 0; j < sources[i].passages.n && !sources[i].indexed; j++)
             hits[n++] = (struct hit){-(double)sources[i].passages.items[j].nbytes, i, j};
     }
     qsort(hits, (size_t)n, sizeof *hits, best_first);
-    int status = embed_hits(model, sources, hits, n);
+    int status = embed_hits(wishes, model, sources, hits, n);
     if (status != 0) return status;
     const char *saved = NULL;
     for (int i = 0; i < n_sources; i++) {
@@ -136,8 +152,9 @@ static double cosine(const float *a, const float *b, int64_t dim) {
     return aa == 0 || bb == 0 ? 0 : ab / (sqrt(aa) * sqrt(bb));
 }
 
-static int rank(const struct text_model *model, const char *query, const struct source *sources, int n_sources,
+static int rank(const struct wishes *wishes, const struct text_model *model, const struct source *sources,
                 struct hit *hits) {
+    const char *query = wishes->query;
     const int64_t dim = wick_embedder_dim(model->embedder);
     float *wanted = malloc((size_t)dim * sizeof *wanted);
     struct wick_tensor *vector = wick_embedder_encode(model->embedder, 1, &query, NULL);
@@ -145,12 +162,12 @@ static int rank(const struct text_model *model, const char *query, const struct 
     int status = 0;
     if (!wanted || !vector || wick_read(vector, wanted, (size_t)dim * sizeof *wanted) != WICK_OK)
         status = command_fail("search", "the question can't be embedded");
-    else if (!finite_all(wanted, dim))
+    else if (!wishes->allow_nan && !finite_all(wanted, dim))
         status = text_not_finite("search", model, "the vector of the question", query, strlen(query));
-    for (int i = 0; i < n_sources && status == 0; i++) {
+    for (int i = 0; i < wishes->n_files && status == 0; i++) {
         for (int64_t j = 0; j < sources[i].passages.n && status == 0; j++) {
             double score = cosine(wanted, sources[i].vectors + j * dim, dim);
-            if (!isfinite(score)) status = report_fault(model, &sources[i], j);
+            if (!isfinite(score) && !wishes->allow_nan) status = report_fault(model, &sources[i], j);
             hits[n++] = (struct hit){score, i, j};
         }
     }
@@ -202,13 +219,18 @@ static void print_hits(const struct wishes *wishes, const struct source *sources
         if (wishes->json) {
             printf("%s{\"file\": ", i ? ",\n " : "[");
             json_put_text(stdout, name, strlen(name));
-            printf(", \"line\": %lld, \"score\": %.6f, \"text\": ", (long long)passage->line, hits[i].score);
+            printf(", \"line\": %lld, \"score\": ", (long long)passage->line);
+            if (isfinite(hits[i].score))
+                printf("%.6f", hits[i].score);
+            else
+                printf("null");
+            printf(", \"text\": ");
             json_put_text(stdout, source->text.data + passage->start, passage->nbytes);
             putchar('}');
         } else {
             if (i > 0) putchar('\n');
             output_text(stdout, name);
-            printf(":%lld  %.3f\n", (long long)passage->line, hits[i].score);
+            printf(":%lld  %.3f\n", (long long)passage->line, isnan(hits[i].score) ? (double)NAN : hits[i].score);
             print_passage(source->text.data + passage->start, passage->nbytes);
         }
     }
@@ -227,8 +249,8 @@ static int search(const struct wishes *wishes, const struct text_model *model, s
     }
     struct hit *hits = calloc((size_t)n + 1, sizeof *hits);
     if (!hits) return command_fail("search", "out of memory");
-    int failed = embed_sources(model, sources, wishes->n_files, hits);
-    if (failed == 0) failed = rank(model, wishes->query, sources, wishes->n_files, hits);
+    int failed = embed_sources(wishes, model, sources, hits);
+    if (failed == 0) failed = rank(wishes, model, sources, hits);
     if (failed == 0) print_hits(wishes, sources, hits, n < wishes->top ? n : wishes->top);
     free(hits);
     return failed ? failed : status;
@@ -261,12 +283,14 @@ int command_search(int argc, char **argv) {
         OPTIONS_TEXT("--model", "DIR", &wishes.model,
                      "opens the embedder in this folder; by default $WICK_MODEL, or what tools/fetch-model fetched"),
         OPTIONS_TEXT("--device", "D", &wishes.device, "runs on cpu, cuda:0, rocm:0 ...; on the best one by default"),
+        OPTIONS_FLAG("--allow-nan", &wishes.allow_nan, "shows scores that are not finite, last, in JSON as null"),
         OPTIONS_FLAG("--json", &wishes.json, "writes JSON"),
         OPTIONS_END};
     const struct options options = {"search", list, INT32_MAX};
     int n, status;
     if (!options_parse(&options, argc, argv, &n, &status)) return status;
     if (n == 0) return command_usage("search", "a question is missing");
+    if (argv[0][strspn(argv[0], " \t\n\v\f\r")] == '\0') return command_usage("search", "the question is empty");
     if (n == 1) return command_usage("search", "a file to search is missing");
     wishes.query = argv[0];
     wishes.files = argv + 1;

@@ -101,6 +101,15 @@ check "nan: writes none" [ ! -e nan.npy ]
 check "nan: search" gives 1 search --model bert-nan cat lines.txt
 check "nan: search names the tensor" says 'encoder.layer.0.output.dense.bias holds NaN'
 check "nan: search keeps no index" [ -z "$(ls cache/wick/index 2>/dev/null)" ]
+check "nan: search, wanted" gives 0 search --allow-nan --json --model bert-nan cat lines.txt
+check "nan: search: good JSON" good_json
+check "nan: search: each passage once, without a score" python3 -c '
+import json
+hits = json.load(open("out"))
+assert [(h["line"], h["score"]) for h in hits] == [(1, None)], hits'
+check "nan: search keeps no index of it" [ -z "$(ls cache/wick/index 2>/dev/null)" ]
+check "nan: search, as text" gives 0 search --allow-nan --model bert-nan cat lines.txt
+check "nan: search shows nan" grep -qx 'lines.txt:1  nan' out
 
 # ---- what was written before stays until all is well ----
 
@@ -210,6 +219,14 @@ check "-V" gives 0 -V
 check "--case of 33 bits" gives 2 verify --case 4294967297
 check "--seed of 65 bits" gives 2 verify --seed 18446744073709551616
 check "--seed=3" gives 0 verify --op neg --quick --dtype f32 --seed=3
+for question in '' ' ' $'\t\n'; do
+    check "search '$question'" gives 2 search --model bert "$question" lines.txt
+    check "'$question' is said to be empty" says 'the question is empty'
+done
+check "kernels of the processor" gives 1 kernels --device cpu
+check "are none" says 'cpu is not a GPU'
+check "and are not listed" [ ! -s out ]
+check "nor as JSON" gives 1 kernels --device cpu --json
 mkfifo fifo.jpg
 timeout 20 cat good.jpg >fifo.jpg &
 check "a picture from a pipe" gives 0 classify --model resnet fifo.jpg

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # wick report where drivers crash, hang, exit or babble, and what must not be in it.
-# Usage: tests/cli/report.sh WICK DRIVER [STANDIN]
-#   DRIVER is the library made of driver.c, STANDIN the folder of the stand-in driver, if it is there
+# Usage: tests/cli/report.sh WICK DRIVER [STANDIN [SHIM]]
+#   DRIVER is the library made of driver.c, STANDIN the folder of the stand-in driver, if it is there, SHIM the library of
+#   tests/faults
 set -uo pipefail
-wick=$(realpath "$1") driver=$(realpath "$2") standin=${3:-}
+wick=$(realpath "$1") driver=$(realpath "$2") standin=${3:-} shim=${4:+$(realpath "$4")}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -66,6 +67,13 @@ host=$(uname -n)
 case $host in localhost | '' | ?) ;; *) check "no machine's name" lacks "(^|[^[:alnum:]])$host([^[:alnum:]]|\$)" ;; esac
 check "a library's own name" has 'libcuda'
 check "a summary" has '^==== summary'
+
+# The end of a part's output is not taken for all of it when a read fails.
+if [ -n "$shim" ]; then
+    check "a read fails" report LD_PRELOAD="$shim" FAULT=read:1=EIO -- --seconds 5 --device cpu
+    check "the part says so" has "^---- doctor: was ended: its output can't be read: Input/output error"
+    check "the summary, too" has '^doctor .* s  was ended: its output'
+fi
 
 if [ -n "$standin" ] && [ -f "$standin/libamdhip64.so.6" ]; then
     stand=(WICK_HIP_PATH="$standin/libamdhip64.so.6" WICK_KERNEL_PACK="$standin/pack" WICK_COMPILE=never STANDIN_DEVICES=gfx90a,gfx1100)

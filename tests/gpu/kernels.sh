@@ -58,7 +58,7 @@ check "rubbish can't be imported" [ $? -eq 1 ]
 check "and says why" says "rubbish is cut short" "$work/err"
 check "and nothing changed" run kernels --device rocm:1 --warm
 run kernels --device cpu --export "$work/cpu"
-check "the CPU has no packs" says "kernels_export: cpu has no kernel packs" "$work/err"
+check "the CPU has no packs" says "cpu is not a GPU" "$work/err"
 run kernels --frobnicate
 check "wrong usage" [ $? -eq 2 ]
 echo "$checks checks, $failed failed"
