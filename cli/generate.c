@@ -1,19 +1,19 @@
 /* wick generate: continues a text, or answers one, with a language model. */
 #include "cli/command.h"
 #include "cli/json.h"
+#include "cli/lm.h"
 #include "cli/options.h"
-#include "cli/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct wishes {
-    const char *model, *prompt, *device, *cache;
-    int64_t tokens, context, threads, seed;
+    const char *model, *prompt;
+    int64_t tokens, context, seed;
     struct wick_sampling sampling;
-    bool chat, json, exact, timings, ignore_end;
+    struct lm_wishes lm;
+    bool chat, json, timings, ignore_end;
 };
 
 struct run {
@@ -22,17 +22,11 @@ struct run {
     int64_t n_tokens;
 };
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* ---- output ---- */
 
 static bool on_token(void *context, const struct wick_generated *token) {
     struct run *run = context;
-    if (run->n_tokens++ == 0) run->first = now();
+    if (run->n_tokens++ == 0) run->first = lm_seconds();
     if (run->wishes->json) {
         printf("{\"id\": %d, \"log_probability\": ", token->id);
         json_put_number(stdout, token->log_probability);
@@ -51,7 +45,7 @@ static void finish(const struct run *run, const struct wick_generate_result *res
                                         [WICK_STOP_TOKENS] = "tokens",
                                         [WICK_STOP_CALLBACK] = "output",
                                         [WICK_STOP_CANCELLED] = "cancelled"};
-    double end = now(), first = result->n_tokens > 0 ? run->first : end;
+    double end = lm_seconds(), first = result->n_tokens > 0 ? run->first : end;
     double prompt_rate = (double)prompt_tokens / (first - run->began);
     double rate = result->n_tokens > 1 ? (double)(result->n_tokens - 1) / (end - first) : 0;
     if (run->wishes->json)
@@ -95,7 +89,7 @@ static int continue_prompt(const struct wishes *wishes, struct wick_sequence *se
                                                   .on_token = on_token,
                                                   .context = &run};
     if (wishes->chat && !apply_template(lm, prompt, nbytes, &text)) return 1;
-    run.began = now();
+    run.began = lm_seconds();
     enum wick_status status = wishes->chat ? wick_sequence_prompt(sequence, text.data, text.nbytes, WICK_ENCODE_PLAIN)
                                            : wick_sequence_prompt(sequence, prompt, nbytes, 0);
     wick_text_free(&text);
@@ -113,33 +107,29 @@ static int continue_prompt(const struct wishes *wishes, struct wick_sequence *se
 /* ---- the command ---- */
 
 static int generate(const struct wishes *wishes, const char *prompt, size_t nbytes) {
-    enum wick_dtype cache = WICK_F32;
-    if (!wick_dtype_from_name(wishes->cache, &cache) || (cache != WICK_F32 && cache != WICK_F16 && cache != WICK_BF16))
-        return command_usage("generate", "--cache is f32, f16 or bf16, not '%s'", wishes->cache);
-    if (wishes->threads && wick_threads_set((int)wishes->threads) != WICK_OK) return command_fail("generate", "-t");
-    struct wick_device *device = wick_device_open(wishes->device);
-    if (!device) return command_fail("generate", "%s", wishes->device);
-    const struct wick_lm_options options = {.exact = wishes->exact};
-    const struct wick_sequence_options sequence_options = {.context = wishes->context, .cache = cache};
-    struct wick_lm *lm = wick_lm_open(wishes->model, device, &options);
-    struct wick_sequence *sequence = lm ? wick_sequence_open(lm, &sequence_options) : NULL;
-    int status = sequence ? continue_prompt(wishes, sequence, lm, prompt, nbytes)
-                          : command_fail("generate", "%s", wishes->model);
+    struct lm_place place;
+    int status = lm_place_open("generate", &wishes->lm, &place);
+    if (status != 0) return status;
+    const struct wick_sequence_options options = {.context = wishes->context, .cache = place.cache};
+    struct wick_lm *lm = lm_open("generate", wishes->model, &wishes->lm, &place);
+    struct wick_sequence *sequence = lm ? wick_sequence_open(lm, &options) : NULL;
+    if (lm && !sequence) command_fail("generate", "%s", wishes->model);
+    status = sequence ? continue_prompt(wishes, sequence, lm, prompt, nbytes) : 1;
     wick_sequence_close(sequence);
     wick_lm_close(lm);
-    wick_device_close(device);
+    wick_device_close(place.device);
     return status;
 }
 
 int command_generate(int argc, char **argv) {
-    struct wishes wishes = {.device = "auto", .cache = "f32", .sampling = wick_sampling_default()};
+    struct wishes wishes = {.lm = {.device = "auto", .cache = "f32"}, .sampling = wick_sampling_default()};
     int n = 0, status;
     const struct option list[] = {
         OPTIONS_TEXT("-m", "FILE", &wishes.model, "the model, a GGUF file; otherwise the first operand"),
         OPTIONS_TEXT("-p", "TEXT", &wishes.prompt, "the prompt; otherwise the next operand, or standard input"),
         OPTIONS_NUMBER("-n", "N", &wishes.tokens, 0, INT32_MAX, "tokens at most; until the text ends by default"),
         OPTIONS_NUMBER("-c", "N", &wishes.context, 0, 1 << 30, "the context in tokens; the model's by default"),
-        OPTIONS_NUMBER("-t", "N", &wishes.threads, 1, 256, "threads of the CPU"),
+        OPTIONS_NUMBER("-t", "N", &wishes.lm.threads, 1, 256, "threads of the CPU"),
         OPTIONS_REAL("--temp", "T", &wishes.sampling.temperature, 0, 1000,
                      "temperature, 0.8; 0 takes the likeliest token"),
         OPTIONS_NUMBER("--top-k", "K", &wishes.sampling.top_k, 0, INT32_MAX,
@@ -148,10 +138,10 @@ int command_generate(int argc, char **argv) {
         OPTIONS_REAL("--min-p", "P", &wishes.sampling.min_p, 0, 1, "of tokens of this share of the highest, 0.05"),
         OPTIONS_REAL("--repeat-penalty", "R", &wishes.sampling.repeat, 0, 1000, "against the last 64 tokens, 1: none"),
         OPTIONS_NUMBER("-s", "SEED", &wishes.seed, 0, INT64_MAX, "seed of the random numbers, 0"),
-        OPTIONS_TEXT("--device", "D", &wishes.device, "cpu, cuda:0, rocm:0 ...; the best one by default"),
+        OPTIONS_TEXT("--device", "D", &wishes.lm.device, "cpu, cuda:0, rocm:0 ...; the best one by default"),
         OPTIONS_FLAG("--chat", &wishes.chat, "asks by the model's chat template"),
-        OPTIONS_TEXT("--cache", "TYPE", &wishes.cache, "f32, f16 or bf16: of keys and values"),
-        OPTIONS_FLAG("--exact", &wishes.exact, "multiplies quantised weights by activations of full precision"),
+        OPTIONS_TEXT("--cache", "TYPE", &wishes.lm.cache, "f32, f16 or bf16: of keys and values"),
+        OPTIONS_FLAG("--exact", &wishes.lm.exact, "multiplies quantised weights by activations of full precision"),
         OPTIONS_FLAG("--ignore-end", &wishes.ignore_end, "goes on where the model ends its text"),
         OPTIONS_FLAG("--json", &wishes.json, "a line of JSON for each token, and one at the end"),
         OPTIONS_FLAG("--timings", &wishes.timings, "shows tokens a second at the end"),

@@ -116,9 +116,11 @@ def commands(work):
     def of(name):
         return os.path.join(FILES, name)
 
-    texts, embedder, vision = (os.path.join(work, name) for name in ("texts.txt", "bert", "resnet"))
+    texts, letters, embedder, vision = (os.path.join(work, name) for name in ("texts.txt", "letters.txt", "bert", "resnet"))
     with open(texts, "w") as file:
         file.write("hello world\n\nhello\nworld hello world\n")
+    with open(letters, "w") as file:
+        file.write("bcadefghijkl")
     bert(embedder)
     resnet(vision)
     picture, model = os.path.join(HERE, "..", "vision"), os.path.join(HERE, "..", "model", "llama.gguf")
@@ -138,6 +140,8 @@ def commands(work):
                            os.path.join(picture, "small.png")], None),
         "generate": (["generate", model, "bca", "-n", "4", "--device", "cpu"], None),
         "generate-json": (["generate", model, "bca", "-n", "4", "--json", "--device", "cpu"], None),
+        "perplexity": (["perplexity", model, letters, "-c", "8", "--device", "cpu"], None),
+        "perplexity-json": (["perplexity", model, letters, "-c", "8", "--against", model, "--json", "--device", "cpu"], None),
         "devices-json": (["devices", "--json"], None),
         "kernels-json": (["kernels", "--json"], None),
         "verify": (["verify", "--cut", "--op", "add"], None),
