@@ -45,7 +45,7 @@ union wick__params {
         double order;      /* norm: the p of the p-norm */
     } reduce;
     struct {
-        int dim;         /* scan, sort, gather, scatter, index_select, index_add, softmax, cat, stack,
+        int dim;         /* scan, sort, gather, scatter, index_select, index_add, softmax and its gradient, cat, stack,
                           * slice_set, slice_scatter, roll: the dim of in[0], for stack of the result */
         bool descending; /* sort */
         int64_t start;   /* tril, triu: the diagonal. slice_set, slice_scatter: where. roll: the shift */

@@ -49,6 +49,16 @@ WICK_API struct wick_tensor *wick_sigmoid_backward(const struct wick_tensor *gra
                                                    const struct wick_tensor *result);
 WICK_API struct wick_tensor *wick_tanh_backward(const struct wick_tensor *gradient, const struct wick_tensor *result);
 
+/* ---- of softmax (nn.h) ---- gradient [...,N,...], the function's result [...,N,...] -> [...,N,...], of one shape;
+ * WICK_SHAPE for others. Sums along dim are f64. A scalar has one dim, 0 or -1, of one element. */
+
+/* result (gradient - sum(gradient result)). */
+WICK_API struct wick_tensor *wick_softmax_backward(const struct wick_tensor *gradient, const struct wick_tensor *result,
+                                                   int dim);
+/* gradient - exp(result) sum(gradient). */
+WICK_API struct wick_tensor *wick_log_softmax_backward(const struct wick_tensor *gradient,
+                                                       const struct wick_tensor *result, int dim);
+
 #ifdef __cplusplus
 }
 #endif

@@ -264,6 +264,7 @@ static const struct row {
     {"masked_fill", scalar_params},
     {"one_hot", NULL},
     {"softmax", dim_params},
+    {"softmax_backward", dim_params},
     {"normalize", normalize_params},
     {"rope", rope_params},
     {"attention", attention_params},

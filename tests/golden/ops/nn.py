@@ -23,6 +23,8 @@ for n in (1, 2, 3):
 
 op("softmax")(lambda c: F.softmax(c.a, c.i[0]))
 op("log_softmax")(lambda c: F.log_softmax(c.a, c.i[0]))
+op("softmax_backward")(lambda c: torch.ops.aten._softmax_backward_data(c.a, c.b, c.i[0], torch.float64))
+op("log_softmax_backward")(lambda c: torch.ops.aten._log_softmax_backward_data(c.a, c.b, c.i[0], torch.float64))
 op("layer_norm")(lambda c: F.layer_norm(c.a, c.a.shape[c.a.dim() - c.i[0]:], c.x[1], c.x[2], c.f[0]))
 op("rms_norm")(lambda c: F.rms_norm(c.a, c.a.shape[-1:], c.x[1], c.f[0]))
 op("group_norm")(lambda c: F.group_norm(c.a, c.i[0], c.x[1], c.x[2], c.f[0]))

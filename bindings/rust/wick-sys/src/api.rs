@@ -320,6 +320,8 @@ pub const WICK_OP_rope: wick_op = 170;
 pub const WICK_OP_rope_thd: wick_op = 171;
 pub const WICK_OP_scaled_dot_product_attention: wick_op = 172;
 pub const WICK_OP_attention_packed: wick_op = 182;
+pub const WICK_OP_softmax_backward: wick_op = 220;
+pub const WICK_OP_log_softmax_backward: wick_op = 221;
 pub const WICK_OP_uniform: wick_op = 173;
 pub const WICK_OP_normal: wick_op = 174;
 pub const WICK_OP_bernoulli: wick_op = 175;
@@ -682,6 +684,8 @@ pub const ENUMERATORS: &[(&str, c_uint)] = &[
     ("WICK_OP_rope_thd", WICK_OP_rope_thd),
     ("WICK_OP_scaled_dot_product_attention", WICK_OP_scaled_dot_product_attention),
     ("WICK_OP_attention_packed", WICK_OP_attention_packed),
+    ("WICK_OP_softmax_backward", WICK_OP_softmax_backward),
+    ("WICK_OP_log_softmax_backward", WICK_OP_log_softmax_backward),
     ("WICK_OP_uniform", WICK_OP_uniform),
     ("WICK_OP_normal", WICK_OP_normal),
     ("WICK_OP_bernoulli", WICK_OP_bernoulli),
@@ -2133,6 +2137,10 @@ functions! {
     fn wick_sigmoid_backward(gradient: *const wick_tensor, result: *const wick_tensor) -> *mut wick_tensor;
     /// These take the function's result instead of its argument.
     fn wick_tanh_backward(gradient: *const wick_tensor, result: *const wick_tensor) -> *mut wick_tensor;
+    /// result (gradient - sum(gradient result)).
+    fn wick_softmax_backward(gradient: *const wick_tensor, result: *const wick_tensor, dim: c_int) -> *mut wick_tensor;
+    /// gradient - exp(result) sum(gradient).
+    fn wick_log_softmax_backward(gradient: *const wick_tensor, result: *const wick_tensor, dim: c_int) -> *mut wick_tensor;
     /// Opens a model from a file that format.h reads (.safetensors, .pth, .npz), or from a folder as on the
     /// Hugging Face hub. Tensors have the names of torchvision (layer1.0.conv1.weight) or of transformers
     /// (encoder.stages.0.layers.0.layer.0.convolution.weight), after any prefix; the number of blocks follows

@@ -1492,6 +1492,16 @@ impl Tensor {
     pub fn tanh_backward(&self, result: &Tensor) -> Result<Tensor> {
         Tensor::made(&self.device, || unsafe { sys::wick_tanh_backward(self.as_ptr(), result.as_ptr()) })
     }
+
+    /// result (gradient - sum(gradient result)).
+    pub fn softmax_backward(&self, result: &Tensor, dim: i32) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_softmax_backward(self.as_ptr(), result.as_ptr(), dim) })
+    }
+
+    /// gradient - exp(result) sum(gradient).
+    pub fn log_softmax_backward(&self, result: &Tensor, dim: i32) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_log_softmax_backward(self.as_ptr(), result.as_ptr(), dim) })
+    }
 }
 
 // Of another form, and so in the C interface alone: wick_layer_norm_with, wick_rms_norm_with, wick_group_norm_with, wick_dropout_with.
