@@ -1,5 +1,6 @@
-/* wick bench: times every op of the table at one size, beside what this machine can do and the error of its results. On
- * a simulated card, which has no speed, it counts instead. */
+/* wick bench: times a language model (bench_model.c), or every op of the table at one size, beside what this machine
+ * can do and the error of its results. On a simulated card, which has no speed, it counts instead. */
+#include "cli/bench_model.h"
 #include "cli/command.h"
 #include "cli/counts.h"
 #include "cli/json.h"
@@ -175,28 +176,56 @@ static int run_all(struct bench *b, struct wick_device *device, const struct arg
     return b->bad;
 }
 
-int command_bench(int argc, char **argv) {
-    struct arguments a = {.device = "cpu"};
+static int bench_ops(const struct arguments *a) {
     struct bench b = {.timed = 0};
     enum wick_dtype dtype;
+    if (!any_matches(a->pattern)) return command_usage("bench", "no op matches \"%s\"", a->pattern);
+    if (a->dtype && (!wick_dtype_from_name(a->dtype, &dtype) || (int)dtype >= VERIFY_DTYPES))
+        return command_usage("bench", "no dtype \"%s\" of whole bytes", a->dtype);
+    struct wick_device *device = wick_device_open(a->device);
+    if (!device) return command_fail("bench", "can't open the device");
+    if (a->json) b.rows = json_array();
+    int status = a->json && !b.rows ? command_fail("bench", "out of memory") : run_all(&b, device, a);
+    json_decref(b.rows);
+    wick_device_close(device);
+    return status;
+}
+
+/* What is for models only, or for ops only. */
+static int check_kind(const struct arguments *a, const struct bench_model_wishes *model) {
+    if (model->path && (a->pattern || a->dtype || a->quick))
+        return command_usage("bench", "--op, --dtype and --quick are not for models");
+    if (!model->path && (model->prompts || model->answers || model->depths || model->batch || model->repeats ||
+                         model->lm.threads || model->lm.exact || strcmp(model->lm.cache, "f32") != 0))
+        return command_usage("bench", "-p, -n, --depth, --batch, -r, -t, --cache and --exact need a --model");
+    return 0;
+}
+
+int command_bench(int argc, char **argv) {
+    struct arguments a = {.device = "cpu"};
+    struct bench_model_wishes model = {.lm = {.cache = "f32"}};
     const struct option list[] = {
         OPTIONS_TEXT("--device", "D", &a.device, "times this device: cpu (the default), cuda:0, rocm:0 ..."),
         OPTIONS_TEXT("--op", "PATTERN", &a.pattern, "times only ops whose names match, as in \"add*\""),
         OPTIONS_TEXT("--dtype", "T", &a.dtype, "times this dtype; by default f32, and i32 where an op needs integers"),
         OPTIONS_FLAG("--quick", &a.quick, "runs each op less often"),
+        OPTIONS_TEXT("--model", "FILE", &model.path, "times a language model, as llama-bench does, and no ops"),
+        OPTIONS_TEXT("-p", "N,...", &model.prompts, "prompts of N tokens, 512; 0: none"),
+        OPTIONS_TEXT("-n", "N,...", &model.answers, "answers of N tokens, 128; 0: none"),
+        OPTIONS_TEXT("--depth", "N,...", &model.depths, "behind N other tokens, 0"),
+        OPTIONS_NUMBER("--batch", "N", &model.batch, 1, BENCH_MODEL_BATCH, "N tokens of a prompt at once, 512"),
+        OPTIONS_NUMBER("-r", "N", &model.repeats, 1, 1 << 20, "measures each test N times, 5"),
+        OPTIONS_NUMBER("-t", "N", &model.lm.threads, 1, 256, "threads of the CPU"),
+        OPTIONS_TEXT("--cache", "TYPE", &model.lm.cache, "f32, f16 or bf16: of keys and values"),
+        OPTIONS_FLAG("--exact", &model.lm.exact, "multiplies quantised weights by activations of full precision"),
         OPTIONS_FLAG("--json", &a.json, "writes JSON"),
         OPTIONS_END};
     const struct options options = {"bench", list, 0};
     int n, status;
     if (!options_parse(&options, argc, argv, &n, &status)) return status;
-    if (!any_matches(a.pattern)) return command_usage("bench", "no op matches \"%s\"", a.pattern);
-    if (a.dtype && (!wick_dtype_from_name(a.dtype, &dtype) || (int)dtype >= VERIFY_DTYPES))
-        return command_usage("bench", "no dtype \"%s\" of whole bytes", a.dtype);
-    struct wick_device *device = wick_device_open(a.device);
-    if (!device) return command_fail("bench", "can't open the device");
-    if (a.json) b.rows = json_array();
-    status = a.json && !b.rows ? command_fail("bench", "out of memory") : run_all(&b, device, &a);
-    json_decref(b.rows);
-    wick_device_close(device);
-    return status;
+    status = check_kind(&a, &model);
+    if (status != 0) return status;
+    model.lm.device = a.device;
+    model.json = a.json;
+    return model.path ? bench_model(&model) : bench_ops(&a);
 }

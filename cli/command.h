@@ -7,7 +7,7 @@
 /* COMMAND(name, operands, summary): int command_NAME(int argc, char **argv) gets what stands after the name, and
  * returns the exit status: 0, 1 after a failure it has reported, 2 for wrong usage. */
 #define WICK_COMMANDS(COMMAND)                                                                                         \
-    COMMAND(bench, "", "times every op beside this machine's measured peaks")                                          \
+    COMMAND(bench, "", "times every op beside measured peaks, or a model")                                             \
     COMMAND(classify, "IMAGE...", "names what pictures show")                                                          \
     COMMAND(devices, "", "lists devices and explains any that fail")                                                   \
     COMMAND(doctor, "", "explains why a GPU can't be used, and how to mend it")                                        \

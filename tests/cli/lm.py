@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""wick perplexity beside sums in float64 over the logits that transformers computed of the small models in tests/model.
-Standard library only.
+"""wick perplexity beside sums in float64 over the logits that transformers computed of the small models in tests/model, and
+wick bench --model beside a clock. Standard library only.
 
 Usage: lm.py WICK
 """
@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 MODELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "model")
 WICK = sys.argv[1]
@@ -157,6 +158,32 @@ def check_refusals(ids, folder):
     check("cache", "not 'q8'" in run("perplexity", model("llama"), path, "--cache", "q8", status=2).stderr)
 
 
+def check_bench():
+    began = time.monotonic()
+    rows = json.loads(run("bench", "--model", model("llama"), "-p", "8,40", "-n", "20,0", "--depth", "0,24", "-r", "200",
+                          "--batch", "16", "-t", "1", "--json").stdout)
+    wall = time.monotonic() - began
+    tests = [(row["n_prompt"], row["n_gen"], row["n_depth"]) for row in rows]
+    check("tests", tests == [(8, 0, 0), (40, 0, 0), (0, 20, 0), (8, 0, 24), (40, 0, 24), (0, 20, 24)], tests)
+    spent = 0
+    for row in rows:
+        speeds = row["samples_ts"]
+        average = math.fsum(speeds) / len(speeds)
+        near("average", row["avg_ts"], average)
+        near("deviation", row["stddev_ts"], math.sqrt(math.fsum((x - average) ** 2 for x in speeds) / (len(speeds) - 1)))
+        check("samples", len(speeds) == 200 and min(speeds) > 0)
+        check("settings", (row["n_batch"], row["n_threads"], row["cache"], row["exact"]) == (16, 1, "f32", False), row)
+        spent += math.fsum((row["n_prompt"] + row["n_gen"]) / x for x in speeds)
+    check("what was timed took most of the time, and no more", 0.4 * wall < spent < wall, spent, wall)
+    table = run("bench", "--model", model("llama"), "-p", "4", "-n", "2", "-r", "1", "--depth", "3").stdout.splitlines()
+    check("table", [line.split(" | ")[5] for line in table] == ["test", "---", "pp4 @ d3", "tg2 @ d3"], table)
+    for said, *arguments in (("--depth needs", "--depth", "1,x"), ("-p needs", "-p", "1,"), ("-n needs", "-n", "-1"),
+                             ("no tokens", "-p", "0", "-n", "0"), ("not for models", "--op", "add")):
+        check(said, said in run("bench", "--model", model("llama"), *arguments, status=2).stderr)
+    check("needs a model", "need a --model" in run("bench", "-p", "4", status=2).stderr)
+    check("no model", "nosuch" in run("bench", "--model", "nosuch.gguf", status=1).stderr)
+
+
 def main():
     logits = safetensors(os.path.join(MODELS, "logits.safetensors"))
     ids = list(logits.pop("ids")[0])
@@ -166,6 +193,7 @@ def main():
         check_against(logits, ids, folder, "gemma2", "llama")
         check_begin(ids, folder)
         check_refusals(ids, folder)
+    check_bench()
     sys.exit(failed > 0)
 
 

@@ -149,6 +149,8 @@ def commands(work):
         "verify-log": (["verify", "--cut", "--op", "abs", "--dtype", "f32", "--log", "OUT.log"], ".log"),
         "bench": (["bench", "--quick", "--op", "abs", "--device", "cpu"], None),
         "bench-json": (["bench", "--quick", "--op", "abs", "--device", "cpu", "--json"], None),
+        "bench-model": (["bench", "--model", model, "-p", "4", "-n", "2", "-r", "2", "--depth", "0,3"], None),
+        "bench-model-json": (["bench", "--model", model, "-p", "4", "-n", "2", "-r", "2", "--json"], None),
         "doctor": (["doctor"], None),
         "doctor-json": (["doctor", "--json"], None),
         "report": (["report", "--device", "cpu", "--seconds", "1", "OUT.txt"], ".txt"),
@@ -176,6 +178,7 @@ def comparable(command, text):
     if command == "devices":
         return re.sub(rb'"description": ?"[^"]*"', b"", text)
     if command == "bench":
+        text = re.sub(rb'"description": ?"[^"]*"', b"", text)
         return re.sub(rb"[-+.0-9e ]+", b"#", re.sub(rb"(?m)^cpu: .*\n", b"", text))
     if command == "generate":
         return re.sub(rb'(_per_second": )[-+.0-9e]+', rb"\1#", text)
