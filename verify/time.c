@@ -72,6 +72,7 @@ static bool make_operands(struct wick_device *device, const struct verify_case *
         if (c->in[i].role == VERIFY_INDEX) dtype = WICK_I64;
         if (c->in[i].role == VERIFY_CONDITION) dtype = WICK_U8;
         if (c->in[i].role == VERIFY_F32) dtype = WICK_F32;
+        if (c->in[i].role == VERIFY_STATISTIC && dtype != WICK_F64) dtype = WICK_F32;
         in[i] = operand_of(device, &c->in[i], dtype, &random);
         if (in[i] && c->op == WICK_OP_contiguous) {
             struct wick_tensor *turned = wick_t(in[i]);

@@ -18,6 +18,7 @@ enum verify_role {
     VERIFY_INDEX,     /* integers from `low` to `high`; the driver runs every id dtype that can hold them */
     VERIFY_CONDITION, /* u8, about half of them 0 */
     VERIFY_F32,       /* f32 values whatever the dtype under test */
+    VERIFY_STATISTIC, /* f64 values for f64, f32 values for all other dtypes */
     VERIFY_BLOCKS,    /* blocks of the quantised dtype `blocks`, of any bits but scales that are not finite */
     VERIFY_ABSENT     /* an optional operand left out: NULL */
 };

@@ -59,6 +59,34 @@ WICK_API struct wick_tensor *wick_softmax_backward(const struct wick_tensor *gra
 WICK_API struct wick_tensor *wick_log_softmax_backward(const struct wick_tensor *gradient,
                                                        const struct wick_tensor *result, int dim);
 
+/* ---- of norms (nn.h) ---- gradient and x of one shape, of floats; mean and inverse_deviation as the norm's options
+ * give them, f32 (f64 for f64): WICK_SHAPE and WICK_DTYPE for others. Sums are f64. */
+
+/* What the norm had besides, and places for further gradients. */
+struct wick_norm_backward_options {
+    const struct wick_tensor *weight; /* the norm's; NULL: it had none */
+    /* If not NULL, these receive the gradients of weight and bias, in the shape that those have or would have. RMS norm
+     * has no bias: WICK_INVALID. They are released like the result. A failure leaves them as they were. */
+    struct wick_tensor **weight_gradient, **bias_gradient;
+    WICK_RESERVED;
+};
+/* The gradient of x. With g = gradient weight, y = (x - mean) inverse_deviation and means over the last `axes` dims:
+ * inverse_deviation (g - mean(g) - y mean(g y)). That of the weight is the sum of gradient y over the other dims, that
+ * of the bias the sum of the gradient. `options` may be NULL. */
+WICK_API struct wick_tensor *wick_layer_norm_backward(const struct wick_tensor *gradient, const struct wick_tensor *x,
+                                                      const struct wick_tensor *mean,
+                                                      const struct wick_tensor *inverse_deviation, int axes,
+                                                      const struct wick_norm_backward_options *options);
+/* inverse_deviation (g - y mean(g y)) with y = x inverse_deviation, over the last dim. */
+WICK_API struct wick_tensor *wick_rms_norm_backward(const struct wick_tensor *gradient, const struct wick_tensor *x,
+                                                    const struct wick_tensor *inverse_deviation,
+                                                    const struct wick_norm_backward_options *options);
+/* As wick_layer_norm_backward over groups of channels; x [N,C,...], statistics [N,groups], weight [C]. */
+WICK_API struct wick_tensor *wick_group_norm_backward(const struct wick_tensor *gradient, const struct wick_tensor *x,
+                                                      const struct wick_tensor *mean,
+                                                      const struct wick_tensor *inverse_deviation, int64_t groups,
+                                                      const struct wick_norm_backward_options *options);
+
 #ifdef __cplusplus
 }
 #endif

@@ -198,6 +198,13 @@ static void normalize_params(const struct wick__call *call, struct text *text) {
     if (call->op == WICK_OP_layer_norm || call->op == WICK_OP_rms_norm) put_int(text, "axes", call->p.norm.axes);
 }
 
+static void normalize_backward_params(const struct wick__call *call, struct text *text) {
+    if (call->op == WICK_OP_group_norm_backward)
+        put_int(text, "groups", call->p.norm.groups);
+    else
+        put_int(text, "axes", call->p.norm.axes);
+}
+
 static void attention_params(const struct wick__call *call, struct text *text) {
     put_number(text, "scale", call->p.attention.scale);
     put_number(text, "soft_cap", call->p.attention.soft_cap);
@@ -266,6 +273,7 @@ static const struct row {
     {"softmax", dim_params},
     {"softmax_backward", dim_params},
     {"normalize", normalize_params},
+    {"normalize_backward", normalize_backward_params},
     {"rope", rope_params},
     {"attention", attention_params},
     {"random", random_params},

@@ -29,6 +29,10 @@ static void check_ops(void) {
     CHECK_FAILS(wick_layer_norm_with(x, 1, &later), WICK_INVALID, LATER("layer_norm"));
     CHECK_FAILS(wick_rms_norm_with(x, &later), WICK_INVALID, LATER("rms_norm"));
     CHECK_FAILS(wick_group_norm_with(x, 2, &later), WICK_INVALID, LATER("group_norm"));
+    const struct wick_norm_backward_options beyond = {.reserved = {[7] = 1}};
+    CHECK_FAILS(wick_layer_norm_backward(x, x, x, x, 1, &beyond), WICK_INVALID, LATER("layer_norm_backward"));
+    CHECK_FAILS(wick_rms_norm_backward(x, x, x, &beyond), WICK_INVALID, LATER("rms_norm_backward"));
+    CHECK_FAILS(wick_group_norm_backward(x, x, x, x, 2, &beyond), WICK_INVALID, LATER("group_norm_backward"));
     CHECK_FAILS(wick_dropout_with(x, 0.5, &(struct wick_dropout_options){.reserved = {[7] = 1}}), WICK_INVALID,
                 LATER("dropout"));
     CHECK_FAILS(

@@ -79,6 +79,8 @@ static bool read_case(struct wick_archive *archive, int64_t i, struct golden *g)
                         : g->in[n].dtype == WICK_U8  ? VERIFY_CONDITION
                         : g->in[n].dtype == WICK_F32 ? VERIFY_F32
                                                      : VERIFY_VALUE;
+        if (operand->role == VERIFY_F32 && wick_op_takes(g->c.op, n, WICK_F64, WICK_F64))
+            operand->role = VERIFY_STATISTIC;
         operand->rank = g->in[n].rank;
         memcpy(operand->shape, g->in[n].shape, sizeof operand->shape);
     }
@@ -127,6 +129,7 @@ static bool make_operands(struct golden *g, enum wick_dtype dtype, enum verify_v
         if (operand->role == VERIFY_ABSENT) continue;
         operands->in[n] = g->in[n];
         if (operand->role == VERIFY_VALUE) operands->in[n].dtype = dtype;
+        if (operand->role == VERIFY_STATISTIC) operands->in[n].dtype = dtype == WICK_F64 ? WICK_F64 : WICK_F32;
         if (!verify_upload(cpu, &operands->in[n], verify_placing_for(operand, layout, 0, &random),
                            &operands->buffer[n]))
             return false;

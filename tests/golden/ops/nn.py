@@ -30,6 +30,49 @@ op("rms_norm")(lambda c: F.rms_norm(c.a, c.a.shape[-1:], c.x[1], c.f[0]))
 op("group_norm")(lambda c: F.group_norm(c.a, c.i[0], c.x[1], c.x[2], c.f[0]))
 op("batch_norm")(lambda c: F.batch_norm(c.a, c.x[1], c.x[2], c.x[3], c.x[4], False, 0, c.f[0]))
 
+
+def gradients(c, found):
+    """Those of x, weight and bias, as far as the case wants them."""
+    return [g if g is not None else torch.zeros(()) for g in found][:c.n_out]
+
+
+@op("layer_norm_backward")
+def layer_norm_backward(c):
+    g, x, mean, inverse, weight = c.x
+    shape = x.shape[x.dim() - c.i[0]:]
+    if x.numel() == 0:
+        return [torch.zeros_like(x), torch.zeros(shape), torch.zeros(shape)][:c.n_out]
+    ones = torch.ones(shape, dtype=torch.float64)
+    single = list(mean.shape) + [1] * c.i[0]
+    return gradients(c, torch.ops.aten.native_layer_norm_backward(
+        g, x, list(shape), mean.reshape(single), inverse.reshape(single), ones if weight is None else weight, ones,
+        [True, True, True]))
+
+
+@op("rms_norm_backward")
+def rms_norm_backward(c):
+    """By autograd, of a norm whose epsilon makes the given inverse deviation that of x."""
+    g, x, inverse, weight = c.x
+    x = x.clone().requires_grad_()
+    w = (torch.ones(x.shape[-1], dtype=torch.float64) if weight is None else weight.clone()).requires_grad_()
+    square = x.square().mean(-1)
+    epsilon = (inverse ** -2 - square).detach()
+    y = x * torch.rsqrt(square + epsilon).unsqueeze(-1) * w
+    return gradients(c, torch.autograd.grad(y, (x, w), g))
+
+
+@op("group_norm_backward")
+def group_norm_backward(c):
+    g, x, mean, inverse, weight = c.x
+    n, channels = x.shape[:2]
+    plane = x[0, 0].numel() if n * channels else 0
+    if x.numel() == 0:
+        return [torch.zeros_like(x), torch.zeros(channels), torch.zeros(channels)][:c.n_out]
+    ones = torch.ones(channels, dtype=torch.float64)
+    return gradients(c, torch.ops.aten.native_group_norm_backward(
+        g, x, mean, inverse, ones if weight is None else weight, n, channels, plane, c.i[0], [True, True, True]))
+
+
 op("matmul")(lambda c: torch.matmul(c.a, c.b))
 op("dot")(lambda c: torch.dot(c.a, c.b))
 op("mv")(lambda c: torch.matmul(c.a, c.b))

@@ -322,6 +322,9 @@ pub const WICK_OP_scaled_dot_product_attention: wick_op = 172;
 pub const WICK_OP_attention_packed: wick_op = 182;
 pub const WICK_OP_softmax_backward: wick_op = 220;
 pub const WICK_OP_log_softmax_backward: wick_op = 221;
+pub const WICK_OP_layer_norm_backward: wick_op = 222;
+pub const WICK_OP_rms_norm_backward: wick_op = 223;
+pub const WICK_OP_group_norm_backward: wick_op = 224;
 pub const WICK_OP_uniform: wick_op = 173;
 pub const WICK_OP_normal: wick_op = 174;
 pub const WICK_OP_bernoulli: wick_op = 175;
@@ -686,6 +689,9 @@ pub const ENUMERATORS: &[(&str, c_uint)] = &[
     ("WICK_OP_attention_packed", WICK_OP_attention_packed),
     ("WICK_OP_softmax_backward", WICK_OP_softmax_backward),
     ("WICK_OP_log_softmax_backward", WICK_OP_log_softmax_backward),
+    ("WICK_OP_layer_norm_backward", WICK_OP_layer_norm_backward),
+    ("WICK_OP_rms_norm_backward", WICK_OP_rms_norm_backward),
+    ("WICK_OP_group_norm_backward", WICK_OP_group_norm_backward),
     ("WICK_OP_uniform", WICK_OP_uniform),
     ("WICK_OP_normal", WICK_OP_normal),
     ("WICK_OP_bernoulli", WICK_OP_bernoulli),
@@ -987,6 +993,13 @@ structs! {
     /// See elementwise.h.
     wick_quantise_options {
         importance: *const wick_tensor,
+        reserved: [u64; 8],
+    }
+    /// What the norm had besides, and places for further gradients.
+    wick_norm_backward_options {
+        weight: *const wick_tensor,
+        weight_gradient: *mut *mut wick_tensor,
+        bias_gradient: *mut *mut wick_tensor,
         reserved: [u64; 8],
     }
     /// The same with options; NULL means all zero. Close with wick_embedder_close.
@@ -2141,6 +2154,15 @@ functions! {
     fn wick_softmax_backward(gradient: *const wick_tensor, result: *const wick_tensor, dim: c_int) -> *mut wick_tensor;
     /// gradient - exp(result) sum(gradient).
     fn wick_log_softmax_backward(gradient: *const wick_tensor, result: *const wick_tensor, dim: c_int) -> *mut wick_tensor;
+    /// The gradient of x. With g = gradient weight, y = (x - mean) inverse_deviation and means over the last
+    /// `axes` dims: inverse_deviation (g - mean(g) - y mean(g y)). That of the weight is the sum of gradient y
+    /// over the other dims, that of the bias the sum of the gradient. `options` may be NULL.
+    fn wick_layer_norm_backward(gradient: *const wick_tensor, x: *const wick_tensor, mean: *const wick_tensor, inverse_deviation: *const wick_tensor, axes: c_int, options: *const wick_norm_backward_options) -> *mut wick_tensor;
+    /// inverse_deviation (g - y mean(g y)) with y = x inverse_deviation, over the last dim.
+    fn wick_rms_norm_backward(gradient: *const wick_tensor, x: *const wick_tensor, inverse_deviation: *const wick_tensor, options: *const wick_norm_backward_options) -> *mut wick_tensor;
+    /// As wick_layer_norm_backward over groups of channels; x \[N,C,...\], statistics \[N,groups\], weight
+    /// \[C\].
+    fn wick_group_norm_backward(gradient: *const wick_tensor, x: *const wick_tensor, mean: *const wick_tensor, inverse_deviation: *const wick_tensor, groups: i64, options: *const wick_norm_backward_options) -> *mut wick_tensor;
     /// Opens a model from a file that format.h reads (.safetensors, .pth, .npz), or from a folder as on the
     /// Hugging Face hub. Tensors have the names of torchvision (layer1.0.conv1.weight) or of transformers
     /// (encoder.stages.0.layers.0.layer.0.convolution.weight), after any prefix; the number of blocks follows

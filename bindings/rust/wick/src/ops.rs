@@ -1504,4 +1504,4 @@ impl Tensor {
     }
 }
 
-// Of another form, and so in the C interface alone: wick_layer_norm_with, wick_rms_norm_with, wick_group_norm_with, wick_dropout_with.
+// Of another form, and so in the C interface alone: wick_layer_norm_with, wick_rms_norm_with, wick_group_norm_with, wick_dropout_with, wick_layer_norm_backward, wick_rms_norm_backward, wick_group_norm_backward.

@@ -1,0 +1,121 @@
+/* Gradients of layer, RMS and group norm. All is taken in f64. Sums over rows are cut into parts whose number depends
+ * on the shape alone, and joined in order: the result does not depend on the number of threads. */
+#include "cpu/kernels/float_rows.h"
+#include "cpu/runtime/isa.h"
+#include "cpu/runtime/parallel.h"
+
+#include "core/memory.h"
+
+#include <string.h>
+
+enum { GRAIN = 16 * 1024, TILE = 512, MAX_PARTS = 64, LANES_OF_SUMS = 16 };
+
+/* gradient, x and out are [outer,channels,plane]. per * plane elements that follow each other were normalised together,
+ * a row; weights go by channel. */
+struct normalize_backward {
+    enum wick_dtype dtype;
+    size_t size; /* of an element */
+    const char *gradient, *x;
+    char *out;
+    const void *mean, *inverse, *weight; /* in the type it is computed in; mean and weight may be NULL */
+    int64_t outer, channels, plane, per;
+    int64_t rows;               /* of outer, in a part of the sums for the weight and the bias */
+    int64_t parts, tile, tiles; /* of channels */
+    double *sums;               /* [parts,2,channels] */
+    bool stream;
+};
+
+#define T float
+#define SUFFIX f32
+#include "cpu/kernels/normalize_backward_body.h"
+#define T double
+#define SUFFIX f64
+#include "cpu/kernels/normalize_backward_body.h"
+
+static void rows_task(void *context, int worker, int64_t begin, int64_t end) {
+    const struct normalize_backward *s = context;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) (s->dtype == WICK_F64 ? backward_row_f64 : backward_row_f32)(s, i);
+    if (s->stream) _mm_sfence();
+}
+
+/* A tile of channels in a part of the rows. */
+static void sums_task(void *context, int worker, int64_t begin, int64_t end) {
+    const struct normalize_backward *s = context;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t part = i / s->tiles, first = i % s->tiles * s->tile;
+        double *sums = s->sums + part * 2 * s->channels + first;
+        (s->dtype == WICK_F64 ? backward_sums_f64 : backward_sums_f32)(s, part, first, sums);
+    }
+}
+
+/* Part 0 or 1 of the sums, joined, as the elements of `out`. */
+static void join(const struct normalize_backward *s, int which, struct wick_tensor *out) {
+    char *to = wick__data(out);
+    for (int64_t first = 0; first < s->channels; first += TILE) {
+        int64_t n = wick__min(TILE, s->channels - first);
+        double sum[TILE] = {0};
+        for (int64_t part = 0; part < s->parts; part++)
+            for (int64_t j = 0; j < n; j++) sum[j] += s->sums[(part * 2 + which) * s->channels + first + j];
+        wick__row_from_f64(s->dtype, sum, to + first * (int64_t)s->size, n);
+    }
+}
+
+static enum wick_status sum_parameters(struct normalize_backward *s, const struct wick__call *call) {
+    s->tile = wick__max(1, wick__min(wick__min(TILE, s->channels), BLOCK / s->plane));
+    s->tiles = (s->channels + s->tile - 1) / s->tile;
+    s->rows = wick__max((s->outer + MAX_PARTS - 1) / MAX_PARTS, wick__max(1, 4 * GRAIN / (s->tile * s->plane)));
+    s->parts = (s->outer + s->rows - 1) / s->rows;
+    size_t nbytes = sizeof *s->sums * 2 * (size_t)s->parts * (size_t)s->channels;
+    s->sums = wick__alloc(nbytes);
+    if (!s->sums) return WICK_MEMORY;
+    wick__parallel(s->parts * s->tiles, 1, sums_task, s);
+    for (int i = 1; i < call->n_out; i++) join(s, i - 1, call->out[i]);
+    wick__free(s->sums, nbytes);
+    return WICK_OK;
+}
+
+/* The sizes of what is normalised together. */
+static void set_sizes(struct normalize_backward *s, const struct wick__call *call, int64_t count) {
+    const struct wick__layout *layout = &call->in[1]->layout;
+    s->channels = s->plane = 1;
+    if (call->op == WICK_OP_group_norm_backward) {
+        s->channels = layout->shape[1];
+        s->plane = count / (layout->shape[0] * s->channels);
+        s->per = s->channels / call->p.norm.groups;
+    } else {
+        for (int d = layout->rank - call->p.norm.axes; d < layout->rank; d++) s->channels *= layout->shape[d];
+        s->per = s->channels;
+    }
+    s->outer = count / (s->channels * s->plane);
+}
+
+enum wick_status WICK__ISA(wick__cpu_normalize_backward)(const struct wick__call *call);
+enum wick_status WICK__ISA(wick__cpu_normalize_backward)(const struct wick__call *call) {
+    const struct wick_tensor *x = call->in[1];
+    int first = call->op == WICK_OP_rms_norm_backward ? 2 : 3; /* the inverse deviation */
+    const struct wick_tensor *weight = call->in[first + 1];
+    int64_t count = wick__count(x);
+    if (count == 0) return WICK_OK;
+    struct normalize_backward s = {.dtype = x->dtype,
+                                   .size = wick__size(x->dtype),
+                                   .gradient = wick__data(call->in[0]),
+                                   .x = wick__data(x),
+                                   .out = wick__data(call->out[0]),
+                                   .mean = first == 3 ? wick__data(call->in[2]) : NULL,
+                                   .inverse = wick__data(call->in[first]),
+                                   .weight = weight ? wick__data(weight) : NULL};
+    set_sizes(&s, call, count);
+    s.stream = (size_t)count * s.size >= STREAM_FROM;
+    bool narrow = weight && s.dtype != WICK_F32 && s.dtype != WICK_F64;
+    size_t nbytes = narrow ? sizeof(float) * (size_t)s.channels : 0;
+    float *wide = narrow ? wick__alloc(nbytes) : NULL;
+    if (narrow && !wide) return WICK_MEMORY;
+    if (narrow) wick__row_to_f32(s.dtype, s.weight, 1, wide, s.channels);
+    if (narrow) s.weight = wide;
+    int64_t n = s.per * s.plane;
+    wick__parallel(count / n, wick__max(1, GRAIN / n), rows_task, &s);
+    wick__free(wide, nbytes);
+    return call->n_out > 1 ? sum_parameters(&s, call) : WICK_OK;
+}

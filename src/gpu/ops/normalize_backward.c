@@ -1,0 +1,110 @@
+/* Gradients of layer, RMS and group norm: the rows of x, then sums in parts for weight and bias, which are joined. */
+#include "gpu/ops/rows.h"
+
+#include "core/checked.h"
+
+#include "kernels/normalize_backward.h"
+
+struct normalize_backward {
+    struct wick__gpu *gpu;
+    const struct wick__call *call;
+    enum wick_dtype dtype;
+    int64_t size, outer, channels;
+    struct gpu_normalize_backward p;
+};
+
+/* The sizes of what was normalised together. */
+static void set_sizes(struct normalize_backward *s, int64_t count) {
+    const struct wick__call *call = s->call;
+    const struct wick__layout *layout = &call->in[1]->layout;
+    struct gpu_normalize_backward *p = &s->p;
+    s->channels = p->plane = p->groups = 1;
+    if (call->op == WICK_OP_group_norm_backward) {
+        s->channels = layout->shape[1];
+        p->plane = count / (layout->shape[0] * s->channels);
+        p->groups = call->p.norm.groups;
+    } else {
+        for (int d = layout->rank - call->p.norm.axes; d < layout->rank; d++) s->channels *= layout->shape[d];
+    }
+    p->per = s->channels / p->groups;
+    p->n = p->per * p->plane;
+    p->rows = count / p->n;
+    s->outer = count / (s->channels * p->plane);
+    p->narrow = p->n < INT32_MAX;
+    if (p->narrow) wick__gpu_divisor(&p->by_plane, (uint32_t)p->plane);
+}
+
+static enum wick_status rows(struct normalize_backward *s) {
+    struct gpu_normalize_backward *p = &s->p;
+    p->vectors = wick__aligned16(p->gradient) && wick__aligned16(p->x) && wick__aligned16(p->out) &&
+                 (p->plane > 1 || wick__aligned16(p->weight)) && p->n * s->size % 16 == 0;
+    int64_t items = p->vectors ? p->n * s->size / 16 : p->n;
+    p->group = wick__gpu_power((items + 1) / 2, GPU_BLOCK);
+    struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_normalize_backward_rows_bf16, s->dtype)};
+    wick__gpu_row_launch(s->gpu, &launch, p->rows, p->group);
+    return wick__gpu_launch(s->gpu, &launch, p);
+}
+
+static enum wick_status join(const struct normalize_backward *s, const struct gpu_normalize_backward_sums *sums) {
+    const struct wick__call *call = s->call;
+    struct gpu_normalize_backward_join p = {.sums = sums->sums,
+                                            .weight = wick__data(call->out[1]),
+                                            .bias = call->n_out > 2 ? wick__data(call->out[2]) : NULL,
+                                            .channels = s->channels,
+                                            .parts = sums->parts};
+    struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_normalize_backward_join_bf16, s->dtype)};
+    launch.grid[0] = (unsigned)((s->channels + GPU_BLOCK - 1) / GPU_BLOCK);
+    return wick__gpu_launch(s->gpu, &launch, &p);
+}
+
+/* Enough parts to fill a device, with some work for each thread. */
+static enum wick_status parameters(const struct normalize_backward *s) {
+    const struct gpu_normalize_backward *row = &s->p;
+    struct gpu_normalize_backward_sums p = {.gradient = row->gradient,
+                                            .x = row->x,
+                                            .mean = row->mean,
+                                            .inverse = row->inverse,
+                                            .outer = s->outer,
+                                            .channels = s->channels,
+                                            .plane = row->plane,
+                                            .groups = row->groups,
+                                            .per = row->per};
+    bool points = row->plane == 1;
+    p.lanes = points ? wick__gpu_power(s->channels, 32) : wick__gpu_power(row->plane, GPU_BLOCK);
+    p.tiles = points ? (s->channels + p.lanes - 1) / p.lanes : s->channels;
+    int64_t turn = GPU_BLOCK / p.lanes * 8, parts = wick__min((s->outer + turn - 1) / turn, 2048 / p.tiles);
+    p.rows = (s->outer + wick__max(1, parts) - 1) / wick__max(1, parts);
+    p.parts = (s->outer + p.rows - 1) / p.rows;
+    size_t nbytes = sizeof(double) * 2 * (size_t)p.parts * (size_t)s->channels;
+    void *sums;
+    WICK__TRY(wick__gpu_scratch(s->gpu, nbytes, &sums));
+    p.sums = sums;
+    struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_normalize_backward_sums_bf16, s->dtype)};
+    wick__gpu_reduce_grid(&launch, p.parts * p.tiles);
+    enum wick_status status = wick__gpu_launch(s->gpu, &launch, &p);
+    if (status == WICK_OK) status = join(s, &p);
+    wick__gpu_release(s->gpu, sums, nbytes);
+    return status;
+}
+
+wick__kernel_fn wick__gpu_normalize_backward;
+enum wick_status wick__gpu_normalize_backward(const struct wick__call *call) {
+    const struct wick_tensor *x = call->in[1];
+    int first = call->op == WICK_OP_rms_norm_backward ? 2 : 3; /* the inverse deviation */
+    const struct wick_tensor *weight = call->in[first + 1];
+    int64_t count = wick__count(x);
+    if (count == 0) return WICK_OK;
+    struct normalize_backward s = {.gpu = wick__gpu_of(x),
+                                   .call = call,
+                                   .dtype = x->dtype,
+                                   .size = (int)wick__size(x->dtype),
+                                   .p = {.gradient = wick__data(call->in[0]),
+                                         .x = wick__data(x),
+                                         .out = wick__data(call->out[0]),
+                                         .mean = first == 3 ? wick__data(call->in[2]) : NULL,
+                                         .inverse = wick__data(call->in[first]),
+                                         .weight = weight ? wick__data(weight) : NULL}};
+    set_sizes(&s, count);
+    WICK__TRY(rows(&s));
+    return call->n_out > 1 ? parameters(&s) : WICK_OK;
+}
