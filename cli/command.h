@@ -16,6 +16,7 @@
     COMMAND(inspect, "FILE", "lists the tensors and metadata of a file or model folder")                               \
     COMMAND(kernels, "", "lists the GPU kernels and where their code comes from")                                      \
     COMMAND(perplexity, "MODEL TEXT", "measures how well a language model foretells a text")                           \
+    COMMAND(quantize, "IN OUT TYPE", "writes a language model in fewer bits")                                          \
     COMMAND(report, "[FILE]", "writes what works here, and how fast, to a file for an issue")                          \
     COMMAND(search, "QUESTION FILE...", "shows the passages that come closest to a question")                          \
     COMMAND(verify, "", "runs every op on every dtype and layout against references")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """wick perplexity beside sums in float64 over the logits that transformers computed of the small models in tests/model, and
-wick bench --model beside a clock. Standard library only.
+wick bench --model beside a clock; wick quantize beside the formulas of GGML's simple types. Standard library only.
 
 Usage: lm.py WICK
 """
@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import gguf_files
 
 MODELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "model")
 WICK = sys.argv[1]
@@ -158,6 +160,108 @@ def check_refusals(ids, folder):
     check("cache", "not 'q8'" in run("perplexity", model("llama"), path, "--cache", "q8", status=2).stderr)
 
 
+def half(data):
+    return struct.unpack("<e", data)[0]
+
+
+def nibbles(data):
+    return [x & 15 for x in data] + [x >> 4 for x in data]
+
+
+def block_values(kind, block):
+    """The values of a block, and the distance of neighbours."""
+    d = half(block[:2])
+    if kind == "q8_0":
+        return [d * x for x in struct.unpack("<32b", block[2:])], abs(d)
+    if kind == "q4_0":
+        return [d * (x - 8) for x in nibbles(block[2:])], abs(d)
+    if kind == "q4_1":
+        return [d * x + half(block[2:4]) for x in nibbles(block[4:])], abs(d)
+    at = 2 if kind == "q5_0" else 4
+    fifth, = struct.unpack("<I", block[at:at + 4])
+    whole = [x + 16 * (fifth >> i & 1) for i, x in enumerate(nibbles(block[at + 4:]))]
+    return [d * (x - 16) if kind == "q5_0" else d * x + half(block[2:4]) for x in whole], abs(d)
+
+
+def rounded(x):
+    return half(struct.pack("<e", x))
+
+
+def ggml_values(kind, values):
+    """What GGML's own quantisers make of a block."""
+    low, high, levels = min(values), max(values), 15 if kind[1] == "4" else 31
+    if kind == "q8_0":
+        d = max(abs(x) for x in values) / 127
+        return [rounded(d) * math.floor(x / d + 0.5) for x in values]
+    if kind[-1] == "1":
+        d = (high - low) / levels
+        return [rounded(d) * min(levels, int((x - low) / d + 0.5)) + rounded(low) for x in values]
+    middle = (levels + 1) // 2
+    d = max(values, key=abs) / -middle
+    return [rounded(d) * (min(levels, int(x / d + middle + 0.5)) - middle) for x in values]
+
+
+def check_values(name, kind, shape, before, after):
+    """Errors no larger than those of GGML's quantisers, in the sum of squares, and no value far off."""
+    size = next(bytes_ for called, _, bytes_ in gguf_files.TYPES.values() if called == kind)
+    want, worst, squares, theirs = struct.unpack(f"<{len(before) // 4}f", before), 0.0, 0.0, 0.0
+    for i in range(0, len(after) // size):
+        (got, step), x = block_values(kind, after[i * size:(i + 1) * size]), want[32 * i:32 * i + 32]
+        worst = max(worst, max(abs(a - b) / step for a, b in zip(x, got)))
+        squares += math.fsum((a - b) ** 2 for a, b in zip(x, got))
+        theirs += math.fsum((a - b) ** 2 for a, b in zip(x, ggml_values(kind, x)))
+    check(f"{name} {kind} {shape}: {worst} steps, squares {squares}, GGML's {theirs}",
+          0 < worst <= 2 and squares <= 1.001 * theirs and len(after) // size * 32 == len(want))
+
+
+def check_quantize(logits, ids, folder):
+    path, text = os.path.join(folder, "out.gguf"), os.path.join(folder, "text")
+    with open(text, "w", encoding="utf-8") as file:
+        file.write(text_of(ids))
+    before = gguf_files.Reader(model("llama"))
+    average, _ = mean([-log_softmax(logits["llama"][t])[ids[t + 1]] for t in range(12, 23)])
+    for kind, number, bound in (("q8_0", 7, 0.01), ("q5_1", 9, 0.1), ("q5_0", 8, 0.1), ("q4_1", 3, 0.2), ("q4_0", 2, 0.2)):
+        with open(path, "wb") as file:
+            file.write(b"before")
+        said = run("quantize", model("llama"), path, kind).stdout
+        after = gguf_files.Reader(path)
+        keys = dict(before.keys)
+        keys.update({"general.file_type": number, "general.quantization_version": 2})
+        check(f"{kind}: keys", {k: v for k, v in after.keys.items() if k != "general.alignment"} == keys)
+        check(f"{kind}: names", list(after.tensors) == list(before.tensors))
+        for name, (called, shape, data) in after.tensors.items():
+            old, old_shape, old_data = before.tensors[name]
+            want = "f32" if len(shape) == 1 else "f16" if "ffn_down" in name else "q8_0" if name == "output.weight" else kind
+            check(f"{kind}: {name} is {called}", called == want and shape == old_shape and old == "f32")
+            if called == "f32":
+                check(f"{kind}: {name} is a copy", data == old_data)
+            elif called == "f16":  # 48 columns are no whole number of blocks
+                pairs = zip(struct.unpack(f"<{len(data) // 2}e", data), struct.unpack(f"<{len(data) // 2}f", old_data))
+                check(f"{kind}: {name} is near", all(abs(x - y) <= 2 ** -11 * abs(y) + 2 ** -25 for x, y in pairs))
+            else:
+                check_values(name, called, shape, old_data, data)
+        check(f"{kind}: counts", "2 tensors f16" in said and "5 tensors f32" in said, said)
+        near(f"{kind}: perplexity", math.log(perplexity(path, text, "-c", "24", "--exact")["perplexity"]["mean"]), average,
+             bound)
+        check(f"{kind}: generates", run("generate", path, "bca", "-n", "4", "--ignore-end", "--temp", "0").stdout[:3] == "bca")
+    half_way = os.path.join(folder, "f16.gguf")
+    run("quantize", model("llama"), half_way, "F16")
+    check("f16", gguf_files.Reader(half_way).tensors["token_embd.weight"][0] == "f16")
+    run("quantize", half_way, path, "Q8_0")
+    told = run("quantize", path, half_way, "q4_0", status=1).stderr
+    check("already quantised", "is q8_0 already; --allow-requantize" in told, told)
+    run("quantize", "--allow-requantize", path, half_way, "q4_0")
+    check("twice", gguf_files.Reader(half_way).tensors["token_embd.weight"][0] == "q4_0")
+    run("quantize", model("llama3"), path, "q4_k_m")  # its embedding gives the logits
+    check("tied", gguf_files.Reader(path).tensors["token_embd.weight"][0] == "q8_0")
+    for kind, told in (("iq2_xs", "IQ2_XS needs a quantiser"), ("Q2_K_S", "Q2_K_S needs"), ("q9", "there is no type 'q9'")):
+        check(kind, told in run("quantize", model("llama"), path, kind, status=2).stderr)
+    check("no file", "nosuch" in run("quantize", "nosuch.gguf", path, "q8_0", status=1).stderr)
+    check("no model", "out.npy" in run("quantize", "out.npy", path, "q8_0", status=1).stderr)
+    check("no folder", "nosuch" in run("quantize", model("llama"), os.path.join(folder, "nosuch", "x"), "q8_0", status=1).stderr)
+    check("usage", "needs a model" in run("quantize", model("llama"), path, status=2).stderr)
+
+
 def check_bench():
     began = time.monotonic()
     rows = json.loads(run("bench", "--model", model("llama"), "-p", "8,40", "-n", "20,0", "--depth", "0,24", "-r", "200",
@@ -193,6 +297,7 @@ def main():
         check_against(logits, ids, folder, "gemma2", "llama")
         check_begin(ids, folder)
         check_refusals(ids, folder)
+        check_quantize(logits, ids, folder)
     check_bench()
     sys.exit(failed > 0)
 

@@ -142,6 +142,7 @@ def commands(work):
         "generate-json": (["generate", model, "bca", "-n", "4", "--json", "--device", "cpu"], None),
         "perplexity": (["perplexity", model, letters, "-c", "8", "--device", "cpu"], None),
         "perplexity-json": (["perplexity", model, letters, "-c", "8", "--against", model, "--json", "--device", "cpu"], None),
+        "quantize": (["quantize", model, "OUT.gguf", "q4_0"], ".gguf"),
         "devices-json": (["devices", "--json"], None),
         "kernels-json": (["kernels", "--json"], None),
         "verify": (["verify", "--cut", "--op", "add"], None),
