@@ -5,7 +5,7 @@
 #ifndef WICK_BACKWARD_H
 #define WICK_BACKWARD_H
 
-#include <wick/tensor.h>
+#include <wick/conv.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -86,6 +86,29 @@ WICK_API struct wick_tensor *wick_group_norm_backward(const struct wick_tensor *
                                                       const struct wick_tensor *mean,
                                                       const struct wick_tensor *inverse_deviation, int64_t groups,
                                                       const struct wick_norm_backward_options *options);
+
+/* ---- of pooling (conv.h) ---- gradient [N,C,out...], x [N,C,size...] -> [N,C,size...]; n, kernel and options are the
+ * function's, whose indices must be NULL: WICK_INVALID. WICK_SHAPE unless out is what pooling makes of size. Sums are
+ * f64, in the order of the windows. */
+
+/* The sum of the gradients of those windows whose element of `indices`, u32 in the shape of the gradient, is this
+ * position, as max pooling gives them. A position that lies outside its window's reach counts for nothing. */
+WICK_API struct wick_tensor *wick_max_pool1d_backward(const struct wick_tensor *gradient,
+                                                      const struct wick_tensor *indices, int n, const int64_t *size,
+                                                      const int64_t *kernel, const struct wick_pool_options *options);
+WICK_API struct wick_tensor *wick_max_pool2d_backward(const struct wick_tensor *gradient,
+                                                      const struct wick_tensor *indices, int n, const int64_t *size,
+                                                      const int64_t *kernel, const struct wick_pool_options *options);
+WICK_API struct wick_tensor *wick_max_pool3d_backward(const struct wick_tensor *gradient,
+                                                      const struct wick_tensor *indices, int n, const int64_t *size,
+                                                      const int64_t *kernel, const struct wick_pool_options *options);
+/* The sum of gradient / divisor over the windows that reach an element. */
+WICK_API struct wick_tensor *wick_avg_pool1d_backward(const struct wick_tensor *gradient, int n, const int64_t *size,
+                                                      const int64_t *kernel, const struct wick_pool_options *options);
+WICK_API struct wick_tensor *wick_avg_pool2d_backward(const struct wick_tensor *gradient, int n, const int64_t *size,
+                                                      const int64_t *kernel, const struct wick_pool_options *options);
+WICK_API struct wick_tensor *wick_avg_pool3d_backward(const struct wick_tensor *gradient, int n, const int64_t *size,
+                                                      const int64_t *kernel, const struct wick_pool_options *options);
 
 #ifdef __cplusplus
 }

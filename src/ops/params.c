@@ -263,6 +263,7 @@ static const struct row {
     {"matmul", matmul_params},
     {"conv", conv_params},
     {"pool", pool_params},
+    {"pool_backward", pool_params},
     {"resize", resize_params},
     {"pad", pad_params},
     {"gather", dim_params},

@@ -33,6 +33,9 @@ static void check_ops(void) {
     CHECK_FAILS(wick_layer_norm_backward(x, x, x, x, 1, &beyond), WICK_INVALID, LATER("layer_norm_backward"));
     CHECK_FAILS(wick_rms_norm_backward(x, x, x, &beyond), WICK_INVALID, LATER("rms_norm_backward"));
     CHECK_FAILS(wick_group_norm_backward(x, x, x, x, 2, &beyond), WICK_INVALID, LATER("group_norm_backward"));
+    const int64_t sizes[2] = {2, 2};
+    const struct wick_pool_options more = {.reserved = {[7] = 1}};
+    CHECK_FAILS(wick_avg_pool2d_backward(x, 2, sizes, sizes, &more), WICK_INVALID, LATER("avg_pool2d_backward"));
     CHECK_FAILS(wick_dropout_with(x, 0.5, &(struct wick_dropout_options){.reserved = {[7] = 1}}), WICK_INVALID,
                 LATER("dropout"));
     CHECK_FAILS(

@@ -6,6 +6,7 @@ Usage: make.py BUILD [FAMILY...]      needs torch and numpy; the tests themselve
 BUILD/tests/golden-cases prints the cases (operands and arguments) of the verify families; what i and f mean stands in
 verify/FAMILY.c. Each op has a function here that computes it with PyTorch's own operators, and is told nothing else.
 """
+import itertools
 import json
 import math
 import os

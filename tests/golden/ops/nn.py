@@ -73,6 +73,48 @@ def group_norm_backward(c):
         g, x, mean, inverse, ones if weight is None else weight, n, channels, plane, c.i[0], [True, True, True]))
 
 
+def pool_backward(largest, n):
+    """Positions are those that verify/pool_backward.c picks: element (7 o + 3) mod their number of window o."""
+    def run(c):
+        kernel, stride, padding, dilation, size = (c.i[3 * j:3 * j + n] for j in (0, 1, 2, 3, 5))
+        stride = [s or k for s, k in zip(stride, kernel)]
+        dilation = [d or 1 for d in dilation]
+        flags = bool(c.i[12]), not c.i[13], c.i[14] or None
+        x = torch.zeros(list(c.a.shape[:2]) + size, dtype=torch.float64)
+        if not largest and n == 1:  # which has no divisor_override
+            x = x.unsqueeze(2).requires_grad_()
+            y = F.avg_pool2d(x, (1, kernel[0]), (1, stride[0]), (0, padding[0]), *flags)
+            return torch.autograd.grad(y, x, c.a.unsqueeze(2))[0].squeeze(2)
+        if not largest:
+            x = x.requires_grad_()
+            y = (F.avg_pool2d if n == 2 else F.avg_pool3d)(x, kernel, stride, padding, *flags)
+            return torch.autograd.grad(y, x, c.a)[0]
+        out = list(c.a.shape[2:])
+        indices = torch.zeros(out, dtype=torch.int64)
+        for o, at in enumerate(np.ndindex(*out)):
+            grid = [[p for p in (a * s - m + k * d for k in range(w)) if 0 <= p < z]
+                    for a, s, m, w, d, z in zip(at, stride, padding, kernel, dilation, size)]
+            taps = [int(np.ravel_multi_index(tap, size)) for tap in itertools.product(*grid)]
+            if not taps:
+                return None  # PyTorch has no sign for a window without elements
+            indices[at] = taps[(7 * o + 3) % len(taps)]
+        indices = indices.expand(c.a.shape).contiguous()
+        if n == 3:
+            return torch.ops.aten.max_pool3d_with_indices_backward(
+                c.a, x, kernel, stride, padding, dilation, flags[0], indices)
+        if n == 1:
+            return torch.ops.aten.max_pool2d_with_indices_backward(
+                c.a.unsqueeze(2), x.unsqueeze(2), [1] + kernel, [1] + stride, [0] + padding, [1] + dilation, flags[0],
+                indices.unsqueeze(2)).squeeze(2)
+        return torch.ops.aten.max_pool2d_with_indices_backward(
+            c.a, x, kernel, stride, padding, dilation, flags[0], indices)
+    return run
+
+
+for n in (1, 2, 3):
+    op(f"max_pool{n}d_backward")(pool_backward(True, n))
+    op(f"avg_pool{n}d_backward")(pool_backward(False, n))
+
 op("matmul")(lambda c: torch.matmul(c.a, c.b))
 op("dot")(lambda c: torch.dot(c.a, c.b))
 op("mv")(lambda c: torch.matmul(c.a, c.b))

@@ -325,6 +325,12 @@ pub const WICK_OP_log_softmax_backward: wick_op = 221;
 pub const WICK_OP_layer_norm_backward: wick_op = 222;
 pub const WICK_OP_rms_norm_backward: wick_op = 223;
 pub const WICK_OP_group_norm_backward: wick_op = 224;
+pub const WICK_OP_max_pool1d_backward: wick_op = 225;
+pub const WICK_OP_max_pool2d_backward: wick_op = 226;
+pub const WICK_OP_max_pool3d_backward: wick_op = 227;
+pub const WICK_OP_avg_pool1d_backward: wick_op = 228;
+pub const WICK_OP_avg_pool2d_backward: wick_op = 229;
+pub const WICK_OP_avg_pool3d_backward: wick_op = 230;
 pub const WICK_OP_uniform: wick_op = 173;
 pub const WICK_OP_normal: wick_op = 174;
 pub const WICK_OP_bernoulli: wick_op = 175;
@@ -692,6 +698,12 @@ pub const ENUMERATORS: &[(&str, c_uint)] = &[
     ("WICK_OP_layer_norm_backward", WICK_OP_layer_norm_backward),
     ("WICK_OP_rms_norm_backward", WICK_OP_rms_norm_backward),
     ("WICK_OP_group_norm_backward", WICK_OP_group_norm_backward),
+    ("WICK_OP_max_pool1d_backward", WICK_OP_max_pool1d_backward),
+    ("WICK_OP_max_pool2d_backward", WICK_OP_max_pool2d_backward),
+    ("WICK_OP_max_pool3d_backward", WICK_OP_max_pool3d_backward),
+    ("WICK_OP_avg_pool1d_backward", WICK_OP_avg_pool1d_backward),
+    ("WICK_OP_avg_pool2d_backward", WICK_OP_avg_pool2d_backward),
+    ("WICK_OP_avg_pool3d_backward", WICK_OP_avg_pool3d_backward),
     ("WICK_OP_uniform", WICK_OP_uniform),
     ("WICK_OP_normal", WICK_OP_normal),
     ("WICK_OP_bernoulli", WICK_OP_bernoulli),
@@ -2163,6 +2175,24 @@ functions! {
     /// As wick_layer_norm_backward over groups of channels; x \[N,C,...\], statistics \[N,groups\], weight
     /// \[C\].
     fn wick_group_norm_backward(gradient: *const wick_tensor, x: *const wick_tensor, mean: *const wick_tensor, inverse_deviation: *const wick_tensor, groups: i64, options: *const wick_norm_backward_options) -> *mut wick_tensor;
+    /// The sum of the gradients of those windows whose element of `indices`, u32 in the shape of the gradient,
+    /// is this position, as max pooling gives them. A position that lies outside its window's reach counts for
+    /// nothing.
+    fn wick_max_pool1d_backward(gradient: *const wick_tensor, indices: *const wick_tensor, n: c_int, size: *const i64, kernel: *const i64, options: *const wick_pool_options) -> *mut wick_tensor;
+    /// The sum of the gradients of those windows whose element of `indices`, u32 in the shape of the gradient,
+    /// is this position, as max pooling gives them. A position that lies outside its window's reach counts for
+    /// nothing.
+    fn wick_max_pool2d_backward(gradient: *const wick_tensor, indices: *const wick_tensor, n: c_int, size: *const i64, kernel: *const i64, options: *const wick_pool_options) -> *mut wick_tensor;
+    /// The sum of the gradients of those windows whose element of `indices`, u32 in the shape of the gradient,
+    /// is this position, as max pooling gives them. A position that lies outside its window's reach counts for
+    /// nothing.
+    fn wick_max_pool3d_backward(gradient: *const wick_tensor, indices: *const wick_tensor, n: c_int, size: *const i64, kernel: *const i64, options: *const wick_pool_options) -> *mut wick_tensor;
+    /// The sum of gradient / divisor over the windows that reach an element.
+    fn wick_avg_pool1d_backward(gradient: *const wick_tensor, n: c_int, size: *const i64, kernel: *const i64, options: *const wick_pool_options) -> *mut wick_tensor;
+    /// The sum of gradient / divisor over the windows that reach an element.
+    fn wick_avg_pool2d_backward(gradient: *const wick_tensor, n: c_int, size: *const i64, kernel: *const i64, options: *const wick_pool_options) -> *mut wick_tensor;
+    /// The sum of gradient / divisor over the windows that reach an element.
+    fn wick_avg_pool3d_backward(gradient: *const wick_tensor, n: c_int, size: *const i64, kernel: *const i64, options: *const wick_pool_options) -> *mut wick_tensor;
     /// Opens a model from a file that format.h reads (.safetensors, .pth, .npz), or from a folder as on the
     /// Hugging Face hub. Tensors have the names of torchvision (layer1.0.conv1.weight) or of transformers
     /// (encoder.stages.0.layers.0.layer.0.convolution.weight), after any prefix; the number of blocks follows

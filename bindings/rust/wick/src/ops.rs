@@ -1502,6 +1502,48 @@ impl Tensor {
     pub fn log_softmax_backward(&self, result: &Tensor, dim: i32) -> Result<Tensor> {
         Tensor::made(&self.device, || unsafe { sys::wick_log_softmax_backward(self.as_ptr(), result.as_ptr(), dim) })
     }
+
+    /// The sum of the gradients of those windows whose element of `indices`, u32 in the shape of the gradient,
+    /// is this position, as max pooling gives them. A position that lies outside its window's reach counts for
+    /// nothing.
+    pub fn max_pool1d_backward(&self, indices: &Tensor, size: &[i64], kernel: &[i64], options: &PoolOptions) -> Result<Tensor> {
+        same_length(size.len(), kernel.len())?;
+        Tensor::made(&self.device, || unsafe { sys::wick_max_pool1d_backward(self.as_ptr(), indices.as_ptr(), size.len() as _, size.as_ptr(), kernel.as_ptr(), &options.0) })
+    }
+
+    /// The sum of the gradients of those windows whose element of `indices`, u32 in the shape of the gradient,
+    /// is this position, as max pooling gives them. A position that lies outside its window's reach counts for
+    /// nothing.
+    pub fn max_pool2d_backward(&self, indices: &Tensor, size: &[i64], kernel: &[i64], options: &PoolOptions) -> Result<Tensor> {
+        same_length(size.len(), kernel.len())?;
+        Tensor::made(&self.device, || unsafe { sys::wick_max_pool2d_backward(self.as_ptr(), indices.as_ptr(), size.len() as _, size.as_ptr(), kernel.as_ptr(), &options.0) })
+    }
+
+    /// The sum of the gradients of those windows whose element of `indices`, u32 in the shape of the gradient,
+    /// is this position, as max pooling gives them. A position that lies outside its window's reach counts for
+    /// nothing.
+    pub fn max_pool3d_backward(&self, indices: &Tensor, size: &[i64], kernel: &[i64], options: &PoolOptions) -> Result<Tensor> {
+        same_length(size.len(), kernel.len())?;
+        Tensor::made(&self.device, || unsafe { sys::wick_max_pool3d_backward(self.as_ptr(), indices.as_ptr(), size.len() as _, size.as_ptr(), kernel.as_ptr(), &options.0) })
+    }
+
+    /// The sum of gradient / divisor over the windows that reach an element.
+    pub fn avg_pool1d_backward(&self, size: &[i64], kernel: &[i64], options: &PoolOptions) -> Result<Tensor> {
+        same_length(size.len(), kernel.len())?;
+        Tensor::made(&self.device, || unsafe { sys::wick_avg_pool1d_backward(self.as_ptr(), size.len() as _, size.as_ptr(), kernel.as_ptr(), &options.0) })
+    }
+
+    /// The sum of gradient / divisor over the windows that reach an element.
+    pub fn avg_pool2d_backward(&self, size: &[i64], kernel: &[i64], options: &PoolOptions) -> Result<Tensor> {
+        same_length(size.len(), kernel.len())?;
+        Tensor::made(&self.device, || unsafe { sys::wick_avg_pool2d_backward(self.as_ptr(), size.len() as _, size.as_ptr(), kernel.as_ptr(), &options.0) })
+    }
+
+    /// The sum of gradient / divisor over the windows that reach an element.
+    pub fn avg_pool3d_backward(&self, size: &[i64], kernel: &[i64], options: &PoolOptions) -> Result<Tensor> {
+        same_length(size.len(), kernel.len())?;
+        Tensor::made(&self.device, || unsafe { sys::wick_avg_pool3d_backward(self.as_ptr(), size.len() as _, size.as_ptr(), kernel.as_ptr(), &options.0) })
+    }
 }
 
 // Of another form, and so in the C interface alone: wick_layer_norm_with, wick_rms_norm_with, wick_group_norm_with, wick_dropout_with, wick_layer_norm_backward, wick_rms_norm_backward, wick_group_norm_backward.

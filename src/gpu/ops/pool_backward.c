@@ -1,0 +1,44 @@
+/* Gradients of max and average pooling: a thread an element of x. */
+#include "gpu/runtime/gpu.h"
+
+#include "kernels/pool_backward.h"
+
+static void set_axes(struct gpu_pool_backward *p, const struct wick__call *call) {
+    p->narrow = p->count < INT32_MAX;
+    for (int d = 0; d < 3; d++) {
+        int s = d - (3 - call->p.window.spatial);
+        struct gpu_pool_axis *a = &p->axis[d];
+        *a = (struct gpu_pool_axis){.in = 1, .out = 1, .kernel = 1, .stride = 1, .step = 1};
+        if (s < 0) continue;
+        a->in = call->out[0]->layout.shape[2 + s];
+        a->out = call->in[0]->layout.shape[2 + s];
+        a->kernel = call->p.window.kernel[s];
+        a->stride = call->p.window.stride[s];
+        a->padding = call->p.window.padding[s];
+        a->step = call->p.window.dilation[s];
+        if (a->stride >= INT32_MAX || a->padding >= INT32_MAX - a->in) p->narrow = 0;
+    }
+    for (int d = 0; d < 3 && p->narrow; d++) {
+        wick__gpu_divisor(&p->axis[d].by_in, (uint32_t)p->axis[d].in);
+        wick__gpu_divisor(&p->axis[d].by_stride, (uint32_t)p->axis[d].stride);
+    }
+}
+
+wick__kernel_fn wick__gpu_pool_backward;
+enum wick_status wick__gpu_pool_backward(const struct wick__call *call) {
+    const struct wick_tensor *gradient = call->in[0];
+    struct wick__gpu *gpu = wick__gpu_of(gradient);
+    struct gpu_pool_backward p = {.gradient = wick__data(gradient),
+                                  .indices = call->n_in > 1 ? wick__data(call->in[1]) : NULL,
+                                  .out = wick__data(call->out[0]),
+                                  .count = wick__count(call->out[0]),
+                                  .divisor = call->p.window.divisor,
+                                  .count_padding = call->p.window.count_include_pad};
+    if (p.count == 0) return WICK_OK;
+    set_axes(&p, call);
+    enum wick__gpu_kernel first =
+        p.indices ? WICK__GPU_K_pool_backward_max_bf16 : WICK__GPU_K_pool_backward_average_bf16;
+    struct wick__launch launch = {.kernel = wick__gpu_of_floats(first, gradient->dtype),
+                                  .grid = {wick__gpu_blocks(gpu, p.count, 1)}};
+    return wick__gpu_launch(gpu, &launch, &p);
+}
