@@ -8,6 +8,7 @@
  * returns the exit status: 0, 1 after a failure it has reported, 2 for wrong usage. */
 #define WICK_COMMANDS(COMMAND)                                                                                         \
     COMMAND(bench, "", "times every op beside measured peaks, or a model")                                             \
+    COMMAND(chat, "MODEL", "holds a conversation with a language model")                                               \
     COMMAND(classify, "IMAGE...", "names what pictures show")                                                          \
     COMMAND(devices, "", "lists devices and explains any that fail")                                                   \
     COMMAND(doctor, "", "explains why a GPU can't be used, and how to mend it")                                        \

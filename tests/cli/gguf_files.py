@@ -29,6 +29,7 @@ class Reader:
             name = self.string()
             dims = [self.number("Q") for _ in range(self.number("I"))]
             entries.append((name, dims[::-1], self.number("I"), self.number("Q")))
+        self.end = self.at  # of what is before the tensors' bytes
         base = -(-self.at // ALIGNMENT) * ALIGNMENT
         self.tensors = {}
         for name, shape, kind, offset in entries:
@@ -88,3 +89,11 @@ def write_zeros(path, keys, tensors):
     with open(path, "wb") as file:
         file.write(head + bytes(-len(head) % ALIGNMENT))
         file.truncate(len(head) + -len(head) % ALIGNMENT + at)
+
+
+def add_key(source, path, name, value):
+    """A copy of a file with one more key."""
+    reader, one = Reader(source), key(name, value)
+    head = reader.data[:16] + struct.pack("<Q", len(reader.keys) + 1) + one + reader.data[24:reader.end]
+    with open(path, "wb") as file:
+        file.write(head + bytes(-len(head) % ALIGNMENT) + reader.data[reader.end + -reader.end % ALIGNMENT:])

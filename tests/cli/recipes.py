@@ -39,7 +39,7 @@ NEWER = {("fused", "Q2_K"): ("attn_qkv", "11*q3_k"), ("fused", "Q3_K_M"): ("attn
          ("narrow", "Q2_K"): ("ffn_down", "16*q4_0")}
 
 
-def write_model(path, model):
+def write_model(path, model, more=()):
     family, layers, heads, kv, experts, tied, wide = MODELS[model]
     rows = kv * HIDDEN // heads
     keys = {"general.architecture": family, "general.quantization_version": 2}
@@ -56,6 +56,7 @@ def write_model(path, model):
                  "tokenizer.ggml.tokens": ["<unk>", "<s>", "</s>"] + [chr(65 + i) for i in range(VOCAB - 4)] + ["ab"],
                  "tokenizer.ggml.token_type": [2, 3, 3] + [1] * (VOCAB - 3), "tokenizer.ggml.merges": ["a b"],
                  "tokenizer.ggml.eos_token_id": 2, "tokenizer.ggml.bos_token_id": 1})
+    keys.update(more)
     tensors = {"token_embd.weight": (F16, [VOCAB, HIDDEN]), "output_norm.weight": (F32, [HIDDEN])}
     if not tied:
         tensors["output.weight"] = (F16, [VOCAB, HIDDEN])
@@ -142,4 +143,5 @@ def main():
     sys.exit(failed > 0)
 
 
-main()
+if __name__ == "__main__":
+    main()
