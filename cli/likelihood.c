@@ -79,7 +79,7 @@ static double correlate(int64_t n, const struct likelihood_token *tokens, double
 }
 
 bool likelihood_sum(int64_t n, const struct likelihood_token *tokens, struct likelihood *sum) {
-    double *values = malloc((size_t)n * sizeof *values);
+    double *values = calloc((size_t)n, sizeof *values);
     if (!values) return false;
     for (int64_t i = 0; i < n; i++) values[i] = tokens[i].nll;
     struct likelihood_mean nll = mean_of(n, values);

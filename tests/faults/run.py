@@ -22,6 +22,8 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "cli"))
+import gguf_files  # noqa: E402
 FILES = os.path.join(HERE, "..", "files")
 GROWING = ("verify", "report")  # they write their files bit by bit, and replace none
 BEFORE = b"what was there before"
@@ -123,6 +125,9 @@ def commands(work):
         file.write("bcadefghijkl")
     bert(embedder)
     resnet(vision)
+    talker = os.path.join(work, "talker.gguf")
+    gguf_files.add_key(os.path.join(HERE, "..", "model", "llama.gguf"), talker, "tokenizer.chat_template",
+                       "{{ messages[0]['content'] }}")
     picture, model = os.path.join(HERE, "..", "vision"), os.path.join(HERE, "..", "model", "llama.gguf")
     table = {"inspect-" + name: (["inspect", of(name)], None)
              for name in ("types.safetensors", "types.gguf", "c.npy", "deflated.npz", "state_dict.pth", "sharded")}
@@ -140,6 +145,7 @@ def commands(work):
                            os.path.join(picture, "small.png")], None),
         "generate": (["generate", model, "bca", "-n", "4", "--device", "cpu"], None),
         "generate-json": (["generate", model, "bca", "-n", "4", "--json", "--device", "cpu"], None),
+        "chat": (["chat", talker, "--device", "cpu"], None),
         "perplexity": (["perplexity", model, letters, "-c", "8", "--device", "cpu"], None),
         "perplexity-json": (["perplexity", model, letters, "-c", "8", "--against", model, "--json", "--device", "cpu"], None),
         "quantize": (["quantize", model, "OUT.gguf", "q4_0"], ".gguf"),
