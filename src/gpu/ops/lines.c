@@ -105,9 +105,10 @@ static enum wick_status join(const struct lines *lines, const struct gpu_reduce_
     else
         params.end.group = wick__gpu_power(segments / 4, wave);
     bool is_float = wick_dtype_is_float(lines->reduction->x->dtype);
-    struct wick__launch last_launch = {.kernel = end->kind >= GPU_REDUCE_SQUARES ? WICK__GPU_K_reduce_join_stats
-                                                 : is_float                      ? WICK__GPU_K_reduce_join_float
-                                                                                 : WICK__GPU_K_reduce_join_int};
+    bool is_stats = end->kind == GPU_REDUCE_MOMENTS || end->kind == GPU_REDUCE_POWERS;
+    struct wick__launch last_launch = {.kernel = is_stats   ? WICK__GPU_K_reduce_join_stats
+                                                 : is_float ? WICK__GPU_K_reduce_join_float
+                                                            : WICK__GPU_K_reduce_join_int};
     int64_t per_block = params.across > 1 ? params.across : GPU_BLOCK / params.end.group;
     wick__gpu_reduce_grid(&last_launch, ceil_div(end->outs, per_block));
     return wick__gpu_launch(lines->gpu, &last_launch, &params);
