@@ -41,30 +41,33 @@ static bool is_in_place(enum wick_op op) { return strstr(wick_op_name(op), "_inp
 
 /* ---- operands ---- */
 
-static struct wick_tensor *operand_of(struct wick_device *device, const struct verify_operand *operand,
-                                      enum wick_dtype dtype, struct verify_random *random) {
+static enum verify_outcome operand_of(struct wick_device *device, const struct verify_operand *operand,
+                                      enum wick_dtype dtype, struct verify_random *random, struct wick_tensor **x) {
     struct verify_operand drawn = *operand;
     struct verify_array array = {.data = NULL};
     struct verify_placing placing = {VERIFY_CONTIGUOUS, 0};
-    struct wick_tensor *x = NULL;
     int64_t count = count_of(operand->rank, operand->shape), some = count < DRAWN ? count : DRAWN;
     size_t size = (size_t)wick_dtype_block_bytes(dtype);
     verify_operand_resize(&drawn, 1, &some);
     unsigned char *bytes = malloc((size_t)count * size + 1);
-    if (bytes && verify_values(&drawn, dtype, VERIFY_CONTIGUOUS, placing, random, &array) == VERIFY_GOOD) {
+    enum verify_outcome outcome =
+        bytes ? verify_values(&drawn, dtype, VERIFY_CONTIGUOUS, placing, random, &array) : VERIFY_BAD;
+    if (outcome == VERIFY_GOOD) {
         for (int64_t i = 0; i < some; i++) verify_encode(dtype, array.data[i], bytes + (size_t)i * size);
         for (int64_t i = some; i < count; i += some)
             memcpy(bytes + (size_t)i * size, bytes, (size_t)(count - i < some ? count - i : some) * size);
-        x = wick_from_data(device, dtype, operand->rank, operand->shape, bytes, (size_t)count * size);
+        *x = wick_from_data(device, dtype, operand->rank, operand->shape, bytes, (size_t)count * size);
+        if (!*x) outcome = VERIFY_BAD;
     }
     free(array.data);
     free(bytes);
-    return x;
+    return outcome;
 }
 
-/* False after a failure, or when the dtype has no such values. contiguous gets a transposed operand: of a contiguous
+/* VERIFY_SKIPPED when the dtype has no such values. contiguous gets a transposed operand: of a contiguous
  * one it gives a view. */
-static bool make_operands(struct wick_device *device, const struct verify_case *c, struct wick_tensor **in) {
+static enum verify_outcome make_operands(struct wick_device *device, const struct verify_case *c,
+                                         struct wick_tensor **in) {
     struct verify_random random = {1};
     for (int i = 0; i < c->n_in; i++) {
         enum wick_dtype dtype = c->dtype;
@@ -73,15 +76,16 @@ static bool make_operands(struct wick_device *device, const struct verify_case *
         if (c->in[i].role == VERIFY_CONDITION) dtype = WICK_U8;
         if (c->in[i].role == VERIFY_F32) dtype = WICK_F32;
         if (c->in[i].role == VERIFY_STATISTIC && dtype != WICK_F64) dtype = WICK_F32;
-        in[i] = operand_of(device, &c->in[i], dtype, &random);
-        if (in[i] && c->op == WICK_OP_contiguous) {
+        enum verify_outcome outcome = operand_of(device, &c->in[i], dtype, &random, &in[i]);
+        if (outcome != VERIFY_GOOD) return outcome;
+        if (c->op == WICK_OP_contiguous) {
             struct wick_tensor *turned = wick_t(in[i]);
             wick_release(in[i]);
             in[i] = turned;
         }
-        if (!in[i]) return false;
+        if (!in[i]) return VERIFY_BAD;
     }
-    return true;
+    return VERIFY_GOOD;
 }
 
 static void release_all(struct wick_tensor **tensors, int n) {
@@ -191,13 +195,12 @@ enum verify_timed verify_time(struct wick_device *device, enum wick_op op, enum 
     bench_case(family, op, dtype, &timing->c);
     verify_device_set(device);
     verify_targets_reuse(true);
-    bool good = make_operands(device, &timing->c, in);
-    bool refused = !good && wick_error_status() == WICK_OK; /* no such values */
-    good = good && run_all(device, family, in, effort, timing);
+    enum verify_outcome outcome = make_operands(device, &timing->c, in);
+    bool good = outcome == VERIFY_GOOD && run_all(device, family, in, effort, timing);
     release_all(in, VERIFY_MAX_INPUTS);
     verify_targets_reuse(false);
     verify_device_set(NULL);
-    if (refused) return VERIFY_NOT_TIMED;
+    if (outcome == VERIFY_SKIPPED) return VERIFY_NOT_TIMED;
     return good && find_error(device, timing) ? VERIFY_TIMED : VERIFY_FAILED;
 }
 
