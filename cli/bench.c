@@ -196,8 +196,9 @@ static int check_kind(const struct arguments *a, const struct bench_model_wishes
     if (model->path && (a->pattern || a->dtype || a->quick))
         return command_usage("bench", "--op, --dtype and --quick are not for models");
     if (!model->path && (model->prompts || model->answers || model->depths || model->batch || model->repeats ||
-                         model->lm.threads || model->lm.exact || strcmp(model->lm.cache, "f32") != 0))
-        return command_usage("bench", "-p, -n, --depth, --batch, -r, -t, --cache and --exact need a --model");
+                         model->lm.threads || model->lm.exact || model->lm.copy || strcmp(model->lm.cache, "f32") != 0))
+        return command_usage("bench",
+                             "-p, -n, --depth, --batch, -r, -t, --cache, --exact and --no-mmap need a --model");
     return 0;
 }
 
@@ -218,6 +219,7 @@ int command_bench(int argc, char **argv) {
         OPTIONS_NUMBER("-t", "N", &model.lm.threads, 1, 256, "threads of the CPU"),
         OPTIONS_TEXT("--cache", "TYPE", &model.lm.cache, "f32, f16 or bf16: of keys and values"),
         OPTIONS_FLAG("--exact", &model.lm.exact, "multiplies quantised weights by activations of full precision"),
+        OPTIONS_FLAG("--no-mmap", &model.lm.copy, "reads the file instead of mapping it"),
         OPTIONS_FLAG("--json", &a.json, "writes JSON"),
         OPTIONS_END};
     const struct options options = {"bench", list, 0};

@@ -156,6 +156,7 @@ int command_chat(int argc, char **argv) {
         OPTIONS_TEXT("--device", "D", &wishes.lm.device, "cpu, cuda:0, rocm:0 ...; the best one by default"),
         OPTIONS_TEXT("--cache", "TYPE", &wishes.lm.cache, "f32, f16 or bf16: of keys and values"),
         OPTIONS_FLAG("--exact", &wishes.lm.exact, "multiplies quantised weights by activations of full precision"),
+        OPTIONS_FLAG("--no-mmap", &wishes.lm.copy, "reads the file instead of mapping it"),
         OPTIONS_END};
     const struct options options = {"chat", list, 1};
     struct chat chat = {.wishes = &wishes};

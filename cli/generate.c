@@ -142,6 +142,7 @@ int command_generate(int argc, char **argv) {
         OPTIONS_FLAG("--chat", &wishes.chat, "asks by the model's chat template"),
         OPTIONS_TEXT("--cache", "TYPE", &wishes.lm.cache, "f32, f16 or bf16: of keys and values"),
         OPTIONS_FLAG("--exact", &wishes.lm.exact, "multiplies quantised weights by activations of full precision"),
+        OPTIONS_FLAG("--no-mmap", &wishes.lm.copy, "reads the file instead of mapping it"),
         OPTIONS_FLAG("--ignore-end", &wishes.ignore_end, "goes on where the model ends its text"),
         OPTIONS_FLAG("--json", &wishes.json, "a line of JSON for each token, and one at the end"),
         OPTIONS_FLAG("--timings", &wishes.timings, "shows tokens a second at the end"),

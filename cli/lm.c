@@ -20,7 +20,8 @@ int lm_place_open(const char *command, const struct lm_wishes *wishes, struct lm
 
 struct wick_lm *lm_open(const char *command, const char *path, const struct lm_wishes *wishes,
                         const struct lm_place *place) {
-    struct wick_lm *lm = wick_lm_open(path, place->device, &(struct wick_lm_options){.exact = wishes->exact});
+    const struct wick_lm_options options = {.exact = wishes->exact, .files = {.copy = wishes->copy}};
+    struct wick_lm *lm = wick_lm_open(path, place->device, &options);
     if (!lm) command_fail(command, "%s", path);
     return lm;
 }

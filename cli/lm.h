@@ -11,6 +11,7 @@ struct lm_wishes {
     const char *device, *cache; /* "auto", "f32" */
     int64_t threads;            /* 0: as many as there are */
     bool exact;
+    bool copy; /* read the file instead of mapping it */
 };
 
 /* What it became. */

@@ -236,6 +236,7 @@ int command_perplexity(int argc, char **argv) {
         OPTIONS_TEXT("--device", "D", &wishes.lm.device, "cpu, cuda:0, rocm:0 ...; the best one by default"),
         OPTIONS_TEXT("--cache", "TYPE", &wishes.lm.cache, "f32, f16 or bf16: of keys and values"),
         OPTIONS_FLAG("--exact", &wishes.lm.exact, "multiplies quantised weights by activations of full precision"),
+        OPTIONS_FLAG("--no-mmap", &wishes.lm.copy, "reads the file instead of mapping it"),
         OPTIONS_FLAG("--json", &wishes.json, "writes JSON"),
         OPTIONS_END};
     const struct options options = {"perplexity", list, 2};

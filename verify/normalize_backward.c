@@ -3,6 +3,7 @@
 #include "verify/verify.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct shape {
@@ -21,16 +22,16 @@ static const struct shape rows[] = {
     {3, {2, 3, 16}, 1, true},
     {2, {0, 4}, 1, true},
     {2, {4, 0}, 1, true},
-    {2, {1, 2051}, 1, true},
+    {2, {1, 1027}, 1, true},
     {2, {500, 40}, 1, true},
-    {2, {3, 1024}, 1, false},
+    {2, {1, 1024}, 1, false},
     /* layer norm alone */
     {3, {4, 2, 6}, 2, true},
     {3, {4, 5, 30}, 3, false},
 };
 static const struct shape channels[] = {
     {2, {5, 6}, 2, true},     {3, {2, 4, 5}, 4, true},     {4, {2, 6, 3, 1}, 3, true}, {4, {2, 3, 0, 4}, 3, true},
-    {3, {0, 4, 3}, 2, true},  {4, {3, 2, 1, 1}, 1, false}, {4, {2, 8, 7, 9}, 2, true}, {3, {1, 2, 1030}, 1, true},
+    {3, {0, 4, 3}, 2, true},  {4, {3, 2, 1, 1}, 1, false}, {4, {2, 8, 7, 9}, 2, true}, {3, {1, 2, 514}, 1, true},
     {2, {3, 2050}, 10, true}, {3, {400, 3, 2}, 3, true},   {3, {2, 4, 256}, 2, true},
 };
 
@@ -134,9 +135,10 @@ static bool normalize_backward_reference(const struct verify_case *c, const stru
     for (int i = 1; i < c->n_out; i++) {
         const int64_t *shape = by_channel(c->op) ? x->shape + 1 : x->shape + x->rank - c->i[0];
         if (!verify_array_new(&out[i], c->dtype, by_channel(c->op) ? 1 : (int)c->i[0], shape, true)) return false;
-        memset(out[i].data, 0, sizeof(double) * (size_t)channel_count);
         memset(out[i].scale, 0, sizeof(double) * (size_t)channel_count);
     }
+    long double *sums = calloc(2 * (size_t)channel_count + 1, sizeof *sums); /* of the weight, and of the bias */
+    if (!sums) return false;
     int64_t n = channel_count / groups * plane;
     for (int64_t k = 0; n > 0 && k < x->count / n; k++) {
         int64_t first = k % groups * (channel_count / groups);
@@ -148,12 +150,15 @@ static bool normalize_backward_reference(const struct verify_case *c, const stru
         for (int64_t j = 0; j < n; j++) put(&r, j, &out->data[k * n + j], &out->scale[k * n + j]);
         for (int64_t j = 0; j < n && c->n_out > 1; j++) {
             int64_t at = first + j / plane;
-            out[1].data[at] += (double)(r.g[j] * apart(&r, j));
+            sums[at] += r.g[j] * apart(&r, j);
+            sums[channel_count + at] += r.g[j];
             out[1].scale[at] += fabs(r.g[j] * r.inverse) * (fabs(r.x[j]) + fabs(r.mean));
-            if (c->n_out > 2) out[2].data[at] += r.g[j];
             if (c->n_out > 2) out[2].scale[at] += fabs(r.g[j]);
         }
     }
+    for (int i = 1; i < c->n_out; i++)
+        for (int64_t at = 0; at < channel_count; at++) out[i].data[at] = (double)sums[(i - 1) * channel_count + at];
+    free(sums);
     return true;
 }
 

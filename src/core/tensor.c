@@ -251,6 +251,11 @@ void wick_release(struct wick_tensor *x) {
     wick__free(x, sizeof *x);
 }
 
+void wick__scope_drop(struct wick_tensor *x) {
+    if (x) scope_remove(x);
+    wick_release(x);
+}
+
 /* ---- looking ---- */
 
 enum wick_dtype wick_tensor_dtype(const struct wick_tensor *x) { return x ? x->dtype : (enum wick_dtype) - 1; }

@@ -51,6 +51,10 @@ struct wick_tensor *wick__tensor_view(const struct wick_tensor *x, const struct 
 /* Puts a new tensor into this thread's innermost scope, if there is one. Returns x; NULL is fine. */
 struct wick_tensor *wick__scope_add(struct wick_tensor *x);
 
+/* Gives up a tensor of one of this thread's scopes before the scope ends, as wick_release does one of no scope. Whoever
+ * retained it, as records do, keeps it. NULL is fine. */
+void wick__scope_drop(struct wick_tensor *x);
+
 /* The address of the first element of the view. */
 static inline void *wick__data(const struct wick_tensor *x) {
     int64_t nbytes = wick__byte_offset(x->dtype, x->layout.offset);

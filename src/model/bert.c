@@ -5,6 +5,7 @@
 #include "model/bert.h"
 
 #include "core/memory.h"
+#include "core/tensor.h"
 
 struct wick_tensor *wick__bert_group_view(const struct wick_tensor *x, const struct wick__bert_group *group) {
     struct wick_tensor *rows = wick_narrow(x, 0, group->start, group->count * group->length);
@@ -71,7 +72,7 @@ struct wick_tensor *wick__bert_forward(const struct wick__bert *bert, const stru
     x = wick_cast(wick_layer_norm(x, 1, bert->norm_weight, bert->norm_bias, bert->epsilon), bert->dtype);
     for (int64_t i = 0; i < bert->n_layers; i++) {
         struct wick_tensor *next = run_layer(bert, &bert->layers[i], x, n_groups, groups);
-        wick_release(x); /* the scope's own reference: the next layer needs the memory */
+        wick__scope_drop(x); /* the next layer needs the memory */
         x = next;
     }
     return wick_scope_end(wick_cast(x, WICK_F32));

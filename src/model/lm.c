@@ -3,6 +3,7 @@
 
 #include "core/checked.h"
 #include "core/memory.h"
+#include "core/tensor.h"
 
 #include <math.h>
 
@@ -203,7 +204,7 @@ struct wick_tensor *wick__lm_forward(const struct wick_lm *lm, const struct wick
     if (config->family->scaled_embedding) x = wick_affine(x, WICK_REAL(sqrt((double)config->hidden)), WICK_INT(0));
     for (int64_t i = 0; i < config->n_layers; i++) {
         struct wick_tensor *next = run_layer(&pass, i, x);
-        wick_release(x); /* the scope's own reference: the next layer needs the memory */
+        wick__scope_drop(x); /* the next layer needs the memory */
         x = next;
     }
     x = norm(lm, last_rows(lm, batch, x), lm->norm);

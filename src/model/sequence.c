@@ -3,6 +3,7 @@
 
 #include "core/checked.h"
 #include "core/memory.h"
+#include "core/tensor.h"
 
 #include <string.h>
 
@@ -144,7 +145,7 @@ static struct wick_tensor *append(struct wick_sequence *sequence, int64_t n, con
     if (!parts) return NULL;
     wick_scope_begin();
     for (int64_t at = 0; at < n; at += BATCH_TOKENS, part++) {
-        if (part > 0 && !all) wick_release(parts[part - 1]);
+        if (part > 0 && !all) wick__scope_drop(parts[part - 1]);
         parts[part] = append_some(sequence, wick__min(n - at, BATCH_TOKENS), ids + at, all);
         if (!parts[part]) break;
     }

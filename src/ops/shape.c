@@ -83,7 +83,7 @@ static struct wick_tensor *reshaped(struct wick__call *call, struct wick__layout
     struct wick_tensor *copy = wick_contiguous(call->in[0]);
     call->in[0] = copy;
     struct wick_tensor *y = copy ? wick__scope_add(wick__call_view(call, to)) : NULL;
-    wick_release(copy);
+    wick__scope_drop(copy);
     return y;
 }
 

@@ -184,6 +184,26 @@ static void check_lifetime(void) {
     CHECK_INT(memory.used, before);
 }
 
+/* A copy that reshaping makes on its way, which it gives up inside a scope, stays with the record. */
+static void check_copy_in_scope(void) {
+    const float want[6] = {-5, -2, -4, -1, -3, 0};
+    float got[6] = {0};
+    struct wick_recorded call;
+    CHECK_OK(wick_record_begin());
+    wick_scope_begin();
+    CHECK(wick_reshape(wick_t(ramp(WICK_SHAPE(2, 3))), WICK_SHAPE(6)));
+    wick_scope_end(NULL);
+    record = wick_record_end();
+    CHECK_INT(wick_record_count(record), 3);
+    for (int i = 1; i < 3; i++) {
+        CHECK_OK(wick_record_call(record, i, &call));
+        CHECK_OK(wick_read(call.out[0], got, sizeof got));
+        CHECK_BYTES(got, want, sizeof got);
+    }
+    CHECK_OK(wick_read(call.in[0], got, sizeof got));
+    wick_record_free(record);
+}
+
 /* An extra result is made while a thread records, and belongs to the record alone. */
 static void check_extras(void) {
     for (int records = 0; records < 2; records++) {
@@ -265,6 +285,7 @@ int main(int argc, char **argv) {
     check_views();
     check_calls();
     check_lifetime();
+    check_copy_in_scope();
     check_extras();
     check_threads();
     check_refusals();
