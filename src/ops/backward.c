@@ -101,11 +101,11 @@ struct wick_tensor *wick_layer_norm_backward(const struct wick_tensor *gradient,
                               .in = {gradient, x, mean, inverse_deviation, options->weight},
                               .p.norm.axes = axes};
     if (!check_options(&call, options)) return NULL;
-    int rank = x->layout.rank - axes;
-    if (axes < 1 || rank < 0) {
+    if (axes < 1 || axes > x->layout.rank) {
         wick__call_fail(&call, WICK_RANGE, "%d axes are not in 1..%d", axes, x->layout.rank);
         return NULL;
     }
+    int rank = x->layout.rank - axes;
     if (!check_statistics(&call, rank, x->layout.shape)) return NULL;
     return norm_backward(&call, options, axes, x->layout.shape + rank);
 }
