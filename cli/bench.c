@@ -216,10 +216,7 @@ int command_bench(int argc, char **argv) {
         OPTIONS_TEXT("--depth", "N,...", &model.depths, "behind N other tokens, 0"),
         OPTIONS_NUMBER("--batch", "N", &model.batch, 1, BENCH_MODEL_BATCH, "N tokens of a prompt at once, 512"),
         OPTIONS_NUMBER("-r", "N", &model.repeats, 1, 1 << 20, "measures each test N times, 5"),
-        OPTIONS_NUMBER("-t", "N", &model.lm.threads, 1, 256, "threads of the CPU"),
-        OPTIONS_TEXT("--cache", "TYPE", &model.lm.cache, "f32, f16 or bf16: of keys and values"),
-        OPTIONS_FLAG("--exact", &model.lm.exact, "multiplies quantised weights by activations of full precision"),
-        OPTIONS_FLAG("--no-mmap", &model.lm.copy, "reads the file instead of mapping it"),
+        LM_OPTIONS(model.lm),
         OPTIONS_FLAG("--json", &a.json, "writes JSON"),
         OPTIONS_END};
     const struct options options = {"bench", list, 0};

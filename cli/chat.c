@@ -144,19 +144,9 @@ int command_chat(int argc, char **argv) {
         OPTIONS_TEXT("--system", "TEXT", &wishes.system, "tells the model beforehand how to answer"),
         OPTIONS_NUMBER("-n", "N", &wishes.tokens, 0, INT32_MAX, "tokens of an answer at most"),
         OPTIONS_NUMBER("-c", "N", &wishes.context, 0, 1 << 30, "the context in tokens; the model's by default"),
-        OPTIONS_NUMBER("-t", "N", &wishes.lm.threads, 1, 256, "threads of the CPU"),
-        OPTIONS_REAL("--temp", "T", &wishes.sampling.temperature, 0, 1000,
-                     "temperature, 0.8; 0 takes the likeliest token"),
-        OPTIONS_NUMBER("--top-k", "K", &wishes.sampling.top_k, 0, INT32_MAX,
-                       "of the K likeliest tokens, 40; 0: of all"),
-        OPTIONS_REAL("--top-p", "P", &wishes.sampling.top_p, 0, 1, "of tokens of this probability together, 0.95"),
-        OPTIONS_REAL("--min-p", "P", &wishes.sampling.min_p, 0, 1, "of tokens of this share of the highest, 0.05"),
-        OPTIONS_REAL("--repeat-penalty", "R", &wishes.sampling.repeat, 0, 1000, "against the last 64 tokens, 1: none"),
-        OPTIONS_NUMBER("-s", "SEED", &wishes.seed, 0, INT64_MAX, "seed of the random numbers, 0"),
-        OPTIONS_TEXT("--device", "D", &wishes.lm.device, "cpu, cuda:0, rocm:0 ...; the best one by default"),
-        OPTIONS_TEXT("--cache", "TYPE", &wishes.lm.cache, "f32, f16 or bf16: of keys and values"),
-        OPTIONS_FLAG("--exact", &wishes.lm.exact, "multiplies quantised weights by activations of full precision"),
-        OPTIONS_FLAG("--no-mmap", &wishes.lm.copy, "reads the file instead of mapping it"),
+        LM_SAMPLING(wishes.sampling, wishes.seed),
+        LM_DEVICE(wishes.lm),
+        LM_OPTIONS(wishes.lm),
         OPTIONS_END};
     const struct options options = {"chat", list, 1};
     struct chat chat = {.wishes = &wishes};

@@ -14,6 +14,22 @@ struct lm_wishes {
     bool copy; /* read the file instead of mapping it */
 };
 
+/* Rows of struct option (options.h) that fill it. wick bench has a --device of its own. */
+#define LM_DEVICE(lm) OPTIONS_TEXT("--device", "D", &(lm).device, "cpu, cuda:0, rocm:0 ...; the best one by default")
+#define LM_OPTIONS(lm)                                                                                                 \
+    OPTIONS_NUMBER("-t", "N", &(lm).threads, 1, 256, "threads of the CPU"),                                            \
+        OPTIONS_TEXT("--cache", "TYPE", &(lm).cache, "f32, f16 or bf16: of keys and values"),                          \
+        OPTIONS_FLAG("--exact", &(lm).exact, "multiplies quantised weights by activations of full precision"),         \
+        OPTIONS_FLAG("--no-mmap", &(lm).copy, "reads the file instead of mapping it")
+/* Those that fill a struct wick_sampling but for its seed, which they put into `number`. */
+#define LM_SAMPLING(sampling, number)                                                                                  \
+    OPTIONS_REAL("--temp", "T", &(sampling).temperature, 0, 1000, "temperature, 0.8; 0 takes the likeliest token"),    \
+        OPTIONS_NUMBER("--top-k", "K", &(sampling).top_k, 0, INT32_MAX, "of the K likeliest tokens, 40; 0: of all"),   \
+        OPTIONS_REAL("--top-p", "P", &(sampling).top_p, 0, 1, "of tokens of this probability together, 0.95"),         \
+        OPTIONS_REAL("--min-p", "P", &(sampling).min_p, 0, 1, "of tokens of this share of the highest, 0.05"),         \
+        OPTIONS_REAL("--repeat-penalty", "R", &(sampling).repeat, 0, 1000, "against the last 64 tokens, 1: none"),     \
+        OPTIONS_NUMBER("-s", "SEED", &(number), 0, INT64_MAX, "seed of the random numbers, 0")
+
 /* What it became. */
 struct lm_place {
     struct wick_device *device;

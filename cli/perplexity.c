@@ -232,11 +232,8 @@ int command_perplexity(int argc, char **argv) {
         OPTIONS_TEXT("--against", "MODEL2", &wishes.against, "compares with this model too, the base"),
         OPTIONS_NUMBER("-c", "N", &wishes.window, LEAST_WINDOW, 1 << 24, "tokens of a window, 512"),
         OPTIONS_NUMBER("--chunks", "N", &wishes.windows, 1, INT32_MAX, "reads N windows at most; all by default"),
-        OPTIONS_NUMBER("-t", "N", &wishes.lm.threads, 1, 256, "threads of the CPU"),
-        OPTIONS_TEXT("--device", "D", &wishes.lm.device, "cpu, cuda:0, rocm:0 ...; the best one by default"),
-        OPTIONS_TEXT("--cache", "TYPE", &wishes.lm.cache, "f32, f16 or bf16: of keys and values"),
-        OPTIONS_FLAG("--exact", &wishes.lm.exact, "multiplies quantised weights by activations of full precision"),
-        OPTIONS_FLAG("--no-mmap", &wishes.lm.copy, "reads the file instead of mapping it"),
+        LM_DEVICE(wishes.lm),
+        LM_OPTIONS(wishes.lm),
         OPTIONS_FLAG("--json", &wishes.json, "writes JSON"),
         OPTIONS_END};
     const struct options options = {"perplexity", list, 2};
