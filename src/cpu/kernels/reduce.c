@@ -84,13 +84,14 @@ static double split(double product, double *exponent) {
 }
 
 static struct part product_part(const struct reduce *reduce, const char *x, int64_t n) {
-    enum { FEW = 512 };
-    int64_t size = reduce->lines.dtype == WICK_F64 ? 8 : 4;
+    bool wide = reduce->lines.dtype == WICK_F64;
+    int64_t size = wide ? 8 : 4, most = wide ? MANTISSAS_MOST : 4 * MANTISSAS_MOST;
     struct part part = {.acc.f = 1};
-    for (int64_t i = 0; i < n; i += FEW) {
-        int64_t few = wick__min(FEW, n - i);
-        part.center += fold(reduce, EXPONENTS, x + i * size, few, 0).f;
-        part.acc.f = split(part.acc.f * fold(reduce, MANTISSAS, x + i * size, few, 0).f, &part.center);
+    for (int64_t i = 0; i < n; i += most) {
+        const void *at = x + i * size;
+        int64_t few = wick__min(most, n - i);
+        double product = wide ? product_f64(at, few, &part.center) : product_f32(at, few, &part.center);
+        part.acc.f = split(part.acc.f * product, &part.center);
     }
     return part;
 }

@@ -175,6 +175,38 @@ static inline __attribute__((always_inline)) ACC FN(fold_as)(enum kind kind, con
     return total;
 }
 
+#if FLOAT
+/* The product of n elements; a power of two that belongs to it is added to *exponent. f64 holds the product of four
+ * elements of any other type, so there only each fourth vector is parted into mantissas and exponents. n is up to
+ * MANTISSAS_MOST, or four times as many. */
+static inline double FN(product)(const T *x, int64_t n, double *exponent) {
+    enum { GROUP = sizeof(T) == sizeof(ACC) ? 1 : 4, STEP = GROUP * LANES };
+    FN(acc) a[2] = {FN(fill)(1), FN(fill)(1)}, e[2] = {FN(fill)(0), FN(fill)(0)}, few;
+    int64_t i = 0;
+    for (; i + 2 * STEP <= n; i += 2 * STEP)
+        for (int k = 0; k < 2; k++) {
+            FN(acc) y = FN(load)(x + i + k * STEP);
+            for (int j = 1; j < GROUP; j++) y *= FN(load)(x + i + k * STEP + j * LANES);
+            a[k] *= FN(mantissa)(y, &few);
+            e[k] += few;
+        }
+    for (; i < n; i += LANES) {
+        T last[LANES];
+        for (int l = 0; l < LANES; l++) last[l] = i + l < n ? x[i + l] : 1;
+        a[0] *= FN(mantissa)(FN(load)(last), &few);
+        e[0] += few;
+    }
+    a[0] *= a[1];
+    e[0] += e[1];
+    double total = 1;
+    for (int l = 0; l < LANES; l++) {
+        total *= a[0][l];
+        *exponent += e[0][l];
+    }
+    return total;
+}
+#endif
+
 /* The lesser or greater of a and x, compared in their own type. */
 static inline __attribute__((always_inline)) FN(wide) FN(better)(enum kind kind, FN(wide) a, FN(wide) x) {
     __typeof__(x < a) mask = kind == MIN ? x < a : x > a;

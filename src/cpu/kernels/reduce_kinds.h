@@ -24,6 +24,9 @@ enum kind {
 #undef KIND
 };
 
+/* Mantissas, each below 2, that are multiplied before the product is split again: their product stays in range. */
+enum { MANTISSAS_MOST = 512 };
+
 /* Accumulators side by side in a vector, and rows taken in together. */
 #if WICK_ISA_LEVEL == 2
 #define LANES 8
