@@ -9,7 +9,9 @@
 /* C = activation(A B + bias), batched: A is m x k, B k x n, both strided in any way, C m x n. All matrices of the batch
  * have the same bias. Zeros are good defaults; strides count elements. */
 struct wick__product {
-    enum wick_dtype dtype; /* of A, B, C and bias */
+    enum wick_dtype dtype;   /* of A and B, and of C and bias unless */
+    bool other_c;            /* these have a dtype of their own, c_dtype, which gpu/ops/gemm_mma.c alone knows */
+    enum wick_dtype c_dtype;
     int64_t m, n, k;
     const void *a, *b;
     void *c; /* [batch..., m, n], shares no byte with A, B or bias */
@@ -28,6 +30,10 @@ struct wick__product {
 
 /* The product that a call of matmul or linear asks for. Batch dims that only add rows to A are rows of it. */
 struct wick__product wick__product_of(const struct wick__call *call);
+
+static inline enum wick_dtype wick__product_c_dtype(const struct wick__product *g) {
+    return g->other_c ? g->c_dtype : g->dtype;
+}
 
 static inline int64_t wick__product_batches(const struct wick__product *g) {
     int64_t count = 1;

@@ -1,5 +1,5 @@
 /* SmolLM2-135M-Instruct beside llama.cpp, whose answers are in smollm2.txt (make-smollm2.py): the likeliest tokens
- * after texts, their log-probabilities, and the greedy tokens that follow. */
+ * after texts, their log-probabilities, and the greedy tokens that follow. The argument is a device, the CPU otherwise. */
 #include "tests/test.h"
 
 #include <unistd.h>
@@ -90,8 +90,8 @@ static double check_text(const struct wick_lm *lm, char *text, char *likely, cha
     return error;
 }
 
-int main(void) {
-    struct wick_device *device = wick_device_open("cpu");
+int main(int argc, char **argv) {
+    struct wick_device *device = wick_device_open(argc > 1 ? argv[1] : "cpu");
     struct wick_lm *lm = wick_lm_open(model_path(), device, NULL);
     FILE *file = fopen("tests/model/smollm2.txt", "r");
     char line[4096];

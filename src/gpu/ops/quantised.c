@@ -1,8 +1,7 @@
 /* Tensors of blocks: dequantise, and layers with such weights. */
-#include "gpu/runtime/gpu.h"
+#include "gpu/ops/gemm.h"
 
 #include "core/checked.h"
-#include "kernels/gemm.h"
 #include "kernels/quantised.h"
 
 #include <wick/linalg.h>
@@ -16,7 +15,7 @@ static enum wick__gpu_kernel of_plain(enum wick__gpu_kernel bf16, enum wick_dtyp
     return (enum wick__gpu_kernel)((int)bf16 + (int)dtype - (int)WICK_DTYPE_bf16);
 }
 
-wick__kernel_fn wick__gpu_dequantise;
+wick__kernel_fn wick__gpu_cast, wick__gpu_dequantise;
 enum wick_status wick__gpu_dequantise(const struct wick__call *call) {
     const struct wick_tensor *x = call->in[0], *y = call->out[0];
     const struct wick__traits *traits = &wick__traits[x->dtype];
@@ -64,29 +63,45 @@ static enum wick_status multiply_8_bit(struct wick__gpu *gpu, struct gpu_linear_
     return status;
 }
 
-wick__kernel_fn wick__gpu_matmul;
-
-/* For many rows of activations: the weights become x's dtype once, and a matrix product follows. */
-static enum wick_status multiply_dequantised(const struct wick__call *call) {
+/* For many rows of activations: the weights become floats once, and a matrix product follows. Products of 8 bits take
+ * bf16 for both, which errs less than rounding activations to 8 bits, has the range of f32, and has matrix instructions. */
+static enum wick_status multiply_dequantised(struct wick__gpu *gpu, const struct wick__call *call) {
     const struct wick_tensor *x = call->in[0], *weight = call->in[1];
+    bool rounded = call->p.linear.products == WICK_PRODUCTS_8_BIT;
+    enum wick_dtype dtype = rounded ? WICK_BF16 : x->dtype;
     struct wick_tensor *plain =
-        wick__tensor_new("linear_quantised", wick__device(weight), x->dtype, 2, weight->layout.shape);
-    struct wick__call dequantise = {.op = WICK_OP_dequantise, .n_in = 1, .in = {weight}, .n_out = 1, .out = {plain}};
-    struct wick__call linear = *call;
-    if (!plain) return wick__latest();
-    linear.op = WICK_OP_linear;
-    linear.in[1] = plain;
-    enum wick_status status = wick__gpu_dequantise(&dequantise);
-    if (status == WICK_OK) status = wick__gpu_matmul(&linear);
+        wick__tensor_new("linear_quantised", wick__device(weight), dtype, 2, weight->layout.shape);
+    struct wick_tensor *rows =
+        dtype == x->dtype ? wick_retain(x)
+                          : wick__tensor_new("linear_quantised", wick__device(x), dtype, x->layout.rank, x->layout.shape);
+    enum wick_status status = plain && rows ? WICK_OK : wick__latest();
+    if (status == WICK_OK)
+        status = wick__gpu_dequantise(
+            &(struct wick__call){.op = WICK_OP_dequantise, .n_in = 1, .in = {weight}, .n_out = 1, .out = {plain}});
+    if (status == WICK_OK && dtype != x->dtype)
+        status =
+            wick__gpu_cast(&(struct wick__call){.op = WICK_OP_cast, .n_in = 1, .in = {x}, .n_out = 1, .out = {rows}});
+    if (status == WICK_OK) {
+        struct wick__call linear = *call;
+        linear.op = WICK_OP_linear;
+        linear.in[0] = rows;
+        linear.in[1] = plain;
+        struct wick__product g = wick__product_of(&linear);
+        g.other_c = dtype != x->dtype;
+        g.c_dtype = x->dtype;
+        status = rounded ? wick__gemm_mma(gpu, &g) : wick__gemm_run(gpu, &g);
+    }
     wick_release(plain);
+    wick_release(rows);
     return status;
 }
 
-/* Rounding the weights to 16 bits errs less than rounding activations to 8. Exact products of 16-bit activations are
- * those of f32 weights, for which there is no matrix product. */
-static bool is_dequantised(const struct wick__call *call, int64_t m) {
+/* Exact products of 16-bit activations are those of f32 weights, for which there is no matrix product. */
+static bool is_dequantised(const struct wick__gpu *gpu, const struct wick__call *call, int64_t m, int64_t k) {
     enum { MANY = 64 };
-    return m >= MANY && (call->p.linear.products == WICK_PRODUCTS_8_BIT || call->in[0]->dtype == WICK_F32);
+    if (m < MANY) return false;
+    if (call->p.linear.products == WICK_PRODUCTS_8_BIT) return wick__has_mma(gpu) && k > 0 && k < INT32_MAX;
+    return call->in[0]->dtype == WICK_F32;
 }
 
 wick__kernel_fn wick__gpu_linear_quantised;
@@ -96,7 +111,7 @@ enum wick_status wick__gpu_linear_quantised(const struct wick__call *call) {
     struct wick__gpu *gpu = wick__gpu_of(y);
     int64_t count = wick__count(y), k = weight->layout.shape[1], n = weight->layout.shape[0];
     if (count == 0) return WICK_OK;
-    if (is_dequantised(call, count / n)) return multiply_dequantised(call);
+    if (is_dequantised(gpu, call, count / n, k)) return multiply_dequantised(gpu, call);
     struct gpu_linear_quantised p = {.x = wick__data(x),
                                      .weight = wick__data(weight),
                                      .bias = bias ? wick__data(bias) : NULL,
