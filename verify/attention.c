@@ -2,6 +2,7 @@
  * i[4]: right; i[5]: log_sums are a second result; i[6]: of packed sequences, how many, then their starts in q and
  * those in k. f[0]: scale, f[1]: soft cap. Operands: q, k, v, mask, slopes. */
 #include "verify/verify.h"
+#include "verify/scales.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -259,11 +260,12 @@ static void attend(const struct verify_case *c, const struct query *x, int64_t d
         }
         out[0].data[x->out * width + d] = sum;
         /* An error of a score is a relative error of its weight; sums of equal terms err the same way. */
-        out[0].scale[x->out * width + d] = scale * (4 + 4 * largest + (double)x->keys / 16 + weight_error(c->dtype));
+        out[0].scale[x->out * width + d] =
+            verify_scale_attention(scale, largest, (double)x->keys, weight_error(c->dtype));
     }
     if (c->n_out < 2) return;
     out[1].data[x->out] = total == 0 ? -INFINITY : most + log(total);
-    out[1].scale[x->out] = 1 + largest + fabs(most) + (double)x->keys / 64;
+    out[1].scale[x->out] = verify_scale_attention_sums(fabs(most), largest, (double)x->keys);
 }
 
 static bool attention_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {

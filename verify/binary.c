@@ -1,6 +1,7 @@
 /* The binary family: functions of two tensors that broadcast; prelu, swiglu and glu have shapes of their own. glu: i[0]
  * is the dim. */
 #include "verify/elementwise.h"
+#include "verify/scales.h"
 
 #include <math.h>
 #include <string.h>
@@ -164,7 +165,7 @@ static bool glu_reference(const struct verify_case *c, const struct verify_array
     for (int64_t i = 0; i < out->count; i++) {
         const double *a = in->data + (i / inner / half * 2 * half + i / inner % half) * inner + i % inner;
         out->data[i] = (double)(a[0] / (1 + expl(-(long double)a[half * inner])));
-        out->scale[i] = fabs(a[0]);
+        out->scale[i] = verify_scale_operand(fabs(a[0]));
     }
     return true;
 }
@@ -188,7 +189,7 @@ static bool binary_reference(const struct verify_case *c, const struct verify_ar
     if (!verify_broadcast_new(out, c->dtype, in, 2, scaled)) return false;
     for (int64_t i = 0; i < out->count; i++) {
         double x = verify_broadcast_at(&in[0], out, i), y = verify_broadcast_at(&in[1], out, i);
-        if (scaled) out->scale[i] = fabs(y);
+        if (scaled) out->scale[i] = verify_scale_operand(fabs(y));
         out->data[i] = wick_dtype_is_float(c->dtype)
                            ? float_value(c->op, x, y)
                            : verify_wrap(c->dtype, int_value(c->op, c->dtype, (verify_wide)x, (verify_wide)y));

@@ -9,7 +9,7 @@
  *     ulp      the op's row
  *     unit     2^-23 for f32 and for the 16- and 8-bit floats, which are computed in f32 and rounded once; 2^-52 for
  *              f64. An op composed of others rounds to its own dtype in between: there it is that dtype's unit
- *     scale    the sum of the magnitudes of the terms that were summed, where the reference gives it
+ *     scale    what the reference gives, by a formula of scales.def: most often the sum of the terms' magnitudes
  *     least    the smallest denormal of the dtype it is computed in, where ulp > 0
  *
  * For f64 the reference is itself computed in f64, so its own error is allowed too: ulp becomes 2 ulp + 4. The test is

@@ -1,6 +1,7 @@
 /* Cases of the conv family. i: stride [3], padding [3], dilation [3], output_padding [3], groups, relu.
  * Operands: x, weight, bias or none. */
 #include "verify/verify.h"
+#include "verify/scales.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -204,7 +205,7 @@ static bool conv_reference(const struct verify_case *c, const struct verify_arra
         }
         out->data[i] = wrap(c->dtype, sum[0]);
         if (c->i[13] && out->data[i] < 0) out->data[i] = 0;
-        out->scale[i] = sum[1];
+        out->scale[i] = verify_scale_convolution(sum[1]);
     }
     return true;
 }

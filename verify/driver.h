@@ -158,7 +158,10 @@ struct verify_bound verify_bound_of(enum wick_op op);
 bool verify_compare(const struct wick_tensor *got, const struct verify_array *want, struct verify_bound bound,
                     double *worst, char *why, size_t why_size);
 
-/* Whether `got` is within its bound of `want`. `scale` is the sum of the magnitudes of the terms. Exposed for tests. */
+/* Whether no element has a scale above its magnitude, or scales.def lists the op. */
+bool verify_scale_listed(enum wick_op op, const struct verify_array *out);
+
+/* Whether `got` is within its bound of `want`; `scale` as in struct verify_array. Exposed for tests. */
 bool verify_element_good(enum wick_dtype dtype, double got, double want, double scale, struct verify_bound bound,
                          double *worst);
 

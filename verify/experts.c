@@ -1,5 +1,6 @@
 /* Cases of linear_experts: x, weight, ids, and bias or none; i[0] is the activation. */
 #include "verify/verify.h"
+#include "verify/scales.h"
 
 #include <math.h>
 
@@ -48,7 +49,7 @@ static bool experts_reference(const struct verify_case *c, const struct verify_a
             scale += fabs(x[k] * w[k]);
         }
         out->data[p] = c->i[0] == WICK_ACTIVATION_RELU && sum < 0 ? 0 : sum;
-        out->scale[p] = scale * (1 + fmin((double)width, 256) / 2);
+        out->scale[p] = verify_scale_products(scale, (double)width);
     }
     return true;
 }

@@ -1,6 +1,7 @@
 /* The gradient family: the gradient of a function's result and the function's argument, or its result; numbers f[0] and
  * f[1]. */
 #include "verify/elementwise.h"
+#include "verify/scales.h"
 
 #include <math.h>
 
@@ -153,7 +154,7 @@ static bool gradient_reference(const struct verify_case *c, const struct verify_
         long double slope = slope_of(c->op, x, c->f[0], c->f[1]);
         if (isinf(g)) slope = held(c, slope);
         out->data[i] = left_out(c->op, x, c->f[0], c->f[1]) ? 0 : (double)(g * slope);
-        out->scale[i] = isfinite(g) ? fabs(g) : 0;
+        out->scale[i] = isfinite(g) ? verify_scale_operand(fabs(g)) : 0;
     }
     return true;
 }

@@ -2,6 +2,7 @@
  *
  * i[0] is the dim, f[0] the value of masked_fill; in[1] are the ids. */
 #include "verify/verify.h"
+#include "verify/scales.h"
 
 #include <math.h>
 #include <string.h>
@@ -159,7 +160,8 @@ static bool put_reference(const struct verify_case *c, const struct verify_array
         int64_t to = place_of(&in[0], in[2].shape, p, dim, (int64_t)id);
         out->data[to] = add ? wrap(c->dtype, out->data[to] + in[2].data[p]) : in[2].data[p];
         /* The error of one addition is proportional to the sum so far; the row allows 8 ulp of scale. */
-        out->scale[to] = (add ? out->scale[to] + fabs(out->data[to]) / 8 : 0) + fabs(in[2].data[p]);
+        double x = fabs(in[2].data[p]);
+        out->scale[to] = add ? verify_scale_added(out->scale[to], fabs(out->data[to]), x) : x;
     }
     return true;
 }

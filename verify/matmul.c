@@ -1,5 +1,6 @@
 /* Cases of the matrix products. linear: in[2] is the bias or absent, i[0] the activation. */
 #include "verify/verify.h"
+#include "verify/scales.h"
 
 #include <math.h>
 #include <string.h>
@@ -211,7 +212,7 @@ static bool product_reference(const struct verify_case *c, const struct verify_a
         }
         if (c->op == WICK_OP_linear) sum = activated((enum wick_activation)c->i[0], sum);
         out->data[p] = wrapped(c->dtype, sum);
-        out->scale[p] = scale * (1 + fmin((double)v.k, 256) / 2);
+        out->scale[p] = verify_scale_products(scale, (double)v.k);
     }
     return true;
 }

@@ -1,5 +1,6 @@
 /* Cases of the normalize family. i[0] is axes, or groups; f[0] epsilon. Operands are the op's, in its order. */
 #include "verify/verify.h"
+#include "verify/scales.h"
 
 #include <math.h>
 #include <string.h>
@@ -102,10 +103,9 @@ struct affine {
 
 /* y = (x - mean) * factor + bias, and how large the terms are. */
 static void put(struct verify_array *out, int64_t i, double x, const struct affine *f) {
-    long double mean = f->mean, size = f->size, factor = f->factor;
-    double bias = f->bias;
-    out->data[i] = (double)((x - mean) * factor + bias);
-    out->scale[i] = (double)(fabsl((fabs(x) + (out->dtype == WICK_F64 ? size : fabsl(mean))) * factor) + fabs(bias));
+    long double mean = out->dtype == WICK_F64 ? f->size : fabsl(f->mean);
+    out->data[i] = (double)((x - f->mean) * f->factor + f->bias);
+    out->scale[i] = verify_scale_normalised(fabs(x), mean, fabsl(f->factor), fabs(f->bias));
 }
 
 static bool normalize_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {

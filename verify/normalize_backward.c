@@ -1,6 +1,7 @@
 /* Cases of the normalize_backward family. i[0] is axes, or groups; i[1] whether the gradients of weight and bias are
  * wanted. Operands are the op's, in its order; statistics are drawn, and need not be those of x. */
 #include "verify/verify.h"
+#include "verify/scales.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -120,7 +121,7 @@ static void put(const struct row *r, int64_t j, double *result, double *scale) {
         if (r->centered) size += fabsl(g * r->inverse * r->mean * r->inverse * apart(r, j)) / r->n;
     }
     *result = (double)sum;
-    *scale = (double)size;
+    *scale = verify_scale_norm_gradient((double)size);
 }
 
 static bool normalize_backward_reference(const struct verify_case *c, const struct verify_array *in,

@@ -1,6 +1,7 @@
 /* Cases of the pool family. i: kernel or size [3], stride [3], padding [3], dilation [3], ceil_mode, exclude_padding,
  * divisor, whether indices are wanted. */
 #include "verify/verify.h"
+#include "verify/scales.h"
 
 #include <math.h>
 #include <string.h>
@@ -199,7 +200,7 @@ static void pool_one(const struct verify_case *c, const double *plane, const int
     double mean = (double)(sum / (long double)n);
     *result = is_max(c->op) ? largest : wick_dtype_is_float(c->dtype) ? mean : trunc(mean);
     if (c->dtype == WICK_U8 && !is_max(c->op)) *result = fmod(*result, 256);
-    *scale = is_max(c->op) ? 0 : magnitude / (double)n;
+    *scale = is_max(c->op) ? 0 : verify_scale_window(magnitude / (double)n);
 }
 
 /* The position in its plane of the first of the largest elements, or of the last NaN. */

@@ -2,6 +2,7 @@
  * divisor, size of x [3]. The positions of max pooling are made here: window o of a plane picks its element number
  * 7 o + 3, modulo how many it has in x, or 2^32 - 1 when it has none. */
 #include "verify/verify.h"
+#include "verify/scales.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -198,7 +199,7 @@ static bool pool_backward_reference(const struct verify_case *c, const struct ve
         if (is_max(c->op) && n > 0) n = 1;
         for (int64_t k = 0; k < n; k++) {
             out->data[first + taps[k]] += share;
-            out->scale[first + taps[k]] += fabs(share);
+            out->scale[first + taps[k]] += verify_scale_window(fabs(share));
         }
     }
     free(taps);

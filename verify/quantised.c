@@ -3,6 +3,7 @@
  * dequantise and quantise: i[0] is the dtype of the result. linear_quantised: in[1] are weights, in[2] is the bias or
  * absent, i[0] the activation, i[1] the products. */
 #include "verify/verify.h"
+#include "verify/scales.h"
 
 #include "ops/dispatch.h"
 
@@ -129,7 +130,7 @@ static bool quantise_reference(const struct verify_case *c, const struct verify_
         double most = 0;
         for (int64_t j = i / block * block; j < i / block * block + block; j++) most = fmax(most, fabs(in->data[j]));
         out->data[i] = in->data[i];
-        out->scale[i] = coarseness((enum wick_dtype)c->i[0]) * most / 0x1p-23;
+        out->scale[i] = verify_scale_quantised(most, coarseness((enum wick_dtype)c->i[0]));
     }
     return true;
 }
@@ -230,8 +231,9 @@ static bool layer_reference(const struct verify_case *c, const struct verify_arr
             scale += fabs(x[k] * w[k]);
         }
         out->data[p] = activated((enum wick_activation)c->i[0], sum);
-        out->scale[p] = scale * (1 + fmin((double)width, 256) / 2);
-        if (c->i[1] == WICK_PRODUCTS_8_BIT) out->scale[p] = 32 * out->scale[p] + rounding(x, w, width) / (4 * 0x1p-23);
+        out->scale[p] = verify_scale_products(scale, (double)width);
+        if (c->i[1] == WICK_PRODUCTS_8_BIT)
+            out->scale[p] = verify_scale_products_8_bit(out->scale[p], rounding(x, w, width));
     }
     return true;
 }

@@ -2,6 +2,7 @@
  * seeded before each call, and some of it is used up. i[0] is the seed, i[1] low, i[2] high of randint; f[0], f[1] the
  * parameters. */
 #include "verify/verify.h"
+#include "verify/scales.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -112,7 +113,10 @@ static bool random_reference(const struct verify_case *c, const struct verify_ar
         case WICK_OP_randint: out->data[i] = randint(c, i); break;
         default: out->data[i] = narrow(c, i) < threshold ? 0 : in->data[i] / (1 - c->f[0]); break;
         }
-        out->scale[i] = fabs(out->data[i]) + (c->op == WICK_OP_normal ? fabs(c->f[0]) + 8 * c->f[1] : 0);
+        if (c->op == WICK_OP_normal)
+            out->scale[i] = verify_scale_normal(fabs(out->data[i]), fabs(c->f[0]), c->f[1]);
+        else
+            out->scale[i] = 0;
     }
     return true;
 }

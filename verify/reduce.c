@@ -4,6 +4,7 @@
  * norm's p.
  */
 #include "verify/verify.h"
+#include "verify/scales.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -173,34 +174,30 @@ static double log_sum_exp(const double *x, int64_t n, double *scale) {
     int64_t at;
     double most = extreme(x, n, true, &at);
     if (n == 0) return -INFINITY;
-    *scale = fabs(most) + log((double)n);
+    *scale = verify_scale_log_sum_exp(fabs(most), (double)n);
     if (!isfinite(most)) return most;
     return (double)(most + logl(sum_of(x, n, exp_from, most)));
 }
 
 static double floats(const struct verify_case *c, double *x, int64_t n, double *scale) {
-    /* f64 has no wider type to accumulate in; there the bound is that of pairwise summation. */
-    double growth = c->dtype == WICK_F64 ? 1 + log2((double)n + 1) : 1;
-    double y;
+    double y, growth = verify_scale_growth(c->dtype == WICK_F64, (double)n), terms = (double)sum_of(x, n, size, 0);
     long double mean = sum_of(x, n, itself, 0) / n, squares;
-    *scale = growth * (double)sum_of(x, n, size, 0);
     switch (c->op) {
-    case WICK_OP_sum: return (double)sum_of(x, n, itself, 0);
-    case WICK_OP_mean: *scale /= (double)n; return (double)mean;
+    case WICK_OP_sum: *scale = verify_scale_sum(terms, growth); return (double)sum_of(x, n, itself, 0);
+    case WICK_OP_mean: *scale = verify_scale_mean(terms, growth, (double)n); return (double)mean;
     case WICK_OP_prod:
         y = product(x, n);
-        *scale = fabs(y) * (double)n;
+        *scale = verify_scale_prod(fabs(y), (double)n);
         return y;
     case WICK_OP_norm:
         y = norm_of(x, n, c->f[0]);
-        *scale = growth * y;
+        *scale = verify_scale_norm(y, growth);
         return y;
     case WICK_OP_log_sum_exp: return log_sum_exp(x, n, scale);
     default:
         squares = sum_of(x, n, square_from, mean) / fmaxl(0, n - c->f[0]);
-        /* The mean is rounded, so constants deviate from it. */
-        *scale = (double)(c->op == WICK_OP_std ? growth * (sqrtl(squares) + fabsl(mean))
-                                               : growth * squares + 0x1p-40L * mean * mean);
+        *scale = c->op == WICK_OP_std ? verify_scale_std(sqrtl(squares), fabsl(mean), growth)
+                                      : verify_scale_var(squares, fabsl(mean), growth);
         return (double)(c->op == WICK_OP_std ? sqrtl(squares) : squares);
     }
 }

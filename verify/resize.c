@@ -1,5 +1,6 @@
 /* Cases of the resize family. i: size [3], scale given, align_corners; f: scale [3]. */
 #include "verify/elementwise.h"
+#include "verify/scales.h"
 
 #include <math.h>
 #include <string.h>
@@ -127,7 +128,7 @@ static bool resize_reference(const struct verify_case *c, const struct verify_ar
         }
         double last = weight[spatial - 1], sum = last > 0 ? (1 - last) * side[0] + last * side[1] : side[0];
         out->data[i] = is_linear(c->op) && !wick_dtype_is_float(c->dtype) ? rint(sum) : sum;
-        out->scale[i] = magnitude;
+        out->scale[i] = verify_scale_window(magnitude);
     }
     return true;
 }

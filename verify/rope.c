@@ -1,5 +1,6 @@
 /* Cases of the rope family. i[0]: interleaved; in[0] x, in[1] cosine, in[2] sine. */
 #include "verify/verify.h"
+#include "verify/scales.h"
 
 #include <math.h>
 #include <string.h>
@@ -58,8 +59,8 @@ static bool rope_reference(const struct verify_case *c, const struct verify_arra
             double a = in[0].data[p], b = in[0].data[q], cosine = in[1].data[table + i], sine = in[2].data[table + i];
             out->data[p] = a * cosine - b * sine;
             out->data[q] = a * sine + b * cosine;
-            out->scale[p] = fabs(a * cosine) + fabs(b * sine);
-            out->scale[q] = fabs(a * sine) + fabs(b * cosine);
+            out->scale[p] = verify_scale_turned(fabs(a * cosine), fabs(b * sine));
+            out->scale[q] = verify_scale_turned(fabs(a * sine), fabs(b * cosine));
         }
     }
     return true;

@@ -91,6 +91,7 @@ static enum verify_outcome check_results(struct trial *t) {
     for (int i = 0; i < t->c.n_out; i++) {
         char why[WHY / 2];
         if (!t->out[i]) return bad(t, "result %d is NULL although the call succeeded", i);
+        if (!verify_scale_listed(t->c.op, &t->want[i])) return bad(t, "verify/scales.def lists no scale of the op");
         if (wick_tensor_device(t->out[i]) != device_under_test) return bad(t, "result %d is on another device", i);
         if (!well_laid(t, t->out[i])) return bad(t, "result %d is not contiguous from the start of its buffer", i);
         if (!verify_compare(t->out[i], &t->want[i], bound, &t->worst, why, sizeof why))

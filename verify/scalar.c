@@ -1,5 +1,6 @@
 /* The scalar family: functions of one tensor and numbers, f[0] and f[1]. */
 #include "verify/elementwise.h"
+#include "verify/scales.h"
 
 #include <math.h>
 
@@ -119,9 +120,8 @@ static bool scalar_reference(const struct verify_case *c, const struct verify_ar
         double x = in->data[i];
         out->data[i] =
             wick_dtype_is_float(c->dtype) ? value_of(c->op, x, a, b) : int_value_of(c->op, c->dtype, x, a, b);
-        out->scale[i] = c->op == WICK_OP_affine ? fabs(x * a) + fabs(b) : 0;
-        /* e^(a x), whose argument is rounded */
-        if (c->op == WICK_OP_softplus_beta) out->scale[i] = fabs(out->data[i]) * (1 + fmin(fabs(x * a), 1e4));
+        out->scale[i] = c->op == WICK_OP_affine ? verify_scale_affine(fabs(x * a), fabs(b)) : 0;
+        if (c->op == WICK_OP_softplus_beta) out->scale[i] = verify_scale_softplus(fabs(out->data[i]), fabs(x * a));
     }
     return true;
 }

@@ -1,5 +1,6 @@
 /* Cases of the softmax family. i[0] is the dim. */
 #include "verify/verify.h"
+#include "verify/scales.h"
 
 #include <math.h>
 #include <string.h>
@@ -57,8 +58,8 @@ static bool softmax_reference(const struct verify_case *c, const struct verify_a
             out->data[at] = (double)(c->op == WICK_OP_softmax ? expl(less) / sum : less - logl(sum));
             /* The difference is rounded before it is exponentiated, which scales with its size; the sum is rounded
              * before its logarithm is taken, which is an absolute error. */
-            out->scale[at] =
-                c->op == WICK_OP_softmax ? out->data[at] * (1 - (double)less) : (double)(1 + logl(sum) - less);
+            out->scale[at] = c->op == WICK_OP_softmax ? verify_scale_softmax(out->data[at], -(double)less)
+                                                      : verify_scale_log_softmax((double)sum, -(double)less);
         }
     }
     return true;

@@ -1,5 +1,6 @@
 /* Cases of the softmax_backward family: the gradient, and the function's result. i[0] is the dim. */
 #include "verify/verify.h"
+#include "verify/scales.h"
 
 #include <math.h>
 #include <string.h>
@@ -54,14 +55,14 @@ static void put(const struct verify_case *c, const struct verify_array *in, int6
     const double *g = in[0].data + first, *y = in[1].data + first;
     int64_t n = of[0], step = of[1], j = of[2] * step;
     long double sum = 0, size = 0, chance = expl(y[j]);
-    double growth = c->dtype == WICK_F64 ? 1 + log2((double)n + 1) : 1; /* nothing wider adds up f64 */
+    double growth = verify_scale_growth(c->dtype == WICK_F64, (double)n);
     for (int64_t i = 0; i < n * step; i += step) {
         long double slope = is_log(c->op) ? (i == j) - chance : y[i] * ((i == j) - (long double)y[j]);
         sum += g[i] * slope;
         size += fabsl(g[i] * (is_log(c->op) ? (i == j) + chance * (1 - y[j]) : y[i] * ((i == j) + (long double)y[j])));
     }
     out->data[first + j] = (double)sum;
-    out->scale[first + j] = (double)size * growth;
+    out->scale[first + j] = verify_scale_sum((double)size, growth);
 }
 
 static bool softmax_backward_reference(const struct verify_case *c, const struct verify_array *in,

@@ -1,6 +1,7 @@
 /* Cases of the sort and scan families. i[0] is the dim, i[1] descending, i[2] the k of topk (-1: none), i[3] whether
  * indices are asked for. */
 #include "verify/verify.h"
+#include "verify/scales.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -124,10 +125,9 @@ static bool scan_reference(const struct verify_case *c, const struct verify_arra
             size += fabs(x);
             bits = product ? bits * term : bits + term;
             out->data[first + i * inner] = is_float ? (double)value : wrap(c->dtype, bits);
-            /* f64 has no wider type to accumulate in: there errors grow with the number of terms. */
-            out->scale[first + i * inner] =
-                c->dtype == WICK_F64 ? (double)(product ? fabsl(value) * (i + 1) : size * (1 + 0.25 * (double)i))
-                                     : (double)(product ? 0 : size);
+            bool f64 = c->dtype == WICK_F64;
+            out->scale[first + i * inner] = product ? verify_scale_cumprod(f64, fabs((double)value), (double)i)
+                                                    : verify_scale_cumsum(f64, (double)size, (double)i);
         }
     }
     return true;

@@ -1,5 +1,6 @@
 /* The unary family: functions of one tensor. */
 #include "verify/elementwise.h"
+#include "verify/scales.h"
 
 #include <math.h>
 
@@ -111,7 +112,7 @@ static bool unary_reference(const struct verify_case *c, const struct verify_arr
         out->data[i] = value_of(c->op, x);
         if (c->op == WICK_OP_bitwise_not) out->data[i] = -x - 1;
         if (is_int && !is_question(c->op)) out->data[i] = verify_wrap(c->dtype, (verify_wide)out->data[i]);
-        if (tails) out->scale[i] = fabs(x);
+        if (tails) out->scale[i] = verify_scale_operand(fabs(x));
     }
     return true;
 }

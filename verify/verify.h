@@ -56,8 +56,8 @@ struct verify_array {
     int64_t count;
     double *data;
     unsigned char *blocks; /* inputs of quantised dtypes: the bytes that data was made of. The driver frees them */
-    /* Outputs only: for each element the sum of the magnitudes of the terms it was summed from, to which its error
-     * bound is proportional; NULL means the magnitude of the element itself. */
+    /* Outputs only: for each element what its error bound is proportional to, by a formula of scales.def; NULL, and
+     * less than the magnitude of the element itself, mean that magnitude. */
     double *scale;
 };
 
