@@ -4,6 +4,7 @@
 #include "cli/lm.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "src/core/dump.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -66,7 +67,7 @@ static bool answer(struct chat *chat) {
     struct wick_text text = {0};
     const struct wick_generate_options options = {
         .max_tokens = chat->wishes->tokens, .sampling = &chat->wishes->sampling, .on_token = on_token, .context = chat};
-    char *messages = json_dumps(chat->messages, JSON_COMPACT);
+    char *messages = wick__json_dump(chat->messages, JSON_COMPACT);
     bool good = messages && wick_lm_chat(chat->lm, messages, strlen(messages), true, &text) == WICK_OK &&
                 wick_sequence_prompt(chat->sequence, text.data, text.nbytes, WICK_ENCODE_PLAIN) == WICK_OK &&
                 (interrupted || wick_generate(chat->sequence, &options, NULL) == WICK_OK);

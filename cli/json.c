@@ -2,6 +2,7 @@
 #include "cli/json.h"
 
 #include "cli/output.h"
+#include "src/core/dump.h"
 
 #include <errno.h>
 #include <math.h>
@@ -33,7 +34,7 @@ json_t *json_number(double value) { return isfinite(value) ? json_real(value) : 
 void json_add(json_t *array, json_t *value) { failed = json_array_append_new(array, value) != 0 || failed; }
 
 bool json_print(json_t *value, size_t flags) {
-    char *text = value && !failed ? json_dumps(value, flags) : NULL;
+    char *text = value && !failed ? wick__json_dump(value, flags) : NULL;
     if (text) puts(text);
     free(text);
     json_decref(value);

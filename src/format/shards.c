@@ -1,6 +1,7 @@
 /* Sharded models: a JSON index whose weight_map says which file of the same folder holds which tensor. */
 #include "format/archive.h"
 
+#include "core/dump.h"
 #include "core/memory.h"
 
 #include <inttypes.h>
@@ -59,7 +60,7 @@ static enum wick_status read_metadata(struct wick_archive *archive, json_t *obje
     const char *key;
     json_t *value;
     json_object_foreach(object, key, value) {
-        char *text = json_is_string(value) ? NULL : json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+        char *text = json_is_string(value) ? NULL : wick__json_dump(value, JSON_COMPACT | JSON_ENCODE_ANY);
         const char *shown = text ? text : json_string_value(value);
         enum wick_status status = shown ? wick__archive_meta_text(archive, key, shown, strlen(shown))
                                         : wick__fail(WICK_MEMORY, "archive_open: out of memory");

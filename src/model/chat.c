@@ -1,6 +1,7 @@
 /* Conversations as a model's chat template writes them. */
 #include "model/lm.h"
 
+#include "core/dump.h"
 #include "core/memory.h"
 
 #include <jansson.h>
@@ -23,7 +24,7 @@ static char *context_of(const struct wick_lm *lm, const char *messages, size_t n
                 json_object_set_new(context, "add_generation_prompt", json_boolean(answer)) == 0 &&
                 json_object_set_new(context, "bos_token", json_string(begin ? begin : "")) == 0 &&
                 json_object_set_new(context, "eos_token", json_string(end ? end : "")) == 0;
-    char *text = good ? json_dumps(context, JSON_COMPACT) : NULL;
+    char *text = good ? wick__json_dump(context, JSON_COMPACT) : NULL;
     if (!text) wick__fail(WICK_MEMORY, "lm_chat: out of memory");
     json_decref(context);
     return text;

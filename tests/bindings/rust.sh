@@ -11,7 +11,7 @@ export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$build/rust} CARGO_NET_OFFLINE=true
 cd "$root/bindings/rust"
 cargo test --quiet
 cargo test --quiet --features dlopen -p wick -p wick-sys
-WICK_LIB=/no/such/library.so cargo test --quiet --features dlopen -p wick --test missing -- --ignored
+WICK_LIB=/proc/self/none/library.so cargo test --quiet --features dlopen -p wick --test missing -- --ignored
 RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps
 ! cargo fmt --version > /dev/null 2>&1 || cargo fmt --check
 ! cargo clippy --version > /dev/null 2>&1 || cargo clippy --quiet --all-targets -- -D warnings

@@ -1,6 +1,7 @@
 /* wick_doctor's report as JSON: the same facts under the names that doctor.h gives them. */
 #include "gpu/doctor/doctor.h"
 
+#include "core/dump.h"
 #include "core/memory.h"
 
 #include <jansson.h>
@@ -105,7 +106,7 @@ static json_t *whole(const struct wick__doctor *d) {
 char *wick__doctor_json(const struct wick__doctor *d) {
     lost = false;
     json_t *object = whole(d);
-    char *dump = object && !lost ? json_dumps(object, JSON_INDENT(2)) : NULL, *text = NULL;
+    char *dump = object && !lost ? wick__json_dump(object, JSON_INDENT(2)) : NULL, *text = NULL;
     json_decref(object);
     if (!dump) {
         wick__fail(WICK_MEMORY, "doctor: out of memory");
