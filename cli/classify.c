@@ -129,9 +129,11 @@ static int classify_one(const struct classifier *c, const char *path) {
 }
 
 static int run(struct classifier *c, int n, char **paths) {
+    /* A model that is cut short meanwhile does not end the process. */
+    static const struct wick_archive_options copied = {.copy = true};
     int status = 0;
     c->device = wick_device_open(c->device_name);
-    c->resnet = c->device ? wick_resnet_open(c->model, c->device) : NULL;
+    c->resnet = c->device ? wick_resnet_open_with(c->model, c->device, &copied) : NULL;
     if (!c->resnet) return command_fail("classify", "%s can't be used", c->device ? c->model : c->device_name);
     if (!preparation_read(c->model, &c->preparation) || !labels_read(c->labels_file, c->model, &c->labels)) return 1;
     int64_t classes = wick_resnet_classes(c->resnet);

@@ -135,12 +135,12 @@ WICK_API int64_t wick_archive_metadata_find(const struct wick_archive *archive, 
 WICK_API int64_t wick_archive_metadata_text(const struct wick_archive *archive, int64_t i, int64_t item, char *text,
                                             size_t size);
 
-/* ---- writing ---- These functions write the file under another name in the same folder, flush it, and rename it. A
- * reader sees the old file or the new one, and a failure leaves the old one. They replace the file that a symbolic link
- * points to. The new file has the old one's owner and mode, as far as this process may set them. WICK_IO for a path
- * that is a folder, a pipe or a device, and when writing fails. WICK_INVALID for NULL and for names that repeat, are
- * empty or are not UTF-8, WICK_DTYPE for dtypes that the format lacks, WICK_MEMORY. Tensors may live on any device and
- * have any layout. */
+/* ---- writing ---- These functions write the file under another name in the same folder, flush it, rename it, and
+ * flush the folder. A reader sees the old file or the new one, and a failure but that of the last step leaves the old
+ * one. They replace the file that a symbolic link points to. The new file has the old one's owner and mode, as far as
+ * this process may set them. WICK_IO for a path that is a folder, a pipe or a device, and when writing fails.
+ * WICK_INVALID for NULL and for names that repeat, are empty or are not UTF-8, WICK_DTYPE for dtypes that the format
+ * lacks, WICK_MEMORY. Tensors may live on any device and have any layout. */
 
 /* Writes a safetensors file of n >= 0 tensors. `metadata` is NULL, or key, value, key, value, ..., NULL. */
 WICK_API WICK_CHECKED enum wick_status wick_safetensors_save(const char *path, int64_t n, const char *const *names,

@@ -151,8 +151,8 @@ size_t wick__npy_header_size(const unsigned char *data, size_t nbytes) {
     return data[6] == 1 ? 10 + (size_t)wick__get16(data + 8) : 12 + (size_t)wick__get32(data + 8);
 }
 
-enum wick_status wick__npy_header(const struct wick_archive *archive, struct wick__entry *entry,
-                                  const unsigned char *data, size_t nbytes, size_t *header) {
+static enum wick_status read_header(const struct wick_archive *archive, struct wick__entry *entry,
+                                    const unsigned char *data, size_t nbytes, size_t *header) {
     *header = wick__npy_header_size(data, nbytes);
     if (*header == 0)
         return wick__archive_fail(archive, WICK_FORMAT, entry->name, "it does not begin as npy data does");
@@ -167,6 +167,18 @@ enum wick_status wick__npy_header(const struct wick_archive *archive, struct wic
                                   *header, nbytes);
     struct literal from = {(const char *)data + (data[6] == 1 ? 10 : 12), (const char *)data + *header};
     return read_literal(archive, entry, &from);
+}
+
+/* Reads a copy, which can't change between a check and its use, as a mapped file can. */
+enum wick_status wick__npy_header(const struct wick_archive *archive, struct wick__entry *entry,
+                                  const unsigned char *data, size_t nbytes, size_t *header) {
+    size_t size = nbytes <= MAX_HEADER ? nbytes : MAX_HEADER + 1;
+    unsigned char *copy = wick__alloc(size + 1);
+    if (!copy) return WICK_MEMORY;
+    memcpy(copy, data, size);
+    enum wick_status status = read_header(archive, entry, copy, size, header);
+    wick__free(copy, size + 1);
+    return status;
 }
 
 /* What follows the header must be the elements. */
