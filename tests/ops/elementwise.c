@@ -40,6 +40,21 @@ static void test_refusals(void) {
     wick_scope_end(NULL);
 }
 
+/* The same for two tensors over a caller's memory, which share no buffer of the library's. */
+static void test_same_memory(void) {
+    enum { N = 3000 };
+    static int32_t memory[N + 1];
+    for (int up = 0; up < 2; up++) {
+        for (int i = 0; i <= N; i++) memory[i] = i;
+        struct wick_memory_block block[2] = {{.data = memory, .nbytes = N * sizeof *memory},
+                                             {.data = memory + 1, .nbytes = N * sizeof *memory}};
+        struct wick_tensor *to = wick_from_memory(cpu, WICK_I32, WICK_SHAPE(N), &block[up]);
+        struct wick_tensor *from = wick_from_memory(cpu, WICK_I32, WICK_SHAPE(N), &block[1 - up]);
+        CHECK_OK(wick_copy_inplace(to, from));
+        for (int i = up; i < N + up; i++) CHECK_INT(memory[i], up ? i - 1 : i + 1);
+    }
+}
+
 /* Shifting a vector by one in place, both ways, as if the source were read first. */
 static void test_overlap(void) {
     enum { N = 3000 };
@@ -51,6 +66,7 @@ static void test_overlap(void) {
         CHECK_INT(wick_read(x, got, sizeof got), WICK_OK);
         for (int i = up; i < N - 1 + up; i++) CHECK_INT(got[i], up ? i - 1 : i + 1);
     }
+    test_same_memory();
     struct wick_tensor *row = wick_zeros(cpu, WICK_F32, WICK_SHAPE(1, 4));
     struct wick_tensor *wide = wick_broadcast_to(row, WICK_SHAPE(3, 4));
     CHECK_INT(wick_fill_inplace(wide, WICK_INT(1)), WICK_INVALID);
