@@ -7,9 +7,12 @@
 
 enum { MOST = 64 << 20 };
 
+void (*fuzz_at_allocation)(void);
+
 static void *limited_alloc(void *context, size_t nbytes, size_t alignment) {
     void *memory = NULL;
     (void)context;
+    if (fuzz_at_allocation) fuzz_at_allocation();
     return nbytes <= MOST && posix_memalign(&memory, alignment, nbytes) == 0 ? memory : NULL;
 }
 

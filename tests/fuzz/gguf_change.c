@@ -1,4 +1,5 @@
-/* GGUF files that change while they are open: the first eight bytes say how, the others are the file. */
+/* GGUF files that change while they are opened, and while they are open: the first eight bytes say how, the others are
+ * the file. */
 #include "tests/fuzz/fuzz.h"
 
 #include <wick/wick.h>
@@ -20,23 +21,39 @@ static void read_all(struct wick_archive *archive) {
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t nbytes) {
-    uint64_t random;
-    fuzz_limit_memory();
-    if (nbytes < sizeof random) return 0;
-    memcpy(&random, data, sizeof random);
-    nbytes -= sizeof random;
-    uint8_t *file = malloc(nbytes ? nbytes : 1);
-    if (!file) return 0;
-    memcpy(file, data + sizeof random, nbytes);
-    wick_error_clear();
-    struct wick_archive *archive = wick_archive_open_memory(file, nbytes, NULL);
-    /* Every byte changes, one in two, one in four, ... */
-    uint64_t mask = random & 7 ? ((uint64_t)1 << (random & 7)) - 1 : 0;
-    for (size_t i = 0; i < nbytes; i++) {
-        random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
-        if ((random >> 40 & mask) == 0) file[i] = (uint8_t)(random >> 32);
+static uint64_t state;
+static uint8_t *file;
+static size_t file_size;
+
+/* Changes every byte, one in two, one in four, ... */
+static void change(void) {
+    uint64_t mask = state & 7 ? ((uint64_t)1 << (state & 7)) - 1 : 0;
+    for (size_t i = 0; i < file_size; i++) {
+        state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
+        if ((state >> 40 & mask) == 0) file[i] = (uint8_t)(state >> 32);
     }
+}
+
+/* Changes one byte, at one allocation in eight. Of keys and names, what was read once and what was copied differ then.
+ */
+static void change_one(void) {
+    state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
+    if (file_size > 0 && (state >> 60 & 7) == 0) file[(state >> 16) % file_size] = (uint8_t)(state >> 8);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t nbytes) {
+    fuzz_limit_memory();
+    if (nbytes < sizeof state) return 0;
+    memcpy(&state, data, sizeof state);
+    file_size = nbytes - sizeof state;
+    file = malloc(file_size ? file_size : 1);
+    if (!file) return 0;
+    memcpy(file, data + sizeof state, file_size);
+    wick_error_clear();
+    fuzz_at_allocation = state & 8 ? change_one : NULL;
+    struct wick_archive *archive = wick_archive_open_memory(file, file_size, NULL);
+    fuzz_at_allocation = NULL;
+    change();
     read_all(archive);
     wick_archive_close(archive);
     free(file);
