@@ -212,6 +212,36 @@ static void check_damage(void) {
     }
 }
 
+/* A file of that age, in seconds. */
+static void leave(char path[400], const char *folder, const char *name, time_t age) {
+    struct timespec times[2] = {{.tv_sec = time(NULL) - age}, {.tv_sec = time(NULL) - age}};
+    snprintf(path, 400, "%s/%s", folder, name);
+    int fd = open(path, O_WRONLY | O_CREAT, 0600);
+    CHECK(fd >= 0 && futimens(fd, times) == 0 && close(fd) == 0);
+}
+
+/* What killed writers left goes once it is old; nothing else does. */
+static void check_stale(void) {
+    static const struct {
+        const char *name;
+        bool in_packs, stays;
+        time_t age;
+    } left[] = {{".new-1-0-0", false, false, 7200},        {".lock-x", false, false, 7200},
+                {".new-2-0-0", false, true, 60},           {"new-x", false, true, 7200},
+                {"gfx942.pack.11.tmp", true, false, 7200}, {"gfx942.pack.12.tmp", true, true, 60},
+                {"another.tmp", true, true, 7200}};
+    enum { LEFT = sizeof left / sizeof *left };
+    char path[LEFT][400];
+    for (int i = 0; i < LEFT; i++) leave(path[i], left[i].in_packs ? packs : cache, left[i].name, left[i].age);
+    CHECK_INT(find(), WICK__ROUTE_COMPILE);
+    write_pack("gfx942", 0);
+    for (int i = 0; i < LEFT; i++)
+        TEST_CHECK_((access(path[i], F_OK) == 0) == left[i].stays, "%s %s", left[i].name,
+                    left[i].stays ? "is gone" : "is still there");
+    empty(packs);
+    empty(cache);
+}
+
 static void check_refusals(void) {
     write_pack("gfx942", 0);
     CHECK_INT(find_after(WICK__ROUTE_PACK), WICK__ROUTE_COMPILE);
@@ -370,6 +400,7 @@ int main(void) {
     check_bad_packs();
     check_cache();
     check_damage();
+    check_stale();
     check_refusals();
     check_failures();
     check_folders();

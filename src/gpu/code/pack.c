@@ -263,9 +263,11 @@ static bool write_pack(int fd, const char *target, const struct wick__pack_modul
 
 bool wick__pack_write(const char *path, const char *target, const struct wick__pack_module *modules, int count,
                       char *reason, size_t size) {
-    char aside[4096 + 32];
+    char aside[4096 + 32], prefix[4096 + 8];
+    const char *slash = strrchr(path, '/');
     snprintf(aside, sizeof aside, "%s.%ld.tmp", path, (long)getpid());
-    wick__folder_sweep(path, "", ".tmp");
+    snprintf(prefix, sizeof prefix, "%s.", slash ? slash + 1 : path); /* others' files are not ours to remove */
+    wick__folder_sweep(path, prefix, ".tmp");
     int fd = open(aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     bool done = fd >= 0 && write_pack(fd, target, modules, count) && fsync(fd) == 0;
     if (fd >= 0 && close(fd) != 0) done = false;
