@@ -34,6 +34,7 @@ int command_devices(int argc, char **argv) {
     const struct options options = {"devices", list, 0};
     int n, status;
     if (!options_parse(&options, argc, argv, &n, &status)) return status;
+    status = 0;
     json_t *all = json ? json_array() : NULL;
     for (int i = 0; i < wick_device_count(); i++) {
         wick_error_clear();
@@ -48,8 +49,10 @@ int command_devices(int argc, char **argv) {
             print_device(&info);
         else
             print_sick(name);
+        /* A GPU may be sick. The processor is not: its memory has run out, and the list is not what it should be. */
+        if (!works && strcmp(name, "cpu") == 0) status = command_fail("devices", "the processor can't be used");
         wick_device_close(device);
     }
     wick_error_clear();
-    return json && !json_print(all, JSON_INDENT(1)) ? command_fail("devices", "out of memory") : 0;
+    return json && !json_print(all, JSON_INDENT(1)) ? command_fail("devices", "out of memory") : status;
 }

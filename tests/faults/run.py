@@ -152,6 +152,7 @@ def commands(work):
         "perplexity": (["perplexity", model, letters, "-c", "8", "--device", "cpu"], None),
         "perplexity-json": (["perplexity", model, letters, "-c", "8", "--against", model, "--json", "--device", "cpu"], None),
         "quantize": (["quantize", model, "OUT.gguf", "q4_0"], ".gguf"),
+        "devices": (["devices"], None),
         "devices-json": (["devices", "--json"], None),
         "kernels-json": (["kernels", "--json"], None),
         "verify": (["verify", "--cut", "--op", "add"], None),
@@ -186,7 +187,7 @@ def comparable(command, text):
     """What of an output is the same in every run: without the processor's name, which comes from /proc/cpuinfo and may
     stay unknown, without measured figures, and for those that tell what they could find only whether it is whole."""
     if command == "devices":
-        return re.sub(rb'"description": ?"[^"]*"', b"", text)
+        return re.sub(rb'(?m)"description": ?"[^"]*"|^cpu +[^,]*,', b"", text)
     if command == "bench":
         text = re.sub(rb'"description": ?"[^"]*"', b"", text)
         return re.sub(rb"[-+.0-9e ]+", b"#", re.sub(rb"(?m)^cpu: .*\n", b"", text))
