@@ -3,6 +3,7 @@
 
 #include "core/checked.h"
 #include "core/memory.h"
+#include "text/tokenizer.h"
 
 #include <string.h>
 
@@ -51,7 +52,9 @@ struct wick_lm *wick_lm_open(const char *path, struct wick_device *device, const
     if (good) {
         lm->device = device;
         lm->products = options && options->exact ? WICK_PRODUCTS_EXACT : WICK_PRODUCTS_8_BIT;
-        lm->tokenizer = wick_tokenizer_open(path);
+        /* Not from the file again, which may be another one by now. */
+        bool gguf = wick_archive_format(archive) == WICK_FORMAT_GGUF;
+        lm->tokenizer = gguf ? wick__tokenizer_of(archive) : wick_tokenizer_open(path);
         good = lm->tokenizer && wick__lm_load(lm, archive) == WICK_OK;
     }
     if (good && wick_tokenizer_vocab_size(lm->tokenizer) > lm->config.vocab) {

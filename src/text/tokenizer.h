@@ -57,4 +57,8 @@ enum wick_status wick__tokenizer_add(struct wick_tokenizer *tokenizer, const cha
 /* The same from the metadata of a GGUF file. */
 enum wick_status wick__tokenizer_load_gguf(struct wick_tokenizer *tokenizer, const char *path);
 
+struct wick_archive;
+/* The tokenizer in the keys of a GGUF archive, which it does not need afterwards; NULL on failure. */
+struct wick_tokenizer *wick__tokenizer_of(const struct wick_archive *archive);
+
 #endif

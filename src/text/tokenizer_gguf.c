@@ -11,7 +11,7 @@ enum { NORMAL = 1, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE }; /* tokenizer.
 
 struct reader {
     struct wick_tokenizer *tokenizer;
-    struct wick_archive *archive;
+    const struct wick_archive *archive;
     struct wick__buffer text; /* of the value that was read last, with a 0 behind it */
 };
 
@@ -251,13 +251,25 @@ static enum wick_status load(struct reader *reader) {
     return load_around(reader);
 }
 
-enum wick_status wick__tokenizer_load_gguf(struct wick_tokenizer *tokenizer, const char *path) {
-    struct reader reader = {.tokenizer = tokenizer, .archive = wick_archive_open(path, NULL)};
-    if (!reader.archive) return wick__latest();
+static enum wick_status load_archive(struct wick_tokenizer *tokenizer, const struct wick_archive *archive) {
+    struct reader reader = {.tokenizer = tokenizer, .archive = archive};
     enum wick_status status = wick__buffer_reserve(&reader.text, 1024);
     if (status == WICK_OK) status = load(&reader);
     if (status == WICK_OK) status = wick__vocab_finish(&tokenizer->vocab);
     wick__buffer_free(&reader.text);
-    wick_archive_close(reader.archive);
     return status;
+}
+
+enum wick_status wick__tokenizer_load_gguf(struct wick_tokenizer *tokenizer, const char *path) {
+    struct wick_archive *archive = wick_archive_open(path, NULL);
+    enum wick_status status = archive ? load_archive(tokenizer, archive) : wick__latest();
+    wick_archive_close(archive);
+    return status;
+}
+
+struct wick_tokenizer *wick__tokenizer_of(const struct wick_archive *archive) {
+    struct wick_tokenizer *tokenizer = wick__calloc(1, sizeof *tokenizer);
+    if (!tokenizer || load_archive(tokenizer, archive) == WICK_OK) return tokenizer;
+    wick_tokenizer_close(tokenizer);
+    return NULL;
 }

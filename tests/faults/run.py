@@ -147,6 +147,7 @@ def commands(work):
         "classify-json": (["classify", "--model", vision, "--device", "cpu", "--json",
                            os.path.join(picture, "small.png")], None),
         "generate": (["generate", model, "bca", "-n", "4", "--device", "cpu"], None),
+        "generate-no-mmap": (["generate", model, "bca", "-n", "4", "--no-mmap", "--device", "cpu"], None),
         "generate-json": (["generate", model, "bca", "-n", "4", "--json", "--device", "cpu"], None),
         "chat": (["chat", talker, "--device", "cpu"], None),
         "perplexity": (["perplexity", model, letters, "-c", "8", "--device", "cpu"], None),
@@ -296,7 +297,7 @@ def main():
                 print("%s: fails without a fault, status %s: %s" % (name, sound[0], sound[2].decode(errors="replace")))
                 bad += 1
                 continue
-            if arguments[0] in COPYING and sound[5]["mmap"]:
+            if (arguments[0] in COPYING or "--no-mmap" in arguments) and sound[5]["mmap"]:
                 print("%s: maps a file" % name)
                 bad += 1
             most = options.most // 4 if name == "report" else options.most  # which takes seconds
