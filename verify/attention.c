@@ -51,6 +51,8 @@ static const struct shape shapes[] = {
     {1, 2, 1, 9, 520, 32, 40, KEEP, 4, false, .nan_k = 4000, .nan_v = 2000, .sums = true},
     {1, 1, 1, 20, 66, 200, 192, NONE, 0, true, .last = true, .left = 8, .nan_v = 600},
     {1, 1, 1, 5, 7, 4, 0, NONE, 0, true, .sums = true},
+    {2, 4, 2, 1, 300, 80, 72, NONE, 0, true, .last = true, .left = 270, .nan_v = 500, .sums = true},
+    {1, 2, 1, 1, 140, 150, 7, KEEP, 4, false, .soft_cap = 2, .slopes = 1, .nan_k = 3000, .sums = true},
 };
 
 /* Packed: lengths of queries and keys of each sequence, -1 ends them. */

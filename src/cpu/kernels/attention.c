@@ -2,10 +2,12 @@
  *
  * A job is up to QUERY_ROWS queries of one head. It goes through the keys in blocks: scores of a block by the tiles of
  * the matrix product, then the running maximum and sum of each row are brought up to date, what was summed before is
- * scaled down, and the block's values are added. f64 goes key by key, a query a job.
+ * scaled down, and the block's values are added. A single query reads keys and values where they lie. f64 goes key by
+ * key, a query a job.
  *
  * A key that is left out has the score -inf. Its weight is 0, and 0 times a value that is infinite or NaN is NaN: where
  * a sum of f32 came out so, the row is summed again key by key, without the keys that are left out. */
+#include "cpu/kernels/attention_rows.h"
 #include "cpu/kernels/gemm_internal.h"
 
 #include "core/convert.h"
@@ -270,6 +272,16 @@ static void step(struct piece *p, float *scores, float *sums, int64_t sums_width
     multiply(p->rows, t->width, p->columns, weights, values, sums, sums_width, p->j0 > p->first);
 }
 
+/* One block of keys for one query. Nothing is packed, since it would be used once. */
+static void step_one(struct piece *p, float *scores, float *sums, int64_t sums_width) {
+    const struct operand *k = &p->t->k, *v = &p->t->v;
+    const struct attention_rows keys = {k->dtype, k->size, k->position * k->size, p->columns, later(k, p->k, p->j0)};
+    const struct attention_rows values = {v->dtype, v->size, v->position * v->size, p->columns, later(v, p->v, p->j0)};
+    attention_scores(&keys, (const float *)(const void *)p->scratch, p->t->depth, scores);
+    weigh(p, 0, scores, sums, sums_width);
+    attention_add(&values, scores, p->t->width, sums);
+}
+
 /* Sums a row again, without the keys that are left out. The scratch space of packed operands has its operands. */
 static void sum_again(struct piece *p, int64_t row, float *sums) {
     const struct attention *t = p->t;
@@ -310,6 +322,7 @@ static void finish(struct piece *p, int64_t row, float *sums) {
 static void run_f32(void *context, int worker, int64_t begin, int64_t end) {
     const struct attention *t = context;
     int64_t sums_width = round_up(t->width, GEMM_COLUMNS_MAX);
+    bool one = t->job_rows == 1 && t->k.element == 1 && t->v.element == 1;
     for (int64_t job = begin; job < end; job++) {
         struct piece p = {.scratch = t->scratch + (size_t)worker * t->scratch_step};
         float *scores = (float *)(void *)(p.scratch + t->scores_at), *sums = (float *)(void *)(p.scratch + t->sums_at);
@@ -319,7 +332,10 @@ static void run_f32(void *context, int worker, int64_t begin, int64_t end) {
         pack_rows(t->q.dtype, p.q, p.rows, t->depth, t->q.position, t->q.element, p.scratch);
         for (p.j0 = p.first; p.j0 < p.last; p.j0 += KEYS) {
             p.columns = wick__min(KEYS, p.last - p.j0);
-            step(&p, scores, sums, sums_width);
+            if (one)
+                step_one(&p, scores, sums, sums_width);
+            else
+                step(&p, scores, sums, sums_width);
         }
         for (int64_t i = 0; i < p.rows; i++) finish(&p, i, sums + i * sums_width);
     }
