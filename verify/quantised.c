@@ -149,32 +149,38 @@ static const struct {
     int64_t m, n, k;
 } layer_shapes[] = {{1, 5, 256},    {3, 33, 512}, {7, 70, 768}, {4, 32, 256},
                     {13, 17, 1280}, {0, 3, 256},  {2, 0, 256},  {70, 40, 512}};
-enum { LAYER_SHAPES = sizeof layer_shapes / sizeof *layer_shapes };
+enum { LAYER_SHAPES = sizeof layer_shapes / sizeof *layer_shapes, LAYER_TURNS = 2 * 4 };
+
+/* Behind those, each type has few rows of x by 8 bits, of as many blocks as leave remainders of 8 and 2. */
+static const struct { int64_t m, n; } few_shapes[] = {{1, 37}, {4, 5}};
+enum { FEW_SHAPES = sizeof few_shapes / sizeof *few_shapes, FEW_WIDTH = 13 * 32 };
 
 static int layer_cases(enum wick_op op) {
     (void)op;
-    return TYPES * 2 * 4;
+    return TYPES * (LAYER_TURNS + FEW_SHAPES);
 }
 
 static void layer_make(enum wick_op op, int k, struct verify_case *c) {
     enum wick_dtype blocks = (enum wick_dtype)(WICK_DTYPE_q4_0 + k % TYPES);
     int turn = k / TYPES, shape = (turn / 2 + 2 * (k % TYPES)) % LAYER_SHAPES;
-    int64_t width = layer_shapes[shape].k;
+    int64_t m = layer_shapes[shape].m, n = layer_shapes[shape].n, width = layer_shapes[shape].k;
     (void)op;
     if (width >= 512) width -= 256 - wick_dtype_block(blocks);
+    if (turn >= LAYER_TURNS) {
+        m = few_shapes[turn - LAYER_TURNS].m;
+        n = few_shapes[turn - LAYER_TURNS].n;
+        width = wick_dtype_block(blocks) > FEW_WIDTH / 2
+                    ? 512
+                    : FEW_WIDTH / wick_dtype_block(blocks) * wick_dtype_block(blocks);
+    }
     c->n_in = 3;
     c->n_out = 1;
-    c->in[0] = (struct verify_operand){
-        .role = VERIFY_VALUE, .rank = 2, .shape = {layer_shapes[shape].m, width}, .low = -2, .high = 2};
-    c->in[1] = (struct verify_operand){
-        .role = VERIFY_BLOCKS, .rank = 2, .shape = {layer_shapes[shape].n, width}, .blocks = blocks};
-    c->in[2] = (struct verify_operand){.role = turn % 3 == 1 ? VERIFY_ABSENT : VERIFY_VALUE,
-                                       .rank = 1,
-                                       .shape = {layer_shapes[shape].n},
-                                       .low = -2,
-                                       .high = 2};
+    c->in[0] = (struct verify_operand){.role = VERIFY_VALUE, .rank = 2, .shape = {m, width}, .low = -2, .high = 2};
+    c->in[1] = (struct verify_operand){.role = VERIFY_BLOCKS, .rank = 2, .shape = {n, width}, .blocks = blocks};
+    c->in[2] = (struct verify_operand){
+        .role = turn % 3 == 1 ? VERIFY_ABSENT : VERIFY_VALUE, .rank = 1, .shape = {n}, .low = -2, .high = 2};
     c->i[0] = k % WICK_ACTIVATION_COUNT;
-    c->i[1] = turn % 2;
+    c->i[1] = turn >= LAYER_TURNS ? WICK_PRODUCTS_8_BIT : turn % 2;
 }
 
 static bool layer_bench(enum wick_op op, struct verify_case *c) {

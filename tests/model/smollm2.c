@@ -36,17 +36,23 @@ static double lead(const char *likely) {
     return first - second;
 }
 
-/* The largest difference of a log-probability that llama.cpp states. */
-static double compare(const float *logits, int64_t vocab, char *likely) {
-    double most = 0, sum = 0, worst = 0;
+/* Differences of the log-probabilities that llama.cpp states. */
+struct differences {
+    double worst, squares;
+    int n;
+};
+
+static void compare(const float *logits, int64_t vocab, char *likely, struct differences *all) {
+    double most = 0, sum = 0;
     for (int64_t i = 0; i < vocab; i++) most = fmax(most, (double)logits[i]);
     for (int64_t i = 0; i < vocab; i++) sum += exp((double)logits[i] - most);
     for (int i = 0; i < LIKELY; i++) {
         long id = strtol(likely, &likely, 10);
         double want = strtod(likely, &likely), got = (double)logits[id] - most - log(sum);
-        worst = fmax(worst, fabs(got - want));
+        all->worst = fmax(all->worst, fabs(got - want));
+        all->squares += (got - want) * (got - want);
+        all->n++;
     }
-    return worst;
 }
 
 struct follow {
@@ -65,7 +71,8 @@ static bool hear(void *context, const struct wick_generated *token) {
     return want == token->id;
 }
 
-static double check_text(const struct wick_lm *lm, char *text, char *likely, char *greedy) {
+static void check_text(const struct wick_lm *lm, char *text, char *likely, char *greedy, struct differences *all) {
+    struct differences found = {0};
     struct wick_lm_info info;
     struct wick_sequence *sequence = wick_sequence_open(lm, NULL);
     struct follow follow = {greedy, 0, 0};
@@ -79,15 +86,18 @@ static double check_text(const struct wick_lm *lm, char *text, char *likely, cha
     struct wick_tensor *logits = wick_sequence_append(sequence, 1, &last);
     float *values = malloc((size_t)info.vocab * sizeof *values);
     CHECK_OK(wick_read(logits, values, (size_t)info.vocab * sizeof *values));
-    double error = compare(values, info.vocab, likely);
+    compare(values, info.vocab, likely, &found);
     wick_release(logits);
     free(values);
     CHECK_OK(wick_sequence_prompt(sequence, text, strlen(text), 0));
     CHECK_OK(wick_generate(sequence, &options, NULL));
-    printf("%.40s: log-probabilities within %.4f, %d greedy tokens of %d\n", text, error, follow.same, follow.total);
+    printf("%.40s: log-probabilities within %.4f, %d greedy tokens of %d\n", text, found.worst, follow.same,
+           follow.total);
     CHECK(follow.same == follow.total || lead(likely) < 0.2);
     wick_sequence_close(sequence);
-    return error;
+    all->worst = fmax(all->worst, found.worst);
+    all->squares += found.squares;
+    all->n += found.n;
 }
 
 int main(int argc, char **argv) {
@@ -95,7 +105,7 @@ int main(int argc, char **argv) {
     struct wick_lm *lm = wick_lm_open(model_path(), device, NULL);
     FILE *file = fopen("tests/model/smollm2.txt", "r");
     char line[4096];
-    double worst = 0;
+    struct differences all = {0};
     int n = 0;
     CHECK(lm && file);
     while (lm && file && fgets(line, sizeof line, file)) {
@@ -103,11 +113,15 @@ int main(int argc, char **argv) {
         CHECK(greedy);
         if (!greedy) break;
         *likely = *greedy = 0;
-        worst = fmax(worst, check_text(lm, unquote(line), likely + 1, greedy + 1));
+        check_text(lm, unquote(line), likely + 1, greedy + 1, &all);
         n++;
     }
     CHECK(n == 8);
-    CHECK(worst < 0.4); /* both round activations to 8 bits, which alone moves these by up to 0.4 from the exact ones */
+    /* Both round activations to 8 bits. That alone moves these from the exact ones by 0.09 to 0.11 on average (root of
+     * the mean square), and by up to 1.2 at one of 25,000; an order of sums decides which. */
+    printf("root of the mean square %.4f, at most %.4f\n", sqrt(all.squares / all.n), all.worst);
+    CHECK(sqrt(all.squares / all.n) < 0.2);
+    CHECK(all.worst < 0.6);
     if (file) fclose(file);
     wick_lm_close(lm);
     wick_device_close(device);

@@ -1,12 +1,7 @@
 /* Unpacking of blocks, by dtype. */
 #include "cpu/kernels/blocks.h"
 
-#define BLOCK_FN static inline __attribute__((always_inline))
-#define BLOCK_TABLE static const
-#define BLOCK_UNROLL
-#define BLOCK_F16(bits) wick__f16_to_f32(bits)
-#define BLOCK_F32(bits) wick__bits_f32(bits)
-#include "kernels/blocks.h"
+#include "cpu/kernels/block_groups.h"
 
 #define SAME(name, elements_, nbytes_)                                                                                 \
     _Static_assert((int)BLOCK_##name == (int)WICK_DTYPE_##name - (int)WICK_DTYPE_q4_0, #name);

@@ -1,9 +1,9 @@
 /* Unpacking of the dtypes that models are mostly made of, 32 bytes at a time. The formats are those of
- * kernels/blocks.h; every result has the bits that it gives. Included by blocks.c alone, for AVX2 and up. */
+ * kernels/blocks.h; every result has the bits that it gives. For kernel files of AVX2 and up. */
 #ifndef WICK_CPU_KERNELS_BLOCKS_AVX2_H
 #define WICK_CPU_KERNELS_BLOCKS_AVX2_H
 
-#include "cpu/kernels/blocks.h"
+#include "cpu/kernels/block_groups.h"
 
 #define FAST static inline __attribute__((always_inline))
 
@@ -54,15 +54,27 @@ FAST __m256 bytes_to_floats(uint64_t bytes) {
     return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)bytes)));
 }
 
-/* The scales of q4_k and q5_k. */
-FAST void scales_k(const uint8_t *b, struct wick__stretch *to) {
+/* Scales and minima of q4_k and q5_k, eight of 6 bits each, a byte for each. */
+FAST void codes_of_scales_k(const uint8_t *b, uint64_t *scale, uint64_t *min) {
     uint32_t u = load_u32(b + 4), v = load_u32(b + 8), w = load_u32(b + 12);
-    uint64_t scale = (w & 0x0f0f0f0f) | (u >> 6 & 0x03030303) << 4, min = (w >> 4 & 0x0f0f0f0f) | (v >> 6 & 0x03030303)
-                                                                                                      << 4;
-    scale = scale << 32 | (u & 0x3f3f3f3f);
-    min = min << 32 | (v & 0x3f3f3f3f);
+    *scale = (w & 0x0f0f0f0f) | (u >> 6 & 0x03030303) << 4;
+    *min = (w >> 4 & 0x0f0f0f0f) | (v >> 6 & 0x03030303) << 4;
+    *scale = *scale << 32 | (u & 0x3f3f3f3f);
+    *min = *min << 32 | (v & 0x3f3f3f3f);
+}
+FAST void scales_k(const uint8_t *b, struct wick__stretch *to) {
+    uint64_t scale, min;
+    codes_of_scales_k(b, &scale, &min);
     store_twice(to->scale, half_all(b) * bytes_to_floats(scale));
     store_twice(to->shift, minus(half_all(b + 2) * bytes_to_floats(min)));
+}
+FAST __m256 scales_iq4_xs(const uint8_t *b) {
+    const __m256i by = _mm256_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14);
+    __m256i low = _mm256_srlv_epi32(_mm256_set1_epi32((int)load_u32(b + 4)), _mm256_add_epi32(by, by));
+    __m256i high = _mm256_srlv_epi32(_mm256_set1_epi32(load_u16(b + 2)), by);
+    __m256i scale = _mm256_or_si256(_mm256_and_si256(low, _mm256_set1_epi32(15)),
+                                    _mm256_slli_epi32(_mm256_and_si256(high, _mm256_set1_epi32(3)), 4));
+    return half_all(b) * _mm256_cvtepi32_ps(_mm256_sub_epi32(scale, _mm256_set1_epi32(32)));
 }
 
 /* ---- 32 elements and one scale ---- */
@@ -228,14 +240,9 @@ FAST void unpack_tq2_0(const bool codes, const uint8_t *b, int n, struct wick__s
     PLANES_2(b, MINUS(q, codes ? 0 : 1))
 }
 FAST void unpack_iq4_xs(const bool codes, const uint8_t *b, int n, struct wick__stretch *to) {
-    const __m256i by = _mm256_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14);
-    __m256i low = _mm256_srlv_epi32(_mm256_set1_epi32((int)load_u32(b + 4)), _mm256_add_epi32(by, by));
-    __m256i high = _mm256_srlv_epi32(_mm256_set1_epi32(load_u16(b + 2)), by);
-    __m256i scale = _mm256_or_si256(_mm256_and_si256(low, _mm256_set1_epi32(15)),
-                                    _mm256_slli_epi32(_mm256_and_si256(high, _mm256_set1_epi32(3)), 4));
     (void)n;
     (void)codes;
-    store_twice(to->scale, half_all(b) * _mm256_cvtepi32_ps(_mm256_sub_epi32(scale, _mm256_set1_epi32(32))));
+    store_twice(to->scale, scales_iq4_xs(b));
     no_shift(to);
     for (int g = 0; g < 8; g++) store_32(to->q + 32 * g, from_table(block_iq4, nibbles_16(b + 8 + 16 * g)));
 }

@@ -1,12 +1,13 @@
 /* Layers with weights of blocks by activations of 8 bits.
  *
  * Every row of activations becomes whole numbers of 8 bits, 32 of them by one scale, once. Then rows of weights are
- * shared out to the threads, TILE_ROWS at a time. For few rows of activations each row of weights is unpacked, a
- * stretch at a time, and multiplied where it lies in the first cache. For many rows, TILE_ROWS rows are unpacked to a
- * panel, which all columns then share. */
+ * shared out to the threads, TILE_ROWS at a time. For few rows of activations each row of weights is multiplied as it
+ * is read (quantised_rows.c); dtypes that have no such kernel are unpacked, a stretch at a time, and multiplied where
+ * they lie in the first cache. For many rows, TILE_ROWS rows are unpacked to a panel, which all columns then share. */
 #include "cpu/kernels/activate.h"
 #include "cpu/kernels/quantised_dot.h"
 #include "cpu/kernels/quantised_linear.h"
+#include "cpu/kernels/quantised_rows.h"
 #include "cpu/runtime/parallel.h"
 
 #include "core/checked.h"
@@ -20,17 +21,18 @@ enum { FEW = 4, QUANTUM = 32, AHEAD = 2048 /* bytes */ };
 struct layer {
     const struct wick__quantised_linear *l;
     wick__unpack_fn *unpack;
-    bool panels, codes; /* codes: weights are unsigned and have shifts */
-    bool flipped;       /* the signed weights of a panel lie 128 higher */
-    int group;          /* elements that share a scale of the activations as they are kept */
-    int64_t padded;     /* k, rounded up to stretches */
-    int64_t columns;    /* m, rounded up to tiles */
+    struct wick__rows rows; /* with a function: each row of activations by rows of weights as they are read */
+    bool panels, codes;     /* codes: weights are unsigned and have shifts */
+    bool flipped;           /* the signed weights of a panel lie 128 higher */
+    int group;              /* elements that share a scale of the activations as they are kept */
+    int64_t padded;         /* k, rounded up to stretches */
+    int64_t columns;        /* m, with panels rounded up to tiles */
     int64_t panel_nbytes;
     int8_t *q;          /* [columns][padded] */
     float *scale, *sum; /* [columns][padded / group] */
-    int32_t *start;
-    char *panel; /* one for each worker */
-    float *bias; /* [n, rounded up] or NULL */
+    int32_t *start;     /* as scale, but with `rows` [columns][padded / 4] */
+    char *panel;        /* one for each worker */
+    float *bias;        /* [n, rounded up] or NULL */
 };
 
 /* ---- activations ---- */
@@ -51,30 +53,63 @@ static float quantise(const float *x, int8_t *q) {
     return most / 127 + wrong;
 }
 
+/* 32 activations of a row; 0 behind its end, and in rows there are not. Returns their scale. */
+static float quantise_some(const struct layer *a, int64_t row, int64_t k, int8_t *q) {
+    int64_t size = (int)wick__size(a->l->dtype);
+    float x[QUANTUM];
+    if (row >= a->l->m || k >= a->l->k) {
+        memset(q, 0, QUANTUM);
+        return 0;
+    }
+    const char *from = a->l->x + (row * a->l->k + k) * size;
+    if (a->l->dtype == WICK_F32) return quantise((const float *)(const void *)from, q);
+    wick__row_to_f32(a->l->dtype, from, 1, x, QUANTUM);
+    return quantise(x, q);
+}
+
+/* The sums of a row for wick__rows_fn. */
+static void sum_row(const struct layer *a, int64_t row) {
+    const int8_t *q = a->q + row * a->padded;
+    int32_t *start = a->start + row * (a->padded / 4);
+    const float *scale = a->scale + row * (a->padded / QUANTUM);
+    float *sum = a->sum + row * (a->padded / QUANTUM);
+    for (int64_t k = 0; k < a->padded; k += 4 * WICK__VF) {
+        dot_ints fours = dot_unsigned(ints_all(0), ints_all(0x01010101), ints_load(q + k));
+        memcpy(start + k / 4, &fours, sizeof fours);
+    }
+    for (int64_t g = 0; g < a->padded / QUANTUM; g++) {
+        int total = 0;
+        for (int i = 0; i < QUANTUM / 4; i++) total += start[g * (QUANTUM / 4) + i];
+        sum[g] = scale[g] * (float)total;
+    }
+    for (int64_t i = 0; i < a->padded / 4; i++) start[i] *= -a->rows.above;
+}
+
+/* The sums of 32 elements for panels and stretches. */
+static void sum_groups(const struct layer *a, int64_t row, int64_t k, float scale) {
+    const int8_t *q = a->q + row * a->padded + k;
+    int64_t at = (row * a->padded + k) / a->group;
+    for (int i = 0; i < QUANTUM; i += a->group, at++) {
+        int sum = 0;
+        for (int j = 0; j < a->group; j++) sum += q[i + j];
+        a->scale[at] = scale;
+        a->sum[at] = scale * (float)sum;
+        a->start[at] = a->flipped ? -128 * sum : 0;
+    }
+}
+
 static void quantise_rows(void *context, int worker, int64_t begin, int64_t end) {
     const struct layer *a = context;
-    int64_t size = (int)wick__size(a->l->dtype), groups = a->padded / a->group;
     (void)worker;
     for (int64_t row = begin; row < end; row++) {
-        int8_t *q = a->q + row * a->padded;
-        float x[QUANTUM];
         for (int64_t k = 0; k < a->padded; k += QUANTUM) {
-            float scale = 0;
-            if (row < a->l->m && k < a->l->k) {
-                wick__row_to_f32(a->l->dtype, a->l->x + (row * a->l->k + k) * size, 1, x, QUANTUM);
-                scale = quantise(x, q + k);
-            } else {
-                memset(q + k, 0, QUANTUM);
-            }
-            for (int i = 0; i < QUANTUM; i += a->group) {
-                int64_t at = row * groups + (k + i) / a->group;
-                int sum = 0;
-                for (int j = 0; j < a->group; j++) sum += q[k + i + j];
-                a->scale[at] = scale;
-                a->sum[at] = scale * (float)sum;
-                a->start[at] = a->flipped ? -128 * sum : 0;
-            }
+            float scale = quantise_some(a, row, k, a->q + row * a->padded + k);
+            if (a->rows.fn)
+                a->scale[(row * a->padded + k) / QUANTUM] = scale;
+            else
+                sum_groups(a, row, k, scale);
         }
+        if (a->rows.fn) sum_row(a, row);
     }
 }
 
@@ -107,7 +142,7 @@ static void unpack(const struct layer *a, int64_t row, int64_t k, struct wick__s
     for (int g = n / 16; g < WICK__STRETCH_GROUPS; g++) stretch->scale[g] = stretch->shift[g] = 0;
 }
 
-DOT_FN void by_rows(dot_fn *dot, const struct layer *a, int64_t first, int64_t rows) {
+DOT_FN void by_stretches(dot_fn *dot, const struct layer *a, int64_t first, int64_t rows) {
     struct wick__stretch stretch;
     float results[FEW][TILE_ROWS] = {{0}};
     int m = (int)a->l->m;
@@ -126,6 +161,24 @@ DOT_FN void by_rows(dot_fn *dot, const struct layer *a, int64_t first, int64_t r
         for (int i = 0; i < m; i++) results[i][r] = dot_total(&sums[i]);
     }
     for (int i = 0; i < m; i++) store(a, i, first, rows, results[i]);
+}
+
+/* Row by row of the activations: all that is read of the weights stays in the first cache. */
+static void by_rows(const struct layer *a, int64_t first, int64_t rows) {
+    const struct wick__quantised_linear *l = a->l;
+    float results[TILE_ROWS] = {0};
+    for (int64_t i = 0; i < l->m; i++) {
+        int64_t at = i * (a->padded / QUANTUM);
+        const struct wick__rows_call call = {
+            .weight = l->weight + first * l->row_nbytes,
+            .row_nbytes = l->row_nbytes,
+            .rows = rows,
+            .k = l->k,
+            .x = {a->q + i * a->padded, a->start + i * (a->padded / 4), a->scale + at, a->sum + at},
+            .out = results};
+        a->rows.fn(&call);
+        store(a, i, first, rows, results);
+    }
 }
 
 /* ---- many: by panels ---- */
@@ -193,8 +246,10 @@ DOT_FN void multiply(dot_fn *row_dot, dot_fn *panel_dot, const struct layer *a, 
         int64_t first = unit * TILE_ROWS, rows = wick__min(TILE_ROWS, a->l->n - first);
         if (a->panels)
             by_panel(panel_dot, a, first, rows, worker);
+        else if (a->rows.fn)
+            by_rows(a, first, rows);
         else
-            by_rows(row_dot, a, first, rows);
+            by_stretches(row_dot, a, first, rows);
     }
 }
 
@@ -207,11 +262,6 @@ static void multiply_units(void *context, int worker, int64_t begin, int64_t end
 }
 
 #if WICK_ISA_LEVEL == 2
-#define VNNI __attribute__((target("avx512vnni")))
-VNNI DOT_FN dot_ints vnni_unsigned(dot_ints sum, dot_ints w, dot_ints x) { return _mm512_dpbusd_epi32(sum, w, x); }
-VNNI DOT_FN dot_ints vnni_signed(dot_ints sum, dot_ints w, dot_ints x) {
-    return _mm512_dpbusd_epi32(sum, _mm512_abs_epi8(w), with_sign(x, w));
-}
 VNNI static void multiply_units_vnni(void *context, int worker, int64_t begin, int64_t end) {
     const struct layer *a = context;
     if (a->codes)
@@ -228,6 +278,7 @@ static bool measure(const struct layer *a, int workers, size_t nbytes[6]) {
     int64_t count[6], of[6] = {1, sizeof(float), sizeof(float), sizeof(int32_t), 1, sizeof(float)}, all;
     if (!wick__mul(a->columns, a->padded, &count[0]) || !wick__mul(a->panel_nbytes, workers, &count[4])) return false;
     count[1] = count[2] = count[3] = count[0] / a->group;
+    if (a->rows.fn) count[3] = count[0] / 4;
     if (!a->panels) count[4] = 0;
     count[5] = a->l->bias ? a->l->n + TILE_ROWS : 0;
     for (int i = 0; i < 6; i++) {
@@ -243,7 +294,7 @@ enum wick_status WICK__ISA(wick__quantised_linear_8_bit)(const struct wick__quan
                       .panels = l->m > FEW,
                       .codes = wick__has_codes(l->weight_dtype),
                       .padded = (l->k + WICK__STRETCH - 1) / WICK__STRETCH * WICK__STRETCH,
-                      .columns = (l->m + TILE_COLUMNS - 1) / TILE_COLUMNS * TILE_COLUMNS};
+                      .columns = l->m};
     wick__range_fn *run = multiply_units;
     int workers = wick__workers();
     size_t nbytes[6];
@@ -253,7 +304,11 @@ enum wick_status WICK__ISA(wick__quantised_linear_8_bit)(const struct wick__quan
     a.flipped = a.panels && !a.codes && wick__isa_has_avx512_vnni();
     if (wick__isa_has_avx512_vnni()) run = multiply_units_vnni;
 #endif
-    a.group = a.panels && !wick__scales_16(l->weight_dtype) ? 32 : 16;
+    if (a.panels)
+        a.columns = (l->m + TILE_COLUMNS - 1) / TILE_COLUMNS * TILE_COLUMNS;
+    else
+        a.rows = WICK__ISA(wick__rows)(l->weight_dtype);
+    a.group = a.rows.fn || (a.panels && !wick__scales_16(l->weight_dtype)) ? 32 : 16;
     a.panel_nbytes = a.padded * TILE_ROWS + 2 * (int)sizeof(float) * (a.padded / a.group) * TILE_ROWS;
     if (!measure(&a, workers, nbytes)) return wick__fail(WICK_OVERFLOW, "linear_quantised: its scratch memory");
     for (int i = 0; i < 6 && status == WICK_OK; i++) {

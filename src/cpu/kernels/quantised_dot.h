@@ -47,6 +47,11 @@ DOT_FN dot_ints dot_unsigned(dot_ints sum, dot_ints w, dot_ints x) {
 DOT_FN dot_ints dot_signed(dot_ints sum, dot_ints w, dot_ints x) {
     return dot_unsigned(sum, _mm512_abs_epi8(w), with_sign(x, w));
 }
+#define VNNI __attribute__((target("avx512vnni")))
+VNNI DOT_FN dot_ints vnni_unsigned(dot_ints sum, dot_ints w, dot_ints x) { return _mm512_dpbusd_epi32(sum, w, x); }
+VNNI DOT_FN dot_ints vnni_signed(dot_ints sum, dot_ints w, dot_ints x) {
+    return _mm512_dpbusd_epi32(sum, _mm512_abs_epi8(w), with_sign(x, w));
+}
 /* What was stored by halves: a load across two stores would wait until both have left the processor. */
 DOT_FN dot_ints ints_stored(const int8_t *p) {
     return _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_loadu_si256((const void *)p)),
