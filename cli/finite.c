@@ -8,6 +8,9 @@
 
 #include <wick/wick.h>
 
+/* A file that is cut short meanwhile does not end the process, as it would if it were mapped. */
+static const struct wick_archive_options copied = {.copy = true};
+
 bool finite_all(const float *values, int64_t n) {
     bool finite = true;
     for (int64_t i = 0; i < n; i++) finite = finite && isfinite(values[i]);
@@ -33,7 +36,7 @@ static bool is_float(enum wick_dtype dtype) {
 
 bool finite_blame(const char *model, char *text, size_t size) {
     struct wick_device *cpu = wick_device_open("cpu");
-    struct wick_archive *archive = cpu ? wick_archive_open(model, NULL) : NULL;
+    struct wick_archive *archive = cpu ? wick_archive_open(model, &copied) : NULL;
     const char *fault = NULL;
     for (int64_t i = 0; i < wick_archive_count(archive) && !fault; i++) {
         struct wick_archive_entry entry;
@@ -94,7 +97,7 @@ bool finite_trace(const struct wick_record *record, const char *model, char *tex
     char name[256] = "";
     const char *op = wick_op_name(call.op), *by = "with";
     struct wick_device *cpu = wick_device_open("cpu");
-    struct wick_archive *archive = cpu ? wick_archive_open(model, NULL) : NULL;
+    struct wick_archive *archive = cpu ? wick_archive_open(model, &copied) : NULL;
     for (int64_t at = i - 1; at >= 0 && archive; at--, by = "behind") {
         if (wick_record_call(record, at, &call) != WICK_OK) break;
         if (find_operand(&call, archive, cpu, name, sizeof name)) break;

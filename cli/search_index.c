@@ -14,6 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* A file that is cut short meanwhile does not end the process, as it would if it were mapped. */
+static const struct wick_archive_options copied = {.copy = true};
+
 /* FNV-1a, eight bytes at a time where they are there. */
 static uint64_t hash_more(uint64_t hash, const void *data, size_t nbytes) {
     const unsigned char *bytes = data;
@@ -146,7 +149,7 @@ bool index_load(const struct index_key *key, int64_t dim, size_t nbytes, struct 
         output_note("search", "%s: %s; not used", key->file, distrust);
         return false;
     }
-    struct wick_archive *archive = wick_archive_open(key->file, NULL);
+    struct wick_archive *archive = wick_archive_open(key->file, &copied);
     bool fits = archive && has_metadata(archive, "content", key->content) &&
                 has_metadata(archive, "model", key->model) && has_metadata(archive, "settings", key->settings);
     bool stated = archive && wick_archive_metadata_find(archive, "checksum") >= 0;

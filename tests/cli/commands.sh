@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The program as a whole, on files that are damaged, hostile or not there: what it prints, what it writes, how it exits.
-# Usage: tests/cli/commands.sh WICK
+# Usage: tests/cli/commands.sh WICK [SHIM]     SHIM: the library of tests/faults/shim.c
 set -uo pipefail
-wick=$(realpath "$1")
+wick=$(realpath "$1") shim=$(realpath "${2:-/dev/null}")
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -235,6 +235,24 @@ check "is a picture" shows '%     0  class 0'
 check "a picture from standard input" bash -c '"$1" classify --model resnet - <good.jpg >out' - "$wick"
 check "is one, too" shows '%     0  class 0'
 check "inspect refuses a pipe" gives 1 inspect fifo.jpg
+
+# ---- files that are cut short while they are in use: a command that maps one ends by SIGBUS ----
+
+copies() { # STATUS ARGUMENT...: runs wick, which maps no file
+    local status=$1
+    shift
+    rm -f counts
+    timeout 60 env FAULT_COUNT=counts LD_PRELOAD="$shim" "$wick" "$@" >out 2>err
+    [ $? = "$status" ] && grep -qx 'mmap 0' counts
+}
+if [ $# -ge 2 ]; then
+    check "embed maps no file" copies 0 embed --model bert --device cpu lines.txt
+    check "nor does classify" copies 0 classify --model resnet --device cpu good.jpg
+    check "nor when scores are not finite" copies 1 classify --model resnet-nan --device cpu good.jpg
+    check "nor does search" copies 0 search --model bert --device cpu cat lines.txt
+    check "nor with an index" copies 0 search --model bert --device cpu cat lines.txt
+    rm cache/wick/index/*
+fi
 
 # ---- the index: whose it is, how large it grows ----
 
