@@ -25,7 +25,7 @@ struct layer {
     bool panels, codes;     /* codes: weights are unsigned and have shifts */
     bool flipped;           /* the signed weights of a panel lie 128 higher */
     int group;              /* elements that share a scale of the activations as they are kept */
-    int64_t padded;         /* k, rounded up to stretches */
+    int64_t padded;         /* k, with `rows` and their margin, rounded up to stretches */
     int64_t columns;        /* m, with panels rounded up to tiles */
     int64_t panel_nbytes;
     int8_t *q;          /* [columns][padded] */
@@ -293,7 +293,6 @@ enum wick_status WICK__ISA(wick__quantised_linear_8_bit)(const struct wick__quan
                       .unpack = WICK__ISA(wick__unpack_codes)(l->weight_dtype),
                       .panels = l->m > FEW,
                       .codes = wick__has_codes(l->weight_dtype),
-                      .padded = (l->k + WICK__STRETCH - 1) / WICK__STRETCH * WICK__STRETCH,
                       .columns = l->m};
     wick__range_fn *run = multiply_units;
     int workers = wick__workers();
@@ -304,10 +303,10 @@ enum wick_status WICK__ISA(wick__quantised_linear_8_bit)(const struct wick__quan
     a.flipped = a.panels && !a.codes && wick__isa_has_avx512_vnni();
     if (wick__isa_has_avx512_vnni()) run = multiply_units_vnni;
 #endif
-    if (a.panels)
-        a.columns = (l->m + TILE_COLUMNS - 1) / TILE_COLUMNS * TILE_COLUMNS;
-    else
-        a.rows = WICK__ISA(wick__rows)(l->weight_dtype);
+    if (!a.panels) a.rows = WICK__ISA(wick__rows)(l->weight_dtype);
+    a.padded = l->k + (a.rows.fn ? WICK__ROW_MARGIN : 0);
+    a.padded = (a.padded + WICK__STRETCH - 1) / WICK__STRETCH * WICK__STRETCH;
+    if (a.panels) a.columns = (l->m + TILE_COLUMNS - 1) / TILE_COLUMNS * TILE_COLUMNS;
     a.group = a.rows.fn || (a.panels && !wick__scales_16(l->weight_dtype)) ? 32 : 16;
     a.panel_nbytes = a.padded * TILE_ROWS + 2 * (int)sizeof(float) * (a.padded / a.group) * TILE_ROWS;
     if (!measure(&a, workers, nbytes)) return wick__fail(WICK_OVERFLOW, "linear_quantised: its scratch memory");

@@ -5,7 +5,11 @@
 
 #include "cpu/kernels/blocks.h"
 
-/* One row of activations. Behind its k elements, all is 0 up to a multiple of WICK__STRETCH. */
+/* Scales and sums are read eight at a time, from any 32 elements on: so far beyond the end of a row. */
+enum { WICK__ROW_MARGIN = 7 * 32 };
+
+/* One row of activations. Behind its k elements, all is 0 for WICK__ROW_MARGIN elements more, and from there up to a
+ * multiple of WICK__STRETCH. */
 struct wick__row_8_bit {
     const int8_t *q;
     const int32_t *start;     /* by 4: minus `above` times the sum of q */
