@@ -7,13 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct wishes {
-    const char *model, *prompt;
-    int64_t tokens, context, seed;
+    const char *model, *prompt, *prompt_cache;
+    int64_t tokens, context, keep, seed;
     struct wick_sampling sampling;
     struct lm_wishes lm;
-    bool chat, json, timings, ignore_end;
+    bool chat, json, timings, ignore_end, shift;
 };
 
 struct run {
@@ -77,6 +78,16 @@ static bool apply_template(const struct wick_lm *lm, const char *prompt, size_t 
     return good;
 }
 
+/* The prompt as tokens of the sequence, those of the cache file's that it begins with not computed again. The file then
+ * holds this prompt. */
+static enum wick_status take_prompt(const struct wishes *wishes, struct wick_sequence *sequence, const char *text,
+                                    size_t nbytes) {
+    const char *file = wishes->prompt_cache;
+    enum wick_status status = file && access(file, F_OK) == 0 ? wick_sequence_load(sequence, file) : WICK_OK;
+    if (status == WICK_OK) status = wick_sequence_prompt(sequence, text, nbytes, wishes->chat ? WICK_ENCODE_PLAIN : 0);
+    return file && status == WICK_OK ? wick_sequence_save(sequence, file) : status;
+}
+
 /* A template writes the token that begins a text itself. */
 static int continue_prompt(const struct wishes *wishes, struct wick_sequence *sequence, const struct wick_lm *lm,
                            const char *prompt, size_t nbytes) {
@@ -85,13 +96,15 @@ static int continue_prompt(const struct wishes *wishes, struct wick_sequence *se
     struct wick_generate_result result = {0};
     const struct wick_generate_options options = {.max_tokens = wishes->tokens,
                                                   .ignore_end = wishes->ignore_end,
+                                                  .shift = wishes->shift,
+                                                  .keep = wishes->keep,
                                                   .sampling = &wishes->sampling,
                                                   .on_token = on_token,
                                                   .context = &run};
     if (wishes->chat && !apply_template(lm, prompt, nbytes, &text)) return 1;
     run.began = lm_seconds();
-    enum wick_status status = wishes->chat ? wick_sequence_prompt(sequence, text.data, text.nbytes, WICK_ENCODE_PLAIN)
-                                           : wick_sequence_prompt(sequence, prompt, nbytes, 0);
+    enum wick_status status = wishes->chat ? take_prompt(wishes, sequence, text.data, text.nbytes)
+                                           : take_prompt(wishes, sequence, prompt, nbytes);
     wick_text_free(&text);
     int64_t prompt_tokens = wick_sequence_length(sequence);
     if (status == WICK_OK && !wishes->json && !wishes->chat) fwrite(prompt, 1, nbytes, stdout);
@@ -129,6 +142,9 @@ int command_generate(int argc, char **argv) {
         OPTIONS_TEXT("-p", "TEXT", &wishes.prompt, "the prompt; otherwise the next operand, or standard input"),
         OPTIONS_NUMBER("-n", "N", &wishes.tokens, 0, INT32_MAX, "tokens at most; until the text ends by default"),
         OPTIONS_NUMBER("-c", "N", &wishes.context, 0, 1 << 30, "the context in tokens; the model's by default"),
+        OPTIONS_FLAG("--context-shift", &wishes.shift, "forgets older tokens where the context is full"),
+        OPTIONS_NUMBER("--keep", "N", &wishes.keep, 0, 1 << 30, "tokens at the beginning that a shift keeps, 0"),
+        OPTIONS_TEXT("--prompt-cache", "FILE", &wishes.prompt_cache, "keeps keys and values of the prompt in FILE"),
         LM_SAMPLING(wishes.sampling, wishes.seed),
         LM_DEVICE(wishes.lm),
         OPTIONS_FLAG("--chat", &wishes.chat, "asks by the model's chat template"),

@@ -127,6 +127,17 @@ WICK_API struct wick_tensor *wick_sequences_step(int n, struct wick_sequence *co
 WICK_API WICK_CHECKED enum wick_status wick_sequence_prompt(struct wick_sequence *sequence, const char *text,
                                                             size_t nbytes, unsigned flags);
 
+/* Writes the sequence's tokens, keys, values and, if they are known, the logits of what follows to a safetensors file.
+ * It replaces a file as the functions for writing in format.h do. WICK_INVALID (NULL, or a sequence without tokens),
+ * WICK_IO, WICK_MEMORY, WICK_CLOSED. */
+WICK_API WICK_CHECKED enum wick_status wick_sequence_save(const struct wick_sequence *sequence, const char *path);
+
+/* Makes the sequence hold what wick_sequence_save wrote, for the same model and the same dtype of the cache. What the
+ * sequence held is lost. A file that is refused leaves the sequence as it was; other failures may leave it empty.
+ * WICK_INVALID (NULL), WICK_IO, WICK_FORMAT (damaged, of another model or of another dtype of the cache), WICK_RANGE
+ * (more tokens than the context), WICK_MEMORY, WICK_CLOSED. */
+WICK_API WICK_CHECKED enum wick_status wick_sequence_load(struct wick_sequence *sequence, const char *path);
+
 /* Stops wick_generate on this sequence after the present token, from any thread. A call that has not begun yet stops at
  * once; each call forgets it at its end. NULL is fine. */
 WICK_API void wick_sequence_cancel(struct wick_sequence *sequence);
@@ -153,6 +164,8 @@ struct wick_generated {
 struct wick_generate_options {
     int64_t max_tokens;                   /* 0: until the text ends or the context is full, which is then WICK_RANGE */
     bool ignore_end;                      /* goes on where the model would end its text */
+    bool shift;                           /* where the context is full, makes room instead of failing: see below */
+    int64_t keep;                         /* tokens at the beginning that a shift keeps, fewer than the context */
     const struct wick_sampling *sampling; /* sample.h; NULL: the most likely token, always */
     bool (*on_token)(void *context, const struct wick_generated *token); /* false stops; may be NULL */
     void *context;
@@ -166,9 +179,11 @@ struct wick_generate_result {
 };
 
 /* Continues a sequence that holds a prompt, always with the most likely token (the first among equals). The tokens
- * become part of the sequence. `options` and `result` may be NULL. WICK_INVALID (NULL, an empty sequence, or one that
- * was changed by other calls than wick_sequence_prompt and wick_generate), WICK_RANGE (the context is full: what was
- * generated stays; or a logit that is NaN), those of wick_sampler_open, WICK_MEMORY, WICK_CLOSED. */
+ * become part of the sequence. A shift forgets the older half of the tokens behind the first `keep`, and computes keys
+ * and values of the others anew, which takes as long as a prompt of that length. `options` and `result` may be NULL.
+ * WICK_INVALID (NULL, an empty sequence, or one that was changed by other calls than wick_sequence_prompt,
+ * wick_sequence_load and wick_generate, a `keep` below 0 or not below the context), WICK_RANGE (the context is full:
+ * what was generated stays; or a logit that is NaN), those of wick_sampler_open, WICK_MEMORY, WICK_CLOSED. */
 WICK_API WICK_CHECKED enum wick_status wick_generate(struct wick_sequence *sequence,
                                                      const struct wick_generate_options *options,
                                                      struct wick_generate_result *result);

@@ -108,6 +108,21 @@ static bool tell(const struct writer *writer, int32_t id, double log_probability
     return !writer->options->on_token || writer->options->on_token(writer->options->context, &token);
 }
 
+/* Forgets the older half of what is not kept, and computes the rest anew. */
+static enum wick_status make_room(const struct writer *writer) {
+    struct wick_sequence *sequence = writer->sequence;
+    int64_t keep = writer->options->keep, loose = sequence->length - keep, rest = loose - (loose + 1) / 2;
+    size_t nbytes = (size_t)rest * sizeof *sequence->ids;
+    if (rest == 0) return wick_sequence_truncate(sequence, keep);
+    int32_t *ids = wick__alloc(nbytes);
+    if (!ids) return WICK_MEMORY;
+    memcpy(ids, sequence->ids + sequence->length - rest, nbytes);
+    enum wick_status status = wick_sequence_truncate(sequence, keep);
+    if (status == WICK_OK) status = wick__sequence_add(sequence, rest, ids);
+    wick__free(ids, nbytes);
+    return status;
+}
+
 /* One token: sampled, told, and added to the sequence. */
 static enum wick_status write_token(struct writer *writer, bool *go_on) {
     struct wick_sequence *sequence = writer->sequence;
@@ -122,8 +137,9 @@ static enum wick_status write_token(struct writer *writer, bool *go_on) {
     WICK__TRY(wick_sampler_pick(writer->sampler, vocab, writer->logits, &next));
     writer->stop = WICK_STOP_END;
     if (wick_lm_is_end(sequence->lm, next.id) && !writer->options->ignore_end) return WICK_OK;
-    if (sequence->length >= sequence->context)
+    if (sequence->length >= sequence->context && !writer->options->shift)
         return wick__fail(WICK_RANGE, "generate: the context of %lld tokens is full", (long long)sequence->context);
+    if (sequence->length >= sequence->context) WICK__TRY(make_room(writer));
     WICK__TRY(wick_decoder_push(writer->decoder, next.id, &text, &nbytes));
     *go_on = tell(writer, next.id, next.log_probability, text, nbytes);
     writer->n_tokens++;
@@ -152,6 +168,9 @@ enum wick_status wick_generate(struct wick_sequence *sequence, const struct wick
     WICK__TRY(wick__reserved("generate", options->reserved));
     if (options->max_tokens < 0)
         return wick__fail(WICK_INVALID, "generate: max_tokens is %lld", (long long)options->max_tokens);
+    if (options->shift && (options->keep < 0 || options->keep >= sequence->context))
+        return wick__fail(WICK_INVALID, "generate: keep is %lld, not in 0 .. %lld", (long long)options->keep,
+                          (long long)sequence->context - 1);
     if (!sequence->logits) return wick__fail(WICK_INVALID, "generate: the sequence holds no prompt");
     struct writer writer = {.sequence = sequence, .options = options, .stop = WICK_STOP_TOKENS};
     size_t nbytes = (size_t)sequence->lm->config.vocab * sizeof(float);

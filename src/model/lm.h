@@ -104,6 +104,8 @@ struct wick_sequence {
     atomic_bool cancelled;
 };
 
+/* Makes room for n tokens in all. */
+enum wick_status wick__sequence_reserve(struct wick_sequence *sequence, int64_t n);
 /* Adds tokens, and keeps the logits of what follows. */
 enum wick_status wick__sequence_add(struct wick_sequence *sequence, int64_t n, const int32_t *ids);
 

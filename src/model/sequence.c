@@ -87,8 +87,8 @@ static struct wick_tensor *grow_one(const struct wick_sequence *sequence, const 
     return more;
 }
 
-/* Room for n tokens, at least twice as many as before. */
-static enum wick_status reserve(struct wick_sequence *sequence, int64_t n) {
+/* At least twice as much room as before. */
+enum wick_status wick__sequence_reserve(struct wick_sequence *sequence, int64_t n) {
     if (n <= sequence->capacity) return WICK_OK;
     int64_t capacity = wick__max(wick__max(n, FIRST_CAPACITY), wick__min(2 * sequence->capacity, sequence->context));
     capacity = wick__max(n, wick__min(capacity, sequence->context));
@@ -125,7 +125,7 @@ static enum wick_status check(const char *op, const struct wick_sequence *sequen
 
 /* Up to BATCH_TOKENS tokens. */
 static struct wick_tensor *append_some(struct wick_sequence *sequence, int64_t n, const int32_t *ids, bool all) {
-    if (reserve(sequence, sequence->length + n) != WICK_OK) return NULL;
+    if (wick__sequence_reserve(sequence, sequence->length + n) != WICK_OK) return NULL;
     const struct wick__lm_span span = {sequence, 0, n};
     struct wick_tensor *logits = wick__lm_forward(sequence->lm, &(struct wick__lm_batch){n, ids, 1, &span, all});
     if (!logits) return NULL;
@@ -189,7 +189,7 @@ struct wick_tensor *wick_sequences_step(int n, struct wick_sequence *const *sequ
     bool good = true;
     for (int i = 0; i < n && good; i++) {
         spans[i] = (struct wick__lm_span){sequences[i], i, 1};
-        good = reserve(sequences[i], sequences[i]->length + 1) == WICK_OK;
+        good = wick__sequence_reserve(sequences[i], sequences[i]->length + 1) == WICK_OK;
     }
     struct wick_tensor *logits = NULL;
     if (good) logits = wick__lm_forward(sequences[0]->lm, &(struct wick__lm_batch){n, ids, n, spans, false});

@@ -288,6 +288,33 @@ def check_bench():
     check("no model", "nosuch" in run("bench", "--model", "nosuch.gguf", status=1).stderr)
 
 
+def check_prompt_cache(folder):
+    """The text is the same with and without a cache; files that are none are refused."""
+    path, plain = os.path.join(folder, "prompt"), ["--device", "cpu", "-n", "6", "--ignore-end", "--temp", "0"]
+    want = run("generate", *plain, model("llama"), "bcabd").stdout
+    for prompt in ("bcabd", "bcabd", "bc", "bcabd"):
+        got = run("generate", *plain, model("llama"), prompt, "--prompt-cache", path).stdout
+        check("prompt cache", got == want if prompt == "bcabd" else got.startswith(prompt), got, want)
+    told = run("generate", *plain, model("qwen3"), "bc", "--prompt-cache", path, status=1).stderr
+    check("of another model", "of another model" in told, told)
+    told = run("generate", *plain, "--cache", "f16", model("llama"), "bc", "--prompt-cache", path, status=1).stderr
+    check("of another dtype", "f16" in told, told)
+    with open(path, "r+b") as file:
+        file.truncate(100)
+    told = run("generate", *plain, model("llama"), "bc", "--prompt-cache", path, status=1).stderr
+    check("cut short", path in told, told)
+    check("stays", os.path.getsize(path) == 100)
+
+
+def check_shift():
+    plain = ["--device", "cpu", "-n", "30", "-c", "8", "--ignore-end", "--temp", "0", model("llama"), "bca"]
+    told = run("generate", *plain, status=1).stderr
+    check("full", "the context of 8 tokens is full" in told, told)
+    run("generate", "--context-shift", "--keep", "2", *plain)
+    told = run("generate", "--context-shift", "--keep", "8", *plain, status=1).stderr
+    check("keep", "keep is 8" in told, told)
+
+
 def main():
     logits = safetensors(os.path.join(MODELS, "logits.safetensors"))
     ids = list(logits.pop("ids")[0])
@@ -298,6 +325,8 @@ def main():
         check_begin(ids, folder)
         check_refusals(ids, folder)
         check_quantize(logits, ids, folder)
+        check_prompt_cache(folder)
+    check_shift()
     check_bench()
     sys.exit(failed > 0)
 

@@ -178,6 +178,43 @@ static void check_generate(void) {
     wick_lm_close(lm);
 }
 
+/* Where the context is full, the older half behind the kept tokens goes. */
+static void check_shift(void) {
+    struct wick_lm *lm = open_family("llama");
+    struct wick_sequence *sequence = wick_sequence_open(lm, &(struct wick_sequence_options){.context = 8});
+    struct wick_generate_options options = {.ignore_end = true, .shift = true, .keep = 2, .max_tokens = 5};
+    CHECK_OK(wick_sequence_prompt(sequence, "bca", 3, 0));
+    CHECK_OK(wick_generate(sequence, &options, NULL));
+    int32_t before[8], after[6];
+    CHECK(wick_sequence_length(sequence) == 8);
+    memcpy(before, wick_sequence_ids(sequence), sizeof before);
+    options.max_tokens = 1;
+    CHECK_OK(wick_generate(sequence, &options, NULL));
+    CHECK(wick_sequence_length(sequence) == 6);
+    memcpy(after, wick_sequence_ids(sequence), sizeof after);
+    CHECK(memcmp(after, before, 2 * sizeof *after) == 0 && memcmp(after + 2, before + 5, 3 * sizeof *after) == 0);
+    /* The next token is the one that a sequence of these tokens alone gives. */
+    struct wick_sequence *fresh = wick_sequence_open(lm, NULL);
+    float got[2][VOCAB];
+    struct wick_tensor *logits[2] = {wick_sequence_append_all(fresh, 6, after), NULL};
+    logits[1] = wick_narrow(logits[0], 0, 5, 1);
+    CHECK_OK(wick_read(logits[1], got[0], sizeof got[0]));
+    int best = 0;
+    for (int i = 1; i < VOCAB; i++) best = got[0][i] > got[0][best] ? i : best;
+    CHECK_OK(wick_generate(sequence, &options, NULL));
+    CHECK(wick_sequence_ids(sequence)[6] == best);
+    options.keep = 8;
+    CHECK(wick_generate(sequence, &options, NULL) == WICK_INVALID);
+    wick_error_clear();
+    options = (struct wick_generate_options){.ignore_end = true, .shift = true, .keep = 7, .max_tokens = 20};
+    CHECK_OK(wick_generate(sequence, &options, NULL));
+    wick_release(logits[1]);
+    wick_release(logits[0]);
+    wick_sequence_close(fresh);
+    wick_sequence_close(sequence);
+    wick_lm_close(lm);
+}
+
 int main(int argc, char **argv) {
     device = wick_device_open(argc > 1 ? argv[1] : "cpu");
     CHECK(device);
@@ -189,6 +226,7 @@ int main(int argc, char **argv) {
     wick_archive_close(archive);
     check_refusals();
     check_generate();
+    check_shift();
     wick_device_close(device);
     return test_end();
 }

@@ -1055,6 +1055,8 @@ structs! {
     wick_generate_options {
         max_tokens: i64,
         ignore_end: bool,
+        shift: bool,
+        keep: i64,
         sampling: *const wick_sampling,
         on_token: Option<unsafe extern "C" fn(context: *mut c_void, token: *const wick_generated) -> bool>,
         context: *mut c_void,
@@ -2299,14 +2301,25 @@ functions! {
     /// wick_tokenizer_encode_with. A failure leaves some beginning of the prompt. WICK_INVALID (NULL, or a
     /// prompt without tokens), WICK_RANGE (more than the context), WICK_MEMORY, WICK_CLOSED.
     fn wick_sequence_prompt(sequence: *mut wick_sequence, text: *const c_char, nbytes: usize, flags: c_uint) -> wick_status;
+    /// Writes the sequence's tokens, keys, values and, if they are known, the logits of what follows to a
+    /// safetensors file. It replaces a file as the functions for writing in format.h do. WICK_INVALID (NULL, or
+    /// a sequence without tokens), WICK_IO, WICK_MEMORY, WICK_CLOSED.
+    fn wick_sequence_save(sequence: *const wick_sequence, path: *const c_char) -> wick_status;
+    /// Makes the sequence hold what wick_sequence_save wrote, for the same model and the same dtype of the
+    /// cache. What the sequence held is lost. A file that is refused leaves the sequence as it was; other
+    /// failures may leave it empty. WICK_INVALID (NULL), WICK_IO, WICK_FORMAT (damaged, of another model or of
+    /// another dtype of the cache), WICK_RANGE (more tokens than the context), WICK_MEMORY, WICK_CLOSED.
+    fn wick_sequence_load(sequence: *mut wick_sequence, path: *const c_char) -> wick_status;
     /// Stops wick_generate on this sequence after the present token, from any thread. A call that has not begun
     /// yet stops at once; each call forgets it at its end. NULL is fine.
     fn wick_sequence_cancel(sequence: *mut wick_sequence);
     /// Continues a sequence that holds a prompt, always with the most likely token (the first among equals).
-    /// The tokens become part of the sequence. `options` and `result` may be NULL. WICK_INVALID (NULL, an empty
-    /// sequence, or one that was changed by other calls than wick_sequence_prompt and wick_generate),
-    /// WICK_RANGE (the context is full: what was generated stays; or a logit that is NaN), those of
-    /// wick_sampler_open, WICK_MEMORY, WICK_CLOSED.
+    /// The tokens become part of the sequence. A shift forgets the older half of the tokens behind the first
+    /// `keep`, and computes keys and values of the others anew, which takes as long as a prompt of that length.
+    /// `options` and `result` may be NULL. WICK_INVALID (NULL, an empty sequence, or one that was changed by
+    /// other calls than wick_sequence_prompt, wick_sequence_load and wick_generate, a `keep` below 0 or not
+    /// below the context), WICK_RANGE (the context is full: what was generated stays; or a logit that is NaN),
+    /// those of wick_sampler_open, WICK_MEMORY, WICK_CLOSED.
     fn wick_generate(sequence: *mut wick_sequence, options: *const wick_generate_options, result: *mut wick_generate_result) -> wick_status;
     /// Examines the machine and returns a report, as text or as one JSON object: driver nodes and who may open
     /// them, each file tried for a vendor's library and how it failed, relevant environment variables, every
