@@ -4,6 +4,10 @@
 
 #include "report.h"
 
+/* attention_few: queries of a block, and the longest rows of q and v; half as long in f64. */
+#define GPU_ATTENTION_FEW 4
+#define GPU_ATTENTION_FEW_WIDE 256
+
 enum gpu_attention_mask { GPU_ATTENTION_FREE, GPU_ATTENTION_KEEP, GPU_ATTENTION_ADD };
 
 /* Strides are of batch, head, position and element. A unit is what shares keys: one head, or, when `merged`, all

@@ -5,10 +5,11 @@
 
 #include "blocks.h"
 
-/* Sixteen elements: element i is scale times signed byte i, plus shift. */
+/* Sixteen elements: element i is scale times (signed byte i - less), plus shift. */
 enum { BLOCK_WORDS = BLOCK_GROUP / 4 };
 struct block_words {
     float scale, shift;
+    i32 less;
     u32 w[BLOCK_WORDS];
 };
 
@@ -43,10 +44,11 @@ GPU_FN void block_read_words(int type, bool aligned, const u8 *b, int g, struct 
     int plane = g % 8 / 2;
     const u8 *pair = b + 16 * (g % 2);
     r->shift = -0.0f;
+    r->less = 0;
     switch (aligned ? type : (int)BLOCK_TYPE_COUNT) {
     case BLOCK_q4_0:
         r->scale = block_f16(b);
-        r->shift = -8 * r->scale;
+        r->less = 8;
         WORDS_EACH r->w[j] = word_of_halves(b + 2 + 4 * j) >> 4 * g & 0x0f0f0f0fu;
         break;
     case BLOCK_q4_1:
@@ -56,7 +58,7 @@ GPU_FN void block_read_words(int type, bool aligned, const u8 *b, int g, struct 
         break;
     case BLOCK_q5_0:
         r->scale = block_f16(b);
-        r->shift = -16 * r->scale;
+        r->less = 16;
         words_5(b + 6, block_u16(b + 2 + 2 * g), g, r);
         break;
     case BLOCK_q5_1:
@@ -84,7 +86,7 @@ GPU_FN void block_read_words(int type, bool aligned, const u8 *b, int g, struct 
         break;
     case BLOCK_q6_k:
         r->scale = block_f16(b + 208) * (float)(i8)b[192 + g];
-        r->shift = -32 * r->scale;
+        r->less = 32;
         WORDS_EACH r->w[j] =
             (word_of_halves(pair + 64 * (g / 8) + 32 * (plane % 2) + 4 * j) >> 4 * (plane / 2) & 0x0f0f0f0fu) |
             (word_of_halves(pair + 128 + 32 * (g / 8) + 4 * j) >> 2 * plane & 0x03030303u) << 4;

@@ -10,7 +10,8 @@ struct gpu_dequantise {
     void *out;
     i64 groups; /* of 16 elements */
     u32 type, to; /* to: as enum gpu_plain */
-    u32 nbytes, per_block; /* of a block; groups of a block */
+    u32 nbytes, per_block_log2; /* of a block; groups of a block */
+    u32 aligned;                /* as below */
 };
 enum gpu_plain { GPU_PLAIN_bf16, GPU_PLAIN_f16, GPU_PLAIN_f32 };
 
@@ -35,5 +36,9 @@ struct gpu_linear_quantised {
     u32 aligned; /* weight lies at a multiple of 2, or of 4 where nbytes is one */
 };
 #define GPU_QUANTISED_COLUMNS 4
+/* One row of so many activations at most is rounded by each block for itself (vector_8_bit), without a pass of its own. */
+#define GPU_QUANTISED_VECTOR 16384
+/* X(name) of the types that block_words.h reads by words, which vector_8_bit takes. */
+#define GPU_QUANTISED_WORD_TYPES(X) X(q4_0) X(q4_1) X(q5_0) X(q5_1) X(q8_0) X(q2_k) X(q4_k) X(q5_k) X(q6_k)
 
 #endif

@@ -15,6 +15,11 @@ static enum wick__gpu_kernel of_plain(enum wick__gpu_kernel bf16, enum wick_dtyp
     return (enum wick__gpu_kernel)((int)bf16 + (int)dtype - (int)WICK_DTYPE_bf16);
 }
 
+/* Whether blocks of so many bytes can be read by words. */
+static bool is_aligned(const void *blocks, uint32_t nbytes) {
+    return (uintptr_t)blocks % (nbytes % 4 == 0 ? 4 : 2) == 0;
+}
+
 wick__kernel_fn wick__gpu_cast, wick__gpu_dequantise;
 enum wick_status wick__gpu_dequantise(const struct wick__call *call) {
     const struct wick_tensor *x = call->in[0], *y = call->out[0];
@@ -26,7 +31,8 @@ enum wick_status wick__gpu_dequantise(const struct wick__call *call) {
                                .type = type_of(x->dtype),
                                .to = (uint32_t)y->dtype - (uint32_t)WICK_DTYPE_bf16,
                                .nbytes = (uint32_t)traits->nbytes,
-                               .per_block = (uint32_t)traits->elements / 16};
+                               .per_block_log2 = (uint32_t)__builtin_ctz((unsigned)traits->elements / 16)};
+    p.aligned = is_aligned(p.x, p.nbytes);
     if (p.groups == 0) return WICK_OK;
     struct wick__launch launch = {.kernel = WICK__GPU_K_dequantise, .grid = {wick__gpu_blocks(gpu, p.groups, 1)}};
     return wick__gpu_launch(gpu, &launch, &p);
@@ -43,6 +49,28 @@ static enum wick_status multiply(struct wick__gpu *gpu, const struct gpu_linear_
     return wick__gpu_launch(gpu, &launch, &copy);
 }
 
+/* Whether one row of activations has a kernel of its own: for types that are read by words. */
+static bool has_vector(const struct gpu_linear_quantised *p) {
+    switch (p->type) {
+#define TAKES(name) case (uint32_t)WICK_DTYPE_##name - (uint32_t)WICK_DTYPE_q4_0:
+        GPU_QUANTISED_WORD_TYPES(TAKES)
+#undef TAKES
+        return p->m == 1 && p->aligned && p->k <= GPU_QUANTISED_VECTOR;
+    default: return false;
+    }
+}
+
+/* One row of activations. Blocks of a later turn would round them again. */
+static enum wick_status multiply_vector(struct wick__gpu *gpu, const struct gpu_linear_quantised *p,
+                                        enum wick_dtype dtype) {
+    enum { RESIDENT = 2 }; /* blocks of a unit */
+    struct gpu_linear_quantised copy = *p;
+    int64_t waves = GPU_BLOCK / gpu->properties.wave, units = wick__max(1, gpu->properties.units);
+    struct wick__launch launch = {.kernel = of_plain(WICK__GPU_K_vector_8_bit_bf16, dtype),
+                                  .grid = {(unsigned)wick__min((p->n + waves - 1) / waves, units * RESIDENT)}};
+    return wick__gpu_launch(gpu, &launch, &copy);
+}
+
 /* Rounds the activations first, into scratch memory. */
 static enum wick_status multiply_8_bit(struct wick__gpu *gpu, struct gpu_linear_quantised *p, enum wick_dtype dtype) {
     int64_t scales = p->m * (p->k / QUANTUM);
@@ -56,8 +84,7 @@ static enum wick_status multiply_8_bit(struct wick__gpu *gpu, struct gpu_linear_
     enum wick_status status = wick__gpu_launch(gpu, &launch, &rounded);
     p->q = rounded.q;
     p->scale = rounded.scale;
-    if (status == WICK_OK && p->m == 1) status = multiply(gpu, p, of_plain(WICK__GPU_K_vector_8_bit_bf16, dtype), 1);
-    if (status == WICK_OK && p->m > 1)
+    if (status == WICK_OK)
         status = multiply(gpu, p, of_plain(WICK__GPU_K_linear_8_bit_bf16, dtype), GPU_QUANTISED_COLUMNS);
     wick__gpu_release(gpu, scratch, nbytes);
     return status;
@@ -98,10 +125,10 @@ static enum wick_status multiply_dequantised(struct wick__gpu *gpu, const struct
 
 /* Exact products of 16-bit activations are those of f32 weights, for which there is no matrix product. */
 static bool is_dequantised(const struct wick__gpu *gpu, const struct wick__call *call, int64_t m, int64_t k) {
-    enum { MANY = 64 };
-    if (m < MANY) return false;
-    if (call->p.linear.products == WICK_PRODUCTS_8_BIT) return wick__has_mma(gpu) && k > 0 && k < INT32_MAX;
-    return call->in[0]->dtype == WICK_F32;
+    enum { MANY = 64, MANY_ROUNDED = 8 };
+    if (call->p.linear.products == WICK_PRODUCTS_8_BIT)
+        return m >= MANY_ROUNDED && wick__has_mma(gpu) && k > 0 && k < INT32_MAX;
+    return m >= MANY && call->in[0]->dtype == WICK_F32;
 }
 
 wick__kernel_fn wick__gpu_linear_quantised;
@@ -124,7 +151,9 @@ enum wick_status wick__gpu_linear_quantised(const struct wick__call *call) {
                                      .nbytes = (uint32_t)traits->nbytes,
                                      .per_block_log2 = (uint32_t)__builtin_ctz((unsigned)traits->elements / 16),
                                      .activation = (uint32_t)call->p.linear.activation};
-    p.aligned = (uintptr_t)p.weight % (p.nbytes % 4 == 0 ? 4 : 2) == 0;
-    if (call->p.linear.products == WICK_PRODUCTS_8_BIT && k > 0) return multiply_8_bit(gpu, &p, x->dtype);
+    p.aligned = is_aligned(p.weight, p.nbytes);
+    bool rounded = call->p.linear.products == WICK_PRODUCTS_8_BIT && k > 0;
+    if (rounded && has_vector(&p)) return multiply_vector(gpu, &p, x->dtype);
+    if (rounded) return multiply_8_bit(gpu, &p, x->dtype);
     return multiply(gpu, &p, of_plain(WICK__GPU_K_linear_quantised_bf16, x->dtype), GPU_QUANTISED_COLUMNS);
 }
