@@ -101,6 +101,9 @@ union wick__params {
         int64_t low, high;     /* randint */
     } random;
     struct {
+        bool relu; /* rnn_cell and its gradient: instead of tanh */
+    } cell;
+    struct {
         bool interleaved; /* rope: pairs (2i, 2i+1) instead of (i, i + d/2) */
     } rope;
 };

@@ -58,6 +58,7 @@
 #include <wick/shape.h>
 #include <wick/reduce.h>
 #include <wick/nn.h>
+#include <wick/recurrent.h>
 #include <wick/linalg.h>
 #include <wick/limits.h>
 #include <wick/format.h>

@@ -91,6 +91,10 @@ struct wick_tensor *wick__broadcast(const struct wick_tensor *x, const struct wi
 /* Does again what a call did that was seen before: the same operands, results and parameters. */
 enum wick_status wick__call_again(const struct wick__call *call);
 
+/* wick_dropout of x, 0 <= p < 1, by block `offset` of the stream of `seed` and those after it, whatever the device has
+ * drawn: the same elements each time. */
+struct wick_tensor *wick__dropout_at(const struct wick_tensor *x, double p, uint64_t seed, uint64_t offset);
+
 /* wick_cast from a dtype of blocks (quantised.c). */
 struct wick_tensor *wick__dequantise(const struct wick_tensor *x, enum wick_dtype dtype);
 

@@ -229,6 +229,10 @@ static void random_params(const struct wick__call *call, struct text *text) {
     }
 }
 
+static void cell_params(const struct wick__call *call, struct text *text) {
+    if (call->op == WICK_OP_rnn_cell || call->op == WICK_OP_rnn_cell_backward) put_int(text, "relu", call->p.cell.relu);
+}
+
 static void cast_params(const struct wick__call *call, struct text *text) {
     put_name(text, "dtype"), put(text, "%s", wick_dtype_name(call->out[0]->dtype));
 }
@@ -277,6 +281,7 @@ static const struct row {
     {"normalize_backward", normalize_backward_params},
     {"rope", rope_params},
     {"attention", attention_params},
+    {"recurrent_cell", cell_params},
     {"random", random_params},
     {"permutation", random_params},
 };

@@ -106,6 +106,15 @@ struct wick_tensor *wick_normal_like(const struct wick_tensor *x, double mean, d
     return normal_fits(mean, deviation) ? floats_like(WICK_OP_normal, x, mean, deviation) : NULL;
 }
 
+struct wick_tensor *wick__dropout_at(const struct wick_tensor *x, double p, uint64_t seed, uint64_t offset) {
+    struct wick__call call = {
+        .op = WICK_OP_dropout, .n_in = 1, .in = {x}, .p.random = {.a = p, .seed = seed, .offset = offset}};
+    if (!wick__call_check(&call) || !wick__call_out(&call, x->dtype, x->layout.rank, x->layout.shape) ||
+        !wick__call_extra(&call, WICK_U8, x->layout.rank, x->layout.shape))
+        return NULL;
+    return wick__call_run(&call);
+}
+
 struct wick_tensor *wick_dropout(const struct wick_tensor *x, double p) {
     return wick_dropout_with(x, p, NULL);
 }

@@ -41,6 +41,11 @@ static void check_ops(void) {
     CHECK_FAILS(
         wick_scaled_dot_product_attention(x, x, x, NULL, &(struct wick_attention_options){.reserved = {[7] = 1}}),
         WICK_INVALID, LATER("scaled_dot_product_attention"));
+    const struct wick_cell_backward_options after = {.reserved = {[7] = 1}};
+    struct wick_tensor *row = wick_reshape(x, WICK_SHAPE(1, 16)), *part = wick_narrow(row, 1, 0, 4), *y = NULL,
+                       *z = NULL;
+    CHECK_FAILS(wick_lstm_cell_backward(part, row, part, part, &after, &y), WICK_INVALID, LATER("lstm_cell_backward"));
+    CHECK_FAILS(wick_gru_cell_backward(part, row, part, &after, &y, &z), WICK_INVALID, LATER("gru_cell_backward"));
     wick_scope_end(NULL);
 }
 

@@ -331,6 +331,15 @@ pub const WICK_OP_max_pool3d_backward: wick_op = 227;
 pub const WICK_OP_avg_pool1d_backward: wick_op = 228;
 pub const WICK_OP_avg_pool2d_backward: wick_op = 229;
 pub const WICK_OP_avg_pool3d_backward: wick_op = 230;
+pub const WICK_OP_rnn_cell: wick_op = 231;
+pub const WICK_OP_lstm_cell: wick_op = 232;
+pub const WICK_OP_gru_cell: wick_op = 233;
+pub const WICK_OP_rnn_cell_backward: wick_op = 234;
+pub const WICK_OP_lstm_cell_backward: wick_op = 235;
+pub const WICK_OP_gru_cell_backward: wick_op = 236;
+pub const WICK_OP_recurrent: wick_op = 237;
+pub const WICK_OP_recurrent_backward: wick_op = 238;
+pub const WICK_OP_gates_reorder: wick_op = 239;
 pub const WICK_OP_uniform: wick_op = 173;
 pub const WICK_OP_normal: wick_op = 174;
 pub const WICK_OP_bernoulli: wick_op = 175;
@@ -338,6 +347,19 @@ pub const WICK_OP_randint: wick_op = 176;
 pub const WICK_OP_permutation: wick_op = 177;
 pub const WICK_OP_dropout: wick_op = 178;
 pub const WICK_OP_to_device: wick_op = 179;
+
+/// A number out of recurrent.h.
+pub type wick_recurrent_mode = c_uint;
+pub const WICK_RNN_TANH: wick_recurrent_mode = 0;
+pub const WICK_RNN_RELU: wick_recurrent_mode = 1;
+pub const WICK_LSTM: wick_recurrent_mode = 2;
+pub const WICK_GRU: wick_recurrent_mode = 3;
+
+/// A number out of recurrent.h.
+pub type wick_gate_order = c_uint;
+pub const WICK_GATES_PYTORCH: wick_gate_order = 0;
+pub const WICK_GATES_ONNX: wick_gate_order = 1;
+pub const WICK_GATES_MIOPEN: wick_gate_order = 2;
 
 /// A function applied to every element of a result before it is rounded and stored.
 pub type wick_activation = c_uint;
@@ -704,6 +726,15 @@ pub const ENUMERATORS: &[(&str, c_uint)] = &[
     ("WICK_OP_avg_pool1d_backward", WICK_OP_avg_pool1d_backward),
     ("WICK_OP_avg_pool2d_backward", WICK_OP_avg_pool2d_backward),
     ("WICK_OP_avg_pool3d_backward", WICK_OP_avg_pool3d_backward),
+    ("WICK_OP_rnn_cell", WICK_OP_rnn_cell),
+    ("WICK_OP_lstm_cell", WICK_OP_lstm_cell),
+    ("WICK_OP_gru_cell", WICK_OP_gru_cell),
+    ("WICK_OP_rnn_cell_backward", WICK_OP_rnn_cell_backward),
+    ("WICK_OP_lstm_cell_backward", WICK_OP_lstm_cell_backward),
+    ("WICK_OP_gru_cell_backward", WICK_OP_gru_cell_backward),
+    ("WICK_OP_recurrent", WICK_OP_recurrent),
+    ("WICK_OP_recurrent_backward", WICK_OP_recurrent_backward),
+    ("WICK_OP_gates_reorder", WICK_OP_gates_reorder),
     ("WICK_OP_uniform", WICK_OP_uniform),
     ("WICK_OP_normal", WICK_OP_normal),
     ("WICK_OP_bernoulli", WICK_OP_bernoulli),
@@ -711,6 +742,13 @@ pub const ENUMERATORS: &[(&str, c_uint)] = &[
     ("WICK_OP_permutation", WICK_OP_permutation),
     ("WICK_OP_dropout", WICK_OP_dropout),
     ("WICK_OP_to_device", WICK_OP_to_device),
+    ("WICK_RNN_TANH", WICK_RNN_TANH),
+    ("WICK_RNN_RELU", WICK_RNN_RELU),
+    ("WICK_LSTM", WICK_LSTM),
+    ("WICK_GRU", WICK_GRU),
+    ("WICK_GATES_PYTORCH", WICK_GATES_PYTORCH),
+    ("WICK_GATES_ONNX", WICK_GATES_ONNX),
+    ("WICK_GATES_MIOPEN", WICK_GATES_MIOPEN),
     ("WICK_ACTIVATION_NONE", WICK_ACTIVATION_NONE),
     ("WICK_ACTIVATION_RELU", WICK_ACTIVATION_RELU),
     ("WICK_ACTIVATION_GELU", WICK_ACTIVATION_GELU),
@@ -878,6 +916,42 @@ structs! {
         right: i64,
         slopes: *const wick_tensor,
         log_sums: *mut *mut wick_tensor,
+        reserved: [u64; 8],
+    }
+    /// What the step after this one hands back. `options` may be NULL, too.
+    wick_cell_backward_options {
+        next: *const wick_tensor,
+        carry: *const wick_tensor,
+        reserved: [u64; 8],
+    }
+    /// What the layers are. Zero: one layer, one direction, steps first, biases, no dropout, all sequences of T
+    /// steps.
+    wick_recurrent_options {
+        mode: wick_recurrent_mode,
+        hidden: i64,
+        projection: i64,
+        layers: c_int,
+        bidirectional: bool,
+        batch_first: bool,
+        no_bias: bool,
+        dropout: f64,
+        seed: u64,
+        lengths: *const i64,
+        n_lengths: i64,
+        h: *const wick_tensor,
+        c: *const wick_tensor,
+        last_h: *mut *mut wick_tensor,
+        last_c: *mut *mut wick_tensor,
+        reserve: *mut *mut wick_tensor,
+        reserved: [u64; 8],
+    }
+    /// What goes into the gradient besides, and places for further gradients.
+    wick_recurrent_backward_options {
+        last_h: *const wick_tensor,
+        last_c: *const wick_tensor,
+        h: *mut *mut wick_tensor,
+        c: *mut *mut wick_tensor,
+        weights: *mut *mut wick_tensor,
         reserved: [u64; 8],
     }
     /// See linalg.h.
@@ -1541,6 +1615,44 @@ functions! {
     /// Other starts are WICK_RANGE, which a GPU reports when the result is read; those of an empty result are
     /// not checked. WICK_SHAPE unless M and N are below 2^31.
     fn wick_attention_packed(q: *const wick_tensor, k: *const wick_tensor, v: *const wick_tensor, q_starts: *const wick_tensor, k_starts: *const wick_tensor, options: *const wick_attention_options) -> *mut wick_tensor;
+    /// tanh(input + hidden), or its positive part with `relu`: \[N,H\].
+    fn wick_rnn_cell(input: *const wick_tensor, hidden: *const wick_tensor, relu: bool) -> *mut wick_tensor;
+    /// c \[N,H\] in f32 (f64 for f64) -\> h' \[N,H\]. \*next_c receives c' \[N,H\], and \*gates, unless `gates`
+    /// is NULL, i, f, g and o as \[N,4H\]; both in the dtype of c, released like the result. A failure leaves
+    /// them as they were.
+    fn wick_lstm_cell(input: *const wick_tensor, hidden: *const wick_tensor, c: *const wick_tensor, next_c: *mut *mut wick_tensor, gates: *mut *mut wick_tensor) -> *mut wick_tensor;
+    /// h \[N,H\] -\> h' \[N,H\]. \*gates, unless `gates` is NULL, receives r, z, n and the hidden part of n,
+    /// before r, as \[N,4H\] in f32 (f64 for f64), released like the result. A failure leaves it as it was.
+    fn wick_gru_cell(input: *const wick_tensor, hidden: *const wick_tensor, h: *const wick_tensor, gates: *mut *mut wick_tensor) -> *mut wick_tensor;
+    /// The gradient of input, which is that of hidden: d (1 - result^2), or d where result \> 0 with `relu`.
+    /// `next` may be NULL.
+    fn wick_rnn_cell_backward(gradient: *const wick_tensor, next: *const wick_tensor, result: *const wick_tensor, relu: bool) -> *mut wick_tensor;
+    /// The gradient of input, which is that of hidden, \[N,4H\]. gates, c and next_c are those of the step.
+    /// \*c_gradient receives the gradient of c, in its dtype, released like the result. A failure leaves it as
+    /// it was.
+    fn wick_lstm_cell_backward(gradient: *const wick_tensor, gates: *const wick_tensor, c: *const wick_tensor, next_c: *const wick_tensor, options: *const wick_cell_backward_options, c_gradient: *mut *mut wick_tensor) -> *mut wick_tensor;
+    /// The gradient of input \[N,3H\]. gates and h are those of the step. \*hidden_gradient receives the
+    /// gradient of hidden \[N,3H\], and \*carried that part of the gradient of h that does not go through
+    /// hidden, d z, in the dtype of gates. They are released like the result. A failure leaves them as they
+    /// were.
+    fn wick_gru_cell_backward(gradient: *const wick_tensor, gates: *const wick_tensor, h: *const wick_tensor, options: *const wick_cell_backward_options, hidden_gradient: *mut *mut wick_tensor, carried: *mut *mut wick_tensor) -> *mut wick_tensor;
+    /// x \[T,N,I\] -\> the states h' of the last layer \[T,N,DP\], forward beside backward. weights are, layer
+    /// by layer and forward before backward, in PyTorch's order: Wi \[gH,I\], of later layers \[gH,DP\]; Wh
+    /// \[gH,P\]; bi \[gH\] and bh \[gH\] unless no_bias; Wr \[P,H\] with a projection. n is their number.
+    /// WICK_SHAPE for shapes that do not agree, WICK_INVALID for options that no layer has, WICK_RANGE for
+    /// lengths outside 0 .. T.
+    fn wick_recurrent(x: *const wick_tensor, n: c_int, weights: *const *mut wick_tensor, options: *const wick_recurrent_options) -> *mut wick_tensor;
+    /// The gradient of x, from that of the result, which may be NULL for 0. x, weights and options are those of
+    /// the call whose reserve this is; its last_h and last_c are not looked at. `places` may be NULL. Weight
+    /// gradients are one product over all steps.
+    fn wick_recurrent_backward(x: *const wick_tensor, gradient: *const wick_tensor, n: c_int, weights: *const *mut wick_tensor, options: *const wick_recurrent_options, places: *const wick_recurrent_backward_options) -> *mut wick_tensor;
+    /// A weight or bias \[gH,...\] of `mode` with its gates in another order. Any dtype of whole bytes. ONNX
+    /// keeps W \[D,gH,I\], R \[D,gH,H\] and B \[D,2gH\]: select a direction, and take the halves of B as bi and
+    /// bh. ONNX's GRU with linear_before_reset = 0, its default, is another function, which no order of weights
+    /// gives. cuDNN and MIOpen keep all matrices, then all biases, in one buffer, in the order of
+    /// wick_recurrent's weights. WICK_SHAPE unless g divides the first dim, WICK_INVALID for values outside the
+    /// enums.
+    fn wick_gates_reorder(x: *const wick_tensor, mode: wick_recurrent_mode, from: wick_gate_order, to: wick_gate_order) -> *mut wick_tensor;
     /// The matrix product, as torch.matmul: lhs \[...,m,k\] x rhs \[...,k,n\] -\> \[...,m,n\], batch dims
     /// broadcast by NumPy's rule. A lhs of rank 1 is a row, \[k\] x \[...,k,n\] -\> \[...,n\]; a rhs of rank 1
     /// a column, \[...,m,k\] x \[k\] -\> \[...,m\]; both give a scalar. All ten dtypes. k == 0 gives zeros. Any

@@ -521,6 +521,17 @@ impl Tensor {
         Tensor::made(&self.device, || unsafe { sys::wick_rope_thd(self.as_ptr(), cosine.as_ptr(), sine.as_ptr(), interleaved) })
     }
 
+    /// tanh(input + hidden), or its positive part with `relu`: \[N,H\].
+    pub fn rnn_cell(&self, hidden: &Tensor, relu: bool) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_rnn_cell(self.as_ptr(), hidden.as_ptr(), relu) })
+    }
+
+    /// The gradient of input, which is that of hidden: d (1 - result^2), or d where result \> 0 with `relu`.
+    /// `next` may be None.
+    pub fn rnn_cell_backward(&self, next: Option<&Tensor>, result: &Tensor, relu: bool) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_rnn_cell_backward(self.as_ptr(), optional(next), result.as_ptr(), relu) })
+    }
+
     /// The matrix product, as torch.matmul: lhs \[...,m,k\] x rhs \[...,k,n\] -\> \[...,m,n\], batch dims
     /// broadcast by NumPy's rule. A lhs of rank 1 is a row, \[k\] x \[...,k,n\] -\> \[...,n\]; a rhs of rank 1
     /// a column, \[...,m,k\] x \[k\] -\> \[...,m\]; both give a scalar. All ten dtypes. k == 0 gives zeros. Any
@@ -1546,4 +1557,4 @@ impl Tensor {
     }
 }
 
-// Of another form, and so in the C interface alone: wick_layer_norm_with, wick_rms_norm_with, wick_group_norm_with, wick_dropout_with, wick_layer_norm_backward, wick_rms_norm_backward, wick_group_norm_backward.
+// Of another form, and so in the C interface alone: wick_layer_norm_with, wick_rms_norm_with, wick_group_norm_with, wick_lstm_cell, wick_gru_cell, wick_lstm_cell_backward, wick_gru_cell_backward, wick_recurrent, wick_recurrent_backward, wick_gates_reorder, wick_dropout_with, wick_layer_norm_backward, wick_rms_norm_backward, wick_group_norm_backward.
