@@ -66,6 +66,14 @@ TEXT
 prints generate "$here/model/llama.gguf" bca <<'TEXT'
 VTf`XnVS
 TEXT
+prints lstm "$here/../examples/lstm.safetensors" <<'TEXT'
+y               0.272397  0.046052 -0.098555 ...  as PyTorch's
+gradient of x   0.606094 -0.399755 -0.214646 ...  as PyTorch's
+gradient of Wi -0.297273 -0.132087 -0.007798 ...  as PyTorch's
+gradient of Wh -0.047597 -0.012185  0.003106 ...  as PyTorch's
+gradient of bi -0.120393  0.084308 -0.139230 ...  as PyTorch's
+gradient of bh -0.120393  0.084308 -0.139230 ...  as PyTorch's
+TEXT
 prints regression <<'TEXT'
 slope 2.
 TEXT
