@@ -9,8 +9,8 @@
 /* C = activation(A B + bias), batched: A is m x k, B k x n, both strided in any way, C m x n. All matrices of the batch
  * have the same bias. Zeros are good defaults; strides count elements. */
 struct wick__product {
-    enum wick_dtype dtype;   /* of A and B, and of C and bias unless */
-    bool other_c;            /* these have a dtype of their own, c_dtype, which gpu/ops/gemm_mma.c alone knows */
+    enum wick_dtype dtype; /* of A and B, and of C and bias unless */
+    bool other_c;          /* these have a dtype of their own, c_dtype, which gpu/ops/gemm_mma.c alone knows */
     enum wick_dtype c_dtype;
     int64_t m, n, k;
     const void *a, *b;

@@ -1,5 +1,6 @@
 /* SmolLM2-135M-Instruct beside llama.cpp, whose answers are in smollm2.txt (make-smollm2.py): the likeliest tokens
- * after texts, their log-probabilities, and the greedy tokens that follow. The argument is a device, the CPU otherwise. */
+ * after texts, their log-probabilities, and the greedy tokens that follow. The argument is a device, the CPU otherwise.
+ */
 #include "tests/test.h"
 
 #include <unistd.h>

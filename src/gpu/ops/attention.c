@@ -67,8 +67,7 @@ static bool is_few(const struct wick__call *call, const struct sizes *sizes, int
     int64_t key_heads = call->in[1]->layout.shape[1], wide = GPU_ATTENTION_FEW_WIDE;
     if (sizes->packed || sizes->keys == 0 || key_heads == 0 || sizes->queries > 4 * GPU_ATTENTION_FEW) return false;
     int64_t group = call->in[0]->layout.shape[1] / key_heads;
-    return group * sizes->queries <= 4 * GPU_ATTENTION_FEW &&
-           dim <= (call->in[0]->dtype == WICK_F64 ? wide / 2 : wide);
+    return group * sizes->queries <= 4 * GPU_ATTENTION_FEW && dim <= (call->in[0]->dtype == WICK_F64 ? wide / 2 : wide);
 }
 
 static struct way way_of(const struct wick__gpu *gpu, const struct wick__call *call, const struct sizes *sizes) {
@@ -87,15 +86,28 @@ static struct way way_of(const struct wick__gpu *gpu, const struct wick__call *c
         is_aligned(call->in[1]) && is_aligned(call->in[2])) {
         /* LDS has the queries, and 64 or 32 keys and values. */
         if (dim <= 64)
-            return (struct way){bf16 ? WICK__GPU_K_attention_mma_64_bf16 : WICK__GPU_K_attention_mma_64_f16, 128, 64,
-                                128, (128 + 2 * 64) * 64 * 2, LEAST};
+            return (struct way){bf16 ? WICK__GPU_K_attention_mma_64_bf16 : WICK__GPU_K_attention_mma_64_f16,
+                                128,
+                                64,
+                                128,
+                                (128 + 2 * 64) * 64 * 2,
+                                LEAST};
         if (dim <= 128)
-            return (struct way){bf16 ? WICK__GPU_K_attention_mma_128_bf16 : WICK__GPU_K_attention_mma_128_f16, 128, 128,
-                                128, (128 + 2 * 32) * 128 * 2, LEAST};
-        return (struct way){bf16 ? WICK__GPU_K_attention_mma_256_bf16 : WICK__GPU_K_attention_mma_256_f16, 64, 256, 128,
-                            (64 + 2 * 64) * 256 * 2, LEAST};
+            return (struct way){bf16 ? WICK__GPU_K_attention_mma_128_bf16 : WICK__GPU_K_attention_mma_128_f16,
+                                128,
+                                128,
+                                128,
+                                (128 + 2 * 32) * 128 * 2,
+                                LEAST};
+        return (struct way){bf16 ? WICK__GPU_K_attention_mma_256_bf16 : WICK__GPU_K_attention_mma_256_f16,
+                            64,
+                            256,
+                            128,
+                            (64 + 2 * 64) * 256 * 2,
+                            LEAST};
     }
-    return (struct way){wick__gpu_of_floats(WICK__GPU_K_attention_bf16, dtype), 64, dtype == WICK_F64 ? 64 : 128, 0, 0, LEAST};
+    return (struct way){
+        wick__gpu_of_floats(WICK__GPU_K_attention_bf16, dtype), 64, dtype == WICK_F64 ? 64 : 128, 0, 0, LEAST};
 }
 
 /* Operands and results, strides and options. */

@@ -91,16 +91,17 @@ static enum wick_status multiply_8_bit(struct wick__gpu *gpu, struct gpu_linear_
 }
 
 /* For many rows of activations: the weights become floats once, and a matrix product follows. Products of 8 bits take
- * bf16 for both, which errs less than rounding activations to 8 bits, has the range of f32, and has matrix instructions. */
+ * bf16 for both, which errs less than rounding activations to 8 bits, has the range of f32, and has matrix
+ * instructions. */
 static enum wick_status multiply_dequantised(struct wick__gpu *gpu, const struct wick__call *call) {
     const struct wick_tensor *x = call->in[0], *weight = call->in[1];
     bool rounded = call->p.linear.products == WICK_PRODUCTS_8_BIT;
     enum wick_dtype dtype = rounded ? WICK_BF16 : x->dtype;
     struct wick_tensor *plain =
         wick__tensor_new("linear_quantised", wick__device(weight), dtype, 2, weight->layout.shape);
-    struct wick_tensor *rows =
-        dtype == x->dtype ? wick_retain(x)
-                          : wick__tensor_new("linear_quantised", wick__device(x), dtype, x->layout.rank, x->layout.shape);
+    struct wick_tensor *rows = dtype == x->dtype ? wick_retain(x)
+                                                 : wick__tensor_new("linear_quantised", wick__device(x), dtype,
+                                                                    x->layout.rank, x->layout.shape);
     enum wick_status status = plain && rows ? WICK_OK : wick__latest();
     if (status == WICK_OK)
         status = wick__gpu_dequantise(
