@@ -1,6 +1,8 @@
 /* Convolutions of any dtype in plain arithmetic: as an implicit matrix product, weights times windows, whose second
- * operand is fetched from the input as it lies; and element by element, for groups of few channels. */
+ * operand is fetched from the input as it lies; and element by element, for groups of few channels. The kernels of
+ * gradients by the weight are in conv_weight_body.h. */
 #include "conv.h"
+#include "conv_weight_body.h"
 #include "gemm_common.h"
 
 /* One dim of one phase. */
@@ -277,3 +279,9 @@ template <typename T> GPU_FN void conv_direct(const struct gpu_conv &p) {
     GPU_KERNEL(conv_direct_##type, struct gpu_conv) { conv_direct<type>(p); }
 GPU_ALL(CONV)
 GPU_KERNEL_OF(conv_wide_f32, struct gpu_conv, GPU_BLOCK, 2) { conv_tile<f32, 8>(p); }
+
+#define CONV_WEIGHT(T)                                                                                                 \
+    GPU_KERNEL(conv_weight_tile_##T, struct gpu_conv_weight) { conv_weight_tile<T>(p); }                               \
+    GPU_KERNEL(conv_weight_element_##T, struct gpu_conv_weight) { conv_weight_element<T>(p); }                         \
+    GPU_KERNEL(conv_weight_join_##T, struct gpu_conv_weight_join) { conv_weight_join<T>(p); }
+GPU_FLOATS(CONV_WEIGHT)

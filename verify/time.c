@@ -97,6 +97,18 @@ static void release_all(struct wick_tensor **tensors, int n) {
 
 /* ---- one op ---- */
 
+/* Each weight meets each position of the side that has one for each window. */
+static double conv_backward_flops(const struct verify_case *c, struct wick_tensor *const *in,
+                                  const struct wick_tensor *out) {
+    const char *name = wick_op_name(c->op);
+    bool transposed = strstr(name, "transpose") != NULL, by_weight = strstr(name, "weight") != NULL;
+    if (c->op == WICK_OP_conv_backward_bias) return 0;
+    const struct wick_tensor *weight = by_weight ? out : in[1];
+    const struct wick_tensor *side = !transposed ? in[0] : by_weight ? in[1] : out;
+    return 2.0 * (double)wick_tensor_count(weight) * (double)wick_tensor_count(side) /
+           (double)wick_tensor_shape(side)[1];
+}
+
 static double flops_of(const struct verify_case *c, struct wick_tensor *const *in, const struct wick_tensor *out) {
     const char *family = wick_op_family(c->op);
     const struct verify_operand *x = &c->in[0], *weight = &c->in[1];
@@ -104,6 +116,7 @@ static double flops_of(const struct verify_case *c, struct wick_tensor *const *i
     if (c->op == WICK_OP_scaled_dot_product_attention)
         return 2.0 * (double)(x->shape[0] * x->shape[1] * x->shape[2] * weight->shape[2]) *
                (double)(x->shape[3] + c->in[2].shape[3]);
+    if (strcmp(family, "conv_backward") == 0) return conv_backward_flops(c, in, out);
     if (strcmp(family, "conv") != 0) return 0;
     /* Each weight of a channel meets each result; of transposed convolutions, each operand. */
     bool transposed = strstr(wick_op_name(c->op), "transpose") != NULL;

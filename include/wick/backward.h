@@ -86,6 +86,14 @@ WICK_API struct wick_tensor *wick_group_norm_backward(const struct wick_tensor *
                                                       const struct wick_tensor *mean,
                                                       const struct wick_tensor *inverse_deviation, int64_t groups,
                                                       const struct wick_norm_backward_options *options);
+/* Of batch norm: gradient and x [N,C,...], mean, inverse_deviation and weight [C] -> [N,C,...]. `training`: mean and
+ * inverse_deviation are those that wick_batch_norm_train gave, of x itself; the formula of wick_layer_norm_backward
+ * over all elements of a channel. Otherwise they are constants, as wick_batch_norm takes them, with inverse_deviation
+ * 1 / sqrt(variance + epsilon): gradient weight inverse_deviation. Those of weight and bias are the same in both. */
+WICK_API struct wick_tensor *wick_batch_norm_backward(const struct wick_tensor *gradient, const struct wick_tensor *x,
+                                                      const struct wick_tensor *mean,
+                                                      const struct wick_tensor *inverse_deviation, bool training,
+                                                      const struct wick_norm_backward_options *options);
 
 /* ---- of pooling (conv.h) ---- gradient [N,C,out...], x [N,C,size...] -> [N,C,size...]; n, kernel and options are the
  * function's, whose indices must be NULL: WICK_INVALID. WICK_SHAPE unless out is what pooling makes of size. Sums are
@@ -109,6 +117,61 @@ WICK_API struct wick_tensor *wick_avg_pool2d_backward(const struct wick_tensor *
                                                       const int64_t *kernel, const struct wick_pool_options *options);
 WICK_API struct wick_tensor *wick_avg_pool3d_backward(const struct wick_tensor *gradient, int n, const int64_t *size,
                                                       const int64_t *kernel, const struct wick_pool_options *options);
+
+/* ---- of convolution (conv.h) ---- of a loss by x [N,Cin,in...], weight and bias of a convolution with the result
+ * [N,Cout,out...]; n is the number of spatial dims, options are the function's and may be NULL. The gradient of its
+ * relu is taken first, with wick_relu_backward: WICK_INVALID for relu. WICK_SHAPE unless out is what the function makes
+ * of in. Sums are f32 (f64 for f64), those of the weight in parts that are added in f64. */
+
+/* The gradient of x: gradient [N,Cout,out...], weight [Cout,Cin/groups,kernel...], size the spatial sizes of x, which
+ * gradient and weight leave open -> [N,Cin,size...]. */
+WICK_API struct wick_tensor *wick_conv1d_backward_input(const struct wick_tensor *gradient,
+                                                        const struct wick_tensor *weight, int n, const int64_t *size,
+                                                        const struct wick_conv_options *options);
+WICK_API struct wick_tensor *wick_conv2d_backward_input(const struct wick_tensor *gradient,
+                                                        const struct wick_tensor *weight, int n, const int64_t *size,
+                                                        const struct wick_conv_options *options);
+WICK_API struct wick_tensor *wick_conv3d_backward_input(const struct wick_tensor *gradient,
+                                                        const struct wick_tensor *weight, int n, const int64_t *size,
+                                                        const struct wick_conv_options *options);
+/* Of the transposes: gradient [N,Cout,out...], weight [Cin,Cout/groups,kernel...] -> [N,Cin,size...]. */
+WICK_API struct wick_tensor *wick_conv_transpose1d_backward_input(const struct wick_tensor *gradient,
+                                                                  const struct wick_tensor *weight, int n,
+                                                                  const int64_t *size,
+                                                                  const struct wick_conv_options *options);
+WICK_API struct wick_tensor *wick_conv_transpose2d_backward_input(const struct wick_tensor *gradient,
+                                                                  const struct wick_tensor *weight, int n,
+                                                                  const int64_t *size,
+                                                                  const struct wick_conv_options *options);
+WICK_API struct wick_tensor *wick_conv_transpose3d_backward_input(const struct wick_tensor *gradient,
+                                                                  const struct wick_tensor *weight, int n,
+                                                                  const int64_t *size,
+                                                                  const struct wick_conv_options *options);
+/* The gradient of the weight: gradient [N,Cout,out...], x [N,Cin,in...] -> [Cout,Cin/groups,kernel...]. */
+WICK_API struct wick_tensor *wick_conv1d_backward_weight(const struct wick_tensor *gradient,
+                                                         const struct wick_tensor *x, int n, const int64_t *kernel,
+                                                         const struct wick_conv_options *options);
+WICK_API struct wick_tensor *wick_conv2d_backward_weight(const struct wick_tensor *gradient,
+                                                         const struct wick_tensor *x, int n, const int64_t *kernel,
+                                                         const struct wick_conv_options *options);
+WICK_API struct wick_tensor *wick_conv3d_backward_weight(const struct wick_tensor *gradient,
+                                                         const struct wick_tensor *x, int n, const int64_t *kernel,
+                                                         const struct wick_conv_options *options);
+/* Of the transposes: gradient [N,Cout,out...], x [N,Cin,in...] -> [Cin,Cout/groups,kernel...]. */
+WICK_API struct wick_tensor *wick_conv_transpose1d_backward_weight(const struct wick_tensor *gradient,
+                                                                   const struct wick_tensor *x, int n,
+                                                                   const int64_t *kernel,
+                                                                   const struct wick_conv_options *options);
+WICK_API struct wick_tensor *wick_conv_transpose2d_backward_weight(const struct wick_tensor *gradient,
+                                                                   const struct wick_tensor *x, int n,
+                                                                   const int64_t *kernel,
+                                                                   const struct wick_conv_options *options);
+WICK_API struct wick_tensor *wick_conv_transpose3d_backward_weight(const struct wick_tensor *gradient,
+                                                                   const struct wick_tensor *x, int n,
+                                                                   const int64_t *kernel,
+                                                                   const struct wick_conv_options *options);
+/* The gradient of the bias of any of them: gradient [N,C,...] -> [C], the sum over images and positions, in f64. */
+WICK_API struct wick_tensor *wick_conv_backward_bias(const struct wick_tensor *gradient);
 
 #ifdef __cplusplus
 }

@@ -63,6 +63,26 @@ WICK_API struct wick_tensor *wick_batch_norm(const struct wick_tensor *x, const 
                                              const struct wick_tensor *variance,
                                              const struct wick_batch_norm_options *options);
 
+/* Parameters of batch norm in training, and its statistics; each [C]. */
+struct wick_batch_norm_train_options {
+    const struct wick_tensor *weight, *bias; /* NULL: left out */
+    double epsilon;                          /* PyTorch's default is 1e-5; 0 is 0 */
+    /* Written in place where not NULL: running = (1 - momentum) running + momentum statistic, computed in f64, with the
+     * mean and the unbiased variance, n / (n - 1) times that of the n elements of a channel. x's dtype, or f32 (f64 for
+     * f64). WICK_SHAPE if n < 2 and there is a running_variance. Untouched with momentum 0. */
+    struct wick_tensor *running_mean, *running_variance;
+    double momentum; /* 0 to 1. 1 / k at call number k = 1, 2, .. gives the average over calls */
+    /* If not NULL, these receive mean and 1 / sqrt(variance + epsilon), of the (biased) variance: f32 (f64 for f64),
+     * for wick_batch_norm_backward. They are released like the result. A failure leaves them as they were. */
+    struct wick_tensor **mean, **inverse_deviation;
+    WICK_RESERVED;
+};
+/* (x - mean) / sqrt(variance + epsilon) * weight + bias with the statistics of x itself, over all elements of a
+ * channel: x [N,C,...] -> [N,C,...]. For statistics of each place in a channel, view x as [N,C H W]. Statistics of no
+ * elements are NaN. Makes a copy of x, unless N is 1. `options` may be NULL. WICK_INVALID unless epsilon >= 0. */
+WICK_API struct wick_tensor *wick_batch_norm_train(const struct wick_tensor *x,
+                                                   const struct wick_batch_norm_train_options *options);
+
 /* ---- rotary position embedding ---- floats, all operands of one dtype; computed in f32 (f64 for f64), rounded once */
 
 /* Each pair of elements (a, b) of the last dim becomes (a cos - b sin, a sin + b cos). Pairs are (i, i + D/2), or (2i,

@@ -1,5 +1,5 @@
 /* Convolutions: channels, groups, windows and sizes. */
-#include "ops/dispatch.h"
+#include "ops/conv.h"
 
 static const struct wick_conv_options defaults;
 
@@ -45,7 +45,7 @@ static bool check_channels(const struct wick__call *call, bool transposed, int64
 
 /* Option values of spatial dim s; `reach` becomes dilation (kernel - 1) + 1. */
 static bool check_window(const struct wick__call *call, int s, int64_t *reach) {
-    int64_t kernel = call->in[1]->layout.shape[2 + s], stride = call->p.window.stride[s];
+    int64_t kernel = call->p.window.kernel[s], stride = call->p.window.stride[s];
     int64_t padding = call->p.window.padding[s], dilation = call->p.window.dilation[s];
     if (kernel < 1)
         wick__call_fail(call, WICK_SHAPE, "spatial dim %d of weight is empty", s);
@@ -69,11 +69,9 @@ static bool overflow(const struct wick__call *call, int s) {
 }
 
 /* out = floor((in + 2 padding - reach) / stride) + 1 */
-static bool conv_size(const struct wick__call *call, int s, int64_t reach, int64_t *out) {
+static bool conv_size(const struct wick__call *call, int s, int64_t reach, int64_t in, int64_t *out) {
     int64_t padded, stride = call->p.window.stride[s];
-    if (!wick__mul(2, call->p.window.padding[s], &padded) ||
-        !wick__add(padded, call->in[0]->layout.shape[2 + s], &padded))
-        return overflow(call, s);
+    if (!wick__mul(2, call->p.window.padding[s], &padded) || !wick__add(padded, in, &padded)) return overflow(call, s);
     if (reach > padded) {
         wick__call_fail(call, WICK_SHAPE, "the kernel reaches over %lld elements, spatial dim %d has %lld with padding",
                         (long long)reach, s, (long long)padded);
@@ -84,8 +82,9 @@ static bool conv_size(const struct wick__call *call, int s, int64_t reach, int64
 }
 
 /* out = (in - 1) stride - 2 padding + reach + output_padding */
-static bool transposed_size(const struct wick__call *call, int s, int64_t reach, int64_t extra, int64_t *out) {
-    int64_t in = call->in[0]->layout.shape[2 + s], padded;
+static bool transposed_size(const struct wick__call *call, int s, int64_t reach, int64_t extra, int64_t in,
+                            int64_t *out) {
+    int64_t padded;
     int64_t limit = wick__max(call->p.window.stride[s], call->p.window.dilation[s]);
     if (extra < 0 || extra >= limit) {
         wick__call_fail(call, WICK_INVALID, "output_padding %lld of spatial dim %d is not in 0..%lld", (long long)extra,
@@ -105,10 +104,26 @@ static bool transposed_size(const struct wick__call *call, int s, int64_t reach,
     return false;
 }
 
+bool wick__conv_windows(struct wick__call *call, bool transposed, const struct wick_conv_options *options,
+                        const int64_t *in, const int64_t *kernel, int64_t *out) {
+    int64_t reach;
+    for (int s = 0; s < call->p.window.spatial; s++) {
+        call->p.window.stride[s] = options->stride[s] == 0 ? 1 : options->stride[s];
+        call->p.window.padding[s] = options->padding[s];
+        call->p.window.dilation[s] = options->dilation[s] == 0 ? 1 : options->dilation[s];
+        call->p.window.kernel[s] = kernel[s];
+        if (!check_window(call, s, &reach)) return false;
+        if (transposed ? !transposed_size(call, s, reach, options->output_padding[s], in[s], &out[s])
+                       : !conv_size(call, s, reach, in[s], &out[s]))
+            return false;
+    }
+    return true;
+}
+
 static struct wick_tensor *conv(const struct wick__call *operands, int spatial, bool transposed,
                                 const struct wick_conv_options *options) {
     struct wick__call call = *operands;
-    int64_t shape[WICK_MAX_RANK], reach;
+    int64_t shape[WICK_MAX_RANK];
     if (!options) options = &defaults;
     if (!wick__call_reserved(&call, options->reserved) || !wick__call_check(&call) || !check_operands(&call, spatial))
         return NULL;
@@ -116,17 +131,10 @@ static struct wick_tensor *conv(const struct wick__call *operands, int spatial, 
     call.p.window.groups = options->groups == 0 ? 1 : options->groups;
     call.p.window.relu = options->relu;
     shape[0] = call.in[0]->layout.shape[0];
-    if (!check_channels(&call, transposed, &shape[1])) return NULL;
-    for (int s = 0; s < spatial; s++) {
-        call.p.window.stride[s] = options->stride[s] == 0 ? 1 : options->stride[s];
-        call.p.window.padding[s] = options->padding[s];
-        call.p.window.dilation[s] = options->dilation[s] == 0 ? 1 : options->dilation[s];
-        call.p.window.kernel[s] = call.in[1]->layout.shape[2 + s];
-        if (!check_window(&call, s, &reach)) return NULL;
-        if (transposed ? !transposed_size(&call, s, reach, options->output_padding[s], &shape[2 + s])
-                       : !conv_size(&call, s, reach, &shape[2 + s]))
-            return NULL;
-    }
+    if (!check_channels(&call, transposed, &shape[1]) ||
+        !wick__conv_windows(&call, transposed, options, call.in[0]->layout.shape + 2, call.in[1]->layout.shape + 2,
+                            shape + 2))
+        return NULL;
     if (!wick__call_out(&call, call.in[0]->dtype, spatial + 2, shape)) return NULL;
     return wick__call_run(&call);
 }

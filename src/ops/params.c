@@ -171,6 +171,12 @@ static void conv_params(const struct wick__call *call, struct text *text) {
     put_int(text, "relu", call->p.window.relu);
 }
 
+static void conv_backward_params(const struct wick__call *call, struct text *text) {
+    if (call->op == WICK_OP_conv_backward_bias) return;
+    window_params(call, text);
+    put_int(text, "groups", call->p.window.groups);
+}
+
 static void pool_params(const struct wick__call *call, struct text *text) {
     put_list(text, "kernel", call->p.window.spatial, call->p.window.kernel);
     window_params(call, text);
@@ -266,6 +272,7 @@ static const struct row {
     {"scan", dim_params},
     {"matmul", matmul_params},
     {"conv", conv_params},
+    {"conv_backward", conv_backward_params},
     {"pool", pool_params},
     {"pool_backward", pool_params},
     {"resize", resize_params},
@@ -279,6 +286,7 @@ static const struct row {
     {"softmax_backward", dim_params},
     {"normalize", normalize_params},
     {"normalize_backward", normalize_backward_params},
+    {"batch_norm", NULL},
     {"rope", rope_params},
     {"attention", attention_params},
     {"recurrent_cell", cell_params},

@@ -36,6 +36,12 @@ static void check_ops(void) {
     const int64_t sizes[2] = {2, 2};
     const struct wick_pool_options more = {.reserved = {[7] = 1}};
     CHECK_FAILS(wick_avg_pool2d_backward(x, 2, sizes, sizes, &more), WICK_INVALID, LATER("avg_pool2d_backward"));
+    const struct wick_conv_options windows = {.reserved = {[7] = 1}};
+    CHECK_FAILS(wick_conv2d_backward_input(x, x, 2, sizes, &windows), WICK_INVALID, LATER("conv2d_backward_input"));
+    CHECK_FAILS(wick_conv2d_backward_weight(x, x, 2, sizes, &windows), WICK_INVALID, LATER("conv2d_backward_weight"));
+    CHECK_FAILS(wick_batch_norm_train(x, &(struct wick_batch_norm_train_options){.reserved = {[7] = 1}}), WICK_INVALID,
+                LATER("batch_norm_train"));
+    CHECK_FAILS(wick_batch_norm_backward(x, x, x, x, true, &beyond), WICK_INVALID, LATER("batch_norm_backward"));
     CHECK_FAILS(wick_dropout_with(x, 0.5, &(struct wick_dropout_options){.reserved = {[7] = 1}}), WICK_INVALID,
                 LATER("dropout"));
     CHECK_FAILS(

@@ -90,17 +90,70 @@ static struct wick_tensor *avg_pool_by_x(const struct wick_tensor *g, const stru
     return wick_avg_pool2d_backward(g, 2, wick_tensor_shape(x) + 2, kernel, &windows);
 }
 
+static struct wick_tensor *batch_norm(const struct wick_tensor *x, struct parts *p) {
+    const struct wick_batch_norm_train_options options = {
+        .weight = p->weight, .epsilon = 0.1, .mean = &p->mean, .inverse_deviation = &p->inverse};
+    return wick_batch_norm_train(x, &options);
+}
+static struct wick_tensor *batch_norm_by_x(const struct wick_tensor *g, const struct wick_tensor *x, struct parts *p) {
+    struct wick_norm_backward_options places = places_of(p, true);
+    batch_norm(x, p);
+    return wick_batch_norm_backward(g, x, p->mean, p->inverse, true, &places);
+}
+
+/* With statistics that do not depend on x. */
+static struct wick_tensor *batch_norm_given(const struct wick_tensor *x, struct parts *p) {
+    const struct wick_batch_norm_options options = {.weight = p->weight, .epsilon = 0.25};
+    p->mean = wick_full(device, WICK_F64, WICK_SHAPE(6), WICK_REAL(0.75));
+    p->inverse = wick_full(device, WICK_F64, WICK_SHAPE(6), WICK_REAL(0.5));
+    return wick_batch_norm(x, p->mean, wick_full(device, WICK_F64, WICK_SHAPE(6), WICK_REAL(3.75)), &options);
+}
+static struct wick_tensor *batch_norm_given_by_x(const struct wick_tensor *g, const struct wick_tensor *x,
+                                                 struct parts *p) {
+    struct wick_norm_backward_options places = places_of(p, true);
+    batch_norm_given(x, p);
+    return wick_batch_norm_backward(g, x, p->mean, p->inverse, false, &places);
+}
+
+static const struct wick_conv_options taps = {.stride = {2, 1}, .padding = {1, 1}, .dilation = {1, 2}, .groups = 2};
+
+static struct wick_tensor *conv(const struct wick_tensor *x, struct parts *p) {
+    return wick_conv2d(x, wick_reshape(p->weight, WICK_SHAPE(6, 2, 2, 2)), NULL, &taps);
+}
+static struct wick_tensor *conv_by_x(const struct wick_tensor *g, const struct wick_tensor *x, struct parts *p) {
+    p->weight_gradient = wick_conv2d_backward_weight(g, x, WICK_SHAPE(2, 2), &taps);
+    return wick_conv2d_backward_input(g, wick_reshape(p->weight, WICK_SHAPE(6, 2, 2, 2)), 2, wick_tensor_shape(x) + 2,
+                                      &taps);
+}
+
+static struct wick_tensor *conv_transpose(const struct wick_tensor *x, struct parts *p) {
+    return wick_conv_transpose2d(x, wick_reshape(p->weight, WICK_SHAPE(4, 3, 2, 2)), NULL, &taps);
+}
+static struct wick_tensor *conv_transpose_by_x(const struct wick_tensor *g, const struct wick_tensor *x,
+                                               struct parts *p) {
+    p->weight_gradient = wick_conv_transpose2d_backward_weight(g, x, WICK_SHAPE(2, 2), &taps);
+    return wick_conv_transpose2d_backward_input(g, wick_reshape(p->weight, WICK_SHAPE(4, 3, 2, 2)), 2,
+                                                wick_tensor_shape(x) + 2, &taps);
+}
+
 static const struct {
     struct wick_tensor *(*of)(const struct wick_tensor *x, struct parts *p);
     struct wick_tensor *(*by_x)(const struct wick_tensor *g, const struct wick_tensor *x, struct parts *p);
     int rank;
     int64_t shape[4];
-    int64_t weights; /* 0: no norm */
+    int64_t weights; /* 0: none */
 } functions[] = {
-    {softmax, softmax_by_x, 3, {2, 5, 3}, 0},       {log_softmax, log_softmax_by_x, 2, {3, 7}, 0},
-    {layer_norm, layer_norm_by_x, 2, {4, 6}, 6},    {rms_norm, rms_norm_by_x, 2, {4, 6}, 6},
-    {group_norm, group_norm_by_x, 3, {2, 6, 3}, 6}, {max_pool, max_pool_by_x, 4, {1, 2, 6, 5}, 0},
+    {softmax, softmax_by_x, 3, {2, 5, 3}, 0},
+    {log_softmax, log_softmax_by_x, 2, {3, 7}, 0},
+    {layer_norm, layer_norm_by_x, 2, {4, 6}, 6},
+    {rms_norm, rms_norm_by_x, 2, {4, 6}, 6},
+    {group_norm, group_norm_by_x, 3, {2, 6, 3}, 6},
+    {max_pool, max_pool_by_x, 4, {1, 2, 6, 5}, 0},
     {avg_pool, avg_pool_by_x, 4, {1, 2, 6, 5}, 0},
+    {batch_norm, batch_norm_by_x, 3, {2, 6, 3}, 6},
+    {conv, conv_by_x, 4, {1, 4, 3, 4}, 48},
+    {batch_norm_given, batch_norm_given_by_x, 3, {2, 6, 3}, 6},
+    {conv_transpose, conv_transpose_by_x, 4, {1, 4, 3, 3}, 48},
 };
 
 /* ---- differences ---- */
@@ -212,12 +265,89 @@ static void check_rules(void) {
     wick_scope_end(NULL);
 }
 
+static void check_conv_rules(void) {
+    wick_scope_begin();
+    struct wick_tensor *g = wick_ones(device, WICK_F32, WICK_SHAPE(1, 4, 3, 3));
+    struct wick_tensor *x = wick_ones(device, WICK_F32, WICK_SHAPE(1, 2, 4, 4));
+    struct wick_tensor *weight = wick_ones(device, WICK_F32, WICK_SHAPE(4, 2, 2, 2));
+    struct wick_tensor *flat = wick_reshape(x, WICK_SHAPE(32));
+    const int64_t four[2] = {4, 4}, five[2] = {5, 4}, two[2] = {2, 2}, three[2] = {3, 2}, below[2] = {-1, 4};
+    const struct wick_conv_options relu = {.relu = true}, thirds = {.groups = 3}, halves = {.groups = 2};
+    const struct wick_conv_options negative = {.groups = -1};
+    CHECK(wick_conv2d_backward_input(g, weight, 2, four, NULL) != NULL);
+    CHECK(wick_conv2d_backward_weight(g, x, 2, two, NULL) != NULL);
+    refuses(wick_conv2d_backward_input(g, weight, 2, five, NULL), WICK_SHAPE, "must be those of the result, [4,3]");
+    refuses(wick_conv2d_backward_input(g, weight, 2, below, NULL), WICK_INVALID, "size -1 of spatial dim 0");
+    refuses(wick_conv2d_backward_input(g, weight, 3, four, NULL), WICK_INVALID, "3 sizes for 2 spatial dims");
+    refuses(wick_conv2d_backward_input(g, weight, 2, NULL, NULL), WICK_INVALID, "at NULL");
+    refuses(wick_conv2d_backward_input(g, flat, 2, four, NULL), WICK_SHAPE, "weight has rank 1, not 4");
+    refuses(wick_conv2d_backward_input(g, weight, 2, four, &relu), WICK_INVALID, "wick_relu_backward");
+    refuses(wick_conv2d_backward_input(g, weight, 2, four, &thirds), WICK_SHAPE, "groups 3 does not divide 4 output");
+    refuses(wick_conv2d_backward_input(g, weight, 2, four, &negative), WICK_INVALID, "groups -1 is not >= 1");
+    refuses(wick_conv2d_backward_input(x, weight, 2, four, NULL), WICK_SHAPE, "weight is for 4 output channels");
+    refuses(wick_conv_transpose2d_backward_input(x, weight, 2, four, &halves), WICK_SHAPE, "weight is for 4 output");
+    refuses(wick_conv2d_backward_weight(g, x, 2, three, NULL), WICK_SHAPE, "must be those of the result, [2,3]");
+    refuses(wick_conv2d_backward_weight(g, x, 2, below, NULL), WICK_SHAPE, "spatial dim 0 of weight is empty");
+    refuses(wick_conv2d_backward_weight(g, wick_cat(2, (struct wick_tensor *[]){x, x}, 0), 2, two, NULL), WICK_SHAPE,
+            "gradient is of 1 images, x of 2");
+    refuses(wick_conv_backward_bias(flat), WICK_SHAPE, "[N,C,...]");
+    wick_scope_end(NULL);
+}
+
+/* Running statistics, by momentum and as an average; and what they refuse. */
+static void check_running(void) {
+    const double values[8] = {1, 2, 3, 6, -1, 1, 5, 7}; /* [2,2,2]: channel 0 has 1, 2, -1, 1 */
+    double mean[2], variance[2];
+    wick_scope_begin();
+    struct wick_tensor *x = wick_from_data(device, WICK_F64, WICK_SHAPE(2, 2, 2), values, sizeof values);
+    struct wick_tensor *m = wick_full(device, WICK_F64, WICK_SHAPE(2), WICK_REAL(2));
+    struct wick_tensor *v = wick_full(device, WICK_F64, WICK_SHAPE(2), WICK_REAL(4)), *kept = NULL;
+    struct wick_batch_norm_train_options options = {
+        .epsilon = 1e-3, .running_mean = m, .running_variance = v, .momentum = 0.25};
+    CHECK(wick_batch_norm_train(x, &options) != NULL);
+    CHECK_OK(wick_read(m, mean, sizeof mean));
+    CHECK_OK(wick_read(v, variance, sizeof variance));
+    CHECK_NEAR(mean[0], 0.75 * 2 + 0.25 * 0.75, 1e-14);
+    CHECK_NEAR(mean[1], 0.75 * 2 + 0.25 * 5.25, 1e-14);
+    CHECK_NEAR(variance[0], 0.75 * 4 + 0.25 * 4.75 / 3, 1e-12);
+    CHECK_NEAR(variance[1], 0.75 * 4 + 0.25 * 8.75 / 3, 1e-12);
+    /* The second call with 1 / 2 after one with 1 gives the average of both. */
+    options.momentum = 1;
+    CHECK(wick_batch_norm_train(wick_mul_scalar(x, WICK_REAL(3)), &options) != NULL);
+    options.momentum = 0.5;
+    CHECK(wick_batch_norm_train(x, &options) != NULL);
+    CHECK_OK(wick_read(m, mean, sizeof mean));
+    CHECK_OK(wick_read(v, variance, sizeof variance));
+    CHECK_NEAR(mean[0], 0.75 * (1 + 3) / 2, 1e-14);
+    CHECK_NEAR(variance[1], 8.75 / 3 * (1 + 9) / 2, 1e-12);
+    options.momentum = 2;
+    options.mean = &kept;
+    refuses(wick_batch_norm_train(x, &options), WICK_INVALID, "momentum 2 is not in 0..1");
+    options.momentum = 1;
+    refuses(wick_batch_norm_train(wick_narrow(wick_narrow(x, 0, 0, 1), 2, 0, 1), &options), WICK_SHAPE,
+            "needs 2 elements of a channel, x has 1");
+    options.running_mean = wick_zeros(device, WICK_F32, WICK_SHAPE(2));
+    refuses(wick_batch_norm_train(x, &options), WICK_DTYPE, "running_mean must be f64");
+    options.running_mean = wick_expand(wick_zeros(device, WICK_F64, WICK_SHAPE(1)), WICK_SHAPE(2));
+    refuses(wick_batch_norm_train(x, &options), WICK_INVALID, "elements of running_mean share addresses");
+    options.running_mean = wick_zeros(device, WICK_F64, WICK_SHAPE(3));
+    refuses(wick_batch_norm_train(x, &options), WICK_SHAPE, "running_mean must be [2]");
+    refuses(wick_batch_norm_backward(x, x, m, wick_cast(m, WICK_F32), true, NULL), WICK_DTYPE,
+            "inverse_deviation must be f64");
+    refuses(wick_batch_norm_backward(x, wick_narrow(x, 2, 0, 1), m, v, true, NULL), WICK_SHAPE, "must have one shape");
+    refuses(wick_batch_norm_backward(m, m, m, v, true, NULL), WICK_SHAPE, "x must be [N,C,...]");
+    CHECK(!kept);
+    wick_scope_end(NULL);
+}
+
 int main(int argc, char **argv) {
     device = wick_device_open(argc > 1 ? argv[1] : "cpu");
     if (!device) test_skip(wick_error());
     CHECK_OK(wick_seed_set(device, 3));
     for (int f = 0; f < (int)(sizeof functions / sizeof *functions); f++) check_function(f);
     check_rules();
+    check_conv_rules();
+    check_running();
     wick_device_close(device);
     return test_end();
 }

@@ -115,6 +115,60 @@ for n in (1, 2, 3):
     op(f"max_pool{n}d_backward")(pool_backward(True, n))
     op(f"avg_pool{n}d_backward")(pool_backward(False, n))
 
+
+def conv_backward(n, transposed, by_weight):
+    """By autograd; the values of what the gradient is by do not matter. i[9:12] are the sizes of x or of the kernel."""
+    def run(c):
+        stride, padding, dilation, size, extra = (c.i[at:at + n] for at in (0, 3, 6, 9, 13))
+        stride, dilation, groups = [s or 1 for s in stride], [d or 1 for d in dilation], c.i[12]
+        g, other = c.x
+        if 0 in g.shape or 0 in other.shape:
+            return None
+        if by_weight:
+            rows, columns = (other.shape[1], g.shape[1]) if transposed else (g.shape[1], other.shape[1])
+            made = torch.zeros([rows, columns // groups] + size, dtype=torch.float64)
+        else:
+            channels = other.shape[0] if transposed else other.shape[1] * groups
+            made = torch.zeros([g.shape[0], channels] + size, dtype=torch.float64)
+        made.requires_grad_()
+        x, weight = (other, made) if by_weight else (made, other)
+        if transposed:
+            function = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[n - 1]
+            y = function(x, weight, None, stride, padding, extra, groups, dilation)
+        else:
+            y = (F.conv1d, F.conv2d, F.conv3d)[n - 1](x, weight, None, stride, padding, dilation, groups)
+        return torch.autograd.grad(y, made, g)[0]
+    return run
+
+
+for n in (1, 2, 3):
+    op(f"conv{n}d_backward_input")(conv_backward(n, False, False))
+    op(f"conv{n}d_backward_weight")(conv_backward(n, False, True))
+    op(f"conv_transpose{n}d_backward_input")(conv_backward(n, True, False))
+    op(f"conv_transpose{n}d_backward_weight")(conv_backward(n, True, True))
+op("conv_backward_bias")(lambda c: c.a.sum([d for d in range(c.a.dim()) if d != 1]))
+
+
+@op("batch_norm_train")
+def batch_norm_train(c):
+    x, weight, bias = c.x
+    if x.numel() == 0:
+        return None
+    y, mean, inverse = torch.native_batch_norm(x, weight, bias, None, None, True, 0, c.f[0])
+    return [y, inverse, mean][:c.n_out]
+
+
+@op("batch_norm_backward")
+def batch_norm_backward(c):
+    """Given statistics that are not those of x go by their variance, inverse ** -2 with epsilon 0."""
+    g, x, mean, inverse, weight = c.x
+    if x.numel() == 0:
+        return None
+    ones = torch.ones(x.shape[1], dtype=torch.float64)
+    return gradients(c, torch.ops.aten.native_batch_norm_backward(
+        g, x, ones if weight is None else weight, mean, inverse ** -2, mean, inverse, bool(c.i[0]), 0,
+        [True, True, True]))
+
 op("matmul")(lambda c: torch.matmul(c.a, c.b))
 op("dot")(lambda c: torch.dot(c.a, c.b))
 op("mv")(lambda c: torch.matmul(c.a, c.b))

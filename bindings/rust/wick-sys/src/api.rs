@@ -331,6 +331,21 @@ pub const WICK_OP_max_pool3d_backward: wick_op = 227;
 pub const WICK_OP_avg_pool1d_backward: wick_op = 228;
 pub const WICK_OP_avg_pool2d_backward: wick_op = 229;
 pub const WICK_OP_avg_pool3d_backward: wick_op = 230;
+pub const WICK_OP_conv1d_backward_input: wick_op = 240;
+pub const WICK_OP_conv2d_backward_input: wick_op = 241;
+pub const WICK_OP_conv3d_backward_input: wick_op = 242;
+pub const WICK_OP_conv_transpose1d_backward_input: wick_op = 243;
+pub const WICK_OP_conv_transpose2d_backward_input: wick_op = 244;
+pub const WICK_OP_conv_transpose3d_backward_input: wick_op = 245;
+pub const WICK_OP_conv1d_backward_weight: wick_op = 246;
+pub const WICK_OP_conv2d_backward_weight: wick_op = 247;
+pub const WICK_OP_conv3d_backward_weight: wick_op = 248;
+pub const WICK_OP_conv_transpose1d_backward_weight: wick_op = 249;
+pub const WICK_OP_conv_transpose2d_backward_weight: wick_op = 250;
+pub const WICK_OP_conv_transpose3d_backward_weight: wick_op = 251;
+pub const WICK_OP_conv_backward_bias: wick_op = 252;
+pub const WICK_OP_batch_norm_train: wick_op = 253;
+pub const WICK_OP_batch_norm_backward: wick_op = 254;
 pub const WICK_OP_rnn_cell: wick_op = 231;
 pub const WICK_OP_lstm_cell: wick_op = 232;
 pub const WICK_OP_gru_cell: wick_op = 233;
@@ -726,6 +741,21 @@ pub const ENUMERATORS: &[(&str, c_uint)] = &[
     ("WICK_OP_avg_pool1d_backward", WICK_OP_avg_pool1d_backward),
     ("WICK_OP_avg_pool2d_backward", WICK_OP_avg_pool2d_backward),
     ("WICK_OP_avg_pool3d_backward", WICK_OP_avg_pool3d_backward),
+    ("WICK_OP_conv1d_backward_input", WICK_OP_conv1d_backward_input),
+    ("WICK_OP_conv2d_backward_input", WICK_OP_conv2d_backward_input),
+    ("WICK_OP_conv3d_backward_input", WICK_OP_conv3d_backward_input),
+    ("WICK_OP_conv_transpose1d_backward_input", WICK_OP_conv_transpose1d_backward_input),
+    ("WICK_OP_conv_transpose2d_backward_input", WICK_OP_conv_transpose2d_backward_input),
+    ("WICK_OP_conv_transpose3d_backward_input", WICK_OP_conv_transpose3d_backward_input),
+    ("WICK_OP_conv1d_backward_weight", WICK_OP_conv1d_backward_weight),
+    ("WICK_OP_conv2d_backward_weight", WICK_OP_conv2d_backward_weight),
+    ("WICK_OP_conv3d_backward_weight", WICK_OP_conv3d_backward_weight),
+    ("WICK_OP_conv_transpose1d_backward_weight", WICK_OP_conv_transpose1d_backward_weight),
+    ("WICK_OP_conv_transpose2d_backward_weight", WICK_OP_conv_transpose2d_backward_weight),
+    ("WICK_OP_conv_transpose3d_backward_weight", WICK_OP_conv_transpose3d_backward_weight),
+    ("WICK_OP_conv_backward_bias", WICK_OP_conv_backward_bias),
+    ("WICK_OP_batch_norm_train", WICK_OP_batch_norm_train),
+    ("WICK_OP_batch_norm_backward", WICK_OP_batch_norm_backward),
     ("WICK_OP_rnn_cell", WICK_OP_rnn_cell),
     ("WICK_OP_lstm_cell", WICK_OP_lstm_cell),
     ("WICK_OP_gru_cell", WICK_OP_gru_cell),
@@ -903,6 +933,18 @@ structs! {
         weight: *const wick_tensor,
         bias: *const wick_tensor,
         epsilon: f64,
+        reserved: [u64; 8],
+    }
+    /// Parameters of batch norm in training, and its statistics; each \[C\].
+    wick_batch_norm_train_options {
+        weight: *const wick_tensor,
+        bias: *const wick_tensor,
+        epsilon: f64,
+        running_mean: *mut wick_tensor,
+        running_variance: *mut wick_tensor,
+        momentum: f64,
+        mean: *mut *mut wick_tensor,
+        inverse_deviation: *mut *mut wick_tensor,
         reserved: [u64; 8],
     }
     /// Which keys a query sees, and how scores change. All zero: every key, unchanged scores.
@@ -1592,6 +1634,11 @@ functions! {
     /// (x - mean) / sqrt(variance + epsilon) \* weight + bias by channel, with given statistics, as in
     /// inference. x \[N,C,...\], mean \[C\], variance \[C\]. `options` may be NULL.
     fn wick_batch_norm(x: *const wick_tensor, mean: *const wick_tensor, variance: *const wick_tensor, options: *const wick_batch_norm_options) -> *mut wick_tensor;
+    /// (x - mean) / sqrt(variance + epsilon) \* weight + bias with the statistics of x itself, over all
+    /// elements of a channel: x \[N,C,...\] -\> \[N,C,...\]. For statistics of each place in a channel, view x
+    /// as \[N,C H W\]. Statistics of no elements are NaN. Makes a copy of x, unless N is 1. `options` may be
+    /// NULL. WICK_INVALID unless epsilon \>= 0.
+    fn wick_batch_norm_train(x: *const wick_tensor, options: *const wick_batch_norm_train_options) -> *mut wick_tensor;
     /// Each pair of elements (a, b) of the last dim becomes (a cos - b sin, a sin + b cos). Pairs are (i, i +
     /// D/2), or (2i, 2i + 1) if `interleaved`. x \[B,H,T,D\]; cosine and sine \[T,D/2\], or \[B,T,D/2\] for one
     /// table a batch.
@@ -2289,6 +2336,12 @@ functions! {
     /// As wick_layer_norm_backward over groups of channels; x \[N,C,...\], statistics \[N,groups\], weight
     /// \[C\].
     fn wick_group_norm_backward(gradient: *const wick_tensor, x: *const wick_tensor, mean: *const wick_tensor, inverse_deviation: *const wick_tensor, groups: i64, options: *const wick_norm_backward_options) -> *mut wick_tensor;
+    /// Of batch norm: gradient and x \[N,C,...\], mean, inverse_deviation and weight \[C\] -\> \[N,C,...\].
+    /// `training`: mean and inverse_deviation are those that wick_batch_norm_train gave, of x itself; the
+    /// formula of wick_layer_norm_backward over all elements of a channel. Otherwise they are constants, as
+    /// wick_batch_norm takes them, with inverse_deviation 1 / sqrt(variance + epsilon): gradient weight
+    /// inverse_deviation. Those of weight and bias are the same in both.
+    fn wick_batch_norm_backward(gradient: *const wick_tensor, x: *const wick_tensor, mean: *const wick_tensor, inverse_deviation: *const wick_tensor, training: bool, options: *const wick_norm_backward_options) -> *mut wick_tensor;
     /// The sum of the gradients of those windows whose element of `indices`, u32 in the shape of the gradient,
     /// is this position, as max pooling gives them. A position that lies outside its window's reach counts for
     /// nothing.
@@ -2307,6 +2360,42 @@ functions! {
     fn wick_avg_pool2d_backward(gradient: *const wick_tensor, n: c_int, size: *const i64, kernel: *const i64, options: *const wick_pool_options) -> *mut wick_tensor;
     /// The sum of gradient / divisor over the windows that reach an element.
     fn wick_avg_pool3d_backward(gradient: *const wick_tensor, n: c_int, size: *const i64, kernel: *const i64, options: *const wick_pool_options) -> *mut wick_tensor;
+    /// The gradient of x: gradient \[N,Cout,out...\], weight \[Cout,Cin/groups,kernel...\], size the spatial
+    /// sizes of x, which gradient and weight leave open -\> \[N,Cin,size...\].
+    fn wick_conv1d_backward_input(gradient: *const wick_tensor, weight: *const wick_tensor, n: c_int, size: *const i64, options: *const wick_conv_options) -> *mut wick_tensor;
+    /// The gradient of x: gradient \[N,Cout,out...\], weight \[Cout,Cin/groups,kernel...\], size the spatial
+    /// sizes of x, which gradient and weight leave open -\> \[N,Cin,size...\].
+    fn wick_conv2d_backward_input(gradient: *const wick_tensor, weight: *const wick_tensor, n: c_int, size: *const i64, options: *const wick_conv_options) -> *mut wick_tensor;
+    /// The gradient of x: gradient \[N,Cout,out...\], weight \[Cout,Cin/groups,kernel...\], size the spatial
+    /// sizes of x, which gradient and weight leave open -\> \[N,Cin,size...\].
+    fn wick_conv3d_backward_input(gradient: *const wick_tensor, weight: *const wick_tensor, n: c_int, size: *const i64, options: *const wick_conv_options) -> *mut wick_tensor;
+    /// Of the transposes: gradient \[N,Cout,out...\], weight \[Cin,Cout/groups,kernel...\] -\>
+    /// \[N,Cin,size...\].
+    fn wick_conv_transpose1d_backward_input(gradient: *const wick_tensor, weight: *const wick_tensor, n: c_int, size: *const i64, options: *const wick_conv_options) -> *mut wick_tensor;
+    /// Of the transposes: gradient \[N,Cout,out...\], weight \[Cin,Cout/groups,kernel...\] -\>
+    /// \[N,Cin,size...\].
+    fn wick_conv_transpose2d_backward_input(gradient: *const wick_tensor, weight: *const wick_tensor, n: c_int, size: *const i64, options: *const wick_conv_options) -> *mut wick_tensor;
+    /// Of the transposes: gradient \[N,Cout,out...\], weight \[Cin,Cout/groups,kernel...\] -\>
+    /// \[N,Cin,size...\].
+    fn wick_conv_transpose3d_backward_input(gradient: *const wick_tensor, weight: *const wick_tensor, n: c_int, size: *const i64, options: *const wick_conv_options) -> *mut wick_tensor;
+    /// The gradient of the weight: gradient \[N,Cout,out...\], x \[N,Cin,in...\] -\>
+    /// \[Cout,Cin/groups,kernel...\].
+    fn wick_conv1d_backward_weight(gradient: *const wick_tensor, x: *const wick_tensor, n: c_int, kernel: *const i64, options: *const wick_conv_options) -> *mut wick_tensor;
+    /// The gradient of the weight: gradient \[N,Cout,out...\], x \[N,Cin,in...\] -\>
+    /// \[Cout,Cin/groups,kernel...\].
+    fn wick_conv2d_backward_weight(gradient: *const wick_tensor, x: *const wick_tensor, n: c_int, kernel: *const i64, options: *const wick_conv_options) -> *mut wick_tensor;
+    /// The gradient of the weight: gradient \[N,Cout,out...\], x \[N,Cin,in...\] -\>
+    /// \[Cout,Cin/groups,kernel...\].
+    fn wick_conv3d_backward_weight(gradient: *const wick_tensor, x: *const wick_tensor, n: c_int, kernel: *const i64, options: *const wick_conv_options) -> *mut wick_tensor;
+    /// Of the transposes: gradient \[N,Cout,out...\], x \[N,Cin,in...\] -\> \[Cin,Cout/groups,kernel...\].
+    fn wick_conv_transpose1d_backward_weight(gradient: *const wick_tensor, x: *const wick_tensor, n: c_int, kernel: *const i64, options: *const wick_conv_options) -> *mut wick_tensor;
+    /// Of the transposes: gradient \[N,Cout,out...\], x \[N,Cin,in...\] -\> \[Cin,Cout/groups,kernel...\].
+    fn wick_conv_transpose2d_backward_weight(gradient: *const wick_tensor, x: *const wick_tensor, n: c_int, kernel: *const i64, options: *const wick_conv_options) -> *mut wick_tensor;
+    /// Of the transposes: gradient \[N,Cout,out...\], x \[N,Cin,in...\] -\> \[Cin,Cout/groups,kernel...\].
+    fn wick_conv_transpose3d_backward_weight(gradient: *const wick_tensor, x: *const wick_tensor, n: c_int, kernel: *const i64, options: *const wick_conv_options) -> *mut wick_tensor;
+    /// The gradient of the bias of any of them: gradient \[N,C,...\] -\> \[C\], the sum over images and
+    /// positions, in f64.
+    fn wick_conv_backward_bias(gradient: *const wick_tensor) -> *mut wick_tensor;
     /// Opens a model from a file that format.h reads (.safetensors, .pth, .npz), or from a folder as on the
     /// Hugging Face hub. Tensors have the names of torchvision (layer1.0.conv1.weight) or of transformers
     /// (encoder.stages.0.layers.0.layer.0.convolution.weight), after any prefix; the number of blocks follows

@@ -1555,6 +1555,81 @@ impl Tensor {
         same_length(size.len(), kernel.len())?;
         Tensor::made(&self.device, || unsafe { sys::wick_avg_pool3d_backward(self.as_ptr(), size.len() as _, size.as_ptr(), kernel.as_ptr(), &options.0) })
     }
+
+    /// The gradient of x: gradient \[N,Cout,out...\], weight \[Cout,Cin/groups,kernel...\], size the spatial
+    /// sizes of x, which gradient and weight leave open -\> \[N,Cin,size...\].
+    pub fn conv1d_backward_input(&self, weight: &Tensor, size: &[i64], options: &ConvOptions) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_conv1d_backward_input(self.as_ptr(), weight.as_ptr(), size.len() as _, size.as_ptr(), &options.0) })
+    }
+
+    /// The gradient of x: gradient \[N,Cout,out...\], weight \[Cout,Cin/groups,kernel...\], size the spatial
+    /// sizes of x, which gradient and weight leave open -\> \[N,Cin,size...\].
+    pub fn conv2d_backward_input(&self, weight: &Tensor, size: &[i64], options: &ConvOptions) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_conv2d_backward_input(self.as_ptr(), weight.as_ptr(), size.len() as _, size.as_ptr(), &options.0) })
+    }
+
+    /// The gradient of x: gradient \[N,Cout,out...\], weight \[Cout,Cin/groups,kernel...\], size the spatial
+    /// sizes of x, which gradient and weight leave open -\> \[N,Cin,size...\].
+    pub fn conv3d_backward_input(&self, weight: &Tensor, size: &[i64], options: &ConvOptions) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_conv3d_backward_input(self.as_ptr(), weight.as_ptr(), size.len() as _, size.as_ptr(), &options.0) })
+    }
+
+    /// Of the transposes: gradient \[N,Cout,out...\], weight \[Cin,Cout/groups,kernel...\] -\>
+    /// \[N,Cin,size...\].
+    pub fn conv_transpose1d_backward_input(&self, weight: &Tensor, size: &[i64], options: &ConvOptions) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_conv_transpose1d_backward_input(self.as_ptr(), weight.as_ptr(), size.len() as _, size.as_ptr(), &options.0) })
+    }
+
+    /// Of the transposes: gradient \[N,Cout,out...\], weight \[Cin,Cout/groups,kernel...\] -\>
+    /// \[N,Cin,size...\].
+    pub fn conv_transpose2d_backward_input(&self, weight: &Tensor, size: &[i64], options: &ConvOptions) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_conv_transpose2d_backward_input(self.as_ptr(), weight.as_ptr(), size.len() as _, size.as_ptr(), &options.0) })
+    }
+
+    /// Of the transposes: gradient \[N,Cout,out...\], weight \[Cin,Cout/groups,kernel...\] -\>
+    /// \[N,Cin,size...\].
+    pub fn conv_transpose3d_backward_input(&self, weight: &Tensor, size: &[i64], options: &ConvOptions) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_conv_transpose3d_backward_input(self.as_ptr(), weight.as_ptr(), size.len() as _, size.as_ptr(), &options.0) })
+    }
+
+    /// The gradient of the weight: gradient \[N,Cout,out...\], x \[N,Cin,in...\] -\>
+    /// \[Cout,Cin/groups,kernel...\].
+    pub fn conv1d_backward_weight(&self, x: &Tensor, kernel: &[i64], options: &ConvOptions) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_conv1d_backward_weight(self.as_ptr(), x.as_ptr(), kernel.len() as _, kernel.as_ptr(), &options.0) })
+    }
+
+    /// The gradient of the weight: gradient \[N,Cout,out...\], x \[N,Cin,in...\] -\>
+    /// \[Cout,Cin/groups,kernel...\].
+    pub fn conv2d_backward_weight(&self, x: &Tensor, kernel: &[i64], options: &ConvOptions) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_conv2d_backward_weight(self.as_ptr(), x.as_ptr(), kernel.len() as _, kernel.as_ptr(), &options.0) })
+    }
+
+    /// The gradient of the weight: gradient \[N,Cout,out...\], x \[N,Cin,in...\] -\>
+    /// \[Cout,Cin/groups,kernel...\].
+    pub fn conv3d_backward_weight(&self, x: &Tensor, kernel: &[i64], options: &ConvOptions) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_conv3d_backward_weight(self.as_ptr(), x.as_ptr(), kernel.len() as _, kernel.as_ptr(), &options.0) })
+    }
+
+    /// Of the transposes: gradient \[N,Cout,out...\], x \[N,Cin,in...\] -\> \[Cin,Cout/groups,kernel...\].
+    pub fn conv_transpose1d_backward_weight(&self, x: &Tensor, kernel: &[i64], options: &ConvOptions) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_conv_transpose1d_backward_weight(self.as_ptr(), x.as_ptr(), kernel.len() as _, kernel.as_ptr(), &options.0) })
+    }
+
+    /// Of the transposes: gradient \[N,Cout,out...\], x \[N,Cin,in...\] -\> \[Cin,Cout/groups,kernel...\].
+    pub fn conv_transpose2d_backward_weight(&self, x: &Tensor, kernel: &[i64], options: &ConvOptions) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_conv_transpose2d_backward_weight(self.as_ptr(), x.as_ptr(), kernel.len() as _, kernel.as_ptr(), &options.0) })
+    }
+
+    /// Of the transposes: gradient \[N,Cout,out...\], x \[N,Cin,in...\] -\> \[Cin,Cout/groups,kernel...\].
+    pub fn conv_transpose3d_backward_weight(&self, x: &Tensor, kernel: &[i64], options: &ConvOptions) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_conv_transpose3d_backward_weight(self.as_ptr(), x.as_ptr(), kernel.len() as _, kernel.as_ptr(), &options.0) })
+    }
+
+    /// The gradient of the bias of any of them: gradient \[N,C,...\] -\> \[C\], the sum over images and
+    /// positions, in f64.
+    pub fn conv_backward_bias(&self) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_conv_backward_bias(self.as_ptr()) })
+    }
 }
 
-// Of another form, and so in the C interface alone: wick_layer_norm_with, wick_rms_norm_with, wick_group_norm_with, wick_lstm_cell, wick_gru_cell, wick_lstm_cell_backward, wick_gru_cell_backward, wick_recurrent, wick_recurrent_backward, wick_gates_reorder, wick_dropout_with, wick_layer_norm_backward, wick_rms_norm_backward, wick_group_norm_backward.
+// Of another form, and so in the C interface alone: wick_layer_norm_with, wick_rms_norm_with, wick_group_norm_with, wick_batch_norm_train, wick_lstm_cell, wick_gru_cell, wick_lstm_cell_backward, wick_gru_cell_backward, wick_recurrent, wick_recurrent_backward, wick_gates_reorder, wick_dropout_with, wick_layer_norm_backward, wick_rms_norm_backward, wick_group_norm_backward, wick_batch_norm_backward.

@@ -1,0 +1,173 @@
+/* The gradient of a convolution by its weight: as an implicit product whose operands are fetched from both sides as
+ * they lie, tile by tile; and, for groups of few channels, element by element. Terms are cut into parts, whose sums a
+ * second kernel adds in f64, in order. */
+#ifndef WICK_KERNELS_CONV_WEIGHT_BODY_H
+#define WICK_KERNELS_CONV_WEIGHT_BODY_H
+
+#include "dtype.h"
+#include "wave.h"
+
+#include "conv_weight.h"
+
+/* A term: its places in both sides, and the coordinates where its window begins. */
+struct weight_term {
+    i64 small, large; /* offsets of position and image, in the first channel */
+    i32 at[3];
+    i32 there;
+};
+
+/* A column: its channel's offset in the large side, and its tap's steps from where a window begins. */
+struct weight_column {
+    i64 channel;
+    i32 at[3];
+    i32 there;
+};
+
+GPU_FN struct weight_term weight_term_of(const struct gpu_conv_weight &p, u32 term, u32 end) {
+    struct weight_term r;
+    r.there = term < end;
+    if (!r.there) term = 0;
+    u32 image = term / (u32)p.small_plane, rest = term - image * (u32)p.small_plane;
+    u32 row = rest / (u32)p.dim[2].small, depth = row / (u32)p.dim[1].small;
+    r.small = (i64)image * p.groups * p.rows * p.small_plane + rest;
+    r.large = (i64)image * p.groups * p.channels * p.large_plane;
+    r.at[2] = (i32)(rest - row * (u32)p.dim[2].small) * p.dim[2].stride - p.dim[2].padding;
+    r.at[1] = (i32)(row - depth * (u32)p.dim[1].small) * p.dim[1].stride - p.dim[1].padding;
+    r.at[0] = (i32)depth * p.dim[0].stride - p.dim[0].padding;
+    return r;
+}
+
+GPU_FN struct weight_column weight_column_of(const struct gpu_conv_weight &p, u32 column) {
+    struct weight_column r;
+    r.there = column < p.across;
+    if (!r.there) column = 0;
+    u32 channel = column / p.taps, tap = column - channel * p.taps;
+    u32 row = tap / (u32)p.dim[2].kernel, depth = row / (u32)p.dim[1].kernel;
+    r.channel = (i64)channel * p.large_plane;
+    r.at[2] = (i32)(tap - row * (u32)p.dim[2].kernel) * p.dim[2].dilation;
+    r.at[1] = (i32)(row - depth * (u32)p.dim[1].kernel) * p.dim[1].dilation;
+    r.at[0] = (i32)depth * p.dim[0].dilation;
+    return r;
+}
+
+/* The element of the large side that a term meets in a column; 0 in the padding. */
+template <typename T>
+GPU_FN typename gpu_compute<T>::type weight_meet(const struct gpu_conv_weight &p, const T *large,
+                                                 const struct weight_term &term, const struct weight_column &column) {
+    i32 d = term.at[0] + column.at[0], h = term.at[1] + column.at[1], w = term.at[2] + column.at[2];
+    bool in = term.there && column.there && (u32)d < (u32)p.dim[0].large && (u32)h < (u32)p.dim[1].large &&
+              (u32)w < (u32)p.dim[2].large;
+    if (!in) return 0;
+    return gpu_up(large[term.large + column.channel + ((i64)d * p.dim[1].large + h) * p.dim[2].large + w]);
+}
+
+/* ---- tiles: 64 rows by 64 columns, 16 x 16 threads with 4 x 4 sums each ---- */
+
+template <typename T> GPU_FN void conv_weight_tile(const struct gpu_conv_weight &p) {
+    typedef typename gpu_compute<T>::type S;
+    enum { EDGE = 64, DEPTH = 16, PITCH = EDGE + 4, LOADS = EDGE * DEPTH / GPU_BLOCK };
+    struct alignas(4 * sizeof(S)) run {
+        S v[4];
+    };
+    GPU_SHARED S left[2][DEPTH][PITCH];
+    GPU_SHARED S right[2][DEPTH][PITCH];
+    GPU_SHARED weight_term terms[2][DEPTH];
+    GPU_SHARED weight_column columns[EDGE];
+    u32 t = gpu_thread(), tx = t % 16, ty = t / 16, block = gpu_block_x();
+    u32 column0 = block % p.column_tiles * EDGE;
+    block /= p.column_tiles;
+    i64 row0 = (i64)(block % p.row_tiles) * EDGE;
+    block /= p.row_tiles;
+    i64 group = block % (u32)p.groups;
+    u32 part = block / (u32)p.groups, first = part * p.part, end = first + p.part < p.terms ? first + p.part : p.terms;
+    u32 steps = end > first ? (end - first + DEPTH - 1) / DEPTH : 0;
+
+    /* This thread fetches one term of four rows and of four columns. */
+    u32 k = t % DEPTH, lane = t / DEPTH;
+    const T *small = (const T *)p.small + (group * p.rows + row0 + lane) * p.small_plane;
+    const T *large = (const T *)p.large + group * p.channels * p.large_plane;
+    i64 rows_left = p.rows - row0 - lane;
+    S sum[4][4], l_next[LOADS], r_next[LOADS];
+    GPU_UNROLL for (int i = 0; i < 4; i++) GPU_UNROLL for (int j = 0; j < 4; j++) sum[i][j] = 0;
+    if (t < EDGE) columns[t] = weight_column_of(p, column0 + t);
+    if (t < 2 * DEPTH) terms[t / DEPTH][t % DEPTH] = weight_term_of(p, first + t, end);
+    gpu_sync();
+    for (u32 step = 0; step <= steps; step++) {
+        u32 now = step % 2;
+        if (step < steps) {
+            /* Fetch this step; it is used in the next round. */
+            weight_term e = terms[now][k];
+            GPU_UNROLL for (int i = 0; i < LOADS; i++) {
+                bool in = e.there && i * 16 < rows_left;
+                l_next[i] = in ? gpu_up(small[i * 16 * p.small_plane + e.small]) : (S)0;
+                r_next[i] = weight_meet<T>(p, large, e, columns[lane + i * 16]);
+            }
+        }
+        if (step > 0) {
+            u32 old = now ^ 1;
+            GPU_NO_UNROLL for (int d0 = 0; d0 < DEPTH; d0 += 2) GPU_UNROLL for (int d = d0; d < d0 + 2; d++) {
+                run a = *(const run *)&left[old][d][ty * 4], b = *(const run *)&right[old][d][tx * 4];
+                GPU_UNROLL for (int i = 0; i < 4; i++)
+                    GPU_UNROLL for (int j = 0; j < 4; j++) sum[i][j] = gpu_fma(a.v[i], b.v[j], sum[i][j]);
+            }
+        }
+        if (step < steps) {
+            GPU_UNROLL for (int i = 0; i < LOADS; i++) {
+                left[now][k][lane + i * 16] = l_next[i];
+                right[now][k][lane + i * 16] = r_next[i];
+            }
+        }
+        gpu_sync();
+        if (t < DEPTH && step + 2 < steps) terms[now][t] = weight_term_of(p, first + (step + 2) * DEPTH + t, end);
+    }
+
+    GPU_UNROLL for (int i = 0; i < 4; i++) {
+        i64 row = row0 + ty * 4 + i;
+        i64 at = (group * p.rows + row) * p.across + column0 + tx * 4;
+        GPU_UNROLL for (int j = 0; j < 4; j++) {
+            if (row >= p.rows || column0 + tx * 4 + j >= p.across) continue;
+            if (p.parts == 1)
+                ((T *)p.out)[at + j] = gpu_round<T>(sum[i][j]);
+            else
+                ((S *)p.sums)[part * p.count + at + j] = sum[i][j];
+        }
+    }
+}
+
+/* ---- one element a block ---- */
+
+template <typename T> GPU_FN void conv_weight_element(const struct gpu_conv_weight &p) {
+    typedef typename gpu_compute<T>::type S;
+    GPU_SHARED f64 room[GPU_WAVES];
+    i64 item = (i64)gpu_block_y() * gpu_blocks_x() + gpu_block_x(), part = item / p.count, at = item - part * p.count;
+    if (part >= p.parts) return;
+    i64 row = at / p.across, group = row / p.rows;
+    struct weight_column column = weight_column_of(p, (u32)(at - row * p.across));
+    const T *small = (const T *)p.small + row * p.small_plane;
+    const T *large = (const T *)p.large + group * p.channels * p.large_plane;
+    u32 first = (u32)part * p.part, end = first + p.part < p.terms ? first + p.part : p.terms;
+    f64 sum = 0;
+    GPU_NO_UNROLL for (u32 term = first + gpu_thread(); term < end; term += GPU_BLOCK) {
+        struct weight_term e = weight_term_of(p, term, end);
+        sum = gpu_fma((f64)gpu_up(small[e.small]), (f64)weight_meet<T>(p, large, e, column), sum);
+    }
+    sum = gpu_block_join<gpu_join_add>(sum, room);
+    if (gpu_thread() > 0) return;
+    if (p.parts == 1)
+        ((T *)p.out)[at] = gpu_round<T>((S)sum);
+    else
+        ((S *)p.sums)[item] = (S)sum;
+}
+
+/* ---- the sum of the parts ---- */
+
+template <typename T> GPU_FN void conv_weight_join(const struct gpu_conv_weight_join &p) {
+    typedef typename gpu_compute<T>::type S;
+    for (i64 i = (i64)gpu_global(); i < p.count; i += (i64)gpu_stride()) {
+        f64 sum = 0;
+        GPU_NO_UNROLL for (u32 part = 0; part < p.parts; part++) sum += (f64)((const S *)p.sums)[part * p.count + i];
+        ((T *)p.out)[i] = gpu_round<T>((S)sum);
+    }
+}
+
+#endif

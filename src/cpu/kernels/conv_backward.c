@@ -1,0 +1,215 @@
+/* Gradients of convolutions by their weights.
+ *
+ * `small` is the side with a position for each window, [N,groups M,small...], `large` the side that windows lie on,
+ * [N,groups J,large...]: of a convolution gradient and x, of a transposed one x and gradient. The result, for each
+ * group, is a product of M rows with J x kernel columns, over N x small terms:
+ *
+ *     out[m][j,k] = sum over n, i of small[n][m][i] large[n][j][i stride + k dilation - padding]
+ *
+ * The rows are a copy of the small side in which the terms of a channel follow each other. The columns are copied
+ * some at a time, for a band of terms, so that no matrix of windows is made. Vectors run along the terms: a tile of
+ * sums loads each vector of a row for all its columns. Sums over a band are f32 (f64 of f64), lane by lane; lanes,
+ * bands and parts are added in f64. How terms are cut follows from the shape alone. */
+#include "backend.h"
+#include "core/checked.h"
+#include "core/convert.h"
+#include "core/memory.h"
+#include "cpu/runtime/isa.h"
+#include "cpu/runtime/parallel.h"
+
+#include <string.h>
+
+#if WICK_ISA_LEVEL >= 1
+#include <immintrin.h>
+#endif
+
+/* Bytes of a vector, and columns of a tile: its sums, its columns and one row fit the registers, 32 or 16 of them. */
+#if WICK_ISA_LEVEL >= 2
+enum { BYTES = 64, COLUMNS = 4 };
+#elif WICK_ISA_LEVEL == 1
+enum { BYTES = 32, COLUMNS = 3 };
+#else
+enum { BYTES = 16, COLUMNS = 3 };
+#endif
+
+enum {
+    ROWS = 4,         /* of a tile */
+    BAND = 1024,      /* terms, a multiple of any vector's elements */
+    STEP = BAND + 16, /* from one copied column to the next: not a power of two, which caches have few places for */
+    BLOCK = 24,       /* columns that are copied at a time, a multiple of COLUMNS: they stay in a second level cache */
+    ENOUGH = 32       /* items of work, where terms suffice */
+};
+
+#define UNROLL _Pragma("GCC unroll 16")
+
+/* One dim of both sides. Leading dims that are missing have size 1. */
+struct axis {
+    int64_t small, large, kernel, stride, padding, dilation;
+};
+
+struct conv_backward {
+    enum wick_dtype dtype;
+    size_t size; /* of an element */
+    const char *small, *large;
+    char *out;
+    struct axis axis[3];
+    int64_t batch, groups, rows, channels; /* rows: M. channels: J */
+    int64_t small_plane, large_plane, taps;
+    int64_t across;       /* columns: J x kernel */
+    int64_t terms, pitch; /* N x small; and from one packed row to the next, whole vectors */
+    int64_t blocks, bands, parts;
+    char *packed; /* the rows: [groups M][pitch] of values, zeros behind the terms */
+    char *room;   /* of every worker: BLOCK columns of a band */
+    size_t room_each;
+    double *sums; /* [parts][groups M][across] */
+};
+
+/* Some columns of the result: the sums of the first row. */
+struct block {
+    double *sums;
+    int64_t across, columns;
+};
+
+/* Where a term is: its image and its window's place. */
+struct place {
+    int64_t image, at[3];
+};
+
+static struct place place_of(const struct conv_backward *s, int64_t term) {
+    const struct axis *a = s->axis;
+    struct place p = {.image = term / s->small_plane};
+    int64_t rest = term % s->small_plane;
+    p.at[2] = rest % a[2].small;
+    p.at[1] = rest / a[2].small % a[1].small;
+    p.at[0] = rest / a[2].small / a[1].small;
+    return p;
+}
+
+/* The first window of the next row of windows. */
+static void next_row(const struct conv_backward *s, struct place *p) {
+    p->at[2] = 0;
+    if (++p->at[1] < s->axis[1].small) return;
+    p->at[1] = 0;
+    if (++p->at[0] < s->axis[0].small) return;
+    p->at[0] = 0;
+    p->image++;
+}
+
+#define VALUE float
+#define NAME(x) x##_f32
+#define TO_VALUES wick__row_to_f32
+#if WICK_ISA_LEVEL >= 2
+#define MULADD(x, y, z) ((vector_f32)_mm512_fmadd_ps((__m512)(x), (__m512)(y), (__m512)(z)))
+#elif WICK_ISA_LEVEL == 1
+#define MULADD(x, y, z) ((vector_f32)_mm256_fmadd_ps((__m256)(x), (__m256)(y), (__m256)(z)))
+#else
+#define MULADD(x, y, z) ((x) * (y) + (z))
+#endif
+#include "cpu/kernels/conv_backward_body.h"
+#undef VALUE
+#undef NAME
+#undef TO_VALUES
+#undef MULADD
+
+#define VALUE double
+#define NAME(x) x##_f64
+#define TO_VALUES wick__row_to_f64
+#if WICK_ISA_LEVEL >= 2
+#define MULADD(x, y, z) ((vector_f64)_mm512_fmadd_pd((__m512d)(x), (__m512d)(y), (__m512d)(z)))
+#elif WICK_ISA_LEVEL == 1
+#define MULADD(x, y, z) ((vector_f64)_mm256_fmadd_pd((__m256d)(x), (__m256d)(y), (__m256d)(z)))
+#else
+#define MULADD(x, y, z) ((x) * (y) + (z))
+#endif
+#include "cpu/kernels/conv_backward_body.h"
+
+/* Adds up the parts of rows of the result, in order. */
+static void join(void *context, int worker, int64_t begin, int64_t end) {
+    const struct conv_backward *s = context;
+    (void)worker;
+    for (int64_t row = begin; row < end; row++) {
+        double *sums = s->sums + row * s->across;
+        for (int64_t part = 1; part < s->parts; part++) {
+            const double *more = sums + part * s->groups * s->rows * s->across;
+            for (int64_t i = 0; i < s->across; i++) sums[i] += more[i];
+        }
+        wick__row_from_f64(s->dtype, sums, s->out + row * s->across * (int64_t)s->size, s->across);
+    }
+}
+
+/* Bytes of packed rows, of the workers' rooms, and of sums; false where they do not fit in size_t. */
+static bool measure(const struct conv_backward *s, size_t value, int workers, size_t bytes[3]) {
+    size_t sums = sizeof *s->sums * (size_t)s->parts;
+    return wick__mul_size((size_t)(s->groups * s->rows), value, &bytes[0]) &&
+           wick__mul_size(bytes[0], (size_t)s->pitch, &bytes[0]) &&
+           wick__mul_size(s->room_each, (size_t)workers, &bytes[1]) &&
+           wick__mul_size(sums, (size_t)(s->groups * s->rows), &bytes[2]) &&
+           wick__mul_size(bytes[2], (size_t)s->across, &bytes[2]);
+}
+
+static enum wick_status run(struct conv_backward *s, bool wide) {
+    size_t value = wide ? sizeof(double) : sizeof(float), bytes[3], first, all;
+    int workers = wick__workers();
+    s->room_each = BLOCK * STEP * value;
+    if (!measure(s, value, workers, bytes) || !wick__add_size(bytes[1], bytes[2], &first) ||
+        !wick__add_size(first, bytes[0], &all) || !wick__add_size(all, BYTES, &all))
+        return wick__fail(WICK_MEMORY, "out of memory: sums of %lld x %lld elements", (long long)(s->groups * s->rows),
+                          (long long)s->across);
+    char *memory = wick__alloc(all);
+    if (!memory) return WICK_MEMORY;
+    s->sums = (double *)(void *)memory;
+    s->room = memory + bytes[2];
+    s->packed = s->room + bytes[1];
+    wick__parallel(s->groups * s->rows, wick__max(1, 65536 / wick__max(1, s->terms)), wide ? pack_f64 : pack_f32, s);
+    wick__parallel_with(workers, s->parts * s->groups * s->blocks, 1, wide ? items_f64 : items_f32, s);
+    wick__parallel(s->groups * s->rows, wick__max(1, 16384 / s->across), join, s);
+    wick__free(memory, all);
+    return WICK_OK;
+}
+
+static void set_axes(struct conv_backward *s, const struct wick__call *call, const int64_t *small,
+                     const int64_t *large) {
+    s->small_plane = s->large_plane = s->taps = 1;
+    for (int a = 0; a < 3; a++) {
+        int d = a - (3 - call->p.window.spatial);
+        s->axis[a] = (struct axis){1, 1, 1, 1, 0, 1};
+        if (d < 0) continue;
+        s->axis[a] = (struct axis){small[2 + d],
+                                   large[2 + d],
+                                   call->p.window.kernel[d],
+                                   call->p.window.stride[d],
+                                   call->p.window.padding[d],
+                                   call->p.window.dilation[d]};
+        s->small_plane *= small[2 + d];
+        s->large_plane *= large[2 + d];
+        s->taps *= call->p.window.kernel[d];
+    }
+}
+
+enum wick_status WICK__ISA(wick__cpu_conv_backward)(const struct wick__call *call);
+enum wick_status WICK__ISA(wick__cpu_conv_backward)(const struct wick__call *call) {
+    bool transposed = call->op >= WICK_OP_conv_transpose1d_backward_weight;
+    const struct wick_tensor *small = call->in[transposed], *large = call->in[!transposed];
+    const int64_t *shape = small->layout.shape;
+    if (wick__count(call->out[0]) == 0) return WICK_OK;
+    struct conv_backward s = {.dtype = small->dtype,
+                              .size = wick__size(small->dtype),
+                              .out = wick__data(call->out[0]),
+                              .batch = shape[0],
+                              .groups = call->p.window.groups,
+                              .rows = shape[1] / call->p.window.groups,
+                              .channels = large->layout.shape[1] / call->p.window.groups};
+    set_axes(&s, call, shape, large->layout.shape);
+    s.terms = wick__count(large) == 0 ? 0 : s.batch * s.small_plane;
+    if (s.terms > 0) {
+        s.small = wick__data(small);
+        s.large = wick__data(large);
+    }
+    int64_t lanes = BYTES / (s.dtype == WICK_F64 ? 8 : 4);
+    s.pitch = (s.terms + lanes - 1) / lanes * lanes;
+    s.across = s.channels * s.taps;
+    s.blocks = (s.across + BLOCK - 1) / BLOCK;
+    s.bands = (s.terms + BAND - 1) / BAND;
+    s.parts = wick__max(1, wick__min(s.bands, ENOUGH / wick__min(ENOUGH, s.groups * s.blocks)));
+    return run(&s, s.dtype == WICK_F64);
+}

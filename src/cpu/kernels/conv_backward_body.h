@@ -1,0 +1,144 @@
+/* The product of conv_backward.c in one arithmetic, included with
+ *
+ *   VALUE      what is multiplied: float, double
+ *   MULADD(x, y, z)  x y + z on vectors
+ *   TO_VALUES(dtype, from, stride, to, n)   elements as VALUEs
+ *   NAME(x)    x with the arithmetic's name */
+
+typedef VALUE NAME(vector) __attribute__((vector_size(BYTES)));
+typedef VALUE NAME(loose) __attribute__((vector_size(BYTES), aligned(sizeof(VALUE)), may_alias));
+enum { NAME(LANES) = BYTES / (int)sizeof(VALUE) };
+
+/* The sum of a vector's lanes: its quarters or halves of 16 bytes first, the rest in f64. */
+static inline double NAME(total)(NAME(vector) v) {
+    typedef VALUE part __attribute__((vector_size(16), may_alias));
+    _Alignas(64) VALUE lane[NAME(LANES)];
+    enum { PART = 16 / (int)sizeof(VALUE) };
+    *(NAME(vector) *)(void *)lane = v;
+    part sum = *(const part *)(const void *)lane;
+    UNROLL for (int i = PART; i < NAME(LANES); i += PART) sum += *(const part *)(const void *)(lane + i);
+    double total = 0;
+    UNROLL for (int i = 0; i < PART / 2; i++) total += (double)sum[i] + (double)sum[i + PART / 2];
+    return total;
+}
+
+/* sums[m][c] += sum over i < n of row[m][i] column[c][i]; n is whole vectors. */
+static inline __attribute__((always_inline)) void NAME(multiply)(const VALUE *row, int64_t pitch, const VALUE *column,
+                                                                 int64_t n, double *sums, int64_t across,
+                                                                 const int rows, const int columns) {
+    NAME(vector) sum[ROWS][COLUMNS];
+    UNROLL for (int m = 0; m < rows; m++) UNROLL for (int c = 0; c < columns; c++) sum[m][c] = (NAME(vector)){0};
+    for (int64_t i = 0; i < n; i += NAME(LANES)) {
+        NAME(vector) x[COLUMNS];
+        UNROLL for (int c = 0; c < columns; c++) x[c] = *(const NAME(loose) *)(column + c * STEP + i);
+        UNROLL for (int m = 0; m < rows; m++) {
+            NAME(vector) w = *(const NAME(loose) *)(row + m * pitch + i);
+            UNROLL for (int c = 0; c < columns; c++) sum[m][c] = MULADD(w, x[c], sum[m][c]);
+        }
+    }
+    UNROLL for (int m = 0; m < rows; m++) UNROLL for (int c = 0; c < columns; c++) sums[m * across + c] +=
+        NAME(total)(sum[m][c]);
+}
+
+/* Rows row .. row+rows-1 with a block of columns. */
+static inline __attribute__((always_inline)) void NAME(multiply_rows)(const VALUE *row, int64_t pitch,
+                                                                      const VALUE *room, int64_t n,
+                                                                      const struct block *block, const int rows) {
+    int64_t c = 0;
+    for (; c + COLUMNS <= block->columns; c += COLUMNS)
+        NAME(multiply)(row, pitch, room + c * STEP, n, block->sums + c, block->across, rows, COLUMNS);
+    for (; c < block->columns; c++)
+        NAME(multiply)(row, pitch, room + c * STEP, n, block->sums + c, block->across, rows, 1);
+}
+
+static void NAME(multiply_four)(const VALUE *row, int64_t pitch, const VALUE *room, int64_t n,
+                                const struct block *block) {
+    NAME(multiply_rows)(row, pitch, room, n, block, ROWS);
+}
+
+static void NAME(multiply_one)(const VALUE *row, int64_t pitch, const VALUE *room, int64_t n,
+                               const struct block *block) {
+    NAME(multiply_rows)(row, pitch, room, n, block, 1);
+}
+
+/* What a row of n windows from place w on meets in a row of the large side under tap k of the last dim. */
+static inline void NAME(copy_windows)(const struct conv_backward *s, const char *row, int64_t w, int64_t k, VALUE *to,
+                                      int64_t n) {
+    const struct axis *a = &s->axis[2];
+    int64_t low = w * a->stride + k * a->dilation - a->padding;
+    int64_t begin = low < 0 ? wick__min(n, (-low + a->stride - 1) / a->stride) : 0;
+    int64_t end = a->large > low ? wick__min(n, (a->large - low + a->stride - 1) / a->stride) : 0;
+    if (!row || end <= begin) {
+        memset(to, 0, sizeof *to * (size_t)n);
+        return;
+    }
+    for (int64_t i = 0; i < begin; i++) to[i] = 0;
+    const char *from = row + (low + begin * a->stride) * (int64_t)s->size;
+    if (s->size == sizeof(VALUE) && a->stride == 1)
+        memcpy(to + begin, from, sizeof *to * (size_t)(end - begin));
+    else
+        TO_VALUES(s->dtype, from, a->stride, to + begin, end - begin);
+    for (int64_t i = end; i < n; i++) to[i] = 0;
+}
+
+/* Column `column` of a group at terms begin .. end-1, and zeros up to a whole vector. */
+static void NAME(copy_column)(const struct conv_backward *s, int64_t group, int64_t column, int64_t begin, int64_t end,
+                              VALUE *to) {
+    const struct axis *a = s->axis;
+    int64_t tap = column % s->taps, channel = group * s->channels + column / s->taps;
+    int64_t k[3] = {tap / a[2].kernel / a[1].kernel, tap / a[2].kernel % a[1].kernel, tap % a[2].kernel};
+    struct place p = place_of(s, begin);
+    int64_t at = begin;
+    while (at < end) {
+        int64_t n = wick__min(a[2].small - p.at[2], end - at);
+        int64_t z = p.at[0] * a[0].stride + k[0] * a[0].dilation - a[0].padding;
+        int64_t y = p.at[1] * a[1].stride + k[1] * a[1].dilation - a[1].padding;
+        const char *row = NULL;
+        if (z >= 0 && z < a[0].large && y >= 0 && y < a[1].large) {
+            int64_t plane = p.image * s->groups * s->channels + channel;
+            row = s->large + (plane * s->large_plane + (z * a[1].large + y) * a[2].large) * (int64_t)s->size;
+        }
+        NAME(copy_windows)(s, row, p.at[2], k[2], to + at - begin, n);
+        at += n;
+        next_row(s, &p);
+    }
+    for (; (at - begin) % NAME(LANES) != 0; at++) to[at - begin] = 0;
+}
+
+/* A block of columns of one group, over the bands of a part. */
+static void NAME(run_item)(const struct conv_backward *s, int64_t item, VALUE *room) {
+    int64_t block = item % s->blocks, group = item / s->blocks % s->groups, part = item / s->blocks / s->groups;
+    int64_t first = block * BLOCK, columns = wick__min(BLOCK, s->across - first);
+    double *sums = s->sums + (part * s->groups + group) * s->rows * s->across + first;
+    for (int64_t m = 0; m < s->rows; m++) memset(sums + m * s->across, 0, sizeof *sums * (size_t)columns);
+    for (int64_t band = part * s->bands / s->parts; band < (part + 1) * s->bands / s->parts; band++) {
+        int64_t begin = band * BAND, end = wick__min(begin + BAND, s->terms), m = 0;
+        int64_t n = (end - begin + NAME(LANES) - 1) / NAME(LANES) * NAME(LANES);
+        struct block b = {.sums = sums, .across = s->across, .columns = columns};
+        const VALUE *row = (const VALUE *)(void *)s->packed + group * s->rows * s->pitch + begin;
+        for (int64_t i = 0; i < columns; i++) NAME(copy_column)(s, group, first + i, begin, end, room + i * STEP);
+        for (; m + ROWS <= s->rows; m += ROWS, b.sums += ROWS * s->across)
+            NAME(multiply_four)(row + m * s->pitch, s->pitch, room, n, &b);
+        for (; m < s->rows; m++, b.sums += s->across) NAME(multiply_one)(row + m * s->pitch, s->pitch, room, n, &b);
+    }
+}
+
+/* Items: part, group, block of columns; the last varies fastest. */
+static void NAME(items)(void *context, int worker, int64_t begin, int64_t end) {
+    const struct conv_backward *s = context;
+    VALUE *room = (VALUE *)(void *)(s->room + (size_t)worker * s->room_each);
+    for (int64_t item = begin; item < end; item++) NAME(run_item)(s, item, room);
+}
+
+/* Rows of the small side with all their terms beside each other. */
+static void NAME(pack)(void *context, int worker, int64_t begin, int64_t end) {
+    const struct conv_backward *s = context;
+    int64_t all = s->groups * s->rows, plane = s->small_plane;
+    (void)worker;
+    for (int64_t row = begin; row < end; row++) {
+        VALUE *to = (VALUE *)(void *)s->packed + row * s->pitch;
+        for (int64_t n = 0; n < s->batch && s->terms > 0; n++)
+            TO_VALUES(s->dtype, s->small + (n * all + row) * plane * (int64_t)s->size, 1, to + n * plane, plane);
+        for (int64_t i = s->terms; i < s->pitch; i++) to[i] = 0;
+    }
+}

@@ -1,0 +1,124 @@
+/* Gradients of convolutions by their weights: a product in tiles or element by element, in parts, which are joined. */
+#include "gpu/ops/rows.h"
+
+#include "core/checked.h"
+
+#include "kernels/conv_weight.h"
+
+enum {
+    EDGE = 64,           /* of a tile */
+    DEPTH = 16,          /* terms of a step of a tile */
+    WASTE = 16,          /* tiles that have so many more elements than the result has are not worth it */
+    LONG = 4096,         /* terms of a tile's part: f32 sums stay short */
+    VERY_LONG = 1 << 16, /* of an element's, whose sum is f64 */
+    SHORT = 256,         /* least terms of a part */
+    BLOCKS = 512,        /* that fill a device */
+    MOST = 256 << 20     /* bytes of all parts */
+};
+
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* Sizes and options as 32-bit numbers; false when one does not fit, or coordinates might not. */
+static bool set_dim(struct gpu_conv_weight_dim *dim, const struct wick__call *call, const int64_t *small,
+                    const int64_t *large, int s) {
+    const int64_t limit = (int64_t)1 << 30;
+    *dim = (struct gpu_conv_weight_dim){.small = 1, .large = 1, .kernel = 1, .stride = 1, .dilation = 1};
+    if (s < 0) return true;
+    int64_t kernel = call->p.window.kernel[s], padding = call->p.window.padding[s];
+    /* The stride of a single window, and the dilation of a single tap, may be any number. */
+    int64_t stride = small[2 + s] == 1 ? 1 : call->p.window.stride[s];
+    int64_t dilation = kernel == 1 ? 1 : call->p.window.dilation[s];
+    if (small[2 + s] >= limit || large[2 + s] >= limit || padding >= limit || stride >= limit || dilation >= limit ||
+        kernel >= limit)
+        return false;
+    *dim = (struct gpu_conv_weight_dim){.small = (i32)small[2 + s],
+                                        .large = (i32)large[2 + s],
+                                        .kernel = (i32)kernel,
+                                        .stride = (i32)stride,
+                                        .padding = (i32)padding,
+                                        .dilation = (i32)dilation};
+    return kernel * dilation < limit && small[2 + s] * stride < limit;
+}
+
+static bool set_params(struct gpu_conv_weight *p, const struct wick__call *call) {
+    bool transposed = call->op >= WICK_OP_conv_transpose1d_backward_weight;
+    const struct wick_tensor *small = call->in[transposed], *large = call->in[!transposed];
+    int64_t groups = call->p.window.groups, terms = small->layout.shape[0], taps = 1;
+    *p = (struct gpu_conv_weight){.out = wick__data(call->out[0]),
+                                  .groups = groups,
+                                  .rows = small->layout.shape[1] / groups,
+                                  .channels = large->layout.shape[1] / groups,
+                                  .small_plane = 1,
+                                  .large_plane = 1,
+                                  .count = wick__count(call->out[0])};
+    for (int a = 0; a < 3; a++) {
+        struct gpu_conv_weight_dim *dim = &p->dim[a];
+        if (!set_dim(dim, call, small->layout.shape, large->layout.shape, a - (3 - call->p.window.spatial)))
+            return false;
+        p->small_plane *= dim->small;
+        p->large_plane *= dim->large;
+        taps *= dim->kernel;
+    }
+    if (wick__count(large) == 0) terms = 0;
+    if (terms > 0) {
+        p->small = wick__data(small);
+        p->large = wick__data(large);
+    }
+    terms *= p->small_plane;
+    if (terms >= INT32_MAX || p->channels * taps >= INT32_MAX || groups >= INT32_MAX) return false;
+    p->terms = (u32)terms;
+    p->taps = (u32)taps;
+    p->across = (u32)(p->channels * taps);
+    return true;
+}
+
+/* Cuts the terms into parts: by shape alone, so that the same shape has the same bits on every device. */
+static void set_parts(struct gpu_conv_weight *p, int64_t blocks, int64_t longest, int64_t size) {
+    int64_t parts = wick__max(1, ceil_div(p->terms, longest));
+    if (parts * blocks < BLOCKS)
+        parts = wick__max(parts, wick__min(ceil_div(BLOCKS, blocks), ceil_div(p->terms, SHORT)));
+    parts = wick__min(parts, wick__max(1, MOST / (p->count * size)));
+    p->part = (u32)(ceil_div(ceil_div(p->terms, parts), DEPTH) * DEPTH);
+    p->parts = (u32)wick__max(1, ceil_div(p->terms, wick__max(1, p->part)));
+}
+
+static enum wick_status run(struct wick__gpu *gpu, enum wick_dtype dtype, struct gpu_conv_weight *p,
+                            const struct wick__launch *launch) {
+    size_t nbytes = p->parts > 1 ? (size_t)p->parts * (size_t)p->count * (dtype == WICK_F64 ? 8 : 4) : 0;
+    if (nbytes == 0) return wick__gpu_launch(gpu, launch, p);
+    WICK__TRY(wick__gpu_scratch(gpu, nbytes, &p->sums));
+    struct gpu_conv_weight_join join = {.sums = p->sums, .out = p->out, .count = p->count, .parts = p->parts};
+    struct wick__launch last = {.kernel = wick__gpu_of_floats(WICK__GPU_K_conv_weight_join_bf16, dtype),
+                                .grid = {wick__gpu_blocks(gpu, p->count, 1)}};
+    enum wick_status status = wick__gpu_launch(gpu, launch, p);
+    if (status == WICK_OK) status = wick__gpu_launch(gpu, &last, &join);
+    wick__gpu_release(gpu, p->sums, nbytes);
+    return status;
+}
+
+wick__kernel_fn wick__gpu_conv_backward;
+enum wick_status wick__gpu_conv_backward(const struct wick__call *call) {
+    enum wick_dtype dtype = call->out[0]->dtype;
+    struct wick__gpu *gpu = wick__gpu_of(call->out[0]);
+    int64_t size = dtype == WICK_F64 ? 8 : 4;
+    struct gpu_conv_weight p;
+    if (wick__count(call->out[0]) == 0) return WICK_OK;
+    if (!set_params(&p, call))
+        return wick__fail(WICK_OVERFLOW, "%s: a size or option is beyond 2^30, on %s", wick_op_name(call->op),
+                          gpu->device->name);
+    int64_t row_tiles = ceil_div(p.rows, EDGE), column_tiles = ceil_div(p.across, EDGE);
+    int64_t tiles = row_tiles * column_tiles;
+    struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_conv_weight_element_bf16, dtype)};
+    if (tiles < INT32_MAX / p.groups && tiles * (EDGE * EDGE) <= WASTE * p.rows * p.across) {
+        p.row_tiles = (u32)row_tiles;
+        p.column_tiles = (u32)column_tiles;
+        set_parts(&p, tiles * p.groups, LONG, size);
+        launch.kernel = wick__gpu_of_floats(WICK__GPU_K_conv_weight_tile_bf16, dtype);
+        launch.grid[0] = (unsigned)(tiles * p.groups * p.parts);
+        if (tiles * p.groups * p.parts < INT32_MAX) return run(gpu, dtype, &p, &launch);
+    }
+    launch.kernel = wick__gpu_of_floats(WICK__GPU_K_conv_weight_element_bf16, dtype);
+    set_parts(&p, p.count, VERY_LONG, size);
+    wick__gpu_reduce_grid(&launch, p.count * p.parts);
+    return run(gpu, dtype, &p, &launch);
+}
