@@ -105,10 +105,10 @@ WICK_API struct wick_tensor *wick_adaptive_avg_pool3d(const struct wick_tensor *
 
 /* Options of resizing. With NULL, or zeros, positions follow from the two sizes alone. */
 struct wick_upsample_options {
-    double
-        scale[3]; /* output size / input size as the caller states it: the source step is 1 / scale, and the result's
-                     size is floor(in scale) if no size is given; finite, > 0; 0 means none. A dim whose
-                     size stays is copied, whatever the scale says, as PyTorch does but for nearest in 1 and 3 dims */
+    /* Output size / input size of each dim as the caller states it, finite and > 0; 0: none. The source step is
+     * 1 / scale. Without sizes, the result's size is floor(in scale). A dim whose size stays is copied, whatever the
+     * scale says, as PyTorch does but for nearest in 1 and 3 dims. */
+    double scale[3];
     bool align_corners; /* linear only: the corner elements keep their places, step (in - 1) / (out - 1) */
     WICK_RESERVED;
 };
