@@ -151,7 +151,10 @@ static bool call_backward(const struct verify_case *c, struct wick_recurrent_opt
     options->reserve = reserve;
     *(c->i[OF_C] ? &places.last_c : &places.last_h) = in[5];
     *(c->i[OF_C] ? &places.c : &places.h) = &third;
-    if (!wick_recurrent(in[0], n, weights, options)) wick_error_clear(); /* the gradient has to say why itself */
+    if (!wick_recurrent(in[0], n, weights, options)) {
+        if (wick_error_status() == WICK_MEMORY) return false;
+        wick_error_clear(); /* of what both refuse the gradient has to say why itself */
+    }
     out[0] = wick_recurrent_backward(in[0], in[2], n, weights, options, &places);
     for (int i = 0; out[0] && i < n; i++) parts[i] = wick_reshape(parts[i], 1, (const int64_t[]){-1});
     out[1] = out[0] ? wick_cat(n, parts, 0) : NULL;
