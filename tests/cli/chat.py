@@ -97,12 +97,16 @@ class Terminal:
                 break
         self.wait(b"> ")
 
-    def end(self):
-        end = time.monotonic() + 20
+    def end(self, key=b""):
+        """Waits for the end, and presses a key until it comes: one between the prompt and the reading of keys is lost."""
+        end, press = time.monotonic() + 20, 0.0
         while time.monotonic() < end:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
                 return status
+            if key and time.monotonic() > press:
+                press = time.monotonic() + 2
+                self.send(key)
             time.sleep(0.05)
         os.kill(self.pid, signal.SIGKILL)
         return os.waitpid(self.pid, 0)[1]
@@ -127,8 +131,7 @@ def check_terminal(folder, model, endless):
     terminal.send(b"BCX\x7fA\r")  # a key that deletes
     terminal.wait(first)
     terminal.wait(b"> ")
-    terminal.send(b"\x04")
-    check("Ctrl-D ends it", terminal.end() == 0)
+    check("Ctrl-D ends it", terminal.end(b"\x04") == 0)
     history = os.path.join(folder, "a", "cache", "wick", "chat_history")
     if os.path.exists(history):  # only with libedit
         with open(history, encoding="utf-8") as file:
