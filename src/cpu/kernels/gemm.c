@@ -230,11 +230,6 @@ static void multiply(struct step *s) {
     }
 }
 
-/* The matrix of a batch. An operand without elements is NULL, which has no other place. */
-static const char *matrix_at(const struct wick__product *g, const void *first, const int64_t *stride, int64_t batch) {
-    return first ? (const char *)first + batch_offset(g, stride, batch) * element_size(g) : NULL;
-}
-
 static void run_jobs(void *context, int worker, int64_t begin, int64_t end) {
     const struct plan *plan = context;
     const struct wick__product *g = plan->g;
@@ -246,9 +241,10 @@ static void run_jobs(void *context, int worker, int64_t begin, int64_t end) {
         s.j0 = job / plan->row_jobs % plan->column_jobs * plan->job_columns;
         s.rows = wick__min(plan->job_rows, last_row - s.i0);
         s.columns = wick__min(plan->job_columns, g->n - s.j0);
-        s.a = matrix_at(g, g->a, g->a_batch, s.batch);
-        s.b = matrix_at(g, g->b, g->b_batch, s.batch);
-        if (s.batch + 1 < plan->batches) s.next_b = matrix_at(g, g->b, g->b_batch, s.batch + 1);
+        s.a = (const char *)g->a + batch_offset(g, g->a_batch, s.batch) * size;
+        s.b = (const char *)g->b + batch_offset(g, g->b_batch, s.batch) * size;
+        if (s.batch + 1 < plan->batches)
+            s.next_b = (const char *)g->b + batch_offset(g, g->b_batch, s.batch + 1) * size;
         s.c = (char *)g->c + s.batch * g->m * g->c_row * size;
         s.bias = g->bias;
         do {
@@ -357,8 +353,13 @@ static void run_passes(struct plan *plan, int64_t pass_rows) {
     }
 }
 
-enum wick_status WICK__ISA(wick__gemm)(const struct wick__product *g) {
+enum wick_status WICK__ISA(wick__gemm)(const struct wick__product *asked) {
+    static const char nothing[1]; /* stands for operands without elements: their NULL has no place beside it */
+    struct wick__product product = *asked;
+    const struct wick__product *g = &product;
     struct plan plan = {.g = g, .kind = WICK__ISA(wick__gemm_kind)(g->dtype), .batches = wick__product_batches(g)};
+    if (!product.a) product.a = nothing;
+    if (!product.b) product.b = nothing;
     if (g->m == 0 || g->n == 0 || plan.batches == 0) return WICK_OK;
     plan.streamed = (double)plan.batches * (double)g->m * (double)g->n * (double)element_size(g) > STREAMED_BYTES;
     plan.direct = (size_t)element_size(g) == plan.kind->size && plan.kind->group == 1;
