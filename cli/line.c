@@ -56,6 +56,8 @@ static bool open_editor(struct line *line, const char *name) {
     el_set(line->editor, EL_CLIENTDATA, line);
     el_set(line->editor, EL_PROMPT, prompt_of);
     el_set(line->editor, EL_EDITOR, "emacs");
+    /* A Ctrl-D that the terminal took before the editor did arrives as NUL, and would stand in the line unseen. */
+    el_set(line->editor, EL_BIND, "^@", "ed-ignore", NULL);
     el_set(line->editor, EL_HIST, history, line->history);
     load_history(line, name);
     return true;
