@@ -4,7 +4,7 @@ from fractions import Fraction as Q
 from emit import ALL, BELOW12, FILL, GFX9, GFX10_11, GFX10UP, GFX11UP, GFX942, GFX1030, GFX1100, GFX1201, LANES, Case
 from floats import BF8, BF8Z, F16, F32, F64, FP8, FP8Z, RZERO, convert, flush, order, to_int
 from pools import *
-from valu import M16, M32, M64, ROUNDING, expect, i16, i32, op, reg, signed, take
+from vector import M16, M32, M64, ROUNDING, expect, i16, i32, op, reg, signed, take
 
 # Numbers about the limits of integers.
 def near_ints(f):

@@ -4,7 +4,7 @@ from fractions import Fraction as Q
 from emit import FILL, GFX9, GFX10UP, GFX11UP, GFX1030, GFX1100, GFX1201, LANES, Case
 from floats import F16, F32, F64, add, clamp, fma, mul, sub
 from pools import *
-from valu import M16, M32, M64, signed, take
+from vector import M16, M32, M64, signed, take
 
 WAVES = ((GFX9, 64), (GFX10UP, 32))
 PARTIAL = [1 if l % 5 and l % 11 != 6 else 0 for l in range(LANES)]

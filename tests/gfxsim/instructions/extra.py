@@ -5,7 +5,7 @@ from emit import FILL, GFX9, GFX11UP, GFX942, GFX1201, LANES, Case
 from floats import (BF16, BF8, BF8Z, F16, F32, F64, FP8, FP8Z, add, convert, exact, exp2, fma, ldexp, log2, mul, pi,
                     rcp, rsq, sqrt, to_int)
 from pools import *
-from valu import M16, M32, i32, op, signed
+from vector import M16, M32, i32, op, signed
 
 r = Random(77)
 

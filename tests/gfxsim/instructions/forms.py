@@ -6,7 +6,7 @@ from cross import PARTS, part, put_part
 from emit import ALL, FILL, GFX9, GFX10UP, GFX1030, LANES, Case
 from floats import F16, F32, F64, add, convert, fma, frexp, integral, mul, order, sub
 from pools import *
-from valu import M16, M32, M64, i16, i32, signed, take
+from vector import M16, M32, M64, i16, i32, signed, take
 
 r = Random(404)
 

@@ -1,7 +1,8 @@
 """Vector integer arithmetic, bits, shifts, carries; 32, 64, 16 and packed 16 bits."""
 from emit import ALL, BELOW12, GFX9, GFX10UP, GFX11UP, GFX942, GFX1030, GFX1201, LANES, Case
 from pools import *
-from valu import M16, M32, M64, expect, i16, i32, i64, op, pk_case, signed, take
+from valu import pk_case
+from vector import M16, M32, M64, expect, i16, i32, i64, op, signed, take
 
 COUNTS = [l % 37 if l < 40 else l * 0x01000193 & M32 for l in range(LANES)]  # bit numbers, past the width too
 X2, X3 = 'x32:x32,x32', 'x32:x32,x32,x32'

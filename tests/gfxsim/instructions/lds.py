@@ -4,7 +4,8 @@ from floats import BF16, F16, F32, F64, add
 from memory import (D16, LOADS, OWN, STORES, TAME, TAME64, edges, expect_load, integer_atomics, number, own_bytes,
                     packed_add, put_words, r, reg, region, split, stored, tame16)
 from pools import *
-from valu import M32, minmax
+from valu import minmax
+from vector import M32
 
 
 # ---- LDS ----

@@ -3,7 +3,8 @@ from emit import (ALL, BELOW12, FILL, GFX9, GFX10_11, GFX10UP, GFX942, GFX1030, 
                   Case)
 from floats import BF16, F16, F32, F64, add
 from pools import *
-from valu import M16, M32, minmax, signed
+from valu import minmax
+from vector import M16, M32, signed
 
 r = Random(2024)
 # Sixteen words of each lane; run.c puts its fill in the last.

@@ -5,7 +5,8 @@ from convert import N16, N32
 from emit import ALL, BELOW12, GFX9, GFX10UP, GFX11UP, GFX1030, GFX1201, GFX1151, LANES, Case
 from floats import F16, F32, RZERO, add, convert, fma, integral, mul, order, sub, to_int
 from pools import *
-from valu import M16, M32, M64, i16, i32, minimum, minmax, signed
+from valu import minimum, minmax
+from vector import M16, M32, M64, i16, i32, signed
 
 FILL = 0xC0DE0000
 CARRY = list(FLAGS)
