@@ -1,9 +1,6 @@
 /* Convolutions and transposed convolutions over 1 to 3 dims. How they work: conv_plan.h. */
 #include "cpu/kernels/conv_plan.h"
-
-#if WICK_ISA_LEVEL >= 1
-#include <immintrin.h>
-#endif
+#include "cpu/kernels/muladd.h"
 
 /* In front of a worker's images: which band of the plan they hold. */
 struct conv_scratch {
@@ -115,13 +112,7 @@ static inline void run_direct(const struct conv *conv, int64_t channel, const fl
 #define NAME(x) x##_f32
 #define TO_VALUES wick__row_to_f32
 #define FROM_VALUES wick__row_from_f32
-#if WICK_ISA_LEVEL >= 2
-#define MULADD(x, y, z) ((vector_f32)_mm512_fmadd_ps((__m512)(x), (__m512)(y), (__m512)(z)))
-#elif WICK_ISA_LEVEL == 1
-#define MULADD(x, y, z) ((vector_f32)_mm256_fmadd_ps((__m256)(x), (__m256)(y), (__m256)(z)))
-#else
-#define MULADD(x, y, z) ((x) * (y) + (z))
-#endif
+#define MULADD(x, y, z) MULADD_F32(x, y, z)
 #define COPY_MASKED (WICK_ISA_LEVEL >= 1)
 #include "cpu/kernels/conv_body.h"
 #undef VALUE
@@ -135,13 +126,7 @@ static inline void run_direct(const struct conv *conv, int64_t channel, const fl
 #define NAME(x) x##_f64
 #define TO_VALUES wick__row_to_f64
 #define FROM_VALUES wick__row_from_f64
-#if WICK_ISA_LEVEL >= 2
-#define MULADD(x, y, z) ((vector_f64)_mm512_fmadd_pd((__m512d)(x), (__m512d)(y), (__m512d)(z)))
-#elif WICK_ISA_LEVEL == 1
-#define MULADD(x, y, z) ((vector_f64)_mm256_fmadd_pd((__m256d)(x), (__m256d)(y), (__m256d)(z)))
-#else
-#define MULADD(x, y, z) ((x) * (y) + (z))
-#endif
+#define MULADD(x, y, z) MULADD_F64(x, y, z)
 #define COPY_MASKED 0
 #include "cpu/kernels/conv_body.h"
 #undef VALUE

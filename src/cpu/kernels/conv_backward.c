@@ -14,14 +14,11 @@
 #include "core/checked.h"
 #include "core/convert.h"
 #include "core/memory.h"
+#include "cpu/kernels/muladd.h"
 #include "cpu/runtime/isa.h"
 #include "cpu/runtime/parallel.h"
 
 #include <string.h>
-
-#if WICK_ISA_LEVEL >= 1
-#include <immintrin.h>
-#endif
 
 /* Bytes of a vector, and columns of a tile: its sums, its columns and one row fit the registers, 32 or 16 of them. */
 #if WICK_ISA_LEVEL >= 2
@@ -98,13 +95,7 @@ static void next_row(const struct conv_backward *s, struct place *p) {
 #define VALUE float
 #define NAME(x) x##_f32
 #define TO_VALUES wick__row_to_f32
-#if WICK_ISA_LEVEL >= 2
-#define MULADD(x, y, z) ((vector_f32)_mm512_fmadd_ps((__m512)(x), (__m512)(y), (__m512)(z)))
-#elif WICK_ISA_LEVEL == 1
-#define MULADD(x, y, z) ((vector_f32)_mm256_fmadd_ps((__m256)(x), (__m256)(y), (__m256)(z)))
-#else
-#define MULADD(x, y, z) ((x) * (y) + (z))
-#endif
+#define MULADD(x, y, z) MULADD_F32(x, y, z)
 #include "cpu/kernels/conv_backward_body.h"
 #undef VALUE
 #undef NAME
@@ -114,13 +105,7 @@ static void next_row(const struct conv_backward *s, struct place *p) {
 #define VALUE double
 #define NAME(x) x##_f64
 #define TO_VALUES wick__row_to_f64
-#if WICK_ISA_LEVEL >= 2
-#define MULADD(x, y, z) ((vector_f64)_mm512_fmadd_pd((__m512d)(x), (__m512d)(y), (__m512d)(z)))
-#elif WICK_ISA_LEVEL == 1
-#define MULADD(x, y, z) ((vector_f64)_mm256_fmadd_pd((__m256d)(x), (__m256d)(y), (__m256d)(z)))
-#else
-#define MULADD(x, y, z) ((x) * (y) + (z))
-#endif
+#define MULADD(x, y, z) MULADD_F64(x, y, z)
 #include "cpu/kernels/conv_backward_body.h"
 
 /* Adds up the parts of rows of the result, in order. */
