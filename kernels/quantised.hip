@@ -236,6 +236,7 @@ template <typename T> GPU_FN void vector_8_bit(const struct gpu_linear_quantised
     GPU_KERNEL(linear_8_bit_##T, struct gpu_linear_quantised) {                                                        \
         linear_quantised<T, GPU_QUANTISED_COLUMNS, rounded_products<GPU_QUANTISED_COLUMNS>>(p);                        \
     }                                                                                                                  \
+    GPU_KERNEL(row_8_bit_##T, struct gpu_linear_quantised) { linear_quantised<T, 1, rounded_products<1>>(p); }         \
     GPU_KERNEL(vector_8_bit_##T, struct gpu_linear_quantised) { vector_8_bit<T>(p); }
 LINEAR(bf16)
 LINEAR(f16)

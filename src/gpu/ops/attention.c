@@ -43,14 +43,12 @@ static void set_strides(i64 to[4], const struct wick_tensor *x, bool packed) {
         memcpy(to, stride, 4 * sizeof *to);
 }
 
-/* A kernel, the queries and columns of a block of it, how it is launched, and the fewest keys worth a block. */
+/* A kernel, the queries and columns of a block of it, and how it is launched. */
 struct way {
     enum wick__gpu_kernel kernel;
     int64_t rows, columns;
     unsigned threads, shared;
-    int64_t least;
 };
-enum { LEAST = 256, LEAST_FEW = 64 };
 
 /* Elements side by side, all else at multiples of 16 bytes. */
 static bool is_aligned(const struct wick_tensor *x) {
@@ -77,8 +75,7 @@ static struct way way_of(const struct wick__gpu *gpu, const struct wick__call *c
     if (is_few(call, sizes, dim))
         return (struct way){.kernel = wick__gpu_of_floats(WICK__GPU_K_attention_few_bf16, dtype),
                             .rows = GPU_ATTENTION_FEW,
-                            .columns = GPU_ATTENTION_FEW_WIDE,
-                            .least = LEAST_FEW};
+                            .columns = GPU_ATTENTION_FEW_WIDE};
     bool bf16 = dtype == WICK_BF16;
     /* The matrix kernels count positions in 32 bits. */
     if ((bf16 || dtype == WICK_F16) && wick__has_mma(gpu) && wick__mma_shared(gpu) > 0 && dim <= 256 &&
@@ -86,28 +83,15 @@ static struct way way_of(const struct wick__gpu *gpu, const struct wick__call *c
         is_aligned(call->in[1]) && is_aligned(call->in[2])) {
         /* LDS has the queries, and 64 or 32 keys and values. */
         if (dim <= 64)
-            return (struct way){bf16 ? WICK__GPU_K_attention_mma_64_bf16 : WICK__GPU_K_attention_mma_64_f16,
-                                128,
-                                64,
-                                128,
-                                (128 + 2 * 64) * 64 * 2,
-                                LEAST};
+            return (struct way){bf16 ? WICK__GPU_K_attention_mma_64_bf16 : WICK__GPU_K_attention_mma_64_f16, 128, 64,
+                                128, (128 + 2 * 64) * 64 * 2};
         if (dim <= 128)
-            return (struct way){bf16 ? WICK__GPU_K_attention_mma_128_bf16 : WICK__GPU_K_attention_mma_128_f16,
-                                128,
-                                128,
-                                128,
-                                (128 + 2 * 32) * 128 * 2,
-                                LEAST};
-        return (struct way){bf16 ? WICK__GPU_K_attention_mma_256_bf16 : WICK__GPU_K_attention_mma_256_f16,
-                            64,
-                            256,
-                            128,
-                            (64 + 2 * 64) * 256 * 2,
-                            LEAST};
+            return (struct way){bf16 ? WICK__GPU_K_attention_mma_128_bf16 : WICK__GPU_K_attention_mma_128_f16, 128, 128,
+                                128, (128 + 2 * 32) * 128 * 2};
+        return (struct way){bf16 ? WICK__GPU_K_attention_mma_256_bf16 : WICK__GPU_K_attention_mma_256_f16, 64, 256, 128,
+                            (64 + 2 * 64) * 256 * 2};
     }
-    return (struct way){
-        wick__gpu_of_floats(WICK__GPU_K_attention_bf16, dtype), 64, dtype == WICK_F64 ? 64 : 128, 0, 0, LEAST};
+    return (struct way){wick__gpu_of_floats(WICK__GPU_K_attention_bf16, dtype), 64, dtype == WICK_F64 ? 64 : 128, 0, 0};
 }
 
 /* Operands and results, strides and options. */
@@ -211,8 +195,9 @@ enum wick_status wick__gpu_attention(const struct wick__call *call) {
     share_out(&p, &sizes, call->in[1]->layout.shape[1], way.rows);
     int64_t chunks = wick__max(1, divide_up(p.width, way.columns)), units = gpu->properties.units;
     int64_t blocks = sizes.batches * p.units * p.tiles, length = p.keys / (sizes.packed ? sizes.sequences : 1);
+    int64_t least = way.rows == GPU_ATTENTION_FEW ? 64 : 256; /* keys that are worth a block */
     int64_t splits =
-        blocks * chunks < units && p.width > 0 ? wick__min(2 * units / (blocks * chunks), length / way.least) : 1;
+        blocks * chunks < units && p.width > 0 ? wick__min(2 * units / (blocks * chunks), length / least) : 1;
     if (splits > 1 && !sizes.packed) {
         p.split = divide_up(divide_up(p.keys, splits), 64) * 64;
         splits = divide_up(p.keys, p.split);

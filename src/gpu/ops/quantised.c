@@ -49,7 +49,7 @@ static enum wick_status multiply(struct wick__gpu *gpu, const struct gpu_linear_
     return wick__gpu_launch(gpu, &launch, &copy);
 }
 
-/* Whether one row of activations has a kernel of its own: for types that are read by words. */
+/* Whether blocks round one row of activations for themselves: for types that are read by words. */
 static bool has_vector(const struct gpu_linear_quantised *p) {
     switch (p->type) {
 #define TAKES(name) case (uint32_t)WICK_DTYPE_##name - (uint32_t)WICK_DTYPE_q4_0:
@@ -84,7 +84,8 @@ static enum wick_status multiply_8_bit(struct wick__gpu *gpu, struct gpu_linear_
     enum wick_status status = wick__gpu_launch(gpu, &launch, &rounded);
     p->q = rounded.q;
     p->scale = rounded.scale;
-    if (status == WICK_OK)
+    if (status == WICK_OK && p->m == 1) status = multiply(gpu, p, of_plain(WICK__GPU_K_row_8_bit_bf16, dtype), 1);
+    if (status == WICK_OK && p->m > 1)
         status = multiply(gpu, p, of_plain(WICK__GPU_K_linear_8_bit_bf16, dtype), GPU_QUANTISED_COLUMNS);
     wick__gpu_release(gpu, scratch, nbytes);
     return status;
@@ -126,7 +127,7 @@ static enum wick_status multiply_dequantised(struct wick__gpu *gpu, const struct
 
 /* Exact products of 16-bit activations are those of f32 weights, for which there is no matrix product. */
 static bool is_dequantised(const struct wick__gpu *gpu, const struct wick__call *call, int64_t m, int64_t k) {
-    enum { MANY = 64, MANY_ROUNDED = 8 };
+    enum { MANY = 64, MANY_ROUNDED = 9 }; /* two passes over the weights by columns take less */
     if (call->p.linear.products == WICK_PRODUCTS_8_BIT)
         return m >= MANY_ROUNDED && wick__has_mma(gpu) && k > 0 && k < INT32_MAX;
     return m >= MANY && call->in[0]->dtype == WICK_F32;
