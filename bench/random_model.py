@@ -7,34 +7,21 @@ The shapes are those of Llama 3.2 1B and Llama 3.1 8B. q4_k_m is the usual mixtu
 values and the second half of the feed-forward network in half of the layers, Q4_K for the rest. Bits of quants are random;
 the scales of blocks are such that weights have about the deviation 0.02. The tokens have made-up names."""
 import argparse
+import pathlib
 import struct
+import sys
 
 import numpy
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "tests" / "cli"))
+from gguf_files import ALIGNMENT, key, string  # noqa: E402
+
 SHAPES = {"1B": (16, 2048, 8192, 32, 8, 64), "8B": (32, 4096, 14336, 32, 8, 128)}  # layers, hidden, wide, heads, kv, head
 VOCAB, CONTEXT = 128256, 131072
-U32, F32, STRING, ARRAY = 4, 6, 8, 9
-ALIGNMENT = 32
 # Type: its number in GGUF, elements and bytes of a block, {offset of an f16 scale: its value}.
 TYPES = {"f32": (0, 1, 4, {}), "bf16": (30, 1, 2, {}), "q8_0": (8, 32, 34, {0: 0.02 / 74}),
          "q4_0": (2, 32, 18, {0: 0.02 / 4.6}), "q6_k": (14, 256, 210, {208: 0.02 / 1360}),
          "q4_k": (12, 256, 144, {0: 0.02 / 170, 2: 0.02 / 23}), "iq4_xs": (23, 256, 136, {0: 0.02 / 1300})}
-
-
-def text(value):
-    return struct.pack("<Q", len(value.encode())) + value.encode()
-
-
-def key(name, value):
-    if isinstance(value, str):
-        return text(name) + struct.pack("<I", STRING) + text(value)
-    if isinstance(value, float):
-        return text(name) + struct.pack("<If", F32, value)
-    if isinstance(value, int):
-        return text(name) + struct.pack("<II", U32, value)
-    strings = not value or isinstance(value[0], str)
-    items = b"".join(map(text, value)) if strings else numpy.asarray(value, "<i4").tobytes()
-    return text(name) + struct.pack("<IIQ", ARRAY, STRING if strings else 5, len(value)) + items
 
 
 def keys_of(shape):
@@ -102,7 +89,7 @@ def main():
     head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(keys)) + b"".join(key(*item) for item in keys.items())
     at = 0
     for name, kind, shape in tensors:
-        head += text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape[::-1], TYPES[kind][0], at)
+        head += string(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape[::-1], TYPES[kind][0], at)
         at += -(-size_of(kind, shape) // ALIGNMENT) * ALIGNMENT
     generator = numpy.random.default_rng(1)
     with open(options.output, "wb") as file:

@@ -118,10 +118,12 @@ WICK_API struct wick_tensor *wick_avg_pool2d_backward(const struct wick_tensor *
 WICK_API struct wick_tensor *wick_avg_pool3d_backward(const struct wick_tensor *gradient, int n, const int64_t *size,
                                                       const int64_t *kernel, const struct wick_pool_options *options);
 
-/* ---- of convolution (conv.h) ---- of a loss by x [N,Cin,in...], weight and bias of a convolution with the result
- * [N,Cout,out...]; n is the number of spatial dims, options are the function's and may be NULL. The gradient of its
- * relu is taken first, with wick_relu_backward: WICK_INVALID for relu. WICK_SHAPE unless out is what the function makes
- * of in. Sums are f32 (f64 for f64), those of the weight in parts that are added in f64. */
+/* ---- of convolution (conv.h) ----
+ *
+ * The gradients of a loss by x [N,Cin,in...], weight and bias of a convolution with the result [N,Cout,out...]. n is
+ * the number of spatial dims. Options are the function's, and may be NULL; with relu they are WICK_INVALID, so call
+ * wick_relu_backward first. WICK_SHAPE unless out is what the function makes of in. Sums are f32 (f64 for f64), those
+ * of the weight in parts that are added in f64. */
 
 /* The gradient of x: gradient [N,Cout,out...], weight [Cout,Cin/groups,kernel...], size the spatial sizes of x, which
  * gradient and weight leave open -> [N,Cin,size...]. */

@@ -68,8 +68,9 @@ struct wick_batch_norm_train_options {
     const struct wick_tensor *weight, *bias; /* NULL: left out */
     double epsilon;                          /* PyTorch's default is 1e-5; 0 is 0 */
     /* Written in place where not NULL: running = (1 - momentum) running + momentum statistic, computed in f64, with the
-     * mean and the unbiased variance, n / (n - 1) times that of the n elements of a channel. x's dtype, or f32 (f64 for
-     * f64). WICK_SHAPE if n < 2 and there is a running_variance. Untouched with momentum 0. */
+     * mean and the unbiased variance, n / (n - 1) times that of the n elements of a channel. The variance comes from
+     * the inverse deviation, so it is off by up to 2^-22 (2^-51 for f64) of variance + epsilon. x's dtype, or f32 (f64
+     * for f64). WICK_SHAPE if n < 2 and there is a running_variance. Untouched with momentum 0. */
     struct wick_tensor *running_mean, *running_variance;
     double momentum; /* 0 to 1. 1 / k at call number k = 1, 2, .. gives the average over calls */
     /* If not NULL, these receive mean and 1 / sqrt(variance + epsilon), of the (biased) variance: f32 (f64 for f64),
