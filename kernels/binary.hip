@@ -17,6 +17,7 @@
 #define FLOAT_sub (x - y)
 #define FLOAT_mul (x * y)
 #define FLOAT_div (x / y)
+#define FLOAT_trunc_divide gpu_trunc(x / y)
 #define FLOAT_maximum (x != x || x > y ? x : y)
 #define FLOAT_minimum (x != x || x < y ? x : y)
 #define FLOAT_prelu (x > 0 ? x : x * y)
@@ -69,6 +70,19 @@ template <typename W, typename T> GPU_FN T divide(T x, T y) {
     return (T)(gpu_negative(x) != gpu_negative(y) ? 0 - quotient : quotient);
 }
 
+/* Of the sign of x. */
+template <typename W, typename T> GPU_FN T rest_of(T x, T y) {
+    W rest = magnitude<W>(x) % (y == 0 ? 1 : magnitude<W>(y));
+    return (T)(gpu_negative(x) ? 0 - rest : rest);
+}
+
+/* Down. */
+template <typename W, typename T> GPU_FN T floor_divide(T x, T y) {
+    W by = y == 0 ? 1 : magnitude<W>(y), quotient = magnitude<W>(x) / by;
+    bool negative = gpu_negative(x) != gpu_negative(y), up = quotient * by != magnitude<W>(x);
+    return (T)(negative ? 0 - quotient - up : quotient);
+}
+
 /* Of the sign of the divisor. */
 template <typename W, typename T> GPU_FN T remainder(T x, T y) {
     W rest = magnitude<W>(x) % (y == 0 ? 1 : magnitude<W>(y));
@@ -103,6 +117,9 @@ template <typename T> GPU_FN T shift_right(T x, T y) {
 #define INT_minimum (x < y ? x : y)
 #define INT_pow (power<W>(x, y))
 #define INT_remainder (remainder<W>(x, y))
+#define INT_fmod (rest_of<W>(x, y))
+#define INT_floor_divide (floor_divide<W>(x, y))
+#define INT_trunc_divide (divide<W>(x, y))
 #define INT_bitwise_and (x & y)
 #define INT_bitwise_or (x | y)
 #define INT_bitwise_xor (x ^ y)
@@ -150,6 +167,11 @@ GPU_FN bool binary_by_words(u8, const struct gpu_binary &p, u64 tile) {
     return true;
 }
 
+GPU_FN bool divides(u32 op) {
+    return op == GPU_OP_div || op == GPU_OP_remainder || op == GPU_OP_fmod || op == GPU_OP_floor_divide ||
+           op == GPU_OP_trunc_divide;
+}
+
 template <typename T, typename W> GPU_FN void binary_ints(const struct gpu_binary &p) {
     enum { E = GPU_CHUNK(sizeof(T)), S = GPU_SLOTS_OF_MANY(sizeof(T)) };
     u64 tile = gpu_tile();
@@ -158,7 +180,7 @@ template <typename T, typename W> GPU_FN void binary_ints(const struct gpu_binar
     T a[S], b[S];
     gpu_fetch<E, S>(a, p.walk, 0, tile);
     gpu_fetch<E, S>(b, p.walk, 1, tile);
-    if (p.op == GPU_OP_div || p.op == GPU_OP_remainder) {
+    if (divides(p.op)) {
         bool zero = false;
         GPU_UNROLL for (int s = 0; s < S; s++) zero |= b[s] == 0;
         if (zero) gpu_report_failure(p.report, 0, 0);

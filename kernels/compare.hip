@@ -18,6 +18,9 @@
 #define ANSWER_le x <= y
 #define ANSWER_gt x > y
 #define ANSWER_ge x >= y
+#define ANSWER_logical_and x != 0 && y != 0
+#define ANSWER_logical_or x != 0 || y != 0
+#define ANSWER_logical_xor (x != 0) != (y != 0)
 #define ANSWER_logical_not x == 0
 #define ANSWER_isnan x != x
 #define ANSWER_isinf x - x != 0 && x == x

@@ -14,7 +14,8 @@
  *   WICK__GRADIENT2(number, name, of, a, b, ulp, formula)           the same with two
  *
  *   dtypes  FLOATS, INTS or ALL
- *   cost    HEAVY for tens of cycles an element, else LIGHT
+ *   cost    HEAVY for tens of cycles an element, RARE for a function of one tensor whose code is not to burden the kernels
+ *           of the HEAVY ones, else LIGHT
  *   of      x or result: the second operand. Gradients are of floats
  *   number, operands, ulp, formula: as in ops.def
  *
@@ -66,6 +67,17 @@ WICK__UNARY(35, cos, FLOATS, HEAVY, 1, "cos x")
 WICK__UNARY(36, tan, FLOATS, HEAVY, 2, "tan x")
 WICK__UNARY(37, tanh, FLOATS, HEAVY, 1, "tanh x")
 WICK__UNARY(38, erf, FLOATS, HEAVY, 4, "2/sqrt(pi) integral of e^(-t^2) from 0 to x")
+WICK__UNARY(255, asin, FLOATS, RARE, 3, "the angle in -pi/2 .. pi/2 whose sine is x")
+WICK__UNARY(256, acos, FLOATS, RARE, 3, "the angle in 0 .. pi whose cosine is x")
+WICK__UNARY(257, atan, FLOATS, RARE, 2, "the angle in -pi/2 .. pi/2 whose tangent is x")
+WICK__UNARY(258, sinh, FLOATS, RARE, 4, "(e^x - e^-x) / 2")
+WICK__UNARY(259, cosh, FLOATS, RARE, 4, "(e^x + e^-x) / 2")
+WICK__UNARY(260, asinh, FLOATS, RARE, 4, "log(x + sqrt(x^2 + 1))")
+WICK__UNARY(261, acosh, FLOATS, RARE, 4, "log(x + sqrt(x^2 - 1))")
+WICK__UNARY(262, atanh, FLOATS, RARE, 4, "log((1 + x) / (1 - x)) / 2")
+WICK__UNARY(263, erfc, FLOATS, RARE, 4, "1 - erf(x)")
+WICK__UNARY(264, erfinv, FLOATS, RARE, 6, "y with erf(y) = x")
+WICK__UNARY(265, lgamma, FLOATS, RARE, 6, "log |gamma(x)|")
 WICK__UNARY(39, sqrt, FLOATS, LIGHT, 0, "square root of x")
 WICK__UNARY(40, rsqrt, FLOATS, LIGHT, 1, "1 / sqrt(x)")
 WICK__UNARY(41, recip, FLOATS, LIGHT, 0, "1 / x")
@@ -118,6 +130,9 @@ WICK__BINARY(80, maximum, ALL, LIGHT, 0, "the larger of x and y")
 WICK__BINARY(81, minimum, ALL, LIGHT, 0, "the smaller of x and y")
 WICK__BINARY(82, pow, ALL, HEAVY, 2, "x^y")
 WICK__BINARY(83, remainder, ALL, HEAVY, 1, "x - y floor(x / y)")
+WICK__BINARY(266, fmod, ALL, HEAVY, 1, "x - y trunc(x / y)")
+WICK__BINARY(267, floor_divide, ALL, HEAVY, 2, "floor(x / y)")
+WICK__BINARY(268, trunc_divide, ALL, LIGHT, 0, "trunc(x / y)")
 WICK__BINARY(84, atan2, FLOATS, HEAVY, 1, "the angle of (y, x)")
 WICK__PAIR(85, prelu, FLOATS, LIGHT, 0, "x for x > 0, weight x otherwise", IN(x, FLOATS), IN(weight, SAME))
 WICK__PAIR(86, swiglu, FLOATS, HEAVY, 4, "silu(a) b for the halves a, b of the last dim", IN(x, FLOATS))
@@ -133,6 +148,9 @@ WICK__COMPARISON(94, lt, ALL, 0, "x < y, as u8")
 WICK__COMPARISON(95, le, ALL, 0, "x <= y, as u8")
 WICK__COMPARISON(96, gt, ALL, 0, "x > y, as u8")
 WICK__COMPARISON(97, ge, ALL, 0, "x >= y, as u8")
+WICK__COMPARISON(269, logical_and, ALL, 0, "x != 0 and y != 0, as u8")
+WICK__COMPARISON(270, logical_or, ALL, 0, "x != 0 or y != 0, as u8")
+WICK__COMPARISON(271, logical_xor, ALL, 0, "(x != 0) != (y != 0), as u8")
 WICK__LIMIT(188, eq_scalar, ALL, 0, "x == value, as u8")
 WICK__LIMIT(189, ne_scalar, ALL, 0, "x != value, as u8")
 WICK__LIMIT(190, lt_scalar, ALL, 0, "x < value, as u8")

@@ -46,6 +46,7 @@
 
 #define FLOAT_CASE_HEAVY(name) CASE(name, FLOAT_##name)
 #define FLOAT_CASE_LIGHT(name) /* in unary.hip and binary.hip */
+#define FLOAT_CASE_RARE(name)  /* in special.hip */
 
 /* x[] = op(x[]) in f32 or f64. */
 template <typename C, int S> GPU_FN void math(C (&v)[S], const struct gpu_unary &p) {
@@ -140,6 +141,16 @@ template <typename C> GPU_FN C remainder_of(C x, C y) {
     return r != 0 && (r < 0) != (y < 0) ? r + y : r;
 }
 
+/* floor(x / y), from the part of x that y divides: the quotient of that is off by less than a half. */
+template <typename C> GPU_FN C floor_divide_of(C x, C y) {
+    if (y == 0) return x / y;
+    C r = gpu_fmod(x, y), quotient = (x - r) / y;
+    if (r != 0 && (r < 0) != (y < 0)) quotient -= 1;
+    if (quotient == 0) return gpu_copysign((C)0, x / y);
+    C whole = gpu_floor(quotient);
+    return quotient - whole > (C)0.5 ? whole + 1 : whole;
+}
+
 #undef CASE
 #define CASE(name, value)                                                                                             \
     case GPU_OP_##name:                                                                                                \
@@ -151,6 +162,8 @@ template <typename C> GPU_FN C remainder_of(C x, C y) {
 
 #define FLOAT_pow gpu_raise(x, y)
 #define FLOAT_remainder remainder_of(x, y)
+#define FLOAT_fmod gpu_fmod(x, y)
+#define FLOAT_floor_divide floor_divide_of(x, y)
 #define FLOAT_atan2 gpu_angle_of(x, y)
 #define FLOAT_swiglu gpu_silu_by(x, y)
 #define FLOAT_glu (x * gpu_sigmoid(y))

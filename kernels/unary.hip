@@ -49,6 +49,7 @@
 #define FLOAT_CASE_INTS_LIGHT(name)
 #define FLOAT_CASE_ALL_HEAVY(name) /* in math.hip */
 #define FLOAT_CASE_FLOATS_HEAVY(name)
+#define FLOAT_CASE_FLOATS_RARE(name) /* in special.hip */
 #define INT_CASE_ALL(name) CASE(name, INT_##name)
 #define INT_CASE_INTS(name) CASE(name, INT_##name)
 #define INT_CASE_FLOATS(name)

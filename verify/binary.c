@@ -25,6 +25,11 @@ static struct verify_operand own_operand(const int64_t *shape, int rank) {
 static const int64_t glu_shapes[][3] = {{8, 0, 0}, {3, 10, 0}, {2, 6, 4}, {2, 0, 6}, {6, 1, 5}, {3, 66, 70}};
 static const int glu_ranks[OWN_SHAPES] = {1, 2, 3, 3, 3, 3}, glu_dims[OWN_SHAPES] = {0, -1, 1, 1, 0, -2};
 
+static bool divides(enum wick_op op) {
+    return op == WICK_OP_div || op == WICK_OP_remainder || op == WICK_OP_fmod || op == WICK_OP_floor_divide ||
+           op == WICK_OP_trunc_divide;
+}
+
 static void binary_make(enum wick_op op, int k, struct verify_case *c) {
     static const int ranks[OWN_SHAPES] = {1, 2, 3, 3, 3, 3};
     double low = -20, high = 20, low2 = -20, high2 = 20;
@@ -49,7 +54,7 @@ static void binary_make(enum wick_op op, int k, struct verify_case *c) {
         c->in[1].shape[0] = k % 2 ? 1 : channels;
         return;
     }
-    if (op == WICK_OP_div || op == WICK_OP_remainder) low2 = 1;
+    if (divides(op)) low2 = 1;
     if (op == WICK_OP_pow) low = 0.5, high = 5, low2 = -2, high2 = 4;
     if (op == WICK_OP_shift_left || op == WICK_OP_shift_right) low2 = -2, high2 = 70;
     c->n_in = 2;
@@ -76,6 +81,9 @@ static bool binary_call(const struct verify_case *c, struct wick_tensor *const *
         CALL(minimum)
         CALL(pow)
         CALL(remainder)
+        CALL(fmod)
+        CALL(floor_divide)
+        CALL(trunc_divide)
         CALL(atan2)
         CALL(bitwise_and)
         CALL(bitwise_or)
@@ -96,6 +104,19 @@ static double remainder_of(double x, double y) {
     return r != 0 && (r < 0) != (y < 0) ? r + y : r;
 }
 
+/* The exact quotient rounded down. 0 comes with the quotient's sign, an infinite x has no quotient. */
+static double floor_of(double x, double y) {
+    if (y == 0) return x / y;
+    if (isnan(x) || isnan(y) || isinf(x)) return NAN;
+    if (isinf(y)) return x == 0 || (x < 0) == (y < 0) ? copysign(0, x / y) : -1;
+    return (double)floorl((long double)x / y);
+}
+
+/* The quotient as the kernel's type holds it, without its fraction. */
+static double trunc_of(enum wick_dtype dtype, double x, double y) {
+    return dtype == WICK_F64 ? trunc(x / y) : (double)truncf((float)x / (float)y);
+}
+
 static double float_value(enum wick_op op, double x, double y) {
     switch (op) {
     case WICK_OP_add: return x + y;
@@ -106,6 +127,8 @@ static double float_value(enum wick_op op, double x, double y) {
     case WICK_OP_minimum: return x != x || y != y ? NAN : x < y ? x : y;
     case WICK_OP_pow: return (double)powl(x, y);
     case WICK_OP_remainder: return remainder_of(x, y);
+    case WICK_OP_fmod: return fmod(x, y);
+    case WICK_OP_floor_divide: return floor_of(x, y);
     case WICK_OP_atan2: return (double)atan2l(x, y);
     default: return NAN;
     }
@@ -134,6 +157,9 @@ static verify_wide int_value(enum wick_op op, enum wick_dtype dtype, verify_wide
     case WICK_OP_maximum: return x > y ? x : y;
     case WICK_OP_minimum: return x < y ? x : y;
     case WICK_OP_pow: return int_power(x, y);
+    case WICK_OP_trunc_divide: return x / y;
+    case WICK_OP_floor_divide: return (x - ((x % y + y) % y)) / y;
+    case WICK_OP_fmod: return x % y;
     case WICK_OP_remainder: r = x % y; return r != 0 && (r < 0) != (y < 0) ? r + y : r;
     case WICK_OP_bitwise_and: return x & y;
     case WICK_OP_bitwise_or: return x | y;
@@ -185,14 +211,15 @@ static bool binary_reference(const struct verify_case *c, const struct verify_ar
     if (c->op == WICK_OP_swiglu) return swiglu_reference(c, in, out);
     if (c->op == WICK_OP_glu) return glu_reference(c, in, out);
     if (c->op == WICK_OP_prelu) return prelu_reference(c, in, out);
-    bool scaled = c->op == WICK_OP_remainder;
+    bool scaled = c->op == WICK_OP_remainder || c->op == WICK_OP_fmod;
     if (!verify_broadcast_new(out, c->dtype, in, 2, scaled)) return false;
     for (int64_t i = 0; i < out->count; i++) {
         double x = verify_broadcast_at(&in[0], out, i), y = verify_broadcast_at(&in[1], out, i);
         if (scaled) out->scale[i] = verify_scale_operand(fabs(y));
-        out->data[i] = wick_dtype_is_float(c->dtype)
-                           ? float_value(c->op, x, y)
-                           : verify_wrap(c->dtype, int_value(c->op, c->dtype, (verify_wide)x, (verify_wide)y));
+        if (wick_dtype_is_float(c->dtype))
+            out->data[i] = c->op == WICK_OP_trunc_divide ? trunc_of(c->dtype, x, y) : float_value(c->op, x, y);
+        else
+            out->data[i] = verify_wrap(c->dtype, int_value(c->op, c->dtype, (verify_wide)x, (verify_wide)y));
     }
     return true;
 }

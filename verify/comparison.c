@@ -31,6 +31,9 @@ static bool comparison_call(const struct verify_case *c, struct wick_tensor *con
     case WICK_OP_le: out[0] = wick_le(in[0], in[1]); break;
     case WICK_OP_gt: out[0] = wick_gt(in[0], in[1]); break;
     case WICK_OP_ge: out[0] = wick_ge(in[0], in[1]); break;
+    case WICK_OP_logical_and: out[0] = wick_logical_and(in[0], in[1]); break;
+    case WICK_OP_logical_or: out[0] = wick_logical_or(in[0], in[1]); break;
+    case WICK_OP_logical_xor: out[0] = wick_logical_xor(in[0], in[1]); break;
     default: out[0] = NULL; break;
     }
     return out[0] != NULL;
@@ -43,6 +46,9 @@ static bool holds(enum wick_op op, double x, double y) {
     case WICK_OP_lt: return x < y;
     case WICK_OP_le: return x <= y;
     case WICK_OP_gt: return x > y;
+    case WICK_OP_logical_and: return !(x == 0 || y == 0);
+    case WICK_OP_logical_or: return !(x == 0 && y == 0);
+    case WICK_OP_logical_xor: return (x == 0) ^ (y == 0);
     default: return x >= y;
     }
 }

@@ -6,7 +6,7 @@
 
 /* Domain of the test values, and the function of x, or of w, which is x as a long double: f64 has no other to be judged
  * by. gelu's errors are seen against |x|: its tails are the tails of erfc and exp, whose argument is itself rounded;
- * and tanhshrink's, which subtracts from x. */
+ * tanhshrink's, which subtracts from x; and lgamma's, which adds and subtracts near its zeros. */
 #define OPS(X)                                                                                                         \
     X(exp, -8, 8, expl(w))                                                                                             \
     X(exp2, -8, 8, exp2l(w))                                                                                           \
@@ -20,6 +20,17 @@
     X(tan, -30, 30, tanl(w))                                                                                           \
     X(tanh, -8, 8, tanhl(w))                                                                                           \
     X(erf, -4, 4, erfl(w))                                                                                             \
+    X(asin, -1, 1, asinl(w))                                                                                           \
+    X(acos, -1, 1, acosl(w))                                                                                           \
+    X(atan, -8, 8, atanl(w))                                                                                           \
+    X(sinh, -8, 8, sinhl(w))                                                                                           \
+    X(cosh, -8, 8, coshl(w))                                                                                           \
+    X(asinh, -100, 100, asinhl(w))                                                                                     \
+    X(acosh, 1, 100, acoshl(w))                                                                                        \
+    X(atanh, -1, 1, atanhl(w))                                                                                         \
+    X(erfc, -4, 8, erfcl(w))                                                                                           \
+    X(erfinv, -1, 1, inverse_erf(x))                                                                                   \
+    X(lgamma, -8, 40, lgammal(w))                                                                                      \
     X(sqrt, 0, 100, sqrt(x))                                                                                           \
     X(rsqrt, 0.01, 100, 1 / sqrtl(w))                                                                                  \
     X(recip, 0.1, 100, 1 / x)                                                                                          \
@@ -52,6 +63,21 @@
     X(isnan, -2, 2, x != x)                                                                                            \
     X(isinf, -2, 2, fabs(x) == INFINITY)                                                                               \
     X(isfinite, -2, 2, fabs(x) < INFINITY)
+
+/* y with erf(y) = x, by Newton's steps: on erf, or far out on the logarithm of erfc, which is nearly a parabola. */
+static long double inverse_erf(double x) {
+    const long double slope = sqrtl(4 / acosl(-1)), a = fabsl((long double)x);
+    long double y = a / slope;
+    if (x == 0 || !(a < 1)) return a == 1 ? x * (double)INFINITY : x == 0 ? x : NAN;
+    if (a > 0.5L) y = sqrtl(-logl(1 - a));
+    for (int i = 0; i < 8; i++) {
+        if (a > 0.5L)
+            y += logl(erfcl(y) / (1 - a)) * erfcl(y) / (slope * expl(-y * y));
+        else
+            y -= (erfl(y) - a) / (slope * expl(-y * y));
+    }
+    return x < 0 ? -y : y;
+}
 
 static bool is_question(enum wick_op op) {
     return op == WICK_OP_logical_not || op == WICK_OP_isnan || op == WICK_OP_isinf || op == WICK_OP_isfinite;
@@ -104,7 +130,8 @@ static double value_of(enum wick_op op, double x) {
 }
 
 static bool unary_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {
-    bool tails = c->op == WICK_OP_gelu || c->op == WICK_OP_gelu_tanh || c->op == WICK_OP_tanhshrink;
+    bool tails =
+        c->op == WICK_OP_gelu || c->op == WICK_OP_gelu_tanh || c->op == WICK_OP_tanhshrink || c->op == WICK_OP_lgamma;
     bool is_int = !wick_dtype_is_float(c->dtype);
     if (!verify_array_new(out, is_question(c->op) ? WICK_U8 : c->dtype, in->rank, in->shape, tails)) return false;
     for (int64_t i = 0; i < in->count; i++) {

@@ -31,9 +31,24 @@ WICK_API struct wick_tensor *wick_sin(const struct wick_tensor *x);
 WICK_API struct wick_tensor *wick_cos(const struct wick_tensor *x);
 WICK_API struct wick_tensor *wick_tan(const struct wick_tensor *x);
 WICK_API struct wick_tensor *wick_tanh(const struct wick_tensor *x);
+/* Angles in radians: asin and atan from -pi/2 to pi/2, acos from 0 to pi. asin and acos are NaN beyond -1 .. 1. */
+WICK_API struct wick_tensor *wick_asin(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_acos(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_atan(const struct wick_tensor *x);
+/* Hyperbolic functions and their inverses: acosh is NaN below 1, atanh beyond -1 .. 1. */
+WICK_API struct wick_tensor *wick_sinh(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_cosh(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_asinh(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_acosh(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_atanh(const struct wick_tensor *x);
 /* 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x. */
 WICK_API struct wick_tensor *wick_erf(const struct wick_tensor *x);
 WICK_API struct wick_tensor *wick_sqrt(const struct wick_tensor *x);
+/* 1 - erf(x), precise for large x; and the inverse of erf, infinite for -1 and 1, NaN beyond. */
+WICK_API struct wick_tensor *wick_erfc(const struct wick_tensor *x);
+WICK_API struct wick_tensor *wick_erfinv(const struct wick_tensor *x);
+/* The logarithm of |gamma(x)|: infinite for 0 and negative whole numbers. */
+WICK_API struct wick_tensor *wick_lgamma(const struct wick_tensor *x);
 /* 1/sqrt(x) and 1/x. */
 WICK_API struct wick_tensor *wick_rsqrt(const struct wick_tensor *x);
 WICK_API struct wick_tensor *wick_recip(const struct wick_tensor *x);
@@ -132,6 +147,13 @@ WICK_API struct wick_tensor *wick_minimum(const struct wick_tensor *lhs, const s
 WICK_API struct wick_tensor *wick_pow(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
 /* lhs - rhs floor(lhs / rhs), with the sign of rhs. All. NaN for a float divisor 0, WICK_DIVIDE for an integer one. */
 WICK_API struct wick_tensor *wick_remainder(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
+/* lhs - rhs trunc(lhs / rhs), with the sign of lhs: C's fmod. All. Divisors of 0 as in wick_remainder. */
+WICK_API struct wick_tensor *wick_fmod(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
+/* lhs / rhs rounded to a whole number: down, as Python's //, and towards 0. All. floor_divide rounds the exact quotient
+ * down, trunc_divide the quotient that is rounded to the dtype (f32 for smaller floats). A float divisor 0 gives what
+ * wick_div gives, an integer one WICK_DIVIDE. floor_divide of an infinity is NaN. */
+WICK_API struct wick_tensor *wick_floor_divide(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
+WICK_API struct wick_tensor *wick_trunc_divide(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
 /* The angle of the point (rhs, lhs), from -pi to pi. Floats. */
 WICK_API struct wick_tensor *wick_atan2(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
 
@@ -154,8 +176,12 @@ WICK_API struct wick_tensor *wick_lt(const struct wick_tensor *lhs, const struct
 WICK_API struct wick_tensor *wick_le(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
 WICK_API struct wick_tensor *wick_gt(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
 WICK_API struct wick_tensor *wick_ge(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
-/* The same with a number, which is not rounded to the dtype first: exact for every number and every element. So 0.1 is
- * equal to no f32, and 3e9 is greater than every i32. */
+/* Whether both, one or both, and one alone are not 0. NaN is not 0. All, two tensors of one dtype, which broadcast. */
+WICK_API struct wick_tensor *wick_logical_and(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
+WICK_API struct wick_tensor *wick_logical_or(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
+WICK_API struct wick_tensor *wick_logical_xor(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
+/* Comparisons with a number, which is not rounded to the dtype first: exact for every number and every element. So 0.1
+ * is equal to no f32, and 3e9 is greater than every i32. */
 WICK_API struct wick_tensor *wick_eq_scalar(const struct wick_tensor *x, struct wick_number value);
 WICK_API struct wick_tensor *wick_ne_scalar(const struct wick_tensor *x, struct wick_number value);
 WICK_API struct wick_tensor *wick_lt_scalar(const struct wick_tensor *x, struct wick_number value);

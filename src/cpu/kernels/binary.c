@@ -18,6 +18,25 @@ static inline double remainder_of_f64(double x, double y) {
     return r != 0 && (r < 0) != (y < 0) ? r + y : r;
 }
 
+/* C's fmod, under a name that has the type's suffix. */
+static inline float rest_of_f32(float x, float y) { return fmodf(x, y); }
+static inline double rest_of_f64(double x, double y) { return fmod(x, y); }
+
+static inline float trunc_of_f32(float x) { return truncf(x); }
+static inline double trunc_of_f64(double x) { return trunc(x); }
+
+/* floor(x / y), from the part of x that y divides: the quotient of that is off by less than a half. Of f32 in f64. */
+static inline double floor_divide_of_f64(double x, double y) {
+    if (y == 0) return x / y;
+    double r = fmod(x, y), quotient = (x - r) / y;
+    if (r != 0 && (r < 0) != (y < 0)) quotient -= 1;
+    if (quotient == 0) return copysign(0, x / y);
+    double whole = floor(quotient);
+    return quotient - whole > 0.5 ? whole + 1 : whole;
+}
+
+static inline float floor_divide_of_f32(float x, float y) { return (float)floor_divide_of_f64((double)x, (double)y); }
+
 #define FLOAT_OPS(X)                                                                                                   \
     X(add, x + y)                                                                                                      \
     X(sub, x - y)                                                                                                      \
@@ -26,6 +45,9 @@ static inline double remainder_of_f64(double x, double y) {
     X(maximum, x != x || x > y ? x : y)                                                                                \
     X(minimum, x != x || x < y ? x : y)                                                                                \
     X(remainder, F(remainder_of)(x, y))                                                                                \
+    X(fmod, F(rest_of)(x, y))                                                                                          \
+    X(floor_divide, F(floor_divide_of)(x, y))                                                                          \
+    X(trunc_divide, F(trunc_of)(x / y))                                                                                \
     X(prelu, x > 0 ? x : x * y)
 
 #define LOOP(name, type, expression)                                                                                   \
@@ -122,7 +144,10 @@ INT_OPS(int64_t, uint64_t, i64)
     }
 #define UNSIGNED_DIVISION(T, W, s)                                                                                     \
     DIVISION(div_##s, T, x / y, )                                                                                      \
-    DIVISION(remainder_##s, T, x % y, )
+    DIVISION(remainder_##s, T, x % y, )                                                                                \
+    DIVISION(fmod_##s, T, x % y, )                                                                                     \
+    DIVISION(floor_divide_##s, T, x / y, )                                                                             \
+    DIVISION(trunc_divide_##s, T, x / y, )
 #define NEGATE_GUARD(T, W, result)                                                                                     \
     if (y == -1) {                                                                                                     \
         out[i] = (T)(result);                                                                                          \
@@ -130,7 +155,10 @@ INT_OPS(int64_t, uint64_t, i64)
     }
 #define SIGNED_DIVISION(T, W, s)                                                                                       \
     DIVISION(div_##s, T, x / y, NEGATE_GUARD(T, W, 0 - (W)x))                                                          \
-    DIVISION(remainder_##s, T, x % y != 0 && ((x % y) ^ y) < 0 ? x % y + y : x % y, NEGATE_GUARD(T, W, 0))
+    DIVISION(remainder_##s, T, x % y != 0 && ((x % y) ^ y) < 0 ? x % y + y : x % y, NEGATE_GUARD(T, W, 0))             \
+    DIVISION(fmod_##s, T, x % y, NEGATE_GUARD(T, W, 0))                                                                \
+    DIVISION(floor_divide_##s, T, x / y - (x % y != 0 && ((x % y) ^ y) < 0), NEGATE_GUARD(T, W, 0 - (W)x))             \
+    DIVISION(trunc_divide_##s, T, x / y, NEGATE_GUARD(T, W, 0 - (W)x))
 
 UNSIGNED_DIVISION(uint8_t, uint32_t, u8)
 UNSIGNED_DIVISION(uint32_t, uint32_t, u32)

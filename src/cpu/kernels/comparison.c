@@ -3,28 +3,34 @@
 
 #include "core/number.h"
 
-#define LOOP(name, T, operator)                                                                                        \
+#define LOOP(name, T, answer)                                                                                          \
     static void name(const struct wick__row *row) {                                                                    \
         const T *a = row->in[0], *b = row->in[1];                                                                      \
         uint8_t *out = row->out;                                                                                       \
-        for (int64_t i = 0; i < row->n; i++) out[i] = a[i] operator b[i];                                              \
+        for (int64_t i = 0; i < row->n; i++) {                                                                         \
+            T x = a[i], y = b[i];                                                                                      \
+            out[i] = answer;                                                                                           \
+        }                                                                                                              \
     }
 
-#define COMPARE(name, operator)                                                                                        \
-    LOOP(name##_f32, float, operator)                                                                                  \
-    LOOP(name##_f64, double, operator)                                                                                 \
-    LOOP(name##_u8, uint8_t, operator)                                                                                 \
-    LOOP(name##_u32, uint32_t, operator)                                                                               \
-    LOOP(name##_i16, int16_t, operator)                                                                                \
-    LOOP(name##_i32, int32_t, operator)                                                                                \
-    LOOP(name##_i64, int64_t, operator)
+#define COMPARE(name, answer)                                                                                          \
+    LOOP(name##_f32, float, answer)                                                                                    \
+    LOOP(name##_f64, double, answer)                                                                                   \
+    LOOP(name##_u8, uint8_t, answer)                                                                                   \
+    LOOP(name##_u32, uint32_t, answer)                                                                                 \
+    LOOP(name##_i16, int16_t, answer)                                                                                  \
+    LOOP(name##_i32, int32_t, answer)                                                                                  \
+    LOOP(name##_i64, int64_t, answer)
 
-COMPARE(eq, ==)
-COMPARE(ne, !=)
-COMPARE(lt, <)
-COMPARE(le, <=)
-COMPARE(gt, >)
-COMPARE(ge, >=)
+COMPARE(eq, x == y)
+COMPARE(ne, x != y)
+COMPARE(lt, x < y)
+COMPARE(le, x <= y)
+COMPARE(gt, x > y)
+COMPARE(ge, x >= y)
+COMPARE(logical_and, x != 0 && y != 0)
+COMPARE(logical_or, x != 0 || y != 0)
+COMPARE(logical_xor, (x != 0) != (y != 0))
 
 /* Comparisons with a number: whether an element is in a range. */
 #define RANGE(T, s, kind)                                                                                              \

@@ -53,7 +53,7 @@ struct wick__rows {
 #define WICK__ROWS_ALL(name) WICK__ROWS_FLOATS(name), WICK__ROWS_INTS(name)
 
 /* A case of a switch over ops that returns the op's rows: for the kinds of kernels/elementwise_ops.h. */
-enum { WICK__COST_LIGHT, WICK__COST_HEAVY };
+enum { WICK__COST_LIGHT, WICK__COST_HEAVY, WICK__COST_RARE };
 #define WICK__ROWS_CASE(number, name, dtypes, cost)                                                                    \
     case number: {                                                                                                     \
         static const struct wick__rows rows = {WICK__ROWS_##dtypes(name), .heavy = WICK__COST_##cost};                 \

@@ -19,6 +19,11 @@
     X(cos, FN(cos, u10)(x))                                                                                            \
     X(tan, FN(tan, u10)(x))                                                                                            \
     X(tanh, FN(tanh, u10)(x))                                                                                          \
+    X(asin, FN(asin, u10)(x))                                                                                          \
+    X(acos, FN(acos, u10)(x))                                                                                          \
+    X(atan, FN(atan, u10)(x))                                                                                          \
+    X(atanh, FN(atanh, u10)(x))                                                                                        \
+    X(erfc, FN(erfc, u15)(x))                                                                                          \
     X(erf, ERF(x))                                                                                                     \
     X(gelu, K(0.5) * x * (K(1) + ERF(x * K(0.70710678118654752440))))                                                  \
     X(gelu_tanh, x / (K(1) + FN(exp, u10)(K(-1.59576912160573071176) * (x + K(0.044715) * x * x * x))))                \
@@ -59,6 +64,7 @@
     VECTOR_LOOP(name##_f32, float, wick__vf, WICK__VF, wick__vf_load, wick__vf_store, expression)
 VECTOR_OPS(VECTOR_F32)
 VECTOR_F32(log1p_below, FN(log1p, u10)(x))
+VECTOR_F32(lgamma_below, FN(lgamma, u10)(x))
 #undef FN
 #undef K
 #undef MAX
@@ -78,6 +84,7 @@ VECTOR_F32(log1p_below, FN(log1p, u10)(x))
     VECTOR_LOOP(name##_f64, double, wick__vd, WICK__VD, wick__vd_load, wick__vd_store, expression)
 VECTOR_OPS(VECTOR_F64)
 VECTOR_F64(log1p_below, FN(log1p, u10)(x))
+VECTOR_F64(lgamma_below, FN(lgamma, u10)(x))
 #undef FN
 #undef K
 #undef MAX
@@ -142,6 +149,38 @@ FLOAT_PREDICATES(PREDICATE_F64)
 #undef T
 #undef F
 
+/* ---- floats, by the C library in f64: SLEEF's sinh and cosh are infinite too early, its asinh and acosh for arguments
+ * whose square is ---- */
+
+/* y with erf(y) = x. Winitzki's approximation, good to 2e-3 ("A handy approximation for the error function and its
+ * inverse", 2008), and steps of Halley's, each of which has three times the digits. */
+static double inverse_erf(double x) {
+    double a = fabs(x), rest = 1 - a, y;
+    if (!(a < 1)) return a == 1 ? x * (double)INFINITY : (double)NAN;
+    if (a < 1e-3) {
+        y = a * 0.88622692545275801365;
+    } else {
+        double l = log(rest * (1 + a)), b = 4.3307467508 + l / 2;
+        y = sqrt(-6.8027210884 * l / (sqrt(b * b - 6.8027210884 * l) + b));
+    }
+    for (int i = 0; i < 3; i++) {
+        double t = (a < 0.5 ? erf(y) - a : rest - erfc(y)) * 0.88622692545275801365 * exp(y * y);
+        y -= t / (1 + y * t);
+    }
+    return copysign(y, x);
+}
+
+#define WIDE_OPS(X)                                                                                                    \
+    X(sinh, sinh)                                                                                                      \
+    X(cosh, cosh)                                                                                                      \
+    X(asinh, asinh)                                                                                                    \
+    X(acosh, acosh)                                                                                                    \
+    X(erfinv, inverse_erf)
+#define WIDE(name, function)                                                                                           \
+    LOOP(name##_f32, float, float, function((double)x))                                                                \
+    LOOP(name##_f64, double, double, function(x))
+WIDE_OPS(WIDE)
+
 /* SLEEF's log1p gives infinity for the largest finite arguments, where it is log. */
 static void log1p_f32(const struct wick__row *row) {
     const float *x = row->in[0];
@@ -157,6 +196,23 @@ static void log1p_f64(const struct wick__row *row) {
     log1p_below_f64(row);
     for (int64_t i = 0; i < row->n; i++)
         if (y[i] == (double)INFINITY) y[i] = log(x[i]);
+}
+
+/* SLEEF's lgamma too, where it is x (log x - 1). */
+static void lgamma_f32(const struct wick__row *row) {
+    const float *x = row->in[0];
+    float *y = row->out;
+    lgamma_below_f32(row);
+    for (int64_t i = 0; i < row->n; i++)
+        if (y[i] == INFINITY && x[i] > 1e30F) y[i] = (float)((double)x[i] * (log((double)x[i]) - 1));
+}
+
+static void lgamma_f64(const struct wick__row *row) {
+    const double *x = row->in[0];
+    double *y = row->out;
+    lgamma_below_f64(row);
+    for (int64_t i = 0; i < row->n; i++)
+        if (y[i] == (double)INFINITY && x[i] > 1e290) y[i] = x[i] * (log(x[i]) - 1);
 }
 
 /* selu's constants are PyTorch's; expm1 keeps precision near 0. */

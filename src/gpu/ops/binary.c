@@ -29,7 +29,8 @@ wick__kernel_fn wick__gpu_binary;
 enum wick_status wick__gpu_binary(const struct wick__call *call) {
     enum wick_dtype dtype = call->in[0]->dtype;
     struct gpu_binary params = {.op = (u32)call->op};
-    bool divides = call->op == WICK_OP_div || call->op == WICK_OP_remainder;
+    bool divides = call->op == WICK_OP_div || call->op == WICK_OP_remainder || call->op == WICK_OP_fmod ||
+                   call->op == WICK_OP_floor_divide || call->op == WICK_OP_trunc_divide;
     if (wick__count(call->out[0]) == 0) return WICK_OK;
     if (!wick_dtype_is_float(dtype)) {
         if (divides) WICK__TRY(suspect_division(call, &params.report));

@@ -17,8 +17,8 @@ struct wick__elements {
     int repeat;                      /* tiles that a block of the kernel may take, when there are many; 0 for one */
 };
 
-/* Which kernels run an elementwise op: unary and binary; math and binary_math for floats; compare. */
-enum wick__gpu_kernels_kind { WICK__GPU_LIGHT, WICK__GPU_HEAVY, WICK__GPU_QUESTION };
+/* Which kernels run an elementwise op: unary and binary; math and binary_math for floats; special; compare. */
+enum wick__gpu_kernels_kind { WICK__GPU_LIGHT, WICK__GPU_HEAVY, WICK__GPU_RARE, WICK__GPU_QUESTION };
 enum wick__gpu_kernels_kind wick__gpu_kernels_of(enum wick_op op);
 
 /* Launches the kernel on all elements, in several launches where positions would not fit in 31 bits. */

@@ -22,12 +22,28 @@ static enum wick_status run(const struct wick__call *call, u32 op, const double 
     return wick__gpu_elements(&e);
 }
 
+/* Kernels that take one element a thread. */
+static enum wick_status run_special(const struct wick__call *call) {
+    const struct wick_tensor *x = call->in[0];
+    struct gpu_unary params = {.op = (u32)call->op};
+    struct wick__elements e = {.kernel = wick__gpu_of_floats(WICK__GPU_K_special_bf16, x->dtype),
+                               .params = &params,
+                               .walk = &params.walk,
+                               .n_in = 1,
+                               .in = {x},
+                               .out = call->out[0],
+                               .chunk = 1,
+                               .slots = 1};
+    return wick__gpu_elements(&e);
+}
+
 wick__kernel_fn wick__gpu_unary;
 wick__kernel_fn wick__gpu_comparison;
 enum wick_status wick__gpu_unary(const struct wick__call *call) {
     static const double f[2];
     static const int64_t i[2];
     if (wick__gpu_kernels_of(call->op) == WICK__GPU_QUESTION) return wick__gpu_comparison(call);
+    if (wick__gpu_kernels_of(call->op) == WICK__GPU_RARE) return run_special(call);
     return run(call, (u32)call->op, f, i);
 }
 

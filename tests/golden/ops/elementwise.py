@@ -3,6 +3,9 @@
 FLOAT_UNARY = {
     "exp": torch.exp, "exp2": torch.exp2, "expm1": torch.expm1, "log": torch.log, "log2": torch.log2,
     "log10": torch.log10, "log1p": torch.log1p, "sin": torch.sin, "cos": torch.cos, "tan": torch.tan,
+    "asin": torch.asin, "acos": torch.acos, "atan": torch.atan, "sinh": torch.sinh, "cosh": torch.cosh,
+    "asinh": torch.asinh, "acosh": torch.acosh, "atanh": torch.atanh, "erfc": torch.erfc, "erfinv": torch.erfinv,
+    "lgamma": torch.lgamma,
     "tanh": torch.tanh, "erf": torch.erf, "sqrt": torch.sqrt, "rsqrt": torch.rsqrt, "recip": torch.reciprocal,
     "relu2": lambda x: F.relu(x).square(), "relu6": F.relu6, "gelu": F.gelu,
     "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"), "sigmoid": torch.sigmoid, "silu": F.silu,
@@ -63,6 +66,9 @@ op("div")(lambda c: torch.div(c.a, c.b, rounding_mode="trunc") if c.isint else c
 op("maximum")(lambda c: torch.maximum(c.a, c.b))
 op("minimum")(lambda c: torch.minimum(c.a, c.b))
 op("remainder")(lambda c: torch.remainder(c.a, c.b))
+op("fmod")(lambda c: torch.fmod(c.a, c.b))
+op("floor_divide")(lambda c: torch.div(c.a, c.b, rounding_mode="floor"))
+op("trunc_divide")(lambda c: torch.div(c.a, c.b, rounding_mode="trunc"))
 op("atan2")(lambda c: torch.atan2(c.a, c.b))
 op("bitwise_and")(lambda c: c.a & c.b)
 op("bitwise_or")(lambda c: c.a | c.b)
@@ -73,6 +79,8 @@ op("pow")(lambda c: torch.pow(c.a, c.b) if not c.isint or (c.b >= 0).all() else 
 for name in ("eq", "ne", "lt", "le", "gt", "ge"):
     op(name)(lambda c, name=name: getattr(torch, name)(c.a, c.b))
     op(name + "_scalar")(lambda c, name=name: getattr(torch, name)(c.a, c.f[0]))
+for name in ("logical_and", "logical_or", "logical_xor"):
+    op(name)(lambda c, name=name: getattr(torch, name)(c.a, c.b))
 op("round_ties_away")(lambda c: torch.trunc(c.a + torch.sign(c.a) / 2) if not c.isint else c.a)  # PyTorch has none
 
 

@@ -147,6 +147,17 @@ pub const WICK_OP_cos: wick_op = 35;
 pub const WICK_OP_tan: wick_op = 36;
 pub const WICK_OP_tanh: wick_op = 37;
 pub const WICK_OP_erf: wick_op = 38;
+pub const WICK_OP_asin: wick_op = 255;
+pub const WICK_OP_acos: wick_op = 256;
+pub const WICK_OP_atan: wick_op = 257;
+pub const WICK_OP_sinh: wick_op = 258;
+pub const WICK_OP_cosh: wick_op = 259;
+pub const WICK_OP_asinh: wick_op = 260;
+pub const WICK_OP_acosh: wick_op = 261;
+pub const WICK_OP_atanh: wick_op = 262;
+pub const WICK_OP_erfc: wick_op = 263;
+pub const WICK_OP_erfinv: wick_op = 264;
+pub const WICK_OP_lgamma: wick_op = 265;
 pub const WICK_OP_sqrt: wick_op = 39;
 pub const WICK_OP_rsqrt: wick_op = 40;
 pub const WICK_OP_recip: wick_op = 41;
@@ -199,6 +210,9 @@ pub const WICK_OP_maximum: wick_op = 80;
 pub const WICK_OP_minimum: wick_op = 81;
 pub const WICK_OP_pow: wick_op = 82;
 pub const WICK_OP_remainder: wick_op = 83;
+pub const WICK_OP_fmod: wick_op = 266;
+pub const WICK_OP_floor_divide: wick_op = 267;
+pub const WICK_OP_trunc_divide: wick_op = 268;
 pub const WICK_OP_atan2: wick_op = 84;
 pub const WICK_OP_prelu: wick_op = 85;
 pub const WICK_OP_swiglu: wick_op = 86;
@@ -214,6 +228,9 @@ pub const WICK_OP_lt: wick_op = 94;
 pub const WICK_OP_le: wick_op = 95;
 pub const WICK_OP_gt: wick_op = 96;
 pub const WICK_OP_ge: wick_op = 97;
+pub const WICK_OP_logical_and: wick_op = 269;
+pub const WICK_OP_logical_or: wick_op = 270;
+pub const WICK_OP_logical_xor: wick_op = 271;
 pub const WICK_OP_eq_scalar: wick_op = 188;
 pub const WICK_OP_ne_scalar: wick_op = 189;
 pub const WICK_OP_lt_scalar: wick_op = 190;
@@ -557,6 +574,17 @@ pub const ENUMERATORS: &[(&str, c_uint)] = &[
     ("WICK_OP_tan", WICK_OP_tan),
     ("WICK_OP_tanh", WICK_OP_tanh),
     ("WICK_OP_erf", WICK_OP_erf),
+    ("WICK_OP_asin", WICK_OP_asin),
+    ("WICK_OP_acos", WICK_OP_acos),
+    ("WICK_OP_atan", WICK_OP_atan),
+    ("WICK_OP_sinh", WICK_OP_sinh),
+    ("WICK_OP_cosh", WICK_OP_cosh),
+    ("WICK_OP_asinh", WICK_OP_asinh),
+    ("WICK_OP_acosh", WICK_OP_acosh),
+    ("WICK_OP_atanh", WICK_OP_atanh),
+    ("WICK_OP_erfc", WICK_OP_erfc),
+    ("WICK_OP_erfinv", WICK_OP_erfinv),
+    ("WICK_OP_lgamma", WICK_OP_lgamma),
     ("WICK_OP_sqrt", WICK_OP_sqrt),
     ("WICK_OP_rsqrt", WICK_OP_rsqrt),
     ("WICK_OP_recip", WICK_OP_recip),
@@ -609,6 +637,9 @@ pub const ENUMERATORS: &[(&str, c_uint)] = &[
     ("WICK_OP_minimum", WICK_OP_minimum),
     ("WICK_OP_pow", WICK_OP_pow),
     ("WICK_OP_remainder", WICK_OP_remainder),
+    ("WICK_OP_fmod", WICK_OP_fmod),
+    ("WICK_OP_floor_divide", WICK_OP_floor_divide),
+    ("WICK_OP_trunc_divide", WICK_OP_trunc_divide),
     ("WICK_OP_atan2", WICK_OP_atan2),
     ("WICK_OP_prelu", WICK_OP_prelu),
     ("WICK_OP_swiglu", WICK_OP_swiglu),
@@ -624,6 +655,9 @@ pub const ENUMERATORS: &[(&str, c_uint)] = &[
     ("WICK_OP_le", WICK_OP_le),
     ("WICK_OP_gt", WICK_OP_gt),
     ("WICK_OP_ge", WICK_OP_ge),
+    ("WICK_OP_logical_and", WICK_OP_logical_and),
+    ("WICK_OP_logical_or", WICK_OP_logical_or),
+    ("WICK_OP_logical_xor", WICK_OP_logical_xor),
     ("WICK_OP_eq_scalar", WICK_OP_eq_scalar),
     ("WICK_OP_ne_scalar", WICK_OP_ne_scalar),
     ("WICK_OP_lt_scalar", WICK_OP_lt_scalar),
@@ -2073,10 +2107,35 @@ functions! {
     fn wick_tan(x: *const wick_tensor) -> *mut wick_tensor;
     /// Logarithms: -inf for 0, NaN below.
     fn wick_tanh(x: *const wick_tensor) -> *mut wick_tensor;
+    /// Angles in radians: asin and atan from -pi/2 to pi/2, acos from 0 to pi. asin and acos are NaN beyond -1
+    /// .. 1.
+    fn wick_asin(x: *const wick_tensor) -> *mut wick_tensor;
+    /// Angles in radians: asin and atan from -pi/2 to pi/2, acos from 0 to pi. asin and acos are NaN beyond -1
+    /// .. 1.
+    fn wick_acos(x: *const wick_tensor) -> *mut wick_tensor;
+    /// Angles in radians: asin and atan from -pi/2 to pi/2, acos from 0 to pi. asin and acos are NaN beyond -1
+    /// .. 1.
+    fn wick_atan(x: *const wick_tensor) -> *mut wick_tensor;
+    /// Hyperbolic functions and their inverses: acosh is NaN below 1, atanh beyond -1 .. 1.
+    fn wick_sinh(x: *const wick_tensor) -> *mut wick_tensor;
+    /// Hyperbolic functions and their inverses: acosh is NaN below 1, atanh beyond -1 .. 1.
+    fn wick_cosh(x: *const wick_tensor) -> *mut wick_tensor;
+    /// Hyperbolic functions and their inverses: acosh is NaN below 1, atanh beyond -1 .. 1.
+    fn wick_asinh(x: *const wick_tensor) -> *mut wick_tensor;
+    /// Hyperbolic functions and their inverses: acosh is NaN below 1, atanh beyond -1 .. 1.
+    fn wick_acosh(x: *const wick_tensor) -> *mut wick_tensor;
+    /// Hyperbolic functions and their inverses: acosh is NaN below 1, atanh beyond -1 .. 1.
+    fn wick_atanh(x: *const wick_tensor) -> *mut wick_tensor;
     /// 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x.
     fn wick_erf(x: *const wick_tensor) -> *mut wick_tensor;
     /// 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x.
     fn wick_sqrt(x: *const wick_tensor) -> *mut wick_tensor;
+    /// 1 - erf(x), precise for large x; and the inverse of erf, infinite for -1 and 1, NaN beyond.
+    fn wick_erfc(x: *const wick_tensor) -> *mut wick_tensor;
+    /// 1 - erf(x), precise for large x; and the inverse of erf, infinite for -1 and 1, NaN beyond.
+    fn wick_erfinv(x: *const wick_tensor) -> *mut wick_tensor;
+    /// The logarithm of |gamma(x)|: infinite for 0 and negative whole numbers.
+    fn wick_lgamma(x: *const wick_tensor) -> *mut wick_tensor;
     /// 1/sqrt(x) and 1/x.
     fn wick_rsqrt(x: *const wick_tensor) -> *mut wick_tensor;
     /// 1/sqrt(x) and 1/x.
@@ -2196,6 +2255,18 @@ functions! {
     /// lhs - rhs floor(lhs / rhs), with the sign of rhs. All. NaN for a float divisor 0, WICK_DIVIDE for an
     /// integer one.
     fn wick_remainder(lhs: *const wick_tensor, rhs: *const wick_tensor) -> *mut wick_tensor;
+    /// lhs - rhs trunc(lhs / rhs), with the sign of lhs: C's fmod. All. Divisors of 0 as in wick_remainder.
+    fn wick_fmod(lhs: *const wick_tensor, rhs: *const wick_tensor) -> *mut wick_tensor;
+    /// lhs / rhs rounded to a whole number: down, as Python's //, and towards 0. All. floor_divide rounds the
+    /// exact quotient down, trunc_divide the quotient that is rounded to the dtype (f32 for smaller floats). A
+    /// float divisor 0 gives what wick_div gives, an integer one WICK_DIVIDE. floor_divide of an infinity is
+    /// NaN.
+    fn wick_floor_divide(lhs: *const wick_tensor, rhs: *const wick_tensor) -> *mut wick_tensor;
+    /// lhs / rhs rounded to a whole number: down, as Python's //, and towards 0. All. floor_divide rounds the
+    /// exact quotient down, trunc_divide the quotient that is rounded to the dtype (f32 for smaller floats). A
+    /// float divisor 0 gives what wick_div gives, an integer one WICK_DIVIDE. floor_divide of an infinity is
+    /// NaN.
+    fn wick_trunc_divide(lhs: *const wick_tensor, rhs: *const wick_tensor) -> *mut wick_tensor;
     /// The angle of the point (rhs, lhs), from -pi to pi. Floats.
     fn wick_atan2(lhs: *const wick_tensor, rhs: *const wick_tensor) -> *mut wick_tensor;
     /// Integers. A count below 0, or not below the dtype's bits, shifts all bits out: the result is 0, or -1
@@ -2234,22 +2305,31 @@ functions! {
     /// All, two tensors of one dtype, which broadcast. NaN is unequal to everything, and neither less nor
     /// greater than anything.
     fn wick_ge(lhs: *const wick_tensor, rhs: *const wick_tensor) -> *mut wick_tensor;
-    /// The same with a number, which is not rounded to the dtype first: exact for every number and every
+    /// Whether both, one or both, and one alone are not 0. NaN is not 0. All, two tensors of one dtype, which
+    /// broadcast.
+    fn wick_logical_and(lhs: *const wick_tensor, rhs: *const wick_tensor) -> *mut wick_tensor;
+    /// Whether both, one or both, and one alone are not 0. NaN is not 0. All, two tensors of one dtype, which
+    /// broadcast.
+    fn wick_logical_or(lhs: *const wick_tensor, rhs: *const wick_tensor) -> *mut wick_tensor;
+    /// Whether both, one or both, and one alone are not 0. NaN is not 0. All, two tensors of one dtype, which
+    /// broadcast.
+    fn wick_logical_xor(lhs: *const wick_tensor, rhs: *const wick_tensor) -> *mut wick_tensor;
+    /// Comparisons with a number, which is not rounded to the dtype first: exact for every number and every
     /// element. So 0.1 is equal to no f32, and 3e9 is greater than every i32.
     fn wick_eq_scalar(x: *const wick_tensor, value: wick_number) -> *mut wick_tensor;
-    /// The same with a number, which is not rounded to the dtype first: exact for every number and every
+    /// Comparisons with a number, which is not rounded to the dtype first: exact for every number and every
     /// element. So 0.1 is equal to no f32, and 3e9 is greater than every i32.
     fn wick_ne_scalar(x: *const wick_tensor, value: wick_number) -> *mut wick_tensor;
-    /// The same with a number, which is not rounded to the dtype first: exact for every number and every
+    /// Comparisons with a number, which is not rounded to the dtype first: exact for every number and every
     /// element. So 0.1 is equal to no f32, and 3e9 is greater than every i32.
     fn wick_lt_scalar(x: *const wick_tensor, value: wick_number) -> *mut wick_tensor;
-    /// The same with a number, which is not rounded to the dtype first: exact for every number and every
+    /// Comparisons with a number, which is not rounded to the dtype first: exact for every number and every
     /// element. So 0.1 is equal to no f32, and 3e9 is greater than every i32.
     fn wick_le_scalar(x: *const wick_tensor, value: wick_number) -> *mut wick_tensor;
-    /// The same with a number, which is not rounded to the dtype first: exact for every number and every
+    /// Comparisons with a number, which is not rounded to the dtype first: exact for every number and every
     /// element. So 0.1 is equal to no f32, and 3e9 is greater than every i32.
     fn wick_gt_scalar(x: *const wick_tensor, value: wick_number) -> *mut wick_tensor;
-    /// The same with a number, which is not rounded to the dtype first: exact for every number and every
+    /// Comparisons with a number, which is not rounded to the dtype first: exact for every number and every
     /// element. So 0.1 is equal to no f32, and 3e9 is greater than every i32.
     fn wick_ge_scalar(x: *const wick_tensor, value: wick_number) -> *mut wick_tensor;
     /// x == 0. All.

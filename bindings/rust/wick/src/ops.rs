@@ -955,6 +955,49 @@ impl Tensor {
         Tensor::made(&self.device, || unsafe { sys::wick_tanh(self.as_ptr()) })
     }
 
+    /// Angles in radians: asin and atan from -pi/2 to pi/2, acos from 0 to pi. asin and acos are NaN beyond -1
+    /// .. 1.
+    pub fn asin(&self) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_asin(self.as_ptr()) })
+    }
+
+    /// Angles in radians: asin and atan from -pi/2 to pi/2, acos from 0 to pi. asin and acos are NaN beyond -1
+    /// .. 1.
+    pub fn acos(&self) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_acos(self.as_ptr()) })
+    }
+
+    /// Angles in radians: asin and atan from -pi/2 to pi/2, acos from 0 to pi. asin and acos are NaN beyond -1
+    /// .. 1.
+    pub fn atan(&self) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_atan(self.as_ptr()) })
+    }
+
+    /// Hyperbolic functions and their inverses: acosh is NaN below 1, atanh beyond -1 .. 1.
+    pub fn sinh(&self) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_sinh(self.as_ptr()) })
+    }
+
+    /// Hyperbolic functions and their inverses: acosh is NaN below 1, atanh beyond -1 .. 1.
+    pub fn cosh(&self) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_cosh(self.as_ptr()) })
+    }
+
+    /// Hyperbolic functions and their inverses: acosh is NaN below 1, atanh beyond -1 .. 1.
+    pub fn asinh(&self) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_asinh(self.as_ptr()) })
+    }
+
+    /// Hyperbolic functions and their inverses: acosh is NaN below 1, atanh beyond -1 .. 1.
+    pub fn acosh(&self) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_acosh(self.as_ptr()) })
+    }
+
+    /// Hyperbolic functions and their inverses: acosh is NaN below 1, atanh beyond -1 .. 1.
+    pub fn atanh(&self) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_atanh(self.as_ptr()) })
+    }
+
     /// 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x.
     pub fn erf(&self) -> Result<Tensor> {
         Tensor::made(&self.device, || unsafe { sys::wick_erf(self.as_ptr()) })
@@ -963,6 +1006,21 @@ impl Tensor {
     /// 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x.
     pub fn sqrt(&self) -> Result<Tensor> {
         Tensor::made(&self.device, || unsafe { sys::wick_sqrt(self.as_ptr()) })
+    }
+
+    /// 1 - erf(x), precise for large x; and the inverse of erf, infinite for -1 and 1, NaN beyond.
+    pub fn erfc(&self) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_erfc(self.as_ptr()) })
+    }
+
+    /// 1 - erf(x), precise for large x; and the inverse of erf, infinite for -1 and 1, NaN beyond.
+    pub fn erfinv(&self) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_erfinv(self.as_ptr()) })
+    }
+
+    /// The logarithm of |gamma(x)|: infinite for 0 and negative whole numbers.
+    pub fn lgamma(&self) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_lgamma(self.as_ptr()) })
     }
 
     /// 1/sqrt(x) and 1/x.
@@ -1237,6 +1295,27 @@ impl Tensor {
         Tensor::made(&self.device, || unsafe { sys::wick_remainder(self.as_ptr(), rhs.as_ptr()) })
     }
 
+    /// lhs - rhs trunc(lhs / rhs), with the sign of lhs: C's fmod. All. Divisors of 0 as in `remainder`.
+    pub fn fmod(&self, rhs: &Tensor) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_fmod(self.as_ptr(), rhs.as_ptr()) })
+    }
+
+    /// lhs / rhs rounded to a whole number: down, as Python's //, and towards 0. All. floor_divide rounds the
+    /// exact quotient down, trunc_divide the quotient that is rounded to the dtype (f32 for smaller floats). A
+    /// float divisor 0 gives what `div` gives, an integer one `Status::Divide`. floor_divide of an infinity is
+    /// NaN.
+    pub fn floor_divide(&self, rhs: &Tensor) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_floor_divide(self.as_ptr(), rhs.as_ptr()) })
+    }
+
+    /// lhs / rhs rounded to a whole number: down, as Python's //, and towards 0. All. floor_divide rounds the
+    /// exact quotient down, trunc_divide the quotient that is rounded to the dtype (f32 for smaller floats). A
+    /// float divisor 0 gives what `div` gives, an integer one `Status::Divide`. floor_divide of an infinity is
+    /// NaN.
+    pub fn trunc_divide(&self, rhs: &Tensor) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_trunc_divide(self.as_ptr(), rhs.as_ptr()) })
+    }
+
     /// The angle of the point (rhs, lhs), from -pi to pi. Floats.
     pub fn atan2(&self, rhs: &Tensor) -> Result<Tensor> {
         Tensor::made(&self.device, || unsafe { sys::wick_atan2(self.as_ptr(), rhs.as_ptr()) })
@@ -1314,37 +1393,55 @@ impl Tensor {
         Tensor::made(&self.device, || unsafe { sys::wick_ge(self.as_ptr(), rhs.as_ptr()) })
     }
 
-    /// The same with a number, which is not rounded to the dtype first: exact for every number and every
+    /// Whether both, one or both, and one alone are not 0. NaN is not 0. All, two tensors of one dtype, which
+    /// broadcast.
+    pub fn logical_and(&self, rhs: &Tensor) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_logical_and(self.as_ptr(), rhs.as_ptr()) })
+    }
+
+    /// Whether both, one or both, and one alone are not 0. NaN is not 0. All, two tensors of one dtype, which
+    /// broadcast.
+    pub fn logical_or(&self, rhs: &Tensor) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_logical_or(self.as_ptr(), rhs.as_ptr()) })
+    }
+
+    /// Whether both, one or both, and one alone are not 0. NaN is not 0. All, two tensors of one dtype, which
+    /// broadcast.
+    pub fn logical_xor(&self, rhs: &Tensor) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_logical_xor(self.as_ptr(), rhs.as_ptr()) })
+    }
+
+    /// Comparisons with a number, which is not rounded to the dtype first: exact for every number and every
     /// element. So 0.1 is equal to no f32, and 3e9 is greater than every i32.
     pub fn eq_scalar(&self, value: impl Into<Number>) -> Result<Tensor> {
         Tensor::made(&self.device, || unsafe { sys::wick_eq_scalar(self.as_ptr(), value.into().0) })
     }
 
-    /// The same with a number, which is not rounded to the dtype first: exact for every number and every
+    /// Comparisons with a number, which is not rounded to the dtype first: exact for every number and every
     /// element. So 0.1 is equal to no f32, and 3e9 is greater than every i32.
     pub fn ne_scalar(&self, value: impl Into<Number>) -> Result<Tensor> {
         Tensor::made(&self.device, || unsafe { sys::wick_ne_scalar(self.as_ptr(), value.into().0) })
     }
 
-    /// The same with a number, which is not rounded to the dtype first: exact for every number and every
+    /// Comparisons with a number, which is not rounded to the dtype first: exact for every number and every
     /// element. So 0.1 is equal to no f32, and 3e9 is greater than every i32.
     pub fn lt_scalar(&self, value: impl Into<Number>) -> Result<Tensor> {
         Tensor::made(&self.device, || unsafe { sys::wick_lt_scalar(self.as_ptr(), value.into().0) })
     }
 
-    /// The same with a number, which is not rounded to the dtype first: exact for every number and every
+    /// Comparisons with a number, which is not rounded to the dtype first: exact for every number and every
     /// element. So 0.1 is equal to no f32, and 3e9 is greater than every i32.
     pub fn le_scalar(&self, value: impl Into<Number>) -> Result<Tensor> {
         Tensor::made(&self.device, || unsafe { sys::wick_le_scalar(self.as_ptr(), value.into().0) })
     }
 
-    /// The same with a number, which is not rounded to the dtype first: exact for every number and every
+    /// Comparisons with a number, which is not rounded to the dtype first: exact for every number and every
     /// element. So 0.1 is equal to no f32, and 3e9 is greater than every i32.
     pub fn gt_scalar(&self, value: impl Into<Number>) -> Result<Tensor> {
         Tensor::made(&self.device, || unsafe { sys::wick_gt_scalar(self.as_ptr(), value.into().0) })
     }
 
-    /// The same with a number, which is not rounded to the dtype first: exact for every number and every
+    /// Comparisons with a number, which is not rounded to the dtype first: exact for every number and every
     /// element. So 0.1 is equal to no f32, and 3e9 is greater than every i32.
     pub fn ge_scalar(&self, value: impl Into<Number>) -> Result<Tensor> {
         Tensor::made(&self.device, || unsafe { sys::wick_ge_scalar(self.as_ptr(), value.into().0) })
