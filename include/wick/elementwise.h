@@ -195,6 +195,21 @@ WICK_API struct wick_tensor *wick_isnan(const struct wick_tensor *x);
 WICK_API struct wick_tensor *wick_isinf(const struct wick_tensor *x);
 WICK_API struct wick_tensor *wick_isfinite(const struct wick_tensor *x);
 
+/* ---- made of others ---- operands broadcast, WICK_SHAPE when they do not */
+
+/* x with `nan`, `above` and `below` in place of NaN, +infinity and -infinity. Floats. */
+WICK_API struct wick_tensor *wick_nan_to_num(const struct wick_tensor *x, double nan, double above, double below);
+/* start + weight (end - start), end - (1 - weight) (end - start) for |weight| >= 0.5. Floats, of one dtype. */
+WICK_API struct wick_tensor *wick_lerp(const struct wick_tensor *start, const struct wick_tensor *end,
+                                       const struct wick_tensor *weight);
+/* |lhs - rhs| <= absolute + relative |rhs|, computed in f64, as u8. Equal infinities are close; NaNs with `equal_nan`.
+ * All, of one dtype. WICK_INVALID unless both tolerances are >= 0. */
+WICK_API struct wick_tensor *wick_isclose(const struct wick_tensor *lhs, const struct wick_tensor *rhs, double relative,
+                                          double absolute, bool equal_nan);
+/* Whether that holds everywhere. It waits for the device. A failure leaves *result as it was. */
+WICK_API WICK_CHECKED enum wick_status wick_allclose(const struct wick_tensor *lhs, const struct wick_tensor *rhs,
+                                                     double relative, double absolute, bool equal_nan, bool *result);
+
 /* ---- choice, casts, filling ---- */
 
 /* a where the condition is not 0, b where it is. a and b: all, of one dtype; condition: integers. All three

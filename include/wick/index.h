@@ -59,6 +59,53 @@ WICK_API struct wick_tensor *wick_index_add(const struct wick_tensor *x, int dim
 WICK_API struct wick_tensor *wick_masked_fill(const struct wick_tensor *x, const struct wick_tensor *mask,
                                               struct wick_number value);
 
+/* ---- several tensors of ids ---- for the first n dims of x [D0, .., D(n-1), R..], 1 <= n <= rank
+ *
+ * ids[0 .. n-1] broadcast to one shape S. WICK_SHAPE if they do not, or if S and R have more than WICK_MAX_RANK dims.
+ */
+
+/* out[p, ..] = x[ids[0][p], .., ids[n-1][p], ..]: [S.., R..]. dtypes: any. */
+WICK_API struct wick_tensor *wick_index(const struct wick_tensor *x, int n, struct wick_tensor *const *ids);
+/* A copy of x with out[ids[0][p], .., ids[n-1][p], ..] = values[p, ..], or += with `accumulate`. Values broadcast to
+ * [S.., R..]: WICK_SHAPE otherwise. dtypes: compute. */
+WICK_API struct wick_tensor *wick_index_put(const struct wick_tensor *x, int n, struct wick_tensor *const *ids,
+                                            const struct wick_tensor *values, bool accumulate);
+/* A copy of x with out[.., ids[k], ..] = source[.., k, ..] along dim. ids [K]; source has the shape of x, but size K
+ * along dim: WICK_SHAPE otherwise. dtypes: any. */
+WICK_API struct wick_tensor *wick_index_copy(const struct wick_tensor *x, int dim, const struct wick_tensor *ids,
+                                             const struct wick_tensor *source);
+
+/* ---- results whose size depends on elements ---- these wait for the device, to read that size; WICK_INVALID while a
+ * graph records it */
+
+/* The indices of the elements that are not 0, in row-major order: [count, rank], i64. dtypes: compute. */
+WICK_API struct wick_tensor *wick_nonzero(const struct wick_tensor *x);
+/* The elements of x where mask is not 0, in row-major order: [count]. x and mask broadcast to one shape, mask is u8.
+ * dtypes: any. WICK_SHAPE when they do not broadcast. */
+WICK_API struct wick_tensor *wick_masked_select(const struct wick_tensor *x, const struct wick_tensor *mask);
+/* The different elements of x in ascending order, [count]. Each NaN is an element of its own. If `inverse` is not NULL,
+ * *inverse receives, in the shape of x, the place of each element in the result, and *counts, likewise, how many there
+ * are of each: both i64; a failure leaves them as they were. dtypes: compute. */
+WICK_API struct wick_tensor *wick_unique(const struct wick_tensor *x, struct wick_tensor **inverse,
+                                         struct wick_tensor **counts);
+/* How many elements of x [N], integers, are 0, 1, 2 ..: [max(largest + 1, least)], i64. With weights [N], which may be
+ * NULL, the sums of these, in their dtype. WICK_RANGE for an element below 0, WICK_SHAPE for other shapes, WICK_INVALID
+ * for least < 0. */
+WICK_API struct wick_tensor *wick_bincount(const struct wick_tensor *x, const struct wick_tensor *weights,
+                                           int64_t least);
+/* x with position i along dim repeated repeats[i] times. repeats are integers, [size of dim], or a scalar for all.
+ * dtypes: any. WICK_SHAPE for other repeats, WICK_INVALID for one below 0. */
+WICK_API struct wick_tensor *wick_repeat_interleave(const struct wick_tensor *x, const struct wick_tensor *repeats,
+                                                    int dim);
+
+/* ---- order ---- */
+
+/* For each value v how many elements of a sequence, in ascending order along its last dim, are < v, or with `right` <=
+ * v: i64, in the shape of values. NaN is above all others. The sequence has rank 1, or the shape of values but for the
+ * last dim: WICK_SHAPE otherwise. Both are sorted together, in O((n + m) log(n + m)). dtypes: compute. */
+WICK_API struct wick_tensor *wick_searchsorted(const struct wick_tensor *sequence, const struct wick_tensor *values,
+                                               bool right);
+
 /* ids of any shape S -> [S.., classes] of a compute dtype: 1 at the id, 0 elsewhere. WICK_INVALID for classes < 0. */
 WICK_API struct wick_tensor *wick_one_hot(const struct wick_tensor *ids, int64_t classes, enum wick_dtype dtype);
 

@@ -38,6 +38,14 @@ WICK_API struct wick_tensor *wick_mv(const struct wick_tensor *matrix, const str
 /* All products of the elements of two vectors, [m] x [n] -> [m,n]. */
 WICK_API struct wick_tensor *wick_outer(const struct wick_tensor *lhs, const struct wick_tensor *rhs);
 
+/* beta input + alpha lhs rhs: lhs [m,k] x rhs [k,n], or [b,m,k] x [b,k,n] for baddbmm. Input broadcasts to the shape of
+ * the product; for beta 0 nothing of it is read. Floats. The product is rounded to the dtype before it is scaled.
+ * WICK_SHAPE for other ranks, or sizes that do not agree. */
+WICK_API struct wick_tensor *wick_addmm(const struct wick_tensor *input, const struct wick_tensor *lhs,
+                                        const struct wick_tensor *rhs, double beta, double alpha);
+WICK_API struct wick_tensor *wick_baddbmm(const struct wick_tensor *input, const struct wick_tensor *lhs,
+                                          const struct wick_tensor *rhs, double beta, double alpha);
+
 /* A layer of weights, activation(x weight^T + bias): x [...,in], weight [out,in], bias [out] or NULL -> [...,out].
  * Float dtypes. The result is rounded after bias and activation. WICK_INVALID for an activation outside the enum. */
 WICK_API struct wick_tensor *wick_linear(const struct wick_tensor *x, const struct wick_tensor *weight,

@@ -71,6 +71,32 @@ WICK_API struct wick_tensor *wick_norm(const struct wick_tensor *x, double p, in
 /* log(sum(exp(x))) without overflow; -infinity of nothing. */
 WICK_API struct wick_tensor *wick_log_sum_exp(const struct wick_tensor *x, int n_dims, const int *dims, bool keepdim);
 
+/* ---- along one dim, with the index of what was found ---- any dtype in, the same out; indices u32
+ *
+ * [.., N, ..] -> [.., ..], or [.., 1, ..] with keepdim. If `indices` is not NULL, *indices receives the position of
+ * each result along dim, in its shape; a failure leaves it as it was. WICK_SHAPE if the dim has size 0. */
+
+/* The largest and the smallest element: the first among equals, or the first NaN if there is one. */
+WICK_API struct wick_tensor *wick_max_along(const struct wick_tensor *x, int dim, bool keepdim,
+                                            struct wick_tensor **indices);
+WICK_API struct wick_tensor *wick_min_along(const struct wick_tensor *x, int dim, bool keepdim,
+                                            struct wick_tensor **indices);
+/* Element (N - 1) / 2 of wick_sort, the lower of the two in the middle; the last NaN if there is one. */
+WICK_API struct wick_tensor *wick_median(const struct wick_tensor *x, int dim, bool keepdim,
+                                         struct wick_tensor **indices);
+/* What lies at place p = q (N - 1) of wick_sort, between elements a and b: a + (p - floor p) (b - a), computed in f64
+ * and rounded once. NaN if there is one. Floats. WICK_INVALID unless 0 <= q <= 1. WICK_SHAPE if the dim has size 0. */
+WICK_API struct wick_tensor *wick_quantile(const struct wick_tensor *x, double q, int dim, bool keepdim);
+
+/* ---- in another dtype ---- any dtype in, `dtype` out */
+
+/* The sum and the mean of the elements, each cast to `dtype` first as wick_cast does: a sum of u8 in i64 does not wrap.
+ * WICK_DTYPE unless it is a compute dtype; for mean_in, a float. */
+WICK_API struct wick_tensor *wick_sum_in(const struct wick_tensor *x, enum wick_dtype dtype, int n_dims,
+                                         const int *dims, bool keepdim);
+WICK_API struct wick_tensor *wick_mean_in(const struct wick_tensor *x, enum wick_dtype dtype, int n_dims,
+                                          const int *dims, bool keepdim);
+
 /* ---- along one dim, any dtype in, the same out ---- a scalar counts as one element */
 
 /* y[i] = x[0] + ... + x[i], and the products, in O(n). Floats accumulate in f64 and round each element once; integers

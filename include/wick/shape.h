@@ -100,6 +100,9 @@ WICK_API struct wick_tensor *wick_flip(const struct wick_tensor *x, int n, const
 /* Position i of dim goes to (i + shift) mod size; shift may be negative. */
 WICK_API struct wick_tensor *wick_roll(const struct wick_tensor *x, int64_t shift, int dim);
 
+/* The same along dims[i] by shifts[i], for n dims one after the other; a copy of x for none. */
+WICK_API struct wick_tensor *wick_roll_dims(const struct wick_tensor *x, int n, const int64_t *shifts, const int *dims);
+
 /* Writes source into positions start .. start+n-1 of dim of `target`, where n is the size of source along dim. Other
  * dims must agree. WICK_RANGE if source does not fit, WICK_INVALID if the two share a buffer or target is a broadcast
  * view. */

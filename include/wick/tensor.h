@@ -64,6 +64,10 @@ WICK_API struct wick_tensor *wick_from_memory(struct wick_device *device, enum w
  * WICK_INVALID if step is 0 or a number is not finite. */
 WICK_API struct wick_tensor *wick_arange(struct wick_device *device, enum wick_dtype dtype, struct wick_number start,
                                          struct wick_number end, struct wick_number step);
+/* n numbers at equal steps from start to end, both included: [N]. Computed in f64 and cast once. WICK_INVALID for n <
+ * 0, and for ends that are not finite. */
+WICK_API struct wick_tensor *wick_linspace(struct wick_device *device, enum wick_dtype dtype, double start, double end,
+                                           int64_t n);
 
 /* ---- inspection ---- NULL gives -1, NULL or 0. */
 WICK_API enum wick_dtype wick_tensor_dtype(const struct wick_tensor *x);

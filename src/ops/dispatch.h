@@ -107,4 +107,8 @@ enum wick_status wick__call_kernel(const struct wick__call *call);
 /* x, or a contiguous copy of it that nobody sees; to be released. NULL after a failure is recorded. */
 struct wick_tensor *wick__pack(const struct wick_tensor *x);
 
+/* Waits for the device and copies the elements of x, which are `nbytes`, to the host: for ops whose results depend on
+ * them. Failures that a GPU found late are told. The caller has refused graphs. */
+enum wick_status wick__fetch(const struct wick_tensor *x, void *data, size_t nbytes);
+
 #endif

@@ -24,6 +24,15 @@ struct wick_tensor *wick__pack(const struct wick_tensor *x) {
     return NULL;
 }
 
+enum wick_status wick__fetch(const struct wick_tensor *x, void *data, size_t nbytes) {
+    struct wick_device *device = wick__device(x);
+    struct wick_tensor *packed = wick__pack(x);
+    if (!packed) return wick__latest();
+    enum wick_status status = device->backend->download(device, data, wick__data(packed), nbytes);
+    wick_release(packed);
+    return status == WICK_OK ? wick__doubt_settle(x->storage) : status;
+}
+
 enum wick_status wick__call_kernel(const struct wick__call *call) {
     const struct wick__kernel *kernel = &wick__device(call->out[0])->backend->kernels[call->op];
     struct wick_tensor *copies[WICK__MAX_INPUTS] = {NULL};

@@ -128,3 +128,12 @@ op("full")(lambda c: torch.full(c.i[1:1 + c.i[0]], c.f[0], dtype=torch.float64)
 op("fill_inplace")(lambda c: torch.full_like(c.a, c.f[0]) if abs(c.f[0]) < 128 and (not c.isint or c.f[0] == int(c.f[0]))
                    else None)
 op("arange")(lambda c: torch.from_numpy(np.arange(*c.f[:3])) if not c.isint and c.f[1] < 1000 else None)
+
+# composed_blend: see verify/blend.c.
+op("nan_to_num")(lambda c: torch.nan_to_num(c.a, *c.f[:3]))
+op("lerp")(lambda c: torch.lerp(c.a, c.b, c.x[2]))
+op("isclose")(lambda c: torch.isclose(c.a.double(), c.b.double(), c.f[0], c.f[1], bool(c.i[0])))
+op("linspace")(lambda c: torch.linspace(c.f[0], c.f[1], c.i[0], dtype=torch.float64) if not c.isint else
+               torch.from_numpy(np.trunc(np.linspace(c.f[0], c.f[1], c.i[0]))))
+op("addmm")(lambda c: torch.addmm(c.a, c.b, c.x[2], beta=c.f[0], alpha=c.f[1]))
+op("baddbmm")(lambda c: torch.baddbmm(c.a, c.b, c.x[2], beta=c.f[0], alpha=c.f[1]))

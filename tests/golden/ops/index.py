@@ -93,3 +93,30 @@ def attention_packed(c):
         outs.append(out[0].transpose(0, 1))
         totals.append(total[0].transpose(0, 1))
     return [torch.cat(outs), torch.cat(totals)][:1 + c.i[5]]
+
+# composed_pick: see verify/pick.c. NumPy writes equal ids in order, which PyTorch leaves open.
+op("nonzero")(lambda c: torch.nonzero(c.a))
+op("masked_select")(lambda c: torch.masked_select(c.a, c.b != 0))
+op("unique")(lambda c: torch.unique(c.a, return_inverse=True, return_counts=True))
+op("bincount")(lambda c: torch.bincount(c.a, c.b, c.i[0]))
+op("index")(lambda c: c.a[tuple(c.x[1:1 + c.i[0]])])
+op("searchsorted")(lambda c: torch.searchsorted(torch.sort(c.a).values, c.b, right=bool(c.i[0])))
+op("repeat_interleave")(lambda c: torch.repeat_interleave(c.a, int(c.b) if c.b.dim() == 0 else c.b, c.i[0]))
+op("roll_dims")(lambda c: torch.roll(c.a, c.i[1:1 + c.i[0]], c.i[4:4 + c.i[0]]) if c.i[0] else c.a)
+
+
+@op("index_put")
+def index_put(c):
+    out, ids = c.a.numpy().copy(), tuple(t.numpy() for t in c.x[2:2 + c.i[0]])
+    if c.i[1]:
+        np.add.at(out, ids, c.b.numpy())
+    else:
+        out[ids] = c.b.numpy()
+    return torch.from_numpy(out)
+
+
+@op("index_copy")
+def index_copy(c):
+    out = c.a.numpy().copy()
+    np.moveaxis(out, c.i[0], 0)[c.b.numpy()] = np.moveaxis(c.x[2].numpy(), c.i[0], 0)
+    return torch.from_numpy(out)

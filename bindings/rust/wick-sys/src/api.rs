@@ -378,6 +378,28 @@ pub const WICK_OP_bernoulli: wick_op = 175;
 pub const WICK_OP_randint: wick_op = 176;
 pub const WICK_OP_permutation: wick_op = 177;
 pub const WICK_OP_dropout: wick_op = 178;
+pub const WICK_OP_max_along: wick_op = 272;
+pub const WICK_OP_min_along: wick_op = 273;
+pub const WICK_OP_median: wick_op = 274;
+pub const WICK_OP_quantile: wick_op = 275;
+pub const WICK_OP_sum_in: wick_op = 276;
+pub const WICK_OP_mean_in: wick_op = 277;
+pub const WICK_OP_nonzero: wick_op = 278;
+pub const WICK_OP_masked_select: wick_op = 279;
+pub const WICK_OP_unique: wick_op = 280;
+pub const WICK_OP_bincount: wick_op = 281;
+pub const WICK_OP_index: wick_op = 282;
+pub const WICK_OP_index_put: wick_op = 283;
+pub const WICK_OP_index_copy: wick_op = 284;
+pub const WICK_OP_searchsorted: wick_op = 285;
+pub const WICK_OP_repeat_interleave: wick_op = 286;
+pub const WICK_OP_nan_to_num: wick_op = 287;
+pub const WICK_OP_lerp: wick_op = 288;
+pub const WICK_OP_isclose: wick_op = 289;
+pub const WICK_OP_linspace: wick_op = 290;
+pub const WICK_OP_roll_dims: wick_op = 291;
+pub const WICK_OP_addmm: wick_op = 292;
+pub const WICK_OP_baddbmm: wick_op = 293;
 pub const WICK_OP_to_device: wick_op = 179;
 
 /// A number out of recurrent.h.
@@ -805,6 +827,28 @@ pub const ENUMERATORS: &[(&str, c_uint)] = &[
     ("WICK_OP_randint", WICK_OP_randint),
     ("WICK_OP_permutation", WICK_OP_permutation),
     ("WICK_OP_dropout", WICK_OP_dropout),
+    ("WICK_OP_max_along", WICK_OP_max_along),
+    ("WICK_OP_min_along", WICK_OP_min_along),
+    ("WICK_OP_median", WICK_OP_median),
+    ("WICK_OP_quantile", WICK_OP_quantile),
+    ("WICK_OP_sum_in", WICK_OP_sum_in),
+    ("WICK_OP_mean_in", WICK_OP_mean_in),
+    ("WICK_OP_nonzero", WICK_OP_nonzero),
+    ("WICK_OP_masked_select", WICK_OP_masked_select),
+    ("WICK_OP_unique", WICK_OP_unique),
+    ("WICK_OP_bincount", WICK_OP_bincount),
+    ("WICK_OP_index", WICK_OP_index),
+    ("WICK_OP_index_put", WICK_OP_index_put),
+    ("WICK_OP_index_copy", WICK_OP_index_copy),
+    ("WICK_OP_searchsorted", WICK_OP_searchsorted),
+    ("WICK_OP_repeat_interleave", WICK_OP_repeat_interleave),
+    ("WICK_OP_nan_to_num", WICK_OP_nan_to_num),
+    ("WICK_OP_lerp", WICK_OP_lerp),
+    ("WICK_OP_isclose", WICK_OP_isclose),
+    ("WICK_OP_linspace", WICK_OP_linspace),
+    ("WICK_OP_roll_dims", WICK_OP_roll_dims),
+    ("WICK_OP_addmm", WICK_OP_addmm),
+    ("WICK_OP_baddbmm", WICK_OP_baddbmm),
     ("WICK_OP_to_device", WICK_OP_to_device),
     ("WICK_RNN_TANH", WICK_RNN_TANH),
     ("WICK_RNN_RELU", WICK_RNN_RELU),
@@ -1416,6 +1460,9 @@ functions! {
     /// whole numbers use wrapping integer arithmetic; everything else computes start + i step in f64 and casts
     /// it as wick_cast does. WICK_INVALID if step is 0 or a number is not finite.
     fn wick_arange(device: *mut wick_device, dtype: wick_dtype, start: wick_number, end: wick_number, step: wick_number) -> *mut wick_tensor;
+    /// n numbers at equal steps from start to end, both included: \[N\]. Computed in f64 and cast once.
+    /// WICK_INVALID for n \< 0, and for ends that are not finite.
+    fn wick_linspace(device: *mut wick_device, dtype: wick_dtype, start: f64, end: f64, n: i64) -> *mut wick_tensor;
     /// \---- inspection ---- NULL gives -1, NULL or 0.
     fn wick_tensor_dtype(x: *const wick_tensor) -> wick_dtype;
     /// \---- inspection ---- NULL gives -1, NULL or 0.
@@ -1577,6 +1624,8 @@ functions! {
     fn wick_flip(x: *const wick_tensor, n: c_int, dims: *const c_int) -> *mut wick_tensor;
     /// Position i of dim goes to (i + shift) mod size; shift may be negative.
     fn wick_roll(x: *const wick_tensor, shift: i64, dim: c_int) -> *mut wick_tensor;
+    /// The same along dims\[i\] by shifts\[i\], for n dims one after the other; a copy of x for none.
+    fn wick_roll_dims(x: *const wick_tensor, n: c_int, shifts: *const i64, dims: *const c_int) -> *mut wick_tensor;
     /// Writes source into positions start .. start+n-1 of dim of `target`, where n is the size of source along
     /// dim. Other dims must agree. WICK_RANGE if source does not fit, WICK_INVALID if the two share a buffer or
     /// target is a broadcast view.
@@ -1630,6 +1679,22 @@ functions! {
     fn wick_norm(x: *const wick_tensor, p: f64, n_dims: c_int, dims: *const c_int, keepdim: bool) -> *mut wick_tensor;
     /// log(sum(exp(x))) without overflow; -infinity of nothing.
     fn wick_log_sum_exp(x: *const wick_tensor, n_dims: c_int, dims: *const c_int, keepdim: bool) -> *mut wick_tensor;
+    /// The largest and the smallest element: the first among equals, or the first NaN if there is one.
+    fn wick_max_along(x: *const wick_tensor, dim: c_int, keepdim: bool, indices: *mut *mut wick_tensor) -> *mut wick_tensor;
+    /// The largest and the smallest element: the first among equals, or the first NaN if there is one.
+    fn wick_min_along(x: *const wick_tensor, dim: c_int, keepdim: bool, indices: *mut *mut wick_tensor) -> *mut wick_tensor;
+    /// Element (N - 1) / 2 of wick_sort, the lower of the two in the middle; the last NaN if there is one.
+    fn wick_median(x: *const wick_tensor, dim: c_int, keepdim: bool, indices: *mut *mut wick_tensor) -> *mut wick_tensor;
+    /// What lies at place p = q (N - 1) of wick_sort, between elements a and b: a + (p - floor p) (b - a),
+    /// computed in f64 and rounded once. NaN if there is one. Floats. WICK_INVALID unless 0 \<= q \<= 1.
+    /// WICK_SHAPE if the dim has size 0.
+    fn wick_quantile(x: *const wick_tensor, q: f64, dim: c_int, keepdim: bool) -> *mut wick_tensor;
+    /// The sum and the mean of the elements, each cast to `dtype` first as wick_cast does: a sum of u8 in i64
+    /// does not wrap. WICK_DTYPE unless it is a compute dtype; for mean_in, a float.
+    fn wick_sum_in(x: *const wick_tensor, dtype: wick_dtype, n_dims: c_int, dims: *const c_int, keepdim: bool) -> *mut wick_tensor;
+    /// The sum and the mean of the elements, each cast to `dtype` first as wick_cast does: a sum of u8 in i64
+    /// does not wrap. WICK_DTYPE unless it is a compute dtype; for mean_in, a float.
+    fn wick_mean_in(x: *const wick_tensor, dtype: wick_dtype, n_dims: c_int, dims: *const c_int, keepdim: bool) -> *mut wick_tensor;
     /// y\[i\] = x\[0\] + ... + x\[i\], and the products, in O(n). Floats accumulate in f64 and round each
     /// element once; integers wrap around.
     fn wick_cumsum(x: *const wick_tensor, dim: c_int) -> *mut wick_tensor;
@@ -1746,6 +1811,14 @@ functions! {
     fn wick_mv(matrix: *const wick_tensor, vector: *const wick_tensor) -> *mut wick_tensor;
     /// All products of the elements of two vectors, \[m\] x \[n\] -\> \[m,n\].
     fn wick_outer(lhs: *const wick_tensor, rhs: *const wick_tensor) -> *mut wick_tensor;
+    /// beta input + alpha lhs rhs: lhs \[m,k\] x rhs \[k,n\], or \[b,m,k\] x \[b,k,n\] for baddbmm. Input
+    /// broadcasts to the shape of the product; for beta 0 nothing of it is read. Floats. The product is rounded
+    /// to the dtype before it is scaled. WICK_SHAPE for other ranks, or sizes that do not agree.
+    fn wick_addmm(input: *const wick_tensor, lhs: *const wick_tensor, rhs: *const wick_tensor, beta: f64, alpha: f64) -> *mut wick_tensor;
+    /// beta input + alpha lhs rhs: lhs \[m,k\] x rhs \[k,n\], or \[b,m,k\] x \[b,k,n\] for baddbmm. Input
+    /// broadcasts to the shape of the product; for beta 0 nothing of it is read. Floats. The product is rounded
+    /// to the dtype before it is scaled. WICK_SHAPE for other ranks, or sizes that do not agree.
+    fn wick_baddbmm(input: *const wick_tensor, lhs: *const wick_tensor, rhs: *const wick_tensor, beta: f64, alpha: f64) -> *mut wick_tensor;
     /// A layer of weights, activation(x weight^T + bias): x \[...,in\], weight \[out,in\], bias \[out\] or NULL
     /// \-\> \[...,out\]. Float dtypes. The result is rounded after bias and activation. WICK_INVALID for an
     /// activation outside the enum.
@@ -1943,6 +2016,36 @@ functions! {
     /// x where mask is 0, `value` cast to x's dtype elsewhere. mask is u8. dtypes: compute. WICK_SHAPE unless
     /// mask broadcasts to the shape of x.
     fn wick_masked_fill(x: *const wick_tensor, mask: *const wick_tensor, value: wick_number) -> *mut wick_tensor;
+    /// out\[p, ..\] = x\[ids\[0\]\[p\], .., ids\[n-1\]\[p\], ..\]: \[S.., R..\]. dtypes: any.
+    fn wick_index(x: *const wick_tensor, n: c_int, ids: *const *mut wick_tensor) -> *mut wick_tensor;
+    /// A copy of x with out\[ids\[0\]\[p\], .., ids\[n-1\]\[p\], ..\] = values\[p, ..\], or += with
+    /// `accumulate`. Values broadcast to \[S.., R..\]: WICK_SHAPE otherwise. dtypes: compute.
+    fn wick_index_put(x: *const wick_tensor, n: c_int, ids: *const *mut wick_tensor, values: *const wick_tensor, accumulate: bool) -> *mut wick_tensor;
+    /// A copy of x with out\[.., ids\[k\], ..\] = source\[.., k, ..\] along dim. ids \[K\]; source has the
+    /// shape of x, but size K along dim: WICK_SHAPE otherwise. dtypes: any.
+    fn wick_index_copy(x: *const wick_tensor, dim: c_int, ids: *const wick_tensor, source: *const wick_tensor) -> *mut wick_tensor;
+    /// The indices of the elements that are not 0, in row-major order: \[count, rank\], i64. dtypes: compute.
+    fn wick_nonzero(x: *const wick_tensor) -> *mut wick_tensor;
+    /// The elements of x where mask is not 0, in row-major order: \[count\]. x and mask broadcast to one shape,
+    /// mask is u8. dtypes: any. WICK_SHAPE when they do not broadcast.
+    fn wick_masked_select(x: *const wick_tensor, mask: *const wick_tensor) -> *mut wick_tensor;
+    /// The different elements of x in ascending order, \[count\]. Each NaN is an element of its own. If
+    /// `inverse` is not NULL, \*inverse receives, in the shape of x, the place of each element in the result,
+    /// and \*counts, likewise, how many there are of each: both i64; a failure leaves them as they were.
+    /// dtypes: compute.
+    fn wick_unique(x: *const wick_tensor, inverse: *mut *mut wick_tensor, counts: *mut *mut wick_tensor) -> *mut wick_tensor;
+    /// How many elements of x \[N\], integers, are 0, 1, 2 ..: \[max(largest + 1, least)\], i64. With weights
+    /// \[N\], which may be NULL, the sums of these, in their dtype. WICK_RANGE for an element below 0,
+    /// WICK_SHAPE for other shapes, WICK_INVALID for least \< 0.
+    fn wick_bincount(x: *const wick_tensor, weights: *const wick_tensor, least: i64) -> *mut wick_tensor;
+    /// x with position i along dim repeated repeats\[i\] times. repeats are integers, \[size of dim\], or a
+    /// scalar for all. dtypes: any. WICK_SHAPE for other repeats, WICK_INVALID for one below 0.
+    fn wick_repeat_interleave(x: *const wick_tensor, repeats: *const wick_tensor, dim: c_int) -> *mut wick_tensor;
+    /// For each value v how many elements of a sequence, in ascending order along its last dim, are \< v, or
+    /// with `right` \<= v: i64, in the shape of values. NaN is above all others. The sequence has rank 1, or
+    /// the shape of values but for the last dim: WICK_SHAPE otherwise. Both are sorted together, in O((n + m)
+    /// log(n + m)). dtypes: compute.
+    fn wick_searchsorted(sequence: *const wick_tensor, values: *const wick_tensor, right: bool) -> *mut wick_tensor;
     /// ids of any shape S -\> \[S.., classes\] of a compute dtype: 1 at the id, 0 elsewhere. WICK_INVALID for
     /// classes \< 0.
     fn wick_one_hot(ids: *const wick_tensor, classes: i64, dtype: wick_dtype) -> *mut wick_tensor;
@@ -2340,6 +2443,16 @@ functions! {
     fn wick_isinf(x: *const wick_tensor) -> *mut wick_tensor;
     /// Floats.
     fn wick_isfinite(x: *const wick_tensor) -> *mut wick_tensor;
+    /// x with `nan`, `above` and `below` in place of NaN, +infinity and -infinity. Floats.
+    fn wick_nan_to_num(x: *const wick_tensor, nan: f64, above: f64, below: f64) -> *mut wick_tensor;
+    /// start + weight (end - start), end - (1 - weight) (end - start) for |weight| \>= 0.5. Floats, of one
+    /// dtype.
+    fn wick_lerp(start: *const wick_tensor, end: *const wick_tensor, weight: *const wick_tensor) -> *mut wick_tensor;
+    /// |lhs - rhs| \<= absolute + relative |rhs|, computed in f64, as u8. Equal infinities are close; NaNs with
+    /// `equal_nan`. All, of one dtype. WICK_INVALID unless both tolerances are \>= 0.
+    fn wick_isclose(lhs: *const wick_tensor, rhs: *const wick_tensor, relative: f64, absolute: f64, equal_nan: bool) -> *mut wick_tensor;
+    /// Whether that holds everywhere. It waits for the device. A failure leaves \*result as it was.
+    fn wick_allclose(lhs: *const wick_tensor, rhs: *const wick_tensor, relative: f64, absolute: f64, equal_nan: bool, result: *mut bool) -> wick_status;
     /// a where the condition is not 0, b where it is. a and b: all, of one dtype; condition: integers. All
     /// three broadcast.
     fn wick_where(condition: *const wick_tensor, a: *const wick_tensor, b: *const wick_tensor) -> *mut wick_tensor;

@@ -222,6 +222,12 @@ impl Tensor {
         Tensor::made(device, || unsafe { sys::wick_arange(device.as_ptr(), dtype as sys::wick_dtype, start.into().0, end.into().0, step.into().0) })
     }
 
+    /// n numbers at equal steps from start to end, both included: \[N\]. Computed in f64 and cast once.
+    /// `Status::Invalid` for n \< 0, and for ends that are not finite.
+    pub fn linspace(device: &Device, dtype: DType, start: f64, end: f64, n: i64) -> Result<Tensor> {
+        Tensor::made(device, || unsafe { sys::wick_linspace(device.as_ptr(), dtype as sys::wick_dtype, start, end, n) })
+    }
+
     /// x in row-major order without gaps; a view of x if it is contiguous already.
     pub fn contiguous(&self) -> Result<Tensor> {
         Tensor::made(&self.device, || unsafe { sys::wick_contiguous(self.as_ptr()) })
@@ -354,6 +360,12 @@ impl Tensor {
         Tensor::made(&self.device, || unsafe { sys::wick_roll(self.as_ptr(), shift, dim) })
     }
 
+    /// The same along dims\[i\] by shifts\[i\], for n dims one after the other; a copy of x for none.
+    pub fn roll_dims(&self, shifts: &[i64], dims: &[i32]) -> Result<Tensor> {
+        same_length(shifts.len(), dims.len())?;
+        Tensor::made(&self.device, || unsafe { sys::wick_roll_dims(self.as_ptr(), shifts.len() as _, shifts.as_ptr(), dims.as_ptr()) })
+    }
+
     /// Writes source into positions start .. start+n-1 of dim of `target`, where n is the size of source along
     /// dim. Other dims must agree. `Status::Range` if source does not fit, `Status::Invalid` if the two share a
     /// buffer or target is a broadcast view.
@@ -464,6 +476,25 @@ impl Tensor {
         Tensor::made(&self.device, || unsafe { sys::wick_log_sum_exp(self.as_ptr(), count_dims(dims), dims_pointer(dims), keepdim) })
     }
 
+    /// What lies at place p = q (N - 1) of `sort`, between elements a and b: a + (p - floor p) (b - a),
+    /// computed in f64 and rounded once. NaN if there is one. Floats. `Status::Invalid` unless 0 \<= q \<= 1.
+    /// `Status::Shape` if the dim has size 0.
+    pub fn quantile(&self, q: f64, dim: i32, keepdim: bool) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_quantile(self.as_ptr(), q, dim, keepdim) })
+    }
+
+    /// The sum and the mean of the elements, each cast to `dtype` first as `cast` does: a sum of u8 in i64 does
+    /// not wrap. `Status::Dtype` unless it is a compute dtype; for mean_in, a float.
+    pub fn sum_in(&self, dtype: DType, dims: Option<&[i32]>, keepdim: bool) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_sum_in(self.as_ptr(), dtype as sys::wick_dtype, count_dims(dims), dims_pointer(dims), keepdim) })
+    }
+
+    /// The sum and the mean of the elements, each cast to `dtype` first as `cast` does: a sum of u8 in i64 does
+    /// not wrap. `Status::Dtype` unless it is a compute dtype; for mean_in, a float.
+    pub fn mean_in(&self, dtype: DType, dims: Option<&[i32]>, keepdim: bool) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_mean_in(self.as_ptr(), dtype as sys::wick_dtype, count_dims(dims), dims_pointer(dims), keepdim) })
+    }
+
     /// y\[i\] = x\[0\] + ... + x\[i\], and the products, in O(n). Floats accumulate in f64 and round each
     /// element once; integers wrap around.
     pub fn cumsum(&self, dim: i32) -> Result<Tensor> {
@@ -556,6 +587,20 @@ impl Tensor {
         Tensor::made(&self.device, || unsafe { sys::wick_outer(self.as_ptr(), rhs.as_ptr()) })
     }
 
+    /// beta input + alpha lhs rhs: lhs \[m,k\] x rhs \[k,n\], or \[b,m,k\] x \[b,k,n\] for baddbmm. Input
+    /// broadcasts to the shape of the product; for beta 0 nothing of it is read. Floats. The product is rounded
+    /// to the dtype before it is scaled. `Status::Shape` for other ranks, or sizes that do not agree.
+    pub fn addmm(&self, lhs: &Tensor, rhs: &Tensor, beta: f64, alpha: f64) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_addmm(self.as_ptr(), lhs.as_ptr(), rhs.as_ptr(), beta, alpha) })
+    }
+
+    /// beta input + alpha lhs rhs: lhs \[m,k\] x rhs \[k,n\], or \[b,m,k\] x \[b,k,n\] for baddbmm. Input
+    /// broadcasts to the shape of the product; for beta 0 nothing of it is read. Floats. The product is rounded
+    /// to the dtype before it is scaled. `Status::Shape` for other ranks, or sizes that do not agree.
+    pub fn baddbmm(&self, lhs: &Tensor, rhs: &Tensor, beta: f64, alpha: f64) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_baddbmm(self.as_ptr(), lhs.as_ptr(), rhs.as_ptr(), beta, alpha) })
+    }
+
     /// A layer of weights, activation(x weight^T + bias): x \[...,in\], weight \[out,in\], bias \[out\] or None
     /// \-\> \[...,out\]. Float dtypes. The result is rounded after bias and activation. `Status::Invalid` for an
     /// activation outside the enum.
@@ -640,6 +685,55 @@ impl Tensor {
     /// unless mask broadcasts to the shape of x.
     pub fn masked_fill(&self, mask: Option<&Tensor>, value: impl Into<Number>) -> Result<Tensor> {
         Tensor::made(&self.device, || unsafe { sys::wick_masked_fill(self.as_ptr(), optional(mask), value.into().0) })
+    }
+
+    /// out\[p, ..\] = x\[ids\[0\]\[p\], .., ids\[n-1\]\[p\], ..\]: \[S.., R..\]. dtypes: any.
+    pub fn index(&self, ids: &[&Tensor]) -> Result<Tensor> {
+        Tensor::made(&first(ids)?.device, || unsafe { sys::wick_index(self.as_ptr(), ids.len() as _, pointers(ids).as_ptr()) })
+    }
+
+    /// A copy of x with out\[ids\[0\]\[p\], .., ids\[n-1\]\[p\], ..\] = values\[p, ..\], or += with
+    /// `accumulate`. Values broadcast to \[S.., R..\]: `Status::Shape` otherwise. dtypes: compute.
+    pub fn index_put(&self, ids: &[&Tensor], values: &Tensor, accumulate: bool) -> Result<Tensor> {
+        Tensor::made(&first(ids)?.device, || unsafe { sys::wick_index_put(self.as_ptr(), ids.len() as _, pointers(ids).as_ptr(), values.as_ptr(), accumulate) })
+    }
+
+    /// A copy of x with out\[.., ids\[k\], ..\] = source\[.., k, ..\] along dim. ids \[K\]; source has the
+    /// shape of x, but size K along dim: `Status::Shape` otherwise. dtypes: any.
+    pub fn index_copy(&self, dim: i32, ids: &Tensor, source: &Tensor) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_index_copy(self.as_ptr(), dim, ids.as_ptr(), source.as_ptr()) })
+    }
+
+    /// The indices of the elements that are not 0, in row-major order: \[count, rank\], i64. dtypes: compute.
+    pub fn nonzero(&self) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_nonzero(self.as_ptr()) })
+    }
+
+    /// The elements of x where mask is not 0, in row-major order: \[count\]. x and mask broadcast to one shape,
+    /// mask is u8. dtypes: any. `Status::Shape` when they do not broadcast.
+    pub fn masked_select(&self, mask: Option<&Tensor>) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_masked_select(self.as_ptr(), optional(mask)) })
+    }
+
+    /// How many elements of x \[N\], integers, are 0, 1, 2 ..: \[max(largest + 1, least)\], i64. With weights
+    /// \[N\], which may be None, the sums of these, in their dtype. `Status::Range` for an element below 0,
+    /// `Status::Shape` for other shapes, `Status::Invalid` for least \< 0.
+    pub fn bincount(&self, weights: Option<&Tensor>, least: i64) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_bincount(self.as_ptr(), optional(weights), least) })
+    }
+
+    /// x with position i along dim repeated repeats\[i\] times. repeats are integers, \[size of dim\], or a
+    /// scalar for all. dtypes: any. `Status::Shape` for other repeats, `Status::Invalid` for one below 0.
+    pub fn repeat_interleave(&self, repeats: &Tensor, dim: i32) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_repeat_interleave(self.as_ptr(), repeats.as_ptr(), dim) })
+    }
+
+    /// For each value v how many elements of a sequence, in ascending order along its last dim, are \< v, or
+    /// with `right` \<= v: i64, in the shape of values. NaN is above all others. The sequence has rank 1, or
+    /// the shape of values but for the last dim: `Status::Shape` otherwise. Both are sorted together, in O((n +
+    /// m) log(n + m)). dtypes: compute.
+    pub fn searchsorted(&self, values: &Tensor, right: bool) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_searchsorted(self.as_ptr(), values.as_ptr(), right) })
     }
 
     /// ids of any shape S -\> \[S.., classes\] of a compute dtype: 1 at the id, 0 elsewhere. `Status::Invalid`
@@ -1467,6 +1561,23 @@ impl Tensor {
         Tensor::made(&self.device, || unsafe { sys::wick_isfinite(self.as_ptr()) })
     }
 
+    /// x with `nan`, `above` and `below` in place of NaN, +infinity and -infinity. Floats.
+    pub fn nan_to_num(&self, nan: f64, above: f64, below: f64) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_nan_to_num(self.as_ptr(), nan, above, below) })
+    }
+
+    /// start + weight (end - start), end - (1 - weight) (end - start) for |weight| \>= 0.5. Floats, of one
+    /// dtype.
+    pub fn lerp(&self, end: &Tensor, weight: &Tensor) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_lerp(self.as_ptr(), end.as_ptr(), weight.as_ptr()) })
+    }
+
+    /// |lhs - rhs| \<= absolute + relative |rhs|, computed in f64, as u8. Equal infinities are close; NaNs with
+    /// `equal_nan`. All, of one dtype. `Status::Invalid` unless both tolerances are \>= 0.
+    pub fn isclose(&self, rhs: &Tensor, relative: f64, absolute: f64, equal_nan: bool) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_isclose(self.as_ptr(), rhs.as_ptr(), relative, absolute, equal_nan) })
+    }
+
     /// a where the condition is not 0, b where it is. a and b: all, of one dtype; condition: integers. All
     /// three broadcast.
     pub fn where_(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
@@ -1729,4 +1840,4 @@ impl Tensor {
     }
 }
 
-// Of another form, and so in the C interface alone: wick_layer_norm_with, wick_rms_norm_with, wick_group_norm_with, wick_batch_norm_train, wick_lstm_cell, wick_gru_cell, wick_lstm_cell_backward, wick_gru_cell_backward, wick_recurrent, wick_recurrent_backward, wick_gates_reorder, wick_dropout_with, wick_layer_norm_backward, wick_rms_norm_backward, wick_group_norm_backward, wick_batch_norm_backward.
+// Of another form, and so in the C interface alone: wick_max_along, wick_min_along, wick_median, wick_layer_norm_with, wick_rms_norm_with, wick_group_norm_with, wick_batch_norm_train, wick_lstm_cell, wick_gru_cell, wick_lstm_cell_backward, wick_gru_cell_backward, wick_recurrent, wick_recurrent_backward, wick_gates_reorder, wick_unique, wick_dropout_with, wick_layer_norm_backward, wick_rms_norm_backward, wick_group_norm_backward, wick_batch_norm_backward.
