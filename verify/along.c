@@ -21,13 +21,15 @@ static int along_cases(enum wick_op op) {
     return SHAPES;
 }
 
+static bool runs(enum wick_op op) { return op == WICK_OP_cummax || op == WICK_OP_cummin || op == WICK_OP_logcumsumexp; }
+
 static bool in_dtype(enum wick_op op) { return op == WICK_OP_sum_in || op == WICK_OP_mean_in; }
 
 static void along_make(enum wick_op op, int k, struct verify_case *c) {
     static const double parts[] = {0, 0.25, 0.5, 0.9, 1};
     static const enum wick_dtype dtypes[] = {WICK_F64, WICK_F32, WICK_I64};
     c->n_in = 1;
-    c->n_out = op == WICK_OP_quantile || in_dtype(op) ? 1 : 2;
+    c->n_out = op == WICK_OP_quantile || op == WICK_OP_logcumsumexp || in_dtype(op) ? 1 : 2;
     c->in[0] = (struct verify_operand){.role = VERIFY_VALUE, .rank = shapes[k].rank, .low = -8, .high = 8};
     memcpy(c->in[0].shape, shapes[k].shape, sizeof shapes[k].shape);
     c->i[0] = shapes[k].dim;
@@ -44,6 +46,9 @@ static bool along_call(const struct verify_case *c, struct wick_tensor *const *i
     case WICK_OP_max_along: out[0] = wick_max_along(in[0], dim, keep, &out[1]); break;
     case WICK_OP_min_along: out[0] = wick_min_along(in[0], dim, keep, &out[1]); break;
     case WICK_OP_median: out[0] = wick_median(in[0], dim, keep, &out[1]); break;
+    case WICK_OP_cummax: out[0] = wick_cummax(in[0], dim, &out[1]); break;
+    case WICK_OP_cummin: out[0] = wick_cummin(in[0], dim, &out[1]); break;
+    case WICK_OP_logcumsumexp: out[0] = wick_logcumsumexp(in[0], dim); break;
     case WICK_OP_quantile: out[0] = wick_quantile(in[0], c->f[0], dim, keep); break;
     case WICK_OP_sum_in: out[0] = wick_sum_in(in[0], dtype, 1, &dim, keep); break;
     case WICK_OP_mean_in: out[0] = wick_mean_in(in[0], dtype, 1, &dim, keep); break;
@@ -112,7 +117,45 @@ static void total(const struct verify_case *c, struct line l, double *value, dou
                                       : verify_scale_sum((double)terms, growth);
 }
 
+/* Element by element, from the first on. */
+static void run_line(const struct verify_case *c, struct line l, struct verify_array *out, int64_t first) {
+    long double sum = 0, top = -INFINITY;
+    int64_t best = 0;
+    for (int64_t i = 0; i < l.n; i++) {
+        double x = l.x[i * l.step], y = l.x[best * l.step];
+        int64_t p = first + i * l.step;
+        if (c->op != WICK_OP_logcumsumexp) {
+            if (isnan(x) || (c->op == WICK_OP_cummax ? x >= y : x <= y)) best = i;
+            out[0].data[p] = l.x[best * l.step];
+            out[1].data[p] = (double)best;
+            continue;
+        }
+        if (x > top) { /* the sum is of exp(x - top) */
+            sum *= expl(top - x);
+            top = x;
+        }
+        sum += x == top ? 1 : expl(x - top);
+        out[0].data[p] = (double)(top + logl(sum));
+        if (isinf(top) && !isnan(sum)) out[0].data[p] = (double)top;
+        out[0].scale[p] = verify_scale_log_sum_exp(isfinite(top) ? (double)fabsl(top) : 0, (double)(i + 1));
+    }
+}
+
+static bool run_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {
+    int dim = (int)c->i[0] < 0 && in->rank > 0 ? (int)c->i[0] + in->rank : (int)c->i[0];
+    int64_t n = in->rank > 0 ? in->shape[dim] : 1, inner = 1;
+    for (int d = dim + 1; d < in->rank; d++) inner *= in->shape[d];
+    if (!verify_array_new(&out[0], c->dtype, in->rank, in->shape, c->n_out == 1)) return false;
+    if (c->n_out > 1 && !verify_array_new(&out[1], WICK_U32, in->rank, in->shape, false)) return false;
+    for (int64_t l = 0; n > 0 && l < in->count / n; l++) {
+        int64_t first = l / inner * n * inner + l % inner;
+        run_line(c, (struct line){in->data + first, n, inner}, out, first);
+    }
+    return true;
+}
+
 static bool along_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {
+    if (runs(c->op)) return run_reference(c, in, out);
     int dim = (int)c->i[0] < 0 && in->rank > 0 ? (int)c->i[0] + in->rank : (int)c->i[0], rank = 0;
     int64_t shape[WICK_MAX_RANK], n = in->rank > 0 ? in->shape[dim] : 1, inner = 1;
     for (int d = 0; d < in->rank; d++) {

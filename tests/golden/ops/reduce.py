@@ -71,3 +71,6 @@ def in_dtype(c):
 
 op("sum_in")(lambda c: in_dtype(c).sum(c.i[0], bool(c.i[1])))
 op("mean_in")(lambda c: in_dtype(c).mean(c.i[0], bool(c.i[1])))
+op("logcumsumexp")(lambda c: torch.logcumsumexp(c.a, c.i[0]))
+op("cummax")(lambda c: list(torch.cummax(c.a, c.i[0])))
+op("cummin")(lambda c: list(torch.cummin(c.a, c.i[0])))

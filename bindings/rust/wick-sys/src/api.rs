@@ -384,6 +384,9 @@ pub const WICK_OP_median: wick_op = 274;
 pub const WICK_OP_quantile: wick_op = 275;
 pub const WICK_OP_sum_in: wick_op = 276;
 pub const WICK_OP_mean_in: wick_op = 277;
+pub const WICK_OP_cummax: wick_op = 294;
+pub const WICK_OP_cummin: wick_op = 295;
+pub const WICK_OP_logcumsumexp: wick_op = 296;
 pub const WICK_OP_nonzero: wick_op = 278;
 pub const WICK_OP_masked_select: wick_op = 279;
 pub const WICK_OP_unique: wick_op = 280;
@@ -833,6 +836,9 @@ pub const ENUMERATORS: &[(&str, c_uint)] = &[
     ("WICK_OP_quantile", WICK_OP_quantile),
     ("WICK_OP_sum_in", WICK_OP_sum_in),
     ("WICK_OP_mean_in", WICK_OP_mean_in),
+    ("WICK_OP_cummax", WICK_OP_cummax),
+    ("WICK_OP_cummin", WICK_OP_cummin),
+    ("WICK_OP_logcumsumexp", WICK_OP_logcumsumexp),
     ("WICK_OP_nonzero", WICK_OP_nonzero),
     ("WICK_OP_masked_select", WICK_OP_masked_select),
     ("WICK_OP_unique", WICK_OP_unique),
@@ -1701,6 +1707,16 @@ functions! {
     /// y\[i\] = x\[0\] + ... + x\[i\], and the products, in O(n). Floats accumulate in f64 and round each
     /// element once; integers wrap around.
     fn wick_cumprod(x: *const wick_tensor, dim: c_int) -> *mut wick_tensor;
+    /// The largest and the smallest of x\[0\] .. x\[i\]; from a NaN on, NaN. If `indices` is not NULL,
+    /// \*indices receives where it is, u32: the last among equals, or the last NaN so far; a failure leaves it
+    /// as it was. O(n log n). WICK_OVERFLOW if the dim is 2^32 - 1 or more.
+    fn wick_cummax(x: *const wick_tensor, dim: c_int, indices: *mut *mut wick_tensor) -> *mut wick_tensor;
+    /// The largest and the smallest of x\[0\] .. x\[i\]; from a NaN on, NaN. If `indices` is not NULL,
+    /// \*indices receives where it is, u32: the last among equals, or the last NaN so far; a failure leaves it
+    /// as it was. O(n log n). WICK_OVERFLOW if the dim is 2^32 - 1 or more.
+    fn wick_cummin(x: *const wick_tensor, dim: c_int, indices: *mut *mut wick_tensor) -> *mut wick_tensor;
+    /// log(exp(x\[0\]) + ... + exp(x\[i\])) without overflow, in f64 and rounded once. Floats. O(n log n).
+    fn wick_logcumsumexp(x: *const wick_tensor, dim: c_int) -> *mut wick_tensor;
     /// The elements in ascending or descending order along dim. Both are stable: equal elements keep their
     /// order, and -0 and +0 are equal. NaNs come last ascending, first descending. If `indices` is not NULL,
     /// \*indices receives the original position of each element, u32; a failure leaves it as it was.
