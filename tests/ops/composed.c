@@ -49,6 +49,13 @@ static void refusals(struct wick_device *cpu) {
             "repeat_interleave: x [4] i64, repeats [4] i64 on cpu: -1 repeats");
     refused(wick_isclose(ids, ids, -1, 0, false), WICK_INVALID,
             "isclose: lhs [4] i64, rhs [4] i64 on cpu: tolerances -1 and 0 are not >= 0");
+    refused(wick_einsum("ij,j..->i", 2, (struct wick_tensor *[]){x, x}), WICK_INVALID,
+            "einsum: operands[0] [2,3] f32 on cpu: \"ij,j..->i\" is not the text of 2 operands");
+    refused(wick_einsum("ij,jk->ik", 2, (struct wick_tensor *[]){x, x}), WICK_SHAPE,
+            "einsum: operands[0] [2,3] f32, operands[i] [2,3] f32 on cpu: label j is of size 3, and of size 2 in "
+            "operand 1");
+    refused(wick_einsum("ij->i", 0, NULL), WICK_INVALID,
+            "einsum: 0 operands, or a text that is NULL: there may be 1 to 8");
     refused(wick_linspace(cpu, WICK_F32, 0, INFINITY, 3), WICK_INVALID,
             "linspace: 3 elements from 0 to inf: n must be >= 0 and both ends finite");
     refused(

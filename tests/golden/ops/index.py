@@ -120,3 +120,9 @@ def index_copy(c):
     out = c.a.numpy().copy()
     np.moveaxis(out, c.i[0], 0)[c.b.numpy()] = np.moveaxis(c.x[2].numpy(), c.i[0], 0)
     return torch.from_numpy(out)
+
+
+# composed_einsum: verify/einsum.c has the same texts.
+EINSUM = ["ij,jk->ik", "bij,bjk->bik", "ij->ji", "ij->", "ii->i", "i,j->ij", "ij,ij", "bhqd,bhkd->bhqk", "ab,bc,cd->ad",
+          "aab,b->a", "i,i->", "ijz,jk->ik"]
+op("einsum")(lambda c: torch.einsum(EINSUM[c.i[0]], *c.x))

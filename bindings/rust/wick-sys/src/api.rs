@@ -403,6 +403,7 @@ pub const WICK_OP_linspace: wick_op = 290;
 pub const WICK_OP_roll_dims: wick_op = 291;
 pub const WICK_OP_addmm: wick_op = 292;
 pub const WICK_OP_baddbmm: wick_op = 293;
+pub const WICK_OP_einsum: wick_op = 297;
 pub const WICK_OP_to_device: wick_op = 179;
 
 /// A number out of recurrent.h.
@@ -855,6 +856,7 @@ pub const ENUMERATORS: &[(&str, c_uint)] = &[
     ("WICK_OP_roll_dims", WICK_OP_roll_dims),
     ("WICK_OP_addmm", WICK_OP_addmm),
     ("WICK_OP_baddbmm", WICK_OP_baddbmm),
+    ("WICK_OP_einsum", WICK_OP_einsum),
     ("WICK_OP_to_device", WICK_OP_to_device),
     ("WICK_RNN_TANH", WICK_RNN_TANH),
     ("WICK_RNN_RELU", WICK_RNN_RELU),
@@ -1827,6 +1829,13 @@ functions! {
     fn wick_mv(matrix: *const wick_tensor, vector: *const wick_tensor) -> *mut wick_tensor;
     /// All products of the elements of two vectors, \[m\] x \[n\] -\> \[m,n\].
     fn wick_outer(lhs: *const wick_tensor, rhs: *const wick_tensor) -> *mut wick_tensor;
+    /// The sum of the products of n operands of one dtype, 1 to 8, over the labels that the result lacks:
+    /// "bij,bjk-\>bik" is a product of batches, "ij-\>ji" a transpose, "ii" a trace. A label, a letter, stands
+    /// for each dim of each operand; equal ones in an operand take a diagonal. Without "-\>" the result has the
+    /// labels that stand there once, in alphabetical order, capitals first. All ten dtypes. Operands are
+    /// multiplied from the left, and each product is rounded. WICK_INVALID for another text, "..." included;
+    /// WICK_SHAPE for sizes of one label that differ, and for more than WICK_MAX_RANK dims on the way.
+    fn wick_einsum(text: *const c_char, n: c_int, operands: *const *mut wick_tensor) -> *mut wick_tensor;
     /// beta input + alpha lhs rhs: lhs \[m,k\] x rhs \[k,n\], or \[b,m,k\] x \[b,k,n\] for baddbmm. Input
     /// broadcasts to the shape of the product; for beta 0 nothing of it is read. Floats. The product is rounded
     /// to the dtype before it is scaled. WICK_SHAPE for other ranks, or sizes that do not agree.

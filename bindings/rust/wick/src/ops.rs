@@ -1845,4 +1845,4 @@ impl Tensor {
     }
 }
 
-// Of another form, and so in the C interface alone: wick_max_along, wick_min_along, wick_median, wick_cummax, wick_cummin, wick_layer_norm_with, wick_rms_norm_with, wick_group_norm_with, wick_batch_norm_train, wick_lstm_cell, wick_gru_cell, wick_lstm_cell_backward, wick_gru_cell_backward, wick_recurrent, wick_recurrent_backward, wick_gates_reorder, wick_unique, wick_dropout_with, wick_layer_norm_backward, wick_rms_norm_backward, wick_group_norm_backward, wick_batch_norm_backward.
+// Of another form, and so in the C interface alone: wick_max_along, wick_min_along, wick_median, wick_cummax, wick_cummin, wick_layer_norm_with, wick_rms_norm_with, wick_group_norm_with, wick_batch_norm_train, wick_lstm_cell, wick_gru_cell, wick_lstm_cell_backward, wick_gru_cell_backward, wick_recurrent, wick_recurrent_backward, wick_gates_reorder, wick_einsum, wick_unique, wick_dropout_with, wick_layer_norm_backward, wick_rms_norm_backward, wick_group_norm_backward, wick_batch_norm_backward.
