@@ -40,8 +40,18 @@ WICK_API struct wick_tensor *wick_scatter(const struct wick_tensor *x, int dim, 
 /* The same with += in place of =. dtypes: compute. */
 WICK_API struct wick_tensor *wick_scatter_add(const struct wick_tensor *x, int dim, const struct wick_tensor *ids,
                                               const struct wick_tensor *source);
-/* The same two on `target` itself. WICK_INVALID if target shares a buffer with ids or source, or is a broadcast view. A
- * failure leaves target as it was. */
+/* The same with the largest, the smallest and the mean of all sources that ids give to an element, and, with
+ * `include_self`, of the element of x. Elements without a source stay. NaN is the largest and the smallest where there
+ * is one. The mean sums in f32 (f64 for f64) and is rounded once; it is for floats alone. x has rank 1 or more. dtypes:
+ * compute. */
+WICK_API struct wick_tensor *wick_scatter_amax(const struct wick_tensor *x, int dim, const struct wick_tensor *ids,
+                                               const struct wick_tensor *source, bool include_self);
+WICK_API struct wick_tensor *wick_scatter_amin(const struct wick_tensor *x, int dim, const struct wick_tensor *ids,
+                                               const struct wick_tensor *source, bool include_self);
+WICK_API struct wick_tensor *wick_scatter_mean(const struct wick_tensor *x, int dim, const struct wick_tensor *ids,
+                                               const struct wick_tensor *source, bool include_self);
+/* scatter and scatter_add on `target` itself. WICK_INVALID if target shares a buffer with ids or source, or is a
+ * broadcast view. A failure leaves target as it was. */
 WICK_API WICK_CHECKED enum wick_status wick_scatter_inplace(struct wick_tensor *target, int dim,
                                                             const struct wick_tensor *ids,
                                                             const struct wick_tensor *source);

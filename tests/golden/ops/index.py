@@ -126,3 +126,6 @@ def index_copy(c):
 EINSUM = ["ij,jk->ik", "bij,bjk->bik", "ij->ji", "ij->", "ii->i", "i,j->ij", "ij,ij", "bhqd,bhkd->bhqk", "ab,bc,cd->ad",
           "aab,b->a", "i,i->", "ijz,jk->ik"]
 op("einsum")(lambda c: torch.einsum(EINSUM[c.i[0]], *c.x))
+for name in ("amax", "amin", "mean"):
+    op("scatter_" + name)(lambda c, name=name: torch.scatter_reduce(c.a, c.i[0], c.b, c.x[2], name,
+                                                                    include_self=bool(c.i[1])))

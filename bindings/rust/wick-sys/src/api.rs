@@ -396,6 +396,9 @@ pub const WICK_OP_index_put: wick_op = 283;
 pub const WICK_OP_index_copy: wick_op = 284;
 pub const WICK_OP_searchsorted: wick_op = 285;
 pub const WICK_OP_repeat_interleave: wick_op = 286;
+pub const WICK_OP_scatter_amax: wick_op = 298;
+pub const WICK_OP_scatter_amin: wick_op = 299;
+pub const WICK_OP_scatter_mean: wick_op = 300;
 pub const WICK_OP_nan_to_num: wick_op = 287;
 pub const WICK_OP_lerp: wick_op = 288;
 pub const WICK_OP_isclose: wick_op = 289;
@@ -849,6 +852,9 @@ pub const ENUMERATORS: &[(&str, c_uint)] = &[
     ("WICK_OP_index_copy", WICK_OP_index_copy),
     ("WICK_OP_searchsorted", WICK_OP_searchsorted),
     ("WICK_OP_repeat_interleave", WICK_OP_repeat_interleave),
+    ("WICK_OP_scatter_amax", WICK_OP_scatter_amax),
+    ("WICK_OP_scatter_amin", WICK_OP_scatter_amin),
+    ("WICK_OP_scatter_mean", WICK_OP_scatter_mean),
     ("WICK_OP_nan_to_num", WICK_OP_nan_to_num),
     ("WICK_OP_lerp", WICK_OP_lerp),
     ("WICK_OP_isclose", WICK_OP_isclose),
@@ -2029,11 +2035,26 @@ functions! {
     fn wick_scatter(x: *const wick_tensor, dim: c_int, ids: *const wick_tensor, source: *const wick_tensor) -> *mut wick_tensor;
     /// The same with += in place of =. dtypes: compute.
     fn wick_scatter_add(x: *const wick_tensor, dim: c_int, ids: *const wick_tensor, source: *const wick_tensor) -> *mut wick_tensor;
-    /// The same two on `target` itself. WICK_INVALID if target shares a buffer with ids or source, or is a
-    /// broadcast view. A failure leaves target as it was.
+    /// The same with the largest, the smallest and the mean of all sources that ids give to an element, and,
+    /// with `include_self`, of the element of x. Elements without a source stay. NaN is the largest and the
+    /// smallest where there is one. The mean sums in f32 (f64 for f64) and is rounded once; it is for floats
+    /// alone. x has rank 1 or more. dtypes: compute.
+    fn wick_scatter_amax(x: *const wick_tensor, dim: c_int, ids: *const wick_tensor, source: *const wick_tensor, include_self: bool) -> *mut wick_tensor;
+    /// The same with the largest, the smallest and the mean of all sources that ids give to an element, and,
+    /// with `include_self`, of the element of x. Elements without a source stay. NaN is the largest and the
+    /// smallest where there is one. The mean sums in f32 (f64 for f64) and is rounded once; it is for floats
+    /// alone. x has rank 1 or more. dtypes: compute.
+    fn wick_scatter_amin(x: *const wick_tensor, dim: c_int, ids: *const wick_tensor, source: *const wick_tensor, include_self: bool) -> *mut wick_tensor;
+    /// The same with the largest, the smallest and the mean of all sources that ids give to an element, and,
+    /// with `include_self`, of the element of x. Elements without a source stay. NaN is the largest and the
+    /// smallest where there is one. The mean sums in f32 (f64 for f64) and is rounded once; it is for floats
+    /// alone. x has rank 1 or more. dtypes: compute.
+    fn wick_scatter_mean(x: *const wick_tensor, dim: c_int, ids: *const wick_tensor, source: *const wick_tensor, include_self: bool) -> *mut wick_tensor;
+    /// scatter and scatter_add on `target` itself. WICK_INVALID if target shares a buffer with ids or source,
+    /// or is a broadcast view. A failure leaves target as it was.
     fn wick_scatter_inplace(target: *mut wick_tensor, dim: c_int, ids: *const wick_tensor, source: *const wick_tensor) -> wick_status;
-    /// The same two on `target` itself. WICK_INVALID if target shares a buffer with ids or source, or is a
-    /// broadcast view. A failure leaves target as it was.
+    /// scatter and scatter_add on `target` itself. WICK_INVALID if target shares a buffer with ids or source,
+    /// or is a broadcast view. A failure leaves target as it was.
     fn wick_scatter_add_inplace(target: *mut wick_tensor, dim: c_int, ids: *const wick_tensor, source: *const wick_tensor) -> wick_status;
     /// A copy of x with out\[.., ids\[k\], ..\] += source\[.., k, ..\] along dim. ids \[K\]; source has the
     /// shape of x, but size K along dim: WICK_SHAPE otherwise. dtypes: compute.

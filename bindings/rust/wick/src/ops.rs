@@ -662,8 +662,32 @@ impl Tensor {
         Tensor::made(&self.device, || unsafe { sys::wick_scatter_add(self.as_ptr(), dim, ids.as_ptr(), source.as_ptr()) })
     }
 
-    /// The same two on `target` itself. `Status::Invalid` if target shares a buffer with ids or source, or is a
-    /// broadcast view. A failure leaves target as it was.
+    /// The same with the largest, the smallest and the mean of all sources that ids give to an element, and,
+    /// with `include_self`, of the element of x. Elements without a source stay. NaN is the largest and the
+    /// smallest where there is one. The mean sums in f32 (f64 for f64) and is rounded once; it is for floats
+    /// alone. x has rank 1 or more. dtypes: compute.
+    pub fn scatter_amax(&self, dim: i32, ids: &Tensor, source: &Tensor, include_self: bool) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_scatter_amax(self.as_ptr(), dim, ids.as_ptr(), source.as_ptr(), include_self) })
+    }
+
+    /// The same with the largest, the smallest and the mean of all sources that ids give to an element, and,
+    /// with `include_self`, of the element of x. Elements without a source stay. NaN is the largest and the
+    /// smallest where there is one. The mean sums in f32 (f64 for f64) and is rounded once; it is for floats
+    /// alone. x has rank 1 or more. dtypes: compute.
+    pub fn scatter_amin(&self, dim: i32, ids: &Tensor, source: &Tensor, include_self: bool) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_scatter_amin(self.as_ptr(), dim, ids.as_ptr(), source.as_ptr(), include_self) })
+    }
+
+    /// The same with the largest, the smallest and the mean of all sources that ids give to an element, and,
+    /// with `include_self`, of the element of x. Elements without a source stay. NaN is the largest and the
+    /// smallest where there is one. The mean sums in f32 (f64 for f64) and is rounded once; it is for floats
+    /// alone. x has rank 1 or more. dtypes: compute.
+    pub fn scatter_mean(&self, dim: i32, ids: &Tensor, source: &Tensor, include_self: bool) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_scatter_mean(self.as_ptr(), dim, ids.as_ptr(), source.as_ptr(), include_self) })
+    }
+
+    /// scatter and scatter_add on `target` itself. `Status::Invalid` if target shares a buffer with ids or
+    /// source, or is a broadcast view. A failure leaves target as it was.
     ///
     /// # Safety
     /// No other thread may read or write these elements during the call, be it through another view of them.
@@ -671,8 +695,8 @@ impl Tensor {
         status(|| unsafe { sys::wick_scatter_inplace(self.as_ptr(), dim, ids.as_ptr(), source.as_ptr()) })
     }
 
-    /// The same two on `target` itself. `Status::Invalid` if target shares a buffer with ids or source, or is a
-    /// broadcast view. A failure leaves target as it was.
+    /// scatter and scatter_add on `target` itself. `Status::Invalid` if target shares a buffer with ids or
+    /// source, or is a broadcast view. A failure leaves target as it was.
     ///
     /// # Safety
     /// No other thread may read or write these elements during the call, be it through another view of them.
