@@ -104,6 +104,24 @@ union wick__params {
         bool relu; /* rnn_cell and its gradient: instead of tanh */
     } cell;
     struct {
+        double a;     /* beta of smooth_l1_loss, delta of huber_loss */
+        double scale; /* gradients: what the mean divides by, turned over */
+        bool log;     /* kl_div_loss: the target is a logarithm */
+    } loss;
+    struct {
+        double smoothing;
+        bool ignore; /* the id that follows */
+        int64_t ignored;
+    } classes;
+    struct {
+        int64_t blank;
+        bool padded;        /* targets are [N,S], not one after another */
+        bool by_length;     /* losses, and gradients, are divided by max(1, target length) */
+        bool zero_infinity; /* infinite losses are 0 */
+        double scale;       /* gradients: as of loss */
+        int64_t states;     /* 2 S + 1, S the longest target */
+    } ctc;
+    struct {
         bool interleaved; /* rope: pairs (2i, 2i+1) instead of (i, i + d/2) */
     } rope;
 };

@@ -59,6 +59,7 @@
 #include <wick/reduce.h>
 #include <wick/nn.h>
 #include <wick/recurrent.h>
+#include <wick/loss.h>
 #include <wick/linalg.h>
 #include <wick/limits.h>
 #include <wick/format.h>

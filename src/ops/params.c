@@ -239,6 +239,25 @@ static void cell_params(const struct wick__call *call, struct text *text) {
     if (call->op == WICK_OP_rnn_cell || call->op == WICK_OP_rnn_cell_backward) put_int(text, "relu", call->p.cell.relu);
 }
 
+static void loss_params(const struct wick__call *call, struct text *text) {
+    put_number(text, "a", call->p.loss.a);
+    put_number(text, "scale", call->p.loss.scale);
+    put_int(text, "log", call->p.loss.log);
+}
+
+static void classes_params(const struct wick__call *call, struct text *text) {
+    put_number(text, "smoothing", call->p.classes.smoothing);
+    if (call->p.classes.ignore) put_int(text, "ignored", call->p.classes.ignored);
+}
+
+static void ctc_params(const struct wick__call *call, struct text *text) {
+    put_int(text, "blank", call->p.ctc.blank);
+    put_int(text, "padded", call->p.ctc.padded);
+    put_int(text, "by_length", call->p.ctc.by_length);
+    put_int(text, "zero_infinity", call->p.ctc.zero_infinity);
+    put_number(text, "scale", call->p.ctc.scale);
+}
+
 static void cast_params(const struct wick__call *call, struct text *text) {
     put_name(text, "dtype"), put(text, "%s", wick_dtype_name(call->out[0]->dtype));
 }
@@ -290,6 +309,9 @@ static const struct row {
     {"rope", rope_params},
     {"attention", attention_params},
     {"recurrent_cell", cell_params},
+    {"loss", loss_params},
+    {"cross_entropy", classes_params},
+    {"ctc", ctc_params},
     {"random", random_params},
     {"permutation", random_params},
 };

@@ -47,6 +47,19 @@ static void check_ops(void) {
     CHECK_FAILS(
         wick_scaled_dot_product_attention(x, x, x, NULL, &(struct wick_attention_options){.reserved = {[7] = 1}}),
         WICK_INVALID, LATER("scaled_dot_product_attention"));
+    struct wick_tensor *ids = wick_zeros(cpu, WICK_I64, WICK_SHAPE(2)),
+                       *rows = wick_ones(cpu, WICK_F32, WICK_SHAPE(2, 3));
+    CHECK_FAILS(wick_cross_entropy(rows, ids, &(struct wick_cross_entropy_options){.reserved = {[7] = 1}}),
+                WICK_INVALID, LATER("cross_entropy"));
+    CHECK_FAILS(
+        wick_binary_cross_entropy(rows, rows, &(struct wick_binary_cross_entropy_options){.reserved = {[7] = 1}}),
+        WICK_INVALID, LATER("binary_cross_entropy"));
+    CHECK_FAILS(wick_cosine_embedding_loss(rows, rows, rows, &(struct wick_cosine_options){.reserved = {[7] = 1}}),
+                WICK_INVALID, LATER("cosine_embedding_loss"));
+    CHECK_FAILS(wick_triplet_margin_loss(rows, rows, rows, &(struct wick_triplet_options){.reserved = {[7] = 1}}),
+                WICK_INVALID, LATER("triplet_margin_loss"));
+    CHECK_FAILS(wick_ctc_loss(rows, ids, &(struct wick_ctc_options){.reserved = {[7] = 1}}), WICK_INVALID,
+                LATER("ctc_loss"));
     const struct wick_cell_backward_options after = {.reserved = {[7] = 1}};
     struct wick_tensor *row = wick_reshape(x, WICK_SHAPE(1, 16)), *part = wick_narrow(row, 1, 0, 4), *y = NULL,
                        *z = NULL;

@@ -372,6 +372,32 @@ pub const WICK_OP_gru_cell_backward: wick_op = 236;
 pub const WICK_OP_recurrent: wick_op = 237;
 pub const WICK_OP_recurrent_backward: wick_op = 238;
 pub const WICK_OP_gates_reorder: wick_op = 239;
+pub const WICK_OP_mse_loss: wick_op = 301;
+pub const WICK_OP_l1_loss: wick_op = 302;
+pub const WICK_OP_smooth_l1_loss: wick_op = 303;
+pub const WICK_OP_huber_loss: wick_op = 304;
+pub const WICK_OP_kl_div_loss: wick_op = 305;
+pub const WICK_OP_binary_cross_entropy: wick_op = 306;
+pub const WICK_OP_binary_cross_entropy_with_logits: wick_op = 307;
+pub const WICK_OP_mse_loss_backward: wick_op = 308;
+pub const WICK_OP_l1_loss_backward: wick_op = 309;
+pub const WICK_OP_smooth_l1_loss_backward: wick_op = 310;
+pub const WICK_OP_huber_loss_backward: wick_op = 311;
+pub const WICK_OP_kl_div_loss_backward: wick_op = 312;
+pub const WICK_OP_binary_cross_entropy_backward: wick_op = 313;
+pub const WICK_OP_binary_cross_entropy_with_logits_backward: wick_op = 314;
+pub const WICK_OP_cross_entropy: wick_op = 315;
+pub const WICK_OP_cross_entropy_soft: wick_op = 316;
+pub const WICK_OP_nll_loss: wick_op = 317;
+pub const WICK_OP_cross_entropy_backward: wick_op = 318;
+pub const WICK_OP_cross_entropy_soft_backward: wick_op = 319;
+pub const WICK_OP_nll_loss_backward: wick_op = 320;
+pub const WICK_OP_cosine_embedding_loss: wick_op = 321;
+pub const WICK_OP_cosine_embedding_loss_backward: wick_op = 322;
+pub const WICK_OP_triplet_margin_loss: wick_op = 323;
+pub const WICK_OP_triplet_margin_loss_backward: wick_op = 324;
+pub const WICK_OP_ctc_loss: wick_op = 325;
+pub const WICK_OP_ctc_loss_backward: wick_op = 326;
 pub const WICK_OP_uniform: wick_op = 173;
 pub const WICK_OP_normal: wick_op = 174;
 pub const WICK_OP_bernoulli: wick_op = 175;
@@ -421,6 +447,13 @@ pub type wick_gate_order = c_uint;
 pub const WICK_GATES_PYTORCH: wick_gate_order = 0;
 pub const WICK_GATES_ONNX: wick_gate_order = 1;
 pub const WICK_GATES_MIOPEN: wick_gate_order = 2;
+
+/// What becomes of the losses of elements or rows.
+pub type wick_reduction = c_uint;
+pub const WICK_LOSS_MEAN: wick_reduction = 0;
+pub const WICK_LOSS_SUM: wick_reduction = 1;
+pub const WICK_LOSS_NONE: wick_reduction = 2;
+pub const WICK_LOSS_BATCH_MEAN: wick_reduction = 3;
 
 /// A function applied to every element of a result before it is rounded and stored.
 pub type wick_activation = c_uint;
@@ -828,6 +861,32 @@ pub const ENUMERATORS: &[(&str, c_uint)] = &[
     ("WICK_OP_recurrent", WICK_OP_recurrent),
     ("WICK_OP_recurrent_backward", WICK_OP_recurrent_backward),
     ("WICK_OP_gates_reorder", WICK_OP_gates_reorder),
+    ("WICK_OP_mse_loss", WICK_OP_mse_loss),
+    ("WICK_OP_l1_loss", WICK_OP_l1_loss),
+    ("WICK_OP_smooth_l1_loss", WICK_OP_smooth_l1_loss),
+    ("WICK_OP_huber_loss", WICK_OP_huber_loss),
+    ("WICK_OP_kl_div_loss", WICK_OP_kl_div_loss),
+    ("WICK_OP_binary_cross_entropy", WICK_OP_binary_cross_entropy),
+    ("WICK_OP_binary_cross_entropy_with_logits", WICK_OP_binary_cross_entropy_with_logits),
+    ("WICK_OP_mse_loss_backward", WICK_OP_mse_loss_backward),
+    ("WICK_OP_l1_loss_backward", WICK_OP_l1_loss_backward),
+    ("WICK_OP_smooth_l1_loss_backward", WICK_OP_smooth_l1_loss_backward),
+    ("WICK_OP_huber_loss_backward", WICK_OP_huber_loss_backward),
+    ("WICK_OP_kl_div_loss_backward", WICK_OP_kl_div_loss_backward),
+    ("WICK_OP_binary_cross_entropy_backward", WICK_OP_binary_cross_entropy_backward),
+    ("WICK_OP_binary_cross_entropy_with_logits_backward", WICK_OP_binary_cross_entropy_with_logits_backward),
+    ("WICK_OP_cross_entropy", WICK_OP_cross_entropy),
+    ("WICK_OP_cross_entropy_soft", WICK_OP_cross_entropy_soft),
+    ("WICK_OP_nll_loss", WICK_OP_nll_loss),
+    ("WICK_OP_cross_entropy_backward", WICK_OP_cross_entropy_backward),
+    ("WICK_OP_cross_entropy_soft_backward", WICK_OP_cross_entropy_soft_backward),
+    ("WICK_OP_nll_loss_backward", WICK_OP_nll_loss_backward),
+    ("WICK_OP_cosine_embedding_loss", WICK_OP_cosine_embedding_loss),
+    ("WICK_OP_cosine_embedding_loss_backward", WICK_OP_cosine_embedding_loss_backward),
+    ("WICK_OP_triplet_margin_loss", WICK_OP_triplet_margin_loss),
+    ("WICK_OP_triplet_margin_loss_backward", WICK_OP_triplet_margin_loss_backward),
+    ("WICK_OP_ctc_loss", WICK_OP_ctc_loss),
+    ("WICK_OP_ctc_loss_backward", WICK_OP_ctc_loss_backward),
     ("WICK_OP_uniform", WICK_OP_uniform),
     ("WICK_OP_normal", WICK_OP_normal),
     ("WICK_OP_bernoulli", WICK_OP_bernoulli),
@@ -871,6 +930,10 @@ pub const ENUMERATORS: &[(&str, c_uint)] = &[
     ("WICK_GATES_PYTORCH", WICK_GATES_PYTORCH),
     ("WICK_GATES_ONNX", WICK_GATES_ONNX),
     ("WICK_GATES_MIOPEN", WICK_GATES_MIOPEN),
+    ("WICK_LOSS_MEAN", WICK_LOSS_MEAN),
+    ("WICK_LOSS_SUM", WICK_LOSS_SUM),
+    ("WICK_LOSS_NONE", WICK_LOSS_NONE),
+    ("WICK_LOSS_BATCH_MEAN", WICK_LOSS_BATCH_MEAN),
     ("WICK_ACTIVATION_NONE", WICK_ACTIVATION_NONE),
     ("WICK_ACTIVATION_RELU", WICK_ACTIVATION_RELU),
     ("WICK_ACTIVATION_GELU", WICK_ACTIVATION_GELU),
@@ -1086,6 +1149,52 @@ structs! {
         h: *mut *mut wick_tensor,
         c: *mut *mut wick_tensor,
         weights: *mut *mut wick_tensor,
+        reserved: [u64; 8],
+    }
+    /// NULL options mean zeros.
+    wick_binary_cross_entropy_options {
+        weight: *const wick_tensor,
+        pos_weight: *const wick_tensor,
+        reduction: wick_reduction,
+        reserved: [u64; 8],
+    }
+    /// NULL options mean zeros: the mean of all rows.
+    wick_cross_entropy_options {
+        weight: *const wick_tensor,
+        ignore: bool,
+        ignored: i64,
+        smoothing: f64,
+        reduction: wick_reduction,
+        log_sums: *mut *mut wick_tensor,
+        total_weight: *mut *mut wick_tensor,
+        reserved: [u64; 8],
+    }
+    /// NULL options mean zeros.
+    wick_cosine_options {
+        margin: f64,
+        reduction: wick_reduction,
+        reserved: [u64; 8],
+    }
+    /// NULL options mean PyTorch's defaults: margin 1, p 2, epsilon 1e-6, no swap, mean.
+    wick_triplet_options {
+        margin: f64,
+        p: f64,
+        epsilon: f64,
+        swap: bool,
+        reduction: wick_reduction,
+        positive_gradient: *mut *mut wick_tensor,
+        negative_gradient: *mut *mut wick_tensor,
+        reserved: [u64; 8],
+    }
+    /// NULL options mean zeros.
+    wick_ctc_options {
+        blank: i64,
+        reduction: wick_reduction,
+        zero_infinity: bool,
+        input_lengths: *const i64,
+        n_input_lengths: i64,
+        target_lengths: *const i64,
+        n_target_lengths: i64,
         reserved: [u64; 8],
     }
     /// See linalg.h.
@@ -1823,6 +1932,76 @@ functions! {
     /// wick_recurrent's weights. WICK_SHAPE unless g divides the first dim, WICK_INVALID for values outside the
     /// enums.
     fn wick_gates_reorder(x: *const wick_tensor, mode: wick_recurrent_mode, from: wick_gate_order, to: wick_gate_order) -> *mut wick_tensor;
+    /// d^2.
+    fn wick_mse_loss(x: *const wick_tensor, target: *const wick_tensor, reduction: wick_reduction) -> *mut wick_tensor;
+    /// The gradient of x.
+    fn wick_mse_loss_backward(gradient: *const wick_tensor, x: *const wick_tensor, target: *const wick_tensor, reduction: wick_reduction, target_gradient: *mut *mut wick_tensor) -> *mut wick_tensor;
+    /// |d|, with slope 0 at 0.
+    fn wick_l1_loss(x: *const wick_tensor, target: *const wick_tensor, reduction: wick_reduction) -> *mut wick_tensor;
+    /// The gradient of x.
+    fn wick_l1_loss_backward(gradient: *const wick_tensor, x: *const wick_tensor, target: *const wick_tensor, reduction: wick_reduction, target_gradient: *mut *mut wick_tensor) -> *mut wick_tensor;
+    /// d^2 / (2 beta) where |d| \< beta, |d| - beta / 2 elsewhere. WICK_INVALID unless beta \>= 0; beta 0 is
+    /// wick_l1_loss.
+    fn wick_smooth_l1_loss(x: *const wick_tensor, target: *const wick_tensor, beta: f64, reduction: wick_reduction) -> *mut wick_tensor;
+    /// The gradient of x.
+    fn wick_smooth_l1_loss_backward(gradient: *const wick_tensor, x: *const wick_tensor, target: *const wick_tensor, beta: f64, reduction: wick_reduction, target_gradient: *mut *mut wick_tensor) -> *mut wick_tensor;
+    /// d^2 / 2 where |d| \< delta, delta (|d| - delta / 2) elsewhere. WICK_INVALID unless delta \> 0.
+    fn wick_huber_loss(x: *const wick_tensor, target: *const wick_tensor, delta: f64, reduction: wick_reduction) -> *mut wick_tensor;
+    /// The gradient of x.
+    fn wick_huber_loss_backward(gradient: *const wick_tensor, x: *const wick_tensor, target: *const wick_tensor, delta: f64, reduction: wick_reduction, target_gradient: *mut *mut wick_tensor) -> *mut wick_tensor;
+    /// x is log q and target p, or log p if log_target: p (log p - x), and 0 where p is 0, whatever x is there.
+    fn wick_kl_div_loss(x: *const wick_tensor, target: *const wick_tensor, log_target: bool, reduction: wick_reduction) -> *mut wick_tensor;
+    /// The gradient of x.
+    fn wick_kl_div_loss_backward(gradient: *const wick_tensor, x: *const wick_tensor, target: *const wick_tensor, log_target: bool, reduction: wick_reduction, target_gradient: *mut *mut wick_tensor) -> *mut wick_tensor;
+    /// \-weight (target log x + (1 - target) log(1 - x)) for probabilities x, with logarithms of at least -100;
+    /// NaN where x is not in 0..1.
+    fn wick_binary_cross_entropy(x: *const wick_tensor, target: *const wick_tensor, options: *const wick_binary_cross_entropy_options) -> *mut wick_tensor;
+    /// The gradient of x, with a divisor x (1 - x) of at least 1e-12.
+    fn wick_binary_cross_entropy_backward(gradient: *const wick_tensor, x: *const wick_tensor, target: *const wick_tensor, options: *const wick_binary_cross_entropy_options, target_gradient: *mut *mut wick_tensor) -> *mut wick_tensor;
+    /// The same of sigmoid(x), without its rounding: weight ((1 - target) log(1 + e^x) + pos_weight target
+    /// log(1 + e^-x)).
+    fn wick_binary_cross_entropy_with_logits(x: *const wick_tensor, target: *const wick_tensor, options: *const wick_binary_cross_entropy_options) -> *mut wick_tensor;
+    /// The gradient of x.
+    fn wick_binary_cross_entropy_with_logits_backward(gradient: *const wick_tensor, x: *const wick_tensor, target: *const wick_tensor, options: *const wick_binary_cross_entropy_options, target_gradient: *mut *mut wick_tensor) -> *mut wick_tensor;
+    /// With L = log(sum(exp(x))) of a row and y its id: (1 - s) w\[y\] (L - x\[y\]) + s / C sum over c of
+    /// w\[c\] (L - x\[c\]). The mean is the sum over rows / sum over rows of w\[y\], NaN if that is empty or
+    /// all rows are ignored.
+    fn wick_cross_entropy(x: *const wick_tensor, ids: *const wick_tensor, options: *const wick_cross_entropy_options) -> *mut wick_tensor;
+    /// The gradient of x. `log_sums` and, for the mean, `total_weight` are what the loss gave (other
+    /// reductions: NULL); options are the loss's, without places.
+    fn wick_cross_entropy_backward(gradient: *const wick_tensor, x: *const wick_tensor, ids: *const wick_tensor, log_sums: *const wick_tensor, total_weight: *const wick_tensor, options: *const wick_cross_entropy_options) -> *mut wick_tensor;
+    /// Probabilities p in the shape of x: sum over c of w\[c\] (p\[c\] (1 - s) + s / C) (L - x\[c\]). The mean
+    /// divides by the number of rows. WICK_INVALID with `ignore`.
+    fn wick_cross_entropy_soft(x: *const wick_tensor, probabilities: *const wick_tensor, options: *const wick_cross_entropy_options) -> *mut wick_tensor;
+    /// The gradient of x; `log_sums` is what the loss gave.
+    fn wick_cross_entropy_soft_backward(gradient: *const wick_tensor, x: *const wick_tensor, probabilities: *const wick_tensor, log_sums: *const wick_tensor, options: *const wick_cross_entropy_options, probabilities_gradient: *mut *mut wick_tensor) -> *mut wick_tensor;
+    /// \-w\[y\] x\[y\], of logarithms of probabilities; its mean as that of wick_cross_entropy.
+    fn wick_nll_loss(x: *const wick_tensor, ids: *const wick_tensor, options: *const wick_cross_entropy_options) -> *mut wick_tensor;
+    /// The gradient of x. `total_weight`: for the mean, what the loss gave; NULL for other reductions.
+    fn wick_nll_loss_backward(gradient: *const wick_tensor, x: *const wick_tensor, ids: *const wick_tensor, total_weight: *const wick_tensor, options: *const wick_cross_entropy_options) -> *mut wick_tensor;
+    /// With cos = a b / sqrt((|a|^2 + 1e-12) (|b|^2 + 1e-12)): 1 - cos where y is 1, max(0, cos - margin) where
+    /// it is -1, 0 for any other y. y \[N\], or a scalar for \[D\], in the dtype of a.
+    fn wick_cosine_embedding_loss(a: *const wick_tensor, b: *const wick_tensor, y: *const wick_tensor, options: *const wick_cosine_options) -> *mut wick_tensor;
+    /// The gradient of a.
+    fn wick_cosine_embedding_loss_backward(gradient: *const wick_tensor, a: *const wick_tensor, b: *const wick_tensor, y: *const wick_tensor, options: *const wick_cosine_options, b_gradient: *mut *mut wick_tensor) -> *mut wick_tensor;
+    /// max(0, dist(anchor, positive) - dist(anchor, negative) + margin), dist(a, b) the p-norm of a - b +
+    /// epsilon.
+    fn wick_triplet_margin_loss(anchor: *const wick_tensor, positive: *const wick_tensor, negative: *const wick_tensor, options: *const wick_triplet_options) -> *mut wick_tensor;
+    /// The gradient of the anchor. An element whose difference is 0 has slope 0.
+    fn wick_triplet_margin_loss_backward(gradient: *const wick_tensor, anchor: *const wick_tensor, positive: *const wick_tensor, negative: *const wick_tensor, options: *const wick_triplet_options) -> *mut wick_tensor;
+    /// Connectionist temporal classification (Graves et al., ICML 2006): minus the logarithm of the probability
+    /// of all alignments of N sequences to their labels. log_probs \[T,N,C\], or \[T,C\] for one; targets, in
+    /// any integer dtype, padded \[N,S\], or one sequence after another \[sum of target_lengths\]. A label
+    /// among the first of its sequence's length that is no class is WICK_RANGE, as for wick_cross_entropy; the
+    /// id type's largest value is a label of probability 0. A sequence too short for its labels has an infinite
+    /// loss, an empty target the loss of blanks alone, an empty input with an empty target 0. \[N\], or a
+    /// scalar for \[T,C\]. All sums are f64, in logarithms: nothing underflows.
+    fn wick_ctc_loss(log_probs: *const wick_tensor, targets: *const wick_tensor, options: *const wick_ctc_options) -> *mut wick_tensor;
+    /// exp(log_probs) minus the share of alignments that pass through a class, as PyTorch's: the gradient by
+    /// log_probs up to what a log_softmax before the loss takes away, so that its gradient there is the true
+    /// one. 0 from a sequence's length on; NaN before it where the loss is infinite, unless zero_infinity.
+    /// Takes room for 2 N T (2 S + 1) f64, S the longest target.
+    fn wick_ctc_loss_backward(gradient: *const wick_tensor, log_probs: *const wick_tensor, targets: *const wick_tensor, options: *const wick_ctc_options) -> *mut wick_tensor;
     /// The matrix product, as torch.matmul: lhs \[...,m,k\] x rhs \[...,k,n\] -\> \[...,m,n\], batch dims
     /// broadcast by NumPy's rule. A lhs of rank 1 is a row, \[k\] x \[...,k,n\] -\> \[...,n\]; a rhs of rank 1
     /// a column, \[...,m,k\] x \[k\] -\> \[...,m\]; both give a scalar. All ten dtypes. k == 0 gives zeros. Any
