@@ -154,11 +154,10 @@ template <typename S> GPU_FN S attention_plus(S score, S mask) {
     return mask == attention_lowest(mask) ? mask : score + mask;
 }
 
-/* A scaled score after the soft cap, the slope, the mask, and what a row may not see. */
+/* A score after the slope, the mask, and what a row may not see. */
 template <typename T, typename S>
-GPU_FN S attention_score(const struct gpu_attention &p, S score, const struct attention_row &row, i64 key, i64 end) {
+GPU_FN S attention_seen(const struct gpu_attention &p, S score, const struct attention_row &row, i64 key, i64 end) {
     i64 ahead = key - row.position;
-    if (p.cap > 0) score = (S)p.cap * gpu_tanh(score / (S)p.cap);
     if (p.slopes) score -= (S)row.slope * (S)(ahead < 0 ? -ahead : ahead);
     if (key >= end || ahead > p.right || -ahead > p.left) return attention_lowest(score);
     if (p.masked == GPU_ATTENTION_KEEP)
@@ -166,6 +165,13 @@ GPU_FN S attention_score(const struct gpu_attention &p, S score, const struct at
     if (p.masked == GPU_ATTENTION_ADD)
         score = attention_plus(score, (S)gpu_up(((const T *)p.mask)[row.mask + key * p.mask_stride[3]]));
     return score;
+}
+
+/* The same of a scaled score, after the soft cap. */
+template <typename T, typename S>
+GPU_FN S attention_score(const struct gpu_attention &p, S score, const struct attention_row &row, i64 key, i64 end) {
+    if (p.cap > 0) score = (S)p.cap * gpu_tanh(score / (S)p.cap);
+    return attention_seen<T>(p, score, row, key, end);
 }
 
 /* ---- results ---- */

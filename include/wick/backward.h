@@ -6,6 +6,7 @@
 #define WICK_BACKWARD_H
 
 #include <wick/conv.h>
+#include <wick/nn.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -174,6 +175,39 @@ WICK_API struct wick_tensor *wick_conv_transpose3d_backward_weight(const struct 
                                                                    const struct wick_conv_options *options);
 /* The gradient of the bias of any of them: gradient [N,C,...] -> [C], the sum over images and positions, in f64. */
 WICK_API struct wick_tensor *wick_conv_backward_bias(const struct wick_tensor *gradient);
+
+/* ---- of attention (nn.h) ---- */
+
+/* What the call of attention had and gave, and places for further gradients. Zero and NULL: as there. */
+struct wick_attention_backward {
+    const struct wick_tensor *result;              /* of the call */
+    const struct wick_tensor *log_sums;            /* that its options' log_sums gave */
+    const struct wick_tensor *mask;                /* wick_attention_packed has none: WICK_INVALID */
+    const struct wick_tensor *q_starts, *k_starts; /* of wick_attention_packed alone: WICK_INVALID */
+    const struct wick_attention_options *function; /* its log_sums must be NULL: WICK_INVALID */
+    /* If not NULL, these receive the gradients of k and v, in their shapes. They are released like the result. A
+     * failure leaves them as they were. */
+    struct wick_tensor **k_gradient, **v_gradient;
+    WICK_RESERVED;
+};
+
+/* The gradient of q, from that of the result [B,H,M,E]. With P = exp(scores - log_sums) and dS = P (gradient v^T -
+ * sum(gradient result)), times the slope of the soft cap where there is one: scale dS k. That of k is scale dS^T q,
+ * that of v is P^T gradient, both summed over the heads that share them. Those of mask and slopes are not given. Time
+ * is that of M x N scores, memory that of the operands: no M x N scores are stored. Floats of one dtype, log_sums f32
+ * (f64 for f64), computed in f32 (f64 for f64) and rounded once. A hidden key has no effect, and receives none, even if
+ * an operand holds NaN. Errors are those of the function; WICK_INVALID without options, WICK_SHAPE unless gradient and
+ * result have the shape [B,H,M,E] and log_sums [B,H,M]. */
+WICK_API struct wick_tensor *wick_scaled_dot_product_attention_backward(const struct wick_tensor *gradient,
+                                                                        const struct wick_tensor *q,
+                                                                        const struct wick_tensor *k,
+                                                                        const struct wick_tensor *v,
+                                                                        const struct wick_attention_backward *options);
+/* The same of wick_attention_packed: gradient and result [M,H,E], log_sums [M,H]. */
+WICK_API struct wick_tensor *wick_attention_packed_backward(const struct wick_tensor *gradient,
+                                                            const struct wick_tensor *q, const struct wick_tensor *k,
+                                                            const struct wick_tensor *v,
+                                                            const struct wick_attention_backward *options);
 
 #ifdef __cplusplus
 }

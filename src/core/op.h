@@ -6,7 +6,7 @@
 
 #include <wick/ops.h>
 
-enum { WICK__MAX_INPUTS = 6 };
+enum { WICK__MAX_INPUTS = 9 };
 
 /* Sets for operands: the dtype of the first operand, u8, f32, f32 or f64, f64, starts of sequences,
  * lengths of sequences, positions in planes, the first's or u8. */

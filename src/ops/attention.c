@@ -1,19 +1,15 @@
 /* Scaled dot product attention, of a batch and of packed sequences.
  *
  * Both calls have the operands q, k, v, then the mask, or the starts of queries and of keys, and slopes last. */
-#include "ops/dispatch.h"
+#include "ops/attention.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The dims of q, k and v: batch, -1 when packed, then heads, positions, and last. */
-struct dims {
-    int rank, batch, heads, positions;
-};
-
-static bool check_shapes(const struct wick__call *call, struct dims at) {
-    const int64_t *q = call->in[0]->layout.shape, *k = call->in[1]->layout.shape, *v = call->in[2]->layout.shape;
-    for (int i = 0; i < 3; i++)
+bool wick__attention_check(const struct wick__call *call, struct wick__attention_dims at) {
+    const struct wick_tensor *const *in = call->in + at.q;
+    const int64_t *q = in[0]->layout.shape, *k = in[1]->layout.shape, *v = in[2]->layout.shape;
+    for (int i = at.q; i < at.q + 3; i++)
         if (call->in[i]->layout.rank != at.rank) {
             wick__call_fail(call, WICK_SHAPE, "%s has rank %d, not %d", wick__operand_name(call->op, i),
                             call->in[i]->layout.rank, at.rank);
@@ -32,10 +28,10 @@ static bool check_shapes(const struct wick__call *call, struct dims at) {
     return !rule;
 }
 
-/* Fills the parameters. */
-static bool take_options(struct wick__call *call, const struct wick_attention_options *options) {
+bool wick__attention_options(struct wick__call *call, struct wick__attention_dims at,
+                             const struct wick_attention_options *options) {
     const int64_t far = WICK__FAR;
-    const struct wick__layout *q = &call->in[0]->layout;
+    const struct wick__layout *q = &call->in[at.q]->layout;
     if (!wick__call_reserved(call, options->reserved)) return false;
     if (!isfinite(options->scale) || !isfinite(options->soft_cap) || options->soft_cap < 0) {
         wick__call_fail(call, WICK_INVALID, "scale %g and soft_cap %g must be finite, soft_cap not negative",
@@ -53,8 +49,7 @@ static bool take_options(struct wick__call *call, const struct wick_attention_op
     return true;
 }
 
-/* Broadcasts operand i to a shape, into *wide, which the caller releases. */
-static bool widen(struct wick__call *call, int i, int rank, const int64_t *shape, struct wick_tensor **wide) {
+bool wick__attention_widen(struct wick__call *call, int i, int rank, const int64_t *shape, struct wick_tensor **wide) {
     struct wick__layout layout;
     char text[WICK__SHAPE_TEXT];
     const char *name = wick__operand_name(call->op, i);
@@ -69,7 +64,7 @@ static bool widen(struct wick__call *call, int i, int rank, const int64_t *shape
 }
 
 /* Makes the results and runs the call; `batch` is how many sequences there are. */
-static struct wick_tensor *run(struct wick__call *call, struct dims at, int64_t batch,
+static struct wick_tensor *run(struct wick__call *call, struct wick__attention_dims at, int64_t batch,
                                const struct wick_attention_options *options) {
     const struct wick_tensor *q = call->in[0], *v = call->in[2];
     struct wick_tensor *slopes = NULL, *out = NULL;
@@ -77,7 +72,8 @@ static struct wick_tensor *run(struct wick__call *call, struct dims at, int64_t 
     memcpy(shape, q->layout.shape, (size_t)at.rank * sizeof *shape);
     shape[at.rank - 1] = v->layout.shape[at.rank - 1];
     enum wick_dtype sums = q->dtype == WICK_F64 ? WICK_F64 : WICK_F32;
-    if (widen(call, call->n_in - 1, 2, by_head, &slopes) && wick__call_out(call, q->dtype, at.rank, shape) &&
+    if (wick__attention_widen(call, call->n_in - 1, 2, by_head, &slopes) &&
+        wick__call_out(call, q->dtype, at.rank, shape) &&
         wick__call_wanted(call, options->log_sums != NULL, sums, at.rank - 1, shape)) /* the gradient needs the sums */
         out = wick__call_run(call);
     if (out && options->log_sums) *options->log_sums = call->out[1];
@@ -90,28 +86,29 @@ static const struct wick_attention_options defaults = {.causal = false};
 struct wick_tensor *wick_scaled_dot_product_attention(const struct wick_tensor *q, const struct wick_tensor *k,
                                                       const struct wick_tensor *v, const struct wick_tensor *mask,
                                                       const struct wick_attention_options *options) {
-    const struct dims at = {.rank = 4, .batch = 0, .heads = 1, .positions = 2};
+    const struct wick__attention_dims at = {.rank = 4, .batch = 0, .heads = 1, .positions = 2};
     if (!options) options = &defaults;
     struct wick__call call = {
         .op = WICK_OP_scaled_dot_product_attention, .n_in = 5, .in = {q, k, v, mask, options->slopes}};
-    if (!wick__call_check(&call) || !check_shapes(&call, at) || !take_options(&call, options)) return NULL;
+    if (!wick__call_check(&call) || !wick__attention_check(&call, at) || !wick__attention_options(&call, at, options))
+        return NULL;
     const int64_t *shape = q->layout.shape;
     int64_t scores[4] = {shape[0], shape[1], shape[2], k->layout.shape[2]};
     struct wick_tensor *wide = NULL, *out = NULL;
-    if (widen(&call, 3, 4, scores, &wide)) out = run(&call, at, shape[0], options);
+    if (wick__attention_widen(&call, 3, 4, scores, &wide)) out = run(&call, at, shape[0], options);
     wick_release(wide);
     return out;
 }
 
-static bool check_starts(const struct wick__call *call) {
-    for (int i = 3; i < 5; i++) {
+bool wick__attention_check_starts(const struct wick__call *call, struct wick__attention_dims at, int first) {
+    for (int i = first; i < first + 2; i++) {
         const struct wick_tensor *starts = call->in[i];
         const char *rule = NULL;
         if (starts->layout.rank != 1 || starts->layout.shape[0] < 2)
             rule = "must have the shape [B+1] for B >= 1 sequences";
-        else if (starts->layout.shape[0] != call->in[3]->layout.shape[0])
+        else if (starts->layout.shape[0] != call->in[first]->layout.shape[0])
             rule = "has another length than q_starts";
-        else if (call->in[i - 3]->layout.shape[0] > INT32_MAX) /* of q, of k */
+        else if (call->in[at.q + i - first]->layout.shape[0] > INT32_MAX) /* of q, of k */
             rule = "can't number 2^31 positions or more";
         if (!rule) continue;
         wick__call_fail(call, WICK_SHAPE, "%s %s", wick__operand_name(call->op, i), rule);
@@ -124,11 +121,12 @@ struct wick_tensor *wick_attention_packed(const struct wick_tensor *q, const str
                                           const struct wick_tensor *v, const struct wick_tensor *q_starts,
                                           const struct wick_tensor *k_starts,
                                           const struct wick_attention_options *options) {
-    const struct dims at = {.rank = 3, .batch = -1, .heads = 1, .positions = 0};
+    const struct wick__attention_dims at = {.rank = 3, .batch = -1, .heads = 1, .positions = 0};
     if (!options) options = &defaults;
     struct wick__call call = {
         .op = WICK_OP_attention_packed, .n_in = 6, .in = {q, k, v, q_starts, k_starts, options->slopes}};
-    if (!wick__call_check(&call) || !check_shapes(&call, at) || !check_starts(&call) || !take_options(&call, options))
+    if (!wick__call_check(&call) || !wick__attention_check(&call, at) || !wick__attention_check_starts(&call, at, 3) ||
+        !wick__attention_options(&call, at, options))
         return NULL;
     return run(&call, at, q_starts->layout.shape[0] - 1, options);
 }

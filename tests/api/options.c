@@ -60,6 +60,9 @@ static void check_ops(void) {
                 WICK_INVALID, LATER("triplet_margin_loss"));
     CHECK_FAILS(wick_ctc_loss(rows, ids, &(struct wick_ctc_options){.reserved = {[7] = 1}}), WICK_INVALID,
                 LATER("ctc_loss"));
+    CHECK_FAILS(wick_scaled_dot_product_attention_backward(x, x, x, x,
+                                                           &(struct wick_attention_backward){.reserved = {[7] = 1}}),
+                WICK_INVALID, LATER("scaled_dot_product_attention_backward"));
     const struct wick_cell_backward_options after = {.reserved = {[7] = 1}};
     struct wick_tensor *row = wick_reshape(x, WICK_SHAPE(1, 16)), *part = wick_narrow(row, 1, 0, 4), *y = NULL,
                        *z = NULL;

@@ -1,41 +1,31 @@
 /* scaled_dot_product_attention, attention_packed. */
+#include "gpu/ops/attention.h"
 #include "gpu/ops/gemm.h"
 #include "gpu/runtime/slots.h"
 
 #include "core/checked.h"
-#include "kernels/attention.h"
 
 #include <string.h>
 
-/* The most blocks in x of one launch: the product with GPU_BLOCK must stay below 2^32. */
-enum { BLOCKS_MAX = 1 << 23 };
-
 static int64_t divide_up(int64_t x, int64_t by) { return x / by + (x % by != 0); }
 
-/* What both ops say of q, k and v: the dims of positions and of elements, and sizes. */
-struct sizes {
-    bool packed;
-    int positions, last;
-    int64_t batches, sequences, queries, keys, depth, width;
-};
-
-static struct sizes sizes_of(const struct wick__call *call) {
-    const int64_t *q = call->in[0]->layout.shape, *k = call->in[1]->layout.shape, *v = call->in[2]->layout.shape;
-    bool packed = call->op == WICK_OP_attention_packed;
+struct wick__attention_sizes wick__gpu_attention_sizes(const struct wick__call *call, bool packed, int first,
+                                                       int mask) {
+    const struct wick_tensor *const *in = call->in + first;
+    const int64_t *q = in[0]->layout.shape, *k = in[1]->layout.shape, *v = in[2]->layout.shape;
     int positions = packed ? 0 : 2, last = packed ? 2 : 3;
-    return (struct sizes){.packed = packed,
-                          .positions = positions,
-                          .last = last,
-                          .batches = packed ? 1 : q[0],
-                          .sequences = packed ? call->in[3]->layout.shape[0] - 1 : q[0],
-                          .queries = q[positions],
-                          .keys = k[positions],
-                          .depth = q[last],
-                          .width = v[last]};
+    return (struct wick__attention_sizes){.packed = packed,
+                                          .first = first,
+                                          .mask = mask,
+                                          .batches = packed ? 1 : q[0],
+                                          .sequences = packed ? call->in[mask]->layout.shape[0] - 1 : q[0],
+                                          .queries = q[positions],
+                                          .keys = k[positions],
+                                          .depth = q[last],
+                                          .width = v[last]};
 }
 
-/* By batch, head, position and element. */
-static void set_strides(i64 to[4], const struct wick_tensor *x, bool packed) {
+void wick__gpu_attention_strides(int64_t to[4], const struct wick_tensor *x, bool packed) {
     const int64_t *stride = x->layout.stride;
     if (packed)
         memcpy(to, (i64[]){0, stride[1], stride[0], stride[2]}, 4 * sizeof *to);
@@ -61,14 +51,15 @@ static bool is_aligned(const struct wick_tensor *x) {
 }
 
 /* Whether a tile of one unit's queries would be mostly empty: up to four blocks of attention_few. */
-static bool is_few(const struct wick__call *call, const struct sizes *sizes, int64_t dim) {
+static bool is_few(const struct wick__call *call, const struct wick__attention_sizes *sizes, int64_t dim) {
     int64_t key_heads = call->in[1]->layout.shape[1], wide = GPU_ATTENTION_FEW_WIDE;
     if (sizes->packed || sizes->keys == 0 || key_heads == 0 || sizes->queries > 4 * GPU_ATTENTION_FEW) return false;
     int64_t group = call->in[0]->layout.shape[1] / key_heads;
     return group * sizes->queries <= 4 * GPU_ATTENTION_FEW && dim <= (call->in[0]->dtype == WICK_F64 ? wide / 2 : wide);
 }
 
-static struct way way_of(const struct wick__gpu *gpu, const struct wick__call *call, const struct sizes *sizes) {
+static struct way way_of(const struct wick__gpu *gpu, const struct wick__call *call,
+                         const struct wick__attention_sizes *sizes) {
     const struct wick_tensor *q = call->in[0];
     int64_t dim = wick__max(sizes->depth, sizes->width);
     enum wick_dtype dtype = q->dtype;
@@ -94,15 +85,15 @@ static struct way way_of(const struct wick__gpu *gpu, const struct wick__call *c
     return (struct way){wick__gpu_of_floats(WICK__GPU_K_attention_bf16, dtype), 64, dtype == WICK_F64 ? 64 : 128, 0, 0};
 }
 
-/* Operands and results, strides and options. */
-static struct gpu_attention describe(const struct wick__call *call, const struct sizes *sizes) {
-    const struct wick_tensor *slopes = call->in[call->n_in - 1], *mask = sizes->packed ? NULL : call->in[3];
+struct gpu_attention wick__gpu_attention_describe(const struct wick__call *call,
+                                                  const struct wick__attention_sizes *sizes) {
+    const struct wick_tensor *const *in = call->in + sizes->first, *const *starts = call->in + sizes->mask;
+    const struct wick_tensor *slopes = call->in[call->n_in - 1], *mask = sizes->packed ? NULL : starts[0];
     const union wick__params *params = &call->p;
     int64_t far = sizes->queries + sizes->keys; /* no query is farther from a key */
-    struct gpu_attention p = {.q = wick__data(call->in[0]),
-                              .k = wick__data(call->in[1]),
-                              .v = wick__data(call->in[2]),
-                              .out = wick__data(call->out[0]),
+    struct gpu_attention p = {.q = wick__data(in[0]),
+                              .k = wick__data(in[1]),
+                              .v = wick__data(in[2]),
                               .queries = sizes->queries,
                               .keys = sizes->keys,
                               .depth = sizes->depth,
@@ -112,41 +103,41 @@ static struct gpu_attention describe(const struct wick__call *call, const struct
                               .align_last = params->attention.align_last,
                               .scale = params->attention.scale,
                               .cap = params->attention.soft_cap,
-                              .heads = (u32)call->in[0]->layout.shape[1],
+                              .heads = (u32)in[0]->layout.shape[1],
                               .sequences = (u32)sizes->sequences};
-    set_strides(p.q_stride, call->in[0], sizes->packed);
-    set_strides(p.k_stride, call->in[1], sizes->packed);
-    set_strides(p.v_stride, call->in[2], sizes->packed);
+    wick__gpu_attention_strides(p.q_stride, in[0], sizes->packed);
+    wick__gpu_attention_strides(p.k_stride, in[1], sizes->packed);
+    wick__gpu_attention_strides(p.v_stride, in[2], sizes->packed);
     if (mask) {
         p.mask = wick__data(mask);
         p.masked = mask->dtype == WICK_U8 ? GPU_ATTENTION_KEEP : GPU_ATTENTION_ADD;
-        set_strides(p.mask_stride, mask, false);
+        wick__gpu_attention_strides(p.mask_stride, mask, false);
     }
     if (slopes) {
         p.slopes = wick__data(slopes);
         memcpy(p.slope_stride, slopes->layout.stride, sizeof p.slope_stride);
     }
-    if (call->n_out > 1) p.log_sums = wick__data(call->out[1]);
     if (sizes->packed) {
-        p.q_starts = wick__data(call->in[3]);
-        p.k_starts = wick__data(call->in[4]);
-        p.start_stride[0] = call->in[3]->layout.stride[0];
-        p.start_stride[1] = call->in[4]->layout.stride[0];
+        p.q_starts = wick__data(starts[0]);
+        p.k_starts = wick__data(starts[1]);
+        p.start_stride[0] = starts[0]->layout.stride[0];
+        p.start_stride[1] = starts[1]->layout.stride[0];
     }
     return p;
 }
 
-static enum wick_status suspect_starts(const struct wick__call *call, const struct sizes *sizes,
-                                       struct gpu_report *report) {
+enum wick_status wick__gpu_attention_suspect(const struct wick__call *call, const struct wick__attention_sizes *sizes,
+                                             struct gpu_report *report) {
     struct wick__suspect *suspect;
     WICK__TRY(wick__gpu_report(call, WICK__BAD_START, &suspect, report));
-    wick__suspect_operand(suspect, 0, 3, call->in[3], sizes->queries);
-    wick__suspect_operand(suspect, 1, 4, call->in[4], sizes->keys);
+    wick__suspect_operand(suspect, 0, sizes->mask, call->in[sizes->mask], sizes->queries);
+    wick__suspect_operand(suspect, 1, sizes->mask + 1, call->in[sizes->mask + 1], sizes->keys);
     return WICK_OK;
 }
 
 /* How rows are put into tiles. */
-static void share_out(struct gpu_attention *p, const struct sizes *sizes, int64_t key_heads, int64_t tile_rows) {
+static void share_out(struct gpu_attention *p, const struct wick__attention_sizes *sizes, int64_t key_heads,
+                      int64_t tile_rows) {
     p->group = key_heads > 0 ? (u32)(p->heads / key_heads) : 1;
     /* The heads that share keys go into one tile where one alone would not fill it. */
     p->merged = p->group > 1 && p->queries / (sizes->packed ? sizes->sequences : 1) < tile_rows;
@@ -159,8 +150,8 @@ static void share_out(struct gpu_attention *p, const struct sizes *sizes, int64_
 /* In as many launches as the number of blocks asks for. */
 static enum wick_status launch_all(struct wick__gpu *gpu, struct wick__launch launch, struct gpu_attention p,
                                    int64_t blocks) {
-    for (int64_t first = 0; first < blocks; first += BLOCKS_MAX) {
-        launch.grid[0] = (unsigned)wick__min(BLOCKS_MAX, blocks - first);
+    for (int64_t first = 0; first < blocks; first += WICK__ATTENTION_BLOCKS) {
+        launch.grid[0] = (unsigned)wick__min(WICK__ATTENTION_BLOCKS, blocks - first);
         p.first = (u64)first;
         WICK__TRY(wick__gpu_launch(gpu, &launch, &p));
     }
@@ -188,10 +179,12 @@ wick__kernel_fn wick__gpu_attention;
 enum wick_status wick__gpu_attention(const struct wick__call *call) {
     struct wick__gpu *gpu = wick__gpu_of(call->out[0]);
     if (wick__count(call->out[0]) == 0 && (call->n_out < 2 || wick__count(call->out[1]) == 0)) return WICK_OK;
-    struct sizes sizes = sizes_of(call);
+    struct wick__attention_sizes sizes = wick__gpu_attention_sizes(call, call->op == WICK_OP_attention_packed, 0, 3);
     struct way way = way_of(gpu, call, &sizes);
-    struct gpu_attention p = describe(call, &sizes);
-    if (sizes.packed) WICK__TRY(suspect_starts(call, &sizes, &p.report));
+    struct gpu_attention p = wick__gpu_attention_describe(call, &sizes);
+    p.out = wick__data(call->out[0]);
+    if (call->n_out > 1) p.log_sums = wick__data(call->out[1]);
+    if (sizes.packed) WICK__TRY(wick__gpu_attention_suspect(call, &sizes, &p.report));
     share_out(&p, &sizes, call->in[1]->layout.shape[1], way.rows);
     int64_t chunks = wick__max(1, divide_up(p.width, way.columns)), units = gpu->properties.units;
     int64_t blocks = sizes.batches * p.units * p.tiles, length = p.keys / (sizes.packed ? sizes.sequences : 1);

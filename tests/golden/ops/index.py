@@ -129,3 +129,33 @@ op("einsum")(lambda c: torch.einsum(EINSUM[c.i[0]], *c.x))
 for name in ("amax", "amin", "mean"):
     op("scatter_" + name)(lambda c, name=name: torch.scatter_reduce(c.a, c.i[0], c.b, c.x[2], name,
                                                                     include_self=bool(c.i[1])))
+
+
+def attention_gradients(c, operands, mask, slopes):
+    """By autograd, of q, k and v [B,H,M,D]; operands: the gradient and these."""
+    g, q, k, v = (t.clone().requires_grad_() for t in operands)
+    out, _ = attended(c, q, k, v, mask, slopes)
+    found = torch.autograd.grad(out, (q, k, v), g.detach(), allow_unused=True)
+    return [torch.zeros_like(t) if d is None else d for d, t in zip(found, (q, k, v))]
+
+
+@op("scaled_dot_product_attention_backward")
+def attention_backward(c):
+    g, q, k, v, mask, slopes = c.x
+    if slopes is not None:
+        slopes = slopes.expand(q.shape[:2])[..., None, None]
+    return attention_gradients(c, (g, q, k, v), mask, slopes)
+
+
+@op("attention_packed_backward")
+def attention_packed_backward(c):
+    g, q, k, v, _, slopes = c.x
+    n = c.i[6]
+    starts, keys, found = c.i[7:8 + n], c.i[8 + n:9 + 2 * n], []
+    if slopes is not None:
+        slopes = slopes.expand(n, q.shape[1])[..., None, None]
+    for s in range(n):
+        one = [x[a[s]:a[s + 1]].transpose(0, 1).unsqueeze(0)
+               for x, a in ((g, starts), (q, starts), (k, keys), (v, keys))]
+        found.append(attention_gradients(c, one, None, None if slopes is None else slopes[s:s + 1]))
+    return [torch.cat([d[i][0].transpose(0, 1) for d in found]) for i in range(3)]

@@ -363,6 +363,8 @@ pub const WICK_OP_conv_transpose3d_backward_weight: wick_op = 251;
 pub const WICK_OP_conv_backward_bias: wick_op = 252;
 pub const WICK_OP_batch_norm_train: wick_op = 253;
 pub const WICK_OP_batch_norm_backward: wick_op = 254;
+pub const WICK_OP_scaled_dot_product_attention_backward: wick_op = 327;
+pub const WICK_OP_attention_packed_backward: wick_op = 328;
 pub const WICK_OP_rnn_cell: wick_op = 231;
 pub const WICK_OP_lstm_cell: wick_op = 232;
 pub const WICK_OP_gru_cell: wick_op = 233;
@@ -852,6 +854,8 @@ pub const ENUMERATORS: &[(&str, c_uint)] = &[
     ("WICK_OP_conv_backward_bias", WICK_OP_conv_backward_bias),
     ("WICK_OP_batch_norm_train", WICK_OP_batch_norm_train),
     ("WICK_OP_batch_norm_backward", WICK_OP_batch_norm_backward),
+    ("WICK_OP_scaled_dot_product_attention_backward", WICK_OP_scaled_dot_product_attention_backward),
+    ("WICK_OP_attention_packed_backward", WICK_OP_attention_packed_backward),
     ("WICK_OP_rnn_cell", WICK_OP_rnn_cell),
     ("WICK_OP_lstm_cell", WICK_OP_lstm_cell),
     ("WICK_OP_gru_cell", WICK_OP_gru_cell),
@@ -1329,6 +1333,18 @@ structs! {
         weight: *const wick_tensor,
         weight_gradient: *mut *mut wick_tensor,
         bias_gradient: *mut *mut wick_tensor,
+        reserved: [u64; 8],
+    }
+    /// What the call of attention had and gave, and places for further gradients. Zero and NULL: as there.
+    wick_attention_backward {
+        result: *const wick_tensor,
+        log_sums: *const wick_tensor,
+        mask: *const wick_tensor,
+        q_starts: *const wick_tensor,
+        k_starts: *const wick_tensor,
+        function: *const wick_attention_options,
+        k_gradient: *mut *mut wick_tensor,
+        v_gradient: *mut *mut wick_tensor,
         reserved: [u64; 8],
     }
     /// The same with options; NULL means all zero. Close with wick_embedder_close.
@@ -2814,6 +2830,17 @@ functions! {
     /// The gradient of the bias of any of them: gradient \[N,C,...\] -\> \[C\], the sum over images and
     /// positions, in f64.
     fn wick_conv_backward_bias(gradient: *const wick_tensor) -> *mut wick_tensor;
+    /// The gradient of q, from that of the result \[B,H,M,E\]. With P = exp(scores - log_sums) and dS = P
+    /// (gradient v^T - sum(gradient result)), times the slope of the soft cap where there is one: scale dS k.
+    /// That of k is scale dS^T q, that of v is P^T gradient, both summed over the heads that share them. Those
+    /// of mask and slopes are not given. Time is that of M x N scores, memory that of the operands: no M x N
+    /// scores are stored. Floats of one dtype, log_sums f32 (f64 for f64), computed in f32 (f64 for f64) and
+    /// rounded once. A hidden key has no effect, and receives none, even if an operand holds NaN. Errors are
+    /// those of the function; WICK_INVALID without options, WICK_SHAPE unless gradient and result have the
+    /// shape \[B,H,M,E\] and log_sums \[B,H,M\].
+    fn wick_scaled_dot_product_attention_backward(gradient: *const wick_tensor, q: *const wick_tensor, k: *const wick_tensor, v: *const wick_tensor, options: *const wick_attention_backward) -> *mut wick_tensor;
+    /// The same of wick_attention_packed: gradient and result \[M,H,E\], log_sums \[M,H\].
+    fn wick_attention_packed_backward(gradient: *const wick_tensor, q: *const wick_tensor, k: *const wick_tensor, v: *const wick_tensor, options: *const wick_attention_backward) -> *mut wick_tensor;
     /// Opens a model from a file that format.h reads (.safetensors, .pth, .npz), or from a folder as on the
     /// Hugging Face hub. Tensors have the names of torchvision (layer1.0.conv1.weight) or of transformers
     /// (encoder.stages.0.layers.0.layer.0.convolution.weight), after any prefix; the number of blocks follows

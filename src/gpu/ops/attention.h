@@ -1,0 +1,31 @@
+/* What attention and its gradients share: sizes, the parameters of kernels, reports of starts. */
+#ifndef WICK_GPU_OPS_ATTENTION_H
+#define WICK_GPU_OPS_ATTENTION_H
+
+#include "gpu/ops/rows.h"
+
+#include "kernels/attention.h"
+
+/* The most blocks in x of one launch: the product with GPU_BLOCK must stay below 2^32. */
+enum { WICK__ATTENTION_BLOCKS = 1 << 23 };
+
+/* What a call says of q, k and v, operands number `first` on; mask or starts are number `mask` on. */
+struct wick__attention_sizes {
+    bool packed;
+    int first, mask;
+    int64_t batches, sequences, queries, keys, depth, width;
+};
+struct wick__attention_sizes wick__gpu_attention_sizes(const struct wick__call *call, bool packed, int first, int mask);
+
+/* By batch, head, position and element. */
+void wick__gpu_attention_strides(int64_t to[4], const struct wick_tensor *x, bool packed);
+
+/* Operands, strides and options; no results. */
+struct gpu_attention wick__gpu_attention_describe(const struct wick__call *call,
+                                                  const struct wick__attention_sizes *sizes);
+
+/* Lets the starts of packed sequences be reported, to what belongs into the parameters. */
+enum wick_status wick__gpu_attention_suspect(const struct wick__call *call, const struct wick__attention_sizes *sizes,
+                                             struct gpu_report *report);
+
+#endif
