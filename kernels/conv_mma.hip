@@ -236,11 +236,11 @@ GPU_FN void conv_group_store(const struct gpu_conv_mma &p, const struct conv_blo
     channel0 += at.channel0 + gpu_wave() % 4 * 16;
     GPU_NO_UNROLL for (u32 pass = 0; pass < N / 64; pass++) {
         GPU_UNROLL for (u32 i = 0; i < PASS; i += 2) {
-            struct pair two = {{sum.v[i], sum.v[i + 1]}};
+            struct pair two = {{group_at(sum, i), group_at(sum, i + 1)}};
             *(struct pair *)(mine + group_row(i) % 16 * PITCH + group_column(i)) = two;
         }
         /* The next results move up, for registers can't be picked by number. */
-        GPU_UNROLL for (int i = 0; i + PASS < N / 2; i++) sum.v[i] = sum.v[i + PASS];
+        GPU_UNROLL for (int i = 0; i + PASS < N / 2; i++) group_at(sum, i) = group_at(sum, i + PASS);
         group_sync_wave();
         GPU_NO_UNROLL for (u32 half = 0; half < 2; half++) {
             u32 column = half * GPU_WAVE + gpu_lane(), q = at.q0 + column0 + pass * 64 + column;
@@ -270,7 +270,7 @@ template <typename T, int ROWS> GPU_FN void conv_mma(const struct gpu_conv_mma &
         group_publish();
         gpu_sync();
         group_begin();
-        group_multiply<T, N, false, false>(sum, a + used * source_type::STAGE, b + used * source_type::STAGE);
+        group_multiply<T, false, false>(sum.tile, a + used * source_type::STAGE, b + used * source_type::STAGE);
         group_commit();
         used = used + 1 == p.stages ? 0 : used + 1;
         conv_fill(p, source);

@@ -199,11 +199,11 @@ GPU_FN void group_store(const struct gpu_gemm &p, const struct gemm_place &at, s
     row0 += gpu_wave() % 4 * 16;
     GPU_NO_UNROLL for (u32 pass = 0; pass < COLUMNS / 64; pass++) {
         GPU_UNROLL for (u32 i = 0; i < PASS; i += 2) {
-            struct pair two = {{sum.v[i], sum.v[i + 1]}};
+            struct pair two = {{group_at(sum, i), group_at(sum, i + 1)}};
             *(struct pair *)(mine + group_row(i) % 16 * PITCH + group_column(i)) = two;
         }
         /* The next columns move up, for registers can't be picked by number. */
-        GPU_UNROLL for (int i = 0; i + PASS < COLUMNS / 2; i++) sum.v[i] = sum.v[i + PASS];
+        GPU_UNROLL for (int i = 0; i + PASS < COLUMNS / 2; i++) group_at(sum, i) = group_at(sum, i + PASS);
         group_sync_wave();
         if (plain) group_lines<T>(p, at, row0, column0 + pass * 64, mine);
         GPU_NO_UNROLL for (u32 u = plain ? 16 * 16 : gpu_lane(); u < 16 * 16; u += GPU_WAVE) {
@@ -240,7 +240,7 @@ GPU_FN void group_run(const struct gpu_gemm &p) {
         group_publish();
         gpu_sync();
         group_begin();
-        group_multiply<T, N, A_ACROSS, B_ACROSS>(sum, a + used * ring_type::STAGE, b + used * ring_type::STAGE);
+        group_multiply<T, A_ACROSS, B_ACROSS>(sum.tile, a + used * ring_type::STAGE, b + used * ring_type::STAGE);
         group_commit();
         used = used + 1 == stages ? 0 : used + 1;
         mma_ring_fill(ring, stages);

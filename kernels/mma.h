@@ -293,6 +293,17 @@ GPU_FN f32 mma_exp2(f32 x) {
 #endif
 }
 
+/* The greater of both; the other one where one is NaN. */
+GPU_FN f32 mma_max(f32 x, f32 y) {
+#if defined(GPU_HOST)
+    return x > y || y != y ? x : y;
+#else
+    f32 r;
+    asm("max.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(y));
+    return r;
+#endif
+}
+
 /* 1 / x by the instruction for it, to 1 unit in the last place. */
 GPU_FN f32 mma_reciprocal(f32 x) {
 #if defined(GPU_HOST)
@@ -314,6 +325,13 @@ GPU_FN void mma_copy16_at(mma_lds to, const void *from, u32 n) {
                  :
                  : "r"(to), "l"(__cvta_generic_to_global(from)), "r"(n)
                  : "memory");
+#endif
+}
+GPU_FN void mma_copy16_whole_at(mma_lds to, const void *from) {
+#if defined(GPU_HOST)
+    mma_copy16_at(to, from, 16);
+#else
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(to), "l"(__cvta_generic_to_global(from)) : "memory");
 #endif
 }
 GPU_FN void mma_copy16(void *to, const void *from, u32 n) { mma_copy16_at(mma_lds_from(to), from, n); }

@@ -53,6 +53,7 @@ static const struct shape shapes[] = {
     {1, 1, 1, 5, 7, 4, 0, NONE, 0, true, .sums = true},
     {2, 4, 2, 1, 300, 80, 72, NONE, 0, true, .last = true, .left = 270, .nan_v = 500, .sums = true},
     {1, 2, 1, 1, 140, 150, 7, KEEP, 4, false, .soft_cap = 2, .slopes = 1, .nan_k = 3000, .sums = true},
+    {1, 4, 4, 18, 650, 80, 100, NONE, 0, true, .last = true, .sums = true},
 };
 
 /* Packed: lengths of queries and keys of each sequence, -1 ends them. */

@@ -103,11 +103,12 @@ enum wick_status wick__nvrtc_compile(const struct wick__source_job *job, void **
     pthread_once(&once, open_builtins);
     char option[64];
     int sm = strncmp(job->target, "sm_", 3) == 0 ? atoi(job->target + 3) : 0, known = sm ? newest(sm) : 0;
-    /* sm_90a has instructions of its own for matrices (kernels/mma_group.h), known to NVRTC since 12.0. */
-    if (sm == known)
-        snprintf(option, sizeof option, "--gpu-architecture=%.40s%s", job->target,
-                 sm == 90 && version_major >= 12 ? "a" : "");
+    /* sm_90a has instructions of its own for matrices (kernels/mma_group.h), known to NVRTC since 12.0;
+     * that machine code for sm_90 has them is what hosts go by (wick__gpu_is_native). */
+    bool own = sm && sm == known && (sm != 90 || version_major >= 12);
+    if (own)
+        snprintf(option, sizeof option, "--gpu-architecture=%.40s%s", job->target, sm == 90 ? "a" : "");
     else
         snprintf(option, sizeof option, "--gpu-architecture=compute_%d", known);
-    return wick__rtc_compile(sm && sm == known ? &cubin_rtc : &ptx_rtc, job, option, image, nbytes);
+    return wick__rtc_compile(own ? &cubin_rtc : &ptx_rtc, job, option, image, nbytes);
 }

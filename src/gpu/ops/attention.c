@@ -58,7 +58,27 @@ static bool is_few(const struct wick__call *call, const struct wick__attention_s
     return group * sizes->queries <= 4 * GPU_ATTENTION_FEW && dim <= (call->in[0]->dtype == WICK_F64 ? wide / 2 : wide);
 }
 
-static struct way way_of(const struct wick__gpu *gpu, const struct wick__call *call,
+/* The matrix kernel for rows of up to 128 elements. That of groups of waves has two steps of keys and of values in LDS
+ * beside the queries, the other one of each. */
+static struct way way_of_tiles(struct wick__gpu *gpu, bool bf16, int64_t dim) {
+    if (wick__capability(gpu) == 90 && wick__gpu_is_native(gpu, WICK__GPU_M_attention_group)) {
+        if (dim <= 64)
+            return (struct way){bf16 ? WICK__GPU_K_attention_group_64_bf16 : WICK__GPU_K_attention_group_64_f16, 128, 64,
+                                256, (128 + 4 * 64) * 64 * 2};
+        if (dim <= 96)
+            return (struct way){bf16 ? WICK__GPU_K_attention_group_96_bf16 : WICK__GPU_K_attention_group_96_f16, 128, 96,
+                                256, (128 + 4 * 128) * 128 * 2};
+        return (struct way){bf16 ? WICK__GPU_K_attention_group_128_bf16 : WICK__GPU_K_attention_group_128_f16, 128, 128,
+                            256, (128 + 4 * 128) * 128 * 2};
+    }
+    if (dim <= 64)
+        return (struct way){bf16 ? WICK__GPU_K_attention_mma_64_bf16 : WICK__GPU_K_attention_mma_64_f16, 128, 64, 128,
+                            (128 + 2 * 64) * 64 * 2};
+    return (struct way){bf16 ? WICK__GPU_K_attention_mma_128_bf16 : WICK__GPU_K_attention_mma_128_f16, 128, 128, 128,
+                        (128 + 2 * 32) * 128 * 2};
+}
+
+static struct way way_of(struct wick__gpu *gpu, const struct wick__call *call,
                          const struct wick__attention_sizes *sizes) {
     const struct wick_tensor *q = call->in[0];
     int64_t dim = wick__max(sizes->depth, sizes->width);
@@ -72,13 +92,7 @@ static struct way way_of(const struct wick__gpu *gpu, const struct wick__call *c
     if ((bf16 || dtype == WICK_F16) && wick__has_mma(gpu) && wick__mma_shared(gpu) > 0 && dim <= 256 &&
         sizes->depth > 0 && sizes->keys > 0 && sizes->queries < 1 << 29 && sizes->keys < 1 << 29 && is_aligned(q) &&
         is_aligned(call->in[1]) && is_aligned(call->in[2])) {
-        /* LDS has the queries, and 64 or 32 keys and values. */
-        if (dim <= 64)
-            return (struct way){bf16 ? WICK__GPU_K_attention_mma_64_bf16 : WICK__GPU_K_attention_mma_64_f16, 128, 64,
-                                128, (128 + 2 * 64) * 64 * 2};
-        if (dim <= 128)
-            return (struct way){bf16 ? WICK__GPU_K_attention_mma_128_bf16 : WICK__GPU_K_attention_mma_128_f16, 128, 128,
-                                128, (128 + 2 * 32) * 128 * 2};
+        if (dim <= 128) return way_of_tiles(gpu, bf16, dim);
         return (struct way){bf16 ? WICK__GPU_K_attention_mma_256_bf16 : WICK__GPU_K_attention_mma_256_f16, 64, 256, 128,
                             (64 + 2 * 64) * 256 * 2};
     }

@@ -6,6 +6,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 enum wick_status wick__gpu_check(struct wick__gpu *gpu, int code, const char *what, ...) {
     char reason[256], doing[160];
@@ -32,6 +33,7 @@ static enum wick_status load(struct wick__gpu *gpu, enum wick__gpu_module module
         WICK__TRY(wick__store_find(gpu->vendor, &gpu->properties, module, after, &image));
         int code = gpu->vendor->module_load(&gpu->modules[module], image.data);
         enum wick__route route = image.route;
+        gpu->native[module] = image.nbytes > 4 && memcmp(image.data, "\177ELF", 4) == 0;
         wick__store_release(&image);
         if (code == 0) return WICK_OK;
         gpu->modules[module] = NULL;
@@ -52,6 +54,14 @@ enum wick_status wick__gpu_load(struct wick__gpu *gpu, enum wick__gpu_module mod
     enum wick_status status = gpu->modules[module] ? WICK_OK : load(gpu, module);
     pthread_mutex_unlock(&gpu->mutex);
     return status;
+}
+
+bool wick__gpu_is_native(struct wick__gpu *gpu, enum wick__gpu_module module) {
+    if (wick__gpu_load(gpu, module) != WICK_OK) return false;
+    pthread_mutex_lock(&gpu->mutex);
+    bool native = gpu->native[module];
+    pthread_mutex_unlock(&gpu->mutex);
+    return native;
 }
 
 /* The slow way of the first launch of a kernel. */

@@ -1,0 +1,185 @@
+/* Scaled dot product attention of bf16 and f16 by the matrix instructions of groups of waves (after Shah and others,
+ * "FlashAttention-3"). q, k and v as in attention_mma.hip, which serves where the target has no such instructions.
+ *
+ * A block of two groups has 128 queries, a group 64. Keys and values come in steps of KEYS, two of each in LDS. The groups
+ * take turns: while one's products run, of the scores of a step and of the values of the step before, the other makes
+ * weights of its scores. */
+#include "attention_tiles.h"
+#include "mma_group.h"
+
+#if MMA_GROUP
+enum { GROUP = 128, THREADS = 2 * GROUP, ROWS = 128 };
+
+/* Rows of DIM elements have whole steps of 64 in LDS. */
+template <int DIM> struct attention_wide {
+    enum { value = (DIM + 63) / 64 * 64 };
+};
+
+/* Where piece c of 16 bytes of row r of WIDE elements lies in LDS: in the step of 64 terms that has it, of which blocks of
+ * LINES rows have a line each. */
+template <int WIDE, int LINES> GPU_FN u32 attention_piece(u32 row, u32 piece) {
+    u32 line = (row / LINES * (WIDE / 64) + piece / 8) * LINES + row % LINES;
+    return line * GROUP_LINE + (piece % 8 ^ row % 8) * 16;
+}
+
+/* A step of keys or values from number `first` of the block's `keys` at `from`, by a group; the rest are zeros. What lies past the end of all
+ * rows is written when the place is `fresh`, and stays. */
+template <int WIDE, int KEYS, int LINES>
+GPU_FN void attention_fill(mma_lds lds, const u16 *from, i64 stride, u32 first, u32 keys, u32 nbytes, bool fresh) {
+    enum { PER = GROUP / (WIDE / 8) };
+    u32 piece = gpu_thread() % (WIDE / 8), line = gpu_thread() % GROUP / (WIDE / 8);
+    const u16 *at = from + (i64)(first + line) * stride + piece * 8;
+    mma_lds to = lds + attention_piece<WIDE, LINES>(line, piece);
+    if (nbytes == 16 && first + KEYS <= keys) {
+        GPU_UNROLL for (u32 j = 0; j < KEYS / PER; j++, at += PER * stride)
+            mma_copy16_whole_at(to + attention_piece<WIDE, LINES>(j * PER, 0), at);
+    } else if (nbytes > 0 || fresh) {
+        GPU_NO_UNROLL for (u32 j = 0; j < KEYS / PER; j++, at += PER * stride) {
+            u32 n = first + line + j * PER < keys ? nbytes : 0;
+            mma_copy16_at(lds + attention_piece<WIDE, LINES>(line + j * PER, piece), n ? at : from, n);
+        }
+    }
+}
+
+/* The queries of the block, whose rows are there. */
+template <int WIDE> GPU_FN void attention_fill_queries(const struct gpu_attention &p, const struct attention_row *rows,
+                                                      mma_lds lds) {
+    u32 piece = gpu_thread() % (WIDE / 8), nbytes = attention_bytes<WIDE>(p.depth);
+    GPU_UNROLL for (u32 r = gpu_thread() / (WIDE / 8); r < ROWS; r += THREADS / (WIDE / 8)) {
+        u32 n = rows[r].out >= 0 ? nbytes : 0;
+        mma_copy16_at(lds + attention_piece<WIDE, 64>(r, piece), (const u16 *)p.q + (n ? rows[r].q + piece * 8 : 0), n);
+    }
+}
+
+/* Scores of a step of keys, values of a step of weights; they come when they are waited for. */
+template <typename T, int DIM, int KEYS>
+GPU_FN void attention_score_keys(struct mma_tile (&s)[KEYS / 16], const u8 *q, const u8 *k) {
+    enum { REST = DIM > 64 ? DIM / 16 - 4 : 4 };
+    group_multiply<T, false, false, true>(s, q, k);
+    if (DIM > 64) group_multiply<T, false, false, false, REST>(s, q + GROUP_BLOCK, k + KEYS * GROUP_LINE);
+    group_commit();
+}
+template <typename T, int DIM, int KEYS>
+GPU_FN void attention_add_values(struct mma_tile (&out)[DIM / 16], const struct mma_fragment (&x)[KEYS / 16],
+                                 const u8 *v) {
+    GPU_UNROLL for (int step = 0; step < KEYS / 64; step++)
+        group_multiply_kept<T, true>(out, x + step * 4, v + step * (attention_wide<DIM>::value / 64 * GROUP_BLOCK));
+    group_commit();
+}
+
+/* Weights as operands of the products with values. */
+template <typename T, int TILES>
+GPU_FN void attention_pack(struct mma_fragment (&x)[TILES], const struct mma_tile (&s)[TILES]) {
+    GPU_UNROLL for (int j = 0; j < TILES; j++) GPU_UNROLL for (int w = 0; w < 4; w++)
+        x[j].word[w] = mma_pack(s[j].v[w * 2], s[j].v[w * 2 + 1], T());
+}
+
+/* The keys of step i + 1 and the values of step i on their way. Both groups have read what was there. */
+template <int WIDE, int KEYS>
+GPU_FN void attention_fill_keys(const struct gpu_attention &p, const struct attention_place &at, mma_lds lds, u32 i) {
+    const u16 *k = (const u16 *)p.k + at.k + at.begin * p.k_stride[2];
+    attention_fill<WIDE, KEYS, KEYS>(lds + ROWS * WIDE * 2 + i % 2 * (KEYS * WIDE * 2), k, p.k_stride[2], i * KEYS,
+                                    (u32)(at.end - at.begin), attention_bytes<WIDE>(p.depth), i < 2);
+}
+template <int WIDE, int KEYS>
+GPU_FN void attention_fill_next(const struct gpu_attention &p, const struct attention_place &at, mma_lds lds, u32 i) {
+    const u16 *v = (const u16 *)p.v + at.v + at.begin * p.v_stride[2];
+    u32 keys = (u32)(at.end - at.begin);
+    if ((i + 1) * KEYS < keys) attention_fill_keys<WIDE, KEYS>(p, at, lds, i + 1);
+    attention_fill<WIDE, KEYS, 64>(lds + (ROWS + (2 + i % 2) * KEYS) * WIDE * 2, v, p.v_stride[2], i * KEYS, keys,
+                                  attention_bytes<WIDE>(p.width), i < 2);
+    mma_copy_commit();
+}
+
+/* All steps of the keys of `at`; the queries and the first keys are in LDS. Group 1 is a turn behind. Products stand in no
+ * branch, for there the compiler would wait for each. */
+template <typename T, int DIM, int KEYS>
+GPU_FN void attention_take_turns(const struct gpu_attention &p, const struct attention_place &at,
+                                 const struct attention_row *rows, const struct attention_free &free, u8 *lds,
+                                 struct attention_sums<1, DIM / 16> &sums) {
+    enum { WIDE = attention_wide<DIM>::value, SIZE = KEYS * WIDE * 2 };
+    u32 group = group_number(), keys = (u32)(at.end - at.begin), steps = (keys + KEYS - 1) / KEYS;
+    const u8 *q = lds + group * (64 * WIDE * 2), *ks = lds + ROWS * WIDE * 2, *vs = ks + 2 * SIZE;
+    struct mma_tile s[1][KEYS / 16];
+    struct mma_fragment x[KEYS / 16];
+    f32 fade[1][2];
+    attention_clear(s);
+    if (group == 1) gpu_sync();
+    group_begin();
+    attention_score_keys<T, DIM, KEYS>(s[0], q, ks);
+    if (group == 0) attention_fill_next<WIDE, KEYS>(p, at, mma_lds_of(lds), 0);
+    group_wait<0>();
+    group_hold(s[0]);
+    GPU_NO_UNROLL for (u32 i = 0;;) {
+        gpu_sync(); /* the other's turn */
+        attention_rate<T>(p, s, sums, rows + gpu_wave() * 16, at.begin, i * KEYS, keys, free, fade);
+        attention_fade(sums, fade);
+        attention_pack<T>(x, s[0]);
+        if (group == 0) {
+            mma_copy_wait<0>();
+            group_publish();
+        }
+        gpu_sync();
+        if (++i == steps) break;
+        group_begin();
+        attention_score_keys<T, DIM, KEYS>(s[0], q, ks + i % 2 * SIZE);
+        attention_add_values<T, DIM, KEYS>(sums.out[0], x, vs + (i - 1) % 2 * SIZE);
+        if (group == 0) attention_fill_next<WIDE, KEYS>(p, at, mma_lds_of(lds), i);
+        group_wait<0>();
+        group_hold(s[0]);
+        group_hold(sums.out[0]);
+    }
+    group_begin();
+    attention_add_values<T, DIM, KEYS>(sums.out[0], x, vs + (steps - 1) % 2 * SIZE);
+    group_wait<0>();
+    group_hold(sums.out[0]);
+    if (group == 0) gpu_sync();
+}
+
+template <typename T, int DIM, int KEYS> GPU_FN void attention_group(const struct gpu_attention &p) {
+    enum { WIDE = attention_wide<DIM>::value };
+    GPU_SHARED struct attention_row rows[ROWS];
+    GPU_SHARED struct attention_place at; /* registers are few */
+    GPU_SHARED struct attention_free free;
+    GPU_SHARED u32 any;
+    u8 *lds = (u8 *)attention_shared;
+    struct attention_place own = attention_locate(p, ROWS);
+    if (p.q_starts && p.first == 0 && gpu_block_x() == 0) attention_check_starts(p);
+    if (own.row0 >= own.rows) return;
+    for (u32 r = gpu_thread(); r < ROWS; r += THREADS) rows[r] = attention_row_of(p, own, r);
+    if (gpu_thread() == 0) {
+        any = 0;
+        at = own;
+        free = attention_free_of(p, own);
+    }
+    gpu_sync();
+    attention_fill_queries<WIDE>(p, rows, mma_lds_of(lds));
+    if (gpu_thread() < GROUP) attention_fill_keys<WIDE, KEYS>(p, at, mma_lds_of(lds), 0);
+    mma_copy_commit();
+    mma_copy_wait<0>();
+    group_publish();
+    gpu_sync();
+
+    struct attention_sums<1, DIM / 16> sums;
+    sums.most[0][0] = sums.most[0][1] = attention_lowest(0.0f);
+    sums.total[0][0] = sums.total[0][1] = 0;
+    attention_clear(sums.out);
+    if (at.end > at.begin) attention_take_turns<T, DIM, KEYS>(p, at, rows, free, lds, sums);
+    bool hides = free.begin > 0 || free.end < (u32)(at.end - at.begin);
+    u32 again = attention_store<T>(p, rows + gpu_wave() * 16, sums, hides);
+    if (again) any = 1;
+    gpu_sync();
+    if (any) attention_repair<T, ROWS, THREADS>(p, at, rows, sums, again);
+}
+#define ATTENTION_GROUP(type, dim, keys) attention_group<type, dim, keys>(p)
+#else
+/* The host asks for these only where they are. */
+#define ATTENTION_GROUP(type, dim, keys) (void)p
+#endif
+
+#define ATTENTION_GROUPS(type)                                                                                         \
+    GPU_KERNEL_OF(attention_group_64_##type, struct gpu_attention, 256, 2) { ATTENTION_GROUP(type, 64, 64); }          \
+    GPU_KERNEL_OF(attention_group_96_##type, struct gpu_attention, 256, 1) { ATTENTION_GROUP(type, 96, 128); }         \
+    GPU_KERNEL_OF(attention_group_128_##type, struct gpu_attention, 256, 1) { ATTENTION_GROUP(type, 128, 128); }
+ATTENTION_GROUPS(bf16)
+ATTENTION_GROUPS(f16)
