@@ -8,7 +8,7 @@
 /* Elements of a thread. */
 #define GPU_PAD_SLOTS 8
 
-enum gpu_pad_mode { GPU_PAD_CONSTANT, GPU_PAD_REFLECT, GPU_PAD_REPLICATE };
+enum gpu_pad_mode { GPU_PAD_CONSTANT, GPU_PAD_REFLECT, GPU_PAD_REPLICATE, GPU_PAD_CIRCULAR };
 
 struct gpu_pad {
     const void *in;

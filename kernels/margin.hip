@@ -31,6 +31,7 @@ template <typename T> GPU_FN void pad(const struct gpu_pad &p) {
             if (x < 0 || x >= n) {
                 if (p.mode == GPU_PAD_REFLECT) x = x < 0 ? -x : 2 * (n - 1) - x;
                 if (p.mode == GPU_PAD_REPLICATE) x = x < 0 ? 0 : n - 1;
+                if (p.mode == GPU_PAD_CIRCULAR) x = x % n + (x % n < 0 ? n : 0);
                 inside = inside && p.mode != GPU_PAD_CONSTANT;
             }
             at += x * p.layout.stride[d];

@@ -4,11 +4,11 @@
 
 #include "params.h"
 
-/* Element o lies at (o mul + add) / by, exactly, or, where scale is not 0, at (o + offset) / scale - offset. */
+/* Element o lies at (o mul + add) / by, exactly, or, where scale is not 0, at (o + offset) / scale - shift. */
 struct gpu_position {
     i64 mul, add, by;
     double inverse; /* 1 / by */
-    double scale, offset;
+    double scale, offset, shift;
 };
 
 /* x [planes, from...] to out [planes, to...], both contiguous; missing leading dims have size 1. */

@@ -2,6 +2,7 @@
 #include "dtype.h"
 #include "layout.h"
 
+#include "place.h"
 #include "resize.h"
 
 /* Where an element comes from along one dim: (1 - weight) x[low] + weight x[high]. */
@@ -13,30 +14,10 @@ struct source {
 template <bool LINEAR> GPU_FN struct source find_source(const struct gpu_resize &p, int d, i64 o) {
     const struct gpu_position &at = p.at[d];
     struct source s;
-    i64 last = p.from[d] - 1;
-    if (at.scale > 0) {
-        f64 x = ((f64)o + at.offset) / at.scale - at.offset;
-        if (!(x > 0)) x = 0;
-        s.low = x < (f64)last ? (i64)x : last;
-        s.weight = x - (f64)s.low;
-    } else {
-        /* The estimate is at most one off, which the remainder tells: exactly, as it wraps. */
-        i64 low = (i64)gpu_floor(((f64)o * (f64)at.mul + (f64)at.add) * at.inverse), by = at.by;
-        i64 rest = (i64)((u64)o * (u64)at.mul + (u64)at.add - (u64)low * (u64)by);
-        if (rest < 0) {
-            low--;
-            rest += by;
-        } else if (rest >= by) {
-            low++;
-            rest -= by;
-        }
-        s.low = low < 0 ? 0 : low < last ? low : last;
-        /* rest / by, rounded once. */
-        f64 weight = (f64)rest * at.inverse;
-        s.weight = low < 0 ? 0 : gpu_fma(gpu_fma(-weight, (f64)by, (f64)rest), at.inverse, weight);
-    }
+    i64 last = p.from[d] - 1, low = gpu_place(at, o, &s.weight);
+    s.low = low < 0 ? 0 : low < last ? low : last;
     s.high = s.low < last ? s.low + 1 : last;
-    if (!LINEAR || s.high == s.low) s.weight = 0;
+    if (!LINEAR || s.high == s.low || low < 0) s.weight = 0;
     return s;
 }
 

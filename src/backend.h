@@ -71,12 +71,14 @@ union wick__params {
     } pad;
     struct {
         /* Element o of a spatial dim lies at (o mul + add) / by of x, exactly; or, where scale is not 0, at
-         * (o + offset) / scale - offset. */
+         * (o + offset) / scale - shift. */
         struct wick__position {
             int64_t mul, add, by;
-            double scale, offset;
+            double scale, offset, shift;
         } at[WICK__MAX_SPATIAL];
         double given[WICK__MAX_SPATIAL]; /* the caller's scale, 0 for none: for who records calls */
+        enum wick__resize { WICK__NEAREST, WICK__LINEAR, WICK__CUBIC, WICK__AREA } kind; /* area: adaptive pooling */
+        bool centred;                                                                    /* nearest: of the centres */
         bool align_corners;
         int spatial;
     } resize;

@@ -32,9 +32,12 @@ static const struct shape shapes[] = {
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes, NEAREST_ALONE = 2 };
 
+static bool is_centred(enum wick_op op) { return op == WICK_OP_upsample_nearest_exact; }
+
+/* The op's spatial dims; 0: any. */
 static int spatial_of(enum wick_op op) {
     const char *name = wick_op_name(op);
-    return name[strlen(name) - 2] - '0';
+    return is_centred(op) ? 0 : name[strlen(name) - 2] - '0';
 }
 
 static bool is_linear(enum wick_op op) { return strstr(wick_op_name(op), "linear") != NULL; }
@@ -42,7 +45,7 @@ static bool is_linear(enum wick_op op) { return strstr(wick_op_name(op), "linear
 static int resize_cases(enum wick_op op) { return SHAPES - (is_linear(op) ? NEAREST_ALONE : 0); }
 
 static void resize_make(enum wick_op op, int k, struct verify_case *c) {
-    int spatial = spatial_of(op);
+    int spatial = spatial_of(op) ? spatial_of(op) : 1 + k % 3;
     c->n_in = c->n_out = 1;
     c->in[0] = (struct verify_operand){.role = VERIFY_VALUE, .rank = 2 + spatial, .low = -8, .high = 8};
     c->in[0].shape[0] = shapes[k].n;
@@ -57,7 +60,7 @@ static void resize_make(enum wick_op op, int k, struct verify_case *c) {
 /* Twice as large, to 4 Mi elements. */
 static bool resize_bench(enum wick_op op, struct verify_case *c) {
     static const int64_t large[3][5] = {{1, 64, 32768}, {1, 64, 128, 128}, {1, 64, 8, 32, 32}};
-    int spatial = spatial_of(op);
+    int spatial = spatial_of(op) ? spatial_of(op) : 2;
     resize_make(op, 3, c);
     verify_operand_resize(&c->in[0], 2 + spatial, large[spatial - 1]);
     for (int s = 0; s < spatial; s++) c->i[s] = 2 * c->in[0].shape[2 + s];
@@ -68,7 +71,9 @@ static bool resize_call(const struct verify_case *c, struct wick_tensor *const *
     struct wick_upsample_options o = {.align_corners = c->i[4] != 0};
     const int64_t *size = c->i[3] ? c->i : NULL;
     memcpy(o.scale, c->f, sizeof o.scale);
+    int n = size ? c->in[0].rank - 2 : 0;
     switch (c->op) {
+    case WICK_OP_upsample_nearest_exact: out[0] = wick_upsample_nearest_exact(in[0], n, size, &o); break;
     case WICK_OP_upsample_nearest1d: out[0] = wick_upsample_nearest1d(in[0], size ? 1 : 0, size, &o); break;
     case WICK_OP_upsample_nearest2d: out[0] = wick_upsample_nearest2d(in[0], size ? 2 : 0, size, &o); break;
     case WICK_OP_upsample_nearest3d: out[0] = wick_upsample_nearest3d(in[0], size ? 3 : 0, size, &o); break;
@@ -84,13 +89,15 @@ static bool resize_call(const struct verify_case *c, struct wick_tensor *const *
 static double locate(const struct verify_case *c, int64_t in, int64_t out, int64_t o, int s, int64_t at[2]) {
     bool linear = is_linear(c->op), corners = linear && c->i[4];
     verify_wide above = (verify_wide)o * in, below = out;
+    if (is_centred(c->op)) above = (verify_wide)(2 * o + 1) * in, below = 2 * (verify_wide)out;
     if (linear) above = (verify_wide)(2 * o + 1) * in - out, below = 2 * (verify_wide)out;
     if (corners) above = out > 1 ? (verify_wide)o * (in - 1) : 0, below = out > 1 ? out - 1 : 1;
     if (above < 0) above = 0;
     int64_t low = (int64_t)(above / below);
     double part = (double)(above % below) / (double)below;
     if (c->f[s] > 0 && !corners && in != out) {
-        double x = linear ? fmax(0, ((double)o + 0.5) / c->f[s] - 0.5) : (double)o / c->f[s];
+        double shift = is_centred(c->op) ? 0.5 : 0;
+        double x = linear ? fmax(0, ((double)o + 0.5) / c->f[s] - 0.5) : ((double)o + shift) / c->f[s];
         low = (int64_t)x;
         part = x - (double)low;
     }

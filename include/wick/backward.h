@@ -119,6 +119,54 @@ WICK_API struct wick_tensor *wick_avg_pool2d_backward(const struct wick_tensor *
 WICK_API struct wick_tensor *wick_avg_pool3d_backward(const struct wick_tensor *gradient, int n, const int64_t *size,
                                                       const int64_t *kernel, const struct wick_pool_options *options);
 
+/* Of adaptive pooling: gradient [N,C,out...], x [N,C,size...] over n = 1, 2 or 3 spatial dims -> [N,C,size...]. The sum
+ * of gradient / elements over the windows that reach an element, and that of the gradients of those windows whose
+ * element of `indices` is this position, as wick_adaptive_max_pool_with_indices gives them. */
+WICK_API struct wick_tensor *wick_adaptive_avg_pool_backward(const struct wick_tensor *gradient, int n,
+                                                             const int64_t *size);
+WICK_API struct wick_tensor *wick_adaptive_max_pool_backward(const struct wick_tensor *gradient,
+                                                             const struct wick_tensor *indices, int n,
+                                                             const int64_t *size);
+/* Of unpooling: gradient [N,C,size...], indices [N,C,in...] -> [N,C,in...], the elements that the indices point to; 0
+ * for 2^32 - 1. */
+WICK_API struct wick_tensor *wick_max_unpool_backward(const struct wick_tensor *gradient,
+                                                      const struct wick_tensor *indices);
+/* Of Lp pooling: x^(p - 1) times the sum of gradient y^(1 - p) over the windows that reach an element, where y is the
+ * result, which is computed again. A window whose result is 0 counts for nothing, where PyTorch gives NaN. */
+WICK_API struct wick_tensor *wick_lp_pool_backward(const struct wick_tensor *gradient, const struct wick_tensor *x,
+                                                   double p, int n, const int64_t *kernel,
+                                                   const struct wick_pool_options *options);
+
+/* ---- of resizing and padding (conv.h) ---- gradient [N,C,out...], x [N,C,size...] -> [N,C,size...]; options are the
+ * function's and may be NULL. Each element is the sum over those results that it is in, of gradient times its weight
+ * there, in f64; a weight of 0 counts for nothing. WICK_SHAPE for empty dims. */
+
+/* n = 1, 2 or 3 spatial dims. */
+WICK_API struct wick_tensor *wick_upsample_nearest_backward(const struct wick_tensor *gradient, int n,
+                                                            const int64_t *size,
+                                                            const struct wick_upsample_options *options);
+WICK_API struct wick_tensor *wick_upsample_nearest_exact_backward(const struct wick_tensor *gradient, int n,
+                                                                  const int64_t *size,
+                                                                  const struct wick_upsample_options *options);
+/* Of wick_upsample_linear1d, wick_upsample_bilinear2d, wick_upsample_trilinear3d. */
+WICK_API struct wick_tensor *wick_upsample_linear_backward(const struct wick_tensor *gradient, int n,
+                                                           const int64_t *size,
+                                                           const struct wick_upsample_options *options);
+/* n = 2. */
+WICK_API struct wick_tensor *wick_upsample_bicubic2d_backward(const struct wick_tensor *gradient, int n,
+                                                              const int64_t *size,
+                                                              const struct wick_upsample_options *options);
+/* Of wick_pad: the gradient has the padded shape and n dims; before, after and mode are the function's. */
+WICK_API struct wick_tensor *wick_pad_backward(const struct wick_tensor *gradient, int n, const int64_t *before,
+                                               const int64_t *after, enum wick_pad_mode mode);
+
+/* Of wick_local_response_norm (nn.h): gradient and x of one shape. With d = k + alpha mean(x^2) of each element's
+ * neighbours: gradient / d^beta - 2 alpha beta x times the sum, over the elements that x is a neighbour of, of gradient
+ * x / d^(beta + 1) / (number of neighbours). */
+WICK_API struct wick_tensor *wick_local_response_norm_backward(const struct wick_tensor *gradient,
+                                                               const struct wick_tensor *x,
+                                                               const struct wick_response_options *options);
+
 /* ---- of convolution (conv.h) ----
  *
  * The gradients of a loss by x [N,Cin,in...], weight and bias of a convolution with the result [N,Cout,out...]. n is

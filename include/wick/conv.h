@@ -97,9 +97,41 @@ WICK_API struct wick_tensor *wick_avg_pool3d(const struct wick_tensor *x, int n,
 WICK_API struct wick_tensor *wick_adaptive_max_pool1d(const struct wick_tensor *x, int n, const int64_t *size);
 WICK_API struct wick_tensor *wick_adaptive_max_pool2d(const struct wick_tensor *x, int n, const int64_t *size);
 WICK_API struct wick_tensor *wick_adaptive_max_pool3d(const struct wick_tensor *x, int n, const int64_t *size);
+/* Adaptive max pooling of x [N,C,size...] over n = 1, 2 or 3 spatial dims that gives positions too: *indices receives
+ * those of wick_pool_options, and is released like the result. */
+WICK_API struct wick_tensor *wick_adaptive_max_pool_with_indices(const struct wick_tensor *x, int n,
+                                                                 const int64_t *size, struct wick_tensor **indices);
 WICK_API struct wick_tensor *wick_adaptive_avg_pool1d(const struct wick_tensor *x, int n, const int64_t *size);
 WICK_API struct wick_tensor *wick_adaptive_avg_pool2d(const struct wick_tensor *x, int n, const int64_t *size);
 WICK_API struct wick_tensor *wick_adaptive_avg_pool3d(const struct wick_tensor *x, int n, const int64_t *size);
+
+/* Undoes max pooling: x [N,C,in...], indices of its shape, u32, as max pooling gives them, result [N,C,size...] over n
+ * = 1, 2 or 3 spatial dims: 0, with each element of x where its index says. Of elements with one index the last stays;
+ * 2^32 - 1 is skipped; WICK_RANGE for others outside the plane. PyTorch's size, unless told another, is (in - 1) stride
+ * - 2 padding + kernel. */
+WICK_API struct wick_tensor *wick_max_unpool(const struct wick_tensor *x, const struct wick_tensor *indices, int n,
+                                             const int64_t *size);
+
+/* (sum of x^p)^(1/p) of each window, as PyTorch's lp_pool1d to lp_pool3d: x [N,C,spatial...] of n = 1, 2 or 3 spatial
+ * dims, floats, p finite and not 0. A window that ceil_mode cuts counts as often as a whole one has elements for its
+ * own, and padding, which PyTorch has none of, counts as 0. x^p keeps its sign, so that an odd p can make NaN.
+ * WICK_INVALID: dilation, exclude_padding, divisor and indices. Computed in f32 (f64 for f64), powers included. */
+WICK_API struct wick_tensor *wick_lp_pool(const struct wick_tensor *x, double p, int n, const int64_t *kernel,
+                                          const struct wick_pool_options *options);
+
+/* ---- windows as columns ---- */
+
+/* The windows of x [N,C,spatial...] as columns, PyTorch's unfold: [N, C K, L] for K elements of a kernel and L windows,
+ * n = 1, 2 or 3 spatial dims. Row c K + k has element k of the windows over channel c, windows and
+ * elements in row-major order. Of the options stride, padding and dilation count; output_padding, groups above 1 and
+ * relu are WICK_INVALID. WICK_SHAPE for a kernel larger than the padded input. */
+WICK_API struct wick_tensor *wick_im2col(const struct wick_tensor *x, int n, const int64_t *kernel,
+                                         const struct wick_conv_options *options);
+/* Its transpose, PyTorch's fold: columns [N, C K, L] -> [N,C,size...], each element the sum, in f64, of those that
+ * wick_im2col makes of it. Each is the gradient of the other. Floats. WICK_SHAPE unless wick_im2col makes such columns
+ * of that size. */
+WICK_API struct wick_tensor *wick_col2im(const struct wick_tensor *columns, int n, const int64_t *size,
+                                         const int64_t *kernel, const struct wick_conv_options *options);
 
 /* ---- resizing ---- */
 
@@ -109,7 +141,7 @@ struct wick_upsample_options {
      * 1 / scale. Without sizes, the result's size is floor(in scale). A dim whose size stays is copied, whatever the
      * scale says, as PyTorch does but for nearest in 1 and 3 dims. */
     double scale[3];
-    bool align_corners; /* linear only: the corner elements keep their places, step (in - 1) / (out - 1) */
+    bool align_corners; /* linear and cubic: the corner elements keep their places, step (in - 1) / (out - 1) */
     WICK_RESERVED;
 };
 
@@ -134,6 +166,19 @@ WICK_API struct wick_tensor *wick_upsample_bilinear2d(const struct wick_tensor *
 WICK_API struct wick_tensor *wick_upsample_trilinear3d(const struct wick_tensor *x, int n, const int64_t *size,
                                                        const struct wick_upsample_options *options);
 
+/* Nearest neighbour, with the elements' centres compared, in n = 1, 2 or 3 dims; n 0 for sizes from scales. Element i
+ * comes from floor((i + 0.5) in / out), exactly, or with a scale from min(in - 1, floor((i + 0.5) / scale)). */
+WICK_API struct wick_tensor *wick_upsample_nearest_exact(const struct wick_tensor *x, int n, const int64_t *size,
+                                                         const struct wick_upsample_options *options);
+
+/* Cubic convolution in 2 dims; arguments as above, floats. Element i lies where linear interpolation has it, negative
+ * positions included. It is the sum of the four elements around it in each dim, at the edge the edge element again,
+ * with weights (a + 2) t^3 - (a + 3) t^2 + 1 at distances t < 1 and a t^3 - 5 a t^2 + 8 a t - 4 a at 1 <= t < 2, where
+ * a is -0.75. Weights are rounded to f64, sums are f32 (f64 for f64). PyTorch's mode "area" is
+ * wick_adaptive_avg_pool2d. */
+WICK_API struct wick_tensor *wick_upsample_bicubic2d(const struct wick_tensor *x, int n, const int64_t *size,
+                                                     const struct wick_upsample_options *options);
+
 /* [...,C r r,H,W] to [...,C,H r,W r]: out[c][h r + i][w r + j] = x[c r r + i r + j][h][w]. r >= 1 divides; rank >= 3.
  */
 WICK_API struct wick_tensor *wick_pixel_shuffle(const struct wick_tensor *x, int64_t r);
@@ -146,11 +191,13 @@ enum wick_pad_mode {
     WICK_PAD_CONSTANT,  /* `value`, cast to the dtype as wick_cast does */
     WICK_PAD_REFLECT,   /* mirrored about the edge elements, which do not repeat; less than the dim's size */
     WICK_PAD_REPLICATE, /* the edge element again */
+    WICK_PAD_CIRCULAR,  /* the dim again, as often as it takes */
     WICK_PAD_MODE_COUNT
 };
 
-/* x with before[d] >= 0 elements in front of and after[d] >= 0 elements behind dim d. n is the rank of x. WICK_SHAPE if
- * a reflection is not less than its dim, or for replication of an empty dim. */
+/* x with before[d] elements in front of and after[d] elements behind dim d; negative numbers take elements away. n is
+ * the rank of x. WICK_SHAPE if a reflection is not less than its dim, for replication or repetition of an empty dim,
+ * and if more is taken away than there is. */
 WICK_API struct wick_tensor *wick_pad(const struct wick_tensor *x, int n, const int64_t *before, const int64_t *after,
                                       enum wick_pad_mode mode, struct wick_number value);
 /* One dim padded with zeros, and with its edge elements. */

@@ -84,6 +84,21 @@ struct wick_batch_norm_train_options {
 WICK_API struct wick_tensor *wick_batch_norm_train(const struct wick_tensor *x,
                                                    const struct wick_batch_norm_train_options *options);
 
+/* Parameters of local response norm; none has a default. PyTorch's defaults are alpha 1e-4, beta 0.75, k 1. */
+struct wick_response_options {
+    int64_t size; /* of the window, >= 1 */
+    double alpha, beta, k;
+    bool within_channels; /* the window is size x size.. of the spatial dims, with size odd, instead of channels */
+    WICK_RESERVED;
+};
+/* x / (k + alpha m)^beta, x [N,C,...], floats, computed in f32 (f64 for f64). m is the mean of the squares of channels
+ * c
+ * - size / 2 .. c + (size - 1) / 2, with 0 beyond the channels, as in PyTorch; within channels that of the elements
+ * around x, size in each of 1 to 3 spatial dims, those in x alone, as in MIOpen. WICK_INVALID for NULL options. Squares
+ * beyond the range of f32 are infinite. */
+WICK_API struct wick_tensor *wick_local_response_norm(const struct wick_tensor *x,
+                                                      const struct wick_response_options *options);
+
 /* ---- rotary position embedding ---- floats, all operands of one dtype; computed in f32 (f64 for f64), rounded once */
 
 /* Each pair of elements (a, b) of the last dim becomes (a cos - b sin, a sin + b cos). Pairs are (i, i + D/2), or (2i,

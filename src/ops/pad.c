@@ -1,45 +1,77 @@
 /* Padding. */
 #include "ops/dispatch.h"
 
-static bool check_dim(const struct wick__call *call, int d, enum wick_pad_mode mode, int64_t *size) {
-    int64_t n = call->in[0]->layout.shape[d], before = call->p.pad.before[d], after = call->p.pad.after[d];
-    if (before < 0 || after < 0)
-        wick__call_fail(call, WICK_INVALID, "padding %lld, %lld of dim %d is negative", (long long)before,
-                        (long long)after, d);
-    else if (mode == WICK_PAD_REFLECT && (before > 0 || after > 0) && (before >= n || after >= n))
+/* Checks the padding of dim d, of n elements. */
+static bool check_dim(const struct wick__call *call, int d, int64_t n, int64_t *size) {
+    enum wick_pad_mode mode = (enum wick_pad_mode)call->p.pad.mode;
+    int64_t before = call->p.pad.before[d], after = call->p.pad.after[d];
+    const int64_t least = -(INT64_C(1) << 62);
+    bool margin = before > 0 || after > 0;
+    if (mode == WICK_PAD_REFLECT && margin && (before >= n || after >= n))
         wick__call_fail(call, WICK_SHAPE, "reflection of %lld, %lld is not less than dim %d of size %lld",
                         (long long)before, (long long)after, d, (long long)n);
-    else if (mode == WICK_PAD_REPLICATE && n == 0 && (before > 0 || after > 0))
+    else if (mode == WICK_PAD_REPLICATE && n == 0 && margin)
         wick__call_fail(call, WICK_SHAPE, "dim %d is empty and has no edge to replicate", d);
-    else if (!wick__add(n, before, size) || !wick__add(*size, after, size))
+    else if (mode == WICK_PAD_CIRCULAR && n == 0 && margin)
+        wick__call_fail(call, WICK_SHAPE, "dim %d is empty and has nothing to repeat", d);
+    else if (before < least || after < least || !wick__add(n, before, size) || !wick__add(*size, after, size))
         wick__call_fail(call, WICK_OVERFLOW, "dim %d of the result does not fit in 64 bits", d);
+    else if (*size < 0)
+        wick__call_fail(call, WICK_SHAPE, "padding %lld, %lld takes more than dim %d of size %lld has",
+                        (long long)before, (long long)after, d, (long long)n);
     else
         return true;
     return false;
 }
 
-struct wick_tensor *wick_pad(const struct wick_tensor *x, int n, const int64_t *before, const int64_t *after,
-                             enum wick_pad_mode mode, struct wick_number value) {
-    struct wick__call call = {.op = WICK_OP_pad, .n_in = 1, .in = {x}};
-    int64_t shape[WICK_MAX_RANK] = {0};
-    if (!wick__call_check(&call)) return NULL;
-    int rank = x->layout.rank;
+/* Takes the arguments, and checks those that need no sizes. */
+static bool begin(struct wick__call *call, int n, const int64_t *before, const int64_t *after,
+                  enum wick_pad_mode mode) {
+    if (!wick__call_check(call)) return false;
+    int rank = call->in[0]->layout.rank;
     if (n != rank || (n > 0 && (!before || !after))) {
-        wick__call_fail(&call, WICK_INVALID, "%d sizes%s for %d dims", n, n == rank ? " at NULL" : "", rank);
-        return NULL;
+        wick__call_fail(call, WICK_INVALID, "%d sizes%s for %d dims", n, n == rank ? " at NULL" : "", rank);
+        return false;
     }
     if ((unsigned)mode >= WICK_PAD_MODE_COUNT) {
-        wick__call_fail(&call, WICK_INVALID, "%d is not a padding mode", (int)mode);
-        return NULL;
+        wick__call_fail(call, WICK_INVALID, "%d is not a padding mode", (int)mode);
+        return false;
     }
-    call.p.pad.mode = (int)mode;
-    call.p.pad.value = value;
+    call->p.pad.mode = (int)mode;
     for (int d = 0; d < rank; d++) {
-        call.p.pad.before[d] = before[d];
-        call.p.pad.after[d] = after[d];
-        if (!check_dim(&call, d, mode, &shape[d])) return NULL;
+        call->p.pad.before[d] = before[d];
+        call->p.pad.after[d] = after[d];
     }
-    if (!wick__call_out(&call, x->dtype, rank, shape)) return NULL;
+    return true;
+}
+
+struct wick_tensor *wick_pad(const struct wick_tensor *x, int n, const int64_t *before, const int64_t *after,
+                             enum wick_pad_mode mode, struct wick_number value) {
+    struct wick__call call = {.op = WICK_OP_pad, .n_in = 1, .in = {x}, .p.pad.value = value};
+    int64_t shape[WICK_MAX_RANK] = {0};
+    if (!begin(&call, n, before, after, mode)) return NULL;
+    for (int d = 0; d < n; d++)
+        if (!check_dim(&call, d, x->layout.shape[d], &shape[d])) return NULL;
+    if (!wick__call_out(&call, x->dtype, n, shape)) return NULL;
+    return wick__call_run(&call);
+}
+
+struct wick_tensor *wick_pad_backward(const struct wick_tensor *gradient, int n, const int64_t *before,
+                                      const int64_t *after, enum wick_pad_mode mode) {
+    struct wick__call call = {.op = WICK_OP_pad_backward, .n_in = 1, .in = {gradient}};
+    int64_t shape[WICK_MAX_RANK] = {0}, padded;
+    if (!begin(&call, n, before, after, mode)) return NULL;
+    for (int d = 0; d < n; d++) {
+        int64_t margins;
+        if (!wick__add(before[d], after[d], &margins) || margins == INT64_MIN ||
+            !wick__add(gradient->layout.shape[d], -margins, &shape[d]) || shape[d] < 0) {
+            wick__call_fail(&call, WICK_SHAPE, "no dim %d with padding %lld, %lld has size %lld", d,
+                            (long long)before[d], (long long)after[d], (long long)gradient->layout.shape[d]);
+            return NULL;
+        }
+        if (!check_dim(&call, d, shape[d], &padded)) return NULL;
+    }
+    if (!wick__call_out(&call, gradient->dtype, n, shape)) return NULL;
     return wick__call_run(&call);
 }
 

@@ -119,7 +119,7 @@ static struct wick_tensor *pool(enum wick_op op, const struct wick_tensor *x, in
 }
 
 static struct wick_tensor *adaptive(enum wick_op op, const struct wick_tensor *x, int spatial, int n,
-                                    const int64_t *size) {
+                                    const int64_t *size, struct wick_tensor **indices) {
     struct wick__call call = {.op = op, .n_in = 1, .in = {x}};
     int64_t shape[WICK_MAX_RANK];
     if (!wick__call_check(&call) || !check_input(&call, spatial, n, size)) return NULL;
@@ -141,9 +141,11 @@ static struct wick_tensor *adaptive(enum wick_op op, const struct wick_tensor *x
     }
     bool most = op >= WICK_OP_adaptive_max_pool1d && op <= WICK_OP_adaptive_max_pool3d;
     if (!wick__call_out(&call, x->dtype, spatial + 2, shape) ||
-        (most && !add_indices(&call, false, spatial + 2, shape)))
+        (most && !add_indices(&call, indices != NULL, spatial + 2, shape)))
         return NULL;
-    return wick__call_run(&call);
+    struct wick_tensor *y = wick__call_run(&call);
+    if (y && indices) *indices = call.out[1];
+    return y;
 }
 
 #define POOL(name, spatial)                                                                                            \
@@ -160,7 +162,7 @@ POOL(avg_pool3d, 3)
 
 #define ADAPTIVE(name, spatial)                                                                                        \
     struct wick_tensor *wick_##name(const struct wick_tensor *x, int n, const int64_t *size) {                         \
-        return adaptive(WICK_OP_##name, x, spatial, n, size);                                                          \
+        return adaptive(WICK_OP_##name, x, spatial, n, size, NULL);                                                    \
     }
 ADAPTIVE(adaptive_max_pool1d, 1)
 ADAPTIVE(adaptive_max_pool2d, 2)
@@ -168,6 +170,18 @@ ADAPTIVE(adaptive_max_pool3d, 3)
 ADAPTIVE(adaptive_avg_pool1d, 1)
 ADAPTIVE(adaptive_avg_pool2d, 2)
 ADAPTIVE(adaptive_avg_pool3d, 3)
+
+struct wick_tensor *wick_adaptive_max_pool_with_indices(const struct wick_tensor *x, int n, const int64_t *size,
+                                                        struct wick_tensor **indices) {
+    static const enum wick_op ops[] = {WICK_OP_adaptive_max_pool1d, WICK_OP_adaptive_max_pool2d,
+                                       WICK_OP_adaptive_max_pool3d};
+    struct wick__call call = {.op = ops[n == 2 ? 1 : n == 3 ? 2 : 0], .n_in = 1, .in = {x}};
+    if (n >= 1 && n <= 3 && indices) return adaptive(call.op, x, n, n, size, indices);
+    if (wick__call_check(&call))
+        wick__call_fail(&call, WICK_INVALID, indices ? "%d is not 1, 2 or 3 spatial dims" : "%d dims, indices is NULL",
+                        n);
+    return NULL;
+}
 
 /* Checks sizes of x, which the caller gives, and whether positions in its planes fit in u32. */
 static bool check_sizes(const struct wick__call *call, const int64_t *size) {

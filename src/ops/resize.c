@@ -1,91 +1,119 @@
 /* Resizing, and the rearrangements between channels and pixels. */
-#include "ops/dispatch.h"
+#include "ops/resize.h"
 
 #include <math.h>
 #include <string.h>
 
 static const struct wick_upsample_options defaults;
 
-static bool is_linear(enum wick_op op) { return op >= WICK_OP_upsample_linear1d && op <= WICK_OP_upsample_trilinear3d; }
+static bool has_corners(enum wick__resize kind) { return kind == WICK__LINEAR || kind == WICK__CUBIC; }
 
 /* Where the elements of a dim of size `out` lie in one of size `in`. */
-static struct wick__position position(enum wick_op op, int64_t in, int64_t out, double scale, bool align_corners) {
-    if (is_linear(op) && align_corners)
+static struct wick__position position(const struct wick__call *call, int64_t in, int64_t out, double scale) {
+    bool corners = has_corners(call->p.resize.kind), centred = call->p.resize.centred;
+    if (call->p.resize.align_corners)
         return out > 1 ? (struct wick__position){.mul = in - 1, .by = out - 1} : (struct wick__position){.by = 1};
     if (in == out) return (struct wick__position){.mul = 1, .by = 1};
-    if (scale > 0) return (struct wick__position){.scale = scale, .offset = is_linear(op) ? 0.5 : 0};
-    if (!is_linear(op)) return (struct wick__position){.mul = in, .by = out};
-    return (struct wick__position){.mul = 2 * in, .add = in - out, .by = 2 * out};
+    if (scale > 0)
+        return (struct wick__position){
+            .scale = scale, .offset = corners || centred ? 0.5 : 0, .shift = corners ? 0.5 : 0};
+    if (corners) return (struct wick__position){.mul = 2 * in, .add = in - out, .by = 2 * out};
+    if (centred) return (struct wick__position){.mul = 2 * in, .add = in, .by = 2 * out};
+    return (struct wick__position){.mul = in, .by = out};
+}
+
+bool wick__resize_scale(const struct wick__call *call, int s, double scale) {
+    if (scale >= 0 && scale <= 0x1p60) return true;
+    wick__call_fail(call, WICK_INVALID, "scale %g of spatial dim %d is not positive and finite", scale, s);
+    return false;
+}
+
+bool wick__resize_dim(struct wick__call *call, int s, int64_t in, int64_t out, double scale) {
+    if (wick__max(in, out) >= INT64_C(1) << 62) {
+        wick__call_fail(call, WICK_OVERFLOW, "size %lld of spatial dim %d does not fit in 62 bits",
+                        (long long)wick__max(in, out), s);
+        return false;
+    }
+    if (in < 1 || out < 1) {
+        wick__call_fail(call, WICK_SHAPE, "spatial dim %d of size %lld can't be resized to %lld", s, (long long)in,
+                        (long long)out);
+        return false;
+    }
+    call->p.resize.given[s] = scale;
+    call->p.resize.at[s] = position(call, in, out, scale);
+    return true;
 }
 
 /* The size of spatial dim s of the result, and where its elements lie. */
 static bool resolve(struct wick__call *call, int s, const int64_t *size, const struct wick_upsample_options *options,
                     int64_t *out) {
     int64_t in = call->in[0]->layout.shape[2 + s];
-    double scale = options->scale[s];
-    if (!(scale >= 0 && scale <= 0x1p60)) {
-        wick__call_fail(call, WICK_INVALID, "scale %g of spatial dim %d is not positive and finite", scale, s);
-        return false;
-    }
+    double scale = options->scale[s], scaled = floor((double)in * scale);
+    if (!wick__resize_scale(call, s, scale)) return false;
     if (!size && scale == 0) {
         wick__call_fail(call, WICK_INVALID, "neither a size nor a scale for spatial dim %d", s);
         return false;
     }
-    double scaled = floor((double)in * scale);
     if (!size && scaled >= 0x1p62) {
         wick__call_fail(call, WICK_OVERFLOW, "spatial dim %d times %g does not fit in 64 bits", s, scale);
         return false;
     }
     *out = size ? size[s] : (int64_t)scaled;
-    if (*out >= INT64_C(1) << 62) {
-        wick__call_fail(call, WICK_OVERFLOW, "size %lld of spatial dim %d does not fit in 62 bits", (long long)*out, s);
-        return false;
-    }
-    if (*out < 1 || in < 1) {
-        wick__call_fail(call, WICK_SHAPE, "spatial dim %d of size %lld can't be resized to %lld", s, (long long)in,
-                        (long long)*out);
-        return false;
-    }
-    call->p.resize.given[s] = scale;
-    call->p.resize.at[s] = position(call->op, in, *out, scale, options->align_corners);
-    return true;
+    return wick__resize_dim(call, s, in, *out, scale);
 }
 
-static struct wick_tensor *resize(enum wick_op op, const struct wick_tensor *x, int spatial, int n, const int64_t *size,
+/* The call has op, operand, spatial dims and kind. */
+static struct wick_tensor *resize(struct wick__call *call, int n, const int64_t *size,
                                   const struct wick_upsample_options *options) {
-    struct wick__call call = {.op = op, .n_in = 1, .in = {x}};
+    const struct wick_tensor *x = call->in[0];
+    int spatial = call->p.resize.spatial;
     int64_t shape[WICK_MAX_RANK];
     if (!options) options = &defaults;
-    if (!wick__call_reserved(&call, options->reserved) || !wick__call_check(&call)) return NULL;
+    if (!wick__call_reserved(call, options->reserved) || !wick__call_check(call)) return NULL;
     if (x->layout.rank != spatial + 2) {
-        wick__call_fail(&call, WICK_SHAPE, "rank %d is not %d", x->layout.rank, spatial + 2);
+        wick__call_fail(call, WICK_SHAPE, "rank %d is not %d", x->layout.rank, spatial + 2);
         return NULL;
     }
     if ((n != spatial && n != 0) || (n > 0 && !size)) {
-        wick__call_fail(&call, WICK_INVALID, "%d sizes%s for %d spatial dims", n, size ? "" : " at NULL", spatial);
+        wick__call_fail(call, WICK_INVALID, "%d sizes%s for %d spatial dims", n, size ? "" : " at NULL", spatial);
         return NULL;
     }
-    call.p.resize.spatial = spatial;
-    call.p.resize.align_corners = options->align_corners && is_linear(op);
+    call->p.resize.align_corners = options->align_corners && has_corners(call->p.resize.kind);
     shape[0] = x->layout.shape[0];
     shape[1] = x->layout.shape[1];
     for (int s = 0; s < spatial; s++)
-        if (!resolve(&call, s, n > 0 ? size : NULL, options, &shape[2 + s])) return NULL;
-    if (!wick__call_out(&call, x->dtype, spatial + 2, shape)) return NULL;
-    return wick__call_run(&call);
+        if (!resolve(call, s, n > 0 ? size : NULL, options, &shape[2 + s])) return NULL;
+    if (!wick__call_out(call, x->dtype, spatial + 2, shape)) return NULL;
+    return wick__call_run(call);
 }
 
-#define UPSAMPLE(name, spatial)                                                                                        \
+#define UPSAMPLE(name, dims, how)                                                                                      \
     struct wick_tensor *wick_##name(const struct wick_tensor *x, int n, const int64_t *size,                           \
                                     const struct wick_upsample_options *options) {                                     \
-        return resize(WICK_OP_##name, x, spatial, n, size, options);                                                   \
+        struct wick__call call = {.op = WICK_OP_##name, .n_in = 1, .in = {x}};                                         \
+        call.p.resize.spatial = dims;                                                                                  \
+        call.p.resize.kind = how;                                                                                      \
+        return resize(&call, n, size, options);                                                                        \
     }
-UPSAMPLE(upsample_nearest1d, 1)
-UPSAMPLE(upsample_nearest2d, 2)
-UPSAMPLE(upsample_nearest3d, 3)
-UPSAMPLE(upsample_linear1d, 1)
-UPSAMPLE(upsample_bilinear2d, 2)
-UPSAMPLE(upsample_trilinear3d, 3)
+UPSAMPLE(upsample_nearest1d, 1, WICK__NEAREST)
+UPSAMPLE(upsample_nearest2d, 2, WICK__NEAREST)
+UPSAMPLE(upsample_nearest3d, 3, WICK__NEAREST)
+UPSAMPLE(upsample_linear1d, 1, WICK__LINEAR)
+UPSAMPLE(upsample_bilinear2d, 2, WICK__LINEAR)
+UPSAMPLE(upsample_trilinear3d, 3, WICK__LINEAR)
+UPSAMPLE(upsample_bicubic2d, 2, WICK__CUBIC)
+
+struct wick_tensor *wick_upsample_nearest_exact(const struct wick_tensor *x, int n, const int64_t *size,
+                                                const struct wick_upsample_options *options) {
+    struct wick__call call = {.op = WICK_OP_upsample_nearest_exact, .n_in = 1, .in = {x}};
+    call.p.resize.centred = true;
+    call.p.resize.spatial = x ? x->layout.rank - 2 : 1;
+    if (x && (x->layout.rank < 3 || x->layout.rank > 5)) {
+        if (wick__call_check(&call)) wick__call_fail(&call, WICK_SHAPE, "rank %d is not 3, 4 or 5", x->layout.rank);
+        return NULL;
+    }
+    return resize(&call, n, size, options);
+}
 
 /* x seen as `mid`, its dims put into the order `order`, and copied into the shape `shape`. */
 static struct wick_tensor *rearrange(const struct wick_tensor *x, const int64_t mid[6], const int order[6],

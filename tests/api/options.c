@@ -42,6 +42,18 @@ static void check_ops(void) {
     CHECK_FAILS(wick_batch_norm_train(x, &(struct wick_batch_norm_train_options){.reserved = {[7] = 1}}), WICK_INVALID,
                 LATER("batch_norm_train"));
     CHECK_FAILS(wick_batch_norm_backward(x, x, x, x, true, &beyond), WICK_INVALID, LATER("batch_norm_backward"));
+    const struct wick_upsample_options resized = {.reserved = {[7] = 1}};
+    CHECK_FAILS(wick_upsample_nearest_exact(x, 2, sizes, &resized), WICK_INVALID, LATER("upsample_nearest_exact"));
+    CHECK_FAILS(wick_upsample_bicubic2d(x, 2, sizes, &resized), WICK_INVALID, LATER("upsample_bicubic2d"));
+    CHECK_FAILS(wick_upsample_linear_backward(x, 2, sizes, &resized), WICK_INVALID, LATER("upsample_linear_backward"));
+    CHECK_FAILS(wick_lp_pool(x, 2, 2, sizes, &more), WICK_INVALID, LATER("lp_pool"));
+    CHECK_FAILS(wick_lp_pool_backward(x, x, 2, 2, sizes, &more), WICK_INVALID, LATER("lp_pool_backward"));
+    CHECK_FAILS(wick_im2col(x, 2, sizes, &windows), WICK_INVALID, LATER("im2col"));
+    CHECK_FAILS(wick_col2im(x, 2, sizes, sizes, &windows), WICK_INVALID, LATER("col2im"));
+    const struct wick_response_options response = {.reserved = {[7] = 1}};
+    CHECK_FAILS(wick_local_response_norm(x, &response), WICK_INVALID, LATER("local_response_norm"));
+    CHECK_FAILS(wick_local_response_norm_backward(x, x, &response), WICK_INVALID,
+                LATER("local_response_norm_backward"));
     CHECK_FAILS(wick_dropout_with(x, 0.5, &(struct wick_dropout_options){.reserved = {[7] = 1}}), WICK_INVALID,
                 LATER("dropout"));
     CHECK_FAILS(

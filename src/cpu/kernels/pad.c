@@ -1,12 +1,11 @@
-/* Padding: a margin of one value, of mirror images, or of the edge. */
+/* Padding: a margin of one value, of mirror images, of the edge, or of x again. */
 #include "core/convert.h"
+#include "cpu/kernels/pad_sources.h"
 #include "cpu/runtime/isa.h"
 #include "cpu/runtime/parallel.h"
 
 #include "core/checked.h"
 #include "backend.h"
-
-#include <wick/conv.h>
 
 #include <string.h>
 
@@ -24,11 +23,7 @@ struct pad {
 
 /* The input index that result index o of dim d shows; -1 for the value. */
 static inline int64_t source(const struct pad *pad, int d, int64_t o) {
-    int64_t i = o - pad->before[d], n = pad->from[d];
-    if (i >= 0 && i < n) return i;
-    if (pad->mode == WICK_PAD_REPLICATE) return i < 0 ? 0 : n - 1;
-    if (pad->mode == WICK_PAD_REFLECT) return i < 0 ? -i : 2 * (n - 1) - i;
-    return -1;
+    return pad_source(pad->mode, o - pad->before[d], pad->from[d]);
 }
 
 static void fill(const struct pad *pad, char *out, size_t nbytes) {
@@ -67,7 +62,8 @@ static void margin(const struct pad *pad, const char *in, char *out, int64_t beg
 static void pad_rows(void *context, int worker, int64_t begin, int64_t end) {
     const struct pad *pad = context;
     int last = pad->last;
-    int64_t n = pad->from[last], out_n = pad->to[last], front = pad->before[last];
+    int64_t n = pad->from[last], out_n = pad->to[last], before = pad->before[last];
+    int64_t front = wick__min(wick__max(0, before), out_n), back = wick__min(wick__max(front, before + n), out_n);
     (void)worker;
     for (int64_t row = begin; row < end; row++) {
         int64_t rest = row, from = 0, step = 1;
@@ -86,8 +82,10 @@ static void pad_rows(void *context, int worker, int64_t begin, int64_t end) {
         }
         const char *in = pad->in + (size_t)(from * n) * pad->unit;
         margin(pad, in, out, 0, front);
-        memcpy(out + (size_t)front * pad->unit, in, (size_t)n * pad->unit);
-        margin(pad, in, out, front + n, out_n);
+        if (back > front)
+            memcpy(out + (size_t)front * pad->unit, in + (front - before) * (int64_t)pad->unit,
+                   (size_t)(back - front) * pad->unit);
+        margin(pad, in, out, back, out_n);
     }
 }
 

@@ -1,5 +1,6 @@
 /* Nearest and linear resizing over 1 to 3 dims. */
 #include "core/convert.h"
+#include "cpu/kernels/places.h"
 #include "cpu/runtime/isa.h"
 #include "cpu/runtime/parallel.h"
 
@@ -140,22 +141,12 @@ static void resize_rows(void *context, int worker, int64_t begin, int64_t end) {
             nearest_row(resize, row);
 }
 
-/* Quotients and remainders are added up, so that no product can overflow. Negative positions count as 0. */
 static void fill_sources(struct source *source, int64_t in, int64_t out, struct wick__position at, bool linear) {
-    bool exact = at.scale == 0;
-    int64_t by = exact ? at.by : 1, place = at.add < 0 ? -1 : at.add / by, rest = at.add - place * by;
+    struct placer placer = placer_of(at);
     for (int64_t o = 0; o < out; o++) {
-        double x = exact ? 0 : fmax(0, ((double)o + at.offset) / at.scale - at.offset), weight = x - floor(x);
-        int64_t low = x < (double)(in - 1) ? (int64_t)x : in - 1;
-        if (exact) {
-            low = wick__min(wick__max(0, place), in - 1);
-            weight = place < 0 ? 0 : (double)rest / (double)by;
-            place += at.mul / by;
-            rest += at.mul % by;
-            if (rest >= by) place++, rest -= by;
-        }
-        int64_t high = wick__min(low + 1, in - 1);
-        source[o] = (struct source){low, high, linear && high > low ? weight : 0};
+        struct place place = next_place(&placer);
+        int64_t low = clamped(place.low, in), high = wick__min(low + 1, in - 1);
+        source[o] = (struct source){low, high, linear && high > low && low == place.low ? place.part : 0};
     }
 }
 
@@ -168,8 +159,7 @@ enum wick_status WICK__ISA(wick__cpu_resize)(const struct wick__call *call) {
                             .out = wick__data(y),
                             .dtype = x->dtype,
                             .size = wick__size(x->dtype),
-                            .linear =
-                                call->op >= WICK_OP_upsample_linear1d && call->op <= WICK_OP_upsample_trilinear3d};
+                            .linear = call->p.resize.kind == WICK__LINEAR};
     int spatial = call->p.resize.spatial;
     int64_t entries = 0, inner = 0;
     for (int a = 0; a < 3; a++) {

@@ -9,7 +9,7 @@
 #include <wick/conv.h>
 
 _Static_assert((int)GPU_PAD_CONSTANT == (int)WICK_PAD_CONSTANT && (int)GPU_PAD_REFLECT == (int)WICK_PAD_REFLECT &&
-                   (int)GPU_PAD_REPLICATE == (int)WICK_PAD_REPLICATE,
+                   (int)GPU_PAD_REPLICATE == (int)WICK_PAD_REPLICATE && (int)GPU_PAD_CIRCULAR == (int)WICK_PAD_CIRCULAR,
                "padding modes");
 
 /* ---- pad ---- */
@@ -19,17 +19,20 @@ static void pad_dims(struct gpu_pad *pad, const struct wick__call *call) {
     const struct wick__layout *x = &call->in[0]->layout, *y = &call->out[0]->layout;
     u32 rank = 0;
     int64_t stride = 1;
+    bool whole = false; /* the last of the dims so far is not padded */
     for (int d = x->rank - 1; d >= 0; d--) {
-        int64_t from = x->shape[d], to = y->shape[d];
-        if (from == 1 && to == 1) continue;
-        if (rank > 0 && from == to && pad->from[rank - 1] == pad->shape.size[rank - 1]) {
+        int64_t from = x->shape[d], to = y->shape[d], before = call->p.pad.before[d];
+        bool same = from == to && before == 0;
+        if (same && from == 1) continue;
+        if (whole && same) {
             pad->from[rank - 1] *= from;
             pad->shape.size[rank - 1] *= to;
         } else {
             pad->from[rank] = from;
             pad->shape.size[rank] = to;
-            pad->before[rank] = call->p.pad.before[d];
+            pad->before[rank] = before;
             pad->layout.stride[rank++] = stride;
+            whole = same;
         }
         stride *= from;
     }
@@ -41,7 +44,8 @@ static void pad_dims(struct gpu_pad *pad, const struct wick__call *call) {
 static size_t pad_widen(struct gpu_pad *pad, size_t size) {
     i64 *from = pad->from, *to = pad->shape.size;
     while (size < 16 && ((uintptr_t)pad->in | (uintptr_t)pad->out) % (2 * size) == 0 && from[0] % 2 == 0 &&
-           to[0] % 2 == 0 && (from[0] == to[0] || (pad->mode == GPU_PAD_CONSTANT && pad->before[0] % 2 == 0))) {
+           to[0] % 2 == 0 && pad->before[0] % 2 == 0 &&
+           (pad->mode == GPU_PAD_CONSTANT || (from[0] == to[0] && pad->before[0] == 0))) {
         if (size < 8) pad->value[0] |= pad->value[0] << 8 * size;
         if (size == 8) pad->value[1] = pad->value[0];
         size *= 2;

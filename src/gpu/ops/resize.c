@@ -1,18 +1,16 @@
-/* Nearest and linear resizing. */
+/* Resizing and its gradient. */
 #include "gpu/runtime/gpu.h"
-#include "kernels/resize.h"
+#include "kernels/resample.h"
 
 static struct gpu_position position_of(struct wick__position at) {
     double inverse = at.by > 0 ? 1 / (double)at.by : 0;
-    return (struct gpu_position){at.mul, at.add, at.by, inverse, at.scale, at.offset};
+    return (struct gpu_position){at.mul, at.add, at.by, inverse, at.scale, at.offset, at.shift};
 }
 
-wick__kernel_fn wick__gpu_resize;
-enum wick_status wick__gpu_resize(const struct wick__call *call) {
+static enum wick_status resize(const struct wick__call *call, enum wick__gpu_kernel kernel) {
     const struct wick_tensor *x = call->in[0];
     struct wick_tensor *y = call->out[0];
     struct wick__gpu *gpu = wick__gpu_of(y);
-    bool linear = call->op >= WICK_OP_upsample_linear1d && call->op <= WICK_OP_upsample_trilinear3d;
     int missing = 3 - call->p.resize.spatial;
     struct gpu_resize p = {
         .in = wick__data(x), .out = wick__data(y), .count = wick__count(y), .narrow = wick__count(y) < INT32_MAX};
@@ -24,9 +22,62 @@ enum wick_status wick__gpu_resize(const struct wick__call *call) {
         p.at[d] = position_of(s < 0 ? (struct wick__position){.by = 1} : call->p.resize.at[s]);
         if (p.narrow) wick__gpu_divisor(&p.by[d], (u32)p.to[d]);
     }
-    struct wick__launch launch = {.kernel =
-                                      linear ? wick__gpu_of_all(WICK__GPU_K_resize_linear_u8, x->dtype)
-                                             : wick__gpu_of_size(WICK__GPU_K_resize_nearest_b1, wick__size(x->dtype)),
+    struct wick__launch launch = {.kernel = kernel, .grid = {wick__gpu_blocks(gpu, p.count, 1)}};
+    return wick__gpu_launch(gpu, &launch, &p);
+}
+
+wick__kernel_fn wick__gpu_resize;
+enum wick_status wick__gpu_resize(const struct wick__call *call) {
+    enum wick_dtype dtype = call->in[0]->dtype;
+    return resize(call, call->p.resize.kind == WICK__LINEAR
+                            ? wick__gpu_of_all(WICK__GPU_K_resize_linear_u8, dtype)
+                            : wick__gpu_of_size(WICK__GPU_K_resize_nearest_b1, wick__size(dtype)));
+}
+
+wick__kernel_fn wick__gpu_resize_cubic;
+enum wick_status wick__gpu_resize_cubic(const struct wick__call *call) {
+    return resize(call, wick__gpu_of_floats(WICK__GPU_K_resize_cubic_bf16, call->in[0]->dtype));
+}
+
+/* ---- gradients: a thread an element of x ---- */
+
+_Static_assert((int)GPU_NEAREST == (int)WICK__NEAREST && (int)GPU_LINEAR == (int)WICK__LINEAR &&
+                   (int)GPU_CUBIC == (int)WICK__CUBIC && (int)GPU_AREA == (int)WICK__AREA,
+               "kinds of resizing");
+
+/* How places in x become numbers of results, nearly. */
+static void invert(struct gpu_resample_axis *a, const struct wick__position *at) {
+    if (at->scale > 0) {
+        a->back = at->scale;
+        a->ahead = at->shift * at->scale - at->offset;
+    } else if (at->mul > 0) {
+        a->back = (double)at->by / (double)at->mul;
+        a->ahead = -(double)at->add / (double)at->mul;
+    } /* 0: x or the gradient has one element in this dim, and the ranges are whole */
+}
+
+wick__kernel_fn wick__gpu_resize_backward;
+enum wick_status wick__gpu_resize_backward(const struct wick__call *call) {
+    const struct wick_tensor *gradient = call->in[0], *x = call->out[0];
+    struct wick__gpu *gpu = wick__gpu_of(x);
+    struct gpu_resize_backward p = {.gradient = wick__data(gradient),
+                                    .indices = call->n_in > 1 ? wick__data(call->in[1]) : NULL,
+                                    .out = wick__data(x),
+                                    .count = wick__count(x),
+                                    .kind = (u32)call->p.resize.kind,
+                                    .narrow = wick__count(x) < INT32_MAX};
+    if (p.count == 0) return WICK_OK;
+    for (int d = 0; d < 3; d++) {
+        int s = d - (3 - call->p.resize.spatial);
+        struct gpu_resample_axis *a = &p.axis[d];
+        struct wick__position at = s < 0 ? (struct wick__position){.by = 1} : call->p.resize.at[s];
+        a->in = s < 0 ? 1 : x->layout.shape[2 + s];
+        a->out = s < 0 ? 1 : gradient->layout.shape[2 + s];
+        a->at = position_of(at);
+        invert(a, &at);
+        if (p.narrow) wick__gpu_divisor(&a->by_in, (uint32_t)a->in);
+    }
+    struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_resize_backward_bf16, x->dtype),
                                   .grid = {wick__gpu_blocks(gpu, p.count, 1)}};
     return wick__gpu_launch(gpu, &launch, &p);
 }

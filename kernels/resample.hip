@@ -1,0 +1,235 @@
+/* Bicubic resizing; and gradients, a thread an element of x, which gathers from the results that it is in, in order.
+ * Sums of gradients are f64. */
+#include "dtype.h"
+#include "layout.h"
+
+#include "margin.h"
+#include "place.h"
+#include "resample.h"
+
+GPU_FN i64 resample_clamped(i64 i, i64 n) { return i < 0 ? 0 : i < n ? i : n - 1; }
+
+/* ---- bicubic resizing: floats of up to 32 bits in f32 ---- */
+
+/* A weight of 0 drops its element, so that no infinity becomes NaN. */
+template <typename T> GPU_FN void resize_cubic(const struct gpu_resize &p) {
+    typedef typename gpu_compute<T>::type C;
+    for (u64 i = gpu_global(); i < (u64)p.count; i += gpu_stride()) {
+        u64 row = p.narrow ? gpu_divide((u32)i, p.by[2]) : i / (u64)p.to[2];
+        u64 plane = p.narrow ? gpu_divide((u32)row, p.by[1]) : row / (u64)p.to[1];
+        f64 down, along;
+        i64 h = gpu_place(p.at[1], (i64)(row - plane * (u64)p.to[1]), &down);
+        i64 w = gpu_place(p.at[2], (i64)(i - row * (u64)p.to[2]), &along);
+        C sum = 0;
+        GPU_NO_UNROLL for (i64 k = -1; k <= 2; k++) {
+            const T *line = (const T *)p.in + ((i64)plane * p.from[1] + resample_clamped(h + k, p.from[1])) * p.from[2];
+            C part = 0, weight = (C)gpu_cubic(down, k);
+            if (weight == 0) continue;
+            GPU_UNROLL for (int j = -1; j <= 2; j++) {
+                C by = (C)gpu_cubic(along, j);
+                if (by != 0) part += by * gpu_up(line[resample_clamped(w + j, p.from[2])]);
+            }
+            sum += weight * part;
+        }
+        ((T *)p.out)[i] = gpu_round<T>(sum);
+    }
+}
+
+/* ---- the gradient of resizing and of adaptive pooling ---- */
+
+/* Element `at` of a dim of x is in some of results begin .. end - 1 at most. */
+struct resample_range {
+    i64 at, begin, end;
+};
+
+GPU_FN struct resample_range resample_results_of(const struct gpu_resize_backward &p, u32 d, i64 at) {
+    const struct gpu_resample_axis &a = p.axis[gpu_anew(d)];
+    struct resample_range r;
+    r.at = at;
+    if (p.kind == GPU_AREA) { /* window o is floor(o in / out) .. ceil((o + 1) in / out) - 1 */
+        r.begin = at * a.out / a.in;
+        r.end = ((at + 1) * a.out + a.in - 1) / a.in;
+        return r;
+    }
+    i64 reach = p.kind == GPU_CUBIC ? 2 : p.kind == GPU_LINEAR ? 1 : 0;
+    f64 low = (f64)(at - reach) * a.back + a.ahead, high = (f64)(at + (reach ? reach : 1)) * a.back + a.ahead;
+    r.begin = at == 0 || !(low > 0) ? 0 : low < (f64)a.out ? (i64)low : a.out;
+    r.end = at == a.in - 1 || !(high < (f64)(a.out - 2)) ? a.out : high > -2 ? (i64)high + 2 : 0;
+    return r;
+}
+
+/* The weight of element `at` of dim d of x in result o; an element at the edge stands for those beyond it too. */
+GPU_FN f64 resample_weight(const struct gpu_resize_backward &p, u32 d, i64 at, i64 o) {
+    const struct gpu_resample_axis &a = p.axis[gpu_anew(d)];
+    u32 kind = p.kind;
+    if (kind == GPU_AREA) {
+        i64 begin = o * a.in / a.out, end = ((o + 1) * a.in + a.out - 1) / a.out;
+        return 1 / (f64)(end - begin);
+    }
+    f64 part, sum = 0;
+    i64 low = gpu_place(a.at, o, &part);
+    if (kind == GPU_NEAREST) return resample_clamped(low, a.in) == at ? 1 : 0;
+    if (kind == GPU_LINEAR) {
+        if (low < 0 || low >= a.in - 1) return resample_clamped(low, a.in) == at ? 1 : 0;
+        return at == low ? 1 - part : at == low + 1 ? part : 0;
+    }
+    GPU_UNROLL for (int k = -1; k <= 2; k++) {
+        if (resample_clamped(low + k, a.in) == at) sum += gpu_cubic(part, k);
+    }
+    return sum;
+}
+
+/* Where element i of x lies, and which results it may be in. Its plane is the result. */
+GPU_FN i64 resample_locate(const struct gpu_resize_backward &p, u64 i, struct resample_range (&r)[3]) {
+    u64 rest = i;
+    GPU_UNROLL for (int d = 2; d >= 0; d--) {
+        const struct gpu_resample_axis &a = p.axis[d];
+        u64 quotient = p.narrow ? gpu_divide((u32)rest, a.by_in) : rest / (u64)a.in;
+        r[d] = resample_results_of(p, (u32)d, (i64)(rest - quotient * (u64)a.in));
+        rest = quotient;
+    }
+    return (i64)rest;
+}
+
+template <typename T> GPU_FN void resize_backward(const struct gpu_resize_backward &p) {
+    typedef typename gpu_compute<T>::type C;
+    const T *gradient = (const T *)p.gradient;
+    for (u64 i = gpu_global(); i < (u64)p.count; i += gpu_stride()) {
+        struct resample_range r[3];
+        i64 plane = resample_locate(p, i, r);
+        u32 position = (u32)((r[0].at * p.axis[1].in + r[1].at) * p.axis[2].in + r[2].at);
+        f64 sum = 0;
+        GPU_NO_UNROLL for (i64 d = r[0].begin; d < r[0].end; d++) {
+            f64 over = resample_weight(p, 0, r[0].at, d);
+            GPU_NO_UNROLL for (i64 h = r[1].begin; h < r[1].end && over != 0; h++) {
+                f64 down = over * resample_weight(p, 1, r[1].at, h);
+                i64 row = ((plane * p.axis[0].out + d) * p.axis[1].out + h) * p.axis[2].out;
+                GPU_NO_UNROLL for (i64 w = r[2].begin; w < r[2].end && down != 0; w++) {
+                    if (p.indices) {
+                        if (p.indices[row + w] == position) sum += (f64)gpu_up(gradient[row + w]);
+                        continue;
+                    }
+                    f64 weight = down * resample_weight(p, 2, r[2].at, w);
+                    if (weight != 0) sum += weight * (f64)gpu_up(gradient[row + w]);
+                }
+            }
+        }
+        ((T *)p.out)[i] = gpu_round<T>((C)sum);
+    }
+}
+
+/* ---- the gradient of padding ---- */
+
+/* How many elements of a padded dim show element i of n. */
+GPU_FN u64 pad_shows(const struct gpu_pad_backward &p, u32 d, i64 i) {
+    i64 n = p.shape.size[d], before = p.before[d], to = p.to[d];
+    bool inside = i + before >= 0 && i + before < to;
+    if (p.mode == GPU_PAD_CIRCULAR) {
+        i64 first = (i + before) % n;
+        if (first < 0) first += n;
+        return first < to ? (u64)((to - 1 - first) / n + 1) : 0;
+    }
+    if (p.mode == GPU_PAD_REFLECT) {
+        i64 beyond = before + 2 * (n - 1) - i;
+        return (u64)inside + (i > 0 && before - i >= 0 && before - i < to) + (i < n - 1 && beyond >= 0 && beyond < to);
+    }
+    if (p.mode == GPU_PAD_REPLICATE) {
+        i64 begin = i == 0 ? 0 : i + before, end = i == n - 1 ? to : i + before + 1;
+        begin = begin < 0 ? 0 : begin;
+        end = end < to ? end : to;
+        return end > begin ? (u64)(end - begin) : 0;
+    }
+    return inside;
+}
+
+/* Number k of those. */
+GPU_FN i64 pad_shown(const struct gpu_pad_backward &p, u32 d, i64 i, u64 k) {
+    i64 n = p.shape.size[d], before = p.before[d], at = i + before;
+    if (p.mode == GPU_PAD_CIRCULAR) return ((at % n) + n) % n + (i64)k * n;
+    if (p.mode == GPU_PAD_REPLICATE) return (i == 0 || at < 0 ? 0 : at) + (i64)k;
+    if (p.mode == GPU_PAD_CONSTANT) return at;
+    if (i > 0 && before - i >= 0 && before - i < p.to[d]) {
+        if (k == 0) return before - i;
+        k--;
+    }
+    bool inside = at >= 0 && at < p.to[d];
+    return inside && k == 0 ? at : before + 2 * (n - 1) - i;
+}
+
+/* The place in the gradient of number k of all elements that show element i of x, and how many there are. */
+GPU_FN i64 pad_find(const struct gpu_pad_backward &p, u64 i, u64 k, u64 *many) {
+    u64 rest = i, all = 1;
+    i64 place = 0;
+    GPU_NO_UNROLL for (u32 d = 0; d < p.shape.rank; d++) {
+        u64 quotient = p.shape.narrow ? gpu_divide((u32)rest, p.shape.divisor[d]) : rest / (u64)p.shape.size[d];
+        i64 at = (i64)(rest - quotient * (u64)p.shape.size[d]);
+        u64 shows = pad_shows(p, d, at), which = 0;
+        if (shows > 1) {
+            which = k % shows;
+            k /= shows;
+        }
+        place += pad_shown(p, d, at, which) * p.step[d];
+        all *= shows;
+        rest = quotient;
+    }
+    *many = all;
+    return place;
+}
+
+template <typename T> GPU_FN void pad_backward(const struct gpu_pad_backward &p) {
+    typedef typename gpu_compute<T>::type C;
+    for (u64 i = gpu_global(); i < (u64)p.shape.count; i += gpu_stride()) {
+        f64 sum = 0;
+        u64 many = 1;
+        GPU_NO_UNROLL for (u64 k = 0; k < many; k++) {
+            i64 place = pad_find(p, i, k, &many);
+            if (many > 0) sum += (f64)gpu_up(((const T *)p.gradient)[place]);
+        }
+        ((T *)p.out)[i] = gpu_round<T>((C)sum);
+    }
+}
+
+/* ---- sums of columns ---- */
+
+/* The window whose element k is element i of a dim of the result; -1 for none. */
+GPU_FN i64 fold_window(const struct gpu_fold &p, u32 dim, i64 i, i64 k) {
+    const struct gpu_fold_axis &a = p.axis[gpu_anew(dim)];
+    i64 from = i + a.padding - k * a.step;
+    if (from < 0) return -1;
+    i64 o = p.narrow ? (i64)gpu_divide((u32)from, a.by_stride) : from / a.stride;
+    return o * a.stride == from && o < a.out ? o : -1;
+}
+
+template <typename T> GPU_FN void fold(const struct gpu_fold &p) {
+    typedef typename gpu_compute<T>::type C;
+    for (u64 i = gpu_global(); i < (u64)p.count; i += gpu_stride()) {
+        u64 rest = i;
+        i64 at[3];
+        GPU_UNROLL for (int d = 2; d >= 0; d--) {
+            u64 quotient = p.narrow ? gpu_divide((u32)rest, p.axis[d].by_in) : rest / (u64)p.axis[d].in;
+            at[d] = (i64)(rest - quotient * (u64)p.axis[d].in);
+            rest = quotient;
+        }
+        f64 sum = 0;
+        GPU_NO_UNROLL for (i64 kd = 0; kd < p.axis[0].kernel; kd++) {
+            i64 d = fold_window(p, 0, at[0], kd);
+            GPU_NO_UNROLL for (i64 kh = 0; kh < p.axis[1].kernel && d >= 0; kh++) {
+                i64 h = fold_window(p, 1, at[1], kh);
+                i64 element = (((i64)rest * p.axis[0].kernel + kd) * p.axis[1].kernel + kh) * p.axis[2].kernel;
+                GPU_NO_UNROLL for (i64 kw = 0; kw < p.axis[2].kernel && h >= 0; kw++) {
+                    i64 w = fold_window(p, 2, at[2], kw);
+                    i64 place = (((element + kw) * p.axis[0].out + d) * p.axis[1].out + h) * p.axis[2].out + w;
+                    if (w >= 0) sum += (f64)gpu_up(((const T *)p.columns)[place]);
+                }
+            }
+        }
+        ((T *)p.out)[i] = gpu_round<T>((C)sum);
+    }
+}
+
+#define RESAMPLE(T)                                                                                                    \
+    GPU_KERNEL(resize_cubic_##T, struct gpu_resize) { resize_cubic<T>(p); }                                            \
+    GPU_KERNEL(resize_backward_##T, struct gpu_resize_backward) { resize_backward<T>(p); }                             \
+    GPU_KERNEL(pad_backward_##T, struct gpu_pad_backward) { pad_backward<T>(p); }                                      \
+    GPU_KERNEL(fold_##T, struct gpu_fold) { fold<T>(p); }
+GPU_FLOATS(RESAMPLE)

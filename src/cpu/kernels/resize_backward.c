@@ -1,0 +1,51 @@
+/* Gradients of resizing and of adaptive pooling. */
+#include "cpu/kernels/places.h"
+#include "cpu/kernels/transposed.h"
+#include "cpu/runtime/isa.h"
+
+/* How the results of a dim come from x. */
+struct source {
+    enum wick__resize kind;
+    struct wick__position at;
+};
+
+static struct taps taps_of(const struct source *s, struct placer *placer, int64_t o, int64_t in, int64_t out) {
+    if (s->kind == WICK__AREA) return area_taps(o, in, out);
+    struct place place = next_place(placer);
+    return s->kind == WICK__CUBIC    ? cubic_taps(place)
+           : s->kind == WICK__LINEAR ? linear_taps(place, in)
+                                     : nearest_taps(place);
+}
+
+static void list_taps(struct readers *r, const void *context) {
+    const struct source *s = context;
+    struct placer placer = placer_of(s->at);
+    for (int64_t o = 0; o < r->out; o++) {
+        struct taps t = taps_of(s, &placer, o, r->in, r->out);
+        for (int64_t k = 0; k < t.n; k++)
+            add_reader(r, clamped(t.first + k, r->in), o, t.weight[s->kind == WICK__AREA ? 0 : k]);
+    }
+}
+
+enum wick_status WICK__ISA(wick__cpu_resize_backward)(const struct wick__call *call);
+enum wick_status WICK__ISA(wick__cpu_resize_backward)(const struct wick__call *call) {
+    const struct wick_tensor *gradient = call->in[0];
+    struct wick_tensor *x = call->out[0];
+    int64_t count = wick__count(x);
+    if (count == 0) return WICK_OK;
+    struct transposed t = {.dtype = x->dtype,
+                           .size = wick__size(x->dtype),
+                           .gradient = wick__data(gradient),
+                           .indices = call->n_in > 1 ? wick__data(call->in[1]) : NULL,
+                           .out = wick__data(x),
+                           .n = call->p.resize.spatial};
+    bool made = true;
+    for (int s = 0; s < t.n && made; s++) {
+        struct source source = {call->p.resize.kind, call->p.resize.at[s]};
+        if (source.kind == WICK__AREA) source.at = (struct wick__position){.by = 1};
+        made = readers_make(&t.dim[s], x->layout.shape[2 + s], gradient->layout.shape[2 + s], list_taps, &source);
+    }
+    enum wick_status status = made ? transposed_run(&t, count) : WICK_MEMORY;
+    readers_free(&t);
+    return status;
+}
