@@ -83,6 +83,10 @@ union wick__params {
         int spatial;
     } resize;
     struct {
+        int mode, padding; /* enum wick_grid_mode, enum wick_grid_padding */
+        bool align_corners;
+    } grid;
+    struct {
         double epsilon;
         int64_t groups; /* group norm */
         int axes;       /* how many trailing dims are normalised */

@@ -160,6 +160,18 @@ WICK_API struct wick_tensor *wick_upsample_bicubic2d_backward(const struct wick_
 WICK_API struct wick_tensor *wick_pad_backward(const struct wick_tensor *gradient, int n, const int64_t *before,
                                                const int64_t *after, enum wick_pad_mode mode);
 
+/* Of wick_grid_sample, by x: gradient [N,C,out...], grid [N,out...,n], size the n spatial sizes of x -> [N,C,size...].
+ * The sum, in f64 and in the order of the points, of gradient times the weight of the element there. */
+WICK_API struct wick_tensor *wick_grid_sample_backward_input(const struct wick_tensor *gradient,
+                                                             const struct wick_tensor *grid, int n, const int64_t *size,
+                                                             const struct wick_grid_sample_options *options);
+/* By the grid: gradient [N,C,out...], x [N,C,in...], grid [N,out...,n] -> the shape of grid. The sum over channels and
+ * elements, in f64, of gradient x times the slope of the weight: 0 for the nearest, and where a place beyond x is at
+ * the edge. */
+WICK_API struct wick_tensor *wick_grid_sample_backward_grid(const struct wick_tensor *gradient,
+                                                            const struct wick_tensor *x, const struct wick_tensor *grid,
+                                                            const struct wick_grid_sample_options *options);
+
 /* Of wick_local_response_norm (nn.h): gradient and x of one shape. With d = k + alpha mean(x^2) of each element's
  * neighbours: gradient / d^beta - 2 alpha beta x times the sum, over the elements that x is a neighbour of, of gradient
  * x / d^(beta + 1) / (number of neighbours). */

@@ -185,6 +185,34 @@ WICK_API struct wick_tensor *wick_pixel_shuffle(const struct wick_tensor *x, int
 /* The inverse: [...,C,H r,W r] to [...,C r r,H,W]. */
 WICK_API struct wick_tensor *wick_pixel_unshuffle(const struct wick_tensor *x, int64_t r);
 
+/* ---- sampling ---- */
+
+enum wick_grid_mode {
+    WICK_GRID_BILINEAR, /* between the 2 elements around the place in each dim */
+    WICK_GRID_NEAREST,  /* the nearest, halves to even */
+    WICK_GRID_BICUBIC,  /* the 4 elements around it, weighted as by wick_upsample_bicubic2d; 2 spatial dims alone */
+    WICK_GRID_MODE_COUNT
+};
+enum wick_grid_padding {
+    WICK_GRID_ZEROS,      /* elements beyond x are 0 */
+    WICK_GRID_BORDER,     /* places beyond x are at its edge */
+    WICK_GRID_REFLECTION, /* they are mirrored at it: at -0.5 and size - 0.5, with align_corners at 0 and size - 1 */
+    WICK_GRID_PADDING_COUNT
+};
+struct wick_grid_sample_options {
+    enum wick_grid_mode mode;
+    enum wick_grid_padding padding;
+    bool align_corners; /* -1 and 1 are the centres of the corner elements, instead of their outer edges */
+    WICK_RESERVED;
+};
+/* x at the places of a grid, as PyTorch's grid_sample: x [N,C,in...], grid [N,out...,n] of n = 2 or 3 spatial dims,
+ * result [N,C,out...], floats. grid[..][0] is the place along the last dim of x, grid[..][1] along that before: g lies
+ * at ((g + 1) size - 1) / 2, with align_corners at (g + 1) / 2 (size - 1). NaN is -1. Places and weights are f64, sums
+ * f32 (f64 for f64); a weight of 0 drops its element. `options` may be NULL. WICK_SHAPE for an empty dim of x.
+ * WICK_OVERFLOW if a plane of x has 2^32 - 1 elements, or the points of an image take as many. */
+WICK_API struct wick_tensor *wick_grid_sample(const struct wick_tensor *x, const struct wick_tensor *grid,
+                                              const struct wick_grid_sample_options *options);
+
 /* ---- padding ---- */
 
 enum wick_pad_mode {

@@ -190,6 +190,12 @@ static void resize_params(const struct wick__call *call, struct text *text) {
     put_int(text, "align_corners", call->p.resize.align_corners);
 }
 
+static void grid_params(const struct wick__call *call, struct text *text) {
+    put_int(text, "mode", call->p.grid.mode);
+    put_int(text, "padding", call->p.grid.padding);
+    put_int(text, "align_corners", call->p.grid.align_corners);
+}
+
 static void pad_params(const struct wick__call *call, struct text *text) {
     int rank = call->in[0]->layout.rank;
     put_int(text, "mode", call->p.pad.mode);
@@ -300,6 +306,7 @@ static const struct row {
     {"pad", pad_params},
     {"pad_backward", pad_params},
     {"fold", pool_params},
+    {"grid_sample", grid_params},
     {"gather", dim_params},
     {"scatter", dim_params},
     {"index_add", dim_params},

@@ -42,18 +42,6 @@ static void check_ops(void) {
     CHECK_FAILS(wick_batch_norm_train(x, &(struct wick_batch_norm_train_options){.reserved = {[7] = 1}}), WICK_INVALID,
                 LATER("batch_norm_train"));
     CHECK_FAILS(wick_batch_norm_backward(x, x, x, x, true, &beyond), WICK_INVALID, LATER("batch_norm_backward"));
-    const struct wick_upsample_options resized = {.reserved = {[7] = 1}};
-    CHECK_FAILS(wick_upsample_nearest_exact(x, 2, sizes, &resized), WICK_INVALID, LATER("upsample_nearest_exact"));
-    CHECK_FAILS(wick_upsample_bicubic2d(x, 2, sizes, &resized), WICK_INVALID, LATER("upsample_bicubic2d"));
-    CHECK_FAILS(wick_upsample_linear_backward(x, 2, sizes, &resized), WICK_INVALID, LATER("upsample_linear_backward"));
-    CHECK_FAILS(wick_lp_pool(x, 2, 2, sizes, &more), WICK_INVALID, LATER("lp_pool"));
-    CHECK_FAILS(wick_lp_pool_backward(x, x, 2, 2, sizes, &more), WICK_INVALID, LATER("lp_pool_backward"));
-    CHECK_FAILS(wick_im2col(x, 2, sizes, &windows), WICK_INVALID, LATER("im2col"));
-    CHECK_FAILS(wick_col2im(x, 2, sizes, sizes, &windows), WICK_INVALID, LATER("col2im"));
-    const struct wick_response_options response = {.reserved = {[7] = 1}};
-    CHECK_FAILS(wick_local_response_norm(x, &response), WICK_INVALID, LATER("local_response_norm"));
-    CHECK_FAILS(wick_local_response_norm_backward(x, x, &response), WICK_INVALID,
-                LATER("local_response_norm_backward"));
     CHECK_FAILS(wick_dropout_with(x, 0.5, &(struct wick_dropout_options){.reserved = {[7] = 1}}), WICK_INVALID,
                 LATER("dropout"));
     CHECK_FAILS(
@@ -80,6 +68,33 @@ static void check_ops(void) {
                        *z = NULL;
     CHECK_FAILS(wick_lstm_cell_backward(part, row, part, part, &after, &y), WICK_INVALID, LATER("lstm_cell_backward"));
     CHECK_FAILS(wick_gru_cell_backward(part, row, part, &after, &y, &z), WICK_INVALID, LATER("gru_cell_backward"));
+    wick_scope_end(NULL);
+}
+
+static void check_resampling(void) {
+    wick_scope_begin();
+    struct wick_tensor *x = wick_ones(cpu, WICK_F32, WICK_SHAPE(1, 2, 4, 4));
+    const int64_t sizes[2] = {2, 2};
+    const struct wick_pool_options more = {.reserved = {[7] = 1}};
+    const struct wick_conv_options windows = {.reserved = {[7] = 1}};
+    const struct wick_upsample_options resized = {.reserved = {[7] = 1}};
+    CHECK_FAILS(wick_upsample_nearest_exact(x, 2, sizes, &resized), WICK_INVALID, LATER("upsample_nearest_exact"));
+    CHECK_FAILS(wick_upsample_bicubic2d(x, 2, sizes, &resized), WICK_INVALID, LATER("upsample_bicubic2d"));
+    CHECK_FAILS(wick_upsample_linear_backward(x, 2, sizes, &resized), WICK_INVALID, LATER("upsample_linear_backward"));
+    CHECK_FAILS(wick_lp_pool(x, 2, 2, sizes, &more), WICK_INVALID, LATER("lp_pool"));
+    CHECK_FAILS(wick_lp_pool_backward(x, x, 2, 2, sizes, &more), WICK_INVALID, LATER("lp_pool_backward"));
+    CHECK_FAILS(wick_im2col(x, 2, sizes, &windows), WICK_INVALID, LATER("im2col"));
+    CHECK_FAILS(wick_col2im(x, 2, sizes, sizes, &windows), WICK_INVALID, LATER("col2im"));
+    const struct wick_grid_sample_options sampled = {.reserved = {[7] = 1}};
+    struct wick_tensor *grid = wick_zeros(cpu, WICK_F32, WICK_SHAPE(1, 4, 4, 2));
+    CHECK_FAILS(wick_grid_sample(x, grid, &sampled), WICK_INVALID, LATER("grid_sample"));
+    CHECK_FAILS(wick_grid_sample_backward_input(x, grid, 2, sizes, &sampled), WICK_INVALID,
+                LATER("grid_sample_backward_input"));
+    CHECK_FAILS(wick_grid_sample_backward_grid(x, x, grid, &sampled), WICK_INVALID, LATER("grid_sample_backward_grid"));
+    const struct wick_response_options response = {.reserved = {[7] = 1}};
+    CHECK_FAILS(wick_local_response_norm(x, &response), WICK_INVALID, LATER("local_response_norm"));
+    CHECK_FAILS(wick_local_response_norm_backward(x, x, &response), WICK_INVALID,
+                LATER("local_response_norm_backward"));
     wick_scope_end(NULL);
 }
 
@@ -110,6 +125,7 @@ static void check_facts(void) {
 int main(void) {
     cpu = wick_device_open("cpu");
     check_ops();
+    check_resampling();
     check_files();
     check_facts();
     wick_device_close(cpu);

@@ -77,6 +77,41 @@ static struct wick_tensor *within_by_x(const struct wick_tensor *g, const struct
     return wick_local_response_norm_backward(g, x, &planes);
 }
 
+/* Places between -1.5 and 1.4, the same in each call, off the corners of all interpolations. */
+static struct wick_tensor *grid(void) {
+    float places[2 * 3 * 4 * 2];
+    for (int i = 0; i < 48; i++) places[i] = (float)(i * 29 % 48) * 0.0603f - 1.5f;
+    return wick_cast(wick_from_data(device, WICK_F32, WICK_SHAPE(2, 3, 4, 2), places, sizeof places), WICK_F64);
+}
+static const struct wick_grid_sample_options zeros = {.align_corners = false},
+                                             border = {.padding = WICK_GRID_BORDER, .align_corners = true},
+                                             cubes = {.mode = WICK_GRID_BICUBIC, .padding = WICK_GRID_REFLECTION};
+static struct wick_tensor *image(void) {
+    struct wick_tensor *x = wick_arange(device, WICK_F64, WICK_INT(0), WICK_INT(2 * 3 * 6 * 5), WICK_INT(1));
+    return wick_reshape(wick_sin(x), WICK_SHAPE(2, 3, 6, 5));
+}
+/* x [2,3,5,7] as places, along one dim as they are and along the other turned round. */
+static struct wick_tensor *places(const struct wick_tensor *x) {
+    struct wick_tensor *at = wick_add_scalar(wick_reshape(x, WICK_SHAPE(2, 15, 7, 1)), WICK_REAL(-1.25));
+    return wick_cat(2, (struct wick_tensor *const[]){at, wick_neg(at)}, 3);
+}
+#define SAMPLED(name, how)                                                                                             \
+    static struct wick_tensor *name(const struct wick_tensor *x) { return wick_grid_sample(x, grid(), &how); }         \
+    static struct wick_tensor *name##_by_x(const struct wick_tensor *g, const struct wick_tensor *x) {                 \
+        return wick_grid_sample_backward_input(g, grid(), 2, SIZE, &how);                                              \
+    }                                                                                                                  \
+    static struct wick_tensor *name##_at(const struct wick_tensor *x) {                                                \
+        return wick_grid_sample(image(), places(x), &how);                                                             \
+    }                                                                                                                  \
+    static struct wick_tensor *name##_at_by_x(const struct wick_tensor *g, const struct wick_tensor *x) {              \
+        struct wick_tensor *both = wick_grid_sample_backward_grid(g, image(), places(x), &how);                        \
+        struct wick_tensor *one = wick_sub(wick_narrow(both, 3, 0, 1), wick_narrow(both, 3, 1, 1));                    \
+        return wick_reshape(one, WICK_SHAPE(2, 3, 5, 7));                                                              \
+    }
+SAMPLED(sampled, zeros)
+SAMPLED(bordered, border)
+SAMPLED(cubed, cubes)
+
 /* The sum of f(x) g. */
 static double loss(function *f, const struct wick_tensor *x, const struct wick_tensor *g) {
     double sum = 0;
@@ -176,6 +211,12 @@ static void check_rules(void) {
     refuses(wick_local_response_norm(x, &(struct wick_response_options){.size = 2, .within_channels = true}),
             WICK_INVALID, "size 2 within channels is not odd");
     CHECK(!given);
+    struct wick_tensor *at_all = wick_zeros(device, WICK_F32, WICK_SHAPE(1, 3, 3, 2));
+    refuses(wick_grid_sample(x, x, NULL), WICK_SHAPE, "grid must be [1,out...,2] of rank 4");
+    refuses(wick_grid_sample(wick_reshape(x, WICK_SHAPE(1, 2, 16)), at_all, NULL), WICK_SHAPE,
+            "1 spatial dims are not");
+    refuses(wick_grid_sample_backward_input(x, at_all, 2, two, NULL), WICK_SHAPE, "gradient must be [1,2,out...]");
+    refuses(wick_grid_sample(wick_narrow(x, 2, 0, 0), at_all, NULL), WICK_SHAPE, "spatial dim 0 of x of size 0");
     wick_scope_end(NULL);
 }
 
@@ -185,7 +226,8 @@ int main(int argc, char **argv) {
 #define GRADIENT(name) check_gradient(#name, name, name##_by_x)
     GRADIENT(nearest), GRADIENT(exact), GRADIENT(linear), GRADIENT(cubic), GRADIENT(adaptive), GRADIENT(largest);
     GRADIENT(margin), GRADIENT(mirror), GRADIENT(edge), GRADIENT(circle), GRADIENT(lp), GRADIENT(columns);
-    GRADIENT(across), GRADIENT(within);
+    GRADIENT(across), GRADIENT(within), GRADIENT(sampled), GRADIENT(bordered), GRADIENT(cubed), GRADIENT(sampled_at);
+    GRADIENT(bordered_at), GRADIENT(cubed_at);
     check_positions();
     check_rules();
     wick_device_close(device);

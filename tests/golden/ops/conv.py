@@ -252,3 +252,29 @@ def local_response_norm_backward(c):
     x = x.clone().requires_grad_()
     y = response(x, c)
     return None if y is None or x.numel() == 0 else torch.autograd.grad(y, x, g)[0]
+
+
+# grid_sample: i is mode, padding, align_corners, size of x [3].
+
+
+def sampled(x, grid, c):
+    return F.grid_sample(x, grid, mode=("bilinear", "nearest", "bicubic")[c.i[0]],
+                         padding_mode=("zeros", "border", "reflection")[c.i[1]], align_corners=bool(c.i[2]))
+
+
+op("grid_sample")(lambda c: None if 0 in c.b.shape else sampled(c.a, c.b, c))
+
+
+def grid_sample_backward(by_grid):
+    def run(c):
+        g, grid = c.a, c.x[-1].clone().requires_grad_()
+        if 0 in grid.shape:
+            return None
+        size = list(g.shape[:2]) + c.i[3:3 + grid.shape[-1]]
+        x = (c.b.clone() if by_grid else torch.zeros(size, dtype=torch.float64)).requires_grad_()
+        return torch.autograd.grad(sampled(x, grid, c), grid if by_grid else x, g)[0]
+    return run
+
+
+op("grid_sample_backward_input")(grid_sample_backward(False))
+op("grid_sample_backward_grid")(grid_sample_backward(True))
