@@ -314,9 +314,16 @@ pub const WICK_OP_upsample_nearest3d: wick_op = 147;
 pub const WICK_OP_upsample_linear1d: wick_op = 148;
 pub const WICK_OP_upsample_bilinear2d: wick_op = 149;
 pub const WICK_OP_upsample_trilinear3d: wick_op = 150;
+pub const WICK_OP_upsample_nearest_exact: wick_op = 329;
+pub const WICK_OP_upsample_bicubic2d: wick_op = 330;
 pub const WICK_OP_pixel_shuffle: wick_op = 151;
 pub const WICK_OP_pixel_unshuffle: wick_op = 152;
 pub const WICK_OP_pad: wick_op = 153;
+pub const WICK_OP_max_unpool: wick_op = 338;
+pub const WICK_OP_lp_pool: wick_op = 340;
+pub const WICK_OP_im2col: wick_op = 342;
+pub const WICK_OP_grid_sample: wick_op = 346;
+pub const WICK_OP_col2im: wick_op = 343;
 pub const WICK_OP_index_select: wick_op = 154;
 pub const WICK_OP_embedding: wick_op = 155;
 pub const WICK_OP_gather: wick_op = 156;
@@ -337,6 +344,7 @@ pub const WICK_OP_rope: wick_op = 170;
 pub const WICK_OP_rope_thd: wick_op = 171;
 pub const WICK_OP_scaled_dot_product_attention: wick_op = 172;
 pub const WICK_OP_attention_packed: wick_op = 182;
+pub const WICK_OP_local_response_norm: wick_op = 344;
 pub const WICK_OP_softmax_backward: wick_op = 220;
 pub const WICK_OP_log_softmax_backward: wick_op = 221;
 pub const WICK_OP_layer_norm_backward: wick_op = 222;
@@ -365,6 +373,18 @@ pub const WICK_OP_batch_norm_train: wick_op = 253;
 pub const WICK_OP_batch_norm_backward: wick_op = 254;
 pub const WICK_OP_scaled_dot_product_attention_backward: wick_op = 327;
 pub const WICK_OP_attention_packed_backward: wick_op = 328;
+pub const WICK_OP_upsample_nearest_backward: wick_op = 331;
+pub const WICK_OP_upsample_linear_backward: wick_op = 332;
+pub const WICK_OP_upsample_nearest_exact_backward: wick_op = 333;
+pub const WICK_OP_upsample_bicubic2d_backward: wick_op = 334;
+pub const WICK_OP_adaptive_avg_pool_backward: wick_op = 335;
+pub const WICK_OP_adaptive_max_pool_backward: wick_op = 336;
+pub const WICK_OP_pad_backward: wick_op = 337;
+pub const WICK_OP_grid_sample_backward_input: wick_op = 347;
+pub const WICK_OP_grid_sample_backward_grid: wick_op = 348;
+pub const WICK_OP_max_unpool_backward: wick_op = 339;
+pub const WICK_OP_lp_pool_backward: wick_op = 341;
+pub const WICK_OP_local_response_norm_backward: wick_op = 345;
 pub const WICK_OP_rnn_cell: wick_op = 231;
 pub const WICK_OP_lstm_cell: wick_op = 232;
 pub const WICK_OP_gru_cell: wick_op = 233;
@@ -495,10 +515,23 @@ pub const WICK_ENCODE_PLAIN: wick_encode_flags = 1;
 pub const WICK_ENCODE_LITERAL: wick_encode_flags = 2;
 
 /// A number out of conv.h.
+pub type wick_grid_mode = c_uint;
+pub const WICK_GRID_BILINEAR: wick_grid_mode = 0;
+pub const WICK_GRID_NEAREST: wick_grid_mode = 1;
+pub const WICK_GRID_BICUBIC: wick_grid_mode = 2;
+
+/// A number out of conv.h.
+pub type wick_grid_padding = c_uint;
+pub const WICK_GRID_ZEROS: wick_grid_padding = 0;
+pub const WICK_GRID_BORDER: wick_grid_padding = 1;
+pub const WICK_GRID_REFLECTION: wick_grid_padding = 2;
+
+/// A number out of conv.h.
 pub type wick_pad_mode = c_uint;
 pub const WICK_PAD_CONSTANT: wick_pad_mode = 0;
 pub const WICK_PAD_REFLECT: wick_pad_mode = 1;
 pub const WICK_PAD_REPLICATE: wick_pad_mode = 2;
+pub const WICK_PAD_CIRCULAR: wick_pad_mode = 3;
 
 /// A number out of generate.h.
 pub type wick_stop = c_uint;
@@ -805,9 +838,16 @@ pub const ENUMERATORS: &[(&str, c_uint)] = &[
     ("WICK_OP_upsample_linear1d", WICK_OP_upsample_linear1d),
     ("WICK_OP_upsample_bilinear2d", WICK_OP_upsample_bilinear2d),
     ("WICK_OP_upsample_trilinear3d", WICK_OP_upsample_trilinear3d),
+    ("WICK_OP_upsample_nearest_exact", WICK_OP_upsample_nearest_exact),
+    ("WICK_OP_upsample_bicubic2d", WICK_OP_upsample_bicubic2d),
     ("WICK_OP_pixel_shuffle", WICK_OP_pixel_shuffle),
     ("WICK_OP_pixel_unshuffle", WICK_OP_pixel_unshuffle),
     ("WICK_OP_pad", WICK_OP_pad),
+    ("WICK_OP_max_unpool", WICK_OP_max_unpool),
+    ("WICK_OP_lp_pool", WICK_OP_lp_pool),
+    ("WICK_OP_im2col", WICK_OP_im2col),
+    ("WICK_OP_grid_sample", WICK_OP_grid_sample),
+    ("WICK_OP_col2im", WICK_OP_col2im),
     ("WICK_OP_index_select", WICK_OP_index_select),
     ("WICK_OP_embedding", WICK_OP_embedding),
     ("WICK_OP_gather", WICK_OP_gather),
@@ -828,6 +868,7 @@ pub const ENUMERATORS: &[(&str, c_uint)] = &[
     ("WICK_OP_rope_thd", WICK_OP_rope_thd),
     ("WICK_OP_scaled_dot_product_attention", WICK_OP_scaled_dot_product_attention),
     ("WICK_OP_attention_packed", WICK_OP_attention_packed),
+    ("WICK_OP_local_response_norm", WICK_OP_local_response_norm),
     ("WICK_OP_softmax_backward", WICK_OP_softmax_backward),
     ("WICK_OP_log_softmax_backward", WICK_OP_log_softmax_backward),
     ("WICK_OP_layer_norm_backward", WICK_OP_layer_norm_backward),
@@ -856,6 +897,18 @@ pub const ENUMERATORS: &[(&str, c_uint)] = &[
     ("WICK_OP_batch_norm_backward", WICK_OP_batch_norm_backward),
     ("WICK_OP_scaled_dot_product_attention_backward", WICK_OP_scaled_dot_product_attention_backward),
     ("WICK_OP_attention_packed_backward", WICK_OP_attention_packed_backward),
+    ("WICK_OP_upsample_nearest_backward", WICK_OP_upsample_nearest_backward),
+    ("WICK_OP_upsample_linear_backward", WICK_OP_upsample_linear_backward),
+    ("WICK_OP_upsample_nearest_exact_backward", WICK_OP_upsample_nearest_exact_backward),
+    ("WICK_OP_upsample_bicubic2d_backward", WICK_OP_upsample_bicubic2d_backward),
+    ("WICK_OP_adaptive_avg_pool_backward", WICK_OP_adaptive_avg_pool_backward),
+    ("WICK_OP_adaptive_max_pool_backward", WICK_OP_adaptive_max_pool_backward),
+    ("WICK_OP_pad_backward", WICK_OP_pad_backward),
+    ("WICK_OP_grid_sample_backward_input", WICK_OP_grid_sample_backward_input),
+    ("WICK_OP_grid_sample_backward_grid", WICK_OP_grid_sample_backward_grid),
+    ("WICK_OP_max_unpool_backward", WICK_OP_max_unpool_backward),
+    ("WICK_OP_lp_pool_backward", WICK_OP_lp_pool_backward),
+    ("WICK_OP_local_response_norm_backward", WICK_OP_local_response_norm_backward),
     ("WICK_OP_rnn_cell", WICK_OP_rnn_cell),
     ("WICK_OP_lstm_cell", WICK_OP_lstm_cell),
     ("WICK_OP_gru_cell", WICK_OP_gru_cell),
@@ -960,9 +1013,16 @@ pub const ENUMERATORS: &[(&str, c_uint)] = &[
     ("WICK_METADATA_ARRAY", WICK_METADATA_ARRAY),
     ("WICK_ENCODE_PLAIN", WICK_ENCODE_PLAIN),
     ("WICK_ENCODE_LITERAL", WICK_ENCODE_LITERAL),
+    ("WICK_GRID_BILINEAR", WICK_GRID_BILINEAR),
+    ("WICK_GRID_NEAREST", WICK_GRID_NEAREST),
+    ("WICK_GRID_BICUBIC", WICK_GRID_BICUBIC),
+    ("WICK_GRID_ZEROS", WICK_GRID_ZEROS),
+    ("WICK_GRID_BORDER", WICK_GRID_BORDER),
+    ("WICK_GRID_REFLECTION", WICK_GRID_REFLECTION),
     ("WICK_PAD_CONSTANT", WICK_PAD_CONSTANT),
     ("WICK_PAD_REFLECT", WICK_PAD_REFLECT),
     ("WICK_PAD_REPLICATE", WICK_PAD_REPLICATE),
+    ("WICK_PAD_CIRCULAR", WICK_PAD_CIRCULAR),
     ("WICK_STOP_END", WICK_STOP_END),
     ("WICK_STOP_TOKENS", WICK_STOP_TOKENS),
     ("WICK_STOP_CALLBACK", WICK_STOP_CALLBACK),
@@ -1104,6 +1164,16 @@ structs! {
         momentum: f64,
         mean: *mut *mut wick_tensor,
         inverse_deviation: *mut *mut wick_tensor,
+        reserved: [u64; 8],
+    }
+    /// Parameters of local response norm; none has a default. PyTorch's defaults are alpha 1e-4, beta 0.75, k
+    /// 1.
+    wick_response_options {
+        size: i64,
+        alpha: f64,
+        beta: f64,
+        k: f64,
+        within_channels: bool,
         reserved: [u64; 8],
     }
     /// Which keys a query sees, and how scores change. All zero: every key, unchanged scores.
@@ -1320,6 +1390,13 @@ structs! {
     /// Options of resizing. With NULL, or zeros, positions follow from the two sizes alone.
     wick_upsample_options {
         scale: [f64; 3],
+        align_corners: bool,
+        reserved: [u64; 8],
+    }
+    /// See conv.h.
+    wick_grid_sample_options {
+        mode: wick_grid_mode,
+        padding: wick_grid_padding,
         align_corners: bool,
         reserved: [u64; 8],
     }
@@ -1887,6 +1964,11 @@ functions! {
     /// as \[N,C H W\]. Statistics of no elements are NaN. Makes a copy of x, unless N is 1. `options` may be
     /// NULL. WICK_INVALID unless epsilon \>= 0.
     fn wick_batch_norm_train(x: *const wick_tensor, options: *const wick_batch_norm_train_options) -> *mut wick_tensor;
+    /// x / (k + alpha m)^beta, x \[N,C,...\], floats, computed in f32 (f64 for f64). m is the mean of the
+    /// squares of channels c - size / 2 .. c + (size - 1) / 2, with 0 beyond the channels, as in PyTorch;
+    /// within channels that of the elements around x, size in each of 1 to 3 spatial dims, those in x alone, as
+    /// in MIOpen. WICK_INVALID for NULL options. Squares beyond the range of f32 are infinite.
+    fn wick_local_response_norm(x: *const wick_tensor, options: *const wick_response_options) -> *mut wick_tensor;
     /// Each pair of elements (a, b) of the last dim becomes (a cos - b sin, a sin + b cos). Pairs are (i, i +
     /// D/2), or (2i, 2i + 1) if `interleaved`. x \[B,H,T,D\]; cosine and sine \[T,D/2\], or \[B,T,D/2\] for one
     /// table a batch.
@@ -2378,15 +2460,39 @@ functions! {
     /// Pooling to a result of the given spatial sizes \>= 0: window o of n over a dim of size `in` is floor(o
     /// in / n) .. ceil((o + 1) in / n) - 1. Size 1 in every dim pools globally.
     fn wick_adaptive_max_pool3d(x: *const wick_tensor, n: c_int, size: *const i64) -> *mut wick_tensor;
-    /// Pooling to a result of the given spatial sizes \>= 0: window o of n over a dim of size `in` is floor(o
-    /// in / n) .. ceil((o + 1) in / n) - 1. Size 1 in every dim pools globally.
+    /// Adaptive max pooling of x \[N,C,size...\] over n = 1, 2 or 3 spatial dims that gives positions too:
+    /// \*indices receives those of wick_pool_options, and is released like the result.
+    fn wick_adaptive_max_pool_with_indices(x: *const wick_tensor, n: c_int, size: *const i64, indices: *mut *mut wick_tensor) -> *mut wick_tensor;
+    /// Adaptive max pooling of x \[N,C,size...\] over n = 1, 2 or 3 spatial dims that gives positions too:
+    /// \*indices receives those of wick_pool_options, and is released like the result.
     fn wick_adaptive_avg_pool1d(x: *const wick_tensor, n: c_int, size: *const i64) -> *mut wick_tensor;
-    /// Pooling to a result of the given spatial sizes \>= 0: window o of n over a dim of size `in` is floor(o
-    /// in / n) .. ceil((o + 1) in / n) - 1. Size 1 in every dim pools globally.
+    /// Adaptive max pooling of x \[N,C,size...\] over n = 1, 2 or 3 spatial dims that gives positions too:
+    /// \*indices receives those of wick_pool_options, and is released like the result.
     fn wick_adaptive_avg_pool2d(x: *const wick_tensor, n: c_int, size: *const i64) -> *mut wick_tensor;
-    /// Pooling to a result of the given spatial sizes \>= 0: window o of n over a dim of size `in` is floor(o
-    /// in / n) .. ceil((o + 1) in / n) - 1. Size 1 in every dim pools globally.
+    /// Adaptive max pooling of x \[N,C,size...\] over n = 1, 2 or 3 spatial dims that gives positions too:
+    /// \*indices receives those of wick_pool_options, and is released like the result.
     fn wick_adaptive_avg_pool3d(x: *const wick_tensor, n: c_int, size: *const i64) -> *mut wick_tensor;
+    /// Undoes max pooling: x \[N,C,in...\], indices of its shape, u32, as max pooling gives them, result
+    /// \[N,C,size...\] over n = 1, 2 or 3 spatial dims: 0, with each element of x where its index says. Of
+    /// elements with one index the last stays; 2^32 - 1 is skipped; WICK_RANGE for others outside the plane.
+    /// PyTorch's size, unless told another, is (in - 1) stride - 2 padding + kernel.
+    fn wick_max_unpool(x: *const wick_tensor, indices: *const wick_tensor, n: c_int, size: *const i64) -> *mut wick_tensor;
+    /// (sum of x^p)^(1/p) of each window, as PyTorch's lp_pool1d to lp_pool3d: x \[N,C,spatial...\] of n = 1, 2
+    /// or 3 spatial dims, floats, p finite and not 0. A window that ceil_mode cuts counts as often as a whole
+    /// one has elements for its own, and padding, which PyTorch has none of, counts as 0. x^p keeps its sign,
+    /// so that an odd p can make NaN. WICK_INVALID: dilation, exclude_padding, divisor and indices. Computed in
+    /// f32 (f64 for f64), powers included.
+    fn wick_lp_pool(x: *const wick_tensor, p: f64, n: c_int, kernel: *const i64, options: *const wick_pool_options) -> *mut wick_tensor;
+    /// The windows of x \[N,C,spatial...\] as columns, PyTorch's unfold: \[N, C K, L\] for K elements of a
+    /// kernel and L windows, n = 1, 2 or 3 spatial dims. Row c K + k has element k of the windows over channel
+    /// c, windows and elements in row-major order. Of the options stride, padding and dilation count;
+    /// output_padding, groups above 1 and relu are WICK_INVALID. WICK_SHAPE for a kernel larger than the padded
+    /// input.
+    fn wick_im2col(x: *const wick_tensor, n: c_int, kernel: *const i64, options: *const wick_conv_options) -> *mut wick_tensor;
+    /// Its transpose, PyTorch's fold: columns \[N, C K, L\] -\> \[N,C,size...\], each element the sum, in f64,
+    /// of those that wick_im2col makes of it. Each is the gradient of the other. Floats. WICK_SHAPE unless
+    /// wick_im2col makes such columns of that size.
+    fn wick_col2im(columns: *const wick_tensor, n: c_int, size: *const i64, kernel: *const i64, options: *const wick_conv_options) -> *mut wick_tensor;
     /// Nearest neighbour: x \[N,C,spatial...\], result \[N,C,size...\]. Element i of a dim comes from floor(i
     /// in / out), exactly, or with a scale from min(in - 1, floor(i / scale)), with the quotient rounded to
     /// f64. Without sizes, `0, NULL`, every scale must be given. WICK_SHAPE if a size is \< 1 or an input dim
@@ -2417,13 +2523,31 @@ functions! {
     /// between the position's floor and the next element. Positions that follow from sizes are exact, others
     /// f64; weights are rounded to f64. Integers are computed in f64 and rounded to nearest, halves to even.
     fn wick_upsample_trilinear3d(x: *const wick_tensor, n: c_int, size: *const i64, options: *const wick_upsample_options) -> *mut wick_tensor;
+    /// Nearest neighbour, with the elements' centres compared, in n = 1, 2 or 3 dims; n 0 for sizes from
+    /// scales. Element i comes from floor((i + 0.5) in / out), exactly, or with a scale from min(in - 1,
+    /// floor((i + 0.5) / scale)).
+    fn wick_upsample_nearest_exact(x: *const wick_tensor, n: c_int, size: *const i64, options: *const wick_upsample_options) -> *mut wick_tensor;
+    /// Cubic convolution in 2 dims; arguments as above, floats. Element i lies where linear interpolation has
+    /// it, negative positions included. It is the sum of the four elements around it in each dim, at the edge
+    /// the edge element again, with weights (a + 2) t^3 - (a + 3) t^2 + 1 at distances t \< 1 and a t^3 - 5 a
+    /// t^2 + 8 a t - 4 a at 1 \<= t \< 2, where a is -0.75. Weights are rounded to f64, sums are f32 (f64 for
+    /// f64). PyTorch's mode "area" is wick_adaptive_avg_pool2d.
+    fn wick_upsample_bicubic2d(x: *const wick_tensor, n: c_int, size: *const i64, options: *const wick_upsample_options) -> *mut wick_tensor;
     /// \[...,C r r,H,W\] to \[...,C,H r,W r\]: out\[c\]\[h r + i\]\[w r + j\] = x\[c r r + i r + j\]\[h\]\[w\].
     /// r \>= 1 divides; rank \>= 3.
     fn wick_pixel_shuffle(x: *const wick_tensor, r: i64) -> *mut wick_tensor;
     /// The inverse: \[...,C,H r,W r\] to \[...,C r r,H,W\].
     fn wick_pixel_unshuffle(x: *const wick_tensor, r: i64) -> *mut wick_tensor;
-    /// x with before\[d\] \>= 0 elements in front of and after\[d\] \>= 0 elements behind dim d. n is the rank
-    /// of x. WICK_SHAPE if a reflection is not less than its dim, or for replication of an empty dim.
+    /// x at the places of a grid, as PyTorch's grid_sample: x \[N,C,in...\], grid \[N,out...,n\] of n = 2 or 3
+    /// spatial dims, result \[N,C,out...\], floats. grid\[..\]\[0\] is the place along the last dim of x,
+    /// grid\[..\]\[1\] along that before: g lies at ((g + 1) size - 1) / 2, with align_corners at (g + 1) / 2
+    /// (size - 1). NaN is -1. Places and weights are f64, sums f32 (f64 for f64); a weight of 0 drops its
+    /// element. `options` may be NULL. WICK_SHAPE for an empty dim of x. WICK_OVERFLOW if a plane of x has 2^32
+    /// \- 1 elements, or the points of an image take as many.
+    fn wick_grid_sample(x: *const wick_tensor, grid: *const wick_tensor, options: *const wick_grid_sample_options) -> *mut wick_tensor;
+    /// x with before\[d\] elements in front of and after\[d\] elements behind dim d; negative numbers take
+    /// elements away. n is the rank of x. WICK_SHAPE if a reflection is not less than its dim, for replication
+    /// or repetition of an empty dim, and if more is taken away than there is.
     fn wick_pad(x: *const wick_tensor, n: c_int, before: *const i64, after: *const i64, mode: wick_pad_mode, value: wick_number) -> *mut wick_tensor;
     /// One dim padded with zeros, and with its edge elements.
     fn wick_pad_with_zeros(x: *const wick_tensor, dim: c_int, before: i64, after: i64) -> *mut wick_tensor;
@@ -2794,6 +2918,45 @@ functions! {
     fn wick_avg_pool2d_backward(gradient: *const wick_tensor, n: c_int, size: *const i64, kernel: *const i64, options: *const wick_pool_options) -> *mut wick_tensor;
     /// The sum of gradient / divisor over the windows that reach an element.
     fn wick_avg_pool3d_backward(gradient: *const wick_tensor, n: c_int, size: *const i64, kernel: *const i64, options: *const wick_pool_options) -> *mut wick_tensor;
+    /// Of adaptive pooling: gradient \[N,C,out...\], x \[N,C,size...\] over n = 1, 2 or 3 spatial dims -\>
+    /// \[N,C,size...\]. The sum of gradient / elements over the windows that reach an element, and that of the
+    /// gradients of those windows whose element of `indices` is this position, as
+    /// wick_adaptive_max_pool_with_indices gives them.
+    fn wick_adaptive_avg_pool_backward(gradient: *const wick_tensor, n: c_int, size: *const i64) -> *mut wick_tensor;
+    /// Of adaptive pooling: gradient \[N,C,out...\], x \[N,C,size...\] over n = 1, 2 or 3 spatial dims -\>
+    /// \[N,C,size...\]. The sum of gradient / elements over the windows that reach an element, and that of the
+    /// gradients of those windows whose element of `indices` is this position, as
+    /// wick_adaptive_max_pool_with_indices gives them.
+    fn wick_adaptive_max_pool_backward(gradient: *const wick_tensor, indices: *const wick_tensor, n: c_int, size: *const i64) -> *mut wick_tensor;
+    /// Of unpooling: gradient \[N,C,size...\], indices \[N,C,in...\] -\> \[N,C,in...\], the elements that the
+    /// indices point to; 0 for 2^32 - 1.
+    fn wick_max_unpool_backward(gradient: *const wick_tensor, indices: *const wick_tensor) -> *mut wick_tensor;
+    /// Of Lp pooling: x^(p - 1) times the sum of gradient y^(1 - p) over the windows that reach an element,
+    /// where y is the result, which is computed again. A window whose result is 0 counts for nothing, where
+    /// PyTorch gives NaN.
+    fn wick_lp_pool_backward(gradient: *const wick_tensor, x: *const wick_tensor, p: f64, n: c_int, kernel: *const i64, options: *const wick_pool_options) -> *mut wick_tensor;
+    /// n = 1, 2 or 3 spatial dims.
+    fn wick_upsample_nearest_backward(gradient: *const wick_tensor, n: c_int, size: *const i64, options: *const wick_upsample_options) -> *mut wick_tensor;
+    /// n = 1, 2 or 3 spatial dims.
+    fn wick_upsample_nearest_exact_backward(gradient: *const wick_tensor, n: c_int, size: *const i64, options: *const wick_upsample_options) -> *mut wick_tensor;
+    /// Of wick_upsample_linear1d, wick_upsample_bilinear2d, wick_upsample_trilinear3d.
+    fn wick_upsample_linear_backward(gradient: *const wick_tensor, n: c_int, size: *const i64, options: *const wick_upsample_options) -> *mut wick_tensor;
+    /// n = 2.
+    fn wick_upsample_bicubic2d_backward(gradient: *const wick_tensor, n: c_int, size: *const i64, options: *const wick_upsample_options) -> *mut wick_tensor;
+    /// Of wick_pad: the gradient has the padded shape and n dims; before, after and mode are the function's.
+    fn wick_pad_backward(gradient: *const wick_tensor, n: c_int, before: *const i64, after: *const i64, mode: wick_pad_mode) -> *mut wick_tensor;
+    /// Of wick_grid_sample, by x: gradient \[N,C,out...\], grid \[N,out...,n\], size the n spatial sizes of x
+    /// \-\> \[N,C,size...\]. The sum, in f64 and in the order of the points, of gradient times the weight of the
+    /// element there.
+    fn wick_grid_sample_backward_input(gradient: *const wick_tensor, grid: *const wick_tensor, n: c_int, size: *const i64, options: *const wick_grid_sample_options) -> *mut wick_tensor;
+    /// By the grid: gradient \[N,C,out...\], x \[N,C,in...\], grid \[N,out...,n\] -\> the shape of grid. The
+    /// sum over channels and elements, in f64, of gradient x times the slope of the weight: 0 for the nearest,
+    /// and where a place beyond x is at the edge.
+    fn wick_grid_sample_backward_grid(gradient: *const wick_tensor, x: *const wick_tensor, grid: *const wick_tensor, options: *const wick_grid_sample_options) -> *mut wick_tensor;
+    /// Of wick_local_response_norm (nn.h): gradient and x of one shape. With d = k + alpha mean(x^2) of each
+    /// element's neighbours: gradient / d^beta - 2 alpha beta x times the sum, over the elements that x is a
+    /// neighbour of, of gradient x / d^(beta + 1) / (number of neighbours).
+    fn wick_local_response_norm_backward(gradient: *const wick_tensor, x: *const wick_tensor, options: *const wick_response_options) -> *mut wick_tensor;
     /// The gradient of x: gradient \[N,Cout,out...\], weight \[Cout,Cin/groups,kernel...\], size the spatial
     /// sizes of x, which gradient and weight leave open -\> \[N,Cin,size...\].
     fn wick_conv1d_backward_input(gradient: *const wick_tensor, weight: *const wick_tensor, n: c_int, size: *const i64, options: *const wick_conv_options) -> *mut wick_tensor;

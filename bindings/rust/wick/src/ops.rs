@@ -185,6 +185,8 @@ pub enum PadMode {
     Reflect = sys::WICK_PAD_REFLECT,
     #[allow(missing_docs, non_camel_case_types)]
     Replicate = sys::WICK_PAD_REPLICATE,
+    #[allow(missing_docs, non_camel_case_types)]
+    Circular = sys::WICK_PAD_CIRCULAR,
 }
 
 /// The ops of the table, named as in C without the prefix. Dims count from the end when negative;
@@ -929,22 +931,56 @@ impl Tensor {
         Tensor::made(&self.device, || unsafe { sys::wick_adaptive_max_pool3d(self.as_ptr(), size.len() as _, size.as_ptr()) })
     }
 
-    /// Pooling to a result of the given spatial sizes \>= 0: window o of n over a dim of size `in` is floor(o
-    /// in / n) .. ceil((o + 1) in / n) - 1. Size 1 in every dim pools globally.
+    /// Adaptive max pooling of x \[N,C,size...\] over n = 1, 2 or 3 spatial dims that gives positions too:
+    /// \*indices receives those of `pool_options`, and is released like the result.
     pub fn adaptive_avg_pool1d(&self, size: &[i64]) -> Result<Tensor> {
         Tensor::made(&self.device, || unsafe { sys::wick_adaptive_avg_pool1d(self.as_ptr(), size.len() as _, size.as_ptr()) })
     }
 
-    /// Pooling to a result of the given spatial sizes \>= 0: window o of n over a dim of size `in` is floor(o
-    /// in / n) .. ceil((o + 1) in / n) - 1. Size 1 in every dim pools globally.
+    /// Adaptive max pooling of x \[N,C,size...\] over n = 1, 2 or 3 spatial dims that gives positions too:
+    /// \*indices receives those of `pool_options`, and is released like the result.
     pub fn adaptive_avg_pool2d(&self, size: &[i64]) -> Result<Tensor> {
         Tensor::made(&self.device, || unsafe { sys::wick_adaptive_avg_pool2d(self.as_ptr(), size.len() as _, size.as_ptr()) })
     }
 
-    /// Pooling to a result of the given spatial sizes \>= 0: window o of n over a dim of size `in` is floor(o
-    /// in / n) .. ceil((o + 1) in / n) - 1. Size 1 in every dim pools globally.
+    /// Adaptive max pooling of x \[N,C,size...\] over n = 1, 2 or 3 spatial dims that gives positions too:
+    /// \*indices receives those of `pool_options`, and is released like the result.
     pub fn adaptive_avg_pool3d(&self, size: &[i64]) -> Result<Tensor> {
         Tensor::made(&self.device, || unsafe { sys::wick_adaptive_avg_pool3d(self.as_ptr(), size.len() as _, size.as_ptr()) })
+    }
+
+    /// Undoes max pooling: x \[N,C,in...\], indices of its shape, u32, as max pooling gives them, result
+    /// \[N,C,size...\] over n = 1, 2 or 3 spatial dims: 0, with each element of x where its index says. Of
+    /// elements with one index the last stays; 2^32 - 1 is skipped; `Status::Range` for others outside the
+    /// plane. PyTorch's size, unless told another, is (in - 1) stride - 2 padding + kernel.
+    pub fn max_unpool(&self, indices: &Tensor, size: &[i64]) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_max_unpool(self.as_ptr(), indices.as_ptr(), size.len() as _, size.as_ptr()) })
+    }
+
+    /// (sum of x^p)^(1/p) of each window, as PyTorch's lp_pool1d to lp_pool3d: x \[N,C,spatial...\] of n = 1, 2
+    /// or 3 spatial dims, floats, p finite and not 0. A window that ceil_mode cuts counts as often as a whole
+    /// one has elements for its own, and padding, which PyTorch has none of, counts as 0. x^p keeps its sign,
+    /// so that an odd p can make NaN. `Status::Invalid`: dilation, exclude_padding, divisor and indices.
+    /// Computed in f32 (f64 for f64), powers included.
+    pub fn lp_pool(&self, p: f64, kernel: &[i64], options: &PoolOptions) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_lp_pool(self.as_ptr(), p, kernel.len() as _, kernel.as_ptr(), &options.0) })
+    }
+
+    /// The windows of x \[N,C,spatial...\] as columns, PyTorch's unfold: \[N, C K, L\] for K elements of a
+    /// kernel and L windows, n = 1, 2 or 3 spatial dims. Row c K + k has element k of the windows over channel
+    /// c, windows and elements in row-major order. Of the options stride, padding and dilation count;
+    /// output_padding, groups above 1 and relu are `Status::Invalid`. `Status::Shape` for a kernel larger than
+    /// the padded input.
+    pub fn im2col(&self, kernel: &[i64], options: &ConvOptions) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_im2col(self.as_ptr(), kernel.len() as _, kernel.as_ptr(), &options.0) })
+    }
+
+    /// Its transpose, PyTorch's fold: columns \[N, C K, L\] -\> \[N,C,size...\], each element the sum, in f64,
+    /// of those that `im2col` makes of it. Each is the gradient of the other. Floats. `Status::Shape` unless
+    /// `im2col` makes such columns of that size.
+    pub fn col2im(&self, size: &[i64], kernel: &[i64], options: &ConvOptions) -> Result<Tensor> {
+        same_length(size.len(), kernel.len())?;
+        Tensor::made(&self.device, || unsafe { sys::wick_col2im(self.as_ptr(), size.len() as _, size.as_ptr(), kernel.as_ptr(), &options.0) })
     }
 
     /// Nearest neighbour: x \[N,C,spatial...\], result \[N,C,size...\]. Element i of a dim comes from floor(i
@@ -995,6 +1031,22 @@ impl Tensor {
         Tensor::made(&self.device, || unsafe { sys::wick_upsample_trilinear3d(self.as_ptr(), size.len() as _, size.as_ptr(), &options.0) })
     }
 
+    /// Nearest neighbour, with the elements' centres compared, in n = 1, 2 or 3 dims; n 0 for sizes from
+    /// scales. Element i comes from floor((i + 0.5) in / out), exactly, or with a scale from min(in - 1,
+    /// floor((i + 0.5) / scale)).
+    pub fn upsample_nearest_exact(&self, size: &[i64], options: &UpsampleOptions) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_upsample_nearest_exact(self.as_ptr(), size.len() as _, size.as_ptr(), &options.0) })
+    }
+
+    /// Cubic convolution in 2 dims; arguments as above, floats. Element i lies where linear interpolation has
+    /// it, negative positions included. It is the sum of the four elements around it in each dim, at the edge
+    /// the edge element again, with weights (a + 2) t^3 - (a + 3) t^2 + 1 at distances t \< 1 and a t^3 - 5 a
+    /// t^2 + 8 a t - 4 a at 1 \<= t \< 2, where a is -0.75. Weights are rounded to f64, sums are f32 (f64 for
+    /// f64). PyTorch's mode "area" is `adaptive_avg_pool2d`.
+    pub fn upsample_bicubic2d(&self, size: &[i64], options: &UpsampleOptions) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_upsample_bicubic2d(self.as_ptr(), size.len() as _, size.as_ptr(), &options.0) })
+    }
+
     /// \[...,C r r,H,W\] to \[...,C,H r,W r\]: out\[c\]\[h r + i\]\[w r + j\] = x\[c r r + i r + j\]\[h\]\[w\].
     /// r \>= 1 divides; rank \>= 3.
     pub fn pixel_shuffle(&self, r: i64) -> Result<Tensor> {
@@ -1006,8 +1058,9 @@ impl Tensor {
         Tensor::made(&self.device, || unsafe { sys::wick_pixel_unshuffle(self.as_ptr(), r) })
     }
 
-    /// x with before\[d\] \>= 0 elements in front of and after\[d\] \>= 0 elements behind dim d. n is the rank
-    /// of x. `Status::Shape` if a reflection is not less than its dim, or for replication of an empty dim.
+    /// x with before\[d\] elements in front of and after\[d\] elements behind dim d; negative numbers take
+    /// elements away. n is the rank of x. `Status::Shape` if a reflection is not less than its dim, for
+    /// replication or repetition of an empty dim, and if more is taken away than there is.
     pub fn pad(&self, before: &[i64], after: &[i64], mode: PadMode, value: impl Into<Number>) -> Result<Tensor> {
         same_length(before.len(), after.len())?;
         Tensor::made(&self.device, || unsafe { sys::wick_pad(self.as_ptr(), before.len() as _, before.as_ptr(), after.as_ptr(), mode as sys::wick_pad_mode, value.into().0) })
@@ -1793,6 +1846,61 @@ impl Tensor {
         Tensor::made(&self.device, || unsafe { sys::wick_avg_pool3d_backward(self.as_ptr(), size.len() as _, size.as_ptr(), kernel.as_ptr(), &options.0) })
     }
 
+    /// Of adaptive pooling: gradient \[N,C,out...\], x \[N,C,size...\] over n = 1, 2 or 3 spatial dims -\>
+    /// \[N,C,size...\]. The sum of gradient / elements over the windows that reach an element, and that of the
+    /// gradients of those windows whose element of `indices` is this position, as
+    /// `adaptive_max_pool_with_indices` gives them.
+    pub fn adaptive_avg_pool_backward(&self, size: &[i64]) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_adaptive_avg_pool_backward(self.as_ptr(), size.len() as _, size.as_ptr()) })
+    }
+
+    /// Of adaptive pooling: gradient \[N,C,out...\], x \[N,C,size...\] over n = 1, 2 or 3 spatial dims -\>
+    /// \[N,C,size...\]. The sum of gradient / elements over the windows that reach an element, and that of the
+    /// gradients of those windows whose element of `indices` is this position, as
+    /// `adaptive_max_pool_with_indices` gives them.
+    pub fn adaptive_max_pool_backward(&self, indices: &Tensor, size: &[i64]) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_adaptive_max_pool_backward(self.as_ptr(), indices.as_ptr(), size.len() as _, size.as_ptr()) })
+    }
+
+    /// Of unpooling: gradient \[N,C,size...\], indices \[N,C,in...\] -\> \[N,C,in...\], the elements that the
+    /// indices point to; 0 for 2^32 - 1.
+    pub fn max_unpool_backward(&self, indices: &Tensor) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_max_unpool_backward(self.as_ptr(), indices.as_ptr()) })
+    }
+
+    /// Of Lp pooling: x^(p - 1) times the sum of gradient y^(1 - p) over the windows that reach an element,
+    /// where y is the result, which is computed again. A window whose result is 0 counts for nothing, where
+    /// PyTorch gives NaN.
+    pub fn lp_pool_backward(&self, x: &Tensor, p: f64, kernel: &[i64], options: &PoolOptions) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_lp_pool_backward(self.as_ptr(), x.as_ptr(), p, kernel.len() as _, kernel.as_ptr(), &options.0) })
+    }
+
+    /// n = 1, 2 or 3 spatial dims.
+    pub fn upsample_nearest_backward(&self, size: &[i64], options: &UpsampleOptions) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_upsample_nearest_backward(self.as_ptr(), size.len() as _, size.as_ptr(), &options.0) })
+    }
+
+    /// n = 1, 2 or 3 spatial dims.
+    pub fn upsample_nearest_exact_backward(&self, size: &[i64], options: &UpsampleOptions) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_upsample_nearest_exact_backward(self.as_ptr(), size.len() as _, size.as_ptr(), &options.0) })
+    }
+
+    /// Of `upsample_linear1d`, `upsample_bilinear2d`, `upsample_trilinear3d`.
+    pub fn upsample_linear_backward(&self, size: &[i64], options: &UpsampleOptions) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_upsample_linear_backward(self.as_ptr(), size.len() as _, size.as_ptr(), &options.0) })
+    }
+
+    /// n = 2.
+    pub fn upsample_bicubic2d_backward(&self, size: &[i64], options: &UpsampleOptions) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_upsample_bicubic2d_backward(self.as_ptr(), size.len() as _, size.as_ptr(), &options.0) })
+    }
+
+    /// Of `pad`: the gradient has the padded shape and n dims; before, after and mode are the function's.
+    pub fn pad_backward(&self, before: &[i64], after: &[i64], mode: PadMode) -> Result<Tensor> {
+        same_length(before.len(), after.len())?;
+        Tensor::made(&self.device, || unsafe { sys::wick_pad_backward(self.as_ptr(), before.len() as _, before.as_ptr(), after.as_ptr(), mode as sys::wick_pad_mode) })
+    }
+
     /// The gradient of x: gradient \[N,Cout,out...\], weight \[Cout,Cin/groups,kernel...\], size the spatial
     /// sizes of x, which gradient and weight leave open -\> \[N,Cin,size...\].
     pub fn conv1d_backward_input(&self, weight: &Tensor, size: &[i64], options: &ConvOptions) -> Result<Tensor> {
@@ -1869,4 +1977,4 @@ impl Tensor {
     }
 }
 
-// Of another form, and so in the C interface alone: wick_max_along, wick_min_along, wick_median, wick_cummax, wick_cummin, wick_layer_norm_with, wick_rms_norm_with, wick_group_norm_with, wick_batch_norm_train, wick_lstm_cell, wick_gru_cell, wick_lstm_cell_backward, wick_gru_cell_backward, wick_recurrent, wick_recurrent_backward, wick_gates_reorder, wick_mse_loss, wick_mse_loss_backward, wick_l1_loss, wick_l1_loss_backward, wick_smooth_l1_loss, wick_smooth_l1_loss_backward, wick_huber_loss, wick_huber_loss_backward, wick_kl_div_loss, wick_kl_div_loss_backward, wick_binary_cross_entropy, wick_binary_cross_entropy_backward, wick_binary_cross_entropy_with_logits, wick_binary_cross_entropy_with_logits_backward, wick_cross_entropy, wick_cross_entropy_backward, wick_cross_entropy_soft, wick_cross_entropy_soft_backward, wick_nll_loss, wick_nll_loss_backward, wick_cosine_embedding_loss, wick_cosine_embedding_loss_backward, wick_triplet_margin_loss, wick_triplet_margin_loss_backward, wick_ctc_loss, wick_ctc_loss_backward, wick_einsum, wick_unique, wick_dropout_with, wick_layer_norm_backward, wick_rms_norm_backward, wick_group_norm_backward, wick_batch_norm_backward, wick_scaled_dot_product_attention_backward, wick_attention_packed_backward.
+// Of another form, and so in the C interface alone: wick_max_along, wick_min_along, wick_median, wick_cummax, wick_cummin, wick_layer_norm_with, wick_rms_norm_with, wick_group_norm_with, wick_batch_norm_train, wick_local_response_norm, wick_lstm_cell, wick_gru_cell, wick_lstm_cell_backward, wick_gru_cell_backward, wick_recurrent, wick_recurrent_backward, wick_gates_reorder, wick_mse_loss, wick_mse_loss_backward, wick_l1_loss, wick_l1_loss_backward, wick_smooth_l1_loss, wick_smooth_l1_loss_backward, wick_huber_loss, wick_huber_loss_backward, wick_kl_div_loss, wick_kl_div_loss_backward, wick_binary_cross_entropy, wick_binary_cross_entropy_backward, wick_binary_cross_entropy_with_logits, wick_binary_cross_entropy_with_logits_backward, wick_cross_entropy, wick_cross_entropy_backward, wick_cross_entropy_soft, wick_cross_entropy_soft_backward, wick_nll_loss, wick_nll_loss_backward, wick_cosine_embedding_loss, wick_cosine_embedding_loss_backward, wick_triplet_margin_loss, wick_triplet_margin_loss_backward, wick_ctc_loss, wick_ctc_loss_backward, wick_einsum, wick_unique, wick_dropout_with, wick_adaptive_max_pool_with_indices, wick_grid_sample, wick_layer_norm_backward, wick_rms_norm_backward, wick_group_norm_backward, wick_batch_norm_backward, wick_grid_sample_backward_input, wick_grid_sample_backward_grid, wick_local_response_norm_backward, wick_scaled_dot_product_attention_backward, wick_attention_packed_backward.
