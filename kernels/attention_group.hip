@@ -22,21 +22,28 @@ template <int WIDE, int LINES> GPU_FN u32 attention_piece(u32 row, u32 piece) {
     return line * GROUP_LINE + (piece % 8 ^ row % 8) * 16;
 }
 
-/* A step of keys or values from number `first` of the block's `keys` at `from`, by a group; the rest are zeros. What lies past the end of all
- * rows is written when the place is `fresh`, and stays. */
+/* Keys or values of a block: `keys` rows, of which this thread copies `nbytes` of its piece. */
+struct attention_source {
+    const u16 *from;
+    i64 stride;
+    u32 keys, nbytes;
+};
+
+/* A step of them from number `first` on, by a group; the rest are zeros. What lies past the end of all rows is written when
+ * the place is `fresh`, and stays. */
 template <int WIDE, int KEYS, int LINES>
-GPU_FN void attention_fill(mma_lds lds, const u16 *from, i64 stride, u32 first, u32 keys, u32 nbytes, bool fresh) {
+GPU_FN void attention_fill(mma_lds lds, const struct attention_source &source, u32 first, bool fresh) {
     enum { PER = GROUP / (WIDE / 8) };
     u32 piece = gpu_thread() % (WIDE / 8), line = gpu_thread() % GROUP / (WIDE / 8);
-    const u16 *at = from + (i64)(first + line) * stride + piece * 8;
+    const u16 *at = source.from + (i64)(first + line) * source.stride + piece * 8;
     mma_lds to = lds + attention_piece<WIDE, LINES>(line, piece);
-    if (nbytes == 16 && first + KEYS <= keys) {
-        GPU_UNROLL for (u32 j = 0; j < KEYS / PER; j++, at += PER * stride)
+    if (source.nbytes == 16 && first + KEYS <= source.keys) {
+        GPU_UNROLL for (u32 j = 0; j < KEYS / PER; j++, at += PER * source.stride)
             mma_copy16_whole_at(to + attention_piece<WIDE, LINES>(j * PER, 0), at);
-    } else if (nbytes > 0 || fresh) {
-        GPU_NO_UNROLL for (u32 j = 0; j < KEYS / PER; j++, at += PER * stride) {
-            u32 n = first + line + j * PER < keys ? nbytes : 0;
-            mma_copy16_at(lds + attention_piece<WIDE, LINES>(line + j * PER, piece), n ? at : from, n);
+    } else if (source.nbytes > 0 || fresh) {
+        GPU_NO_UNROLL for (u32 j = 0; j < KEYS / PER; j++, at += PER * source.stride) {
+            u32 n = first + line + j * PER < source.keys ? source.nbytes : 0;
+            mma_copy16_at(lds + attention_piece<WIDE, LINES>(line + j * PER, piece), n ? at : source.from, n);
         }
     }
 }
@@ -74,20 +81,20 @@ GPU_FN void attention_pack(struct mma_fragment (&x)[TILES], const struct mma_til
         x[j].word[w] = mma_pack(s[j].v[w * 2], s[j].v[w * 2 + 1], T());
 }
 
-/* The keys of step i + 1 and the values of step i on their way. Both groups have read what was there. */
+/* The keys of step i; then the keys of step i + 1 and the values of step i on their way. Both groups have read what was
+ * there. */
 template <int WIDE, int KEYS>
 GPU_FN void attention_fill_keys(const struct gpu_attention &p, const struct attention_place &at, mma_lds lds, u32 i) {
     const u16 *k = (const u16 *)p.k + at.k + at.begin * p.k_stride[2];
-    attention_fill<WIDE, KEYS, KEYS>(lds + ROWS * WIDE * 2 + i % 2 * (KEYS * WIDE * 2), k, p.k_stride[2], i * KEYS,
-                                    (u32)(at.end - at.begin), attention_bytes<WIDE>(p.depth), i < 2);
+    const struct attention_source source = {k, p.k_stride[2], (u32)(at.end - at.begin), attention_bytes<WIDE>(p.depth)};
+    attention_fill<WIDE, KEYS, KEYS>(lds + (ROWS + i % 2 * KEYS) * WIDE * 2, source, i * KEYS, i < 2);
 }
 template <int WIDE, int KEYS>
 GPU_FN void attention_fill_next(const struct gpu_attention &p, const struct attention_place &at, mma_lds lds, u32 i) {
     const u16 *v = (const u16 *)p.v + at.v + at.begin * p.v_stride[2];
-    u32 keys = (u32)(at.end - at.begin);
-    if ((i + 1) * KEYS < keys) attention_fill_keys<WIDE, KEYS>(p, at, lds, i + 1);
-    attention_fill<WIDE, KEYS, 64>(lds + (ROWS + (2 + i % 2) * KEYS) * WIDE * 2, v, p.v_stride[2], i * KEYS, keys,
-                                  attention_bytes<WIDE>(p.width), i < 2);
+    const struct attention_source source = {v, p.v_stride[2], (u32)(at.end - at.begin), attention_bytes<WIDE>(p.width)};
+    if ((i + 1) * KEYS < source.keys) attention_fill_keys<WIDE, KEYS>(p, at, lds, i + 1);
+    attention_fill<WIDE, KEYS, 64>(lds + (ROWS + (2 + i % 2) * KEYS) * WIDE * 2, source, i * KEYS, i < 2);
     mma_copy_commit();
 }
 
@@ -112,7 +119,7 @@ GPU_FN void attention_take_turns(const struct gpu_attention &p, const struct att
     group_hold(s[0]);
     GPU_NO_UNROLL for (u32 i = 0;;) {
         gpu_sync(); /* the other's turn */
-        attention_rate<T>(p, s, sums, rows + gpu_wave() * 16, at.begin, i * KEYS, keys, free, fade);
+        attention_rate<T>(p, attention_part{rows + gpu_wave() * 16, at.begin, keys, free}, i * KEYS, s, sums, fade);
         attention_fade(sums, fade);
         attention_pack<T>(x, s[0]);
         if (group == 0) {

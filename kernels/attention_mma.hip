@@ -113,7 +113,7 @@ template <typename T, int DIM, int TILES, int KEYS> GPU_FN void attention_run(co
         if (key + KEYS < keys) attention_copy_keys<DIM, KEYS>(ks, k, p.k_stride[2], key + KEYS, keys, k_bytes);
         mma_copy_commit();
         f32 fade[TILES][2];
-        attention_rate<T>(p, s, sums, mine, kept.begin, key, keys, free, fade);
+        attention_rate<T>(p, attention_part{mine, kept.begin, keys, free}, key, s, sums, fade);
         attention_fade(sums, fade);
         attention_add<T, DIM>(s, vs, sums);
     }

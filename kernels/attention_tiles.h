@@ -145,16 +145,24 @@ GPU_FN struct attention_free attention_free_of(const struct gpu_attention &p, co
     return free;
 }
 
-/* Makes weights of a step of `keys` keys from number `key` on, of those of the block from `begin` on. */
+/* What a wave needs to know of its block: its rows, and the block's keys, `keys` from number `begin` on. */
+struct attention_part {
+    const struct attention_row *rows;
+    i64 begin;
+    u32 keys;
+    struct attention_free free;
+};
+
+/* Makes weights of a step of keys from number `key` of the block's on. */
 template <typename T, int TILES, int STEPS, int COLUMNS>
-GPU_FN void attention_rate(const struct gpu_attention &p, struct mma_tile (&s)[TILES][COLUMNS],
-                           struct attention_sums<TILES, STEPS> &sums, const struct attention_row *rows, i64 begin, u32 key,
-                           u32 keys, const struct attention_free &free, f32 (&fade)[TILES][2]) {
+GPU_FN void attention_rate(const struct gpu_attention &p, const struct attention_part &part, u32 key,
+                           struct mma_tile (&s)[TILES][COLUMNS], struct attention_sums<TILES, STEPS> &sums,
+                           f32 (&fade)[TILES][2]) {
     const f32 log2e = 1.4426950408889634f;
-    bool plain = key >= free.begin && key + COLUMNS * 16 <= free.end;
+    bool plain = key >= part.free.begin && key + COLUMNS * 16 <= part.free.end;
     if (!plain) {
         attention_scale(s, (f32)p.scale);
-        attention_adjust<T>(p, s, rows, begin + key, keys - key);
+        attention_adjust<T>(p, s, part.rows, part.begin + key, part.keys - key);
     }
     attention_weigh(s, sums, plain ? (f32)p.scale * log2e : log2e, fade);
 }

@@ -80,7 +80,16 @@ static bool lengths_fit(struct ctc *c) {
     return false;
 }
 
-/* Checks all but the gradient, and makes the operand `lengths`, in the innermost scope. */
+/* The operand `lengths`, in the innermost scope. */
+static struct wick_tensor *on_device(struct wick_device *device, const struct ctc *c) {
+    if (wick__graph_refuse(device, wick_op_name(c->call.op)) != WICK_OK) return NULL;
+    struct wick_tensor *x = wick_empty(device, WICK_I64, 2, (const int64_t[]){3, c->n});
+    size_t nbytes = 3 * (size_t)c->n * sizeof *c->lengths;
+    if (!x || nbytes == 0) return x;
+    return device->backend->upload(device, wick__data(x), c->lengths, nbytes) == WICK_OK ? x : NULL;
+}
+
+/* Checks all but the gradient, and makes the operand `lengths`. */
 static bool prepare(struct ctc *c) {
     struct wick__call *call = &c->call;
     if (!call->in[0] || !call->in[1]) return wick__call_check(call); /* which says so */
@@ -93,9 +102,7 @@ static bool prepare(struct ctc *c) {
     c->lengths = wick__alloc(nbytes);
     if (!c->lengths) return false;
     bool fit = lengths_fit(c);
-    if (fit)
-        call->in[2] = wick_from_data(device, WICK_I64, 2, (const int64_t[]){3, c->n}, c->lengths,
-                                     sizeof *c->lengths * (size_t)count);
+    if (fit) call->in[2] = on_device(device, c);
     wick__free(c->lengths, nbytes);
     call->p.ctc.blank = c->options->blank;
     call->p.ctc.zero_infinity = c->options->zero_infinity;

@@ -63,11 +63,11 @@ static bool is_few(const struct wick__call *call, const struct wick__attention_s
 static struct way way_of_tiles(struct wick__gpu *gpu, bool bf16, int64_t dim) {
     if (wick__capability(gpu) == 90 && wick__gpu_is_native(gpu, WICK__GPU_M_attention_group)) {
         if (dim <= 64)
-            return (struct way){bf16 ? WICK__GPU_K_attention_group_64_bf16 : WICK__GPU_K_attention_group_64_f16, 128, 64,
-                                256, (128 + 4 * 64) * 64 * 2};
+            return (struct way){bf16 ? WICK__GPU_K_attention_group_64_bf16 : WICK__GPU_K_attention_group_64_f16, 128,
+                                64, 256, (128 + 4 * 64) * 64 * 2};
         if (dim <= 96)
-            return (struct way){bf16 ? WICK__GPU_K_attention_group_96_bf16 : WICK__GPU_K_attention_group_96_f16, 128, 96,
-                                256, (128 + 4 * 128) * 128 * 2};
+            return (struct way){bf16 ? WICK__GPU_K_attention_group_96_bf16 : WICK__GPU_K_attention_group_96_f16, 128,
+                                96, 256, (128 + 4 * 128) * 128 * 2};
         return (struct way){bf16 ? WICK__GPU_K_attention_group_128_bf16 : WICK__GPU_K_attention_group_128_f16, 128, 128,
                             256, (128 + 4 * 128) * 128 * 2};
     }

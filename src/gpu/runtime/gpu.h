@@ -28,7 +28,7 @@ struct wick__gpu {
     struct wick__gpu_blas *blas;
     pthread_mutex_t mutex; /* modules and staging */
     void *modules[WICK__GPU_MODULES];
-    bool native[WICK__GPU_MODULES]; /* whether they came as machine code; PTX is compiled by the driver */
+    bool native[WICK__GPU_MODULES];               /* whether they came as machine code; PTX is compiled by the driver */
     _Atomic(void *) functions[WICK__GPU_KERNELS]; /* filled as kernels are first launched */
 };
 
@@ -55,7 +55,8 @@ enum wick_status wick__gpu_launch(struct wick__gpu *gpu, const struct wick__laun
 
 /* Loads a module unless it is there. */
 enum wick_status wick__gpu_load(struct wick__gpu *gpu, enum wick__gpu_module module);
-/* Loads a module; whether it came as machine code for the GPU and not as PTX, that is, with the GPU's own instructions. */
+/* Loads a module; whether it came as machine code for the GPU and not as PTX, that is, with the GPU's own instructions.
+ */
 bool wick__gpu_is_native(struct wick__gpu *gpu, enum wick__gpu_module module);
 
 /* Blocks for a grid-stride loop over `items` items, `per_thread` each: enough to fill the device a few times over, no
