@@ -106,6 +106,34 @@ static void check_files(void) {
                 WICK_INVALID, LATER("embedder_open"));
 }
 
+/* The same numbers. Tensors are the scope's. */
+static void check_same(const struct wick_tensor *a, const struct wick_tensor *b) {
+    float x[64] = {0}, y[64] = {0};
+    bool fit = a && b && wick_tensor_count(a) == wick_tensor_count(b) && wick_tensor_count(a) <= 64;
+    CHECK(fit);
+    if (!fit) return;
+    CHECK_OK(wick_read(a, x, (size_t)wick_tensor_count(a) * sizeof *x));
+    CHECK_OK(wick_read(b, y, (size_t)wick_tensor_count(b) * sizeof *y));
+    CHECK_BYTES(x, y, sizeof x);
+}
+
+/* What 0 stands for, as conv.h has it: stride, dilation and groups 1, in pooling the kernel as stride. */
+static void check_zeros(void) {
+    const struct wick_conv_options ones = {.stride = {1, 1}, .dilation = {1, 1}, .groups = 1}, zeros = {.groups = 0};
+    const struct wick_pool_options windows = {.stride = {2, 2}, .dilation = {1, 1}}, none = {.stride = {0}};
+    wick_scope_begin();
+    struct wick_tensor *x = wick_reshape(wick_arange(cpu, WICK_F32, WICK_INT(0), WICK_INT(32), WICK_INT(1)),
+                                         WICK_SHAPE(1, 2, 4, 4));
+    struct wick_tensor *w = wick_slice(x, 2, 0, 2, 1);
+    check_same(wick_conv2d(x, w, NULL, &zeros), wick_conv2d(x, w, NULL, &ones));
+    check_same(wick_conv2d(x, w, NULL, NULL), wick_conv2d(x, w, NULL, &ones));
+    struct wick_tensor *across = wick_reshape(w, WICK_SHAPE(2, 1, 2, 4));
+    check_same(wick_conv_transpose2d(x, across, NULL, &zeros), wick_conv_transpose2d(x, across, NULL, &ones));
+    check_same(wick_max_pool2d(x, WICK_SHAPE(2, 2), &none), wick_max_pool2d(x, WICK_SHAPE(2, 2), &windows));
+    check_same(wick_avg_pool2d(x, WICK_SHAPE(2, 2), NULL), wick_avg_pool2d(x, WICK_SHAPE(2, 2), &windows));
+    wick_scope_end(NULL);
+}
+
 static bool zero(const uint64_t *reserved) {
     for (int i = 0; i < 8; i++)
         if (reserved[i]) return false;
@@ -126,6 +154,7 @@ int main(void) {
     cpu = wick_device_open("cpu");
     check_ops();
     check_resampling();
+    check_zeros();
     check_files();
     check_facts();
     wick_device_close(cpu);
