@@ -122,8 +122,8 @@ static void check_zeros(void) {
     const struct wick_conv_options ones = {.stride = {1, 1}, .dilation = {1, 1}, .groups = 1}, zeros = {.groups = 0};
     const struct wick_pool_options windows = {.stride = {2, 2}, .dilation = {1, 1}}, none = {.stride = {0}};
     wick_scope_begin();
-    struct wick_tensor *x = wick_reshape(wick_arange(cpu, WICK_F32, WICK_INT(0), WICK_INT(32), WICK_INT(1)),
-                                         WICK_SHAPE(1, 2, 4, 4));
+    struct wick_tensor *x =
+        wick_reshape(wick_arange(cpu, WICK_F32, WICK_INT(0), WICK_INT(32), WICK_INT(1)), WICK_SHAPE(1, 2, 4, 4));
     struct wick_tensor *w = wick_slice(x, 2, 0, 2, 1);
     check_same(wick_conv2d(x, w, NULL, &zeros), wick_conv2d(x, w, NULL, &ones));
     check_same(wick_conv2d(x, w, NULL, NULL), wick_conv2d(x, w, NULL, &ones));
