@@ -8,7 +8,7 @@
 
 /* The floor of the place of element o, which may lie outside the dim, and what it is beyond that. */
 GPU_FN i64 gpu_place(const struct gpu_position &at, i64 o, f64 *part) {
-    if (at.scale > 0) {
+    if (gpu_anew(at.scale) > 0) {
         f64 x = ((f64)o + at.offset) / at.scale - at.shift;
         if (x > 4503599627370496.0) x = 4503599627370496.0; /* 2^52 */
         f64 low = gpu_floor(x);

@@ -30,7 +30,7 @@ template <bool LINEAR> GPU_FN struct sources find_sources(const struct gpu_resiz
     struct sources at;
     u64 rest = i;
     GPU_UNROLL for (int d = 2; d >= 0; d--) {
-        u64 quotient = p.narrow ? gpu_divide((u32)rest, p.by[d]) : rest / (u64)p.to[d];
+        u64 quotient = gpu_anew(p.narrow) ? gpu_divide((u32)rest, p.by[d]) : rest / (u64)p.to[d];
         at.s[d] = find_source<LINEAR>(p, d, (i64)(rest - quotient * (u64)p.to[d]));
         rest = quotient;
     }
