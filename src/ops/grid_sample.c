@@ -28,7 +28,7 @@ static bool set_options(struct wick__call *call, const struct wick_grid_sample_o
 static bool check_grid(const struct wick__call *call, int64_t images, int n, const int64_t *size,
                        const struct wick_tensor *grid) {
     const struct wick__layout *g = &grid->layout;
-    int64_t plane = 1, taps = taps_of((enum wick_grid_mode)call->p.grid.mode, n);
+    int64_t plane = 1;
     if (n < 2 || n > 3 || (n == 3 && call->p.grid.mode == WICK_GRID_BICUBIC)) {
         wick__call_fail(call, WICK_SHAPE, "%d spatial dims are not %s", n, n == 3 ? "2, as bicubic" : "2 or 3");
         return false;
@@ -37,6 +37,7 @@ static bool check_grid(const struct wick__call *call, int64_t images, int n, con
         wick__call_fail(call, WICK_SHAPE, "grid must be [%lld,out...,%d] of rank %d", (long long)images, n, n + 2);
         return false;
     }
+    int64_t taps = taps_of((enum wick_grid_mode)call->p.grid.mode, n);
     for (int s = 0; s < n; s++) {
         if (size[s] < 1) {
             wick__call_fail(call, WICK_SHAPE, "spatial dim %d of x of size %lld is empty", s, (long long)size[s]);

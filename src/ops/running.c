@@ -53,8 +53,8 @@ static struct wick_tensor *places(const struct wick_tensor *x, const struct wick
 static struct wick_tensor *extreme(const struct wick__call *call, int dim, join_fn *join,
                                    struct wick_tensor **indices) {
     const struct wick_tensor *x = call->in[0];
-    const struct wick__layout *form = &x->layout;
     if (!check(call, dim, &dim)) return NULL;
+    const struct wick__layout *form = &x->layout;
     wick_scope_begin();
     struct wick_tensor *line = wick__line(x), *y = doubled(wick_clone(line), dim, join);
     struct wick_tensor *at = y && indices ? places(line, y, dim) : NULL;

@@ -70,12 +70,13 @@ static inline struct operand operand_of(const struct wick_tensor *x, bool packed
                             .element = stride[packed ? 2 : 3]};
 }
 
-/* The first element of a head from a position on. */
+/* The first element of a head from a position on. An operand without elements is NULL, which has no other place. */
 static inline const char *begin_of(const struct operand *x, int64_t batch, int64_t head, int64_t position) {
+    if (!x->data) return NULL;
     return x->data + (batch * x->batch + head * x->head + position * x->position) * x->size;
 }
 static inline const char *later(const struct operand *x, const char *begin, int64_t positions) {
-    return begin + positions * x->position * x->size;
+    return begin ? begin + positions * x->position * x->size : NULL;
 }
 
 static inline int64_t start_of(const struct wick_tensor *starts, int64_t s) {

@@ -123,7 +123,8 @@ static void ways(void *context, int worker, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) {
         bool back = i >= c->n;
         struct sequence s = open(c, worker, back ? i - c->n : i, back);
-        double y = total_of(&s, go(c, &s, c->paths + i * c->kept * c->states, back));
+        double *paths = c->paths ? c->paths + i * c->kept * c->states : NULL; /* NULL: there are no steps */
+        double y = total_of(&s, go(c, &s, paths, back));
         if (back) continue;
         if (c->call->p.ctc.zero_infinity && y == -NONE) y = 0;
         if (c->call->p.ctc.by_length && s.labels > 1) y /= (double)s.labels;

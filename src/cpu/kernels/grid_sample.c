@@ -134,11 +134,13 @@ static void find_taps(void *context, int worker, int64_t begin, int64_t end) {
 
 /* Line `line` of `count` elements of a tensor. */
 static void read_line(const struct wick_tensor *x, int64_t line, int64_t count, double *to) {
+    if (count == 0) return;
     wick__row_to_f64(x->dtype, (const char *)wick__data(x) + line * count * (int64_t)wick__size(x->dtype), 1, to,
                      count);
 }
 
 static void write_line(const struct wick_tensor *x, int64_t line, int64_t count, const double *from) {
+    if (count == 0) return;
     wick__row_from_f64(x->dtype, from, (char *)wick__data(x) + line * count * (int64_t)wick__size(x->dtype), count);
 }
 
