@@ -7,14 +7,37 @@
 
 /* tests/golden/ops/index.py has the same texts. Sizes go by the letter. */
 static const char *const texts[] = {
-    "ij,jk->ik", "bij,bjk->bik",    "ij->ji",       "ij->",     "ii->i", "i,j->ij",
-    "ij,ij",     "bhqd,bhkd->bhqk", "ab,bc,cd->ad", "aab,b->a", "i,i->", "ijz,jk->ik",
+    "ij,jk->ik",
+    "bij,bjk->bik",
+    "ij->ji",
+    "ij->",
+    "ii->i",
+    "i,j->ij",
+    "ij,ij",
+    "bhqd,bhkd->bhqk",
+    "ab,bc,cd->ad",
+    "aab,b->a",
+    "i,i->",
+    "ijz,jk->ik",
+    "...ab,...bc->...ac",
+    "...a,a...",
+    "...ab,bc",
+    "b...,...a->...a",
+    "a...->a",
+    "aba...b->...ab",
 };
-enum { TEXTS = sizeof texts / sizeof *texts };
+enum { TEXTS = sizeof texts / sizeof *texts, PLAIN = TEXTS - 6 };
+
+/* The last of them with letters in place of "...". */
+static const char *const spelt[TEXTS - PLAIN] = {
+    "wuab,oubc->wuac", "wua,aou->wu", "wab,bc->wac", "bwu,ua->wua", "auw->a", "abawb->wab",
+};
+
+static const char *plain(int64_t k) { return k < PLAIN ? texts[k] : spelt[k - PLAIN]; }
 
 static int64_t size_of(char label) {
     static const int64_t sizes[] = {3, 5, 2, 7, 4};
-    return label == 'z' ? 0 : sizes[(label - 'a') % 5];
+    return label == 'z' ? 0 : label == 'o' ? 1 : sizes[(label - 'a') % 5];
 }
 
 static int einsum_cases(enum wick_op op) {
@@ -27,7 +50,7 @@ static void einsum_make(enum wick_op op, int k, struct verify_case *c) {
     c->i[0] = k;
     c->n_in = c->n_out = 1;
     c->in[0] = (struct verify_operand){.role = VERIFY_VALUE, .low = -2, .high = 2};
-    for (const char *p = texts[k]; *p && *p != '-'; p++) {
+    for (const char *p = plain(k); *p && *p != '-'; p++) {
         if (*p == ',')
             c->in[c->n_in++] = (struct verify_operand){.role = VERIFY_VALUE, .low = -2, .high = 2};
         else
@@ -69,7 +92,7 @@ static int64_t spread(const char *list, int n, int64_t i, int64_t *at) {
 }
 
 static bool einsum_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {
-    const char *text = texts[c->i[0]], *arrow = strchr(text, '>'), *to = arrow ? arrow + 1 : "";
+    const char *text = plain(c->i[0]), *arrow = strchr(text, '>'), *to = arrow ? arrow + 1 : "";
     char summed[16] = {0};
     int64_t shape[WICK_MAX_RANK], at[128] = {0};
     int rank = (int)strlen(to), n = letters(text, to, summed);

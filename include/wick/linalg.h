@@ -40,10 +40,11 @@ WICK_API struct wick_tensor *wick_outer(const struct wick_tensor *lhs, const str
 
 /* The sum of the products of n operands of one dtype, 1 to 8, over the labels that the result lacks: "bij,bjk->bik" is
  * a product of batches, "ij->ji" a transpose, "ii" a trace. A label, a letter, stands for each dim of each operand;
- * equal ones in an operand take a diagonal. Without "->" the result has the labels that stand there once, in
- * alphabetical order, capitals first. All ten dtypes. Operands are multiplied from the left, and each product is
- * rounded. WICK_INVALID for another text, "..." included; WICK_SHAPE for sizes of one label that differ, and for more
- * than WICK_MAX_RANK dims on the way. */
+ * equal ones in an operand take a diagonal. "...", once in an operand, stands for the dims that its labels leave; those
+ * of all operands broadcast, from the last one: "...ij,...jk->...ik". A result without "..." sums over them. Without
+ * "->" the result has the dims of "..." and then the labels that stand there once, in alphabetical order, capitals
+ * first. All ten dtypes. Operands are multiplied from the left, and each product is rounded. WICK_INVALID for another
+ * text; WICK_SHAPE for sizes of one label that differ, and for more than WICK_MAX_RANK dims on the way. */
 WICK_API struct wick_tensor *wick_einsum(const char *text, int n, struct wick_tensor *const *operands);
 
 /* beta input + alpha lhs rhs: lhs [m,k] x rhs [k,n], or [b,m,k] x [b,k,n] for baddbmm. Input broadcasts to the shape of

@@ -4,16 +4,19 @@
 
 enum { OPERANDS = 8 };
 
-/* The labels of an operand's dims. */
+/* The labels of an operand's dims: letters, and for those of "..." the numbers up to WICK_MAX_RANK, which is the last
+ * of them. */
 struct term {
-    int n;
+    int n, dots; /* where "..." stands among the labels; -1: nowhere */
     char label[WICK_MAX_RANK];
 };
 
 struct equation {
     int n;
     struct term in[OPERANDS], out;
-    int64_t size[128]; /* of each label, 0 where it is not used and for no elements */
+    int64_t size[128];       /* of each label, 0 where it is not used and for no elements */
+    uint32_t ones[OPERANDS]; /* dims of "..." that are 1 and broadcast, a bit each */
+    int extra;               /* dims of "..." */
 };
 
 struct operand {
@@ -31,7 +34,14 @@ static int find(const struct term *t, char label) {
 
 /* Reads labels; NULL if there are too many, else what follows them. */
 static const char *parse_term(const char *text, struct term *t) {
-    for (t->n = 0;; text++) {
+    t->n = 0;
+    t->dots = -1;
+    for (;; text++) {
+        if (text[0] == '.' && text[1] == '.' && text[2] == '.' && t->dots < 0) {
+            t->dots = t->n;
+            text += 2;
+            continue;
+        }
         bool letter = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z');
         if (!letter && *text != ' ') return text;
         if (!letter) continue;
@@ -48,8 +58,10 @@ static int uses(const struct equation *e, char label) {
     return count;
 }
 
-/* Without an arrow the result has the labels that stand there once, in alphabetical order. */
+/* Without an arrow the result has the dims of "...", and then the labels that stand there once, in alphabetical order.
+ */
 static bool imply(struct equation *e) {
+    e->out.dots = 0;
     for (char label = 'A'; label <= 'z'; label++) {
         if (uses(e, label) != 1) continue;
         if (e->out.n == WICK_MAX_RANK) return false;
@@ -72,26 +84,69 @@ static bool parse(const char *text, struct equation *e) {
     return true;
 }
 
+/* ---- "..." ---- */
+
+/* Puts the labels of n dims where "..." stands. False if there are too many. */
+static bool insert_dots(struct term *t, int n) {
+    if (t->dots < 0 || n == 0) return true;
+    if (t->n + n > WICK_MAX_RANK) return false;
+    for (int i = t->n - 1; i >= t->dots; i--) t->label[i + n] = t->label[i];
+    for (int i = 0; i < n; i++) t->label[t->dots + i] = (char)(WICK_MAX_RANK + 1 - n + i);
+    t->n += n;
+    return true;
+}
+
+static bool of_dots(char label) { return label <= WICK_MAX_RANK; }
+
 /* ---- checks ---- */
+
+static void drop_label(struct term *t, int at) {
+    t->n--;
+    for (int i = at; i < t->n; i++) t->label[i] = t->label[i + 1];
+}
+
+/* Whether label number d of operand k stands nowhere before. */
+static bool is_first(const struct equation *e, int k, int d) {
+    for (int j = 0; j <= k; j++)
+        for (int i = 0; i < e->in[j].n && !(j == k && i >= d); i++)
+            if (e->in[j].label[i] == e->in[k].label[d]) return false;
+    return true;
+}
 
 static bool check_operand(const struct wick__call *call, struct equation *e, int k) {
     const struct wick__layout *layout = &call->in[call->n_in - 1]->layout;
+    int extra = layout->rank - e->in[k].n;
+    if (e->in[k].dots >= 0 && extra > 0) insert_dots(&e->in[k], extra);
+    if (e->in[k].dots >= 0 && extra > e->extra) e->extra = extra;
     if (layout->rank != e->in[k].n) {
         wick__call_fail(call, WICK_SHAPE, "operand %d has %d dims and %d labels", k, layout->rank, e->in[k].n);
         return false;
     }
     for (int d = 0; d < layout->rank; d++) {
         char label = e->in[k].label[d];
-        bool first = true;
-        for (int j = 0; j <= k && first; j++)
-            for (int i = 0; i < e->in[j].n && first; i++) first = (j == k && i >= d) || e->in[j].label[i] != label;
-        if (first) e->size[(int)label] = layout->shape[d];
-        if (e->size[(int)label] == layout->shape[d]) continue;
+        int64_t *size = &e->size[(int)label];
+        if (is_first(e, k, d) || (of_dots(label) && *size == 1)) *size = layout->shape[d];
+        if (*size == layout->shape[d] || (of_dots(label) && layout->shape[d] == 1)) continue;
+        if (of_dots(label)) {
+            wick__call_fail(call, WICK_SHAPE, "the dims of ... do not broadcast: %lld, and %lld in operand %d",
+                            (long long)*size, (long long)layout->shape[d], k);
+            return false;
+        }
         wick__call_fail(call, WICK_SHAPE, "label %c is of size %lld, and of size %lld in operand %d", label,
-                        (long long)e->size[(int)label], (long long)layout->shape[d], k);
+                        (long long)*size, (long long)layout->shape[d], k);
         return false;
     }
     return true;
+}
+
+/* Leaves out the dims of "..." that broadcast: the label is another operand's. */
+static void drop_ones(struct equation *e, int k, const struct wick__layout *layout) {
+    for (int d = layout->rank - 1; d >= 0; d--) {
+        char label = e->in[k].label[d];
+        if (!of_dots(label) || layout->shape[d] == e->size[(int)label]) continue;
+        e->ones[k] |= UINT32_C(1) << d;
+        drop_label(&e->in[k], d);
+    }
 }
 
 static bool check(const char *text, int n, struct wick_tensor *const *operands, struct equation *e) {
@@ -111,15 +166,13 @@ static bool check(const char *text, int n, struct wick_tensor *const *operands, 
         if (k > 0) both.in[both.n_in++] = operands[k];
         if (!wick__call_check(&both) || !check_operand(&both, e, k)) return false;
     }
-    return true;
+    for (int k = 0; k < n; k++) drop_ones(e, k, &operands[k]->layout);
+    if (insert_dots(&e->out, e->extra)) return true;
+    wick__call_fail(&call, WICK_SHAPE, "the result would have more than %d dims", WICK_MAX_RANK);
+    return false;
 }
 
 /* ---- products ---- */
-
-static void drop_label(struct term *t, int at) {
-    t->n--;
-    for (int i = at; i < t->n; i++) t->label[i] = t->label[i + 1];
-}
 
 /* Dims of one label become their diagonal, the last dim. */
 static void take_diagonals(struct operand *o) {
@@ -199,6 +252,8 @@ static bool multiply(struct operand *a, const struct operand *b, const struct eq
 static struct operand begin(struct wick_tensor *const *operands, const struct equation *e, int k,
                             const struct term *other) {
     struct operand o = {operands[k], e->in[k]};
+    for (int d = WICK_MAX_RANK - 1; d >= 0; d--)
+        if (e->ones[k] >> d & 1) o.x = wick_squeeze(o.x, d);
     take_diagonals(&o);
     sum_rest(&o, e, k, other);
     return o;
