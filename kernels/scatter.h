@@ -13,6 +13,9 @@ enum {
     GPU_SCATTER_FEW = 16         /* sources of one element and chunk that one thread adds */
 };
 
+/* What the sources of an element come to, and the element itself. */
+enum gpu_scatter_join { GPU_SCATTER_ADD, GPU_SCATTER_MULTIPLY, GPU_SCATTER_LARGEST, GPU_SCATTER_LEAST };
+
 /* out[id step[0]] = or += source[j step[3]], id = ids[j step[2]] for j in 0 .. k-1, for each line along the dim; what
  * is not placed comes from x[i step[1]], which may be out itself. */
 struct gpu_scatter {
@@ -27,6 +30,7 @@ struct gpu_scatter {
     u32 together, across; /* lines of a block, numbered first across them */
     u32 tile;             /* elements of a line that a block makes: n where there are several lines */
     u32 tiles;            /* of a line */
+    u32 join;             /* scatter_add: enum gpu_scatter_join */
     struct gpu_divisor by_k, by_tile, by_together;
 };
 
@@ -43,6 +47,7 @@ struct gpu_scatter_all {
     void *keys;    /* number of the element of out that each source goes to, then sorted; u64 when wide */
     const u32 *at; /* which source it is, sorted with the keys */
     u32 wide;
+    u32 join; /* enum gpu_scatter_join */
     struct gpu_shape shape;
     struct gpu_layout layout[5];
 };

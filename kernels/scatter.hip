@@ -1,4 +1,4 @@
-/* Placing and adding by id, in the order of the ids and without atomic additions, so that equal ids give the same bits
+/* Placing, adding, multiplying and comparing by id, in the order of the ids and without atomic additions, so that equal ids give the same bits
  * each time. Lines that fit are made in LDS; otherwise the sources of an element are brought together by sorting. */
 #include "dtype.h"
 #include "layout.h"
@@ -97,26 +97,37 @@ template <typename T> GPU_FN void scatter_lines(const struct gpu_scatter &p) {
     }
 }
 
-/* ---- scatter_add ---- */
+/* ---- scatter_add, and its kind ---- */
 
 /* What elements are summed in; integers wrap, so unsigned ones will do. */
 template <typename T> struct sum_of {
-    typedef f32 type;
+    typedef f32 type, ordered;
     GPU_FN f32 up(T x) { return gpu_up(x); }
     GPU_FN T down(f32 x) { return gpu_round<T>(x); }
 };
-#define SUM_OF(T, S)                                                                                                   \
+#define SUM_OF(T, S, O)                                                                                                \
     template <> struct sum_of<T> {                                                                                     \
         typedef S type;                                                                                                \
+        typedef O ordered;                                                                                             \
         GPU_FN S up(T x) { return (S)x; }                                                                              \
         GPU_FN T down(S x) { return (T)x; }                                                                            \
     };
-SUM_OF(u8, u32)
-SUM_OF(u32, u32)
-SUM_OF(i16, u32)
-SUM_OF(i32, u32)
-SUM_OF(i64, u64)
-SUM_OF(f64, f64)
+SUM_OF(u8, u32, u32)
+SUM_OF(u32, u32, u32)
+SUM_OF(i16, u32, i32)
+SUM_OF(i32, u32, i32)
+SUM_OF(i64, u64, i64)
+SUM_OF(f64, f64, f64)
+
+/* What an element and a source come to. NaN is the largest and the least. */
+template <typename T>
+GPU_FN typename sum_of<T>::type join(u32 how, typename sum_of<T>::type a, typename sum_of<T>::type b) {
+    typedef typename sum_of<T>::ordered O;
+    if (how == GPU_SCATTER_ADD) return a + b;
+    if (how == GPU_SCATTER_MULTIPLY) return a * b;
+    bool first = how == GPU_SCATTER_LARGEST ? (O)b > (O)a : (O)b < (O)a;
+    return first || (O)b != (O)b ? b : a;
+}
 
 /* The sources of a chunk, and for each element of the tile a list of its own: `head` is 1 + the source that came last
  * to it, `next` of a source 1 + the one before. Which came when is chance; the sum is taken in the order of sources. */
@@ -131,7 +142,7 @@ template <typename S> struct chunk {
 };
 
 /* Adds the sources of element e; leaves it to a wave when they are many. */
-template <typename S> GPU_FN void add_list(struct chunk<S> *c, u32 e) {
+template <typename T> GPU_FN void add_list(struct chunk<typename sum_of<T>::type> *c, u32 how, u32 e) {
     u32 head = c->head[e], count = 0, last = 0;
     if (head == 0) return;
     c->head[e] = 0;
@@ -140,24 +151,25 @@ template <typename S> GPU_FN void add_list(struct chunk<S> *c, u32 e) {
         c->heavy[gpu_atomic_add(&c->heavies, 1)] = (u16)e;
         return;
     }
-    S sum = c->sums[e];
+    typename sum_of<T>::type sum = c->sums[e];
     for (; count > 0; count--) {
         u32 least = ~0u;
         for (u32 i = head; i; i = c->next[i - 1])
             if (i > last && i < least) least = i;
-        sum += c->values[least - 1];
+        sum = join<T>(how, sum, c->values[least - 1]);
         last = least;
     }
     c->sums[e] = sum;
 }
 
 /* The same by a wave, which looks at all sources of the chunk. */
-template <typename S> GPU_FN void add_heavy(struct chunk<S> *c, u32 e, u32 sources) {
-    S sum = c->sums[e];
+template <typename T>
+GPU_FN void add_heavy(struct chunk<typename sum_of<T>::type> *c, u32 how, u32 e, u32 sources) {
+    typename sum_of<T>::type sum = c->sums[e];
     for (u32 first = 0; first < sources; first += GPU_WAVE) {
         u32 i = first + gpu_lane();
         gpu_lanes mine = (gpu_lanes)gpu_ballot(i < sources && c->to[i < sources ? i : 0] == e);
-        for (; mine; mine &= mine - 1) sum += c->values[first + gpu_lanes_first(mine)];
+        for (; mine; mine &= mine - 1) sum = join<T>(how, sum, c->values[first + gpu_lanes_first(mine)]);
     }
     if (gpu_lane() == 0) c->sums[e] = sum;
 }
@@ -215,9 +227,9 @@ template <typename T> GPU_FN void scatter_add_lines(const struct gpu_scatter &p)
         GPU_NO_UNROLL for (u32 begin = 0; begin < GPU_SCATTER_CHUNK; begin += gpu_sources<T>::value * GPU_BLOCK)
             load_sources<T>(p, g, starts, &c, first, sources, begin);
         gpu_sync();
-        GPU_NO_UNROLL for (u32 e = gpu_thread(); e < size; e += GPU_BLOCK) add_list(&c, e);
+        GPU_NO_UNROLL for (u32 e = gpu_thread(); e < size; e += GPU_BLOCK) add_list<T>(&c, p.join, e);
         gpu_sync();
-        for (u32 h = gpu_wave(); h < c.heavies; h += GPU_BLOCK / GPU_WAVE) add_heavy(&c, c.heavy[h], sources);
+        for (u32 h = gpu_wave(); h < c.heavies; h += GPU_BLOCK / GPU_WAVE) add_heavy<T>(&c, p.join, c.heavy[h], sources);
         gpu_sync();
     }
     GPU_NO_UNROLL for (u32 e = gpu_thread(); e < size; e += GPU_BLOCK) {
@@ -277,7 +289,7 @@ template <typename T> GPU_FN void scatter_add_all(const struct gpu_scatter_all &
         T *to = (T *)p.out + o.at[0] + (i64)(key - (u64)o.at[1]) * p.step;
         typename sum_of<T>::type sum = sum_of<T>::up(*to);
         for (u64 j = i;;) {
-            sum += sum_of<T>::up(((const T *)p.source)[o.at[3]]);
+            sum = join<T>(p.join, sum, sum_of<T>::up(((const T *)p.source)[o.at[3]]));
             if (++j == (u64)p.shape.count || key_at(p, j) != key) break;
             o = gpu_locate<5>(p.at[j], p.shape, p.layout);
         }

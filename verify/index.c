@@ -3,6 +3,7 @@
  * i[0] is the dim, f[0] the value of masked_fill; in[1] are the ids. */
 #include "verify/verify.h"
 #include "verify/scales.h"
+#include "verify/scatter.h"
 
 #include <math.h>
 #include <string.h>
@@ -24,6 +25,7 @@ enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 static int index_cases(enum wick_op op) {
     if (op == WICK_OP_one_hot) return 4;
+    if (verify_reduces(op)) return verify_reduce_cases(op);
     return SHAPES;
 }
 
@@ -41,6 +43,10 @@ static void make_embedding(int k, struct verify_case *c) {
 
 static void index_make(enum wick_op op, int k, struct verify_case *c) {
     bool one = op == WICK_OP_index_select || op == WICK_OP_index_add;
+    if (verify_reduces(op)) {
+        verify_reduce_make(op, k, c);
+        return;
+    }
     c->n_in = op == WICK_OP_gather || op == WICK_OP_index_select || op == WICK_OP_embedding ? 2 : 3;
     c->n_out = 1;
     c->i[0] = shapes[k].dim;
@@ -77,6 +83,7 @@ static bool index_bench(enum wick_op op, struct verify_case *c) {
 
 static bool index_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
     int dim = (int)c->i[0];
+    if (verify_reduces(c->op)) return verify_reduce_call(c, in, out);
     switch (c->op) {
     case WICK_OP_index_select: out[0] = wick_index_select(in[0], dim, in[1]); break;
     case WICK_OP_embedding: out[0] = wick_embedding(in[0], in[1]); break;
@@ -149,6 +156,7 @@ static double wrap(enum wick_dtype dtype, double x) {
 static bool put_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {
     bool add = c->op != WICK_OP_scatter && c->op != WICK_OP_scatter_inplace;
     int dim = dim_of(c);
+    if (verify_reduces(c->op)) return verify_reduce_reference(c, in, out);
     if (!verify_array_new(out, c->dtype, in[0].rank, in[0].shape, true)) return false;
     for (int64_t p = 0; p < out->count; p++) {
         out->data[p] = in[0].data[p];
@@ -171,7 +179,10 @@ static bool always(enum wick_op op) {
     return true;
 }
 
-static bool moves(enum wick_op op) { return op == WICK_OP_scatter || op == WICK_OP_scatter_inplace; }
+static bool moves(enum wick_op op) {
+    return op == WICK_OP_scatter || op == WICK_OP_scatter_inplace || op == WICK_OP_scatter_amax ||
+           op == WICK_OP_scatter_amin;
+}
 
 const struct verify_family verify_gather = {.name = "gather",
                                             .cases = index_cases,

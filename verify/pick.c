@@ -1,11 +1,12 @@
 /* Cases of the composed_pick family: indexing by several tensors of ids, by
  * masks and by what elements are.
  *
- * scatter_amax and its kind: i[0] is the dim, i[1] include_self. index, index_put: i[0] is the number of ids, the last
- * operands; i[1] accumulate. index_copy, repeat_interleave: i[0] is the dim. bincount: i[0] is the least size.
- * searchsorted: i[0] is right; sequences are sorted before the call. */
+ * scatter_mean: see scatter_reduce.c. index, index_put: i[0] is the number of ids, the last operands; i[1] accumulate.
+ * index_copy, repeat_interleave: i[0] is the dim. bincount: i[0] is the least size. searchsorted: i[0] is right;
+ * sequences are sorted before the call. */
 #include "verify/elementwise.h"
 #include "verify/scales.h"
+#include "verify/scatter.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -68,21 +69,6 @@ static void make_copy(enum wick_op op, int k, struct verify_case *c) {
     c->in[2].shape[dim] = count;
 }
 
-/* Ids of the shape of x, with more or fewer along dim. */
-static void make_reduce(int k, struct verify_case *c) {
-    static const int dims[CASES] = {0, 1, -2, 0, 0, 0};
-    int dim = dims[k] < 0 ? dims[k] + shapes[k].rank : dims[k];
-    int64_t shape[3];
-    memcpy(shape, shapes[k].shape, sizeof shape);
-    shape[dim] = k % 2 ? 9 : 3;
-    c->n_in = 3;
-    c->in[0] = operand(shapes[k].rank, shapes[k].shape, -8, 8);
-    c->in[1] = ids(shapes[k].rank, shape, shapes[k].shape[dim]);
-    c->in[2] = operand(shapes[k].rank, shape, -8, 8);
-    c->i[0] = dims[k];
-    c->i[1] = k % 3 != 0;
-}
-
 static void make_search(int k, struct verify_case *c) {
     static const int64_t s[CASES][2] = {{9}, {3, 7}, {300}, {0}, {1}, {2, 5}};
     static const int64_t v[CASES][2] = {{5, 2}, {3, 4}, {40}, {3}, {0}, {2, 600}};
@@ -102,9 +88,7 @@ static void pick_make(enum wick_op op, int k, struct verify_case *c) {
     case WICK_OP_index_copy:
     case WICK_OP_repeat_interleave: make_copy(op, k, c); break;
     case WICK_OP_searchsorted: make_search(k, c); break;
-    case WICK_OP_scatter_amax:
-    case WICK_OP_scatter_amin:
-    case WICK_OP_scatter_mean: make_reduce(k, c); break;
+    case WICK_OP_scatter_mean: verify_reduce_make(op, k, c); break;
     case WICK_OP_bincount:
         c->n_in = 2;
         c->in[0] = operand(1, (const int64_t[]){k == 3 ? 0 : 50 * k + 1}, 0, 20);
@@ -133,9 +117,7 @@ static bool pick_call(const struct verify_case *c, struct wick_tensor *const *in
     case WICK_OP_bincount: out[0] = wick_bincount(in[0], in[1], c->i[0]); break;
     case WICK_OP_index: out[0] = wick_index(in[0], n, in + 1); break;
     case WICK_OP_index_put: out[0] = wick_index_put(in[0], n, in + 2, in[1], c->i[1]); break;
-    case WICK_OP_scatter_amax: out[0] = wick_scatter_amax(in[0], n, in[1], in[2], c->i[1]); break;
-    case WICK_OP_scatter_amin: out[0] = wick_scatter_amin(in[0], n, in[1], in[2], c->i[1]); break;
-    case WICK_OP_scatter_mean: out[0] = wick_scatter_mean(in[0], n, in[1], in[2], c->i[1]); break;
+    case WICK_OP_scatter_mean: return verify_reduce_call(c, in, out);
     case WICK_OP_index_copy: out[0] = wick_index_copy(in[0], n, in[1], in[2]); break;
     case WICK_OP_repeat_interleave: out[0] = wick_repeat_interleave(in[0], in[1], n); break;
     case WICK_OP_searchsorted:
@@ -323,38 +305,6 @@ static bool search_reference(const struct verify_case *c, const struct verify_ar
     return true;
 }
 
-/* One source after the other, each met where its id leads. */
-static bool reduce_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {
-    int dim = (int)c->i[0] + (c->i[0] < 0 ? in->rank : 0);
-    bool mean = c->op == WICK_OP_scatter_mean;
-    int64_t n = in->shape[dim], k = in[1].shape[dim], inner = 1;
-    double sign = c->op == WICK_OP_scatter_amin ? -1 : 1, *count = calloc((size_t)in->count + 1, sizeof *count);
-    for (int d = dim + 1; d < in->rank; d++) inner *= in->shape[d];
-    if (!count || !verify_array_new(out, c->dtype, in->rank, in->shape, mean)) {
-        free(count);
-        return false;
-    }
-    for (int64_t p = 0; p < out->count; p++) {
-        out->data[p] = in->data[p];
-        if (mean) out->scale[p] = fabs(in->data[p]);
-    }
-    for (int64_t p = 0; p < in[1].count; p++) {
-        if (in[1].data[p] >= (double)n) continue;
-        int64_t at = (p / (k * inner) * n + (int64_t)in[1].data[p]) * inner + p % inner;
-        double x = in[2].data[p], y = out->data[at];
-        bool first = count[at]++ == 0 && !c->i[1];
-        if (mean)
-            out->data[at] = first ? x : y + x;
-        else if (first || isnan(x) || (!isnan(y) && sign * x > sign * y))
-            out->data[at] = x;
-        if (mean) out->scale[at] = verify_scale_added(out->scale[at], fabs(out->data[at]), fabs(x));
-    }
-    for (int64_t p = 0; mean && p < out->count; p++)
-        if (count[p] > 0) out->data[p] /= count[p] + (c->i[1] != 0);
-    free(count);
-    return true;
-}
-
 static bool pick_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {
     switch (c->op) {
     case WICK_OP_nonzero: return nonzero_reference(in, out);
@@ -364,9 +314,7 @@ static bool pick_reference(const struct verify_case *c, const struct verify_arra
     case WICK_OP_index:
     case WICK_OP_index_put: return several_reference(c, in, out);
     case WICK_OP_searchsorted: return search_reference(c, in, out);
-    case WICK_OP_scatter_amax:
-    case WICK_OP_scatter_amin:
-    case WICK_OP_scatter_mean: return reduce_reference(c, in, out);
+    case WICK_OP_scatter_mean: return verify_reduce_reference(c, in, out);
     default: return rows_reference(c, in, out);
     }
 }

@@ -1,6 +1,6 @@
-/* Cases of the random and permutation families: the recipes of random.h, written again from its text. The stream is
- * seeded before each call, and some of it is used up. i[0] is the seed, i[1] low, i[2] high of randint; f[0], f[1] the
- * parameters. */
+/* Cases of the random, permutation and composed_draw families: the recipes of random.h, written again from its text.
+ * The stream is seeded before each call, and some of it is used up. i[0] is the seed, i[1] low, i[2] high of randint;
+ * f[0], f[1] the parameters. */
 #include "verify/verify.h"
 #include "verify/scales.h"
 
@@ -163,3 +163,91 @@ const struct verify_family verify_permutation = {.name = "permutation",
                                                  .bench = random_bench,
                                                  .call = permutation_call,
                                                  .reference = permutation_reference};
+
+/* ---- multinomial ---- i[1] is the number of draws, i[2] whether with replacement */
+
+static const struct {
+    int rank;
+    int64_t shape[2];
+    int64_t n;
+    double low;
+} weights[] = {{1, {7}, 5, 0},    {2, {5, 9}, 9, 0},  {1, {1}, 1, 0.5},
+               {2, {0, 4}, 2, 0}, {2, {6, 4}, 3, -1}, {2, {2, 300}, 70, 0}};
+
+static int draw_cases(enum wick_op op) {
+    (void)op;
+    return 2 * (int)(sizeof weights / sizeof *weights);
+}
+
+static void draw_make(enum wick_op op, int k, struct verify_case *c) {
+    (void)op;
+    c->n_in = c->n_out = 1;
+    c->in[0] = (struct verify_operand){
+        .role = VERIFY_VALUE, .rank = weights[k / 2].rank, .low = weights[k / 2].low, .high = 8};
+    memcpy(c->in[0].shape, weights[k / 2].shape, sizeof weights->shape);
+    c->i[0] = k * INT64_C(0x123456789abcdef);
+    c->i[1] = weights[k / 2].n;
+    c->i[2] = k % 2;
+}
+
+static bool draw_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
+    struct wick_device *device = verify_device();
+    if (wick_seed_set(device, (uint64_t)c->i[0]) != WICK_OK) return false;
+    wick_release(wick_uniform(device, WICK_F32, WICK_SHAPE(USED), 0, 1));
+    out[0] = wick_multinomial(in[0], c->i[1], c->i[2]);
+    return out[0] != NULL;
+}
+
+/* Draw number i of a line of k weights, with replacement: the weights as whole numbers, subtracted one by one. */
+static double draw_again(const struct verify_case *c, const double *w, double most, int64_t k, int64_t i) {
+    double u = ldexp((double)(wide(c, i) >> 11), -53), total = 0, rest;
+    int bits = 52;
+    while (ldexp(1, 52 - bits) < (double)k) bits--;
+    for (int64_t j = 0; j < k; j++) total += floor(ldexp(w[j] / most, bits));
+    rest = floor(u * total);
+    for (int64_t j = 0; j < k; j++) {
+        rest -= floor(ldexp(w[j] / most, bits));
+        if (rest < 0) return (double)j;
+    }
+    return (double)INT64_MAX;
+}
+
+/* The next of a line without replacement: the least time above the last one; `first` is the line's first element. */
+static double draw_other(const struct verify_case *c, const double *w, double most, int64_t k, int64_t first,
+                         double *last) {
+    double least = INFINITY, at = (double)INT64_MAX;
+    for (int64_t j = 0; j < k; j++) {
+        double time = -log(ldexp((double)(wide(c, first + j) >> 11), -53)) / (w[j] / most);
+        if (time <= *last || time >= least) continue;
+        least = time;
+        at = (double)j;
+    }
+    *last = least;
+    return at;
+}
+
+static bool draw_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {
+    int64_t k = in->shape[in->rank - 1], n = c->i[1], lines = in->rank == 2 ? in->shape[0] : 1, shape[2] = {lines, n};
+    if (!verify_array_new(out, WICK_I64, in->rank, in->rank == 2 ? shape : &n, false)) return false;
+    for (int64_t l = 0; l < lines; l++) {
+        const double *w = in->data + l * k;
+        double most = w[0], least = w[0], last = -1;
+        for (int64_t j = 0; j < k; j++) {
+            most = fmax(most, w[j]);
+            least = fmin(least, w[j]);
+        }
+        for (int64_t i = 0; i < n; i++) {
+            double *to = &out->data[l * n + i];
+            if (least < 0 || !(most > 0))
+                *to = (double)INT64_MAX;
+            else if (c->i[2])
+                *to = draw_again(c, w, most, k, l * n + i);
+            else
+                *to = draw_other(c, w, most, k, l * k, &last);
+        }
+    }
+    return true;
+}
+
+const struct verify_family verify_composed_draw = {
+    .name = "composed_draw", .cases = draw_cases, .make = draw_make, .call = draw_call, .reference = draw_reference};

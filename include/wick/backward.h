@@ -1,11 +1,13 @@
 /* Gradients of ops: of a loss by the operands of an op, from its gradient by the op's result.
  *
  * `gradient` is that of the result and has its shape and dtype. Floats, all operands of one dtype. bf16, f16 and f8e4m3
- * are computed in f32 and rounded once. The same inputs give the same bits on one device. */
+ * are computed in f32 and rounded once. The same inputs give the same bits on one device. docs/gradients.md has
+ * formulas for the ops that are not here. */
 #ifndef WICK_BACKWARD_H
 #define WICK_BACKWARD_H
 
 #include <wick/conv.h>
+#include <wick/index.h>
 #include <wick/nn.h>
 
 #ifdef __cplusplus
@@ -45,6 +47,16 @@ WICK_API struct wick_tensor *wick_softplus_backward(const struct wick_tensor *gr
 /* WICK_INVALID for alpha 0. */
 WICK_API struct wick_tensor *wick_celu_backward(const struct wick_tensor *gradient, const struct wick_tensor *x,
                                                 double alpha);
+/* Of wick_glu, along dim, and wick_swiglu: gradient [..,N,..], x [..,2N,..] -> [..,2N,..]. Computed in f32 (f64 for
+ * f64) and rounded once. */
+WICK_API struct wick_tensor *wick_glu_backward(const struct wick_tensor *gradient, const struct wick_tensor *x,
+                                               int dim);
+WICK_API struct wick_tensor *wick_swiglu_backward(const struct wick_tensor *gradient, const struct wick_tensor *x);
+/* Of wick_prelu, by x. If `weight_gradient` is not NULL, *weight_gradient receives the gradient by the weight, in its
+ * shape: the sum of gradient x where x <= 0, rounded once. A failure leaves it as it was. */
+WICK_API struct wick_tensor *wick_prelu_backward(const struct wick_tensor *gradient, const struct wick_tensor *x,
+                                                 const struct wick_tensor *weight,
+                                                 struct wick_tensor **weight_gradient);
 /* These take the function's result instead of its argument. */
 WICK_API struct wick_tensor *wick_sigmoid_backward(const struct wick_tensor *gradient,
                                                    const struct wick_tensor *result);
@@ -136,6 +148,22 @@ WICK_API struct wick_tensor *wick_max_unpool_backward(const struct wick_tensor *
 WICK_API struct wick_tensor *wick_lp_pool_backward(const struct wick_tensor *gradient, const struct wick_tensor *x,
                                                    double p, int n, const int64_t *kernel,
                                                    const struct wick_pool_options *options);
+
+/* ---- of embedding (index.h) ---- sums in the order of ids, in f32 (f64 for f64), rounded once */
+
+/* Of wick_embedding: gradient [S..,D], ids [S..] -> [rows,D]. Sentinels, and ids that are `padding`, add nothing; a
+ * negative padding is none. */
+WICK_API struct wick_tensor *wick_embedding_backward(const struct wick_tensor *gradient, const struct wick_tensor *ids,
+                                                     int64_t rows, int64_t padding);
+/* Of wick_embedding_bag, by weight [V,D]: gradient [B,D]; ids and options are the function's. The gradient of a maximum
+ * goes to the first row that has it. If `weights_gradient` is not NULL, *weights_gradient receives the gradient by the
+ * options' weights, in the shape of ids: the sum of gradient times row, 0 for padding. WICK_INVALID unless there are
+ * weights. A failure leaves it as it was. */
+WICK_API struct wick_tensor *wick_embedding_bag_backward(const struct wick_tensor *gradient,
+                                                         const struct wick_tensor *weight,
+                                                         const struct wick_tensor *ids,
+                                                         const struct wick_bag_options *options,
+                                                         struct wick_tensor **weights_gradient);
 
 /* ---- of resizing and padding (conv.h) ---- gradient [N,C,out...], x [N,C,size...] -> [N,C,size...]; options are the
  * function's and may be NULL. Each element is the sum over those results that it is in, of gradient times its weight

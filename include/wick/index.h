@@ -29,6 +29,28 @@ WICK_API struct wick_tensor *wick_index_select(const struct wick_tensor *x, int 
 /* Rows of weight [V, D]: ids of any shape S -> [S.., D], of the same dtype. dtypes: any, and quantised ones. */
 WICK_API struct wick_tensor *wick_embedding(const struct wick_tensor *weight, const struct wick_tensor *ids);
 
+enum wick_bag_mode { WICK_BAG_SUM, WICK_BAG_MEAN, WICK_BAG_MAX };
+
+/* Where bags begin, and what counts in them. All zero: sums of the rows of ids. */
+struct wick_bag_options {
+    enum wick_bag_mode mode;
+    /* For ids [N]: bag b has ids offsets[b] .. offsets[b + 1] - 1, the last one those up to the end. Integers [B],
+     * which begin with 0 and never decrease; in others, ids may land in any bag, or be WICK_RANGE. NULL for ids [B,L],
+     * a bag a row. */
+    const struct wick_tensor *offsets;
+    bool ends;                         /* offsets [B+1] have the end of the last bag too */
+    const struct wick_tensor *weights; /* times each id's row, in the shape of ids; of sums alone. NULL: 1 */
+    bool padded;                       /* ids that are `padding`, 0 .. V-1, count for nothing */
+    int64_t padding;
+    WICK_RESERVED;
+};
+/* The sum, the mean or the largest elements of the rows of weight [V,D] that the ids of each bag name: [B,D]. Sums and
+ * means are taken in the order of ids, in f32 (f64 for f64), and rounded once. A bag of no ids, or of sentinels and
+ * padding alone, gives zeros. Makes a copy of the rows, [N,D]. `options` may be NULL. Floats. WICK_SHAPE for other
+ * shapes, WICK_INVALID for weights without sums, WICK_RANGE for another padding. */
+WICK_API struct wick_tensor *wick_embedding_bag(const struct wick_tensor *weight, const struct wick_tensor *ids,
+                                                const struct wick_bag_options *options);
+
 /* out[p] = x[p with p[dim] = ids[p]], in the shape of ids. dtypes: any. WICK_SHAPE unless ids has the rank of x and, in
  * every other dim, at most the size of x. */
 WICK_API struct wick_tensor *wick_gather(const struct wick_tensor *x, int dim, const struct wick_tensor *ids);
@@ -40,16 +62,28 @@ WICK_API struct wick_tensor *wick_scatter(const struct wick_tensor *x, int dim, 
 /* The same with += in place of =. dtypes: compute. */
 WICK_API struct wick_tensor *wick_scatter_add(const struct wick_tensor *x, int dim, const struct wick_tensor *ids,
                                               const struct wick_tensor *source);
-/* The same with the largest, the smallest and the mean of all sources that ids give to an element, and, with
- * `include_self`, of the element of x. Elements without a source stay. NaN is the largest and the smallest where there
- * is one. The mean sums in f32 (f64 for f64) and is rounded once; it is for floats alone. x has rank 1 or more. dtypes:
- * compute. */
+/* The same with the product, the largest, the smallest and the mean of all sources that ids give to an element, and,
+ * with `include_self`, of the element of x. Elements without a source stay. Products are taken in the order of ids, as
+ * sums are; integers wrap around. NaN is the largest and the smallest where there is one. The mean sums in f32 (f64 for
+ * f64) and is rounded once; it is for floats alone. x has rank 1 or more. dtypes: compute. */
+WICK_API struct wick_tensor *wick_scatter_prod(const struct wick_tensor *x, int dim, const struct wick_tensor *ids,
+                                               const struct wick_tensor *source, bool include_self);
 WICK_API struct wick_tensor *wick_scatter_amax(const struct wick_tensor *x, int dim, const struct wick_tensor *ids,
                                                const struct wick_tensor *source, bool include_self);
 WICK_API struct wick_tensor *wick_scatter_amin(const struct wick_tensor *x, int dim, const struct wick_tensor *ids,
                                                const struct wick_tensor *source, bool include_self);
 WICK_API struct wick_tensor *wick_scatter_mean(const struct wick_tensor *x, int dim, const struct wick_tensor *ids,
                                                const struct wick_tensor *source, bool include_self);
+enum wick_scatter_kind { WICK_SCATTER_SUM, WICK_SCATTER_PROD, WICK_SCATTER_MEAN, WICK_SCATTER_AMAX, WICK_SCATTER_AMIN };
+/* The sum, or what the function of that name does. WICK_INVALID for another kind. */
+WICK_API struct wick_tensor *wick_scatter_reduce(const struct wick_tensor *x, int dim, const struct wick_tensor *ids,
+                                                 const struct wick_tensor *source, enum wick_scatter_kind kind,
+                                                 bool include_self);
+/* The same with one id for each position along dim: out[.., ids[k], ..] comes of source[.., k, ..]. ids [K]; source has
+ * the shape of x, but size K along dim: WICK_SHAPE otherwise. */
+WICK_API struct wick_tensor *wick_index_reduce(const struct wick_tensor *x, int dim, const struct wick_tensor *ids,
+                                               const struct wick_tensor *source, enum wick_scatter_kind kind,
+                                               bool include_self);
 /* scatter and scatter_add on `target` itself. WICK_INVALID if target shares a buffer with ids or source, or is a
  * broadcast view. A failure leaves target as it was. */
 WICK_API WICK_CHECKED enum wick_status wick_scatter_inplace(struct wick_tensor *target, int dim,

@@ -17,9 +17,15 @@
  *   permutation  wide: the numbers 0 .. n-1 in the order of their x, the lower number first where two are equal
  *   dropout      0 when w < round(p 2^32), x / (1 - p) otherwise
  *
+ *   multinomial  f64, of rows of K weights w. With replacement: whole[k] = floor(w[k] / max(w) 2^s), s = 52 -
+ *                ceil(log2(K)); the first k with whole[0] + ... + whole[k] > floor(u (whole[0] + ... + whole[K-1])), u
+ *                as of uniform, an element for each draw. Without: the first of the least -ln(u[k]) / (w[k] / max(w)),
+ *                an element for each weight
+ *
  * Everything is computed in f64 and rounded to the dtype once. ln, cos and sin are right to one unit in the last place
- * of f64, so device families agree exactly on uniform, bernoulli, randint, permutation and dropout, and to one rounding
- * of the dtype on normal. */
+ * of f64, so device families agree exactly on uniform, bernoulli, randint, permutation, dropout and multinomial with
+ * replacement; to one rounding of the dtype on normal; and on multinomial without replacement unless two of the least
+ * numbers agree in 51 bits. */
 #ifndef WICK_RANDOM_H
 #define WICK_RANDOM_H
 
@@ -44,6 +50,13 @@ WICK_API struct wick_tensor *wick_randint(struct wick_device *device, enum wick_
                                           const int64_t *shape, int64_t low, int64_t high);
 /* The numbers 0 .. n-1 in random order, [N]. u8, u32, i16, i32, i64. WICK_INVALID when n - 1 does not fit the dtype. */
 WICK_API struct wick_tensor *wick_permutation(struct wick_device *device, enum wick_dtype dtype, int64_t n);
+
+/* n indices 0 .. K-1 into weights [K] or [N,K], floats, drawn with probabilities in proportion to the weights: i64, [n]
+ * or [N,n]. Without `replacement` no index comes twice in a row of n. An index is 2^63 - 1, the sentinel of index.h,
+ * where a row has no more weights above 0 to draw without replacement, and in rows with weights that are negative,
+ * infinite or NaN, or all 0. With replacement, weights below 2^-s of the largest, s = 52 - ceil(log2(K)), count as 0.
+ * WICK_INVALID for n < 0, for n > K without replacement, and for K > 2^24; WICK_SHAPE for K = 0 and for other ranks. */
+WICK_API struct wick_tensor *wick_multinomial(const struct wick_tensor *weights, int64_t n, bool replacement);
 
 /* wick_uniform and wick_normal with the device, dtype and shape of x. */
 WICK_API struct wick_tensor *wick_uniform_like(const struct wick_tensor *x, double low, double high);

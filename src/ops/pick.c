@@ -1,7 +1,7 @@
 /* Indexing by several tensors of ids, by masks and by what elements are: made
  * of picking, placing, sorting and running sums. Where the size of a result
  * depends on elements, the host reads it, and so waits for the device. */
-#include "ops/dispatch.h"
+#include "ops/ids.h"
 
 #include <string.h>
 
@@ -209,17 +209,6 @@ static bool check_several(const struct wick__call *call, int n, struct wick_tens
     return wick__layout_new(&s->out, wick_op_name(call->op), s->out.rank, s->out.shape) == WICK_OK;
 }
 
-/* The value of a dtype of ids that means none. */
-static int64_t sentinel_of(enum wick_dtype dtype) {
-    switch (dtype) {
-    case WICK_DTYPE_u8: return UINT8_MAX;
-    case WICK_DTYPE_u32: return UINT32_MAX;
-    case WICK_DTYPE_i16: return INT16_MAX;
-    case WICK_DTYPE_i32: return INT32_MAX;
-    default: return INT64_MAX;
-    }
-}
-
 /* The ids [K] of the first n dims of x as one. Picking each out of 0 .. size-1
  * finds those out of range. */
 static struct wick_tensor *one_id(const struct several *s, struct wick_tensor *const *ids) {
@@ -231,7 +220,7 @@ static struct wick_tensor *one_id(const struct several *s, struct wick_tensor *c
         struct wick_tensor *good = wick_index_select(count_up(device, size), 0, flat(ids[k]));
         if (!good) return NULL;
         good = wick_reshape(good, layout->rank, layout->shape);
-        struct wick_tensor *hidden = wick_eq_scalar(ids[k], WICK_INT(sentinel_of(ids[k]->dtype)));
+        struct wick_tensor *hidden = wick_eq_scalar(ids[k], WICK_INT(wick__ids_none(ids[k]->dtype)));
         sum = k ? wick_add(wick_mul_scalar(sum, WICK_INT(size)), good) : good;
         none = k ? wick_logical_or(none, hidden) : hidden;
         if (!sum || !none) return NULL;

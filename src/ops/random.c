@@ -1,5 +1,5 @@
 /* Random numbers. */
-#include "ops/dispatch.h"
+#include "ops/ids.h"
 
 #include <math.h>
 
@@ -105,6 +105,67 @@ struct wick_tensor *wick_uniform_like(const struct wick_tensor *x, double low, d
 struct wick_tensor *wick_normal_like(const struct wick_tensor *x, double mean, double deviation) {
     return normal_fits(mean, deviation) ? floats_like(WICK_OP_normal, x, mean, deviation) : NULL;
 }
+
+/* ---- multinomial ---- */
+
+enum { MOST_CLASSES = 1 << 24 };
+
+/* For rows of weights [N,K], f64, divided by the largest: n indices with replacement. All numbers are whole and at most
+ * 2^52, so that they are exact in any order of sums. */
+static struct wick_tensor *draw_again(const struct wick_tensor *share, int64_t k, int64_t n) {
+    int64_t bits = 52;
+    for (int64_t most = 1; most < k; most *= 2) bits--;
+    struct wick_tensor *whole = wick_floor(wick_mul_scalar(share, WICK_INT((int64_t)1 << bits)));
+    struct wick_tensor *sums = wick_cumsum(whole, 1);
+    if (!sums) return NULL;
+    const int64_t shape[2] = {share->layout.shape[0], n};
+    struct wick_tensor *u = wick_uniform(wick__device(share), WICK_F64, 2, shape, 0, 1);
+    struct wick_tensor *at = wick_floor(wick_mul(u, wick_narrow(sums, 1, k - 1, 1)));
+    return wick_searchsorted(sums, at, true);
+}
+
+/* The same without replacement: who is first in a race where each runs for as long as its weight says. */
+static struct wick_tensor *draw_others(const struct wick_tensor *share, int64_t n) {
+    struct wick_tensor *u = wick_uniform_like(share, 0, 1), *places = NULL;
+    struct wick_tensor *times = wick_topk(wick_div(wick_neg(wick_log(u)), share), n, 1, false, &places);
+    struct wick_tensor *at = wick_cast(places, WICK_I64);
+    return wick_masked_fill(at, wick_eq_scalar(times, WICK_REAL(INFINITY)), WICK_INT(wick__ids_none(WICK_I64)));
+}
+
+static bool check_classes(const struct wick__call *call, int64_t n, bool replacement) {
+    if (!wick__call_check(call)) return false;
+    const struct wick__layout *w = &call->in[0]->layout;
+    int64_t k = w->rank > 0 ? w->shape[w->rank - 1] : 0;
+    if (w->rank < 1 || w->rank > 2 || k == 0)
+        wick__call_fail(call, WICK_SHAPE, "weights must be [K] or [N,K], K at least 1");
+    else if (k > MOST_CLASSES || n < 0 || (!replacement && n > k))
+        wick__call_fail(call, WICK_INVALID, "%lld draws %s replacement of %lld weights, of which there may be %d",
+                        (long long)n, replacement ? "with" : "without", (long long)k, MOST_CLASSES);
+    else
+        return true;
+    return false;
+}
+
+struct wick_tensor *wick_multinomial(const struct wick_tensor *weights, int64_t n, bool replacement) {
+    struct wick__call call = {.op = WICK_OP_multinomial, .n_in = 1, .in = {weights}};
+    if (!check_classes(&call, n, replacement)) return NULL;
+    const struct wick__layout *layout = &weights->layout;
+    int64_t k = layout->shape[layout->rank - 1], lines = layout->rank == 2 ? layout->shape[0] : 1;
+    if (lines == 0 || n == 0)
+        return wick_zeros(wick__device(weights), WICK_I64, layout->rank,
+                          layout->rank == 2 ? (int64_t[]){lines, n} : &n);
+    wick_scope_begin();
+    struct wick_tensor *w = wick_cast(wick_reshape(weights, 2, (const int64_t[]){lines, k}), WICK_F64);
+    struct wick_tensor *most = wick_max(w, WICK_DIMS(1), true), *least = wick_min(w, WICK_DIMS(1), true);
+    struct wick_tensor *share = wick_div(w, most);
+    struct wick_tensor *at = share ? replacement ? draw_again(share, k, n) : draw_others(share, n) : NULL;
+    struct wick_tensor *good = wick_logical_and(wick_ge_scalar(least, WICK_INT(0)), wick_gt_scalar(most, WICK_INT(0)));
+    good = wick_logical_and(good, wick_isfinite(most));
+    at = wick_masked_fill(at, wick_logical_not(good), WICK_INT(wick__ids_none(WICK_I64)));
+    return wick_scope_end(at && layout->rank == 1 ? wick_reshape(at, 1, &n) : at);
+}
+
+/* ---- dropout ---- */
 
 struct wick_tensor *wick__dropout_at(const struct wick_tensor *x, double p, uint64_t seed, uint64_t offset) {
     struct wick__call call = {

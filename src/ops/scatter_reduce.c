@@ -1,5 +1,7 @@
-/* Placing by id what the sources of an element come to: the largest, the smallest, the mean. */
-#include "ops/dispatch.h"
+/* Placing by id what the sources of an element come to: the sum, the product, the mean, the largest, the smallest. */
+#include "ops/ids.h"
+
+#include <math.h>
 
 /* Checks as scatter's, and begins a scope. */
 static bool begin(const struct wick__call *call, int dim, int *along) {
@@ -16,29 +18,48 @@ static bool begin(const struct wick__call *call, int dim, int *along) {
     return fits;
 }
 
-/* Sources in ascending order: the last of an element stays in scatter, and NaN comes last. For the smallest, floats
- * change their sign, and integers their order. */
-static struct wick_tensor *extreme(const struct wick__call *call, int dim, bool least, bool include) {
-    const struct wick_tensor *x = call->in[0], *ids = call->in[1], *source = call->in[2];
-    if (!begin(call, dim, &dim)) return NULL;
-    bool turned = least && wick_dtype_is_float(x->dtype), down = least && !turned;
-    struct wick_tensor *order = NULL, *sorted = wick_sort(turned ? wick_neg(source) : source, dim, down, &order);
-    const struct wick_tensor *base = turned ? wick_neg(x) : x;
-    struct wick_tensor *y = sorted ? wick_scatter(base, dim, wick_gather(ids, dim, order), sorted) : NULL;
-    if (include) y = (down ? wick_minimum : wick_maximum)(base, y);
-    return wick_scope_end(turned ? wick_neg(y) : y);
+/* What changes nothing. */
+static struct wick_number unit_of(enum wick_op op, enum wick_dtype dtype) {
+    if (op == WICK_OP_scatter_add || op == WICK_OP_scatter_prod) return WICK_INT(op == WICK_OP_scatter_prod);
+    bool most = op == WICK_OP_scatter_amin;
+    if (wick_dtype_is_float(dtype)) return WICK_REAL(most ? INFINITY : -INFINITY);
+    if (most) return WICK_INT(wick__ids_none(dtype));
+    switch (dtype) {
+    case WICK_DTYPE_i16: return WICK_INT(INT16_MIN);
+    case WICK_DTYPE_i32: return WICK_INT(INT32_MIN);
+    case WICK_DTYPE_i64: return WICK_INT(INT64_MIN);
+    default: return WICK_INT(0);
+    }
+}
+
+/* The op on x, or on x with the unit wherever ids lead. */
+static struct wick_tensor *reduced(enum wick_op op, const struct wick_tensor *x, int dim, const struct wick_tensor *ids,
+                                   const struct wick_tensor *source, bool include) {
+    struct wick__call call = {.op = op, .n_in = 3, .in = {x, ids, source}};
+    if (!begin(&call, dim, &dim)) return NULL;
+    if (!include) {
+        struct wick_tensor *unit = wick_full(wick__device(x), x->dtype, 0, NULL, unit_of(op, x->dtype));
+        call.in[0] = wick_scatter(x, dim, ids, wick_broadcast_to(unit, ids->layout.rank, ids->layout.shape));
+        if (!call.in[0]) return wick_scope_end(NULL);
+    }
+    call.p.along.dim = dim;
+    if (!wick__call_out(&call, x->dtype, x->layout.rank, x->layout.shape)) return wick_scope_end(NULL);
+    return wick_scope_end(wick__call_run(&call));
+}
+
+struct wick_tensor *wick_scatter_prod(const struct wick_tensor *x, int dim, const struct wick_tensor *ids,
+                                      const struct wick_tensor *source, bool include_self) {
+    return reduced(WICK_OP_scatter_prod, x, dim, ids, source, include_self);
 }
 
 struct wick_tensor *wick_scatter_amax(const struct wick_tensor *x, int dim, const struct wick_tensor *ids,
                                       const struct wick_tensor *source, bool include_self) {
-    struct wick__call call = {.op = WICK_OP_scatter_amax, .n_in = 3, .in = {x, ids, source}};
-    return extreme(&call, dim, false, include_self);
+    return reduced(WICK_OP_scatter_amax, x, dim, ids, source, include_self);
 }
 
 struct wick_tensor *wick_scatter_amin(const struct wick_tensor *x, int dim, const struct wick_tensor *ids,
                                       const struct wick_tensor *source, bool include_self) {
-    struct wick__call call = {.op = WICK_OP_scatter_amin, .n_in = 3, .in = {x, ids, source}};
-    return extreme(&call, dim, true, include_self);
+    return reduced(WICK_OP_scatter_amin, x, dim, ids, source, include_self);
 }
 
 struct wick_tensor *wick_scatter_mean(const struct wick_tensor *x, int dim, const struct wick_tensor *ids,
@@ -53,4 +74,49 @@ struct wick_tensor *wick_scatter_mean(const struct wick_tensor *x, int dim, cons
     struct wick_tensor *all = include_self ? wick_add_scalar(counts, WICK_INT(1)) : counts;
     struct wick_tensor *y = wick_where(wick_gt_scalar(counts, WICK_INT(0)), wick_div(sums, all), own);
     return wick_scope_end(wick_cast(y, x->dtype));
+}
+
+/* ---- by kind ---- */
+
+static struct wick_tensor *by_kind(const struct wick__call *call, int dim, const struct wick_tensor *ids,
+                                   enum wick_scatter_kind kind, bool include) {
+    const struct wick_tensor *x = call->in[0], *source = call->in[2];
+    switch (kind) {
+    case WICK_SCATTER_SUM: return reduced(WICK_OP_scatter_add, x, dim, ids, source, include);
+    case WICK_SCATTER_PROD: return wick_scatter_prod(x, dim, ids, source, include);
+    case WICK_SCATTER_MEAN: return wick_scatter_mean(x, dim, ids, source, include);
+    case WICK_SCATTER_AMAX: return wick_scatter_amax(x, dim, ids, source, include);
+    case WICK_SCATTER_AMIN: return wick_scatter_amin(x, dim, ids, source, include);
+    }
+    wick__call_fail(call, WICK_INVALID, "kind %d is none of enum wick_scatter_kind", (int)kind);
+    return NULL;
+}
+
+struct wick_tensor *wick_scatter_reduce(const struct wick_tensor *x, int dim, const struct wick_tensor *ids,
+                                        const struct wick_tensor *source, enum wick_scatter_kind kind,
+                                        bool include_self) {
+    struct wick__call call = {.op = WICK_OP_scatter_reduce, .n_in = 3, .in = {x, ids, source}};
+    return wick__call_check(&call) ? by_kind(&call, dim, ids, kind, include_self) : NULL;
+}
+
+struct wick_tensor *wick_index_reduce(const struct wick_tensor *x, int dim, const struct wick_tensor *ids,
+                                      const struct wick_tensor *source, enum wick_scatter_kind kind,
+                                      bool include_self) {
+    struct wick__call call = {.op = WICK_OP_index_reduce, .n_in = 3, .in = {x, ids, source}};
+    int64_t column[WICK_MAX_RANK];
+    if (!wick__call_check(&call) || !wick__call_dim(&call, dim, &dim)) return NULL;
+    int rank = x->layout.rank;
+    bool fits = ids->layout.rank == 1 && source->layout.rank == rank;
+    for (int d = 0; fits && d < rank; d++) {
+        column[d] = d == dim ? ids->layout.shape[0] : 1;
+        fits = source->layout.shape[d] == (d == dim ? column[d] : x->layout.shape[d]);
+    }
+    if (!fits) {
+        wick__call_fail(&call, WICK_SHAPE,
+                        "ids must have rank 1, and source the shape of x with their count along dim %d", dim);
+        return NULL;
+    }
+    wick_scope_begin();
+    struct wick_tensor *wide = wick_broadcast_to(wick_reshape(ids, rank, column), rank, source->layout.shape);
+    return wick_scope_end(wide ? by_kind(&call, dim, wide, kind, include_self) : NULL);
 }

@@ -1,4 +1,4 @@
-/* Placing and adding elements by id: scatter and scatter_add, on a copy or in place.
+/* Placing elements by id, and adding, multiplying and comparing them: scatter and its kind, on a copy or in place.
  *
  * Elements meet only when they differ in their position along dim, so every line along dim is one worker's, who goes
  * over it in order. Dims other than dim are cut for the workers: the outer ones, and the innermost into pieces. */
@@ -19,8 +19,9 @@ struct scatter {
     const char *ids, *source;
     enum wick_dtype ids_dtype, dtype;
     int64_t size;
-    bool add, sums; /* sums: in f32 scratch, rounded once */
-    bool lines;     /* dim is innermost; no pieces */
+    enum how { PLACE, ADD, MULTIPLY, LARGEST, LEAST } how;
+    bool sums;  /* in f32 scratch, rounded once */
+    bool lines; /* dim is innermost; no pieces */
     int64_t pieces, piece;
     float *scratch; /* n * piece for each worker */
 };
@@ -42,7 +43,7 @@ struct steps {
     int64_t n, dim, out, source;
 };
 
-/* out[ids[j] * dim + j * out] = or += source[j * source]; integers wrap. */
+/* out[ids[j] * dim + j * out] = source[j * source]. */
 static void set(int64_t size, void *to, struct wick__ids ids, const void *from, struct steps by) {
     const int64_t n = by.n, dim_step = by.dim, out_step = by.out, step = by.source;
     switch (size) {
@@ -53,16 +54,36 @@ static void set(int64_t size, void *to, struct wick__ids ids, const void *from, 
     }
 }
 
-static void add(enum wick_dtype dtype, void *to, struct wick__ids ids, const void *from, struct steps by) {
+/* Integers are added and multiplied without sign, where they wrap around. NaN is the largest and the least. */
+#define JOIN_INTEGERS(type, unsigned_type)                                                                             \
+    switch (how) {                                                                                                     \
+    case ADD: EACH(unsigned_type, *at = (unsigned_type)(*at + v)); break;                                              \
+    case MULTIPLY: EACH(unsigned_type, *at = (unsigned_type)((uint64_t)*at * v)); break;                               \
+    case LARGEST: EACH(type, *at = v > *at ? v : *at); break;                                                          \
+    default: EACH(type, *at = v < *at ? v : *at); break;                                                               \
+    }                                                                                                                  \
+    break
+#define JOIN_FLOATS(type)                                                                                              \
+    switch (how) {                                                                                                     \
+    case ADD: EACH(type, *at += v); break;                                                                             \
+    case MULTIPLY: EACH(type, *at *= v); break;                                                                        \
+    case LARGEST: EACH(type, *at = v > *at || v != v ? v : *at); break;                                                \
+    default: EACH(type, *at = v < *at || v != v ? v : *at); break;                                                     \
+    }                                                                                                                  \
+    break
+
+/* The same with what both come to. */
+static void join(enum how how, enum wick_dtype dtype, void *to, struct wick__ids ids, const void *from,
+                 struct steps by) {
     const int64_t n = by.n, dim_step = by.dim, out_step = by.out, step = by.source;
     switch (dtype) {
-    case WICK_DTYPE_u8: EACH(uint8_t, *at = (uint8_t)(*at + v)); break;
-    case WICK_DTYPE_i16: EACH(uint16_t, *at = (uint16_t)(*at + v)); break;
-    case WICK_DTYPE_u32:
-    case WICK_DTYPE_i32: EACH(uint32_t, *at += v); break;
-    case WICK_DTYPE_i64: EACH(uint64_t, *at += v); break;
-    case WICK_DTYPE_f64: EACH(double, *at += v); break;
-    default: EACH(float, *at += v); break;
+    case WICK_DTYPE_u8: JOIN_INTEGERS(uint8_t, uint8_t);
+    case WICK_DTYPE_i16: JOIN_INTEGERS(int16_t, uint16_t);
+    case WICK_DTYPE_u32: JOIN_INTEGERS(uint32_t, uint32_t);
+    case WICK_DTYPE_i32: JOIN_INTEGERS(int32_t, uint32_t);
+    case WICK_DTYPE_i64: JOIN_INTEGERS(int64_t, uint64_t);
+    case WICK_DTYPE_f64: JOIN_FLOATS(double);
+    default: JOIN_FLOATS(float);
     }
 }
 
@@ -112,10 +133,11 @@ static void scatter_unit(const struct scatter *s, const int64_t at[3], const int
             struct wick__ids ids = wick__ids_read(s->ids_dtype, id, run[1], count, s->n, buffer);
             if (s->sums) {
                 wick__row_to_f32(s->dtype, from, run[2], values, count);
-                add(WICK_DTYPE_f32, sums + (s->lines ? 0 : j), ids, values,
-                    (struct steps){count, s->lines ? 1 : width, !s->lines, 1});
-            } else if (s->add) {
-                add(s->dtype, out + j * run[0] * s->size, ids, from, (struct steps){count, s->step[0], run[0], run[2]});
+                join(s->how, WICK_DTYPE_f32, sums + (s->lines ? 0 : j), ids, values,
+                     (struct steps){count, s->lines ? 1 : width, !s->lines, 1});
+            } else if (s->how != PLACE) {
+                join(s->how, s->dtype, out + j * run[0] * s->size, ids, from,
+                     (struct steps){count, s->step[0], run[0], run[2]});
             } else {
                 set(s->size, out + j * run[0] * s->size, ids, from, (struct steps){count, s->step[0], run[0], run[2]});
             }
@@ -181,6 +203,17 @@ static enum wick_status run(struct scatter *s, int64_t count) {
     return WICK_OK;
 }
 
+static enum how how_of(enum wick_op op) {
+    switch (op) {
+    case WICK_OP_scatter:
+    case WICK_OP_scatter_inplace: return PLACE;
+    case WICK_OP_scatter_prod: return MULTIPLY;
+    case WICK_OP_scatter_amax: return LARGEST;
+    case WICK_OP_scatter_amin: return LEAST;
+    default: return ADD;
+    }
+}
+
 wick__kernel_fn WICK__ISA(wick__cpu_place);
 
 enum wick_status WICK__ISA(wick__cpu_scatter)(const struct wick__call *call);
@@ -200,8 +233,8 @@ enum wick_status WICK__ISA(wick__cpu_scatter)(const struct wick__call *call) {
                         .ids_dtype = ids->dtype,
                         .dtype = dtype,
                         .size = (int)wick__size(dtype),
-                        .add = call->op != WICK_OP_scatter && call->op != WICK_OP_scatter_inplace};
-    s.sums = s.add && (dtype == WICK_DTYPE_bf16 || dtype == WICK_DTYPE_f16 || dtype == WICK_DTYPE_f8e4m3);
+                        .how = how_of(call->op)};
+    s.sums = s.how != PLACE && (dtype == WICK_DTYPE_bf16 || dtype == WICK_DTYPE_f16 || dtype == WICK_DTYPE_f8e4m3);
     fill(&s, call, call->p.along.dim);
     return run(&s, wick__count(ids));
 }

@@ -1,5 +1,5 @@
-/* scatter and scatter_add, on a copy or in place: lines along the dim in LDS while they are not too long, otherwise all
- * at once, with the latest source of each element found first, or the sources sorted by where they go. */
+/* scatter, scatter_add and its kind, on a copy or in place: lines along the dim in LDS while they are not too long,
+ * otherwise all at once, with the latest source of each element found first, or the sources sorted by where they go. */
 #include "gpu/ops/scatter.h"
 #include "gpu/ops/ids.h"
 #include "gpu/ops/sort.h"
@@ -28,7 +28,8 @@ struct scatter {
     struct gpu_ids ids;
     const u32 *bad;
     int dim;
-    bool add;
+    bool add; /* or multiply, or compare */
+    u32 join;
     size_t size;
 };
 
@@ -54,6 +55,7 @@ static enum wick_status run_lines(const struct scatter *s) {
                             .source = wick__data(s->source),
                             .ids = s->ids,
                             .bad = s->bad,
+                            .join = s->join,
                             .n = s->out->layout.shape[s->dim],
                             .k = s->ids_layout.shape[s->dim]};
     struct wick__layout layouts[4];
@@ -79,6 +81,7 @@ static struct gpu_scatter_all describe_all(const struct scatter *s) {
                                 .source = wick__data(s->source),
                                 .ids = s->ids,
                                 .bad = s->bad,
+                                .join = s->join,
                                 .n = s->out->layout.shape[dim],
                                 .step = s->out->layout.stride[dim]};
     for (int i = 0; i < 5; i++) layouts[i] = s->ids_layout;
@@ -148,6 +151,15 @@ static enum wick_status run(const struct scatter *s) {
     return s->add ? add_all(s, &all) : place_all(s, &all);
 }
 
+static u32 join_of(enum wick_op op) {
+    switch (op) {
+    case WICK_OP_scatter_prod: return GPU_SCATTER_MULTIPLY;
+    case WICK_OP_scatter_amax: return GPU_SCATTER_LARGEST;
+    case WICK_OP_scatter_amin: return GPU_SCATTER_LEAST;
+    default: return GPU_SCATTER_ADD;
+    }
+}
+
 enum wick_status wick__gpu_scatter_run(const struct wick__call *call, bool shared) {
     const struct wick_tensor *x = call->in[0], *ids = call->in[1], *source = call->in[2];
     struct wick_tensor *y = call->out[0];
@@ -160,6 +172,7 @@ enum wick_status wick__gpu_scatter_run(const struct wick__call *call, bool share
                         .ids_layout = wick__gpu_ids_layout(ids, &source->layout, dim, shared),
                         .dim = dim,
                         .add = call->op != WICK_OP_scatter && call->op != WICK_OP_scatter_inplace,
+                        .join = join_of(call->op),
                         .size = wick__size(x->dtype)};
     bool inplace = x->storage == y->storage, whole = true;
     WICK__TRY(wick__gpu_ids(call, ids, n, &s.ids));

@@ -124,9 +124,27 @@ def index_copy(c):
 
 # composed_einsum: verify/einsum.c has the same texts.
 EINSUM = ["ij,jk->ik", "bij,bjk->bik", "ij->ji", "ij->", "ii->i", "i,j->ij", "ij,ij", "bhqd,bhkd->bhqk", "ab,bc,cd->ad",
-          "aab,b->a", "i,i->", "ijz,jk->ik"]
+          "aab,b->a", "i,i->", "ijz,jk->ik", "...ab,...bc->...ac", "...a,a...", "...ab,bc", "b...,...a->...a", "a...->a",
+          "aba...b->...ab"]
 op("einsum")(lambda c: torch.einsum(EINSUM[c.i[0]], *c.x))
-for name in ("amax", "amin", "mean"):
+KINDS = ["sum", "prod", "mean", "amax", "amin"]
+op("scatter_reduce")(lambda c: torch.scatter_reduce(c.a, c.i[0], c.b, c.x[2], kind_of(c), include_self=bool(c.i[1])))
+
+
+def kind_of(c):
+    return "sum" if c.isint and c.i[2] == 2 else KINDS[c.i[2]]
+
+
+@op("index_reduce")
+def index_reduce(c):
+    """PyTorch's own lacks the sum."""
+    ids = c.b.reshape([-1 if d == c.i[0] % c.a.dim() else 1 for d in range(c.a.dim())]).expand(c.x[2].shape)
+    if kind_of(c) == "sum":
+        return torch.scatter_reduce(c.a, c.i[0], ids, c.x[2], "sum", include_self=bool(c.i[1]))
+    return torch.index_reduce(c.a, c.i[0], c.b, c.x[2], kind_of(c), include_self=bool(c.i[1]))
+
+
+for name in ("prod", "amax", "amin", "mean"):
     op("scatter_" + name)(lambda c, name=name: torch.scatter_reduce(c.a, c.i[0], c.b, c.x[2], name,
                                                                     include_self=bool(c.i[1])))
 

@@ -211,3 +211,52 @@ def rope(c):
     turned = torch.view_as_real(torch.view_as_complex(pairs.contiguous()) * torch.complex(cosine, sine))
     out = turned.flatten(-2) if c.i[0] else torch.cat((turned[..., 0], turned[..., 1]), -1)
     return out.transpose(1, 2) if c.op == "rope_thd" else out
+
+
+# composed_slopes: see verify/slopes.c.
+@op("prelu_backward")
+def prelu_backward(c):
+    x, weight = c.b.clone().requires_grad_(), c.x[2].clone().requires_grad_()
+    # PyTorch counts channels in dim 1; a vector of n elements stands for a row of n channels.
+    y = F.prelu(x.unsqueeze(0) if x.dim() == 1 else x, weight.reshape(-1))
+    return torch.autograd.grad(y, (x, weight), c.a.reshape(y.shape))
+
+
+@op("glu_backward", "swiglu_backward")
+def gate_backward(c):
+    x = c.b.clone().requires_grad_()
+    if c.op == "glu_backward":
+        y = F.glu(x, c.i[0])
+    else:
+        a, b = x.chunk(2, -1)
+        y = F.silu(a) * b
+    return torch.autograd.grad(y, x, c.a)[0]
+
+
+# composed_bag: see verify/bag.c.
+def bag_of(c, weight, ids, weights):
+    mode, n, ends, padding = ["sum", "mean", "max"][c.i[0]], c.i[1], bool(c.i[2]), c.i[3]
+    offsets = torch.tensor(c.i[5:5 + n]) if n else None
+    return F.embedding_bag(ids, weight, offsets, mode=mode, per_sample_weights=weights, include_last_offset=ends,
+                           padding_idx=padding if padding >= 0 else None)
+
+
+@op("embedding_bag")
+def embedding_bag(c):
+    return bag_of(c, *c.x)
+
+
+@op("embedding_bag_backward")
+def embedding_bag_backward(c):
+    gradient, weight, ids, weights = c.x
+    leaves = [t.clone().requires_grad_() for t in (weight, weights) if t is not None]
+    y = bag_of(c, leaves[0], ids, leaves[1] if weights is not None else None)
+    found = torch.autograd.grad(y, leaves, gradient)
+    return found[:c.n_out]
+
+
+@op("embedding_backward")
+def embedding_backward(c):
+    weight = torch.zeros(c.i[0], c.a.shape[-1], dtype=c.a.dtype, requires_grad=True)
+    y = F.embedding(c.b, weight, padding_idx=c.i[3] if c.i[3] >= 0 else None)
+    return torch.autograd.grad(y, weight, c.a)[0]

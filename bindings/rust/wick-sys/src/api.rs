@@ -331,6 +331,9 @@ pub const WICK_OP_scatter: wick_op = 157;
 pub const WICK_OP_scatter_add: wick_op = 158;
 pub const WICK_OP_scatter_inplace: wick_op = 159;
 pub const WICK_OP_scatter_add_inplace: wick_op = 160;
+pub const WICK_OP_scatter_amax: wick_op = 298;
+pub const WICK_OP_scatter_amin: wick_op = 299;
+pub const WICK_OP_scatter_prod: wick_op = 349;
 pub const WICK_OP_index_add: wick_op = 161;
 pub const WICK_OP_masked_fill: wick_op = 162;
 pub const WICK_OP_one_hot: wick_op = 163;
@@ -385,6 +388,11 @@ pub const WICK_OP_grid_sample_backward_grid: wick_op = 348;
 pub const WICK_OP_max_unpool_backward: wick_op = 339;
 pub const WICK_OP_lp_pool_backward: wick_op = 341;
 pub const WICK_OP_local_response_norm_backward: wick_op = 345;
+pub const WICK_OP_prelu_backward: wick_op = 353;
+pub const WICK_OP_glu_backward: wick_op = 354;
+pub const WICK_OP_swiglu_backward: wick_op = 355;
+pub const WICK_OP_embedding_backward: wick_op = 356;
+pub const WICK_OP_embedding_bag_backward: wick_op = 358;
 pub const WICK_OP_rnn_cell: wick_op = 231;
 pub const WICK_OP_lstm_cell: wick_op = 232;
 pub const WICK_OP_gru_cell: wick_op = 233;
@@ -426,6 +434,7 @@ pub const WICK_OP_bernoulli: wick_op = 175;
 pub const WICK_OP_randint: wick_op = 176;
 pub const WICK_OP_permutation: wick_op = 177;
 pub const WICK_OP_dropout: wick_op = 178;
+pub const WICK_OP_multinomial: wick_op = 352;
 pub const WICK_OP_max_along: wick_op = 272;
 pub const WICK_OP_min_along: wick_op = 273;
 pub const WICK_OP_median: wick_op = 274;
@@ -444,9 +453,10 @@ pub const WICK_OP_index_put: wick_op = 283;
 pub const WICK_OP_index_copy: wick_op = 284;
 pub const WICK_OP_searchsorted: wick_op = 285;
 pub const WICK_OP_repeat_interleave: wick_op = 286;
-pub const WICK_OP_scatter_amax: wick_op = 298;
-pub const WICK_OP_scatter_amin: wick_op = 299;
 pub const WICK_OP_scatter_mean: wick_op = 300;
+pub const WICK_OP_scatter_reduce: wick_op = 350;
+pub const WICK_OP_index_reduce: wick_op = 351;
+pub const WICK_OP_embedding_bag: wick_op = 357;
 pub const WICK_OP_nan_to_num: wick_op = 287;
 pub const WICK_OP_lerp: wick_op = 288;
 pub const WICK_OP_isclose: wick_op = 289;
@@ -513,6 +523,20 @@ pub const WICK_METADATA_ARRAY: wick_metadata_type = 5;
 pub type wick_encode_flags = c_uint;
 pub const WICK_ENCODE_PLAIN: wick_encode_flags = 1;
 pub const WICK_ENCODE_LITERAL: wick_encode_flags = 2;
+
+/// A number out of index.h.
+pub type wick_bag_mode = c_uint;
+pub const WICK_BAG_SUM: wick_bag_mode = 0;
+pub const WICK_BAG_MEAN: wick_bag_mode = 1;
+pub const WICK_BAG_MAX: wick_bag_mode = 2;
+
+/// A number out of index.h.
+pub type wick_scatter_kind = c_uint;
+pub const WICK_SCATTER_SUM: wick_scatter_kind = 0;
+pub const WICK_SCATTER_PROD: wick_scatter_kind = 1;
+pub const WICK_SCATTER_MEAN: wick_scatter_kind = 2;
+pub const WICK_SCATTER_AMAX: wick_scatter_kind = 3;
+pub const WICK_SCATTER_AMIN: wick_scatter_kind = 4;
 
 /// A number out of conv.h.
 pub type wick_grid_mode = c_uint;
@@ -855,6 +879,9 @@ pub const ENUMERATORS: &[(&str, c_uint)] = &[
     ("WICK_OP_scatter_add", WICK_OP_scatter_add),
     ("WICK_OP_scatter_inplace", WICK_OP_scatter_inplace),
     ("WICK_OP_scatter_add_inplace", WICK_OP_scatter_add_inplace),
+    ("WICK_OP_scatter_amax", WICK_OP_scatter_amax),
+    ("WICK_OP_scatter_amin", WICK_OP_scatter_amin),
+    ("WICK_OP_scatter_prod", WICK_OP_scatter_prod),
     ("WICK_OP_index_add", WICK_OP_index_add),
     ("WICK_OP_masked_fill", WICK_OP_masked_fill),
     ("WICK_OP_one_hot", WICK_OP_one_hot),
@@ -909,6 +936,11 @@ pub const ENUMERATORS: &[(&str, c_uint)] = &[
     ("WICK_OP_max_unpool_backward", WICK_OP_max_unpool_backward),
     ("WICK_OP_lp_pool_backward", WICK_OP_lp_pool_backward),
     ("WICK_OP_local_response_norm_backward", WICK_OP_local_response_norm_backward),
+    ("WICK_OP_prelu_backward", WICK_OP_prelu_backward),
+    ("WICK_OP_glu_backward", WICK_OP_glu_backward),
+    ("WICK_OP_swiglu_backward", WICK_OP_swiglu_backward),
+    ("WICK_OP_embedding_backward", WICK_OP_embedding_backward),
+    ("WICK_OP_embedding_bag_backward", WICK_OP_embedding_bag_backward),
     ("WICK_OP_rnn_cell", WICK_OP_rnn_cell),
     ("WICK_OP_lstm_cell", WICK_OP_lstm_cell),
     ("WICK_OP_gru_cell", WICK_OP_gru_cell),
@@ -950,6 +982,7 @@ pub const ENUMERATORS: &[(&str, c_uint)] = &[
     ("WICK_OP_randint", WICK_OP_randint),
     ("WICK_OP_permutation", WICK_OP_permutation),
     ("WICK_OP_dropout", WICK_OP_dropout),
+    ("WICK_OP_multinomial", WICK_OP_multinomial),
     ("WICK_OP_max_along", WICK_OP_max_along),
     ("WICK_OP_min_along", WICK_OP_min_along),
     ("WICK_OP_median", WICK_OP_median),
@@ -968,9 +1001,10 @@ pub const ENUMERATORS: &[(&str, c_uint)] = &[
     ("WICK_OP_index_copy", WICK_OP_index_copy),
     ("WICK_OP_searchsorted", WICK_OP_searchsorted),
     ("WICK_OP_repeat_interleave", WICK_OP_repeat_interleave),
-    ("WICK_OP_scatter_amax", WICK_OP_scatter_amax),
-    ("WICK_OP_scatter_amin", WICK_OP_scatter_amin),
     ("WICK_OP_scatter_mean", WICK_OP_scatter_mean),
+    ("WICK_OP_scatter_reduce", WICK_OP_scatter_reduce),
+    ("WICK_OP_index_reduce", WICK_OP_index_reduce),
+    ("WICK_OP_embedding_bag", WICK_OP_embedding_bag),
     ("WICK_OP_nan_to_num", WICK_OP_nan_to_num),
     ("WICK_OP_lerp", WICK_OP_lerp),
     ("WICK_OP_isclose", WICK_OP_isclose),
@@ -1013,6 +1047,14 @@ pub const ENUMERATORS: &[(&str, c_uint)] = &[
     ("WICK_METADATA_ARRAY", WICK_METADATA_ARRAY),
     ("WICK_ENCODE_PLAIN", WICK_ENCODE_PLAIN),
     ("WICK_ENCODE_LITERAL", WICK_ENCODE_LITERAL),
+    ("WICK_BAG_SUM", WICK_BAG_SUM),
+    ("WICK_BAG_MEAN", WICK_BAG_MEAN),
+    ("WICK_BAG_MAX", WICK_BAG_MAX),
+    ("WICK_SCATTER_SUM", WICK_SCATTER_SUM),
+    ("WICK_SCATTER_PROD", WICK_SCATTER_PROD),
+    ("WICK_SCATTER_MEAN", WICK_SCATTER_MEAN),
+    ("WICK_SCATTER_AMAX", WICK_SCATTER_AMAX),
+    ("WICK_SCATTER_AMIN", WICK_SCATTER_AMIN),
     ("WICK_GRID_BILINEAR", WICK_GRID_BILINEAR),
     ("WICK_GRID_NEAREST", WICK_GRID_NEAREST),
     ("WICK_GRID_BICUBIC", WICK_GRID_BICUBIC),
@@ -1359,6 +1401,16 @@ structs! {
         memory: usize,
         output: usize,
         now: i64,
+    }
+    /// Where bags begin, and what counts in them. All zero: sums of the rows of ids.
+    wick_bag_options {
+        mode: wick_bag_mode,
+        offsets: *const wick_tensor,
+        ends: bool,
+        weights: *const wick_tensor,
+        padded: bool,
+        padding: i64,
+        reserved: [u64; 8],
     }
     /// See random.h.
     wick_dropout_options {
@@ -2114,9 +2166,11 @@ functions! {
     fn wick_outer(lhs: *const wick_tensor, rhs: *const wick_tensor) -> *mut wick_tensor;
     /// The sum of the products of n operands of one dtype, 1 to 8, over the labels that the result lacks:
     /// "bij,bjk-\>bik" is a product of batches, "ij-\>ji" a transpose, "ii" a trace. A label, a letter, stands
-    /// for each dim of each operand; equal ones in an operand take a diagonal. Without "-\>" the result has the
-    /// labels that stand there once, in alphabetical order, capitals first. All ten dtypes. Operands are
-    /// multiplied from the left, and each product is rounded. WICK_INVALID for another text, "..." included;
+    /// for each dim of each operand; equal ones in an operand take a diagonal. "...", once in an operand,
+    /// stands for the dims that its labels leave; those of all operands broadcast, from the last one:
+    /// "...ij,...jk-\>...ik". A result without "..." sums over them. Without "-\>" the result has the dims of
+    /// "..." and then the labels that stand there once, in alphabetical order, capitals first. All ten dtypes.
+    /// Operands are multiplied from the left, and each product is rounded. WICK_INVALID for another text;
     /// WICK_SHAPE for sizes of one label that differ, and for more than WICK_MAX_RANK dims on the way.
     fn wick_einsum(text: *const c_char, n: c_int, operands: *const *mut wick_tensor) -> *mut wick_tensor;
     /// beta input + alpha lhs rhs: lhs \[m,k\] x rhs \[k,n\], or \[b,m,k\] x \[b,k,n\] for baddbmm. Input
@@ -2303,6 +2357,12 @@ functions! {
     /// Rows of weight \[V, D\]: ids of any shape S -\> \[S.., D\], of the same dtype. dtypes: any, and
     /// quantised ones.
     fn wick_embedding(weight: *const wick_tensor, ids: *const wick_tensor) -> *mut wick_tensor;
+    /// The sum, the mean or the largest elements of the rows of weight \[V,D\] that the ids of each bag name:
+    /// \[B,D\]. Sums and means are taken in the order of ids, in f32 (f64 for f64), and rounded once. A bag of
+    /// no ids, or of sentinels and padding alone, gives zeros. Makes a copy of the rows, \[N,D\]. `options` may
+    /// be NULL. Floats. WICK_SHAPE for other shapes, WICK_INVALID for weights without sums, WICK_RANGE for
+    /// another padding.
+    fn wick_embedding_bag(weight: *const wick_tensor, ids: *const wick_tensor, options: *const wick_bag_options) -> *mut wick_tensor;
     /// out\[p\] = x\[p with p\[dim\] = ids\[p\]\], in the shape of ids. dtypes: any. WICK_SHAPE unless ids has
     /// the rank of x and, in every other dim, at most the size of x.
     fn wick_gather(x: *const wick_tensor, dim: c_int, ids: *const wick_tensor) -> *mut wick_tensor;
@@ -2312,21 +2372,35 @@ functions! {
     fn wick_scatter(x: *const wick_tensor, dim: c_int, ids: *const wick_tensor, source: *const wick_tensor) -> *mut wick_tensor;
     /// The same with += in place of =. dtypes: compute.
     fn wick_scatter_add(x: *const wick_tensor, dim: c_int, ids: *const wick_tensor, source: *const wick_tensor) -> *mut wick_tensor;
-    /// The same with the largest, the smallest and the mean of all sources that ids give to an element, and,
-    /// with `include_self`, of the element of x. Elements without a source stay. NaN is the largest and the
-    /// smallest where there is one. The mean sums in f32 (f64 for f64) and is rounded once; it is for floats
-    /// alone. x has rank 1 or more. dtypes: compute.
+    /// The same with the product, the largest, the smallest and the mean of all sources that ids give to an
+    /// element, and, with `include_self`, of the element of x. Elements without a source stay. Products are
+    /// taken in the order of ids, as sums are; integers wrap around. NaN is the largest and the smallest where
+    /// there is one. The mean sums in f32 (f64 for f64) and is rounded once; it is for floats alone. x has rank
+    /// 1 or more. dtypes: compute.
+    fn wick_scatter_prod(x: *const wick_tensor, dim: c_int, ids: *const wick_tensor, source: *const wick_tensor, include_self: bool) -> *mut wick_tensor;
+    /// The same with the product, the largest, the smallest and the mean of all sources that ids give to an
+    /// element, and, with `include_self`, of the element of x. Elements without a source stay. Products are
+    /// taken in the order of ids, as sums are; integers wrap around. NaN is the largest and the smallest where
+    /// there is one. The mean sums in f32 (f64 for f64) and is rounded once; it is for floats alone. x has rank
+    /// 1 or more. dtypes: compute.
     fn wick_scatter_amax(x: *const wick_tensor, dim: c_int, ids: *const wick_tensor, source: *const wick_tensor, include_self: bool) -> *mut wick_tensor;
-    /// The same with the largest, the smallest and the mean of all sources that ids give to an element, and,
-    /// with `include_self`, of the element of x. Elements without a source stay. NaN is the largest and the
-    /// smallest where there is one. The mean sums in f32 (f64 for f64) and is rounded once; it is for floats
-    /// alone. x has rank 1 or more. dtypes: compute.
+    /// The same with the product, the largest, the smallest and the mean of all sources that ids give to an
+    /// element, and, with `include_self`, of the element of x. Elements without a source stay. Products are
+    /// taken in the order of ids, as sums are; integers wrap around. NaN is the largest and the smallest where
+    /// there is one. The mean sums in f32 (f64 for f64) and is rounded once; it is for floats alone. x has rank
+    /// 1 or more. dtypes: compute.
     fn wick_scatter_amin(x: *const wick_tensor, dim: c_int, ids: *const wick_tensor, source: *const wick_tensor, include_self: bool) -> *mut wick_tensor;
-    /// The same with the largest, the smallest and the mean of all sources that ids give to an element, and,
-    /// with `include_self`, of the element of x. Elements without a source stay. NaN is the largest and the
-    /// smallest where there is one. The mean sums in f32 (f64 for f64) and is rounded once; it is for floats
-    /// alone. x has rank 1 or more. dtypes: compute.
+    /// The same with the product, the largest, the smallest and the mean of all sources that ids give to an
+    /// element, and, with `include_self`, of the element of x. Elements without a source stay. Products are
+    /// taken in the order of ids, as sums are; integers wrap around. NaN is the largest and the smallest where
+    /// there is one. The mean sums in f32 (f64 for f64) and is rounded once; it is for floats alone. x has rank
+    /// 1 or more. dtypes: compute.
     fn wick_scatter_mean(x: *const wick_tensor, dim: c_int, ids: *const wick_tensor, source: *const wick_tensor, include_self: bool) -> *mut wick_tensor;
+    /// The sum, or what the function of that name does. WICK_INVALID for another kind.
+    fn wick_scatter_reduce(x: *const wick_tensor, dim: c_int, ids: *const wick_tensor, source: *const wick_tensor, kind: wick_scatter_kind, include_self: bool) -> *mut wick_tensor;
+    /// The same with one id for each position along dim: out\[.., ids\[k\], ..\] comes of source\[.., k, ..\].
+    /// ids \[K\]; source has the shape of x, but size K along dim: WICK_SHAPE otherwise.
+    fn wick_index_reduce(x: *const wick_tensor, dim: c_int, ids: *const wick_tensor, source: *const wick_tensor, kind: wick_scatter_kind, include_self: bool) -> *mut wick_tensor;
     /// scatter and scatter_add on `target` itself. WICK_INVALID if target shares a buffer with ids or source,
     /// or is a broadcast view. A failure leaves target as it was.
     fn wick_scatter_inplace(target: *mut wick_tensor, dim: c_int, ids: *const wick_tensor, source: *const wick_tensor) -> wick_status;
@@ -2385,6 +2459,13 @@ functions! {
     /// The numbers 0 .. n-1 in random order, \[N\]. u8, u32, i16, i32, i64. WICK_INVALID when n - 1 does not
     /// fit the dtype.
     fn wick_permutation(device: *mut wick_device, dtype: wick_dtype, n: i64) -> *mut wick_tensor;
+    /// n indices 0 .. K-1 into weights \[K\] or \[N,K\], floats, drawn with probabilities in proportion to the
+    /// weights: i64, \[n\] or \[N,n\]. Without `replacement` no index comes twice in a row of n. An index is
+    /// 2^63 - 1, the sentinel of index.h, where a row has no more weights above 0 to draw without replacement,
+    /// and in rows with weights that are negative, infinite or NaN, or all 0. With replacement, weights below
+    /// 2^-s of the largest, s = 52 - ceil(log2(K)), count as 0. WICK_INVALID for n \< 0, for n \> K without
+    /// replacement, and for K \> 2^24; WICK_SHAPE for K = 0 and for other ranks.
+    fn wick_multinomial(weights: *const wick_tensor, n: i64, replacement: bool) -> *mut wick_tensor;
     /// wick_uniform and wick_normal with the device, dtype and shape of x.
     fn wick_uniform_like(x: *const wick_tensor, low: f64, high: f64) -> *mut wick_tensor;
     /// wick_uniform and wick_normal with the device, dtype and shape of x.
@@ -2877,6 +2958,15 @@ functions! {
     fn wick_softplus_backward(gradient: *const wick_tensor, x: *const wick_tensor, beta: f64, threshold: f64) -> *mut wick_tensor;
     /// WICK_INVALID for alpha 0.
     fn wick_celu_backward(gradient: *const wick_tensor, x: *const wick_tensor, alpha: f64) -> *mut wick_tensor;
+    /// Of wick_glu, along dim, and wick_swiglu: gradient \[..,N,..\], x \[..,2N,..\] -\> \[..,2N,..\]. Computed
+    /// in f32 (f64 for f64) and rounded once.
+    fn wick_glu_backward(gradient: *const wick_tensor, x: *const wick_tensor, dim: c_int) -> *mut wick_tensor;
+    /// Of wick_glu, along dim, and wick_swiglu: gradient \[..,N,..\], x \[..,2N,..\] -\> \[..,2N,..\]. Computed
+    /// in f32 (f64 for f64) and rounded once.
+    fn wick_swiglu_backward(gradient: *const wick_tensor, x: *const wick_tensor) -> *mut wick_tensor;
+    /// Of wick_prelu, by x. If `weight_gradient` is not NULL, \*weight_gradient receives the gradient by the
+    /// weight, in its shape: the sum of gradient x where x \<= 0, rounded once. A failure leaves it as it was.
+    fn wick_prelu_backward(gradient: *const wick_tensor, x: *const wick_tensor, weight: *const wick_tensor, weight_gradient: *mut *mut wick_tensor) -> *mut wick_tensor;
     /// These take the function's result instead of its argument.
     fn wick_sigmoid_backward(gradient: *const wick_tensor, result: *const wick_tensor) -> *mut wick_tensor;
     /// These take the function's result instead of its argument.
@@ -2935,6 +3025,14 @@ functions! {
     /// where y is the result, which is computed again. A window whose result is 0 counts for nothing, where
     /// PyTorch gives NaN.
     fn wick_lp_pool_backward(gradient: *const wick_tensor, x: *const wick_tensor, p: f64, n: c_int, kernel: *const i64, options: *const wick_pool_options) -> *mut wick_tensor;
+    /// Of wick_embedding: gradient \[S..,D\], ids \[S..\] -\> \[rows,D\]. Sentinels, and ids that are
+    /// `padding`, add nothing; a negative padding is none.
+    fn wick_embedding_backward(gradient: *const wick_tensor, ids: *const wick_tensor, rows: i64, padding: i64) -> *mut wick_tensor;
+    /// Of wick_embedding_bag, by weight \[V,D\]: gradient \[B,D\]; ids and options are the function's. The
+    /// gradient of a maximum goes to the first row that has it. If `weights_gradient` is not NULL,
+    /// \*weights_gradient receives the gradient by the options' weights, in the shape of ids: the sum of
+    /// gradient times row, 0 for padding. WICK_INVALID unless there are weights. A failure leaves it as it was.
+    fn wick_embedding_bag_backward(gradient: *const wick_tensor, weight: *const wick_tensor, ids: *const wick_tensor, options: *const wick_bag_options, weights_gradient: *mut *mut wick_tensor) -> *mut wick_tensor;
     /// n = 1, 2 or 3 spatial dims.
     fn wick_upsample_nearest_backward(gradient: *const wick_tensor, n: c_int, size: *const i64, options: *const wick_upsample_options) -> *mut wick_tensor;
     /// n = 1, 2 or 3 spatial dims.

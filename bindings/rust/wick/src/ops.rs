@@ -664,26 +664,38 @@ impl Tensor {
         Tensor::made(&self.device, || unsafe { sys::wick_scatter_add(self.as_ptr(), dim, ids.as_ptr(), source.as_ptr()) })
     }
 
-    /// The same with the largest, the smallest and the mean of all sources that ids give to an element, and,
-    /// with `include_self`, of the element of x. Elements without a source stay. NaN is the largest and the
-    /// smallest where there is one. The mean sums in f32 (f64 for f64) and is rounded once; it is for floats
-    /// alone. x has rank 1 or more. dtypes: compute.
+    /// The same with the product, the largest, the smallest and the mean of all sources that ids give to an
+    /// element, and, with `include_self`, of the element of x. Elements without a source stay. Products are
+    /// taken in the order of ids, as sums are; integers wrap around. NaN is the largest and the smallest where
+    /// there is one. The mean sums in f32 (f64 for f64) and is rounded once; it is for floats alone. x has rank
+    /// 1 or more. dtypes: compute.
+    pub fn scatter_prod(&self, dim: i32, ids: &Tensor, source: &Tensor, include_self: bool) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_scatter_prod(self.as_ptr(), dim, ids.as_ptr(), source.as_ptr(), include_self) })
+    }
+
+    /// The same with the product, the largest, the smallest and the mean of all sources that ids give to an
+    /// element, and, with `include_self`, of the element of x. Elements without a source stay. Products are
+    /// taken in the order of ids, as sums are; integers wrap around. NaN is the largest and the smallest where
+    /// there is one. The mean sums in f32 (f64 for f64) and is rounded once; it is for floats alone. x has rank
+    /// 1 or more. dtypes: compute.
     pub fn scatter_amax(&self, dim: i32, ids: &Tensor, source: &Tensor, include_self: bool) -> Result<Tensor> {
         Tensor::made(&self.device, || unsafe { sys::wick_scatter_amax(self.as_ptr(), dim, ids.as_ptr(), source.as_ptr(), include_self) })
     }
 
-    /// The same with the largest, the smallest and the mean of all sources that ids give to an element, and,
-    /// with `include_self`, of the element of x. Elements without a source stay. NaN is the largest and the
-    /// smallest where there is one. The mean sums in f32 (f64 for f64) and is rounded once; it is for floats
-    /// alone. x has rank 1 or more. dtypes: compute.
+    /// The same with the product, the largest, the smallest and the mean of all sources that ids give to an
+    /// element, and, with `include_self`, of the element of x. Elements without a source stay. Products are
+    /// taken in the order of ids, as sums are; integers wrap around. NaN is the largest and the smallest where
+    /// there is one. The mean sums in f32 (f64 for f64) and is rounded once; it is for floats alone. x has rank
+    /// 1 or more. dtypes: compute.
     pub fn scatter_amin(&self, dim: i32, ids: &Tensor, source: &Tensor, include_self: bool) -> Result<Tensor> {
         Tensor::made(&self.device, || unsafe { sys::wick_scatter_amin(self.as_ptr(), dim, ids.as_ptr(), source.as_ptr(), include_self) })
     }
 
-    /// The same with the largest, the smallest and the mean of all sources that ids give to an element, and,
-    /// with `include_self`, of the element of x. Elements without a source stay. NaN is the largest and the
-    /// smallest where there is one. The mean sums in f32 (f64 for f64) and is rounded once; it is for floats
-    /// alone. x has rank 1 or more. dtypes: compute.
+    /// The same with the product, the largest, the smallest and the mean of all sources that ids give to an
+    /// element, and, with `include_self`, of the element of x. Elements without a source stay. Products are
+    /// taken in the order of ids, as sums are; integers wrap around. NaN is the largest and the smallest where
+    /// there is one. The mean sums in f32 (f64 for f64) and is rounded once; it is for floats alone. x has rank
+    /// 1 or more. dtypes: compute.
     pub fn scatter_mean(&self, dim: i32, ids: &Tensor, source: &Tensor, include_self: bool) -> Result<Tensor> {
         Tensor::made(&self.device, || unsafe { sys::wick_scatter_mean(self.as_ptr(), dim, ids.as_ptr(), source.as_ptr(), include_self) })
     }
@@ -799,6 +811,16 @@ impl Tensor {
     /// not fit the dtype.
     pub fn permutation(device: &Device, dtype: DType, n: i64) -> Result<Tensor> {
         Tensor::made(device, || unsafe { sys::wick_permutation(device.as_ptr(), dtype as sys::wick_dtype, n) })
+    }
+
+    /// n indices 0 .. K-1 into weights \[K\] or \[N,K\], floats, drawn with probabilities in proportion to the
+    /// weights: i64, \[n\] or \[N,n\]. Without `replacement` no index comes twice in a row of n. An index is
+    /// 2^63 - 1, the sentinel of index.h, where a row has no more weights above 0 to draw without replacement,
+    /// and in rows with weights that are negative, infinite or NaN, or all 0. With replacement, weights below
+    /// 2^-s of the largest, s = 52 - ceil(log2(K)), count as 0. `Status::Invalid` for n \< 0, for n \> K
+    /// without replacement, and for K \> 2^24; `Status::Shape` for K = 0 and for other ranks.
+    pub fn multinomial(&self, n: i64, replacement: bool) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_multinomial(self.as_ptr(), n, replacement) })
     }
 
     /// `uniform` and `normal` with the device, dtype and shape of x.
@@ -1784,6 +1806,18 @@ impl Tensor {
         Tensor::made(&self.device, || unsafe { sys::wick_celu_backward(self.as_ptr(), x.as_ptr(), alpha) })
     }
 
+    /// Of `glu`, along dim, and `swiglu`: gradient \[..,N,..\], x \[..,2N,..\] -\> \[..,2N,..\]. Computed in
+    /// f32 (f64 for f64) and rounded once.
+    pub fn glu_backward(&self, x: &Tensor, dim: i32) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_glu_backward(self.as_ptr(), x.as_ptr(), dim) })
+    }
+
+    /// Of `glu`, along dim, and `swiglu`: gradient \[..,N,..\], x \[..,2N,..\] -\> \[..,2N,..\]. Computed in
+    /// f32 (f64 for f64) and rounded once.
+    pub fn swiglu_backward(&self, x: &Tensor) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_swiglu_backward(self.as_ptr(), x.as_ptr()) })
+    }
+
     /// These take the function's result instead of its argument.
     pub fn sigmoid_backward(&self, result: &Tensor) -> Result<Tensor> {
         Tensor::made(&self.device, || unsafe { sys::wick_sigmoid_backward(self.as_ptr(), result.as_ptr()) })
@@ -1873,6 +1907,12 @@ impl Tensor {
     /// PyTorch gives NaN.
     pub fn lp_pool_backward(&self, x: &Tensor, p: f64, kernel: &[i64], options: &PoolOptions) -> Result<Tensor> {
         Tensor::made(&self.device, || unsafe { sys::wick_lp_pool_backward(self.as_ptr(), x.as_ptr(), p, kernel.len() as _, kernel.as_ptr(), &options.0) })
+    }
+
+    /// Of `embedding`: gradient \[S..,D\], ids \[S..\] -\> \[rows,D\]. Sentinels, and ids that are `padding`,
+    /// add nothing; a negative padding is none.
+    pub fn embedding_backward(&self, ids: &Tensor, rows: i64, padding: i64) -> Result<Tensor> {
+        Tensor::made(&self.device, || unsafe { sys::wick_embedding_backward(self.as_ptr(), ids.as_ptr(), rows, padding) })
     }
 
     /// n = 1, 2 or 3 spatial dims.
@@ -1977,4 +2017,4 @@ impl Tensor {
     }
 }
 
-// Of another form, and so in the C interface alone: wick_max_along, wick_min_along, wick_median, wick_cummax, wick_cummin, wick_layer_norm_with, wick_rms_norm_with, wick_group_norm_with, wick_batch_norm_train, wick_local_response_norm, wick_lstm_cell, wick_gru_cell, wick_lstm_cell_backward, wick_gru_cell_backward, wick_recurrent, wick_recurrent_backward, wick_gates_reorder, wick_mse_loss, wick_mse_loss_backward, wick_l1_loss, wick_l1_loss_backward, wick_smooth_l1_loss, wick_smooth_l1_loss_backward, wick_huber_loss, wick_huber_loss_backward, wick_kl_div_loss, wick_kl_div_loss_backward, wick_binary_cross_entropy, wick_binary_cross_entropy_backward, wick_binary_cross_entropy_with_logits, wick_binary_cross_entropy_with_logits_backward, wick_cross_entropy, wick_cross_entropy_backward, wick_cross_entropy_soft, wick_cross_entropy_soft_backward, wick_nll_loss, wick_nll_loss_backward, wick_cosine_embedding_loss, wick_cosine_embedding_loss_backward, wick_triplet_margin_loss, wick_triplet_margin_loss_backward, wick_ctc_loss, wick_ctc_loss_backward, wick_einsum, wick_unique, wick_dropout_with, wick_adaptive_max_pool_with_indices, wick_grid_sample, wick_layer_norm_backward, wick_rms_norm_backward, wick_group_norm_backward, wick_batch_norm_backward, wick_grid_sample_backward_input, wick_grid_sample_backward_grid, wick_local_response_norm_backward, wick_scaled_dot_product_attention_backward, wick_attention_packed_backward.
+// Of another form, and so in the C interface alone: wick_max_along, wick_min_along, wick_median, wick_cummax, wick_cummin, wick_layer_norm_with, wick_rms_norm_with, wick_group_norm_with, wick_batch_norm_train, wick_local_response_norm, wick_lstm_cell, wick_gru_cell, wick_lstm_cell_backward, wick_gru_cell_backward, wick_recurrent, wick_recurrent_backward, wick_gates_reorder, wick_mse_loss, wick_mse_loss_backward, wick_l1_loss, wick_l1_loss_backward, wick_smooth_l1_loss, wick_smooth_l1_loss_backward, wick_huber_loss, wick_huber_loss_backward, wick_kl_div_loss, wick_kl_div_loss_backward, wick_binary_cross_entropy, wick_binary_cross_entropy_backward, wick_binary_cross_entropy_with_logits, wick_binary_cross_entropy_with_logits_backward, wick_cross_entropy, wick_cross_entropy_backward, wick_cross_entropy_soft, wick_cross_entropy_soft_backward, wick_nll_loss, wick_nll_loss_backward, wick_cosine_embedding_loss, wick_cosine_embedding_loss_backward, wick_triplet_margin_loss, wick_triplet_margin_loss_backward, wick_ctc_loss, wick_ctc_loss_backward, wick_einsum, wick_embedding_bag, wick_scatter_reduce, wick_index_reduce, wick_unique, wick_dropout_with, wick_adaptive_max_pool_with_indices, wick_grid_sample, wick_prelu_backward, wick_layer_norm_backward, wick_rms_norm_backward, wick_group_norm_backward, wick_batch_norm_backward, wick_embedding_bag_backward, wick_grid_sample_backward_input, wick_grid_sample_backward_grid, wick_local_response_norm_backward, wick_scaled_dot_product_attention_backward, wick_attention_packed_backward.
