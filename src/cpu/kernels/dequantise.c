@@ -23,9 +23,10 @@ static void dequantise_stretches(void *context, int worker, int64_t begin, int64
     (void)worker;
     for (int64_t i = begin; i < end; i++) {
         int n = (int)wick__min(WICK__STRETCH, d->count - i * WICK__STRETCH);
+        char *out = d->out + i * WICK__STRETCH * d->size;
         d->unpack(d->in + i * d->nbytes, n, &stretch);
-        wick__stretch_values(&stretch, values, n);
-        wick__row_from_f32(d->to, values, d->out + i * WICK__STRETCH * d->size, n);
+        wick__stretch_values(&stretch, d->to == WICK_F32 ? (float *)(void *)out : values, n);
+        if (d->to != WICK_F32) wick__row_from_f32(d->to, values, out, n);
     }
 }
 
