@@ -178,7 +178,8 @@ static int open_and_run(struct run *run) {
     const struct bench_model_wishes *wishes = run->wishes;
     int status = lm_place_open("bench", &wishes->lm, &run->place);
     if (status != 0) return status;
-    run->lm = lm_open("bench", wishes->path, &wishes->lm, &run->place);
+    const struct lm_need need = {.context = run->room};
+    run->lm = lm_open("bench", wishes->path, &wishes->lm, &run->place, &need);
     if (!run->lm) return 1;
     if (wick_lm_describe(run->lm, &run->info) != WICK_OK ||
         wick_device_describe(run->place.device, &run->device) != WICK_OK)

@@ -122,7 +122,8 @@ static int converse(struct chat *chat, struct line *line) {
 static int run(struct chat *chat, struct lm_place *place) {
     const struct wishes *wishes = chat->wishes;
     const struct wick_sequence_options options = {.context = wishes->context, .cache = place->cache};
-    chat->lm = lm_open("chat", wishes->model, &wishes->lm, place);
+    const struct lm_need need = {.context = wishes->context};
+    chat->lm = lm_open("chat", wishes->model, &wishes->lm, place, &need);
     if (!chat->lm) return 1;
     if (!wick_lm_chat_template(chat->lm)) return command_fail("chat", "%s has no chat template", wishes->model);
     chat->sequence = wick_sequence_open(chat->lm, &options);

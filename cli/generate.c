@@ -124,7 +124,8 @@ static int generate(const struct wishes *wishes, const char *prompt, size_t nbyt
     int status = lm_place_open("generate", &wishes->lm, &place);
     if (status != 0) return status;
     const struct wick_sequence_options options = {.context = wishes->context, .cache = place.cache};
-    struct wick_lm *lm = lm_open("generate", wishes->model, &wishes->lm, &place);
+    const struct lm_need need = {.context = wishes->context, .prompt = (int64_t)nbytes, .tokens = wishes->tokens};
+    struct wick_lm *lm = lm_open("generate", wishes->model, &wishes->lm, &place, &need);
     struct wick_sequence *sequence = lm ? wick_sequence_open(lm, &options) : NULL;
     if (lm && !sequence) command_fail("generate", "%s", wishes->model);
     status = sequence ? continue_prompt(wishes, sequence, lm, prompt, nbytes) : 1;

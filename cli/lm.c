@@ -11,16 +11,41 @@ int lm_place_open(const char *command, const struct lm_wishes *wishes, struct lm
     enum wick_dtype *cache = &place->cache;
     place->device = NULL;
     if (!wick_dtype_from_name(wishes->cache, cache) ||
-        (*cache != WICK_F32 && *cache != WICK_F16 && *cache != WICK_BF16))
-        return command_usage(command, "--cache is f32, f16 or bf16, not '%s'", wishes->cache);
+        (*cache != WICK_F32 && *cache != WICK_F16 && *cache != WICK_BF16 && *cache != WICK_DTYPE_q8_0))
+        return command_usage(command, "--cache is f32, f16, bf16 or q8_0, not '%s'", wishes->cache);
     if (wishes->threads && wick_threads_set((int)wishes->threads) != WICK_OK) return command_fail(command, "-t");
     place->device = wick_device_open(wishes->device);
     return place->device ? 0 : command_fail(command, "%s", wishes->device);
 }
 
+/* How many tokens a sequence will have, as far as one can tell. */
+static int64_t expect_tokens(const struct lm_need *need, int64_t model) {
+    enum { SPECIAL = 512, ANSWER = 2048 }; /* a template's words; an answer that ends by itself */
+    int64_t most = need->context ? need->context : model;
+    if (need->context && need->tokens == 0) return most;
+    int64_t tokens = need->prompt + SPECIAL + (need->tokens ? need->tokens : ANSWER);
+    return tokens < most ? tokens : most;
+}
+
+/* False, with the figures told, if memory is too small for the model. */
+static bool fits(const char *command, const char *path, const struct lm_place *place, const struct lm_need *need) {
+    struct wick_lm_use use = {.cache = place->cache, .all = need->all};
+    struct wick_lm_info info;
+    if (wick_lm_inspect(path, NULL, &info) != WICK_OK) {
+        command_fail(command, "%s", path);
+        return false;
+    }
+    use.context = expect_tokens(need, info.context);
+    enum wick_status status = wick_lm_fits(path, place->device, NULL, &use);
+    if (status == WICK_MEMORY) command_fail(command, "the model does not fit (--any-size tries anyway)");
+    if (status != WICK_OK && status != WICK_MEMORY) command_fail(command, "%s", path);
+    return status == WICK_OK;
+}
+
 struct wick_lm *lm_open(const char *command, const char *path, const struct lm_wishes *wishes,
-                        const struct lm_place *place) {
+                        const struct lm_place *place, const struct lm_need *need) {
     const struct wick_lm_options options = {.exact = wishes->exact, .files = {.copy = wishes->copy}};
+    if (!wishes->any_size && !fits(command, path, place, need)) return NULL;
     struct wick_lm *lm = wick_lm_open(path, place->device, &options);
     if (!lm) command_fail(command, "%s", path);
     return lm;

@@ -11,16 +11,24 @@ struct lm_wishes {
     const char *device, *cache; /* "auto", "f32" */
     int64_t threads;            /* 0: as many as there are */
     bool exact;
-    bool copy; /* read the file instead of mapping it */
+    bool copy;     /* read the file instead of mapping it */
+    bool any_size; /* go on where memory is too small */
+};
+
+/* What a command will do with the model, in tokens; 0: not known. */
+struct lm_need {
+    int64_t context, prompt, tokens; /* the context asked for; a bound of the prompt's; the most of the answer's */
+    bool all;                        /* wants the logits of all tokens */
 };
 
 /* Rows of struct option (options.h) that fill it. wick bench has a --device of its own. */
 #define LM_DEVICE(lm) OPTIONS_TEXT("--device", "D", &(lm).device, "cpu, cuda:0, rocm:0 ...; the best one by default")
 #define LM_OPTIONS(lm)                                                                                                 \
     OPTIONS_NUMBER("-t", "N", &(lm).threads, 1, 256, "threads of the CPU"),                                            \
-        OPTIONS_TEXT("--cache", "TYPE", &(lm).cache, "f32, f16 or bf16: of keys and values"),                          \
+        OPTIONS_TEXT("--cache", "TYPE", &(lm).cache, "f32, f16, bf16 or q8_0: of keys and values"),                    \
         OPTIONS_FLAG("--exact", &(lm).exact, "multiplies quantised weights by activations of full precision"),         \
-        OPTIONS_FLAG("--no-mmap", &(lm).copy, "reads the file instead of mapping it")
+        OPTIONS_FLAG("--no-mmap", &(lm).copy, "reads the file instead of mapping it"),                                 \
+        OPTIONS_FLAG("--any-size", &(lm).any_size, "goes on where memory seems too small")
 /* Those that fill a struct wick_sampling but for its seed, which they put into `number`. */
 #define LM_SAMPLING(sampling, number)                                                                                  \
     OPTIONS_REAL("--temp", "T", &(sampling).temperature, 0, 1000, "temperature, 0.8; 0 takes the likeliest token"),    \
@@ -39,9 +47,9 @@ struct lm_place {
 /* Sets the threads and opens the device. Returns 0, or the exit status after a failure was reported. Close with
  * wick_device_close. */
 int lm_place_open(const char *command, const struct lm_wishes *wishes, struct lm_place *place);
-/* Opens a model there. NULL after a failure was reported. */
+/* Opens a model there, if it fits. NULL after a failure was reported. */
 struct wick_lm *lm_open(const char *command, const char *path, const struct lm_wishes *wishes,
-                        const struct lm_place *place);
+                        const struct lm_place *place, const struct lm_need *need);
 /* The ids of a text, with the tokens that the model wants around it unless it is `plain`; names of control tokens are
  * ordinary text. The caller frees ids->ids. False after a failure was reported. */
 bool lm_encode(const char *command, const struct wick_lm *lm, const struct text *text, bool plain,

@@ -202,13 +202,14 @@ static int perplexity(const struct wishes *wishes) {
     struct run run = {.wishes = wishes, .n_readers = wishes->against ? 2 : 1};
     struct lm_place place;
     struct text text = {NULL, 0};
+    const struct lm_need need = {.context = wishes->window ? wishes->window : WINDOW, .all = true};
     int status = lm_place_open("perplexity", &wishes->lm, &place);
     if (status != 0) return status;
     run.cache = place.cache;
     if (text_read("perplexity", wishes->text, false, &text) != TEXT_READ) status = 1;
     for (int r = 0; r < run.n_readers && status == 0; r++) {
         run.readers[r].path = r == 0 ? wishes->model : wishes->against;
-        run.readers[r].lm = lm_open("perplexity", run.readers[r].path, &wishes->lm, &place);
+        run.readers[r].lm = lm_open("perplexity", run.readers[r].path, &wishes->lm, &place, &need);
         if (!run.readers[r].lm) status = 1;
     }
     if (status == 0) status = score(&run, &text);

@@ -39,7 +39,7 @@ struct wick_device_info {
     const char *isa;         /* the instruction set of its kernels: "avx512", "sm_90", "gfx942:sramecc+:xnack-" */
     int threads;             /* threads that kernels run on; 0 on a GPU */
     size_t memory_total;     /* bytes of memory the device can use, 0 when not known */
-    size_t memory_free;      /* bytes of it that are free now, 0 when not known */
+    size_t memory_free;      /* bytes of it that are free now, on the CPU for this process; 0 when not known */
     int units;               /* multiprocessors or compute units of a GPU, 0 on the CPU */
     int wave;                /* lanes that run in step on a GPU, 0 on the CPU */
     bool integrated;         /* a GPU that shares the host's memory */

@@ -44,7 +44,7 @@ struct wick_lm_info {
     int64_t layers, hidden; /* how many layers, and elements of a token's state */
     int64_t vocab, context; /* how many tokens there are, and the most that the model was made for */
     int64_t weight_bytes;   /* of all tensors in the file */
-    int64_t cache_bytes;    /* keys and values of one token in f32; half as many in f16 and bf16 */
+    int64_t cache_bytes;    /* keys and values of one token in f32; half as many in f16 and bf16, 34/128 in q8_0 */
     WICK_RESERVED;
 };
 
@@ -52,10 +52,41 @@ struct wick_lm_info {
 WICK_API WICK_CHECKED enum wick_status wick_lm_inspect(const char *path, const struct wick_lm_options *options,
                                                        struct wick_lm_info *info);
 
+/* How a model will be used, for wick_lm_estimate. */
+struct wick_lm_use {
+    int64_t sequences;     /* that are open together; 0: 1 */
+    int64_t context;       /* tokens of each; 0: as many as the model was made for */
+    enum wick_dtype cache; /* of keys and values, as in struct wick_sequence_options */
+    bool all;              /* logits of all tokens are asked for (wick_sequence_append_all) */
+    WICK_RESERVED;
+};
+
+/* What that holds of a device's memory, in bytes. */
+struct wick_lm_memory {
+    int64_t weights;   /* the tensors in the file; on the CPU they are pages of the file */
+    int64_t cache;     /* keys and values of all sequences, when they are full */
+    int64_t work;      /* an upper bound of what computing takes */
+    int64_t needed;    /* weights + cache + work */
+    int64_t available; /* that the device has left, within wick_memory_set_limit; 0: not known */
+    int64_t missing;   /* needed - available, if that is above 0 */
+    WICK_RESERVED;
+};
+
+/* Tells how much memory a model and its sequences need, and how much there is, from the head of the file: no weight is
+ * read. `options` and `use` may be NULL. Fails as wick_lm_open and wick_sequence_open do, but not for lack of memory:
+ * `missing` says that. */
+WICK_API WICK_CHECKED enum wick_status wick_lm_estimate(const char *path, const struct wick_device *device,
+                                                        const struct wick_lm_options *options,
+                                                        const struct wick_lm_use *use, struct wick_lm_memory *memory);
+/* The same as a verdict: WICK_MEMORY, with all figures in the text, if memory is missing. */
+WICK_API WICK_CHECKED enum wick_status wick_lm_fits(const char *path, const struct wick_device *device,
+                                                    const struct wick_lm_options *options,
+                                                    const struct wick_lm_use *use);
+
 /* Opens the model in a GGUF file. On the CPU, weights stay views of the mapped file. `options` may be NULL. Close with
  * wick_lm_close. NULL on failure: WICK_INVALID, WICK_IO, WICK_RANGE (a limit), WICK_FORMAT (a damaged file, or one
  * whose keys and tensors contradict one another), WICK_UNSUPPORTED, naming it (a family, key, tensor or type),
- * WICK_MEMORY, WICK_CLOSED. */
+ * WICK_MEMORY (a GPU that the weights do not fit into says by how much, before one is loaded), WICK_CLOSED. */
 WICK_API struct wick_lm *wick_lm_open(const char *path, struct wick_device *device,
                                       const struct wick_lm_options *options);
 
@@ -88,13 +119,14 @@ struct wick_sequence;
 
 struct wick_sequence_options {
     int64_t context;       /* the most tokens; 0: as many as the model was made for. It may exceed that. */
-    enum wick_dtype cache; /* of keys and values: WICK_F32, WICK_F16 or WICK_BF16; 0: WICK_F32 */
+    enum wick_dtype cache; /* of keys and values: WICK_F32, WICK_F16, WICK_BF16, WICK_DTYPE_q8_0; 0: WICK_F32 */
     WICK_RESERVED;
 };
 
-/* Opens an empty sequence. Its memory grows with its tokens. `options` may be NULL. Close with wick_sequence_close.
- * NULL on failure: WICK_INVALID, WICK_DTYPE (another cache), WICK_RANGE (a context below 1 or above 2^30), WICK_MEMORY.
- */
+/* Opens an empty sequence. Its memory grows with its tokens, and has room for an eighth more at most. `options` may be
+ * NULL. Close with wick_sequence_close. NULL on failure: WICK_INVALID, WICK_DTYPE (another cache), WICK_SHAPE (a cache
+ * of WICK_DTYPE_q8_0 for heads that are no whole number of blocks of 32), WICK_RANGE (a context below 0 or above 2^30),
+ * WICK_MEMORY. */
 WICK_API struct wick_sequence *wick_sequence_open(const struct wick_lm *lm,
                                                   const struct wick_sequence_options *options);
 

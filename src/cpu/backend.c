@@ -1,5 +1,6 @@
 /* The CPU device family: its buffers are host memory, its work is done when a call returns. */
 #define _GNU_SOURCE
+#include "cpu/runtime/available.h"
 #include "cpu/runtime/isa.h"
 #include "cpu/table.h"
 #include "cpu/runtime/parallel.h"
@@ -53,6 +54,7 @@ static void cpu_describe(const struct wick_device *device, struct wick_device_in
     info->threads = wick__workers();
     info->fast_bf16 = wick__isa_has_avx512_bf16();
     info->memory_total = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+    info->memory_free = wick__host_available();
 }
 
 static enum wick_status cpu_alloc(struct wick_device *device, size_t nbytes, void **data) {

@@ -52,10 +52,9 @@ static struct wick_tensor *heads_of(const struct pass *pass, const struct wick_t
     return wick_cat(2, (struct wick_tensor *[]){turned, wick_narrow(y, 3, config->rope_dims, rest)}, 3);
 }
 
-/* Rows of a span, [1, heads, n, head], in the dtype of the cache. */
+/* Rows of a span, [1, heads, n, head]. */
 static struct wick_tensor *rows_of(const struct wick__lm_span *span, const struct wick_tensor *x) {
-    struct wick_tensor *rows = wick_transpose(wick_narrow(x, 1, span->start, span->n), 1, 2);
-    return wick_tensor_dtype(x) == span->sequence->dtype ? rows : wick_cast(rows, span->sequence->dtype);
+    return wick_transpose(wick_narrow(x, 1, span->start, span->n), 1, 2);
 }
 
 /* Puts keys and values behind those of the sequence, and looks at all of them. -> [1, n, heads, head] */
@@ -63,13 +62,10 @@ static struct wick_tensor *attend_span(const struct pass *pass, int64_t number, 
                                        struct wick_tensor *const qkv[3]) {
     const struct wick__lm_config *config = &pass->lm->config;
     struct wick_sequence *sequence = span->sequence;
-    struct wick_tensor *seen[2];
-    int64_t total = sequence->length + span->n;
-    for (int i = 0; i < 2; i++) {
-        struct wick_tensor *cache = sequence->kv[2 * number + i];
-        if (wick_slice_set_inplace(cache, rows_of(span, qkv[1 + i]), 2, sequence->length) != WICK_OK) return NULL;
-        seen[i] = wick_narrow(cache, 2, 0, total);
-    }
+    struct wick_tensor *q = rows_of(span, qkv[0]);
+    for (int i = 0; i < 2; i++)
+        if (wick__kv_put(sequence, 2 * number + i, rows_of(span, qkv[1 + i])) != WICK_OK) return NULL;
+    if (sequence->dtype == WICK_F16 || sequence->dtype == WICK_BF16) q = wick_cast(q, sequence->dtype);
     const struct wick_attention_options options = {.scale = config->scale,
                                                    .soft_cap = config->attention_cap,
                                                    .causal = true,
@@ -77,8 +73,7 @@ static struct wick_tensor *attend_span(const struct pass *pass, int64_t number, 
                                                    .windowed = wick__lm_windowed(config, number),
                                                    .left = config->window - 1,
                                                    .right = -1};
-    struct wick_tensor *mixed =
-        wick_scaled_dot_product_attention(rows_of(span, qkv[0]), seen[0], seen[1], NULL, &options);
+    struct wick_tensor *mixed = wick__kv_attend(sequence, number, q, sequence->length + span->n, &options);
     return wick_transpose(wick_cast(mixed, WICK_F32), 1, 2);
 }
 

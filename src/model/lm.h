@@ -83,6 +83,25 @@ struct wick_lm {
     struct wick_text chat_template; /* empty: none */
 };
 
+/* ---- memory (lm_memory.c) ---- */
+
+/* The dtype of a cache that options ask for: WICK_DTYPE and WICK_SHAPE for what none can have. */
+enum wick_status wick__lm_cache_dtype(const char *op, const struct wick__lm_config *config, enum wick_dtype asked,
+                                      enum wick_dtype *dtype);
+/* Bytes of all tensors in a file. */
+enum wick_status wick__lm_weights(struct wick_archive *archive, int64_t *nbytes);
+/* wick_lm_estimate of a model whose weights take so many bytes. `use` may be NULL. */
+enum wick_status wick__lm_needs(const struct wick__lm_config *config, int64_t weights, const struct wick_device *device,
+                                const struct wick_lm_use *use, struct wick_lm_memory *memory);
+/* WICK_MEMORY, with the figures, if memory is missing. */
+enum wick_status wick__lm_refuse(const char *path, const struct wick_device *device,
+                                 const struct wick_lm_memory *memory);
+/* The same for the weights alone, where they do not stay in the file's pages. */
+enum wick_status wick__lm_check_weights(const char *path, struct wick_archive *archive,
+                                        const struct wick_device *device);
+
+/* ---- weights ---- */
+
 /* Fills a zeroed model, but for its device, from an archive. On failure the caller frees what is there. */
 enum wick_status wick__lm_load(struct wick_lm *lm, struct wick_archive *archive);
 void wick__lm_unload(struct wick_lm *lm);
@@ -99,10 +118,22 @@ struct wick_sequence {
     enum wick_dtype dtype;
     int64_t length, capacity, context;
     int32_t *ids;               /* room for `capacity` */
-    struct wick_tensor **kv;    /* 2 a layer: [1, kv_heads, capacity, head] */
+    struct wick_tensor **kv;    /* 2 a layer, as wick__kv_shape says */
     struct wick_tensor *logits; /* of what follows; NULL: not known */
     atomic_bool cancelled;
 };
+
+/* The dtype and the shape in which keys or values of n tokens lie. */
+enum wick_dtype wick__kv_shape(const struct wick_sequence *sequence, int64_t n, int64_t shape[4]);
+/* Puts rows [1, kv_heads, n, head] f32 behind the keys or values that `number` counts. */
+enum wick_status wick__kv_put(const struct wick_sequence *sequence, int64_t number, const struct wick_tensor *rows);
+/* Attention of q [1, heads, n, head], of the cache's dtype or f32 where that is of blocks, to the first `total` keys.
+ */
+struct wick_tensor *wick__kv_attend(const struct wick_sequence *sequence, int64_t layer, const struct wick_tensor *q,
+                                    int64_t total, const struct wick_attention_options *options);
+
+/* Tokens that go through the model at once: enough to keep all cores busy, little enough for the activations. */
+enum { WICK__LM_BATCH = 512 };
 
 /* Makes room for n tokens in all. */
 enum wick_status wick__sequence_reserve(struct wick_sequence *sequence, int64_t n);

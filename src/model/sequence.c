@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-/* Tokens that go through the model at once: enough to keep all cores busy, little enough for the activations. */
-enum { BATCH_TOKENS = 512, FIRST_CAPACITY = 256 };
+/* Caches grow by so many tokens, or an eighth if that is more. */
+enum { GROWTH = 256 };
 
 struct wick_sequence *wick_sequence_open(const struct wick_lm *lm, const struct wick_sequence_options *options) {
     static const struct wick_sequence_options plain = {.context = 0};
@@ -18,11 +18,8 @@ struct wick_sequence *wick_sequence_open(const struct wick_lm *lm, const struct 
     }
     if (!options) options = &plain;
     if (wick__reserved("sequence_open", options->reserved) != WICK_OK) return NULL;
-    enum wick_dtype dtype = options->cache == 0 ? WICK_F32 : options->cache;
-    if (dtype != WICK_F32 && dtype != WICK_F16 && dtype != WICK_BF16) {
-        wick__fail(WICK_DTYPE, "sequence_open: the cache is f32, f16 or bf16, not %s", wick_dtype_name(dtype));
-        return NULL;
-    }
+    enum wick_dtype dtype;
+    if (wick__lm_cache_dtype("sequence_open", &lm->config, options->cache, &dtype) != WICK_OK) return NULL;
     if (options->context < 0 || options->context > 1 << 30) {
         wick__fail(WICK_RANGE, "sequence_open: a context of %lld tokens", (long long)options->context);
         return NULL;
@@ -75,10 +72,10 @@ void wick_sequence_cancel(struct wick_sequence *sequence) {
 /* A larger copy of one layer's keys or values. */
 static struct wick_tensor *grow_one(const struct wick_sequence *sequence, const struct wick_tensor *old,
                                     int64_t capacity) {
-    const struct wick__lm_config *config = &sequence->lm->config;
+    int64_t shape[4];
+    enum wick_dtype dtype = wick__kv_shape(sequence, capacity, shape);
     wick_scope_begin();
-    struct wick_tensor *more =
-        wick_empty(sequence->lm->device, sequence->dtype, WICK_SHAPE(1, config->kv_heads, capacity, config->head));
+    struct wick_tensor *more = wick_empty(sequence->lm->device, dtype, 4, shape);
     if (more && old && sequence->length > 0 &&
         wick_slice_set_inplace(more, wick_narrow(old, 2, 0, sequence->length), 2, 0) != WICK_OK)
         more = NULL;
@@ -87,11 +84,14 @@ static struct wick_tensor *grow_one(const struct wick_sequence *sequence, const 
     return more;
 }
 
-/* At least twice as much room as before. */
+/* To copy a cache of N tokens costs about as much as one token's attention to it, so it may happen often. Where the
+ * host has the memory of the device, the old blocks go back at once: pools keep them for others of their size, which
+ * never come. */
 enum wick_status wick__sequence_reserve(struct wick_sequence *sequence, int64_t n) {
     if (n <= sequence->capacity) return WICK_OK;
-    int64_t capacity = wick__max(wick__max(n, FIRST_CAPACITY), wick__min(2 * sequence->capacity, sequence->context));
+    int64_t capacity = sequence->capacity + wick__max(sequence->capacity / 8, GROWTH);
     capacity = wick__max(n, wick__min(capacity, sequence->context));
+    struct wick_device *device = sequence->lm->device;
     int64_t layers = 2 * sequence->lm->config.n_layers;
     /* A layer that has grown already is no harm if a later one can't: capacity is that of the smallest. */
     for (int64_t i = 0; i < layers; i++) {
@@ -99,6 +99,7 @@ enum wick_status wick__sequence_reserve(struct wick_sequence *sequence, int64_t 
         if (!more) return wick__latest();
         wick_release(sequence->kv[i]);
         sequence->kv[i] = more;
+        if (sequence->capacity > 0 && device->heap->host_visible) WICK__TRY(wick_memory_trim(device));
     }
     int32_t *ids =
         wick__realloc(sequence->ids, (size_t)sequence->capacity * sizeof *ids, (size_t)capacity * sizeof *ids);
@@ -123,9 +124,8 @@ static enum wick_status check(const char *op, const struct wick_sequence *sequen
 
 /* ---- tokens ---- */
 
-/* Up to BATCH_TOKENS tokens. */
+/* Up to WICK__LM_BATCH tokens, for which there is room. */
 static struct wick_tensor *append_some(struct wick_sequence *sequence, int64_t n, const int32_t *ids, bool all) {
-    if (wick__sequence_reserve(sequence, sequence->length + n) != WICK_OK) return NULL;
     const struct wick__lm_span span = {sequence, 0, n};
     struct wick_tensor *logits = wick__lm_forward(sequence->lm, &(struct wick__lm_batch){n, ids, 1, &span, all});
     if (!logits) return NULL;
@@ -140,13 +140,14 @@ static struct wick_tensor *append(struct wick_sequence *sequence, int64_t n, con
         return NULL;
     }
     if (check("sequence_append", sequence, n, ids) != WICK_OK) return NULL;
-    int64_t before = sequence->length, n_parts = (n + BATCH_TOKENS - 1) / BATCH_TOKENS, part = 0;
+    int64_t before = sequence->length, n_parts = (n + WICK__LM_BATCH - 1) / WICK__LM_BATCH, part = 0;
     struct wick_tensor **parts = wick__calloc((size_t)n_parts, sizeof *parts), *logits = NULL;
     if (!parts) return NULL;
     wick_scope_begin();
-    for (int64_t at = 0; at < n; at += BATCH_TOKENS, part++) {
+    bool room = wick__sequence_reserve(sequence, before + n) == WICK_OK;
+    for (int64_t at = 0; room && at < n; at += WICK__LM_BATCH, part++) {
         if (part > 0 && !all) wick__scope_drop(parts[part - 1]);
-        parts[part] = append_some(sequence, wick__min(n - at, BATCH_TOKENS), ids + at, all);
+        parts[part] = append_some(sequence, wick__min(n - at, WICK__LM_BATCH), ids + at, all);
         if (!parts[part]) break;
     }
     if (part == n_parts) logits = all && n_parts > 1 ? wick_cat((int)n_parts, parts, 0) : parts[n_parts - 1];

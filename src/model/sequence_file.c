@@ -1,7 +1,7 @@
 /* Sequences in files: safetensors with tokens, keys and values of each layer, and what tells the model.
  *
  *   ids          [n] i32
- *   layers.I.k   [1,kv_heads,n,head], and layers.I.v
+ *   layers.I.k   [1,kv_heads,n,head], and layers.I.v; of q8_0 the bytes of its blocks, u8 [1,kv_heads,n,head/32*34]
  *   logits       [1,vocab] f32 of what follows; may be missing
  *   norm         the last norm of the model, which is another one in another model
  *
@@ -177,8 +177,8 @@ static enum wick_status read_ids(const struct loader *loader, int32_t **ids, int
 /* Takes keys and values of n tokens, all of them before the first is put in its place. */
 static enum wick_status read_kv(const struct loader *loader, int64_t n) {
     struct wick_sequence *sequence = loader->sequence;
-    const struct wick__lm_config *config = &sequence->lm->config;
-    int64_t count = 2 * config->n_layers;
+    int64_t count = 2 * sequence->lm->config.n_layers, shape[4];
+    enum wick_dtype dtype = wick__kv_shape(sequence, n, shape);
     size_t nbytes = (size_t)count * sizeof(struct wick_tensor *);
     struct wick_tensor **kv = wick__calloc((size_t)count, sizeof *kv);
     if (!kv) return WICK_MEMORY;
@@ -186,7 +186,7 @@ static enum wick_status read_kv(const struct loader *loader, int64_t n) {
     for (int64_t i = 0; i < count && status == WICK_OK; i++) {
         char name[NAME];
         name_kv(i, name);
-        kv[i] = take(loader, name, sequence->dtype, 4, (const int64_t[]){1, config->kv_heads, n, config->head});
+        kv[i] = take(loader, name, dtype, 4, shape);
         if (!kv[i]) status = wick__latest();
     }
     if (status == WICK_OK) status = wick__sequence_reserve(sequence, n);

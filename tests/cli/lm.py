@@ -7,6 +7,7 @@ Usage: lm.py WICK
 import json
 import math
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -125,6 +126,24 @@ def check_against(logits, ids, folder, family, other):
     near(name + "correlation", got["correlation"], both / math.sqrt(squares[0] * squares[1]))
     check(name + "table", "same likeliest, %" in run("perplexity", model(family), path, "-c", "24", "--against",
                                                      model(other), "--device", "cpu").stdout)
+
+
+def check_memory():
+    """A model that does not fit is refused before it is loaded, with figures that add up."""
+    if os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") > 2e11:
+        return  # all of it might fit
+    told = run("generate", model("llama"), "bca", "-c", "1000000000", "--device", "cpu", status=1).stderr
+    found = re.search(r"([0-9.]+) MB of memory are needed on cpu: ([0-9.]+) MB for weights, ([0-9.]+) MB for keys and "
+                      r"values, ([0-9.]+) MB to compute with; ([0-9.]+) MB are available, ([0-9.]+) MB too few", told)
+    check("figures", found and "--any-size" in told, told)
+    needed, weights, cache, work, available, missing = (float(x) for x in found.groups())
+    check("sum", abs(weights + cache + work - needed) < 0.2 and abs(needed - available - missing) < 0.2, told)
+    check("cache", cache == 1e9 * 2 * 2 * 2 * 8 * 4 / 1e6, cache)
+    plain = ["generate", model("llama"), "bca", "--device", "cpu", "-n", "3", "--ignore-end", "--temp", "0"]
+    check("--any-size", run(*plain, "-c", "1000000000", "--any-size").stdout == run(*plain).stdout)
+    check("short answers need little", run(*plain, "-c", "1000000000").stdout == run(*plain).stdout)
+    told = run(*plain, "--cache", "q8_0", status=1).stderr
+    check("heads of 8", "heads of 8 are no whole number of blocks of 32" in told, told)
 
 
 def check_begin(ids, folder):
@@ -326,6 +345,7 @@ def main():
         check_refusals(ids, folder)
         check_quantize(logits, ids, folder)
         check_prompt_cache(folder)
+    check_memory()
     check_shift()
     check_bench()
     sys.exit(failed > 0)

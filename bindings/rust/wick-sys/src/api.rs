@@ -1499,6 +1499,24 @@ structs! {
         cache_bytes: i64,
         reserved: [u64; 8],
     }
+    /// How a model will be used, for wick_lm_estimate.
+    wick_lm_use {
+        sequences: i64,
+        context: i64,
+        cache: wick_dtype,
+        all: bool,
+        reserved: [u64; 8],
+    }
+    /// What that holds of a device's memory, in bytes.
+    wick_lm_memory {
+        weights: i64,
+        cache: i64,
+        work: i64,
+        needed: i64,
+        available: i64,
+        missing: i64,
+        reserved: [u64; 8],
+    }
     /// See generate.h.
     wick_sequence_options {
         context: i64,
@@ -3161,10 +3179,17 @@ functions! {
     /// Describes the model in a GGUF file without loading its weights. Fails as wick_lm_open does. `options`
     /// may be NULL.
     fn wick_lm_inspect(path: *const c_char, options: *const wick_lm_options, info: *mut wick_lm_info) -> wick_status;
+    /// Tells how much memory a model and its sequences need, and how much there is, from the head of the file:
+    /// no weight is read. `options` and `use` may be NULL. Fails as wick_lm_open and wick_sequence_open do, but
+    /// not for lack of memory: `missing` says that.
+    fn wick_lm_estimate(path: *const c_char, device: *const wick_device, options: *const wick_lm_options, use: *const wick_lm_use, memory: *mut wick_lm_memory) -> wick_status;
+    /// The same as a verdict: WICK_MEMORY, with all figures in the text, if memory is missing.
+    fn wick_lm_fits(path: *const c_char, device: *const wick_device, options: *const wick_lm_options, use: *const wick_lm_use) -> wick_status;
     /// Opens the model in a GGUF file. On the CPU, weights stay views of the mapped file. `options` may be
     /// NULL. Close with wick_lm_close. NULL on failure: WICK_INVALID, WICK_IO, WICK_RANGE (a limit),
     /// WICK_FORMAT (a damaged file, or one whose keys and tensors contradict one another), WICK_UNSUPPORTED,
-    /// naming it (a family, key, tensor or type), WICK_MEMORY, WICK_CLOSED.
+    /// naming it (a family, key, tensor or type), WICK_MEMORY (a GPU that the weights do not fit into says by
+    /// how much, before one is loaded), WICK_CLOSED.
     fn wick_lm_open(path: *const c_char, device: *mut wick_device, options: *const wick_lm_options) -> *mut wick_lm;
     /// Closes and frees a model, after its sequences; the device stays open. NULL is fine.
     fn wick_lm_close(lm: *mut wick_lm);
@@ -3182,9 +3207,10 @@ functions! {
     fn wick_lm_chat(lm: *const wick_lm, messages: *const c_char, nbytes: usize, answer: bool, text: *mut wick_text) -> wick_status;
     /// Whether a text is over after this token: end of text, of turn, of message.
     fn wick_lm_is_end(lm: *const wick_lm, id: i32) -> bool;
-    /// Opens an empty sequence. Its memory grows with its tokens. `options` may be NULL. Close with
-    /// wick_sequence_close. NULL on failure: WICK_INVALID, WICK_DTYPE (another cache), WICK_RANGE (a context
-    /// below 1 or above 2^30), WICK_MEMORY.
+    /// Opens an empty sequence. Its memory grows with its tokens, and has room for an eighth more at most.
+    /// `options` may be NULL. Close with wick_sequence_close. NULL on failure: WICK_INVALID, WICK_DTYPE
+    /// (another cache), WICK_SHAPE (a cache of WICK_DTYPE_q8_0 for heads that are no whole number of blocks of
+    /// 32), WICK_RANGE (a context below 0 or above 2^30), WICK_MEMORY.
     fn wick_sequence_open(lm: *const wick_lm, options: *const wick_sequence_options) -> *mut wick_sequence;
     /// Closes and frees a sequence. NULL is fine.
     fn wick_sequence_close(sequence: *mut wick_sequence);
