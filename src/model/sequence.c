@@ -4,6 +4,7 @@
 #include "core/checked.h"
 #include "core/memory.h"
 #include "core/tensor.h"
+#include "text/tokenizer.h"
 
 #include <string.h>
 
@@ -222,21 +223,36 @@ static enum wick_status hold(struct wick_sequence *sequence, int64_t n, const in
     return wick__sequence_add(sequence, n - sequence->length, ids + sequence->length);
 }
 
+static enum wick_status too_long(const struct wick_sequence *sequence, int64_t n, size_t nbytes) {
+    return wick__fail(WICK_RANGE, "sequence_prompt: %lld tokens of a text of %zu bytes exceed the context of %lld",
+                      (long long)n, nbytes, (long long)sequence->context);
+}
+
+/* Encodes into memory for `max` ids that the caller frees. Few texts have more ids than bytes; those go through twice.
+ */
+static enum wick_status encode_prompt(const struct wick_sequence *sequence, const char *text, size_t nbytes,
+                                      unsigned flags, struct wick_ids *ids) {
+    const struct wick_tokenizer *tokenizer = sequence->lm->tokenizer;
+    int64_t least = wick__tokenizer_least(tokenizer, nbytes), before = 0;
+    if (least > sequence->context) return too_long(sequence, least, nbytes); /* no time is lost on such a text */
+    ids->n = wick__min((int64_t)nbytes, sequence->context) + 2 * WICK__TEMPLATE_MAX;
+    while (ids->n > before) {
+        int32_t *room = wick__realloc(ids->ids, (size_t)before * sizeof *room, (size_t)ids->n * sizeof *room);
+        if (!room) return WICK_MEMORY;
+        ids->ids = room;
+        ids->max = before = ids->n;
+        WICK__TRY(wick_tokenizer_encode_with(tokenizer, text, nbytes, flags, ids));
+        if (ids->n > sequence->context) return too_long(sequence, ids->n, nbytes);
+    }
+    return WICK_OK;
+}
+
 enum wick_status wick_sequence_prompt(struct wick_sequence *sequence, const char *text, size_t nbytes, unsigned flags) {
     struct wick_ids ids = {NULL, 0, 0};
     if (!sequence || !text)
         return wick__fail(WICK_INVALID, "sequence_prompt: %s is NULL", sequence ? "text" : "sequence");
-    const struct wick_tokenizer *tokenizer = sequence->lm->tokenizer;
-    WICK__TRY(wick_tokenizer_encode_with(tokenizer, text, nbytes, flags, &ids));
-    if (ids.n > sequence->context)
-        return wick__fail(WICK_RANGE, "sequence_prompt: %lld tokens exceed the context of %lld", (long long)ids.n,
-                          (long long)sequence->context);
-    size_t size = (size_t)ids.n * sizeof *ids.ids;
-    ids.max = ids.n;
-    ids.ids = wick__alloc(size);
-    if (!ids.ids) return WICK_MEMORY;
-    enum wick_status status = wick_tokenizer_encode_with(tokenizer, text, nbytes, flags, &ids);
+    enum wick_status status = encode_prompt(sequence, text, nbytes, flags, &ids);
     if (status == WICK_OK) status = hold(sequence, ids.n, ids.ids);
-    wick__free(ids.ids, size);
+    wick__free(ids.ids, (size_t)ids.max * sizeof *ids.ids);
     return status;
 }

@@ -43,9 +43,15 @@ static enum wick_status put_byte(struct wick_decoder *decoder, char byte) {
 
 /* The added token of an id, NULL for none: its text may be that of another token too. */
 static const struct wick__added_token *added_of(const struct wick_tokenizer *tokenizer, int32_t id) {
-    for (int i = 0; i < tokenizer->n_added; i++)
-        if (tokenizer->added[i].id == id) return &tokenizer->added[i];
-    return NULL;
+    int low = 0, high = tokenizer->n_added;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (tokenizer->added[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < tokenizer->n_added && tokenizer->added[low].id == id ? &tokenizer->added[low] : NULL;
 }
 
 /* The byte that a token of SentencePiece such as <0x0A> stands for; -1 for others. */

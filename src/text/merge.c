@@ -1,10 +1,14 @@
 /* The heap of pairs, and the table of merges. */
 #include "text/merge.h"
 
+#include "text/vocab.h"
+
 /* ---- the table ---- */
 
 static uint32_t slot_of(const struct wick__merges *merges, int32_t left, int32_t right) {
-    uint64_t hash = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) * UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t hash = (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
+    hash = (hash + merges->seed) * UINT64_C(0x9E3779B97F4A7C15);
+    hash = (hash ^ hash >> 29) * UINT64_C(0xBF58476D1CE4E5B9);
     return (uint32_t)(hash >> 32) & (merges->n_slots - 1);
 }
 
@@ -15,6 +19,7 @@ enum wick_status wick__merges_reserve(struct wick__merges *merges, uint32_t n) {
     merges->slots = wick__alloc(n_slots * sizeof *merges->slots);
     if (!merges->slots) return WICK_MEMORY;
     merges->n_slots = n_slots;
+    merges->seed = wick__hash_seed();
     for (uint32_t i = 0; i < n_slots; i++) merges->slots[i].left = -1;
     return WICK_OK;
 }

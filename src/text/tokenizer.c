@@ -4,6 +4,7 @@
 
 #include "text/unicode.h"
 
+#include <stdlib.h>
 #include <sys/stat.h>
 
 /* Ids as they come: counted always, written while there is room before the closing special tokens. */
@@ -30,7 +31,7 @@ static int64_t count_chars(const char *text, size_t nbytes) {
 /* The longest token that text begins with, after the prefix when there is one. *taken is how many bytes it covers. */
 static int32_t longest_token(const struct wick_tokenizer *tokenizer, const struct wick__buffer *prefix,
                              const char *text, size_t nbytes, size_t *taken) {
-    uint64_t hash = prefix ? tokenizer->prefix_hash : WICK__HASH_START;
+    uint64_t hash = prefix ? tokenizer->prefix_hash : wick__hash_start();
     size_t skip = prefix ? prefix->nbytes : 0;
     int32_t best = -1;
     for (size_t i = 0; i < nbytes && skip + i < tokenizer->vocab.longest; i++) {
@@ -89,24 +90,6 @@ static bool word_at(const char *text, size_t nbytes, size_t at) {
     return wick__is_word(c);
 }
 
-/* What of the added tokens is looked for. */
-struct wanted {
-    bool normalized, literal;
-};
-
-/* The longest added token that stands at text + at, single-word rules aside; NULL when there is none. */
-static const struct wick__added_token *added_at(const struct wick_tokenizer *tokenizer, struct wanted wanted,
-                                                const char *text, size_t nbytes, size_t at) {
-    if (!(tokenizer->first_byte[(unsigned char)text[at]] & (wanted.normalized ? 2 : 1))) return NULL;
-    for (int i = 0; i < tokenizer->n_added; i++) {
-        const struct wick__added_token *token = &tokenizer->added[i];
-        if (token->normalized == wanted.normalized && !(token->control && wanted.literal) &&
-            token->nbytes <= nbytes - at && memcmp(token->content, text + at, token->nbytes) == 0)
-            return token;
-    }
-    return NULL;
-}
-
 /* Widens [*start, *stop) by the white space that the token takes, not to the left of `from`. */
 static void take_space(const struct wick__added_token *token, const char *text, size_t nbytes, size_t from,
                        size_t *start, size_t *stop) {
@@ -130,10 +113,10 @@ typedef enum wick_status segment_fn(const struct wick_tokenizer *tokenizer, cons
 /* Emits the added tokens in the text, and gives what lies between them to `segment`. */
 static enum wick_status split_added(const struct wick_tokenizer *tokenizer, bool normalized, const char *text,
                                     size_t nbytes, segment_fn *segment, struct output *out) {
+    const struct wick__added_index *index = &tokenizer->find_added[normalized][out->literal];
     size_t from = 0;
     for (size_t at = 0; at < nbytes;) {
-        struct wanted wanted = {normalized, out->literal};
-        const struct wick__added_token *token = added_at(tokenizer, wanted, text, nbytes, at);
+        const struct wick__added_token *token = wick__added_find(index, text + at, nbytes - at);
         if (!token) {
             at++;
             continue;
@@ -237,6 +220,28 @@ enum wick_status wick_tokenizer_encode_with(const struct wick_tokenizer *tokeniz
     return WICK_OK;
 }
 
+static int by_id(const void *a, const void *b) {
+    const struct wick__added_token *left = a, *right = b;
+    return (left->id > right->id) - (left->id < right->id);
+}
+
+enum wick_status wick__tokenizer_finish_added(struct wick_tokenizer *tokenizer) {
+    qsort(tokenizer->added, (size_t)tokenizer->n_added, sizeof *tokenizer->added, by_id);
+    for (int i = 0; i < 4; i++)
+        WICK__TRY(wick__added_build(&tokenizer->find_added[i / 2][i % 2], tokenizer->n_added, tokenizer->added, i / 2,
+                                    i % 2));
+    return WICK_OK;
+}
+
+/* Where every byte of the text is a byte of one of the ids; for an unknown one stands an id of its own. */
+int64_t wick__tokenizer_least(const struct wick_tokenizer *tokenizer, size_t nbytes) {
+    const struct wick__pieces *pieces = &tokenizer->pieces;
+    bool whole = pieces->kind == WICK__PIECES_BPE && !pieces->compose && tokenizer->vocab.longest > 0;
+    for (int i = 0; i < tokenizer->n_added && whole; i++)
+        whole = !tokenizer->added[i].lstrip && !tokenizer->added[i].rstrip;
+    return whole ? (int64_t)(nbytes / tokenizer->vocab.longest) : 0;
+}
+
 enum wick_status wick_tokenizer_encode(const struct wick_tokenizer *tokenizer, const char *text, size_t nbytes,
                                        int64_t max, int32_t *ids, int64_t *n) {
     struct wick_ids all = {.ids = ids, .max = max};
@@ -266,6 +271,7 @@ void wick_tokenizer_close(struct wick_tokenizer *tokenizer) {
     if (!tokenizer) return;
     for (int i = 0; i < tokenizer->n_added; i++) wick__free(tokenizer->added[i].content, tokenizer->added[i].nbytes);
     wick__free(tokenizer->added, (size_t)tokenizer->added_capacity * sizeof *tokenizer->added);
+    for (int i = 0; i < 4; i++) wick__added_free(&tokenizer->find_added[i / 2][i % 2]);
     wick__vocab_free(&tokenizer->vocab);
     wick__pieces_free(&tokenizer->pieces);
     wick__buffer_free(&tokenizer->prefix);

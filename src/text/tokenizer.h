@@ -2,6 +2,7 @@
 #ifndef WICK_TEXT_TOKENIZER_H
 #define WICK_TEXT_TOKENIZER_H
 
+#include "text/added.h"
 #include "text/normalize.h"
 #include "text/pieces.h"
 #include "text/vocab.h"
@@ -12,17 +13,6 @@ struct json_t;
 
 enum { WICK__ADDED_MAX = 16384, WICK__TEMPLATE_MAX = 64 };
 
-/* A token that is looked for in the text as a whole, before it is split into words. */
-struct wick__added_token {
-    char *content; /* as the text has it: normalized when `normalized` is set */
-    size_t nbytes;
-    int32_t id;
-    bool single_word;    /* not inside a word */
-    bool lstrip, rstrip; /* takes the white space on that side with it */
-    bool normalized;     /* looked for after normalization */
-    bool control;        /* no part of a text that is taken literally */
-};
-
 struct wick_tokenizer {
     struct wick__normalizer normalizer; /* all false: text is taken as it is */
     struct wick__vocab vocab;
@@ -31,11 +21,11 @@ struct wick_tokenizer {
     uint64_t prefix_hash;
     int32_t unknown;                 /* id */
     int64_t max_word_chars;          /* a longer word is unknown */
-    struct wick__added_token *added; /* the longest first */
+    struct wick__added_token *added; /* in the order of their ids */
     int n_added, added_capacity;
     bool any_normalized; /* whether some added tokens are looked for after normalization */
-    /* Added tokens by their first byte: bit 0 for those looked for before normalization, bit 1 for those after. */
-    uint8_t first_byte[256];
+    /* [normalized][literal]: those that are looked for after normalization or before, with control tokens or without */
+    struct wick__added_index find_added[2][2];
     int32_t before[WICK__TEMPLATE_MAX], after[WICK__TEMPLATE_MAX]; /* special ids around the text */
     int n_before, n_after;
     int64_t max_length; /* 0: not stated */
@@ -53,6 +43,12 @@ enum wick_status wick__tokenizer_load_bpe(struct wick_tokenizer *tokenizer, cons
 
 /* Adds a token that may have the text of another, which then stays the one that is found by it. */
 enum wick_status wick__tokenizer_add(struct wick_tokenizer *tokenizer, const char *text, size_t nbytes, int32_t id);
+
+/* Puts the added tokens in order and makes their indexes, once all are there. */
+enum wick_status wick__tokenizer_finish_added(struct wick_tokenizer *tokenizer);
+
+/* A number of ids that no text of nbytes has fewer of; 0: not known. */
+int64_t wick__tokenizer_least(const struct wick_tokenizer *tokenizer, size_t nbytes);
 
 /* The same from the metadata of a GGUF file. */
 enum wick_status wick__tokenizer_load_gguf(struct wick_tokenizer *tokenizer, const char *path);

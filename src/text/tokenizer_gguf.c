@@ -57,14 +57,7 @@ static enum wick_status add_special(struct wick_tokenizer *tokenizer, const char
     if (!token->content) return WICK_MEMORY;
     memcpy(token->content, text, nbytes);
     tokenizer->n_added++;
-    tokenizer->first_byte[(unsigned char)text[0]] |= 1;
     return WICK_OK;
-}
-
-static int longer_first(const void *a, const void *b) {
-    const struct wick__added_token *left = a, *right = b;
-    if (left->nbytes != right->nbytes) return left->nbytes < right->nbytes ? 1 : -1;
-    return (left->id > right->id) - (left->id < right->id);
 }
 
 /* The token "<0x0A>" stands for a byte. */
@@ -131,8 +124,7 @@ static enum wick_status load_tokens(struct reader *reader) {
             return wick__fail(WICK_FORMAT, "token %lld can't be read", (long long)i);
         WICK__TRY(add_token(reader, (int32_t)i, type));
     }
-    qsort(tokenizer->added, (size_t)tokenizer->n_added, sizeof *tokenizer->added, longer_first);
-    return WICK_OK;
+    return wick__tokenizer_finish_added(tokenizer);
 }
 
 /* ---- merges and scores ---- */

@@ -9,7 +9,7 @@
 enum { FILE_MAX = 64 << 20, MAX_LENGTH = 1 << 30 };
 
 enum wick_status wick__tokenizer_prefix(struct wick_tokenizer *tokenizer, const char *prefix) {
-    tokenizer->prefix_hash = WICK__HASH_START;
+    tokenizer->prefix_hash = wick__hash_start();
     for (const char *c = prefix; *c; c++) tokenizer->prefix_hash = wick__hash_byte(tokenizer->prefix_hash, *c);
     return wick__buffer_append(&tokenizer->prefix, prefix, strlen(prefix));
 }
@@ -46,7 +46,6 @@ static enum wick_status add_token(struct wick_tokenizer *tokenizer, const char *
         if (flags.content) {
             memcpy(flags.content, text.data, text.nbytes);
             tokenizer->added[tokenizer->n_added++] = flags;
-            tokenizer->first_byte[(unsigned char)text.data[0]] |= flags.normalized ? 2 : 1;
             tokenizer->any_normalized |= flags.normalized;
         } else {
             status = WICK_MEMORY;
@@ -54,11 +53,6 @@ static enum wick_status add_token(struct wick_tokenizer *tokenizer, const char *
     }
     wick__buffer_free(&text);
     return status;
-}
-
-static int longer_first(const void *a, const void *b) {
-    size_t left = ((const struct wick__added_token *)a)->nbytes, right = ((const struct wick__added_token *)b)->nbytes;
-    return (left < right) - (left > right);
 }
 
 static enum wick_status alloc_added(struct wick_tokenizer *tokenizer, size_t n) {
@@ -88,8 +82,7 @@ static enum wick_status load_added(struct wick_tokenizer *tokenizer, const json_
         if (tokenizer->pieces.kind != WICK__PIECES_NONE) WICK__TRY(wick__json_bool(item, "special", &flags.control));
         WICK__TRY(add_token(tokenizer, json_string_value(content), json_string_length(content), id, flags));
     }
-    qsort(tokenizer->added, (size_t)tokenizer->n_added, sizeof *tokenizer->added, longer_first);
-    return WICK_OK;
+    return wick__tokenizer_finish_added(tokenizer);
 }
 
 /* ---- tokenizer.json ---- */
@@ -252,7 +245,7 @@ static enum wick_status load_text(struct wick_tokenizer *tokenizer, const char *
         if (id < 0 && i < 3) return wick__fail(WICK_FORMAT, "vocab.txt: the %s '%.40s' is missing", keys[i], names[i]);
         if (id >= 0) WICK__TRY(add_token(tokenizer, names[i], strlen(names[i]), id, (struct wick__added_token){0}));
     }
-    qsort(tokenizer->added, (size_t)tokenizer->n_added, sizeof *tokenizer->added, longer_first);
+    WICK__TRY(wick__tokenizer_finish_added(tokenizer));
     tokenizer->unknown = wick__vocab_id(&tokenizer->vocab, names[0], strlen(names[0]));
     WICK__TRY(add_special(tokenizer, false, wick__vocab_id(&tokenizer->vocab, names[1], strlen(names[1]))));
     return add_special(tokenizer, true, wick__vocab_id(&tokenizer->vocab, names[2], strlen(names[2])));

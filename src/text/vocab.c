@@ -1,12 +1,25 @@
 /* A vocabulary: tokens to ids and back. Open addressing with linear probing, at most half full. */
+#define _GNU_SOURCE
 #include "text/vocab.h"
+
+#include <stdatomic.h>
+#include <sys/random.h>
+
+uint64_t wick__hash_seed(void) {
+    static _Atomic uint64_t seed; /* 0: not chosen yet */
+    uint64_t have = atomic_load_explicit(&seed, memory_order_relaxed), chosen;
+    if (have) return have;
+    if (getrandom(&chosen, sizeof chosen, GRND_NONBLOCK) != sizeof chosen) chosen = 1;
+    chosen |= 1;
+    return atomic_compare_exchange_strong(&seed, &have, chosen) ? chosen : have;
+}
 
 static const struct wick__vocab_entry *entry_at(const struct wick__vocab *vocab, uint32_t i) {
     return (const struct wick__vocab_entry *)(const void *)vocab->entries.data + i;
 }
 
 static uint64_t hash_bytes(const char *text, size_t nbytes) {
-    uint64_t hash = WICK__HASH_START;
+    uint64_t hash = wick__hash_start();
     for (size_t i = 0; i < nbytes; i++) hash = wick__hash_byte(hash, text[i]);
     return hash;
 }

@@ -30,8 +30,11 @@ enum wick_status wick__vocab_add(struct wick__vocab *vocab, const char *token, s
 enum wick_status wick__vocab_finish(struct wick__vocab *vocab);
 void wick__vocab_free(struct wick__vocab *vocab);
 
+/* A number that is another one in each process, so that no file can choose texts that share a slot. */
+uint64_t wick__hash_seed(void);
+
 /* A hash is made byte by byte, so that all beginnings of a word are hashed in one pass. */
-#define WICK__HASH_START UINT64_C(0xcbf29ce484222325)
+static inline uint64_t wick__hash_start(void) { return UINT64_C(0xcbf29ce484222325) ^ wick__hash_seed(); }
 static inline uint64_t wick__hash_byte(uint64_t hash, char byte) {
     return (hash ^ (unsigned char)byte) * UINT64_C(0x100000001b3);
 }
