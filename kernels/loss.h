@@ -25,6 +25,7 @@ struct gpu_loss {
     u32 log;         /* kl_div: the target is a logarithm */
     u32 wide;        /* the loss is stored as it is computed */
     u32 single;      /* the gradient is one element */
+    u32 aligned;     /* all but such a gradient begin at multiples of 16 bytes */
 };
 
 #endif

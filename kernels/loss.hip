@@ -1,4 +1,4 @@
-/* Losses of elements and their gradients, an element a thread at a time. */
+/* Losses of elements and their gradients. */
 #include "dtype.h"
 #include "sigmoid.h"
 
@@ -86,35 +86,141 @@ template <typename C> GPU_FN loss_slopes<C> loss_slopes_of(const loss_element<C>
     return s;
 }
 
-template <typename T> GPU_FN loss_element<typename gpu_compute<T>::type> loss_load(const struct gpu_loss &p, u64 i) {
+/* ---- 16 bytes at a time ---- elements leave and enter a vector at its ends, so that loops over them stay loops, and the
+ * vector stays in registers */
+
+template <int size> struct loss_bits;
+template <> struct loss_bits<1> { typedef u8 type; };
+template <> struct loss_bits<2> { typedef u16 type; };
+template <> struct loss_bits<4> { typedef u32 type; };
+template <> struct loss_bits<8> { typedef u64 type; };
+
+struct alignas(16) loss_vector {
+    u64 low, high;
+};
+
+/* Part number `v` of an operand: a vector, or element v behind them alone. */
+template <typename T> GPU_FN loss_vector loss_load(const void *from, u64 v, bool whole) {
+    typedef typename loss_bits<sizeof(T)>::type B;
+    if (!from) return loss_vector{0, 0};
+    return whole ? ((const loss_vector *)from)[v] : loss_vector{(u64)((const B *)from)[v], 0};
+}
+
+/* Moves the vector down by an element's bits, and fills it up with others. */
+template <typename B> GPU_FN void loss_move(loss_vector *v, u64 next) {
+    enum { BITS = 8 * sizeof(B) % 64 };
+    if (sizeof(B) == 8) {
+        v->low = v->high;
+        v->high = next;
+    } else {
+        v->low = v->low >> BITS | v->high << (64 - BITS) % 64;
+        v->high = v->high >> BITS | next << (64 - BITS) % 64;
+    }
+}
+
+/* The first element, in whose place the next one comes. */
+template <typename T> GPU_FN typename gpu_compute<T>::type loss_pop(loss_vector *v) {
+    typedef typename loss_bits<sizeof(T)>::type B;
+    T x = gpu_bits<T>((B)v->low);
+    loss_move<B>(v, 0);
+    return gpu_up(x);
+}
+
+/* An element behind the others. */
+template <typename T> GPU_FN void loss_push(loss_vector *v, T x) {
+    typedef typename loss_bits<sizeof(T)>::type B;
+    loss_move<B>(v, (u64)gpu_bits<B>(x));
+}
+
+/* ---- the kernels ---- */
+
+/* What a thread takes at a time: a vector, or one of the elements behind those. */
+struct loss_part {
+    bool whole;
+    u64 at; /* the vector, or the element */
+    u32 n;  /* elements */
+};
+
+template <typename T> GPU_FN bool loss_find(const struct gpu_loss &p, u64 i, loss_part *part) {
+    enum { N = 16 / sizeof(T) };
+    u64 vectors = p.aligned ? (u64)p.count / N : 0;
+    part->whole = i < vectors;
+    part->at = part->whole ? i : i + vectors * (N - 1);
+    part->n = part->whole ? N : 1;
+    return part->whole || part->at < (u64)p.count;
+}
+
+struct loss_operands {
+    loss_vector x, target, weight, positive;
+};
+
+template <typename T> GPU_FN loss_operands loss_operands_of(const struct gpu_loss &p, const loss_part &part) {
+    return {loss_load<T>(p.x, part.at, part.whole), loss_load<T>(p.target, part.at, part.whole),
+            loss_load<T>(p.weight, part.at, part.whole), loss_load<T>(p.pos_weight, part.at, part.whole)};
+}
+
+template <typename T>
+GPU_FN loss_element<typename gpu_compute<T>::type> loss_next(const struct gpu_loss &p, loss_operands *o) {
     typedef typename gpu_compute<T>::type C;
     loss_element<C> e;
-    e.x = gpu_up(((const T *)p.x)[i]);
-    e.target = gpu_up(((const T *)p.target)[i]);
-    e.weight = p.weight ? gpu_up(((const T *)p.weight)[i]) : (C)1;
-    e.positive = p.pos_weight ? gpu_up(((const T *)p.pos_weight)[i]) : (C)1;
+    e.x = loss_pop<T>(&o->x);
+    e.target = loss_pop<T>(&o->target);
+    e.weight = p.weight ? loss_pop<T>(&o->weight) : (C)1;
+    e.positive = p.pos_weight ? loss_pop<T>(&o->positive) : (C)1;
     return e;
 }
 
 template <typename T> GPU_FN void losses(const struct gpu_loss &p) {
     typedef typename gpu_compute<T>::type C;
-    GPU_NO_UNROLL for (u64 i = gpu_global(); i < (u64)p.count; i += gpu_stride()) {
-        C y = loss_of<C>(loss_load<T>(p, i), p);
-        if (p.wide)
-            ((C *)p.out)[i] = y;
-        else
-            ((T *)p.out)[i] = gpu_round<T>(y);
+    enum { N = 16 / sizeof(T), WIDE = 16 / sizeof(C) };
+    loss_part part;
+    GPU_NO_UNROLL for (u64 i = gpu_global(); loss_find<T>(p, i, &part); i += gpu_stride()) {
+        loss_operands o = loss_operands_of<T>(p, part);
+        loss_vector out = {0, 0};
+        GPU_NO_UNROLL for (u32 j = 0; j < part.n; j++) {
+            C y = loss_of<C>(loss_next<T>(p, &o), p);
+            if (p.wide && part.whole) {
+                loss_push<C>(&out, y);
+                if (j % WIDE == WIDE - 1) ((loss_vector *)p.out)[part.at * (N / WIDE) + j / WIDE] = out;
+            } else if (p.wide) {
+                ((C *)p.out)[part.at] = y;
+            } else if (part.whole) {
+                loss_push<T>(&out, gpu_round<T>(y));
+            } else {
+                ((T *)p.out)[part.at] = gpu_round<T>(y);
+            }
+        }
+        if (part.whole && !p.wide) ((loss_vector *)p.out)[part.at] = out;
     }
+}
+
+template <typename T> GPU_FN void loss_store(void *out, const loss_part &part, const loss_vector &v, T last) {
+    if (!out) return;
+    if (part.whole)
+        ((loss_vector *)out)[part.at] = v;
+    else
+        ((T *)out)[part.at] = last;
 }
 
 template <typename T> GPU_FN void loss_gradients(const struct gpu_loss &p) {
     typedef typename gpu_compute<T>::type C;
     C scale = (C)p.scale;
-    GPU_NO_UNROLL for (u64 i = gpu_global(); i < (u64)p.count; i += gpu_stride()) {
-        loss_slopes<C> s = loss_slopes_of<C>(loss_load<T>(p, i), p);
-        C g = gpu_up(((const T *)p.gradient)[p.single ? 0 : i]) * scale;
-        ((T *)p.out)[i] = gpu_round<T>(g * s.x);
-        if (p.of_target) ((T *)p.of_target)[i] = gpu_round<T>(g * s.target);
+    loss_part part;
+    GPU_NO_UNROLL for (u64 i = gpu_global(); loss_find<T>(p, i, &part); i += gpu_stride()) {
+        loss_operands o = loss_operands_of<T>(p, part);
+        loss_vector out = {0, 0}, of_target = {0, 0};
+        loss_vector gradient = loss_load<T>(p.single ? (const void *)0 : p.gradient, part.at, part.whole);
+        T last_x, last_target;
+        GPU_NO_UNROLL for (u32 j = 0; j < part.n; j++) {
+            loss_slopes<C> s = loss_slopes_of<C>(loss_next<T>(p, &o), p);
+            C g = (p.single ? gpu_up(*(const T *)p.gradient) : loss_pop<T>(&gradient)) * scale;
+            last_x = gpu_round<T>(g * s.x);
+            last_target = gpu_round<T>(g * s.target);
+            loss_push<T>(&out, last_x);
+            loss_push<T>(&of_target, last_target);
+        }
+        loss_store<T>(p.out, part, out, last_x);
+        loss_store<T>(p.of_target, part, of_target, last_target);
     }
 }
 

@@ -6,7 +6,7 @@ from .compile import HOST, tool
 
 # Kernels that run over contiguous operands, so whose loads must be of 16 bytes; stores where they only write.
 WIDE = re.compile(r"_flat|^(unary|binary|compare|where|math|cast|fill|affine|reduce_rows|reduce_columns|stats_rows|"
-                  r"stats_columns)_")
+                  r"stats_columns|loss|loss_backward)_")
 FIELDS = ["vgprs", "agprs", "sgprs", "lds", "spills", "scratch", "occupancy", "load", "store"]
 
 

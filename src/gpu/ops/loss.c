@@ -24,6 +24,13 @@ static const void *data_of(const struct wick__call *call, int i) {
     return i < call->n_in && call->in[i] ? wick__data(call->in[i]) : NULL;
 }
 
+/* Whether all begin at multiples of 16 bytes; a NULL does. */
+static bool in_vectors(const struct gpu_loss *p) {
+    return wick__aligned16(p->x) && wick__aligned16(p->target) && wick__aligned16(p->weight) &&
+           wick__aligned16(p->pos_weight) && wick__aligned16(p->out) && wick__aligned16(p->of_target) &&
+           (p->single || wick__aligned16(p->gradient));
+}
+
 wick__kernel_fn wick__gpu_loss;
 enum wick_status wick__gpu_loss(const struct wick__call *call) {
     bool backward = call->op >= WICK_OP_mse_loss_backward;
@@ -45,8 +52,10 @@ enum wick_status wick__gpu_loss(const struct wick__call *call) {
                          .wide = call->out[0]->dtype != x->dtype,
                          .single = backward && wick__count(call->in[0]) == 1};
     if (p.count == 0) return WICK_OK;
+    p.aligned = in_vectors(&p);
+    int64_t items = p.aligned ? p.count * (int64_t)wick__size(x->dtype) / 16 + 1 : p.count;
     enum wick__gpu_kernel kernel = backward ? WICK__GPU_K_loss_backward_bf16 : WICK__GPU_K_loss_bf16;
     struct wick__launch launch = {.kernel = wick__gpu_of_floats(kernel, x->dtype),
-                                  .grid = {wick__gpu_blocks(gpu, p.count, 1)}};
+                                  .grid = {wick__gpu_blocks(gpu, items, 1)}};
     return wick__gpu_launch(gpu, &launch, &p);
 }
