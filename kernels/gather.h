@@ -22,4 +22,13 @@ struct gpu_check_ids {
     struct gpu_layout layout[1];
 };
 
+/* out[i] = how many elements of a sorted sequence lie before values[i], or not behind it. All contiguous. */
+struct gpu_search {
+    const void *sequence, *values;
+    i64 *out;
+    i64 count, n, m; /* values in all; elements of a sequence; values that go with each */
+    u32 shared;      /* one sequence for all values */
+    u32 right;
+};
+
 #endif

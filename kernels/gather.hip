@@ -1,4 +1,5 @@
-/* Picking elements by id, by the size of an element: gather, index_select, embedding. */
+/* Picking elements by id, by the size of an element: gather, index_select, embedding; and looking for values. */
+#include "dtype.h"
 #include "layout.h"
 
 #include "gather.h"
@@ -103,3 +104,29 @@ GPU_KERNEL(check_ids, struct gpu_check_ids) {
     for (u64 i = gpu_global(); i < (u64)p.shape.count; i += gpu_stride())
         gpu_id_at(p.ids, gpu_locate<1>(i, p.shape, p.layout).at[0]);
 }
+
+/* ---- searchsorted ---- */
+
+/* Whether a comes before b: NaN is above all others. */
+template <typename A> GPU_FN bool search_before(A a, A b) { return b != b ? a == a : a < b; }
+
+template <typename T> GPU_FN void search_sorted(const struct gpu_search &p) {
+    for (u64 i = gpu_global(); i < (u64)p.count; i += gpu_stride()) {
+        const T *line = (const T *)p.sequence + (p.shared ? 0 : (i64)(i / (u64)p.m) * p.n);
+        auto value = gpu_up(((const T *)p.values)[i]);
+        i64 low = 0, high = p.n;
+        GPU_NO_UNROLL while (low < high) {
+            i64 middle = low + (high - low) / 2;
+            auto x = gpu_up(line[middle]);
+            if (p.right ? !search_before(value, x) : search_before(x, value))
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        p.out[i] = low;
+    }
+}
+
+#define SEARCH(type)                                                                                                   \
+    GPU_KERNEL(search_##type, struct gpu_search) { search_sorted<type>(p); }
+GPU_ALL(SEARCH)

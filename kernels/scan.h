@@ -20,6 +20,22 @@ struct gpu_scan {
     u32 aligned; /* inner == 1: in and out begin alike, modulo 16 bytes; otherwise: every row begins at a multiple */
 };
 
+/* Running maxima, minima (in and out of one dtype), and sums of exponentials. A thread takes a segment of a line; where
+ * there are several, a first launch writes what they come to. */
+struct gpu_running {
+    const void *in;
+    void *out;              /* NULL: what segments come to, alone */
+    u32 *index;             /* of extremes: where they are; or NULL */
+    struct gpu_run *totals; /* [outer,segments,inner] */
+    i64 outer, n, inner;
+    i64 segments, length; /* of the lines; elements of a segment */
+    u32 least;            /* minima */
+};
+struct gpu_run {
+    double top, sum; /* the largest element so far, and the sum of exp(x - top) */
+    i64 at;          /* where the extreme is; -1: nothing yet */
+};
+
 /* words[o,s,i] becomes what words [o,0,i] .. [o,s-1,i] come to. */
 struct gpu_scan_before {
     u64 *words;

@@ -1,4 +1,4 @@
-/* Running sums and products along lines that lie along memory or across it. */
+/* Running sums, products, extremes and sums of exponentials along lines that lie along memory or across it. */
 #include "reduce_body.h"
 #include "scan.h"
 
@@ -224,3 +224,90 @@ GPU_KERNEL(scan_before, struct gpu_scan_before) {
     else
         scan_before<u64, scan_add>(p, room);
 }
+
+/* ---- extremes and sums of exponentials ---- */
+
+/* A thread's segment of a line: elements from .. to - 1 of those that begin at `base`. */
+struct running_piece {
+    i64 item, base, from, to, segment;
+};
+
+GPU_FN bool running_find(const struct gpu_running &p, u64 i, running_piece *r) {
+    if (i >= (u64)(p.outer * p.segments * p.inner)) return false;
+    i64 row = (i64)(i / (u64)p.inner), column = (i64)i - row * p.inner, outer = row / p.segments;
+    r->item = (i64)i;
+    r->segment = row - outer * p.segments;
+    r->base = outer * p.n * p.inner + column;
+    r->from = r->segment * p.length;
+    r->to = r->from + p.length < p.n ? r->from + p.length : p.n;
+    return true;
+}
+
+/* The extreme of a line and where it is: the last of equal ones, and of NaN. */
+template <typename T> struct running_extreme {
+    T top;
+    i64 at;
+};
+template <typename T> GPU_FN void running_meet(running_extreme<T> *e, u32 least, T x, i64 i) {
+    auto a = gpu_up(x), b = gpu_up(e->top);
+    if (e->at >= 0 && a == a && !(least ? a <= b : a >= b)) return;
+    e->top = x;
+    e->at = i;
+}
+
+template <typename T> GPU_FN void running_extremes(const struct gpu_running &p) {
+    const T *in = (const T *)p.in;
+    running_piece r;
+    GPU_NO_UNROLL for (u64 i = gpu_global(); running_find(p, i, &r); i += gpu_stride()) {
+        running_extreme<T> e = {in[r.base], -1};
+        GPU_NO_UNROLL for (i64 s = r.segment; p.out && s > 0; s--) {
+            i64 at = p.totals[r.item - s * p.inner].at;
+            running_meet(&e, p.least, in[r.base + at * p.inner], at);
+        }
+        GPU_NO_UNROLL for (i64 j = r.from; j < r.to; j++) {
+            i64 place = r.base + j * p.inner;
+            running_meet(&e, p.least, in[place], j);
+            if (p.out) ((T *)p.out)[place] = e.top;
+            if (p.out && p.index) p.index[place] = (u32)e.at;
+        }
+        if (!p.out) p.totals[r.item].at = e.at;
+    }
+}
+
+/* Adds sum exp(top); infinities have no differences. */
+GPU_FN void running_add(struct gpu_run *a, f64 top, f64 sum) {
+    if (a->at < 0 || top > a->top) {
+        a->sum = a->at < 0 ? sum : a->sum * gpu_exp(a->top - top) + sum;
+        a->top = top;
+    } else {
+        a->sum += top == a->top ? sum : sum * gpu_exp(top - a->top);
+    }
+    a->at = 0;
+}
+
+template <typename T> GPU_FN void running_logs(const struct gpu_running &p) {
+    const T *in = (const T *)p.in;
+    running_piece r;
+    GPU_NO_UNROLL for (u64 i = gpu_global(); running_find(p, i, &r); i += gpu_stride()) {
+        struct gpu_run a = {0, 0, -1};
+        GPU_NO_UNROLL for (i64 s = r.segment; p.out && s > 0; s--) {
+            struct gpu_run before = p.totals[r.item - s * p.inner];
+            running_add(&a, before.top, before.sum);
+        }
+        GPU_NO_UNROLL for (i64 j = r.from; j < r.to; j++) {
+            i64 place = r.base + j * p.inner;
+            running_add(&a, (f64)gpu_up(in[place]), 1);
+            if (!p.out) continue;
+            bool whole = a.top - a.top != 0 && a.sum == a.sum; /* infinite */
+            scan_down((T *)p.out + place, whole ? a.top : a.top + gpu_log(a.sum));
+        }
+        if (!p.out) p.totals[r.item] = a;
+    }
+}
+
+#define RUNNING(type)                                                                                                  \
+    GPU_KERNEL(running_##type, struct gpu_running) { running_extremes<type>(p); }
+GPU_ALL(RUNNING)
+#define RUNNING_LOGS(type)                                                                                             \
+    GPU_KERNEL(running_logs_##type, struct gpu_running) { running_logs<type>(p); }
+GPU_FLOATS(RUNNING_LOGS)

@@ -1,4 +1,4 @@
-/* Cases of the composed_along family: reductions of one dim. i[0] is the dim,
+/* Cases of the composed_along and running families: reductions of one dim. i[0] is the dim,
  * i[1] keepdim, i[2] the dtype of sum_in and mean_in; f[0] the q of quantile.
  */
 #include "verify/elementwise.h"
@@ -12,16 +12,13 @@ static const struct {
     int rank;
     int64_t shape[3];
     int dim;
-} shapes[] = {{1, {7}, 0},    {2, {5, 9}, 1}, {3, {3, 4, 5}, -2}, {2, {33, 70}, 0},
-              {2, {0, 3}, 1}, {0, {0}, -1},   {2, {6, 1}, 1}};
+} shapes[] = {{1, {7}, 0},  {2, {5, 9}, 1}, {3, {3, 4, 5}, -2}, {2, {33, 70}, 0},   {2, {0, 3}, 1},
+              {0, {0}, -1}, {2, {6, 1}, 1}, {2, {3, 300}, 1},   {3, {2, 200, 3}, 1}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-static int along_cases(enum wick_op op) {
-    (void)op;
-    return SHAPES;
-}
-
 static bool runs(enum wick_op op) { return op == WICK_OP_cummax || op == WICK_OP_cummin || op == WICK_OP_logcumsumexp; }
+
+static int along_cases(enum wick_op op) { return runs(op) ? SHAPES : SHAPES - 2; }
 
 static bool in_dtype(enum wick_op op) { return op == WICK_OP_sum_in || op == WICK_OP_mean_in; }
 
@@ -184,6 +181,15 @@ static bool along_reference(const struct verify_case *c, const struct verify_arr
 }
 
 static bool along_specials(enum wick_op op) { return !in_dtype(op); }
+
+const struct verify_family verify_running = {
+    .name = "running",
+    .cases = along_cases,
+    .make = along_make,
+    .call = along_call,
+    .reference = along_reference,
+    .specials = along_specials,
+};
 
 const struct verify_family verify_composed_along = {
     .name = "composed_along",

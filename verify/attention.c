@@ -1,6 +1,7 @@
 /* Cases of attention, of a batch and of packed sequences. i[0]: causal; i[1]: align_last; i[2]: windowed, i[3]: left,
  * i[4]: right; i[5]: log_sums are a second result; i[6]: of packed sequences, how many, then their starts in q and
- * those in k. f[0]: scale, f[1]: soft cap. Operands: q, k, v, mask, slopes. */
+ * those in k; of a batch i[7]: the seed of dropout. f[0]: scale, f[1]: soft cap, f[2]: dropout. Operands: q, k, v,
+ * mask, slopes. */
 #include "verify/verify.h"
 #include "verify/scales.h"
 
@@ -22,6 +23,7 @@ struct shape {
     int slopes;          /* their rank; 0: none */
     bool sums;
     int nan_k, nan_v; /* one in so many elements is NaN; 0: none */
+    double dropout;
 };
 
 static const struct shape shapes[] = {
@@ -54,6 +56,9 @@ static const struct shape shapes[] = {
     {2, 4, 2, 1, 300, 80, 72, NONE, 0, true, .last = true, .left = 270, .nan_v = 500, .sums = true},
     {1, 2, 1, 1, 140, 150, 7, KEEP, 4, false, .soft_cap = 2, .slopes = 1, .nan_k = 3000, .sums = true},
     {1, 4, 4, 18, 650, 80, 100, NONE, 0, true, .last = true, .sums = true},
+    {2, 4, 2, 5, 9, 4, 3, KEEP, 4, true, .sums = true, .slopes = 1, .dropout = 0.25},
+    {1, 2, 1, 7, 6, 3, 4, ADD, 2, false, .left = 3, .right = 2, .soft_cap = 2, .dropout = 0.5},
+    {1, 2, 2, 3, 0, 2, 2, NONE, 0, false, .sums = true, .dropout = 0.5},
 };
 
 /* Packed: lengths of queries and keys of each sequence, -1 ends them. */
@@ -101,6 +106,8 @@ static void make_options(const struct shape *shape, struct verify_case *c) {
     c->i[5] = shape->sums;
     c->f[0] = shape->scale;
     c->f[1] = shape->soft_cap;
+    c->f[2] = shape->dropout;
+    if (shape->dropout > 0) c->i[7] = 0x123456789a + shape->keys;
 }
 
 static void make_packed(int k, struct verify_case *c) {
@@ -165,6 +172,8 @@ static bool attention_call(const struct verify_case *c, struct wick_tensor *cons
                                              .left = c->i[3],
                                              .right = c->i[4],
                                              .slopes = in[4],
+                                             .dropout = c->f[2],
+                                             .seed = c->f[2] > 0 ? (uint64_t)c->i[7] : 0,
                                              .log_sums = c->i[5] ? &out[1] : NULL};
     if (c->op == WICK_OP_attention_packed) {
         struct wick_tensor *q = starts_of(c, c->i + STARTS), *k = starts_of(c, c->i + STARTS + c->i[6] + 1);
@@ -240,6 +249,12 @@ static double weight_error(enum wick_dtype dtype) {
     return dtype == WICK_BF16 ? 0x1p-8 * 0x1p23 / 16 : dtype == WICK_F16 ? 0x1p-11 * 0x1p23 / 16 : 0;
 }
 
+/* What dropout multiplies weight number i with. */
+static double kept(const struct verify_case *c, int64_t i) {
+    if (c->f[2] == 0) return 1;
+    return verify_philox((uint64_t)c->i[7], (uint64_t)i / 4, i % 4) < c->f[2] * 0x1p32 ? 0 : 1 / (1 - c->f[2]);
+}
+
 /* One row of the result. `weight` has room for a number for each key. */
 static void attend(const struct verify_case *c, const struct query *x, int64_t depth, int64_t width, double *weight,
                    struct verify_array *out) {
@@ -257,7 +272,7 @@ static void attend(const struct verify_case *c, const struct query *x, int64_t d
         double sum = 0, scale = 0;
         for (int64_t j = 0; j < x->keys; j++) {
             if (!sees(c, x, j)) continue;
-            double term = weight[j] / total * x->v[j * x->v_step + d];
+            double term = weight[j] / total * kept(c, x->out * x->keys + j) * x->v[j * x->v_step + d];
             sum += term;
             scale += fabs(term);
         }

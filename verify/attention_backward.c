@@ -1,5 +1,6 @@
 /* Cases of attention's gradients, of a batch and of packed sequences: the function is called first, for its result and
- * log_sums. i and f are as of attention. Operands: gradient, q, k, v, mask, slopes. */
+ * log_sums. i and f are as of attention; the gradient of a mask is the fourth result, if there are so many. Operands:
+ * gradient, q, k, v, mask, slopes. */
 #include "verify/verify.h"
 #include "verify/scales.h"
 
@@ -19,6 +20,8 @@ struct shape {
     int slopes;          /* their rank; 0: none */
     double scale, soft_cap;
     int nan; /* one element of q, k, v and the gradient in so many is NaN; 0: none */
+    double dropout;
+    bool of_mask; /* the gradient of the mask is wanted */
 };
 
 static const struct shape shapes[] = {
@@ -34,6 +37,9 @@ static const struct shape shapes[] = {
     {1, 1, 1, 3, 5, 2, 0, NONE, 0, .scale = 0},
     {1, 2, 1, 75, 140, 130, 72, NONE, 0, .left = 20, .right = 30, .nan = 6000},
     {1, 1, 1, 66, 65, 64, 140, KEEP, 2, .causal = true, .soft_cap = 1.5, .nan = 3000},
+    {1, 4, 2, 5, 7, 4, 3, NONE, 0, .causal = true, .slopes = 1, .dropout = 0.25},
+    {2, 2, 1, 6, 5, 3, 4, ADD, 4, .soft_cap = 2, .of_mask = true},
+    {2, 2, 2, 4, 9, 5, 2, ADD, 2, .left = 4, .right = 3, .scale = 0.5, .dropout = 0.5, .of_mask = true},
 };
 
 /* Packed: lengths of queries and keys of each sequence, -1 ends them. */
@@ -57,7 +63,7 @@ static int attention_backward_cases(enum wick_op op) {
 
 static void make_options(const struct shape *shape, struct verify_case *c) {
     c->n_in = 6;
-    c->n_out = 3;
+    c->n_out = shape->of_mask ? 4 : 3;
     for (int i = 0; i < 4; i++)
         c->in[i] =
             (struct verify_operand){.role = VERIFY_VALUE, .rank = 4, .low = -1, .high = 1, .nan_every = shape->nan};
@@ -72,6 +78,8 @@ static void make_options(const struct shape *shape, struct verify_case *c) {
     c->i[4] = shape->right > 0 ? shape->right - 1 : -1;
     c->f[0] = shape->scale;
     c->f[1] = shape->soft_cap;
+    c->f[2] = shape->dropout;
+    if (shape->dropout > 0) c->i[7] = 0x123456789a + shape->keys;
 }
 
 static void set_shape(struct verify_operand *x, int rank, const int64_t *shape) {
@@ -176,7 +184,9 @@ static bool attention_backward_call(const struct verify_case *c, struct wick_ten
                                                     .windowed = c->i[2] != 0,
                                                     .left = c->i[3],
                                                     .right = c->i[4],
-                                                    .slopes = in[5]};
+                                                    .slopes = in[5],
+                                                    .dropout = c->f[2],
+                                                    .seed = c->f[2] > 0 ? (uint64_t)c->i[7] : 0};
     struct wick_tensor *starts[2] = {NULL, NULL};
     bool packs = c->op == WICK_OP_attention_packed_backward, good = true;
     for (int i = 0; packs && good && i < 2; i++) {
@@ -188,7 +198,8 @@ static bool attention_backward_call(const struct verify_case *c, struct wick_ten
                                               .k_starts = starts[1],
                                               .function = &function,
                                               .k_gradient = &out[1],
-                                              .v_gradient = &out[2]};
+                                              .v_gradient = &out[2],
+                                              .mask_gradient = c->n_out > 3 ? &out[3] : NULL};
     good = good && call_function(c, in, function, &options);
     if (good)
         out[0] = (packs ? wick_attention_packed_backward
@@ -204,6 +215,7 @@ static bool attention_backward_call(const struct verify_case *c, struct wick_ten
 
 /* A query of a head of a sequence, and the keys of its head: offsets of their first elements and steps between keys. */
 struct query {
+    int64_t row, mask_row; /* its number, and the first element of its mask */
     int64_t q, g, k, v, k_step, v_step, keys, position, depth, width;
     const double *mask; /* NULL for none */
     double slope;
@@ -221,6 +233,7 @@ static struct query query_of(const struct verify_case *c, const struct verify_ar
                       .width = in[3].shape[last]};
     int64_t row = batched ? (s * heads + h) * queries + i : (starts[s] + i) * heads + h;
     int64_t first = batched ? (s * key_heads + kh) * x.keys : k_starts[s] * key_heads + kh;
+    x.row = row;
     x.q = row * x.depth;
     x.g = row * x.width;
     x.k = first * x.depth;
@@ -228,7 +241,8 @@ static struct query query_of(const struct verify_case *c, const struct verify_ar
     x.k_step = (batched ? 1 : key_heads) * x.depth;
     x.v_step = (batched ? 1 : key_heads) * x.width;
     x.position = c->i[1] ? i + x.keys - queries : i;
-    if (c->in[4].role != VERIFY_ABSENT) x.mask = mask->data + (mask->rank == 2 ? i : s) * x.keys;
+    x.mask_row = (mask->rank == 2 ? i : s) * x.keys;
+    if (c->in[4].role != VERIFY_ABSENT) x.mask = mask->data + x.mask_row;
     if (c->in[5].role != VERIFY_ABSENT) x.slope = slopes->data[(slopes->rank == 2 ? s * heads : 0) + h];
     return x;
 }
@@ -245,7 +259,7 @@ static bool sees(const struct verify_case *c, const struct query *x, int64_t j) 
  * its weight, and the sum of that one's magnitudes; the largest magnitude of a score. */
 struct row {
     bool seen[MOST];
-    double weight[MOST], slope[MOST], gradient[MOST], size[MOST], largest, scale;
+    double weight[MOST], slope[MOST], gradient[MOST], size[MOST], kept[MOST], largest, scale; /* kept: by dropout */
 };
 
 static double scale_of(const struct verify_case *c, const struct query *x) {
@@ -275,6 +289,12 @@ static double score_of(const struct verify_case *c, const struct verify_array *i
     return sum - distance;
 }
 
+/* What dropout multiplies weight number i with. */
+static double kept(const struct verify_case *c, int64_t i) {
+    if (c->f[2] == 0) return 1;
+    return verify_philox((uint64_t)c->i[7], (uint64_t)i / 4, i % 4) < c->f[2] * 0x1p32 ? 0 : 1 / (1 - c->f[2]);
+}
+
 static void fill_row(const struct verify_case *c, const struct verify_array *in, const struct query *x,
                      struct row *row) {
     double most = -INFINITY, total = 0;
@@ -286,8 +306,9 @@ static void fill_row(const struct verify_case *c, const struct verify_array *in,
         if (!row->seen[j]) continue;
         row->weight[j] = score_of(c, in, x, j, row);
         most = fmax(most, row->weight[j]);
+        row->kept[j] = kept(c, x->row * x->keys + j);
         for (int64_t e = 0; e < x->width; e++) {
-            double term = in[0].data[x->g + e] * in[3].data[x->v + j * x->v_step + e];
+            double term = row->kept[j] * in[0].data[x->g + e] * in[3].data[x->v + j * x->v_step + e];
             row->gradient[j] += term;
             row->size[j] += fabs(term);
         }
@@ -315,7 +336,7 @@ static double centre_size(const struct verify_case *c, const struct verify_array
     for (int64_t e = 0; e < x->width; e++) {
         double size = 0;
         for (int64_t j = 0; j < x->keys; j++)
-            if (row->seen[j]) size += row->weight[j] * fabs(in[3].data[x->v + j * x->v_step + e]);
+            if (row->seen[j]) size += row->weight[j] * row->kept[j] * fabs(in[3].data[x->v + j * x->v_step + e]);
         all += fabs(in[0].data[x->g + e]) * fmax(size, least);
     }
     return all;
@@ -339,13 +360,17 @@ static void add_row(const struct verify_case *c, const struct verify_array *in, 
         double size = row->weight[j] * row->scale;
         size *= verify_scale_attention(row->size[j] + centre, row->largest, positions, 0) +
                 verify_scale_attention(centre, 0, 0, rounding(c->dtype));
+        if (c->n_out > 3) {
+            double by = row->slope[j] * row->scale;
+            add(&out[3], x->mask_row + j, ds / by, size / row->scale);
+        }
         for (int64_t d = 0; d < x->depth; d++) {
             double q_d = in[1].data[x->q + d], k_d = in[2].data[k + d];
             add(&out[0], x->q + d, ds * k_d, size * fabs(k_d));
             add(&out[1], k + d, ds * q_d, size * fabs(q_d));
         }
         for (int64_t e = 0; e < x->width; e++) {
-            double term = row->weight[j] * in[0].data[x->g + e];
+            double term = row->weight[j] * row->kept[j] * in[0].data[x->g + e];
             add(&out[2], v + e, term, verify_scale_attention(fabs(term), row->largest, positions, 0));
         }
     }
@@ -362,7 +387,7 @@ static bool attention_backward_reference(const struct verify_case *c, const stru
     bool batched = c->op != WICK_OP_attention_packed_backward, good = true;
     int64_t sequences = batched ? in[1].shape[0] : c->i[6];
     struct row *row = malloc(sizeof *row);
-    for (int i = 0; i < 3; i++) good = good && new_zeros(c, &in[1 + i], &out[i]);
+    for (int i = 0; i < c->n_out; i++) good = good && new_zeros(c, &in[1 + i], &out[i]);
     for (int64_t s = 0; good && row && s < sequences; s++) {
         int64_t queries = batched ? in[1].shape[2] : c->i[STARTS + s + 1] - c->i[STARTS + s];
         for (int64_t h = 0; h < in[1].shape[1]; h++)

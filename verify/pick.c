@@ -1,4 +1,4 @@
-/* Cases of the composed_pick family: indexing by several tensors of ids, by
+/* Cases of the composed_pick and search families: indexing by several tensors of ids, by
  * masks and by what elements are.
  *
  * scatter_mean: see scatter_reduce.c. index, index_put: i[0] is the number of ids, the last operands; i[1] accumulate.
@@ -324,6 +324,15 @@ static bool pick_specials(enum wick_op op) {
     return op != WICK_OP_index_put && op != WICK_OP_bincount && op != WICK_OP_scatter_mean &&
            op != WICK_OP_repeat_interleave;
 }
+
+const struct verify_family verify_search = {
+    .name = "search",
+    .cases = pick_cases,
+    .make = pick_make,
+    .call = pick_call,
+    .reference = pick_reference,
+    .specials = pick_specials,
+};
 
 const struct verify_family verify_composed_pick = {
     .name = "composed_pick",

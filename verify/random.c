@@ -56,8 +56,7 @@ static bool random_call(const struct verify_case *c, struct wick_tensor *const *
     return out[0] != NULL;
 }
 
-/* Word w of block n, for the key `seed`: Philox4x32-10 as its paper states it. */
-static uint32_t word(uint64_t seed, uint64_t n, int64_t w) {
+uint32_t verify_philox(uint64_t seed, uint64_t n, int64_t w) {
     uint32_t c[4] = {(uint32_t)n, (uint32_t)(n >> 32), 0, 0}, key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
     for (int round = 0; round < 10; round++) {
         uint64_t a = UINT64_C(0xD2511F53) * c[0], b = UINT64_C(0xCD9E8D57) * c[2];
@@ -71,12 +70,12 @@ static uint32_t word(uint64_t seed, uint64_t n, int64_t w) {
 }
 
 static uint32_t narrow(const struct verify_case *c, int64_t i) {
-    return word((uint64_t)c->i[0], 1 + (uint64_t)i / 4, i % 4);
+    return verify_philox((uint64_t)c->i[0], 1 + (uint64_t)i / 4, i % 4);
 }
 
 static uint64_t wide(const struct verify_case *c, int64_t i) {
     uint64_t block = 1 + (uint64_t)i / 2, seed = (uint64_t)c->i[0];
-    return word(seed, block, 2 * (i % 2)) | (uint64_t)word(seed, block, 2 * (i % 2) + 1) << 32;
+    return verify_philox(seed, block, 2 * (i % 2)) | (uint64_t)verify_philox(seed, block, 2 * (i % 2) + 1) << 32;
 }
 
 static double uniform(const struct verify_case *c, int64_t i) {

@@ -10,7 +10,7 @@
 #include <wick/wick.h>
 
 /* The dtypes the driver runs: those that take part in arithmetic, and those that are stored in whole bytes. */
-enum { VERIFY_MAX_INPUTS = 6, VERIFY_MAX_OUTPUTS = 3, VERIFY_DTYPES = WICK_DTYPE_f8e8m0 + 1 };
+enum { VERIFY_MAX_INPUTS = 6, VERIFY_MAX_OUTPUTS = 4, VERIFY_DTYPES = WICK_DTYPE_f8e8m0 + 1 };
 
 /* What an operand is made of. */
 enum verify_role {
@@ -97,6 +97,9 @@ struct verify_family {
 
 /* The shape most benchmarks have: 4 Mi elements. */
 enum { VERIFY_ROWS = 4096, VERIFY_COLUMNS = 1024 };
+
+/* Word w of block n, for the key `seed`: Philox4x32-10 as its paper states it. */
+uint32_t verify_philox(uint64_t seed, uint64_t n, int64_t w);
 
 /* Gives an operand another shape. */
 void verify_operand_resize(struct verify_operand *operand, int rank, const int64_t *shape);

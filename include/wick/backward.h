@@ -276,13 +276,17 @@ struct wick_attention_backward {
     /* If not NULL, these receive the gradients of k and v, in their shapes. They are released like the result. A
      * failure leaves them as they were. */
     struct wick_tensor **k_gradient, **v_gradient;
+    /* If not NULL, this receives the gradient of a mask that is added, in its shape: the sum of dS over what it was
+     * broadcast along. dS [B,H,M,N] is then stored, as with dropout. WICK_INVALID without such a mask. */
+    struct wick_tensor **mask_gradient;
     WICK_RESERVED;
 };
 
 /* The gradient of q, from that of the result [B,H,M,E]. With P = exp(scores - log_sums) and dS = P (gradient v^T -
  * sum(gradient result)), times the slope of the soft cap where there is one: scale dS k. That of k is scale dS^T q,
- * that of v is P^T gradient, both summed over the heads that share them. Those of mask and slopes are not given. Time
- * is that of M x N scores, memory that of the operands: no M x N scores are stored. Floats of one dtype, log_sums f32
+ * that of v is P^T gradient, both summed over the heads that share them. Time is
+ * that of M x N scores, memory that of the operands: no M x N scores are stored but for dropout and the gradient of a
+ * mask. Ranks other than 4 are as in the function. Floats of one dtype, log_sums f32
  * (f64 for f64), computed in f32 (f64 for f64) and rounded once. A hidden key has no effect, and receives none, even if
  * an operand holds NaN. Errors are those of the function; WICK_INVALID without options, WICK_SHAPE unless gradient and
  * result have the shape [B,H,M,E] and log_sums [B,H,M]. */

@@ -146,7 +146,8 @@ WICK_API struct wick_tensor *wick_repeat_interleave(const struct wick_tensor *x,
 
 /* For each value v how many elements of a sequence, in ascending order along its last dim, are < v, or with `right` <=
  * v: i64, in the shape of values. NaN is above all others. The sequence has rank 1, or the shape of values but for the
- * last dim: WICK_SHAPE otherwise. Both are sorted together, in O((n + m) log(n + m)). dtypes: compute. */
+ * last dim: WICK_SHAPE otherwise. O(m log n) for m values. In a sequence of another order the numbers mean nothing.
+ * dtypes: compute. */
 WICK_API struct wick_tensor *wick_searchsorted(const struct wick_tensor *sequence, const struct wick_tensor *values,
                                                bool right);
 

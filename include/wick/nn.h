@@ -124,6 +124,12 @@ struct wick_attention_options {
     int64_t left, right;
     /* ALiBi: slope |p - j| is subtracted from the score of a query at p and key j. f32, [H] or [B,H]; NULL: none. */
     const struct wick_tensor *slopes;
+    /* 0 <= dropout < 1: a weight is 0 with this probability, or else divided by 1 - dropout. It is that of wick_dropout
+     * (random.h) on the weights [B,H,M,N] with the stream of `seed` from block 0 on, so that the gradient, and every
+     * device, drop the same ones. The M x N weights are then stored, in f32 (f64 for f64), and v must not hold NaN or
+     * an infinity where keys are hidden. Of one batch alone: WICK_INVALID for wick_attention_packed. */
+    double dropout;
+    uint64_t seed;
     /* If not NULL, *log_sums receives a tensor with the logarithm of the sum of exp(score) over the keys that each
      * query sees, -inf for a query that sees none. It has the shape of the result without its last dim, is f32 (f64 for
      * f64), and is released like the result. A failure leaves *log_sums as it was. */
@@ -136,19 +142,47 @@ struct wick_attention_options {
  * dtypes, computed in f32 (f64 for f64) and rounded once; matrix instructions of a GPU also round the weights of v to
  * bf16 or f16. mask broadcasts to [B,H,M,N]; NULL means none. A u8 mask hides a key where it is 0. A mask of q's dtype
  * is added to the scores, and hides a key where it is -inf. A hidden key has no effect on a query's result, even if k
- * or v holds NaN. A query that sees no key gives zeros. `options` may be NULL. WICK_SHAPE unless sizes agree and K
- * divides H, WICK_DTYPE for slopes that are not f32, WICK_INVALID unless scale and soft_cap are finite and soft_cap >=
- * 0. */
+ * or v holds NaN. A query that sees no key gives zeros. Tensors of rank 3,
+ * [H,M,D], are a batch of one; all dims before the head's of those of rank 5 and more are one batch. `options` may be
+ * NULL. WICK_SHAPE unless sizes agree and K divides H, WICK_DTYPE for slopes that are not f32, WICK_INVALID unless
+ * scale and soft_cap are finite and soft_cap >= 0. */
 WICK_API struct wick_tensor *wick_scaled_dot_product_attention(const struct wick_tensor *q, const struct wick_tensor *k,
                                                                const struct wick_tensor *v,
                                                                const struct wick_tensor *mask,
                                                                const struct wick_attention_options *options);
 
-/* The same for B sequences of different lengths, one after another: q [M,H,D], k [N,K,D], v [N,K,E] -> [M,H,E].
- * Sequence b has queries q_starts[b] .. q_starts[b + 1] - 1 and keys k_starts[b] .. k_starts[b + 1] - 1; positions
- * count from its own beginning. q_starts and k_starts [B+1], B >= 1, are i32 or u32, begin with 0, never decrease, and
- * end with M and N. log_sums has the shape [M,H]. Other starts are WICK_RANGE, which a GPU reports when the result is
- * read; those of an empty result are not checked. WICK_SHAPE unless M and N are below 2^31. */
+/* Parameters of multi-head attention, of E features and heads of E / heads each. */
+struct wick_multi_head_options {
+    int64_t heads; /* divides E */
+    /* The projections' weights: [3 E,E], those of query, key and value one after another; or, with in_weight NULL, each
+     * its own, [E,E], [E,F] and [E,G]. Biases [3 E], or NULL. */
+    const struct wick_tensor *in_weight, *q_weight, *k_weight, *v_weight, *in_bias;
+    const struct wick_tensor *out_weight, *out_bias; /* [E,E], and [E] or NULL */
+    const struct wick_tensor *mask;                  /* of attention, which broadcasts to [B,heads,M,N]; NULL: none */
+    const struct wick_tensor *key_mask; /* u8 [B,N]: hides a key from all queries where it is 0; NULL: none */
+    const struct wick_attention_options *attention; /* scale, causal, dropout and so on; NULL: none. No log_sums */
+    /* If not NULL, *weights receives the mean over heads of attention's weights after dropout, [B,M,N], or those of
+     * `each_head`, [B,heads,M,N], of the dtype of query. M x N weights are then stored as with dropout. They are
+     * released like the result. A failure leaves *weights as it was. */
+    struct wick_tensor **weights;
+    bool each_head;
+    WICK_RESERVED;
+};
+/* Attention of projections, as torch.nn.MultiheadAttention with batches first: query [B,M,E], key [B,N,F], value
+ * [B,N,G]
+ * -> [B,M,E], F and G being E with in_weight. Each projection x weight^T + bias is cut into heads along its features;
+ * wick_scaled_dot_product_attention's results by head, side by side, times out_weight^T, plus out_bias. All of one
+ * float dtype, to which each step is rounded. Its gradient is those of wick_linear and attention, step by step.
+ * WICK_SHAPE for other shapes, WICK_INVALID for options that are NULL or lack weights. */
+WICK_API struct wick_tensor *wick_multi_head_attention(const struct wick_tensor *query, const struct wick_tensor *key,
+                                                       const struct wick_tensor *value,
+                                                       const struct wick_multi_head_options *options);
+
+/* wick_scaled_dot_product_attention for B sequences of different lengths, one after another: q [M,H,D], k [N,K,D], v
+ * [N,K,E] -> [M,H,E]. Sequence b has queries q_starts[b] .. q_starts[b + 1] - 1 and keys k_starts[b] .. k_starts[b + 1]
+ * - 1; positions count from its own beginning. q_starts and k_starts [B+1], B >= 1, are i32 or u32, begin with 0, never
+ * decrease, and end with M and N. log_sums has the shape [M,H]. Other starts are WICK_RANGE, which a GPU reports when
+ * the result is read; those of an empty result are not checked. WICK_SHAPE unless M and N are below 2^31. */
 WICK_API struct wick_tensor *wick_attention_packed(const struct wick_tensor *q, const struct wick_tensor *k,
                                                    const struct wick_tensor *v, const struct wick_tensor *q_starts,
                                                    const struct wick_tensor *k_starts,

@@ -105,11 +105,11 @@ WICK_API struct wick_tensor *wick_cumsum(const struct wick_tensor *x, int dim);
 WICK_API struct wick_tensor *wick_cumprod(const struct wick_tensor *x, int dim);
 
 /* The largest and the smallest of x[0] .. x[i]; from a NaN on, NaN. If `indices` is not NULL, *indices receives where
- * it is, u32: the last among equals, or the last NaN so far; a failure leaves it as it was. O(n log n). WICK_OVERFLOW
- * if the dim is 2^32 - 1 or more. */
+ * it is, u32: the last among equals, or the last NaN so far; a failure leaves it as it was. O(n). WICK_OVERFLOW if the
+ * dim is 2^32 - 1 or more. */
 WICK_API struct wick_tensor *wick_cummax(const struct wick_tensor *x, int dim, struct wick_tensor **indices);
 WICK_API struct wick_tensor *wick_cummin(const struct wick_tensor *x, int dim, struct wick_tensor **indices);
-/* log(exp(x[0]) + ... + exp(x[i])) without overflow, in f64 and rounded once. Floats. O(n log n). */
+/* log(exp(x[0]) + ... + exp(x[i])) without overflow, in f64 and rounded once. Floats. O(n). */
 WICK_API struct wick_tensor *wick_logcumsumexp(const struct wick_tensor *x, int dim);
 
 /* The elements in ascending or descending order along dim. Both are stable: equal elements keep their order, and -0 and

@@ -1,7 +1,8 @@
 /* Scaled dot product attention, of a batch and of packed sequences.
  *
  * Both calls have the operands q, k, v, then the mask, or the starts of queries and of keys, and slopes last. */
-#include "ops/attention.h"
+#include "ops/attention_rank.h"
+#include "ops/attention_whole.h"
 
 #include <math.h>
 #include <string.h>
@@ -36,6 +37,11 @@ bool wick__attention_options(struct wick__call *call, struct wick__attention_dim
     if (!isfinite(options->scale) || !isfinite(options->soft_cap) || options->soft_cap < 0) {
         wick__call_fail(call, WICK_INVALID, "scale %g and soft_cap %g must be finite, soft_cap not negative",
                         options->scale, options->soft_cap);
+        return false;
+    }
+    if (!(options->dropout >= 0 && options->dropout < 1) || (options->dropout > 0 && at.batch < 0)) {
+        wick__call_fail(call, WICK_INVALID, "dropout %g is not in 0 .. 1, or sequences are packed, which have none",
+                        options->dropout);
         return false;
     }
     call->p.attention.scale =
@@ -86,8 +92,15 @@ static const struct wick_attention_options defaults = {.causal = false};
 struct wick_tensor *wick_scaled_dot_product_attention(const struct wick_tensor *q, const struct wick_tensor *k,
                                                       const struct wick_tensor *v, const struct wick_tensor *mask,
                                                       const struct wick_attention_options *options) {
-    const struct wick__attention_dims at = {.rank = 4, .batch = 0, .heads = 1, .positions = 2};
     if (!options) options = &defaults;
+    if (wick__attention_folds(q, k, v)) return wick__attention_folded(q, k, v, mask, options);
+    return wick__attention_with(q, k, v, mask, options, NULL);
+}
+
+struct wick_tensor *wick__attention_with(const struct wick_tensor *q, const struct wick_tensor *k,
+                                         const struct wick_tensor *v, const struct wick_tensor *mask,
+                                         const struct wick_attention_options *options, struct wick_tensor **weights) {
+    const struct wick__attention_dims at = {.rank = 4, .batch = 0, .heads = 1, .positions = 2};
     struct wick__call call = {
         .op = WICK_OP_scaled_dot_product_attention, .n_in = 5, .in = {q, k, v, mask, options->slopes}};
     if (!wick__call_check(&call) || !wick__attention_check(&call, at) || !wick__attention_options(&call, at, options))
@@ -95,7 +108,9 @@ struct wick_tensor *wick_scaled_dot_product_attention(const struct wick_tensor *
     const int64_t *shape = q->layout.shape;
     int64_t scores[4] = {shape[0], shape[1], shape[2], k->layout.shape[2]};
     struct wick_tensor *wide = NULL, *out = NULL;
-    if (wick__attention_widen(&call, 3, 4, scores, &wide)) out = run(&call, at, shape[0], options);
+    bool whole = options->dropout > 0 || weights;
+    if (wick__attention_widen(&call, 3, 4, scores, &wide))
+        out = whole ? wick__attention_whole(&call, options, weights) : run(&call, at, shape[0], options);
     wick_release(wide);
     return out;
 }

@@ -2,7 +2,8 @@
  *
  * Both calls have the operands gradient, q, k, v, result, log_sums, then the mask, or the starts of queries and of
  * keys, and slopes last; their results are the gradients of q, k and v. */
-#include "ops/attention.h"
+#include "ops/attention_rank.h"
+#include "ops/attention_whole.h"
 
 #include <string.h>
 
@@ -15,6 +16,9 @@ static bool check_options(const struct wick__call *call, const struct wick_atten
         rule = "options are NULL: they have result and log_sums";
     else if (packed && options->mask)
         rule = "packed sequences have no mask";
+    else if (packed ? options->mask_gradient != NULL
+                    : options->mask_gradient && (!options->mask || options->mask->dtype == WICK_U8))
+        rule = "the gradient of a mask is wanted, and no mask is added";
     else if (!packed && (options->q_starts || options->k_starts))
         rule = "q_starts and k_starts are for packed sequences";
     else if (options->function && options->function->log_sums)
@@ -77,6 +81,7 @@ struct wick_tensor *wick_scaled_dot_product_attention_backward(const struct wick
     struct wick__call call = {
         .op = WICK_OP_scaled_dot_product_attention_backward, .n_in = 8, .in = {gradient, q, k, v}};
     if (!check_options(&call, options, false)) return NULL;
+    if (wick__attention_folds(q, k, v)) return wick__attention_backward_folded(gradient, q, k, v, options);
     const struct wick_attention_options *function = options->function ? options->function : &defaults;
     call.in[4] = options->result;
     call.in[5] = options->log_sums;
@@ -88,6 +93,11 @@ struct wick_tensor *wick_scaled_dot_product_attention_backward(const struct wick
     const int64_t *shape = q->layout.shape;
     int64_t scores[4] = {shape[0], shape[1], shape[2], k->layout.shape[2]};
     struct wick_tensor *wide = NULL, *out = NULL;
+    if (function->dropout > 0 || options->mask_gradient) {
+        if (wick__attention_widen(&call, 6, 4, scores, &wide)) wick_release(wide);
+        call.in[6] = options->mask;
+        return wide || !options->mask ? wick__attention_whole_backward(&call, function, options) : NULL;
+    }
     if (wick__attention_widen(&call, 6, 4, scores, &wide)) out = run(&call, at, shape[0], options);
     wick_release(wide);
     return out;

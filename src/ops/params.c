@@ -125,6 +125,10 @@ static void sort_params(const struct wick__call *call, struct text *text) {
     put_int(text, "descending", call->p.along.descending);
 }
 
+static void search_params(const struct wick__call *call, struct text *text) {
+    put_int(text, "right", call->p.along.start);
+}
+
 static void scalar_params(const struct wick__call *call, struct text *text) {
     switch (call->op) {
     case WICK_OP_affine:
@@ -312,6 +316,8 @@ static const struct row {
     {"index_add", dim_params},
     {"masked_fill", scalar_params},
     {"one_hot", NULL},
+    {"search", search_params},
+    {"running", dim_params},
     {"softmax", dim_params},
     {"softmax_backward", dim_params},
     {"normalize", normalize_params},

@@ -289,16 +289,10 @@ struct wick_tensor *wick_index_copy(const struct wick_tensor *x, int dim, const 
 
 /* ---- by order ---- */
 
-/* Checks searchsorted's shapes; the lines of both in *lines, NULL sequences of
- * one line go with all values. */
-static bool check_search(const struct wick__call *call, int64_t *lines) {
+static bool check_search(const struct wick__call *call) {
     const struct wick__layout *s = &call->in[0]->layout, *v = &call->in[1]->layout;
     bool fits = s->rank == 1 || (s->rank > 1 && s->rank == v->rank);
-    *lines = 1;
-    for (int d = 0; fits && d < s->rank - 1; d++) {
-        fits = s->shape[d] == v->shape[d];
-        *lines *= s->shape[d];
-    }
+    for (int d = 0; fits && d < s->rank - 1; d++) fits = s->shape[d] == v->shape[d];
     if (!fits)
         wick__call_fail(call, WICK_SHAPE,
                         "sequence must have rank 1, or the shape of values but for "
@@ -306,30 +300,13 @@ static bool check_search(const struct wick__call *call, int64_t *lines) {
     return fits;
 }
 
-/* Both side by side are sorted, equal values before the sequence's or behind
- * them; in that order, the running count of the sequence's elements is what
- * values look for. */
 struct wick_tensor *wick_searchsorted(const struct wick_tensor *sequence, const struct wick_tensor *values,
                                       bool right) {
     struct wick__call call = {.op = WICK_OP_searchsorted, .n_in = 2, .in = {sequence, values}};
-    int64_t lines;
-    if (!wick__call_check(&call) || !check_search(&call, &lines)) return NULL;
-    struct wick_device *device = wick__device(values);
-    int64_t n = sequence->layout.shape[sequence->layout.rank - 1], count = wick__count(values);
-    int64_t m = lines > 0 ? count / lines : 0, both = n + m;
-    const struct wick__layout *form = &values->layout;
-    if (count == 0) return wick_zeros(device, WICK_I64, form->rank, form->shape);
-    const int64_t s_shape[2] = {lines, n}, v_shape[2] = {lines, m}, shape[2] = {lines, both};
-    wick_scope_begin();
-    struct wick_tensor *s = wick_reshape(sequence, 2, s_shape), *v = wick_reshape(values, 2, v_shape);
-    struct wick_tensor *joined = s && v ? wick_cat(2, (struct wick_tensor *[]){right ? s : v, right ? v : s}, 1) : NULL;
-    struct wick_tensor *order = wick_argsort(joined, 1, false);
-    wick__scope_drop(joined);
-    struct wick_tensor *mine = right ? wick_lt_scalar(order, WICK_INT(n)) : wick_ge_scalar(order, WICK_INT(m));
-    struct wick_tensor *sums = wick_cumsum(wick_cast(mine, WICK_I64), 1);
-    struct wick_tensor *at = wick_scatter(wick_zeros(device, WICK_I64, 2, shape), 1, order, sums);
-    at = wick_clone(wick_narrow(at, 1, right ? n : 0, m));
-    return wick_scope_end(at ? wick_reshape(at, form->rank, form->shape) : NULL);
+    if (!wick__call_check(&call) || !check_search(&call)) return NULL;
+    call.p.along.start = right;
+    if (!wick__call_out(&call, WICK_I64, values->layout.rank, values->layout.shape)) return NULL;
+    return wick__call_run(&call);
 }
 
 struct wick_tensor *wick_repeat_interleave(const struct wick_tensor *x, const struct wick_tensor *repeats, int dim) {

@@ -75,6 +75,8 @@ def attended(c, q, k, v, mask, slopes):
 @op("scaled_dot_product_attention")
 def attention(c):
     q, k, v, mask, slopes = c.x
+    if c.f[2]:
+        return None  # PyTorch drops others
     if slopes is not None:
         slopes = slopes.expand(q.shape[:2])[..., None, None]
     return attended(c, q, k, v, mask, slopes)[:1 + c.i[5]]
@@ -150,16 +152,21 @@ for name in ("prod", "amax", "amin", "mean"):
 
 
 def attention_gradients(c, operands, mask, slopes):
-    """By autograd, of q, k and v [B,H,M,D]; operands: the gradient and these."""
+    """By autograd, of q, k and v [B,H,M,D], and of the mask if wanted; operands: the gradient and these."""
     g, q, k, v = (t.clone().requires_grad_() for t in operands)
+    if c.n_out > 3:
+        mask = mask.clone().requires_grad_()
+    of = [q, k, v, mask][:c.n_out]
     out, _ = attended(c, q, k, v, mask, slopes)
-    found = torch.autograd.grad(out, (q, k, v), g.detach(), allow_unused=True)
-    return [torch.zeros_like(t) if d is None else d for d, t in zip(found, (q, k, v))]
+    found = torch.autograd.grad(out, of, g.detach(), allow_unused=True)
+    return [torch.zeros_like(t) if d is None else d for d, t in zip(found, of)]
 
 
 @op("scaled_dot_product_attention_backward")
 def attention_backward(c):
     g, q, k, v, mask, slopes = c.x
+    if c.f[2]:
+        return None
     if slopes is not None:
         slopes = slopes.expand(q.shape[:2])[..., None, None]
     return attention_gradients(c, (g, q, k, v), mask, slopes)

@@ -260,3 +260,29 @@ def embedding_backward(c):
     weight = torch.zeros(c.i[0], c.a.shape[-1], dtype=c.a.dtype, requires_grad=True)
     y = F.embedding(c.b, weight, padding_idx=c.i[3] if c.i[3] >= 0 else None)
     return torch.autograd.grad(y, weight, c.a)[0]
+
+
+# composed_heads: see verify/multi_head.c.
+@op("multi_head_attention")
+def multi_head_attention(c):
+    q, k, v, w, o, mask = c.x
+    heads, kind, apart, biased, causal, wanted = c.i[:6]
+    if c.f[0]:
+        return None  # PyTorch drops others
+    e, m, n = q.shape[-1], q.shape[1], k.shape[1]
+    seen = torch.zeros(q.shape[0], heads, m, n, dtype=torch.float64)
+    if causal:
+        seen += torch.full((m, n), -math.inf).triu(1)
+    if kind == 1:
+        seen = seen.masked_fill(mask == 0, -math.inf)
+    elif kind == 2:
+        seen += mask
+    elif kind == 3:
+        seen = seen.masked_fill(mask[:, None, None, :] == 0, -math.inf)
+    y, weights = F.multi_head_attention_forward(
+        q.transpose(0, 1), k.transpose(0, 1), v.transpose(0, 1), e, heads, None if apart else w,
+        w[:, 0] if biased else None, None, None, False, 0.0, o, o[:, 0] if biased else None, training=False,
+        need_weights=True, attn_mask=seen.flatten(0, 1), use_separate_proj_weight=bool(apart), q_proj_weight=w[:e],
+        k_proj_weight=w[e:2 * e], v_proj_weight=w[2 * e:], average_attn_weights=wanted != 2)
+    y = torch.where(torch.isnan(y), o[:, 0] if biased else 0.0, y)  # queries that see nothing
+    return [y.transpose(0, 1), weights.nan_to_num()][:1 + (wanted > 0)]

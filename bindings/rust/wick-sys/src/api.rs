@@ -347,6 +347,7 @@ pub const WICK_OP_rope: wick_op = 170;
 pub const WICK_OP_rope_thd: wick_op = 171;
 pub const WICK_OP_scaled_dot_product_attention: wick_op = 172;
 pub const WICK_OP_attention_packed: wick_op = 182;
+pub const WICK_OP_multi_head_attention: wick_op = 359;
 pub const WICK_OP_local_response_norm: wick_op = 344;
 pub const WICK_OP_softmax_backward: wick_op = 220;
 pub const WICK_OP_log_softmax_backward: wick_op = 221;
@@ -895,6 +896,7 @@ pub const ENUMERATORS: &[(&str, c_uint)] = &[
     ("WICK_OP_rope_thd", WICK_OP_rope_thd),
     ("WICK_OP_scaled_dot_product_attention", WICK_OP_scaled_dot_product_attention),
     ("WICK_OP_attention_packed", WICK_OP_attention_packed),
+    ("WICK_OP_multi_head_attention", WICK_OP_multi_head_attention),
     ("WICK_OP_local_response_norm", WICK_OP_local_response_norm),
     ("WICK_OP_softmax_backward", WICK_OP_softmax_backward),
     ("WICK_OP_log_softmax_backward", WICK_OP_log_softmax_backward),
@@ -1228,7 +1230,26 @@ structs! {
         left: i64,
         right: i64,
         slopes: *const wick_tensor,
+        dropout: f64,
+        seed: u64,
         log_sums: *mut *mut wick_tensor,
+        reserved: [u64; 8],
+    }
+    /// Parameters of multi-head attention, of E features and heads of E / heads each.
+    wick_multi_head_options {
+        heads: i64,
+        in_weight: *const wick_tensor,
+        q_weight: *const wick_tensor,
+        k_weight: *const wick_tensor,
+        v_weight: *const wick_tensor,
+        in_bias: *const wick_tensor,
+        out_weight: *const wick_tensor,
+        out_bias: *const wick_tensor,
+        mask: *const wick_tensor,
+        key_mask: *const wick_tensor,
+        attention: *const wick_attention_options,
+        weights: *mut *mut wick_tensor,
+        each_head: bool,
         reserved: [u64; 8],
     }
     /// What the step after this one hands back. `options` may be NULL, too.
@@ -1474,6 +1495,7 @@ structs! {
         function: *const wick_attention_options,
         k_gradient: *mut *mut wick_tensor,
         v_gradient: *mut *mut wick_tensor,
+        mask_gradient: *mut *mut wick_tensor,
         reserved: [u64; 8],
     }
     /// The same with options; NULL means all zero. Close with wick_embedder_close.
@@ -1989,13 +2011,13 @@ functions! {
     fn wick_cumprod(x: *const wick_tensor, dim: c_int) -> *mut wick_tensor;
     /// The largest and the smallest of x\[0\] .. x\[i\]; from a NaN on, NaN. If `indices` is not NULL,
     /// \*indices receives where it is, u32: the last among equals, or the last NaN so far; a failure leaves it
-    /// as it was. O(n log n). WICK_OVERFLOW if the dim is 2^32 - 1 or more.
+    /// as it was. O(n). WICK_OVERFLOW if the dim is 2^32 - 1 or more.
     fn wick_cummax(x: *const wick_tensor, dim: c_int, indices: *mut *mut wick_tensor) -> *mut wick_tensor;
     /// The largest and the smallest of x\[0\] .. x\[i\]; from a NaN on, NaN. If `indices` is not NULL,
     /// \*indices receives where it is, u32: the last among equals, or the last NaN so far; a failure leaves it
-    /// as it was. O(n log n). WICK_OVERFLOW if the dim is 2^32 - 1 or more.
+    /// as it was. O(n). WICK_OVERFLOW if the dim is 2^32 - 1 or more.
     fn wick_cummin(x: *const wick_tensor, dim: c_int, indices: *mut *mut wick_tensor) -> *mut wick_tensor;
-    /// log(exp(x\[0\]) + ... + exp(x\[i\])) without overflow, in f64 and rounded once. Floats. O(n log n).
+    /// log(exp(x\[0\]) + ... + exp(x\[i\])) without overflow, in f64 and rounded once. Floats. O(n).
     fn wick_logcumsumexp(x: *const wick_tensor, dim: c_int) -> *mut wick_tensor;
     /// The elements in ascending or descending order along dim. Both are stable: equal elements keep their
     /// order, and -0 and +0 are equal. NaNs come last ascending, first descending. If `indices` is not NULL,
@@ -2051,16 +2073,24 @@ functions! {
     /// instructions of a GPU also round the weights of v to bf16 or f16. mask broadcasts to \[B,H,M,N\]; NULL
     /// means none. A u8 mask hides a key where it is 0. A mask of q's dtype is added to the scores, and hides a
     /// key where it is -inf. A hidden key has no effect on a query's result, even if k or v holds NaN. A query
-    /// that sees no key gives zeros. `options` may be NULL. WICK_SHAPE unless sizes agree and K divides H,
-    /// WICK_DTYPE for slopes that are not f32, WICK_INVALID unless scale and soft_cap are finite and soft_cap
-    /// \>= 0.
+    /// that sees no key gives zeros. Tensors of rank 3, \[H,M,D\], are a batch of one; all dims before the
+    /// head's of those of rank 5 and more are one batch. `options` may be NULL. WICK_SHAPE unless sizes agree
+    /// and K divides H, WICK_DTYPE for slopes that are not f32, WICK_INVALID unless scale and soft_cap are
+    /// finite and soft_cap \>= 0.
     fn wick_scaled_dot_product_attention(q: *const wick_tensor, k: *const wick_tensor, v: *const wick_tensor, mask: *const wick_tensor, options: *const wick_attention_options) -> *mut wick_tensor;
-    /// The same for B sequences of different lengths, one after another: q \[M,H,D\], k \[N,K,D\], v \[N,K,E\]
-    /// \-\> \[M,H,E\]. Sequence b has queries q_starts\[b\] .. q_starts\[b + 1\] - 1 and keys k_starts\[b\] ..
-    /// k_starts\[b + 1\] - 1; positions count from its own beginning. q_starts and k_starts \[B+1\], B \>= 1,
-    /// are i32 or u32, begin with 0, never decrease, and end with M and N. log_sums has the shape \[M,H\].
-    /// Other starts are WICK_RANGE, which a GPU reports when the result is read; those of an empty result are
-    /// not checked. WICK_SHAPE unless M and N are below 2^31.
+    /// Attention of projections, as torch.nn.MultiheadAttention with batches first: query \[B,M,E\], key
+    /// \[B,N,F\], value \[B,N,G\] -\> \[B,M,E\], F and G being E with in_weight. Each projection x weight^T +
+    /// bias is cut into heads along its features; wick_scaled_dot_product_attention's results by head, side by
+    /// side, times out_weight^T, plus out_bias. All of one float dtype, to which each step is rounded. Its
+    /// gradient is those of wick_linear and attention, step by step. WICK_SHAPE for other shapes, WICK_INVALID
+    /// for options that are NULL or lack weights.
+    fn wick_multi_head_attention(query: *const wick_tensor, key: *const wick_tensor, value: *const wick_tensor, options: *const wick_multi_head_options) -> *mut wick_tensor;
+    /// wick_scaled_dot_product_attention for B sequences of different lengths, one after another: q \[M,H,D\],
+    /// k \[N,K,D\], v \[N,K,E\] -\> \[M,H,E\]. Sequence b has queries q_starts\[b\] .. q_starts\[b + 1\] - 1
+    /// and keys k_starts\[b\] .. k_starts\[b + 1\] - 1; positions count from its own beginning. q_starts and
+    /// k_starts \[B+1\], B \>= 1, are i32 or u32, begin with 0, never decrease, and end with M and N. log_sums
+    /// has the shape \[M,H\]. Other starts are WICK_RANGE, which a GPU reports when the result is read; those
+    /// of an empty result are not checked. WICK_SHAPE unless M and N are below 2^31.
     fn wick_attention_packed(q: *const wick_tensor, k: *const wick_tensor, v: *const wick_tensor, q_starts: *const wick_tensor, k_starts: *const wick_tensor, options: *const wick_attention_options) -> *mut wick_tensor;
     /// tanh(input + hidden), or its positive part with `relu`: \[N,H\].
     fn wick_rnn_cell(input: *const wick_tensor, hidden: *const wick_tensor, relu: bool) -> *mut wick_tensor;
@@ -2458,8 +2488,8 @@ functions! {
     fn wick_repeat_interleave(x: *const wick_tensor, repeats: *const wick_tensor, dim: c_int) -> *mut wick_tensor;
     /// For each value v how many elements of a sequence, in ascending order along its last dim, are \< v, or
     /// with `right` \<= v: i64, in the shape of values. NaN is above all others. The sequence has rank 1, or
-    /// the shape of values but for the last dim: WICK_SHAPE otherwise. Both are sorted together, in O((n + m)
-    /// log(n + m)). dtypes: compute.
+    /// the shape of values but for the last dim: WICK_SHAPE otherwise. O(m log n) for m values. In a sequence
+    /// of another order the numbers mean nothing. dtypes: compute.
     fn wick_searchsorted(sequence: *const wick_tensor, values: *const wick_tensor, right: bool) -> *mut wick_tensor;
     /// ids of any shape S -\> \[S.., classes\] of a compute dtype: 1 at the id, 0 elsewhere. WICK_INVALID for
     /// classes \< 0.
@@ -3111,12 +3141,12 @@ functions! {
     fn wick_conv_backward_bias(gradient: *const wick_tensor) -> *mut wick_tensor;
     /// The gradient of q, from that of the result \[B,H,M,E\]. With P = exp(scores - log_sums) and dS = P
     /// (gradient v^T - sum(gradient result)), times the slope of the soft cap where there is one: scale dS k.
-    /// That of k is scale dS^T q, that of v is P^T gradient, both summed over the heads that share them. Those
-    /// of mask and slopes are not given. Time is that of M x N scores, memory that of the operands: no M x N
-    /// scores are stored. Floats of one dtype, log_sums f32 (f64 for f64), computed in f32 (f64 for f64) and
-    /// rounded once. A hidden key has no effect, and receives none, even if an operand holds NaN. Errors are
-    /// those of the function; WICK_INVALID without options, WICK_SHAPE unless gradient and result have the
-    /// shape \[B,H,M,E\] and log_sums \[B,H,M\].
+    /// That of k is scale dS^T q, that of v is P^T gradient, both summed over the heads that share them. Time
+    /// is that of M x N scores, memory that of the operands: no M x N scores are stored but for dropout and the
+    /// gradient of a mask. Ranks other than 4 are as in the function. Floats of one dtype, log_sums f32 (f64
+    /// for f64), computed in f32 (f64 for f64) and rounded once. A hidden key has no effect, and receives none,
+    /// even if an operand holds NaN. Errors are those of the function; WICK_INVALID without options, WICK_SHAPE
+    /// unless gradient and result have the shape \[B,H,M,E\] and log_sums \[B,H,M\].
     fn wick_scaled_dot_product_attention_backward(gradient: *const wick_tensor, q: *const wick_tensor, k: *const wick_tensor, v: *const wick_tensor, options: *const wick_attention_backward) -> *mut wick_tensor;
     /// The same of wick_attention_packed: gradient and result \[M,H,E\], log_sums \[M,H\].
     fn wick_attention_packed_backward(gradient: *const wick_tensor, q: *const wick_tensor, k: *const wick_tensor, v: *const wick_tensor, options: *const wick_attention_backward) -> *mut wick_tensor;

@@ -509,7 +509,7 @@ impl Tensor {
         Tensor::made(&self.device, || unsafe { sys::wick_cumprod(self.as_ptr(), dim) })
     }
 
-    /// log(exp(x\[0\]) + ... + exp(x\[i\])) without overflow, in f64 and rounded once. Floats. O(n log n).
+    /// log(exp(x\[0\]) + ... + exp(x\[i\])) without overflow, in f64 and rounded once. Floats. O(n).
     pub fn logcumsumexp(&self, dim: i32) -> Result<Tensor> {
         Tensor::made(&self.device, || unsafe { sys::wick_logcumsumexp(self.as_ptr(), dim) })
     }
@@ -773,8 +773,8 @@ impl Tensor {
 
     /// For each value v how many elements of a sequence, in ascending order along its last dim, are \< v, or
     /// with `right` \<= v: i64, in the shape of values. NaN is above all others. The sequence has rank 1, or
-    /// the shape of values but for the last dim: `Status::Shape` otherwise. Both are sorted together, in O((n +
-    /// m) log(n + m)). dtypes: compute.
+    /// the shape of values but for the last dim: `Status::Shape` otherwise. O(m log n) for m values. In a
+    /// sequence of another order the numbers mean nothing. dtypes: compute.
     pub fn searchsorted(&self, values: &Tensor, right: bool) -> Result<Tensor> {
         Tensor::made(&self.device, || unsafe { sys::wick_searchsorted(self.as_ptr(), values.as_ptr(), right) })
     }
@@ -2017,4 +2017,4 @@ impl Tensor {
     }
 }
 
-// Of another form, and so in the C interface alone: wick_max_along, wick_min_along, wick_median, wick_cummax, wick_cummin, wick_layer_norm_with, wick_rms_norm_with, wick_group_norm_with, wick_batch_norm_train, wick_local_response_norm, wick_lstm_cell, wick_gru_cell, wick_lstm_cell_backward, wick_gru_cell_backward, wick_recurrent, wick_recurrent_backward, wick_gates_reorder, wick_mse_loss, wick_mse_loss_backward, wick_l1_loss, wick_l1_loss_backward, wick_smooth_l1_loss, wick_smooth_l1_loss_backward, wick_huber_loss, wick_huber_loss_backward, wick_kl_div_loss, wick_kl_div_loss_backward, wick_binary_cross_entropy, wick_binary_cross_entropy_backward, wick_binary_cross_entropy_with_logits, wick_binary_cross_entropy_with_logits_backward, wick_cross_entropy, wick_cross_entropy_backward, wick_cross_entropy_soft, wick_cross_entropy_soft_backward, wick_nll_loss, wick_nll_loss_backward, wick_cosine_embedding_loss, wick_cosine_embedding_loss_backward, wick_triplet_margin_loss, wick_triplet_margin_loss_backward, wick_ctc_loss, wick_ctc_loss_backward, wick_einsum, wick_embedding_bag, wick_scatter_reduce, wick_index_reduce, wick_unique, wick_dropout_with, wick_adaptive_max_pool_with_indices, wick_grid_sample, wick_prelu_backward, wick_layer_norm_backward, wick_rms_norm_backward, wick_group_norm_backward, wick_batch_norm_backward, wick_embedding_bag_backward, wick_grid_sample_backward_input, wick_grid_sample_backward_grid, wick_local_response_norm_backward, wick_scaled_dot_product_attention_backward, wick_attention_packed_backward.
+// Of another form, and so in the C interface alone: wick_max_along, wick_min_along, wick_median, wick_cummax, wick_cummin, wick_layer_norm_with, wick_rms_norm_with, wick_group_norm_with, wick_batch_norm_train, wick_local_response_norm, wick_multi_head_attention, wick_lstm_cell, wick_gru_cell, wick_lstm_cell_backward, wick_gru_cell_backward, wick_recurrent, wick_recurrent_backward, wick_gates_reorder, wick_mse_loss, wick_mse_loss_backward, wick_l1_loss, wick_l1_loss_backward, wick_smooth_l1_loss, wick_smooth_l1_loss_backward, wick_huber_loss, wick_huber_loss_backward, wick_kl_div_loss, wick_kl_div_loss_backward, wick_binary_cross_entropy, wick_binary_cross_entropy_backward, wick_binary_cross_entropy_with_logits, wick_binary_cross_entropy_with_logits_backward, wick_cross_entropy, wick_cross_entropy_backward, wick_cross_entropy_soft, wick_cross_entropy_soft_backward, wick_nll_loss, wick_nll_loss_backward, wick_cosine_embedding_loss, wick_cosine_embedding_loss_backward, wick_triplet_margin_loss, wick_triplet_margin_loss_backward, wick_ctc_loss, wick_ctc_loss_backward, wick_einsum, wick_embedding_bag, wick_scatter_reduce, wick_index_reduce, wick_unique, wick_dropout_with, wick_adaptive_max_pool_with_indices, wick_grid_sample, wick_prelu_backward, wick_layer_norm_backward, wick_rms_norm_backward, wick_group_norm_backward, wick_batch_norm_backward, wick_embedding_bag_backward, wick_grid_sample_backward_input, wick_grid_sample_backward_grid, wick_local_response_norm_backward, wick_scaled_dot_product_attention_backward, wick_attention_packed_backward.
