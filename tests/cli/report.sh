@@ -77,7 +77,7 @@ fi
 
 if [ -n "$standin" ] && [ -f "$standin/libamdhip64.so.6" ]; then
     stand=(WICK_HIP_PATH="$standin/libamdhip64.so.6" WICK_KERNEL_PACK="$standin/pack" WICK_COMPILE=never STANDIN_DEVICES=gfx90a,gfx1100)
-    check "one of two cards is sick" report "${stand[@]}" STANDIN_SICK=1 -- --seconds 5
+    check "one of two cards is sick" report "${stand[@]}" STANDIN_SICK=1 -- --seconds 3
     check "says so" has '"error": "rocm:1: '
     check "and tries the other" has '^verify rocm:0 '
     check "but not it" lacks '^verify rocm:1 '

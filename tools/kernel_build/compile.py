@@ -49,6 +49,11 @@ def missing(target):
     raise SystemExit("kernels: there is no target '%s'" % target)
 
 
+def like(target, texts):
+    """The target whose code of a module with these texts is the same: most know nothing of groups of waves."""
+    return "host32" if target == "host90" and not any(b"GPU_HOST_GROUP" in text for text in texts) else target
+
+
 def isa_version(target):
     """gfx90a: 9010, gfx1151: 11501."""
     digits = target[3:]

@@ -10,23 +10,30 @@ HEADER = struct.Struct("<8sIIQ64sII")  # magic, version, entries, bytes of the f
 ENTRY = struct.Struct("<48s32sQQQII")  # module, key of its sources, offset, packed and plain bytes, check, 0
 
 
-def source_key(folder, module):
-    """SHA-256 over a module's source and the headers it includes, each once, in the order they are met."""
-    digest, seen = hashlib.sha256(), []
+def sources(folder, module):
+    """Pairs of name and text: a module's source and the headers it includes, each once, in the order they are met."""
+    found = {}
 
     def add(name):
-        if name in seen:
+        if name in found:
             return
-        seen.append(name)
         with open(os.path.join(folder, name), "rb") as file:
-            text = file.read()
-        digest.update(b"%s\n%d\n" % (name.encode(), len(text)))
-        digest.update(text)
-        for include in re.findall(rb'^#include "([^"\n]*)"', text, re.MULTILINE):
+            found[name] = file.read()
+        for include in re.findall(rb'^#include "([^"\n]*)"', found[name], re.MULTILINE):
             add(include.decode())
 
     add(module + ".hip")
+    return list(found.items())
+
+
+def source_key(folder, module):
+    """SHA-256 over a module's sources."""
+    digest = hashlib.sha256()
+    for name, text in sources(folder, module):
+        digest.update(b"%s\n%d\n" % (name.encode(), len(text)))
+        digest.update(text)
     return digest.digest()
+
 
 MODE = 0o644  # whatever the umask: a pack that a group may write is not loaded
 

@@ -96,9 +96,10 @@ static inline void add_pointed(const struct transposed *t, const struct transpos
         }
 }
 
-/* Adds the rows of results that read the row of x, from dim d on. `from` is the row of results in the dims before. */
-static inline void add_rows(const struct transposed *t, struct transposed_row *row, int d, int64_t from,
-                            double weight) {
+/* Adds the rows of results that read the row of x, from dim d on. `from` is the row of results in the dims before.
+ * Compilers would inline it into itself, eight deep, and with it the reading of every dtype. */
+static __attribute__((noinline)) void add_rows(const struct transposed *t, struct transposed_row *row, int d,
+                                               int64_t from, double weight) {
     const struct readers *dim = &t->dim[d];
     if (d < t->n - 1) {
         for (int64_t k = dim->start[row->at[d]]; k < dim->start[row->at[d] + 1]; k++)

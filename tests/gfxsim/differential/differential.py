@@ -34,7 +34,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=224)
+    parser.add_argument("--count", type=int, default=112)
     parser.add_argument("--target", action="append")
     parser.add_argument("--keep", help="write the functions and objects here")
     options = parser.parse_args()
