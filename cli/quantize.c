@@ -1,4 +1,5 @@
 /* wick quantize: a language model in fewer bits, GGUF to GGUF. */
+#include "cli/importance.h"
 #include "cli/lm.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -10,7 +11,7 @@
 #include <string.h>
 
 struct wishes {
-    const char *in, *out;
+    const char *in, *out, *importance;
     const struct recipe *recipe;
     bool again, dry_run;
 };
@@ -20,7 +21,8 @@ struct run {
     struct wick_device *device;
     struct wick_archive *archive;
     struct recipe_model model;
-    int64_t n;
+    struct importance importance;
+    int64_t n, weighed; /* tensors; those with an importance */
     const char **names;
     struct wick_tensor **tensors;
     int64_t counts[WICK_DTYPE_COUNT], before, after; /* tensors of each dtype; bytes */
@@ -78,14 +80,28 @@ static int64_t values_below(const struct run *run, const char *name) {
 
 /* ---- tensors ---- */
 
-static struct wick_tensor *convert(const struct wick_tensor *x, enum wick_dtype to) {
+/* `weights` may be NULL. */
+static struct wick_tensor *convert(const struct run *run, const struct wick_tensor *x, enum wick_dtype to,
+                                   const struct wick_tensor *weights) {
     enum wick_dtype from = wick_tensor_dtype(x);
     if (wick_dtype_kind(to) != WICK_DTYPE_KIND_QUANTISED) return wick_cast(x, to);
     bool direct = from == WICK_F32 || from == WICK_F16 || from == WICK_BF16;
-    struct wick_tensor *plain = direct ? NULL : wick_cast(x, WICK_F32);
-    struct wick_tensor *y = direct || plain ? wick_quantise(direct ? x : plain, to, NULL) : NULL;
+    struct wick_tensor *plain = direct ? NULL : wick_cast(x, WICK_F32), *y = NULL;
+    const struct wick_tensor *numbers = direct ? x : plain;
+    if (numbers)
+        y = weights ? importance_quantise(&run->importance, numbers, to, weights) : wick_quantise(numbers, to, NULL);
     wick_release(plain);
     return y;
+}
+
+/* The weights of a tensor's columns, NULL if nothing is known of them; false after a failure. */
+static bool weigh(struct run *run, const struct wick_archive_entry *entry, struct wick_tensor **weights) {
+    const int64_t size[2] = {entry->rank == 3 ? entry->shape[0] : 1, entry->shape[entry->rank - 1]};
+    *weights = NULL;
+    if (!run->importance.path) return true;
+    bool good = importance_of("quantize", &run->importance, entry->name, size, weights);
+    run->weighed += *weights != NULL;
+    return good;
 }
 
 static void count(struct run *run, enum wick_dtype dtype, const struct wick_archive_entry *entry) {
@@ -117,17 +133,34 @@ static int take(struct run *run, int64_t i) {
         printf(" %s %s\n", wick_dtype_name(entry.dtype), wick_dtype_name(to));
         return 0;
     }
-    struct wick_tensor *x = wick_archive_load_at(run->archive, i, run->device);
-    run->tensors[i] = x && changes ? convert(x, to) : wick_retain(x);
+    struct wick_tensor *x = wick_archive_load_at(run->archive, i, run->device), *weights = NULL;
+    if (changes && wick_dtype_kind(to) == WICK_DTYPE_KIND_QUANTISED && !weigh(run, &entry, &weights)) {
+        wick_release(x);
+        return 1;
+    }
+    run->tensors[i] = x && changes ? convert(run, x, to, weights) : wick_retain(x);
+    wick_release(weights);
     wick_release(x);
     return run->tensors[i] ? 0 : command_fail("quantize", "%s: tensor %s", run->wishes->in, entry.name);
 }
 
 static int save(const struct run *run) {
-    char number[16];
+    char number[16], entries[24];
     snprintf(number, sizeof number, "%d", run->wishes->recipe->number);
-    const char *const metadata[] = {
-        "general.file_type", "u32", number, "general.quantization_version", "u32", "2", NULL};
+    snprintf(entries, sizeof entries, "%" PRId64, run->importance.entries);
+    const char *const metadata[] = {"general.file_type",
+                                    "u32",
+                                    number,
+                                    "general.quantization_version",
+                                    "u32",
+                                    "2",
+                                    run->importance.path ? "quantize.imatrix.file" : NULL,
+                                    "string",
+                                    run->importance.path,
+                                    "quantize.imatrix.entries_count",
+                                    "u32",
+                                    entries,
+                                    NULL};
     if (wick_gguf_save(run->wishes->out, run->n, run->names, (const struct wick_tensor *const *)run->tensors,
                        run->archive, metadata) != WICK_OK)
         return command_fail("quantize", "%s", run->wishes->out);
@@ -143,6 +176,7 @@ static void print_end(const struct run *run) {
         between = ", ";
     }
     putchar('\n');
+    if (run->importance.path) printf("%" PRId64 " of them by importance\n", run->weighed);
 }
 
 /* ---- the command ---- */
@@ -151,6 +185,9 @@ static int quantize(const struct wishes *wishes) {
     struct run run = {.wishes = wishes, .device = wick_device_open("cpu")};
     if (!run.device) return command_fail("quantize", "cpu");
     int status = look(&run);
+    if (status == 0 && wishes->importance &&
+        !importance_open("quantize", wishes->importance, run.device, &run.importance))
+        status = 1;
     for (int64_t i = 0; i < run.n && status == 0; i++) {
         if (!wishes->dry_run) text_progress("quantised", i, run.n);
         status = take(&run, i);
@@ -163,6 +200,7 @@ static int quantize(const struct wishes *wishes) {
     for (int64_t i = 0; run.tensors && i < run.n; i++) wick_release(run.tensors[i]);
     free(run.tensors);
     free(run.names);
+    importance_close(&run.importance);
     wick_archive_close(run.archive);
     wick_device_close(run.device);
     return status;
@@ -174,6 +212,8 @@ int command_quantize(int argc, char **argv) {
     int n = 0, status;
     const struct option list[] = {
         OPTIONS_FLAG("--allow-requantize", &wishes.again, "takes tensors that are quantised already"),
+        OPTIONS_TEXT("--imatrix", "FILE", &wishes.importance,
+                     "weighs columns by an importance matrix of llama.cpp's form"),
         OPTIONS_FLAG("--dry-run", &wishes.dry_run, "writes nothing, and shows each tensor's type, old and new"),
         OPTIONS_END};
     const struct options options = {"quantize", list, 3};

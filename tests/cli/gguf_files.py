@@ -91,6 +91,18 @@ def write_zeros(path, keys, tensors):
         file.truncate(len(head) + -len(head) % ALIGNMENT + at)
 
 
+def write_floats(path, keys, tensors):
+    """tensors: {name: (shape, numbers)}, all f32."""
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(keys)) + b"".join(key(*item) for item in keys.items())
+    data = b""
+    for name, (shape, numbers) in tensors.items():
+        head += string(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape[::-1], 0, len(data))
+        data += struct.pack(f"<{len(numbers)}f", *numbers)
+        data += bytes(-len(data) % ALIGNMENT)
+    with open(path, "wb") as file:
+        file.write(head + bytes(-len(head) % ALIGNMENT) + data)
+
+
 def add_key(source, path, name, value):
     """A copy of a file with one more key."""
     reader, one = Reader(source), key(name, value)

@@ -281,6 +281,65 @@ def check_quantize(logits, ids, folder):
     check("usage", "needs a model" in run("quantize", model("llama"), path, status=2).stderr)
 
 
+def weighted_squares(name, kind, before, after, weights):
+    old, blocks = before.tensors[name][2], after.tensors[name][2]
+    want, size, total = struct.unpack(f"<{len(old) // 4}f", old), len(blocks) * 32 // (len(old) // 4), 0.0
+    for i in range(len(blocks) // size):
+        got, _ = block_values(kind, blocks[i * size:(i + 1) * size])
+        total += math.fsum(w * (a - b) ** 2 for w, a, b in zip(weights, want[32 * i:32 * i + 32], got))
+    return total
+
+
+def check_importance(folder):
+    """Columns that matter more are nearer; tensors that the matrix does not know stay as without one."""
+    out, plain, matrix = (os.path.join(folder, name) for name in ("out.gguf", "plain.gguf", "imatrix.gguf"))
+    keys = {"general.type": "imatrix", "imatrix.datasets": ["text"], "imatrix.chunk_count": 2, "imatrix.chunk_size": 512}
+    weights = [1000.0 if i % 8 == 3 else 0.5 for i in range(32)]
+    known = ["blk.0.attn_q.weight", "blk.1.ffn_up.weight"]
+
+    def write(sums, counts, shape=(32,)):
+        tensors = {}
+        for name in known:
+            tensors[name + ".in_sum2"], tensors[name + ".counts"] = (shape, sums), ((len(counts),), counts)
+        gguf_files.write_floats(matrix, keys, tensors)
+
+    run("quantize", model("llama"), plain, "q4_0")
+    before, unweighed = gguf_files.Reader(model("llama")), gguf_files.Reader(plain)
+    write([w * 4 for w in weights], [4.0])
+    said = run("quantize", model("llama"), out, "q4_0", "--imatrix", matrix).stdout
+    check("told", "2 of them by importance" in said, said)
+    after = gguf_files.Reader(out)
+    check("keys", after.keys["quantize.imatrix.file"] == matrix and after.keys["quantize.imatrix.entries_count"] == 2)
+    for name, (kind, _, data) in after.tensors.items():
+        if name not in known:
+            check(f"{name} is the same", data == unweighed.tensors[name][2])
+            continue
+        better, worse = (weighted_squares(name, kind, before, x, weights) for x in (after, unweighed))
+        check(f"{name}: {better} instead of {worse}", better < 0.9 * worse)
+    write([0.0] * 32, [0.0])
+    run("quantize", model("llama"), out, "q4_0", "--imatrix", matrix)
+    check("no numbers, no preference", gguf_files.Reader(out).tensors[known[0]][2] == unweighed.tensors[known[0]][2])
+    for sums, counts, shape, told in (([1.0] * 31, [1.0], (31,), "is not 32 f32"), ([math.nan] * 32, [1.0], (32,), "finite"),
+                                      ([-1.0] * 32, [1.0], (32,), "below 0"), ([1.0] * 32, [math.inf], (32,), "finite"),
+                                      ([1.0] * 32, [1.0] * 2, (32,), "is not 1 f32")):
+        write(sums, counts, shape)
+        got = run("quantize", model("llama"), out, "q4_0", "--imatrix", matrix, status=1).stderr
+        check(f"{told}", told in got and "imatrix.gguf" in got, got)
+    gguf_files.write_floats(matrix, keys, {"blk.0.gate.weight.in_sum2": ((32,), [1.0] * 32), known[0] + ".counts": ((1,), [1.0])})
+    got = run("quantize", model("llama"), out, "q4_0", "--imatrix", matrix, status=1).stderr
+    check("half of an entry", "not both" in got, got)
+    got = run("quantize", model("llama"), out, "q4_0", "--imatrix", model("llama"), status=1).stderr
+    check("a model", "not an importance matrix" in got, got)
+    known[:] = ["blk.0.ffn_up_exps.weight"]  # each of 4 experts has weights of its own
+    write([8 * w for w in weights] + [1.0] * 32 + [0.0] * 32 + weights, [8.0, 1.0, 0.0, 1.0], (4, 32))
+    run("quantize", model("mixtral"), plain, "q4_0")
+    run("quantize", model("mixtral"), out, "q4_0", "--imatrix", matrix)
+    one, two = (gguf_files.Reader(x).tensors[known[0]][2] for x in (out, plain))
+    quarter = len(one) // 4
+    same = [one[i * quarter:(i + 1) * quarter] == two[i * quarter:(i + 1) * quarter] for i in range(4)]
+    check("experts", len(one) == len(two) and same == [False, True, True, False], same)
+
+
 def check_bench():
     began = time.monotonic()
     rows = json.loads(run("bench", "--model", model("llama"), "-p", "8,40", "-n", "20,0", "--depth", "0,24", "-r", "200",
@@ -344,6 +403,7 @@ def main():
         check_begin(ids, folder)
         check_refusals(ids, folder)
         check_quantize(logits, ids, folder)
+        check_importance(folder)
         check_prompt_cache(folder)
     check_memory()
     check_shift()
