@@ -14,6 +14,7 @@
     COMMAND(doctor, "", "explains why a GPU can't be used, and how to mend it")                                        \
     COMMAND(embed, "[FILE...]", "turns each line of the files, or of standard input, into a vector")                   \
     COMMAND(generate, "MODEL PROMPT", "continues a text with a language model")                                        \
+    COMMAND(imatrix, "MODEL TEXT", "finds which columns of a model's weights matter, for quantize")                    \
     COMMAND(inspect, "FILE", "lists the tensors and metadata of a file or model folder")                               \
     COMMAND(kernels, "", "lists the GPU kernels and where their code comes from")                                      \
     COMMAND(perplexity, "MODEL TEXT", "measures how well a language model foretells a text")                           \

@@ -44,7 +44,10 @@ static bool fits(const char *command, const char *path, const struct lm_place *p
 
 struct wick_lm *lm_open(const char *command, const char *path, const struct lm_wishes *wishes,
                         const struct lm_place *place, const struct lm_need *need) {
-    const struct wick_lm_options options = {.exact = wishes->exact, .files = {.copy = wishes->copy}};
+    const struct wick_lm_options options = {.exact = wishes->exact,
+                                            .files = {.copy = wishes->copy},
+                                            .on_product = need->on_product,
+                                            .context = need->product_context};
     if (!wishes->any_size && !fits(command, path, place, need)) return NULL;
     struct wick_lm *lm = wick_lm_open(path, place->device, &options);
     if (!lm) command_fail(command, "%s", path);

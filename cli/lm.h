@@ -19,6 +19,8 @@ struct lm_wishes {
 struct lm_need {
     int64_t context, prompt, tokens; /* the context asked for; a bound of the prompt's; the most of the answer's */
     bool all;                        /* wants the logits of all tokens */
+    void (*on_product)(void *context, const struct wick_lm_product *product); /* as in struct wick_lm_options */
+    void *product_context;
 };
 
 /* Rows of struct option (options.h) that fill it. wick bench has a --device of its own. */

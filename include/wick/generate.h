@@ -30,11 +30,24 @@ extern "C" {
 
 struct wick_lm;
 
+/* A product of a layer, as it is about to be computed. */
+struct wick_lm_product {
+    const char *name;              /* of the weight in the file: "blk.0.attn_q.weight" */
+    const struct wick_tensor *x;   /* what it multiplies, [n,K]; for experts [n,1,K] or [n,E,K] */
+    const struct wick_tensor *ids; /* of experts [n,E]: which of them take each row of n; NULL otherwise */
+    int64_t experts;               /* how many there are; 0: none */
+    WICK_RESERVED;
+};
+
 struct wick_lm_options {
     /* Multiplies weights of blocks by activations as they are (WICK_PRODUCTS_EXACT). By default activations are rounded
      * to 8 bits (WICK_PRODUCTS_8_BIT), as GGML does, which is much faster. */
     bool exact;
     struct wick_archive_options files; /* how to read the file */
+    /* Sees every product of the layers, for importance matrices; NULL: nobody does. It is called by the thread that
+     * computes, and x and ids are valid in the call. */
+    void (*on_product)(void *context, const struct wick_lm_product *product);
+    void *context; /* of on_product */
     WICK_RESERVED;
 };
 

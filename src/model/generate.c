@@ -77,6 +77,8 @@ struct wick_lm *wick_lm_open(const char *path, struct wick_device *device, const
     bool good = lm != NULL;
     if (good) {
         lm->device = device;
+        lm->on_product = options ? options->on_product : NULL;
+        lm->context = options ? options->context : NULL;
         lm->products = options && options->exact ? WICK_PRODUCTS_EXACT : WICK_PRODUCTS_8_BIT;
         /* Not from the file again, which may be another one by now. */
         bool gguf = wick_archive_format(archive) == WICK_FORMAT_GGUF;

@@ -6,6 +6,7 @@
 #include "core/tensor.h"
 
 #include <math.h>
+#include <stdio.h>
 
 struct pass {
     const struct wick_lm *lm;
@@ -25,8 +26,20 @@ static struct wick_tensor *multiply(const struct wick_lm *lm, const struct wick_
     return wick_cast(wick_linear_with(wick_cast(x, dtype), weight, NULL, &options), WICK_F32);
 }
 
+/* Shows a product to whoever wants to see it. */
+static void show(const struct wick_lm *lm, const struct wick__lm_layer *layer, int part, const struct wick_tensor *x,
+                 const struct wick_tensor *ids) {
+    char name[64];
+    const char *called = lm->on_product && x ? wick__lm_part_name(lm, part) : NULL;
+    if (!called) return;
+    snprintf(name, sizeof name, "blk.%lld.%s.weight", (long long)(layer - lm->layers), called);
+    lm->on_product(lm->context, &(struct wick_lm_product){
+                                    .name = name, .x = x, .ids = ids, .experts = ids ? lm->config.experts : 0});
+}
+
 static struct wick_tensor *linear(const struct wick_lm *lm, const struct wick__lm_layer *layer, int part,
                                   const struct wick_tensor *x) {
+    show(lm, layer, part, x, NULL);
     struct wick_tensor *y = multiply(lm, x, layer->weight[part], WICK_ACTIVATION_NONE);
     return layer->bias[part] ? wick_add(y, layer->bias[part]) : y;
 }
@@ -117,10 +130,13 @@ static struct wick_tensor *experts(const struct wick_lm *lm, const struct wick__
     enum wick_dtype dtype = wick_tensor_dtype(w[WICK__LM_GATE]);
     struct wick_tensor *rows = wick_unsqueeze(x, 1);
     if (wick_dtype_kind(dtype) != WICK_DTYPE_KIND_QUANTISED) rows = wick_cast(rows, dtype);
+    show(lm, layer, WICK__LM_GATE, rows, ids);
+    show(lm, layer, WICK__LM_UP, rows, ids);
     struct wick_tensor *wide = wick_mul(wick_linear_experts(rows, w[WICK__LM_GATE], ids, NULL, &gate),
                                         wick_linear_experts(rows, w[WICK__LM_UP], ids, NULL, &plain));
     dtype = wick_tensor_dtype(w[WICK__LM_DOWN]);
     if (wick_dtype_kind(dtype) != WICK_DTYPE_KIND_QUANTISED) wide = wick_cast(wide, dtype);
+    show(lm, layer, WICK__LM_DOWN, wide, ids);
     struct wick_tensor *y = wick_cast(wick_linear_experts(wide, w[WICK__LM_DOWN], ids, NULL, &plain), WICK_F32);
     return wick_sum(wick_mul(y, wick_unsqueeze(chance, 2)), 1, (int[]){1}, false);
 }
@@ -133,6 +149,7 @@ static struct wick_tensor *network(const struct wick_lm *lm, const struct wick__
         gate = linear(lm, layer, WICK__LM_GATE, x);
         gate = lm->config.family->gate == WICK_ACTIVATION_SILU ? wick_silu(gate) : wick_gelu_tanh(gate);
     } else {
+        show(lm, layer, WICK__LM_GATE, x, NULL);
         gate = multiply(lm, x, layer->weight[WICK__LM_GATE], lm->config.family->gate);
     }
     return linear(lm, layer, WICK__LM_DOWN, wick_mul(gate, linear(lm, layer, WICK__LM_UP, x)));

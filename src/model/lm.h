@@ -81,6 +81,9 @@ struct wick_lm {
     int32_t begin; /* the id that begins a text, -1: none */
     int64_t weight_bytes;
     struct wick_text chat_template; /* empty: none */
+    bool fused_qkv, fused_up;       /* whether the file has one matrix for several parts */
+    void (*on_product)(void *context, const struct wick_lm_product *product); /* NULL: nobody looks */
+    void *context;
 };
 
 /* ---- memory (lm_memory.c) ---- */
@@ -105,6 +108,8 @@ enum wick_status wick__lm_check_weights(const char *path, struct wick_archive *a
 /* Fills a zeroed model, but for its device, from an archive. On failure the caller frees what is there. */
 enum wick_status wick__lm_load(struct wick_lm *lm, struct wick_archive *archive);
 void wick__lm_unload(struct wick_lm *lm);
+/* How a part of a layer is called in the file, without "blk.N."; NULL for one that is within another's matrix. */
+const char *wick__lm_part_name(const struct wick_lm *lm, int part);
 
 /* Fills the tables of angles; `factors` divides angles where the file has such a tensor. */
 enum wick_status wick__lm_make_ropes(struct wick_lm *lm, struct wick_archive *archive);

@@ -92,6 +92,14 @@ static void layer_places(const struct wick__lm_config *c, struct place places[WI
     }
 }
 
+const char *wick__lm_part_name(const struct wick_lm *lm, int part) {
+    struct place places[WICK__LM_PARTS];
+    layer_places(&lm->config, places);
+    if (lm->fused_qkv && part == WICK__LM_QUERY) return "attn_qkv";
+    if (lm->fused_qkv && (part == WICK__LM_KEY || part == WICK__LM_VALUE)) return NULL;
+    return lm->fused_up && part == WICK__LM_GATE ? NULL : places[part].name;
+}
+
 /* One matrix in the place of several that lie one below the other: phi3 has them. */
 static enum wick_status load_fused(struct loader *loader, const char *name, int n, const struct place *places) {
     struct wick_tensor *all = NULL;
@@ -135,12 +143,13 @@ static enum wick_status load_layer(struct loader *loader, int64_t number) {
     layer_places(&loader->lm->config, places);
     for (int part = 0; part < WICK__LM_PARTS; part++) places[part].to = &layer->weight[part];
     snprintf(name, sizeof name, "blk.%lld.attn_qkv.weight", (long long)number);
-    if (wick_archive_find(loader->archive, name) >= 0) WICK__TRY(load_fused(loader, name, 3, &places[WICK__LM_QUERY]));
+    loader->lm->fused_qkv = wick_archive_find(loader->archive, name) >= 0;
+    if (loader->lm->fused_qkv) WICK__TRY(load_fused(loader, name, 3, &places[WICK__LM_QUERY]));
     snprintf(name, sizeof name, "blk.%lld.ffn_gate.weight", (long long)number);
     bool gate = wick_archive_find(loader->archive, name) >= 0;
     snprintf(name, sizeof name, "blk.%lld.ffn_up.weight", (long long)number);
-    if (!gate && wick_archive_find(loader->archive, name) >= 0)
-        WICK__TRY(load_fused(loader, name, 2, &places[WICK__LM_GATE]));
+    loader->lm->fused_up = !gate && wick_archive_find(loader->archive, name) >= 0;
+    if (loader->lm->fused_up) WICK__TRY(load_fused(loader, name, 2, &places[WICK__LM_GATE]));
     for (int part = 0; part < WICK__LM_PARTS; part++) WICK__TRY(load_part(loader, number, part, &places[part]));
     return WICK_OK;
 }

@@ -340,6 +340,53 @@ def check_importance(folder):
     check("experts", len(one) == len(two) and same == [False, True, True, False], same)
 
 
+def floats(reader, name):
+    _, shape, data = reader.tensors[name]
+    numbers, width = struct.unpack(f"<{len(data) // 4}f", data), shape[-1]
+    return [numbers[i:i + width] for i in range(0, len(numbers), width)]
+
+
+def check_imatrix(ids, folder):
+    """The first layer's sums follow from the embeddings; the others must fit together."""
+    text, path, out = (os.path.join(folder, name) for name in ("text", "imatrix.gguf", "out.gguf"))
+    with open(text, "w", encoding="utf-8") as file:
+        file.write(text_of(ids))
+    said = run("imatrix", "--device", "cpu", model("llama"), text, "-c", "12", "-o", path).stdout
+    check("told", said == "14 weights, 2 windows of 12 tokens\n", said)
+    got, weights = gguf_files.Reader(path), gguf_files.Reader(model("llama"))
+    check("keys", {k: v for k, v in got.keys.items() if k != "general.alignment"} == {
+        "general.type": "imatrix", "imatrix.datasets": [text], "imatrix.chunk_count": 2, "imatrix.chunk_size": 12}, got.keys)
+    embedding, (norm,) = floats(weights, "token_embd.weight"), floats(weights, "blk.0.attn_norm.weight")
+    want = [0.0] * 32
+    for i in ids:
+        scale = 1 / (math.fsum(x * x for x in embedding[i]) / 32 + 1e-5)
+        want = [a + scale * (x * w) ** 2 for a, x, w in zip(want, embedding[i], norm)]
+    for part in "qkv":
+        name = f"blk.0.attn_{part}.weight"
+        for a, b in zip(floats(got, name + ".in_sum2")[0], want):
+            near(name, a, b, 1e-4 * max(want))
+        check(name + " counts", floats(got, name + ".counts") == [(24.0,)])
+    run("imatrix", "--device", "cpu", model("mixtral"), text, "-c", "12", "-o", path)
+    got, name = gguf_files.Reader(path), "blk.1.ffn_up_exps.weight"
+    counts, sums = floats(got, name + ".counts"), floats(got, name + ".in_sum2")
+    check("counts of experts", len(counts) == 4 and sum(x for x, in counts) == 48, counts)
+    for a, *b in zip(floats(got, "blk.1.ffn_gate_inp.weight.in_sum2")[0], *sums):
+        near("two experts take each row", math.fsum(b), 2 * a, 1e-3 * a)
+    down = floats(got, "blk.1.ffn_down_exps.weight.counts")
+    check("of all parts", down == counts and min(x for row in sums for x in row) >= 0)
+    run("imatrix", "--device", "cpu", model("phi3"), text, "-c", "12", "--chunks", "1", "-o", path)
+    got = gguf_files.Reader(path)
+    check("fused", sorted(x for x in got.tensors if x.startswith("blk.0") and x.endswith("counts")) == [
+        f"blk.0.{x}.weight.counts" for x in ("attn_output", "attn_qkv", "ffn_down", "ffn_up")], list(got.tensors))
+    said = run("quantize", model("phi3"), out, "q8_0", "--imatrix", path).stdout
+    check("taken", "6 of them by importance" in said, said)  # 48 columns of ffn_down are no whole number of blocks
+    told = run("imatrix", model("llama"), text, "-c", "25", "-o", path, status=1).stderr
+    check("too short", "less than a window of 25" in told, told)
+    check("usage", "needs a model and a text" in run("imatrix", model("llama"), status=2).stderr)
+    told = run("imatrix", model("llama"), text, "-c", "12", "-o", os.path.join(folder, "nosuch", "x"), status=1).stderr
+    check("no folder", "nosuch" in told, told)
+
+
 def check_bench():
     began = time.monotonic()
     rows = json.loads(run("bench", "--model", model("llama"), "-p", "8,40", "-n", "20,0", "--depth", "0,24", "-r", "200",
@@ -404,6 +451,7 @@ def main():
         check_refusals(ids, folder)
         check_quantize(logits, ids, folder)
         check_importance(folder)
+        check_imatrix(ids, folder)
         check_prompt_cache(folder)
     check_memory()
     check_shift()

@@ -1504,10 +1504,20 @@ structs! {
         files: wick_archive_options,
         reserved: [u64; 8],
     }
+    /// A product of a layer, as it is about to be computed.
+    wick_lm_product {
+        name: *const c_char,
+        x: *const wick_tensor,
+        ids: *const wick_tensor,
+        experts: i64,
+        reserved: [u64; 8],
+    }
     /// See generate.h.
     wick_lm_options {
         exact: bool,
         files: wick_archive_options,
+        on_product: Option<unsafe extern "C" fn(context: *mut c_void, product: *const wick_lm_product)>,
+        context: *mut c_void,
         reserved: [u64; 8],
     }
     /// What a model is, and what it needs.
