@@ -159,8 +159,7 @@ static void check_nan(void) {
 static void check_template(void) {
     static const char *const sources[] = {
         "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}",
-        "{% for i in range(100000) %}{{ messages | tojson }}{% for j in range(100000) %}xxxxxxxx{% endfor %}{% endfor "
-        "%}",
+        "{% for i in range(100000) %}{{ messages | tojson }}{% for j in range(9999) %}xxxx{% endfor %}{% endfor %}",
         "{% macro m(x) %}{{ m(x) }}{% endmacro %}{{ m(1) }}"};
     static const char messages[] = "[{\"role\": \"user\", \"content\": \"Hi\"}]";
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
