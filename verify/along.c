@@ -182,10 +182,17 @@ static bool along_reference(const struct verify_case *c, const struct verify_arr
 
 static bool along_specials(enum wick_op op) { return !in_dtype(op); }
 
+/* Lines along memory. */
+static bool running_bench(enum wick_op op, struct verify_case *c) {
+    (void)op;
+    return verify_make_large(along_make, 1, c);
+}
+
 const struct verify_family verify_running = {
     .name = "running",
     .cases = along_cases,
     .make = along_make,
+    .bench = running_bench,
     .call = along_call,
     .reference = along_reference,
     .specials = along_specials,

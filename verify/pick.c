@@ -325,10 +325,16 @@ static bool pick_specials(enum wick_op op) {
            op != WICK_OP_repeat_interleave;
 }
 
+/* A value for each element of a sequence. */
+static bool search_bench(enum wick_op op, struct verify_case *c) {
+    return verify_make_large(pick_make, op == WICK_OP_searchsorted ? 1 : 0, c);
+}
+
 const struct verify_family verify_search = {
     .name = "search",
     .cases = pick_cases,
     .make = pick_make,
+    .bench = search_bench,
     .call = pick_call,
     .reference = pick_reference,
     .specials = pick_specials,
