@@ -11,7 +11,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TOOL = os.path.join(ROOT, "tools", "candle")
-VERSIONS = ["0.10.2", "0.11.0"]
+VERSIONS = ["0.10.2", "0.11.1", "0.11.0"]
 
 
 def run(*arguments):

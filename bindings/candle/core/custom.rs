@@ -38,6 +38,14 @@ pub fn op3(
     )
 }
 
+/// What storages hold, on the host; nothing for those that are left out.
+pub fn hosts<const N: usize>(storages: [Option<&WickStorage>; N]) -> Result<Vec<CpuStorage>> {
+    let host = |storage: &WickStorage| storage.to_cpu_storage();
+    let all = storages.iter();
+    all.map(|storage| storage.map_or_else(|| Ok(CpuStorage::U8(Vec::new())), host))
+        .collect()
+}
+
 /// Runs a function that changes its storage on the host.
 pub fn inplace1(a: &mut WickStorage, forward: impl FnOnce(&mut CpuStorage) -> Result<()>) -> Result<()> {
     let mut host = a.to_cpu_storage()?;

@@ -1,17 +1,20 @@
 //! Wick as a device: CPU, CUDA and ROCm through one library.
 
 mod custom;
+mod experts;
 mod fused;
 mod ops;
 pub mod quantized;
 mod slot;
 mod storage;
 
-pub use custom::{inplace1, inplace2, inplace3, op1, op2, op3};
+pub use custom::{hosts, inplace1, inplace2, inplace3, op1, op2, op3};
+pub use experts::{moe_gemm, Experts};
 pub use fused::{Attention, Operand, Rope};
 pub use quantized::QWickStorage;
 pub use slot::raw_bytes;
 pub use storage::WickStorage;
+pub use ::wick;
 
 use crate::backend::BackendDevice;
 use crate::{CpuStorage, DType, DeviceLocation, Error, Result, Shape};

@@ -2,7 +2,7 @@
 
 use super::{QWickStorage, WickDevice, WickStorage};
 use crate::quantized::QStorage;
-use crate::{DType, DeviceLocation, Error, Result, Storage};
+use crate::{DType, DeviceLocation, Error, Result, Shape, Storage, Tensor};
 
 pub(super) fn error(error: wick::Error) -> Error {
     Error::Wick(error).bt()
@@ -31,6 +31,11 @@ pub(super) fn storage(storage: &Storage) -> Result<&WickStorage> {
         Storage::Wick(storage) => Ok(storage),
         other => crate::bail!("wick: an operand is on {:?}", other.device().location()),
     }
+}
+
+pub(super) fn tensor(storage: WickStorage, shape: Shape) -> Tensor {
+    let none = crate::op::BackpropOp::none();
+    crate::tensor::from_storage(Storage::Wick(storage), shape, none, false)
 }
 
 /// Bytes of one of the small floats that candle carries without computing with them.

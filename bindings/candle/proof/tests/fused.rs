@@ -172,6 +172,54 @@ fn mixtures_of_experts_agree() -> Result<()> {
 }
 
 #[test]
+fn sorted_mixtures_of_experts_agree() -> Result<()> {
+    use candle_nn::moe::{moe_gemm, moe_gemm_gguf};
+    let device = device();
+    let (experts, n, k, tokens, used) = (5, 6, 256, 7, 2);
+    let pairs = tokens * used;
+    let ids: Vec<u32> = (0..pairs).map(|i| (i * i % experts) as u32).collect();
+    let (chosen, sorted) = Tensor::from_slice(&ids, pairs, &device)?.sort_last_dim(true)?;
+    let (w, scales) = (host(&[experts, n, k], 1), host(&[pairs], 2));
+    let blocks = QTensor::quantize(&w.to_device(&device)?, GgmlDType::Q8_0)?;
+    for scaled in [false, true] {
+        let x = host(&[if scaled { pairs } else { tokens }, k], 3);
+        let scales = scaled.then_some(&scales);
+        let on = scales.map(|scales| scales.to_device(&device)).transpose()?;
+        for dtype in [DType::F32, DType::F16, DType::BF16] {
+            let (x, w) = (x.to_dtype(dtype)?, w.to_dtype(dtype)?);
+            let (xs, ws, factors) = (numbers(&x)?, numbers(&w)?, scales.map(numbers).transpose()?);
+            let expected = |i: usize| -> f64 {
+                let (pair, out) = (i / n, i % n);
+                let row = if scaled { pair } else { pair / used };
+                let w = &ws[(ids[pair] as usize * n + out) * k..];
+                let sum: f64 = (0..k).map(|j| xs[row * k + j] * w[j]).sum();
+                sum * factors.as_ref().map_or(1.0, |factors| factors[pair])
+            };
+            let expected = Tensor::from_iter((0..pairs * n).map(expected), &Device::Cpu)?.reshape((pairs, n))?;
+            let (x, w) = (x.to_device(&device)?, w.to_device(&device)?);
+            let made = moe_gemm(&x, &w, &on, &sorted, &chosen, used, true)?;
+            assert_eq!(made.dtype(), dtype);
+            close(&made, &expected, if dtype == DType::F32 { 1e-6 } else { 2e-2 })?;
+            if dtype == DType::F32 {
+                let made = moe_gemm_gguf(&x, &blocks, &on, &sorted, &chosen, used, false, DType::BF16)?;
+                close(&made, &expected, 2e-2)?;
+            }
+        }
+        let x = x.to_device(&device)?;
+        assert!(
+            moe_gemm(&x, &w.to_device(&device)?, &on, &sorted, &chosen, 5, true).is_err(),
+            "sizes"
+        );
+    }
+    let x = host(&[tokens, k], 3);
+    assert!(
+        moe_gemm(&x, &w, &None, &sorted, &chosen, used, true).is_err(),
+        "candle's CPU"
+    );
+    Ok(())
+}
+
+#[test]
 fn convolutions_in_groups_agree() -> Result<()> {
     let device = device();
     let go = |x: &Tensor| x.to_device(&device);
