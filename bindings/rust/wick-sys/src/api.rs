@@ -3222,9 +3222,9 @@ functions! {
     /// Tells how much memory a model and its sequences need, and how much there is, from the head of the file:
     /// no weight is read. `options` and `use` may be NULL. Fails as wick_lm_open and wick_sequence_open do, but
     /// not for lack of memory: `missing` says that.
-    fn wick_lm_estimate(path: *const c_char, device: *const wick_device, options: *const wick_lm_options, use: *const wick_lm_use, memory: *mut wick_lm_memory) -> wick_status;
+    fn wick_lm_estimate(path: *const c_char, device: *const wick_device, options: *const wick_lm_options, r#use: *const wick_lm_use, memory: *mut wick_lm_memory) -> wick_status;
     /// The same as a verdict: WICK_MEMORY, with all figures in the text, if memory is missing.
-    fn wick_lm_fits(path: *const c_char, device: *const wick_device, options: *const wick_lm_options, use: *const wick_lm_use) -> wick_status;
+    fn wick_lm_fits(path: *const c_char, device: *const wick_device, options: *const wick_lm_options, r#use: *const wick_lm_use) -> wick_status;
     /// Opens the model in a GGUF file. On the CPU, weights stay views of the mapped file. `options` may be
     /// NULL. Close with wick_lm_close. NULL on failure: WICK_INVALID, WICK_IO, WICK_RANGE (a limit),
     /// WICK_FORMAT (a damaged file, or one whose keys and tensors contradict one another), WICK_UNSUPPORTED,
