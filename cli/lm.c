@@ -28,15 +28,16 @@ static int64_t expect_tokens(const struct lm_need *need, int64_t model) {
 }
 
 /* False, with the figures told, if memory is too small for the model. */
-static bool fits(const char *command, const char *path, const struct lm_place *place, const struct lm_need *need) {
+static bool fits(const char *command, const char *path, const struct lm_place *place, const struct lm_need *need,
+                 const struct wick_lm_options *options) {
     struct wick_lm_use use = {.cache = place->cache, .all = need->all};
     struct wick_lm_info info;
-    if (wick_lm_inspect(path, NULL, &info) != WICK_OK) {
+    if (wick_lm_inspect(path, options, &info) != WICK_OK) {
         command_fail(command, "%s", path);
         return false;
     }
     use.context = expect_tokens(need, info.context);
-    enum wick_status status = wick_lm_fits(path, place->device, NULL, &use);
+    enum wick_status status = wick_lm_fits(path, place->device, options, &use);
     if (status == WICK_MEMORY) command_fail(command, "the model does not fit (--any-size tries anyway)");
     if (status != WICK_OK && status != WICK_MEMORY) command_fail(command, "%s", path);
     return status == WICK_OK;
@@ -48,7 +49,7 @@ struct wick_lm *lm_open(const char *command, const char *path, const struct lm_w
                                             .files = {.copy = wishes->copy},
                                             .on_product = need->on_product,
                                             .context = need->product_context};
-    if (!wishes->any_size && !fits(command, path, place, need)) return NULL;
+    if (!wishes->any_size && !fits(command, path, place, need, &options)) return NULL;
     struct wick_lm *lm = wick_lm_open(path, place->device, &options);
     if (!lm) command_fail(command, "%s", path);
     return lm;
