@@ -175,8 +175,9 @@ enum wick_status WICK__ISA(wick__cpu_index_add)(const struct wick__call *call) {
         return add_elements(call, dim);
     }
     size_t nbytes = (size_t)(2 * k + n + 1) * sizeof(int64_t);
-    int64_t *list = wick__alloc(nbytes), *places = list + k, *first = places + k;
+    int64_t *list = wick__alloc(nbytes);
     if (!list) return wick__latest();
+    int64_t *places = list + k, *first = places + k;
     enum wick_status status = wick__ids_scan(call, ids, n, list);
     if (status == WICK_OK) {
         bool small = x->dtype == WICK_DTYPE_bf16 || x->dtype == WICK_DTYPE_f16 || x->dtype == WICK_DTYPE_f8e4m3;
