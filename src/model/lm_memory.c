@@ -46,6 +46,16 @@ static int64_t work_bytes(const struct wick__lm_config *config, const struct wic
     return plus(bytes, bytes / 4);
 }
 
+/* What the threads of a CPU keep of their own: blocks of keys and values, and of products' operands. */
+static enum wick_status find_thread_bytes(const struct wick_device *device, const struct wick__lm_config *config,
+                                          int64_t *bytes) {
+    enum { EACH = 128 * 1024, HEAD = 64 };
+    struct wick_device_info info;
+    WICK__TRY(wick_device_describe(device, &info));
+    *bytes = times(info.threads, times(EACH, wick__max(1, config->head / HEAD)));
+    return WICK_OK;
+}
+
 /* Bytes that the device has for tensors; INT64_MAX: not known. */
 static enum wick_status find_available(const struct wick_device *device, int64_t *available) {
     struct wick_device_info info;
@@ -78,11 +88,12 @@ enum wick_status wick__lm_needs(const struct wick__lm_config *config, int64_t we
     if (use->sequences < 0 || use->sequences > 1 << 20 || use->context < 0 || use->context > 1 << 30)
         return wick__fail(WICK_RANGE, "lm_estimate: %lld sequences of %lld tokens", (long long)use->sequences,
                           (long long)use->context);
-    int64_t context = use->context ? use->context : config->context;
+    int64_t context = use->context ? use->context : config->context, threads;
+    WICK__TRY(find_thread_bytes(device, config, &threads));
     int64_t one = times(token_bytes(config, dtype), context);
     struct wick_lm_memory found = {.weights = weights,
                                    .cache = times(wick__max(use->sequences, 1), one),
-                                   .work = work_bytes(config, use, context, one)};
+                                   .work = plus(work_bytes(config, use, context, one), threads)};
     WICK__TRY(compare(device, &found));
     *memory = found;
     return WICK_OK;
