@@ -18,40 +18,27 @@ int lm_place_open(const char *command, const struct lm_wishes *wishes, struct lm
     return place->device ? 0 : command_fail(command, "%s", wishes->device);
 }
 
-/* How many tokens a sequence will have, as far as one can tell. */
-static int64_t expect_tokens(const struct lm_need *need, int64_t model) {
+/* How many tokens a sequence will have, as far as one can tell; 0: as many as its context has. */
+static int64_t expect_tokens(const struct lm_need *need) {
     enum { SPECIAL = 512, ANSWER = 2048 }; /* a template's words; an answer that ends by itself */
-    int64_t most = need->context ? need->context : model;
-    if (need->context && need->tokens == 0) return most;
-    int64_t tokens = need->prompt + SPECIAL + (need->tokens ? need->tokens : ANSWER);
-    return tokens < most ? tokens : most;
-}
-
-/* False, with the figures told, if memory is too small for the model. */
-static bool fits(const char *command, const char *path, const struct lm_place *place, const struct lm_need *need,
-                 const struct wick_lm_options *options) {
-    struct wick_lm_use use = {.cache = place->cache, .all = need->all};
-    struct wick_lm_info info;
-    if (wick_lm_inspect(path, options, &info) != WICK_OK) {
-        command_fail(command, "%s", path);
-        return false;
-    }
-    use.context = expect_tokens(need, info.context);
-    enum wick_status status = wick_lm_fits(path, place->device, options, &use);
-    if (status == WICK_MEMORY) command_fail(command, "the model does not fit (--any-size tries anyway)");
-    if (status != WICK_OK && status != WICK_MEMORY) command_fail(command, "%s", path);
-    return status == WICK_OK;
+    if (need->context && need->tokens == 0) return 0;
+    return need->prompt + SPECIAL + (need->tokens ? need->tokens : ANSWER);
 }
 
 struct wick_lm *lm_open(const char *command, const char *path, const struct lm_wishes *wishes,
                         const struct lm_place *place, const struct lm_need *need) {
+    const struct wick_lm_use use = {
+        .context = need->context, .tokens = expect_tokens(need), .cache = place->cache, .all = need->all};
     const struct wick_lm_options options = {.exact = wishes->exact,
                                             .files = {.copy = wishes->copy},
                                             .on_product = need->on_product,
-                                            .context = need->product_context};
-    if (!wishes->any_size && !fits(command, path, place, need, &options)) return NULL;
+                                            .context = need->product_context,
+                                            .use = wishes->any_size ? NULL : &use};
     struct wick_lm *lm = wick_lm_open(path, place->device, &options);
-    if (!lm) command_fail(command, "%s", path);
+    if (!lm && wick_error_status() == WICK_MEMORY && !wishes->any_size)
+        command_fail(command, "the model does not fit (--any-size tries anyway)");
+    else if (!lm)
+        command_fail(command, "%s", path);
     return lm;
 }
 

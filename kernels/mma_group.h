@@ -95,8 +95,9 @@ GPU_FN void group_commit(void) { asm volatile("wgmma.commit_group.sync.aligned;"
 template <int N> GPU_FN void group_wait(void) { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory"); }
 GPU_FN void group_sync_wave(void) { __syncwarp(); }
 
-/* Where a tile lies, without what all tiles have: address and strides in units of 16 bytes (from a block of 64 lines to the next, bits 16 to 29;
- * from eight lines to the next eight, bits 32 to 45), and the swizzle (bit 62). */
+/* Where a tile lies, without what all tiles have: its address and the stride from a block of 64 lines to the next (bits
+ * 16 to 29), in units of 16 bytes. All tiles have the stride between eight lines and the next eight (bits 32 to 45) and
+ * the swizzle (bit 62). */
 GPU_FN u32 group_tile(const u8 *lds) {
     u32 address = (u32)__cvta_generic_to_shared(lds);
     return (GROUP_BLOCK / 16) << 16 | (address & 0x3ffff) / 16;

@@ -61,7 +61,8 @@ GPU_FN u32 radix_rank_one(u32 digit, u32 *counts) {
     return gpu_shuffle(before, gpu_lanes_first(same)) + rank;
 }
 
-/* The place of each of the block's items when they are sorted by a digit, equal ones in their order. *first becomes where digit number gpu_thread() begins, and the result is how many have it. */
+/* The place of each of the block's items when they are sorted by a digit, equal ones in their order. *first becomes where
+ * digit number gpu_thread() begins, and the result is how many have it. */
 template <typename T, int I>
 GPU_FN u32 radix_rank(const T (&key)[I], u32 (&place)[I], u32 pass, struct radix_ranks *shared, u32 *first) {
     u32 *mine = shared->counts[gpu_wave()];

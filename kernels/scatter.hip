@@ -1,5 +1,6 @@
-/* Placing, adding, multiplying and comparing by id, in the order of the ids and without atomic additions, so that equal ids give the same bits
- * each time. Lines that fit are made in LDS; otherwise the sources of an element are brought together by sorting. */
+/* Placing, adding, multiplying and comparing by id, in the order of the ids and without atomic additions: the same ids
+ * give the same bits each time. Lines that fit are made in LDS; otherwise sorting brings the sources of an element
+ * together. */
 #include "dtype.h"
 #include "layout.h"
 #include "radix.h"

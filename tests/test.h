@@ -78,12 +78,12 @@ static inline bool test_result(bool good, const char *file, int line, const char
         TEST_CHECK_(check_status == WICK_OK, "%s: %s, %s", #call, wick_status_name(check_status), wick_error());       \
     } while (0)
 
-/* The call fails with this status and exactly this text. `call` is an expression: NULL or a status. */
+/* The call fails with this status and exactly this text: it gives a status, NULL or a number below 0, no pointer. */
 #define CHECK_FAILS(call, status, text)                                                                                \
     do {                                                                                                               \
         wick_error_clear();                                                                                            \
         __typeof__(call) check_result = (call);                                                                        \
-        (void)check_result;                                                                                            \
+        TEST_CHECK_((intptr_t)check_result < 4096, "%s gave a result", #call);                                         \
         TEST_CHECK_(wick_error_status() == (status), "%s gave %s, should be %s", #call,                                \
                     wick_status_name(wick_error_status()), wick_status_name(status));                                  \
         CHECK_TEXT(wick_error(), text);                                                                                \

@@ -284,12 +284,11 @@ struct wick_attention_backward {
 
 /* The gradient of q, from that of the result [B,H,M,E]. With P = exp(scores - log_sums) and dS = P (gradient v^T -
  * sum(gradient result)), times the slope of the soft cap where there is one: scale dS k. That of k is scale dS^T q,
- * that of v is P^T gradient, both summed over the heads that share them. Time is
- * that of M x N scores, memory that of the operands: no M x N scores are stored but for dropout and the gradient of a
- * mask. Ranks other than 4 are as in the function. Floats of one dtype, log_sums f32
- * (f64 for f64), computed in f32 (f64 for f64) and rounded once. A hidden key has no effect, and receives none, even if
- * an operand holds NaN. Errors are those of the function; WICK_INVALID without options, WICK_SHAPE unless gradient and
- * result have the shape [B,H,M,E] and log_sums [B,H,M]. */
+ * that of v is P^T gradient, both summed over the heads that share them. Only dropout and the gradient of a mask store
+ * M x N scores; otherwise memory grows with M + N. Ranks other than 4 are as in the function. Floats of one dtype,
+ * log_sums f32 (f64 for f64), computed in f32 (f64 for f64) and rounded once. A hidden key has no effect, and receives
+ * none, even if an operand holds NaN. Errors are those of the function; WICK_INVALID without options, WICK_SHAPE unless
+ * gradient and result have the shape [B,H,M,E] and log_sums [B,H,M]. */
 WICK_API struct wick_tensor *wick_scaled_dot_product_attention_backward(const struct wick_tensor *gradient,
                                                                         const struct wick_tensor *q,
                                                                         const struct wick_tensor *k,

@@ -39,6 +39,16 @@ struct wick_lm_product {
     WICK_RESERVED;
 };
 
+/* How a model will be used: what memory must be there for it. */
+struct wick_lm_use {
+    int64_t sequences;     /* that are open together; 0: 1 */
+    int64_t context;       /* tokens of each at most; 0: as many as the model was made for */
+    int64_t tokens;        /* that each will have, if fewer than its context; 0: all of it */
+    enum wick_dtype cache; /* of keys and values, as in struct wick_sequence_options */
+    bool all;              /* logits of all tokens are asked for (wick_sequence_append_all) */
+    WICK_RESERVED;
+};
+
 struct wick_lm_options {
     /* Multiplies weights of blocks by activations as they are (WICK_PRODUCTS_EXACT). By default activations are rounded
      * to 8 bits (WICK_PRODUCTS_8_BIT), as GGML does, which is much faster. */
@@ -48,6 +58,9 @@ struct wick_lm_options {
      * computes, and x and ids are valid in the call. */
     void (*on_product)(void *context, const struct wick_lm_product *product);
     void *context; /* of on_product */
+    /* wick_lm_open fails with WICK_MEMORY, before it reads a weight, unless memory is free for this use. NULL: only a
+     * GPU is asked whether the weights alone fit. */
+    const struct wick_lm_use *use;
     WICK_RESERVED;
 };
 
@@ -65,15 +78,6 @@ struct wick_lm_info {
 WICK_API WICK_CHECKED enum wick_status wick_lm_inspect(const char *path, const struct wick_lm_options *options,
                                                        struct wick_lm_info *info);
 
-/* How a model will be used, for wick_lm_estimate. */
-struct wick_lm_use {
-    int64_t sequences;     /* that are open together; 0: 1 */
-    int64_t context;       /* tokens of each; 0: as many as the model was made for */
-    enum wick_dtype cache; /* of keys and values, as in struct wick_sequence_options */
-    bool all;              /* logits of all tokens are asked for (wick_sequence_append_all) */
-    WICK_RESERVED;
-};
-
 /* What that holds of a device's memory, in bytes. */
 struct wick_lm_memory {
     int64_t weights;   /* the tensors in the file; on the CPU they are pages of the file */
@@ -86,20 +90,16 @@ struct wick_lm_memory {
 };
 
 /* Tells how much memory a model and its sequences need, and how much there is, from the head of the file: no weight is
- * read. `options` and `use` may be NULL. Fails as wick_lm_open and wick_sequence_open do, but not for lack of memory:
- * `missing` says that. */
+ * read. `options` and `use` may be NULL; options->use is not looked at. Fails as wick_lm_open and wick_sequence_open do,
+ * but not for lack of memory: `missing` says that. */
 WICK_API WICK_CHECKED enum wick_status wick_lm_estimate(const char *path, const struct wick_device *device,
                                                         const struct wick_lm_options *options,
                                                         const struct wick_lm_use *use, struct wick_lm_memory *memory);
-/* The same as a verdict: WICK_MEMORY, with all figures in the text, if memory is missing. */
-WICK_API WICK_CHECKED enum wick_status wick_lm_fits(const char *path, const struct wick_device *device,
-                                                    const struct wick_lm_options *options,
-                                                    const struct wick_lm_use *use);
 
 /* Opens the model in a GGUF file. On the CPU, weights stay views of the mapped file. `options` may be NULL. Close with
  * wick_lm_close. NULL on failure: WICK_INVALID, WICK_IO, WICK_RANGE (a limit), WICK_FORMAT (a damaged file, or one
  * whose keys and tensors contradict one another), WICK_UNSUPPORTED, naming it (a family, key, tensor or type),
- * WICK_MEMORY (a GPU that the weights do not fit into says by how much, before one is loaded), WICK_CLOSED. */
+ * WICK_MEMORY (too little for options->use, or for the weights on a GPU: all figures are in the text), WICK_CLOSED. */
 WICK_API struct wick_lm *wick_lm_open(const char *path, struct wick_device *device,
                                       const struct wick_lm_options *options);
 

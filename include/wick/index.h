@@ -44,8 +44,8 @@ struct wick_bag_options {
     int64_t padding;
     WICK_RESERVED;
 };
-/* The sum, the mean or the largest elements of the rows of weight [V,D] that the ids of each bag name: [B,D]. Sums and
- * means are taken in the order of ids, in f32 (f64 for f64), and rounded once. A bag of no ids, or of sentinels and
+/* The sum, the mean or the largest elements of the rows of weight [V,D] that the ids of each bag name: [B,D]. Rows add
+ * up in the order of ids, in f32 (f64 for f64), and the result is rounded once. A bag of no ids, or of sentinels and
  * padding alone, gives zeros. Makes a copy of the rows, [N,D]. `options` may be NULL. Floats. WICK_SHAPE for other
  * shapes, WICK_INVALID for weights without sums, WICK_RANGE for another padding. */
 WICK_API struct wick_tensor *wick_embedding_bag(const struct wick_tensor *weight, const struct wick_tensor *ids,
@@ -63,8 +63,8 @@ WICK_API struct wick_tensor *wick_scatter(const struct wick_tensor *x, int dim, 
 WICK_API struct wick_tensor *wick_scatter_add(const struct wick_tensor *x, int dim, const struct wick_tensor *ids,
                                               const struct wick_tensor *source);
 /* The same with the product, the largest, the smallest and the mean of all sources that ids give to an element, and,
- * with `include_self`, of the element of x. Elements without a source stay. Products are taken in the order of ids, as
- * sums are; integers wrap around. NaN is the largest and the smallest where there is one. The mean sums in f32 (f64 for
+ * with `include_self`, of the element of x. Elements without a source stay. Products, like sums, multiply in the order
+ * of ids; integers wrap around. NaN is the largest and the smallest where there is one. The mean sums in f32 (f64 for
  * f64) and is rounded once; it is for floats alone. x has rank 1 or more. dtypes: compute. */
 WICK_API struct wick_tensor *wick_scatter_prod(const struct wick_tensor *x, int dim, const struct wick_tensor *ids,
                                                const struct wick_tensor *source, bool include_self);

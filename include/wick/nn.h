@@ -142,10 +142,9 @@ struct wick_attention_options {
  * dtypes, computed in f32 (f64 for f64) and rounded once; matrix instructions of a GPU also round the weights of v to
  * bf16 or f16. mask broadcasts to [B,H,M,N]; NULL means none. A u8 mask hides a key where it is 0. A mask of q's dtype
  * is added to the scores, and hides a key where it is -inf. A hidden key has no effect on a query's result, even if k
- * or v holds NaN. A query that sees no key gives zeros. Tensors of rank 3,
- * [H,M,D], are a batch of one; all dims before the head's of those of rank 5 and more are one batch. `options` may be
- * NULL. WICK_SHAPE unless sizes agree and K divides H, WICK_DTYPE for slopes that are not f32, WICK_INVALID unless
- * scale and soft_cap are finite and soft_cap >= 0. */
+ * or v holds NaN. A query that sees no key gives zeros. [H,M,D], of rank 3, is a batch of one; from rank 5 on, all dims
+ * before the heads are one batch. `options` may be NULL. WICK_SHAPE unless sizes agree and K divides H, WICK_DTYPE for
+ * slopes that are not f32, WICK_INVALID unless scale and soft_cap are finite and soft_cap >= 0. */
 WICK_API struct wick_tensor *wick_scaled_dot_product_attention(const struct wick_tensor *q, const struct wick_tensor *k,
                                                                const struct wick_tensor *v,
                                                                const struct wick_tensor *mask,
@@ -168,11 +167,11 @@ struct wick_multi_head_options {
     bool each_head;
     WICK_RESERVED;
 };
-/* Attention of projections, as torch.nn.MultiheadAttention with batches first: query [B,M,E], key [B,N,F], value
- * [B,N,G]
- * -> [B,M,E], F and G being E with in_weight. Each projection x weight^T + bias is cut into heads along its features;
- * wick_scaled_dot_product_attention's results by head, side by side, times out_weight^T, plus out_bias. All of one
- * float dtype, to which each step is rounded. Its gradient is those of wick_linear and attention, step by step.
+
+/* Attention of projections, as torch.nn.MultiheadAttention with batches first: query [B,M,E], key [B,N,F], value [B,N,G]
+ * -> [B,M,E]; F and G are E with in_weight. Each projection x weight^T + bias is cut into heads along its features. The
+ * heads' results of wick_scaled_dot_product_attention stand side by side and meet out_weight^T and out_bias. All are of
+ * one float dtype, to which each step is rounded. Its gradient is those of wick_linear and attention, step by step.
  * WICK_SHAPE for other shapes, WICK_INVALID for options that are NULL or lack weights. */
 WICK_API struct wick_tensor *wick_multi_head_attention(const struct wick_tensor *query, const struct wick_tensor *key,
                                                        const struct wick_tensor *value,

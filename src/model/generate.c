@@ -26,48 +26,28 @@ static struct wick_archive *open_archive(const char *op, const char *path, const
     return wick_archive_open(path, options ? &options->files : NULL);
 }
 
-/* Reads a model's head: its keys, and what its tensors weigh. */
-static enum wick_status read_head(const char *op, const char *path, const struct wick_lm_options *options,
-                                  struct wick__lm_config *config, int64_t *weights) {
-    struct wick_archive_entry entry;
-    struct wick_archive *archive = open_archive(op, path, options);
-    if (!archive) return wick__latest();
-    enum wick_status status = wick__lm_configure(config, archive);
-    if (status == WICK_OK) status = wick__lm_weights(archive, weights);
-    int64_t i = wick_archive_find(archive, "token_embd.weight");
-    if (status == WICK_OK && config->vocab == 0 && i >= 0) {
-        status = wick_archive_describe(archive, i, &entry);
-        if (status == WICK_OK) config->vocab = entry.shape[0];
-    }
-    wick_archive_close(archive);
-    return status;
-}
-
 enum wick_status wick_lm_inspect(const char *path, const struct wick_lm_options *options, struct wick_lm_info *info) {
     struct wick__lm_config config;
     int64_t weights;
     if (!info) return wick__fail(WICK_INVALID, "lm_inspect: info is NULL");
-    WICK__TRY(read_head("lm_inspect", path, options, &config, &weights));
-    describe(&config, weights, info);
-    return WICK_OK;
+    struct wick_archive *archive = open_archive("lm_inspect", path, options);
+    if (!archive) return wick__latest();
+    enum wick_status status = wick__lm_head(archive, &config, &weights);
+    if (status == WICK_OK) describe(&config, weights, info);
+    wick_archive_close(archive);
+    return status;
 }
 
 enum wick_status wick_lm_estimate(const char *path, const struct wick_device *device,
                                   const struct wick_lm_options *options, const struct wick_lm_use *use,
                                   struct wick_lm_memory *memory) {
-    struct wick__lm_config config;
-    int64_t weights;
     if (!memory) return wick__fail(WICK_INVALID, "lm_estimate: memory is NULL");
     WICK__TRY(wick__device_check("lm_estimate", device));
-    WICK__TRY(read_head("lm_estimate", path, options, &config, &weights));
-    return wick__lm_needs(&config, weights, device, use, memory);
-}
-
-enum wick_status wick_lm_fits(const char *path, const struct wick_device *device, const struct wick_lm_options *options,
-                              const struct wick_lm_use *use) {
-    struct wick_lm_memory memory;
-    WICK__TRY(wick_lm_estimate(path, device, options, use, &memory));
-    return wick__lm_refuse(path, device, &memory);
+    struct wick_archive *archive = open_archive("lm_estimate", path, options);
+    if (!archive) return wick__latest();
+    enum wick_status status = wick__lm_needs(archive, device, use, memory);
+    wick_archive_close(archive);
+    return status;
 }
 
 struct wick_lm *wick_lm_open(const char *path, struct wick_device *device, const struct wick_lm_options *options) {
@@ -80,11 +60,11 @@ struct wick_lm *wick_lm_open(const char *path, struct wick_device *device, const
         lm->on_product = options ? options->on_product : NULL;
         lm->context = options ? options->context : NULL;
         lm->products = options && options->exact ? WICK_PRODUCTS_EXACT : WICK_PRODUCTS_8_BIT;
+        good = wick__lm_check_memory(path, archive, device, options ? options->use : NULL) == WICK_OK;
         /* Not from the file again, which may be another one by now. */
         bool gguf = wick_archive_format(archive) == WICK_FORMAT_GGUF;
-        lm->tokenizer = gguf ? wick__tokenizer_of(archive) : wick_tokenizer_open(path);
-        good = lm->tokenizer && wick__lm_check_weights(path, archive, device) == WICK_OK &&
-               wick__lm_load(lm, archive) == WICK_OK;
+        if (good) lm->tokenizer = gguf ? wick__tokenizer_of(archive) : wick_tokenizer_open(path);
+        good = good && lm->tokenizer && wick__lm_load(lm, archive) == WICK_OK;
     }
     if (good && wick_tokenizer_vocab_size(lm->tokenizer) > lm->config.vocab) {
         wick__fail(WICK_FORMAT, "%s: the tokenizer has %d ids, the model %lld", path,

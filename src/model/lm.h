@@ -91,17 +91,15 @@ struct wick_lm {
 /* The dtype of a cache that options ask for: WICK_DTYPE and WICK_SHAPE for what none can have. */
 enum wick_status wick__lm_cache_dtype(const char *op, const struct wick__lm_config *config, enum wick_dtype asked,
                                       enum wick_dtype *dtype);
-/* Bytes of all tensors in a file. */
-enum wick_status wick__lm_weights(struct wick_archive *archive, int64_t *nbytes);
-/* wick_lm_estimate of a model whose weights take so many bytes. `use` may be NULL. */
-enum wick_status wick__lm_needs(const struct wick__lm_config *config, int64_t weights, const struct wick_device *device,
+/* Reads a model's keys, and how many bytes all its tensors have. */
+enum wick_status wick__lm_head(struct wick_archive *archive, struct wick__lm_config *config, int64_t *weights);
+/* wick_lm_estimate of an open file. `use` may be NULL. */
+enum wick_status wick__lm_needs(struct wick_archive *archive, const struct wick_device *device,
                                 const struct wick_lm_use *use, struct wick_lm_memory *memory);
-/* WICK_MEMORY, with the figures, if memory is missing. */
-enum wick_status wick__lm_refuse(const char *path, const struct wick_device *device,
-                                 const struct wick_lm_memory *memory);
-/* The same for the weights alone, where they do not stay in the file's pages. */
-enum wick_status wick__lm_check_weights(const char *path, struct wick_archive *archive,
-                                        const struct wick_device *device);
+/* WICK_MEMORY, with the figures, if memory is missing for this use. NULL: for the weights alone, where they do not stay
+ * in the file's pages. */
+enum wick_status wick__lm_check_memory(const char *path, struct wick_archive *archive, const struct wick_device *device,
+                                       const struct wick_lm_use *use);
 
 /* ---- weights ---- */
 

@@ -34,13 +34,13 @@ static int64_t token_bytes(const struct wick__lm_config *config, enum wick_dtype
 
 /* What the widest layer makes of a batch of tokens, the logits, and the old keys of a layer beside the new ones while
  * its cache grows. Blocks of a pool may be larger by a quarter. */
-static int64_t work_bytes(const struct wick__lm_config *config, const struct wick_lm_use *use, int64_t context,
+static int64_t work_bytes(const struct wick__lm_config *config, const struct wick_lm_use *use, int64_t length,
                           int64_t cache) {
-    int64_t tokens = wick__min(context, WICK__LM_BATCH);
+    int64_t tokens = wick__min(length, WICK__LM_BATCH);
     int64_t wide = times(4, config->experts ? times(config->experts_used, config->expert_wide) : config->wide);
     int64_t heads = times(6 * (config->heads + config->kv_heads), config->head);
     int64_t layer = times(tokens, plus(12 * config->hidden, plus(wide, heads)));
-    int64_t rows = use->all ? (context > WICK__LM_BATCH ? times(2, context) : context) : 1;
+    int64_t rows = use->all ? (length > WICK__LM_BATCH ? times(2, length) : length) : 1;
     int64_t logits = times(plus(rows, config->final_cap > 0 ? 3 * tokens : 1), config->vocab);
     int64_t bytes = plus(times(sizeof(float), plus(layer, logits)), cache / (2 * config->n_layers));
     return plus(bytes, bytes / 4);
@@ -78,55 +78,65 @@ static enum wick_status compare(const struct wick_device *device, struct wick_lm
     return WICK_OK;
 }
 
-enum wick_status wick__lm_needs(const struct wick__lm_config *config, int64_t weights, const struct wick_device *device,
+enum wick_status wick__lm_head(struct wick_archive *archive, struct wick__lm_config *config, int64_t *weights) {
+    struct wick_archive_entry entry;
+    WICK__TRY(wick__lm_configure(config, archive));
+    *weights = 0;
+    for (int64_t i = 0; i < wick_archive_count(archive); i++) {
+        WICK__TRY(wick_archive_describe(archive, i, &entry));
+        *weights = plus(*weights, wick__min(entry.nbytes, ENDLESS));
+    }
+    int64_t i = config->vocab == 0 ? wick_archive_find(archive, "token_embd.weight") : -1;
+    if (i < 0) return WICK_OK;
+    WICK__TRY(wick_archive_describe(archive, i, &entry));
+    config->vocab = entry.shape[0];
+    return WICK_OK;
+}
+
+enum wick_status wick__lm_needs(struct wick_archive *archive, const struct wick_device *device,
                                 const struct wick_lm_use *use, struct wick_lm_memory *memory) {
+    enum { SEQUENCES = 1 << 20, TOKENS = 1 << 30 };
     static const struct wick_lm_use plain = {.context = 0};
-    if (!use) use = &plain;
+    struct wick__lm_config config;
     enum wick_dtype dtype;
-    WICK__TRY(wick__reserved("lm_estimate", use->reserved));
-    WICK__TRY(wick__lm_cache_dtype("lm_estimate", config, use->cache, &dtype));
-    if (use->sequences < 0 || use->sequences > 1 << 20 || use->context < 0 || use->context > 1 << 30)
-        return wick__fail(WICK_RANGE, "lm_estimate: %lld sequences of %lld tokens", (long long)use->sequences,
-                          (long long)use->context);
-    int64_t context = use->context ? use->context : config->context, threads;
-    WICK__TRY(find_thread_bytes(device, config, &threads));
-    int64_t one = times(token_bytes(config, dtype), context);
+    int64_t weights, threads;
+    if (!use) use = &plain;
+    WICK__TRY(wick__reserved("lm_use", use->reserved));
+    WICK__TRY(wick__lm_head(archive, &config, &weights));
+    WICK__TRY(wick__lm_cache_dtype("lm_use", &config, use->cache, &dtype));
+    if (use->sequences < 0 || use->sequences > SEQUENCES || use->context < 0 || use->context > TOKENS ||
+        use->tokens < 0)
+        return wick__fail(WICK_RANGE, "lm_use: %lld sequences of %lld tokens in a context of %lld",
+                          (long long)use->sequences, (long long)use->tokens, (long long)use->context);
+    int64_t tokens = use->context ? use->context : config.context;
+    if (use->tokens) tokens = wick__min(tokens, use->tokens);
+    WICK__TRY(find_thread_bytes(device, &config, &threads));
+    int64_t one = times(token_bytes(&config, dtype), tokens);
     struct wick_lm_memory found = {.weights = weights,
                                    .cache = times(wick__max(use->sequences, 1), one),
-                                   .work = plus(work_bytes(config, use, context, one), threads)};
+                                   .work = plus(work_bytes(&config, use, tokens, one), threads)};
     WICK__TRY(compare(device, &found));
     *memory = found;
     return WICK_OK;
 }
 
-enum wick_status wick__lm_refuse(const char *path, const struct wick_device *device,
-                                 const struct wick_lm_memory *memory) {
+enum wick_status wick__lm_check_memory(const char *path, struct wick_archive *archive, const struct wick_device *device,
+                                       const struct wick_lm_use *use) {
     const double mb = 1e6;
-    if (memory->missing == 0) return WICK_OK;
+    struct wick__lm_config config;
+    struct wick_lm_memory memory = {0};
+    if (!use && device->heap->host_visible) return WICK_OK; /* weights stay in the file's pages */
+    if (use)
+        WICK__TRY(wick__lm_needs(archive, device, use, &memory));
+    else {
+        WICK__TRY(wick__lm_head(archive, &config, &memory.weights));
+        WICK__TRY(compare(device, &memory));
+    }
+    if (memory.missing == 0) return WICK_OK;
     return wick__fail(
         WICK_MEMORY,
         "%s: %.1f MB of memory are needed on %s: %.1f MB for weights, %.1f MB for keys and values, %.1f MB "
         "to compute with; %.1f MB are available, %.1f MB too few",
-        path, (double)memory->needed / mb, device->name, (double)memory->weights / mb, (double)memory->cache / mb,
-        (double)memory->work / mb, (double)memory->available / mb, (double)memory->missing / mb);
-}
-
-enum wick_status wick__lm_check_weights(const char *path, struct wick_archive *archive,
-                                        const struct wick_device *device) {
-    struct wick_lm_memory memory = {0};
-    if (device->heap->host_visible) return WICK_OK; /* weights stay in the file's pages */
-    WICK__TRY(wick__lm_weights(archive, &memory.weights));
-    WICK__TRY(compare(device, &memory));
-    return wick__lm_refuse(path, device, &memory);
-}
-
-enum wick_status wick__lm_weights(struct wick_archive *archive, int64_t *nbytes) {
-    int64_t sum = 0;
-    for (int64_t i = 0; i < wick_archive_count(archive); i++) {
-        struct wick_archive_entry entry;
-        WICK__TRY(wick_archive_describe(archive, i, &entry));
-        sum = plus(sum, wick__min(entry.nbytes, ENDLESS));
-    }
-    *nbytes = sum;
-    return WICK_OK;
+        path, (double)memory.needed / mb, device->name, (double)memory.weights / mb, (double)memory.cache / mb,
+        (double)memory.work / mb, (double)memory.available / mb, (double)memory.missing / mb);
 }

@@ -93,12 +93,13 @@ struct wick_tensor *wick_scaled_dot_product_attention_backward(const struct wick
     const int64_t *shape = q->layout.shape;
     int64_t scores[4] = {shape[0], shape[1], shape[2], k->layout.shape[2]};
     struct wick_tensor *wide = NULL, *out = NULL;
+    if (!wick__attention_widen(&call, 6, 4, scores, &wide)) return NULL;
     if (function->dropout > 0 || options->mask_gradient) {
-        if (wick__attention_widen(&call, 6, 4, scores, &wide)) wick_release(wide);
-        call.in[6] = options->mask;
-        return wide || !options->mask ? wick__attention_whole_backward(&call, function, options) : NULL;
+        call.in[6] = options->mask; /* as it was given: its gradient has its shape */
+        out = wick__attention_whole_backward(&call, function, options);
+    } else {
+        out = run(&call, at, shape[0], options);
     }
-    if (wick__attention_widen(&call, 6, 4, scores, &wide)) out = run(&call, at, shape[0], options);
     wick_release(wide);
     return out;
 }

@@ -89,9 +89,8 @@ static bool weigh(struct whole *w, int at, const struct wick_tensor *mask) {
     return w->weights != NULL;
 }
 
-static struct wick_tensor *dropped(const struct whole *w, const struct wick_tensor *x) {
-    return w->options->dropout > 0 ? wick__dropout_at(x, w->options->dropout, w->options->seed, 0)
-                                   : wick_mul_scalar(x, WICK_INT(1));
+static struct wick_tensor *dropped(const struct whole *w, struct wick_tensor *x) {
+    return w->options->dropout > 0 ? wick__dropout_at(x, w->options->dropout, w->options->seed, 0) : x;
 }
 
 struct wick_tensor *wick__attention_whole(const struct wick__call *call, const struct wick_attention_options *options,
@@ -110,12 +109,12 @@ struct wick_tensor *wick__attention_whole(const struct wick__call *call, const s
 /* ---- gradients ---- */
 
 /* x summed to the shape of `like`, to which it broadcasts. */
-static struct wick_tensor *summed(const struct wick_tensor *x, const struct wick_tensor *like) {
+static struct wick_tensor *summed(struct wick_tensor *x, const struct wick_tensor *like) {
     const struct wick__layout *to = &like->layout;
     int dims[WICK_MAX_RANK], n = 0, more = x->layout.rank - to->rank;
     for (int d = 0; d < x->layout.rank; d++)
         if (d < more || (to->shape[d - more] == 1 && x->layout.shape[d] != 1)) dims[n++] = d;
-    struct wick_tensor *y = n > 0 ? wick_sum(x, n, dims, true) : wick_mul_scalar(x, WICK_INT(1));
+    struct wick_tensor *y = n > 0 ? wick_sum(x, n, dims, true) : x;
     return y ? wick_cast(wick_reshape(y, to->rank, to->shape), like->dtype) : NULL;
 }
 

@@ -29,7 +29,7 @@ static struct wick_tensor *skipping(const struct wick_tensor *ids, bool padded, 
 
 /* ---- checks ---- */
 
-/* `at` is where weight is among the operands; ids, offsets and weights follow. */
+/* Fills the facts of b. `at` is where weight is among the operands; ids, offsets and weights follow. */
 static bool check(const struct wick__call *call, int at, struct bags *b) {
     const struct wick_tensor *weight = call->in[at], *ids = call->in[at + 1], *offsets = call->in[at + 2];
     const struct wick_bag_options *o = b->options;
@@ -54,7 +54,11 @@ static bool check(const struct wick__call *call, int at, struct bags *b) {
     b->weight = weight;
     b->dtype = weight->dtype;
     b->wide = weight->dtype == WICK_F64 ? WICK_F64 : WICK_F32;
-    return !rule;
+    if (rule) return false;
+    b->n = wick__count(ids);
+    b->d = weight->layout.shape[1];
+    b->bags = offsets ? offsets->layout.shape[0] - o->ends : ids->layout.shape[0];
+    return true;
 }
 
 /* ---- where ids go ---- */
@@ -79,10 +83,6 @@ static struct wick_tensor *bag_of(const struct bags *b) {
 
 /* Begins a scope and finds rows and bags. */
 static bool begin(const struct wick_tensor *ids, struct bags *b) {
-    const struct wick_tensor *offsets = b->options->offsets;
-    b->n = wick__count(ids);
-    b->d = b->weight->layout.shape[1];
-    b->bags = offsets ? offsets->layout.shape[0] - b->options->ends : ids->layout.shape[0];
     wick_scope_begin();
     b->ids = skipping(ids, b->options->padded, b->options->padding);
     struct wick_tensor *none = wick_eq_scalar(b->ids, WICK_INT(INT64_MAX));
@@ -185,12 +185,11 @@ struct wick_tensor *wick_embedding_bag_backward(const struct wick_tensor *gradie
         wick__call_fail(&call, WICK_INVALID, "the gradient of weights is wanted, and there are none");
         return NULL;
     }
-    bool good = begin(ids, &b);
     if (gradient->layout.rank != 2 || gradient->layout.shape[0] != b.bags || gradient->layout.shape[1] != b.d) {
         wick__call_fail(&call, WICK_SHAPE, "gradient is not [%lld,%lld]", (long long)b.bags, (long long)b.d);
-        return wick_scope_end(NULL);
+        return NULL;
     }
-    if (!good) return wick_scope_end(NULL);
+    if (!begin(ids, &b)) return wick_scope_end(NULL);
     if (b.options->mode == WICK_BAG_MAX) return wick_scope_end(largest_back(&b, gradient));
     bool plain = b.options->mode == WICK_BAG_SUM && !b.options->weights;
     const struct wick_tensor *g = plain ? gradient : wick_cast(gradient, b.wide);

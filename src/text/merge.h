@@ -13,8 +13,8 @@ struct wick__merge {
 /* Merges by their pair of tokens. Zeroed, there are none. */
 struct wick__merges {
     struct wick__merge *slots; /* hash table; left -1 in empty ones */
-    uint32_t n_slots;
-    uint64_t seed; /* a power of two, or 0 */
+    uint32_t n_slots;          /* a power of two, or 0 */
+    uint64_t seed;             /* of the hash */
 };
 
 /* Makes room for n merges. */

@@ -24,6 +24,9 @@ static void check_parts(void) {
     CHECK(all.available > 1 << 20);
     const struct wick_lm_use two = {.sequences = 2, .context = 10, .cache = WICK_F16};
     CHECK_INT(estimate(&two).cache, 10 * info.cache_bytes);
+    const struct wick_lm_use few = {.context = 1000, .tokens = 10}, most = {.context = 10, .tokens = 1000};
+    CHECK_INT(estimate(&few).needed, estimate(&most).needed);
+    CHECK_INT(estimate(&few).cache, 10 * info.cache_bytes);
     const struct wick_lm_use wide = {.context = 10, .all = true};
     CHECK(estimate(&wide).work >= 10 * info.vocab * 4);
 }
@@ -39,7 +42,8 @@ static void check_limit(void) {
     struct wick_lm_memory memory = estimate(&use);
     CHECK_INT(memory.available, 500000);
     CHECK_INT(memory.missing, memory.needed - 500000);
-    CHECK(wick_lm_fits(path, device, NULL, &use) == WICK_MEMORY);
+    const struct wick_lm_options options = {.use = &use};
+    CHECK(!wick_lm_open(path, device, &options) && wick_error_status() == WICK_MEMORY);
     CHECK(strstr(wick_error(), path) && strstr(wick_error(), "on cpu"));
     const char *text = strchr(wick_error(), ' ');
     CHECK(text && sscanf(text, "%lf MB", &needed) == 1);
@@ -50,7 +54,9 @@ static void check_limit(void) {
     CHECK_NEAR(missing, needed - available, 0.11);
     wick_error_clear();
     CHECK_OK(wick_memory_set_limit(device, SIZE_MAX));
-    CHECK_OK(wick_lm_fits(path, device, NULL, &use));
+    struct wick_lm *lm = wick_lm_open(path, device, &options);
+    CHECK(lm);
+    wick_lm_close(lm);
 }
 
 /* What is left of the address space. */
@@ -107,12 +113,16 @@ static void check_refusals(void) {
     const struct {
         struct wick_lm_use use;
         enum wick_status status;
-    } bad[] = {{{.sequences = -1}, WICK_RANGE},          {{.context = -1}, WICK_RANGE},
-               {{.context = INT64_MAX}, WICK_RANGE},     {{.cache = WICK_F64}, WICK_DTYPE},
-               {{.cache = WICK_DTYPE_q8_0}, WICK_SHAPE}, /* heads of 8 */
+    } bad[] = {{{.sequences = -1}, WICK_RANGE},      {{.context = -1}, WICK_RANGE},
+               {{.context = INT64_MAX}, WICK_RANGE}, {{.tokens = -1}, WICK_RANGE},
+               {{.cache = WICK_F64}, WICK_DTYPE},    {{.cache = WICK_DTYPE_q8_0}, WICK_SHAPE}, /* heads of 8 */
                {{.reserved = {1}}, WICK_INVALID}};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const struct wick_lm_options options = {.use = &bad[i].use};
         CHECK(wick_lm_estimate(path, device, NULL, &bad[i].use, &memory) == bad[i].status);
+        wick_error_clear();
+        CHECK(!wick_lm_open(path, device, &options) && wick_error_status() == bad[i].status);
+    }
     wick_error_clear();
 }
 

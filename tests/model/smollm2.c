@@ -1,23 +1,9 @@
 /* SmolLM2-135M-Instruct beside llama.cpp, whose answers are in smollm2.txt (make-smollm2.py): the likeliest tokens
  * after texts, their log-probabilities, and the greedy tokens that follow. The argument is a device, the CPU otherwise.
  */
-#include "tests/test.h"
-
-#include <unistd.h>
+#include "tests/fetched.h"
 
 enum { LIKELY = 8 };
-
-static const char *model_path(void) {
-    static char path[4096];
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (!cache || !*cache)
-        snprintf(path, sizeof path, "%s/.cache/wick/models/SmolLM2-135M-Instruct.Q4_1.gguf", home ? home : "");
-    else
-        snprintf(path, sizeof path, "%s/wick/models/SmolLM2-135M-Instruct.Q4_1.gguf", cache);
-    if (access(path, R_OK) != 0)
-        test_skip("the model is not there; tools/fetch-model SmolLM2-135M-Instruct fetches it");
-    return path;
-}
 
 /* A JSON string to text in place: the only escape in the file is of a new line. */
 static char *unquote(char *text) {
@@ -103,7 +89,7 @@ static void check_text(const struct wick_lm *lm, char *text, char *likely, char 
 
 int main(int argc, char **argv) {
     struct wick_device *device = wick_device_open(argc > 1 ? argv[1] : "cpu");
-    struct wick_lm *lm = wick_lm_open(model_path(), device, NULL);
+    struct wick_lm *lm = wick_lm_open(test_smollm2(), device, NULL);
     FILE *file = fopen("tests/model/smollm2.txt", "r");
     char line[4096];
     struct differences all = {0};

@@ -1,24 +1,13 @@
 /* The memory that SmolLM2-135M-Instruct takes on the CPU: no more than its file, its cache and 60 MB; and a cache of
  * q8_0 beside one of f32. */
-#include "tests/test.h"
+#include "tests/fetched.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { TOKENS = 520, FEW = 60, MORE = 4 };
 static const double BESIDES = 60e6;
 
-static char path[4096];
-
-static void find_model(void) {
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (!cache || !*cache)
-        snprintf(path, sizeof path, "%s/.cache/wick/models/SmolLM2-135M-Instruct.Q4_1.gguf", home ? home : "");
-    else
-        snprintf(path, sizeof path, "%s/wick/models/SmolLM2-135M-Instruct.Q4_1.gguf", cache);
-    if (access(path, R_OK) != 0)
-        test_skip("the model is not there; tools/fetch-model SmolLM2-135M-Instruct fetches it");
-}
+static const char *path;
 
 /* The most memory that this process has had since the last call of forget_peak, pages of the file included. */
 static double peak(void) {
@@ -92,7 +81,7 @@ static double divergence(int n, const double *a, const double *b) {
 
 int main(void) {
     enum { VOCAB = 49152 };
-    find_model();
+    path = test_smollm2();
     struct wick_device *device = wick_device_open("cpu");
     double *plain = malloc(VOCAB * sizeof *plain), *blocks = malloc(VOCAB * sizeof *blocks);
     check_peak(device, WICK_DTYPE_q8_0);

@@ -3,49 +3,48 @@
 
 #include <math.h>
 
-static void refused(const struct wick_tensor *result, enum wick_status status, const char *text) {
-    CHECK(result == NULL);
-    CHECK_INT(wick_error_status(), status);
-    CHECK_TEXT(wick_error(), text);
-    wick_error_clear();
-}
-
 static void refusals(struct wick_device *cpu) {
     wick_scope_begin();
     struct wick_tensor *x = wick_ones(cpu, WICK_F32, WICK_SHAPE(2, 3)), *y = x;
     struct wick_tensor *ids = wick_zeros(cpu, WICK_I64, WICK_SHAPE(2, 2)),
                        *list = wick_zeros(cpu, WICK_U8, WICK_SHAPE(4));
     struct wick_tensor *weights = wick_ones(cpu, WICK_F32, WICK_SHAPE(2, 2));
-    refused(wick_embedding_bag(x, list, NULL), WICK_SHAPE,
-            "embedding_bag: weight [2,3] f32, ids [4] u8 on cpu: ids must be [N] with offsets [B], or [B,L] without");
-    refused(wick_embedding_bag(x, ids, &(struct wick_bag_options){.padded = true, .padding = 2}), WICK_RANGE,
-            "embedding_bag: weight [2,3] f32, ids [2,2] i64 on cpu: padding is no row of weight");
-    refused(wick_embedding_bag(x, ids, &(struct wick_bag_options){.mode = WICK_BAG_MAX, .weights = weights}),
-            WICK_INVALID,
-            "embedding_bag: weight [2,3] f32, ids [2,2] i64, weights [2,2] f32 on cpu: weights are for sums");
-    refused(wick_embedding_bag_backward(x, x, ids, NULL, &y), WICK_INVALID,
-            "embedding_bag_backward: gradient [2,3] f32, weight [2,3] f32, ids [2,2] i64 on cpu: the gradient of "
-            "weights is wanted, and there are none");
+    CHECK_FAILS(
+        wick_embedding_bag(x, list, NULL), WICK_SHAPE,
+        "embedding_bag: weight [2,3] f32, ids [4] u8 on cpu: ids must be [N] with offsets [B], or [B,L] without");
+    CHECK_FAILS(wick_embedding_bag(x, ids, &(struct wick_bag_options){.padded = true, .padding = 2}), WICK_RANGE,
+                "embedding_bag: weight [2,3] f32, ids [2,2] i64 on cpu: padding is no row of weight");
+    CHECK_FAILS(wick_embedding_bag(x, ids, &(struct wick_bag_options){.mode = WICK_BAG_MAX, .weights = weights}),
+                WICK_INVALID,
+                "embedding_bag: weight [2,3] f32, ids [2,2] i64, weights [2,2] f32 on cpu: weights are for sums");
+    CHECK_FAILS(wick_embedding_bag_backward(x, x, ids, NULL, &y), WICK_INVALID,
+                "embedding_bag_backward: gradient [2,3] f32, weight [2,3] f32, ids [2,2] i64 on cpu: the gradient of "
+                "weights is wanted, and there are none");
     CHECK(y == x);
-    refused(wick_embedding_backward(x, ids, 3, -1), WICK_SHAPE,
-            "embedding_backward: gradient [2,3] f32, ids [2,2] i64 on cpu: gradient must have the shape of ids and one "
-            "more dim, and rows, 3, not be negative");
-    refused(wick_multinomial(x, 4, false), WICK_INVALID,
-            "multinomial: weights [2,3] f32 on cpu: 4 draws without replacement of 3 weights, of which there may be "
-            "16777216");
-    refused(wick_scatter_reduce(x, 0, ids, x, (enum wick_scatter_kind)9, true), WICK_INVALID,
-            "scatter_reduce: x [2,3] f32, ids [2,2] i64, source [2,3] f32 on cpu: kind 9 is none of enum "
-            "wick_scatter_kind");
-    refused(wick_index_reduce(x, 1, ids, x, WICK_SCATTER_SUM, true), WICK_SHAPE,
-            "index_reduce: x [2,3] f32, ids [2,2] i64, source [2,3] f32 on cpu: ids must have rank 1, and source the "
-            "shape of x with their count along dim 1");
-    refused(wick_glu_backward(x, x, 0), WICK_SHAPE,
-            "glu_backward: gradient [2,3] f32, x [2,3] f32 on cpu: the halves of x along dim 0 do not have the shape "
-            "of gradient");
-    refused(wick_einsum("...i,...i", 2, (struct wick_tensor *[]){x, wick_ones(cpu, WICK_F32, WICK_SHAPE(3, 3))}),
-            WICK_SHAPE,
-            "einsum: operands[0] [2,3] f32, operands[i] [3,3] f32 on cpu: the dims of ... do not broadcast: 2, and 3 "
-            "in operand 1");
+    CHECK_FAILS(
+        wick_embedding_backward(x, ids, 3, -1), WICK_SHAPE,
+        "embedding_backward: gradient [2,3] f32, ids [2,2] i64 on cpu: gradient must have the shape of ids and one "
+        "more dim, and rows, 3, not be negative");
+    CHECK_FAILS(
+        wick_multinomial(x, 4, false), WICK_INVALID,
+        "multinomial: weights [2,3] f32 on cpu: 4 draws without replacement of 3 weights, of which there may be "
+        "16777216");
+    CHECK_FAILS(wick_scatter_reduce(x, 0, ids, x, (enum wick_scatter_kind)9, true), WICK_INVALID,
+                "scatter_reduce: x [2,3] f32, ids [2,2] i64, source [2,3] f32 on cpu: kind 9 is none of enum "
+                "wick_scatter_kind");
+    CHECK_FAILS(
+        wick_index_reduce(x, 1, ids, x, WICK_SCATTER_SUM, true), WICK_SHAPE,
+        "index_reduce: x [2,3] f32, ids [2,2] i64, source [2,3] f32 on cpu: ids must have rank 1, and source the "
+        "shape of x with their count along dim 1");
+    CHECK_FAILS(
+        wick_glu_backward(x, x, 0), WICK_SHAPE,
+        "glu_backward: gradient [2,3] f32, x [2,3] f32 on cpu: the halves of x along dim 0 do not have the shape "
+        "of gradient");
+    CHECK_FAILS(
+        wick_einsum("...i,...i", 2, (struct wick_tensor *[]){x, wick_ones(cpu, WICK_F32, WICK_SHAPE(3, 3))}),
+        WICK_SHAPE,
+        "einsum: operands[0] [2,3] f32, operands[i] [3,3] f32 on cpu: the dims of ... do not broadcast: 2, and 3 "
+        "in operand 1");
     wick_scope_end(NULL);
 }
 

@@ -1,5 +1,5 @@
 /* Sentence embeddings of the real model agree with sentence-transformers' in f32. */
-#include "tests/text/model.h"
+#include "tests/fetched.h"
 #include "tests/text/reference.h"
 
 /* The reference is rounded to multiples of 2^-16, so half of one comes on top of what is allowed. */
@@ -104,7 +104,7 @@ static void check_fast(const char *model, struct wick_device *device, int64_t n,
 }
 
 int main(void) {
-    const char *model = test_model();
+    const char *model = test_minilm();
     size_t nbytes, i;
     char *text = read_file("tests/text/sentences.json.gz", &nbytes);
     json_t *list = json_loadb(text, nbytes, JSON_ALLOW_NUL, NULL), *item;

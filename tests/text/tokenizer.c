@@ -1,5 +1,5 @@
 /* Tokens of the real model agree with Hugging Face's on real text and on constructed texts. */
-#include "tests/text/model.h"
+#include "tests/fetched.h"
 #include "tests/text/reference.h"
 
 static void check_lines(const struct wick_tokenizer *tokenizer) {
@@ -37,7 +37,7 @@ static void check_edges(const struct wick_tokenizer *tokenizer) {
 }
 
 int main(void) {
-    struct wick_tokenizer *tokenizer = wick_tokenizer_open(test_model());
+    struct wick_tokenizer *tokenizer = wick_tokenizer_open(test_minilm());
     CHECK(tokenizer);
     if (!tokenizer) return test_end();
     CHECK_INT(wick_tokenizer_vocab_size(tokenizer), 30522);

@@ -26,10 +26,10 @@ def sources(folder, module):
     return list(found.items())
 
 
-def source_key(folder, module):
+def source_key(texts):
     """SHA-256 over a module's sources."""
     digest = hashlib.sha256()
-    for name, text in sources(folder, module):
+    for name, text in texts:
         digest.update(b"%s\n%d\n" % (name.encode(), len(text)))
         digest.update(text)
     return digest.digest()

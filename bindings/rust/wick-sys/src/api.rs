@@ -1512,12 +1512,22 @@ structs! {
         experts: i64,
         reserved: [u64; 8],
     }
+    /// How a model will be used: what memory must be there for it.
+    wick_lm_use {
+        sequences: i64,
+        context: i64,
+        tokens: i64,
+        cache: wick_dtype,
+        all: bool,
+        reserved: [u64; 8],
+    }
     /// See generate.h.
     wick_lm_options {
         exact: bool,
         files: wick_archive_options,
         on_product: Option<unsafe extern "C" fn(context: *mut c_void, product: *const wick_lm_product)>,
         context: *mut c_void,
+        r#use: *const wick_lm_use,
         reserved: [u64; 8],
     }
     /// What a model is, and what it needs.
@@ -1529,14 +1539,6 @@ structs! {
         context: i64,
         weight_bytes: i64,
         cache_bytes: i64,
-        reserved: [u64; 8],
-    }
-    /// How a model will be used, for wick_lm_estimate.
-    wick_lm_use {
-        sequences: i64,
-        context: i64,
-        cache: wick_dtype,
-        all: bool,
         reserved: [u64; 8],
     }
     /// What that holds of a device's memory, in bytes.
@@ -2083,17 +2085,17 @@ functions! {
     /// instructions of a GPU also round the weights of v to bf16 or f16. mask broadcasts to \[B,H,M,N\]; NULL
     /// means none. A u8 mask hides a key where it is 0. A mask of q's dtype is added to the scores, and hides a
     /// key where it is -inf. A hidden key has no effect on a query's result, even if k or v holds NaN. A query
-    /// that sees no key gives zeros. Tensors of rank 3, \[H,M,D\], are a batch of one; all dims before the
-    /// head's of those of rank 5 and more are one batch. `options` may be NULL. WICK_SHAPE unless sizes agree
-    /// and K divides H, WICK_DTYPE for slopes that are not f32, WICK_INVALID unless scale and soft_cap are
-    /// finite and soft_cap \>= 0.
+    /// that sees no key gives zeros. \[H,M,D\], of rank 3, is a batch of one; from rank 5 on, all dims before
+    /// the heads are one batch. `options` may be NULL. WICK_SHAPE unless sizes agree and K divides H,
+    /// WICK_DTYPE for slopes that are not f32, WICK_INVALID unless scale and soft_cap are finite and soft_cap
+    /// \>= 0.
     fn wick_scaled_dot_product_attention(q: *const wick_tensor, k: *const wick_tensor, v: *const wick_tensor, mask: *const wick_tensor, options: *const wick_attention_options) -> *mut wick_tensor;
     /// Attention of projections, as torch.nn.MultiheadAttention with batches first: query \[B,M,E\], key
-    /// \[B,N,F\], value \[B,N,G\] -\> \[B,M,E\], F and G being E with in_weight. Each projection x weight^T +
-    /// bias is cut into heads along its features; wick_scaled_dot_product_attention's results by head, side by
-    /// side, times out_weight^T, plus out_bias. All of one float dtype, to which each step is rounded. Its
-    /// gradient is those of wick_linear and attention, step by step. WICK_SHAPE for other shapes, WICK_INVALID
-    /// for options that are NULL or lack weights.
+    /// \[B,N,F\], value \[B,N,G\] -\> \[B,M,E\]; F and G are E with in_weight. Each projection x weight^T +
+    /// bias is cut into heads along its features. The heads' results of wick_scaled_dot_product_attention stand
+    /// side by side and meet out_weight^T and out_bias. All are of one float dtype, to which each step is
+    /// rounded. Its gradient is those of wick_linear and attention, step by step. WICK_SHAPE for other shapes,
+    /// WICK_INVALID for options that are NULL or lack weights.
     fn wick_multi_head_attention(query: *const wick_tensor, key: *const wick_tensor, value: *const wick_tensor, options: *const wick_multi_head_options) -> *mut wick_tensor;
     /// wick_scaled_dot_product_attention for B sequences of different lengths, one after another: q \[M,H,D\],
     /// k \[N,K,D\], v \[N,K,E\] -\> \[M,H,E\]. Sequence b has queries q_starts\[b\] .. q_starts\[b + 1\] - 1
@@ -2416,7 +2418,7 @@ functions! {
     /// quantised ones.
     fn wick_embedding(weight: *const wick_tensor, ids: *const wick_tensor) -> *mut wick_tensor;
     /// The sum, the mean or the largest elements of the rows of weight \[V,D\] that the ids of each bag name:
-    /// \[B,D\]. Sums and means are taken in the order of ids, in f32 (f64 for f64), and rounded once. A bag of
+    /// \[B,D\]. Rows add up in the order of ids, in f32 (f64 for f64), and the result is rounded once. A bag of
     /// no ids, or of sentinels and padding alone, gives zeros. Makes a copy of the rows, \[N,D\]. `options` may
     /// be NULL. Floats. WICK_SHAPE for other shapes, WICK_INVALID for weights without sums, WICK_RANGE for
     /// another padding.
@@ -2431,26 +2433,26 @@ functions! {
     /// The same with += in place of =. dtypes: compute.
     fn wick_scatter_add(x: *const wick_tensor, dim: c_int, ids: *const wick_tensor, source: *const wick_tensor) -> *mut wick_tensor;
     /// The same with the product, the largest, the smallest and the mean of all sources that ids give to an
-    /// element, and, with `include_self`, of the element of x. Elements without a source stay. Products are
-    /// taken in the order of ids, as sums are; integers wrap around. NaN is the largest and the smallest where
+    /// element, and, with `include_self`, of the element of x. Elements without a source stay. Products, like
+    /// sums, multiply in the order of ids; integers wrap around. NaN is the largest and the smallest where
     /// there is one. The mean sums in f32 (f64 for f64) and is rounded once; it is for floats alone. x has rank
     /// 1 or more. dtypes: compute.
     fn wick_scatter_prod(x: *const wick_tensor, dim: c_int, ids: *const wick_tensor, source: *const wick_tensor, include_self: bool) -> *mut wick_tensor;
     /// The same with the product, the largest, the smallest and the mean of all sources that ids give to an
-    /// element, and, with `include_self`, of the element of x. Elements without a source stay. Products are
-    /// taken in the order of ids, as sums are; integers wrap around. NaN is the largest and the smallest where
+    /// element, and, with `include_self`, of the element of x. Elements without a source stay. Products, like
+    /// sums, multiply in the order of ids; integers wrap around. NaN is the largest and the smallest where
     /// there is one. The mean sums in f32 (f64 for f64) and is rounded once; it is for floats alone. x has rank
     /// 1 or more. dtypes: compute.
     fn wick_scatter_amax(x: *const wick_tensor, dim: c_int, ids: *const wick_tensor, source: *const wick_tensor, include_self: bool) -> *mut wick_tensor;
     /// The same with the product, the largest, the smallest and the mean of all sources that ids give to an
-    /// element, and, with `include_self`, of the element of x. Elements without a source stay. Products are
-    /// taken in the order of ids, as sums are; integers wrap around. NaN is the largest and the smallest where
+    /// element, and, with `include_self`, of the element of x. Elements without a source stay. Products, like
+    /// sums, multiply in the order of ids; integers wrap around. NaN is the largest and the smallest where
     /// there is one. The mean sums in f32 (f64 for f64) and is rounded once; it is for floats alone. x has rank
     /// 1 or more. dtypes: compute.
     fn wick_scatter_amin(x: *const wick_tensor, dim: c_int, ids: *const wick_tensor, source: *const wick_tensor, include_self: bool) -> *mut wick_tensor;
     /// The same with the product, the largest, the smallest and the mean of all sources that ids give to an
-    /// element, and, with `include_self`, of the element of x. Elements without a source stay. Products are
-    /// taken in the order of ids, as sums are; integers wrap around. NaN is the largest and the smallest where
+    /// element, and, with `include_self`, of the element of x. Elements without a source stay. Products, like
+    /// sums, multiply in the order of ids; integers wrap around. NaN is the largest and the smallest where
     /// there is one. The mean sums in f32 (f64 for f64) and is rounded once; it is for floats alone. x has rank
     /// 1 or more. dtypes: compute.
     fn wick_scatter_mean(x: *const wick_tensor, dim: c_int, ids: *const wick_tensor, source: *const wick_tensor, include_self: bool) -> *mut wick_tensor;
@@ -3151,12 +3153,12 @@ functions! {
     fn wick_conv_backward_bias(gradient: *const wick_tensor) -> *mut wick_tensor;
     /// The gradient of q, from that of the result \[B,H,M,E\]. With P = exp(scores - log_sums) and dS = P
     /// (gradient v^T - sum(gradient result)), times the slope of the soft cap where there is one: scale dS k.
-    /// That of k is scale dS^T q, that of v is P^T gradient, both summed over the heads that share them. Time
-    /// is that of M x N scores, memory that of the operands: no M x N scores are stored but for dropout and the
-    /// gradient of a mask. Ranks other than 4 are as in the function. Floats of one dtype, log_sums f32 (f64
-    /// for f64), computed in f32 (f64 for f64) and rounded once. A hidden key has no effect, and receives none,
-    /// even if an operand holds NaN. Errors are those of the function; WICK_INVALID without options, WICK_SHAPE
-    /// unless gradient and result have the shape \[B,H,M,E\] and log_sums \[B,H,M\].
+    /// That of k is scale dS^T q, that of v is P^T gradient, both summed over the heads that share them. Only
+    /// dropout and the gradient of a mask store M x N scores; otherwise memory grows with M + N. Ranks other
+    /// than 4 are as in the function. Floats of one dtype, log_sums f32 (f64 for f64), computed in f32 (f64 for
+    /// f64) and rounded once. A hidden key has no effect, and receives none, even if an operand holds NaN.
+    /// Errors are those of the function; WICK_INVALID without options, WICK_SHAPE unless gradient and result
+    /// have the shape \[B,H,M,E\] and log_sums \[B,H,M\].
     fn wick_scaled_dot_product_attention_backward(gradient: *const wick_tensor, q: *const wick_tensor, k: *const wick_tensor, v: *const wick_tensor, options: *const wick_attention_backward) -> *mut wick_tensor;
     /// The same of wick_attention_packed: gradient and result \[M,H,E\], log_sums \[M,H\].
     fn wick_attention_packed_backward(gradient: *const wick_tensor, q: *const wick_tensor, k: *const wick_tensor, v: *const wick_tensor, options: *const wick_attention_backward) -> *mut wick_tensor;
@@ -3220,16 +3222,14 @@ functions! {
     /// may be NULL.
     fn wick_lm_inspect(path: *const c_char, options: *const wick_lm_options, info: *mut wick_lm_info) -> wick_status;
     /// Tells how much memory a model and its sequences need, and how much there is, from the head of the file:
-    /// no weight is read. `options` and `use` may be NULL. Fails as wick_lm_open and wick_sequence_open do, but
-    /// not for lack of memory: `missing` says that.
+    /// no weight is read. `options` and `use` may be NULL; options-\>use is not looked at. Fails as
+    /// wick_lm_open and wick_sequence_open do, but not for lack of memory: `missing` says that.
     fn wick_lm_estimate(path: *const c_char, device: *const wick_device, options: *const wick_lm_options, r#use: *const wick_lm_use, memory: *mut wick_lm_memory) -> wick_status;
-    /// The same as a verdict: WICK_MEMORY, with all figures in the text, if memory is missing.
-    fn wick_lm_fits(path: *const c_char, device: *const wick_device, options: *const wick_lm_options, r#use: *const wick_lm_use) -> wick_status;
     /// Opens the model in a GGUF file. On the CPU, weights stay views of the mapped file. `options` may be
     /// NULL. Close with wick_lm_close. NULL on failure: WICK_INVALID, WICK_IO, WICK_RANGE (a limit),
     /// WICK_FORMAT (a damaged file, or one whose keys and tensors contradict one another), WICK_UNSUPPORTED,
-    /// naming it (a family, key, tensor or type), WICK_MEMORY (a GPU that the weights do not fit into says by
-    /// how much, before one is loaded), WICK_CLOSED.
+    /// naming it (a family, key, tensor or type), WICK_MEMORY (too little for options-\>use, or for the weights
+    /// on a GPU: all figures are in the text), WICK_CLOSED.
     fn wick_lm_open(path: *const c_char, device: *mut wick_device, options: *const wick_lm_options) -> *mut wick_lm;
     /// Closes and frees a model, after its sequences; the device stays open. NULL is fine.
     fn wick_lm_close(lm: *mut wick_lm);

@@ -665,8 +665,8 @@ impl Tensor {
     }
 
     /// The same with the product, the largest, the smallest and the mean of all sources that ids give to an
-    /// element, and, with `include_self`, of the element of x. Elements without a source stay. Products are
-    /// taken in the order of ids, as sums are; integers wrap around. NaN is the largest and the smallest where
+    /// element, and, with `include_self`, of the element of x. Elements without a source stay. Products, like
+    /// sums, multiply in the order of ids; integers wrap around. NaN is the largest and the smallest where
     /// there is one. The mean sums in f32 (f64 for f64) and is rounded once; it is for floats alone. x has rank
     /// 1 or more. dtypes: compute.
     pub fn scatter_prod(&self, dim: i32, ids: &Tensor, source: &Tensor, include_self: bool) -> Result<Tensor> {
@@ -674,8 +674,8 @@ impl Tensor {
     }
 
     /// The same with the product, the largest, the smallest and the mean of all sources that ids give to an
-    /// element, and, with `include_self`, of the element of x. Elements without a source stay. Products are
-    /// taken in the order of ids, as sums are; integers wrap around. NaN is the largest and the smallest where
+    /// element, and, with `include_self`, of the element of x. Elements without a source stay. Products, like
+    /// sums, multiply in the order of ids; integers wrap around. NaN is the largest and the smallest where
     /// there is one. The mean sums in f32 (f64 for f64) and is rounded once; it is for floats alone. x has rank
     /// 1 or more. dtypes: compute.
     pub fn scatter_amax(&self, dim: i32, ids: &Tensor, source: &Tensor, include_self: bool) -> Result<Tensor> {
@@ -683,8 +683,8 @@ impl Tensor {
     }
 
     /// The same with the product, the largest, the smallest and the mean of all sources that ids give to an
-    /// element, and, with `include_self`, of the element of x. Elements without a source stay. Products are
-    /// taken in the order of ids, as sums are; integers wrap around. NaN is the largest and the smallest where
+    /// element, and, with `include_self`, of the element of x. Elements without a source stay. Products, like
+    /// sums, multiply in the order of ids; integers wrap around. NaN is the largest and the smallest where
     /// there is one. The mean sums in f32 (f64 for f64) and is rounded once; it is for floats alone. x has rank
     /// 1 or more. dtypes: compute.
     pub fn scatter_amin(&self, dim: i32, ids: &Tensor, source: &Tensor, include_self: bool) -> Result<Tensor> {
@@ -692,8 +692,8 @@ impl Tensor {
     }
 
     /// The same with the product, the largest, the smallest and the mean of all sources that ids give to an
-    /// element, and, with `include_self`, of the element of x. Elements without a source stay. Products are
-    /// taken in the order of ids, as sums are; integers wrap around. NaN is the largest and the smallest where
+    /// element, and, with `include_self`, of the element of x. Elements without a source stay. Products, like
+    /// sums, multiply in the order of ids; integers wrap around. NaN is the largest and the smallest where
     /// there is one. The mean sums in f32 (f64 for f64) and is rounded once; it is for floats alone. x has rank
     /// 1 or more. dtypes: compute.
     pub fn scatter_mean(&self, dim: i32, ids: &Tensor, source: &Tensor, include_self: bool) -> Result<Tensor> {
