@@ -139,7 +139,7 @@ int command_generate(int argc, char **argv) {
     struct wishes wishes = {.lm = {.device = "auto", .cache = "f32"}, .sampling = wick_sampling_default()};
     int n = 0, status;
     const struct option list[] = {
-        OPTIONS_TEXT("-m", "FILE", &wishes.model, "the model, a GGUF file; otherwise the first operand"),
+        OPTIONS_TEXT("-m", "FILE", &wishes.model, "the model, a GGUF file or a folder; otherwise the first operand"),
         OPTIONS_TEXT("-p", "TEXT", &wishes.prompt, "the prompt; otherwise the next operand, or standard input"),
         OPTIONS_NUMBER("-n", "N", &wishes.tokens, 0, INT32_MAX, "tokens at most; until the text ends by default"),
         OPTIONS_NUMBER("-c", "N", &wishes.context, 0, 1 << 30, "the context in tokens; the model's by default"),

@@ -54,6 +54,10 @@ static int look(struct run *run) {
     run->archive = wick_archive_open(run->wishes->in, NULL);
     run->n = wick_archive_count(run->archive);
     if (!run->archive) return fail(run);
+    if (wick_archive_format(run->archive) != WICK_FORMAT_GGUF)
+        return command_fail("quantize",
+                            "%s is not a GGUF file: llama.cpp's convert_hf_to_gguf.py makes one of a folder",
+                            run->wishes->in);
     model->layers = info.layers;
     model->heads = number_of(run->archive, info.family, "attention.head_count", 1);
     model->kv_heads = number_of(run->archive, info.family, "attention.head_count_kv", model->heads);

@@ -1,4 +1,4 @@
-/* Text generation: language models of the Llama kind, from a GGUF file to text.
+/* Text generation: language models of the Llama kind, from a GGUF file or a folder to text.
  *
  *     struct wick_device *device = wick_device_open("auto");
  *     struct wick_lm *lm = wick_lm_open("SmolLM2-135M-Instruct.Q4_1.gguf", device, NULL);
@@ -11,6 +11,11 @@
  * Families: llama (with Mistral and Mixtral, which call themselves so), qwen2, qwen3, qwen3moe, gemma, gemma2, gemma3,
  * phi3. Weights are f32, f16, bf16 or of GGML's blocks. Activations are f32. A key or a tensor that Wick does not know
  * is refused by name, because the model would be computed wrongly without it.
+ *
+ * A model is a GGUF file, or a folder as on the Hugging Face hub: config.json with a model_type of llama, mistral,
+ * mixtral, qwen2, qwen3, qwen3_moe, gemma, gemma2, gemma3_text or phi3, the weights (format.h: model.safetensors, or
+ * shards and their index), and tokenizer.json. If present, generation_config.json tells what else ends a text, and
+ * chat_template.jinja or tokenizer_config.json has the chat template. docs/formats.md says more.
  *
  * A model never changes once it is open. Threads may share it, each with sequences of its own. */
 #ifndef WICK_GENERATE_H
@@ -32,7 +37,7 @@ struct wick_lm;
 
 /* A product of a layer, as it is about to be computed. */
 struct wick_lm_product {
-    const char *name;              /* of the weight in the file: "blk.0.attn_q.weight" */
+    const char *name;              /* of the weight in GGUF files: "blk.0.attn_q.weight" */
     const struct wick_tensor *x;   /* what it multiplies, [n,K]; for experts [n,1,K] or [n,E,K] */
     const struct wick_tensor *ids; /* of experts [n,E]: which of them take each row of n; NULL otherwise */
     int64_t experts;               /* how many there are; 0: none */
@@ -53,7 +58,7 @@ struct wick_lm_options {
     /* Multiplies weights of blocks by activations as they are (WICK_PRODUCTS_EXACT). By default activations are rounded
      * to 8 bits (WICK_PRODUCTS_8_BIT), as GGML does, which is much faster. */
     bool exact;
-    struct wick_archive_options files; /* how to read the file */
+    struct wick_archive_options files; /* how to read the weights' files */
     /* Sees every product of the layers, for importance matrices; NULL: nobody does. It is called by the thread that
      * computes, and x and ids are valid in the call. */
     void (*on_product)(void *context, const struct wick_lm_product *product);
@@ -66,21 +71,23 @@ struct wick_lm_options {
 
 /* What a model is, and what it needs. */
 struct wick_lm_info {
-    char family[32];        /* general.architecture: "llama" */
+    char family[32];        /* as GGUF's general.architecture: "llama" */
     int64_t layers, hidden; /* how many layers, and elements of a token's state */
     int64_t vocab, context; /* how many tokens there are, and the most that the model was made for */
-    int64_t weight_bytes;   /* of all tensors in the file */
+    int64_t weight_bytes;   /* of all tensors in the files */
     int64_t cache_bytes;    /* keys and values of one token in f32; half as many in f16 and bf16, 34/128 in q8_0 */
     WICK_RESERVED;
 };
 
-/* Describes the model in a GGUF file without loading its weights. Fails as wick_lm_open does. `options` may be NULL. */
+/* Describes a model, a GGUF file or a folder, without loading its weights. Fails as wick_lm_open does. `options` may be
+ * NULL. */
 WICK_API WICK_CHECKED enum wick_status wick_lm_inspect(const char *path, const struct wick_lm_options *options,
                                                        struct wick_lm_info *info);
 
 /* What that holds of a device's memory, in bytes. */
 struct wick_lm_memory {
-    int64_t weights;   /* the tensors in the file; on the CPU they are pages of the file */
+    int64_t weights;   /* the tensors in the files; on the CPU they are pages of these, but for a folder's experts, of
+                        * which a copy is made: they count twice if options->files.copy keeps the files' bytes too */
     int64_t cache;     /* keys and values of all sequences, when they are full */
     int64_t work;      /* an upper bound of what computing takes */
     int64_t needed;    /* weights + cache + work */
@@ -89,17 +96,19 @@ struct wick_lm_memory {
     WICK_RESERVED;
 };
 
-/* Tells how much memory a model and its sequences need, and how much there is, from the head of the file: no weight is
- * read. `options` and `use` may be NULL; options->use is not looked at. Fails as wick_lm_open and wick_sequence_open do,
- * but not for lack of memory: `missing` says that. */
+/* Tells how much memory a model and its sequences need, and how much there is, from the heads of its files: no weight
+ * is read. `options` and `use` may be NULL; options->use is not looked at. Fails as wick_lm_open and wick_sequence_open
+ * do, but not for lack of memory: `missing` says that. */
 WICK_API WICK_CHECKED enum wick_status wick_lm_estimate(const char *path, const struct wick_device *device,
                                                         const struct wick_lm_options *options,
                                                         const struct wick_lm_use *use, struct wick_lm_memory *memory);
 
-/* Opens the model in a GGUF file. On the CPU, weights stay views of the mapped file. `options` may be NULL. Close with
+/* Opens a model, a GGUF file or a folder. On the CPU, weights stay views of the mapped files; experts that a folder has
+ * in a tensor each are copied into one, which costs memory for them all, and time. `options` may be NULL. Close with
  * wick_lm_close. NULL on failure: WICK_INVALID, WICK_IO, WICK_RANGE (a limit), WICK_FORMAT (a damaged file, or one
  * whose keys and tensors contradict one another), WICK_UNSUPPORTED, naming it (a family, key, tensor or type),
- * WICK_MEMORY (too little for options->use, or for the weights on a GPU: all figures are in the text), WICK_CLOSED. */
+ * WICK_MEMORY (too little for options->use, or for the weights on a GPU or the copied experts: all figures are in the
+ * text), WICK_CLOSED. */
 WICK_API struct wick_lm *wick_lm_open(const char *path, struct wick_device *device,
                                       const struct wick_lm_options *options);
 

@@ -20,21 +20,15 @@ static void describe(const struct wick__lm_config *config, int64_t weight_bytes,
     strncpy(info->family, config->family->name, sizeof info->family - 1);
 }
 
-static struct wick_archive *open_archive(const char *op, const char *path, const struct wick_lm_options *options) {
-    if (!path) wick__fail(WICK_INVALID, "%s: path is NULL", op);
-    if (!path || wick__reserved(op, options ? options->reserved : NULL) != WICK_OK) return NULL;
-    return wick_archive_open(path, options ? &options->files : NULL);
-}
-
 enum wick_status wick_lm_inspect(const char *path, const struct wick_lm_options *options, struct wick_lm_info *info) {
+    struct wick__lm_source source;
     struct wick__lm_config config;
-    int64_t weights;
+    struct wick__lm_bytes bytes;
     if (!info) return wick__fail(WICK_INVALID, "lm_inspect: info is NULL");
-    struct wick_archive *archive = open_archive("lm_inspect", path, options);
-    if (!archive) return wick__latest();
-    enum wick_status status = wick__lm_head(archive, &config, &weights);
-    if (status == WICK_OK) describe(&config, weights, info);
-    wick_archive_close(archive);
+    enum wick_status status = wick__lm_source_open("lm_inspect", path, options, &source);
+    if (status == WICK_OK) status = wick__lm_head(&source, &config, &bytes);
+    if (status == WICK_OK) describe(&config, bytes.weights, info);
+    wick__lm_source_close(&source);
     return status;
 }
 
@@ -42,36 +36,53 @@ enum wick_status wick_lm_estimate(const char *path, const struct wick_device *de
                                   const struct wick_lm_options *options, const struct wick_lm_use *use,
                                   struct wick_lm_memory *memory) {
     if (!memory) return wick__fail(WICK_INVALID, "lm_estimate: memory is NULL");
+    struct wick__lm_source source;
     WICK__TRY(wick__device_check("lm_estimate", device));
-    struct wick_archive *archive = open_archive("lm_estimate", path, options);
-    if (!archive) return wick__latest();
-    enum wick_status status = wick__lm_needs(archive, device, use, memory);
-    wick_archive_close(archive);
+    enum wick_status status = wick__lm_source_open("lm_estimate", path, options, &source);
+    if (status == WICK_OK) status = wick__lm_needs(&source, device, use, memory);
+    wick__lm_source_close(&source);
     return status;
 }
 
+/* The tokenizer of the same files: not from a GGUF file again, which may be another one by now. */
+static enum wick_status load_tokenizer(struct wick_lm *lm, const struct wick__lm_source *source) {
+    lm->tokenizer = source->config ? wick_tokenizer_open(source->path) : wick__tokenizer_of(source->archive);
+    return lm->tokenizer ? WICK_OK : wick__latest();
+}
+
+/* Added tokens of a folder, such as one that stands for an image, may lie beyond the embedding. */
+static enum wick_status check_vocab(const struct wick_lm *lm, const char *path) {
+    int32_t n = wick_tokenizer_vocab_size(lm->tokenizer);
+    if (lm->config.hub) n = wick__min(n, lm->tokenizer->pieces.n_model);
+    if (n <= lm->config.vocab) return WICK_OK;
+    return wick__fail(WICK_FORMAT, "%s: the tokenizer has %d ids, the model %lld", path, n,
+                      (long long)lm->config.vocab);
+}
+
+static enum wick_status fill(struct wick_lm *lm, const struct wick__lm_source *source,
+                             const struct wick_lm_options *options) {
+    lm->on_product = options ? options->on_product : NULL;
+    lm->context = options ? options->context : NULL;
+    lm->products = options && options->exact ? WICK_PRODUCTS_EXACT : WICK_PRODUCTS_8_BIT;
+    WICK__TRY(wick__lm_check_memory(source, lm->device, options ? options->use : NULL));
+    WICK__TRY(load_tokenizer(lm, source));
+    WICK__TRY(wick__lm_load(lm, source));
+    return check_vocab(lm, source->path);
+}
+
 struct wick_lm *wick_lm_open(const char *path, struct wick_device *device, const struct wick_lm_options *options) {
-    if (!device) wick__fail(WICK_INVALID, "lm_open: device is NULL");
-    struct wick_archive *archive = device ? open_archive("lm_open", path, options) : NULL;
-    struct wick_lm *lm = archive ? wick__calloc(1, sizeof *lm) : NULL;
-    bool good = lm != NULL;
-    if (good) {
+    struct wick__lm_source source;
+    if (!device) {
+        wick__fail(WICK_INVALID, "lm_open: device is NULL");
+        return NULL;
+    }
+    bool good = wick__lm_source_open("lm_open", path, options, &source) == WICK_OK;
+    struct wick_lm *lm = good ? wick__calloc(1, sizeof *lm) : NULL;
+    if (lm) {
         lm->device = device;
-        lm->on_product = options ? options->on_product : NULL;
-        lm->context = options ? options->context : NULL;
-        lm->products = options && options->exact ? WICK_PRODUCTS_EXACT : WICK_PRODUCTS_8_BIT;
-        good = wick__lm_check_memory(path, archive, device, options ? options->use : NULL) == WICK_OK;
-        /* Not from the file again, which may be another one by now. */
-        bool gguf = wick_archive_format(archive) == WICK_FORMAT_GGUF;
-        if (good) lm->tokenizer = gguf ? wick__tokenizer_of(archive) : wick_tokenizer_open(path);
-        good = good && lm->tokenizer && wick__lm_load(lm, archive) == WICK_OK;
+        good = fill(lm, &source, options) == WICK_OK;
     }
-    if (good && wick_tokenizer_vocab_size(lm->tokenizer) > lm->config.vocab) {
-        wick__fail(WICK_FORMAT, "%s: the tokenizer has %d ids, the model %lld", path,
-                   wick_tokenizer_vocab_size(lm->tokenizer), (long long)lm->config.vocab);
-        good = false;
-    }
-    wick_archive_close(archive);
+    wick__lm_source_close(&source);
     if (good) return lm;
     wick_lm_close(lm);
     return NULL;

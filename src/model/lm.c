@@ -59,9 +59,9 @@ static struct wick_tensor *heads_of(const struct pass *pass, const struct wick_t
     if (weight) y = norm(pass->lm, y, weight);
     if (!angles) return y;
     int64_t rest = config->head - config->rope_dims;
-    if (rest == 0) return wick_rope_thd(y, angles[0], angles[1], config->family->interleaved);
+    if (rest == 0) return wick_rope_thd(y, angles[0], angles[1], config->interleaved);
     struct wick_tensor *turned = wick_narrow(y, 3, 0, config->rope_dims);
-    turned = wick_rope_thd(turned, angles[0], angles[1], config->family->interleaved);
+    turned = wick_rope_thd(turned, angles[0], angles[1], config->interleaved);
     return wick_cat(2, (struct wick_tensor *[]){turned, wick_narrow(y, 3, config->rope_dims, rest)}, 3);
 }
 

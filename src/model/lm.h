@@ -8,10 +8,12 @@
 
 #include <stdatomic.h>
 
+struct json_t;
+
 /* What sets a family apart from Llama. Biases, fused matrices and norms of queries and keys follow from the tensors. */
 struct wick__family {
-    const char *name;          /* general.architecture */
-    bool interleaved;          /* rope turns pairs (2i, 2i + 1) */
+    const char *name;          /* GGUF's general.architecture */
+    bool interleaved;          /* GGUF files order rows so that rope turns pairs (2i, 2i + 1) */
     bool scaled_embedding;     /* embeddings are multiplied by sqrt(hidden) */
     bool after_norms;          /* a norm behind attention and behind the network */
     bool head_norms;           /* norms of the heads of queries and keys */
@@ -24,20 +26,78 @@ struct wick__family {
     int64_t wide_layers;       /* a model of so many layers scales scores by 1 / sqrt(hidden / heads) */
 };
 
-enum wick__scaling { WICK__SCALING_NONE, WICK__SCALING_LINEAR, WICK__SCALING_YARN, WICK__SCALING_LONG };
+enum wick__scaling {
+    WICK__SCALING_NONE,
+    WICK__SCALING_LINEAR,
+    WICK__SCALING_YARN,
+    WICK__SCALING_LONG,
+    WICK__SCALING_LLAMA3 /* in GGUF files, a tensor of factors */
+};
+
+/* What a folder of the Hugging Face hub calls a family's parts, and what it leaves out of its files. */
+struct wick__hub {
+    const char *type;      /* config.json's model_type */
+    const char *family;    /* as above */
+    const char *router;    /* of experts; NULL: there are none */
+    const char *experts;   /* what stands before the number of one: "mlp.experts" */
+    const char *expert[3]; /* its gate, up and down */
+    const char *needed[6]; /* keys that must be there, beside those of every model; null will do */
+    bool tied;             /* whether the output is the embedding, where config.json does not say */
+    bool norms_from_one;   /* weights of norms are stored less 1 */
+    bool windows;          /* a sliding_window counts for all layers, unless other keys say for which */
+    bool asked;            /* ... and only with use_sliding_window */
+    double rope_base;      /* where config.json has none */
+};
 
 /* One member each of these per key. */
 struct wick__lm_config {
     const struct wick__family *family;
+    const struct wick__hub *hub; /* of a folder; NULL: a GGUF file */
+    bool interleaved, tied;      /* rope turns pairs (2i, 2i + 1); a folder's output is the embedding */
     int64_t n_layers, context, hidden, wide, heads, kv_heads, head, value_head, rope_dims, vocab;
     int64_t experts, experts_used, expert_wide, window, original_context, period;
     double epsilon, rope_base, local_base, attention_cap, final_cap, scale;
     enum wick__scaling scaling;
-    double rope_factor, attention_factor, beta_fast, beta_slow;
+    double rope_factor, attention_factor, beta_fast, beta_slow, low_frequency, high_frequency;
+    double rope_gain; /* of a scaled rope; 0: by its kind and the members above */
 };
 
-/* Reads ARCH.* keys of a GGUF archive. WICK_UNSUPPORTED, naming it, for a key or family that is not known. */
-enum wick_status wick__lm_configure(struct wick__lm_config *config, struct wick_archive *archive);
+/* A model's files. */
+struct wick__lm_source {
+    struct wick_archive *archive;
+    struct json_t *config;     /* config.json of a folder; NULL: a GGUF file */
+    struct json_t *generation; /* generation_config.json; NULL: none */
+    const char *path;
+    bool copied; /* the files are read, not mapped */
+};
+
+/* Opens a GGUF file or a folder into *source. Close it after a failure too; `path` must stay. */
+enum wick_status wick__lm_source_open(const char *op, const char *path, const struct wick_lm_options *options,
+                                      struct wick__lm_source *source);
+void wick__lm_source_close(struct wick__lm_source *source);
+
+/* A row of a table of keys: a size or a real in low..high goes to the member at `at` of a config. A UNIT must be 1 if
+ * it is there; SKIP is of no use here. */
+enum wick__key_kind { WICK__KEY_SIZE, WICK__KEY_REAL, WICK__KEY_SCALING, WICK__KEY_UNIT, WICK__KEY_SKIP };
+struct wick__key {
+    const char *name;
+    enum wick__key_kind kind;
+    size_t at;
+    int64_t low, high;
+};
+/* Takes the number of a SIZE, REAL or UNIT. `name` is for errors. */
+enum wick_status wick__lm_take(struct wick__lm_config *config, const struct wick__key *key, const char *name,
+                               double number);
+
+/* Reads the ARCH.* keys of a GGUF archive, or config.json. WICK_UNSUPPORTED, naming it, for a key or family that is not
+ * known. */
+enum wick_status wick__lm_configure(struct wick__lm_config *config, const struct wick__lm_source *source);
+/* The same from config.json, into a config of nothing but defaults. */
+enum wick_status wick__hub_configure(struct wick__lm_config *config, const struct json_t *json);
+const struct wick__family *wick__family_find(const char *name);
+/* The factors that longrope divides angles by, of short texts or long ones: *factors is n numbers above 0, or NULL
+ * where config.json has none. The caller frees them. */
+enum wick_status wick__hub_factors(const struct json_t *json, bool stretched, int64_t n, float **factors);
 
 enum wick__lm_part {
     WICK__LM_ATTENTION_NORM,
@@ -68,6 +128,8 @@ struct wick__lm_rope {
 };
 enum { WICK__LM_ROPE, WICK__LM_ROPE_LONG, WICK__LM_ROPE_LOCAL, WICK__LM_ROPES };
 
+enum { WICK__LM_ENDS = 32 };
+
 struct wick_lm {
     struct wick__lm_config config;
     struct wick_device *device;
@@ -76,7 +138,7 @@ struct wick_lm {
     struct wick_tensor *embedding, *output, *norm;
     struct wick__lm_layer *layers;
     struct wick__lm_rope ropes[WICK__LM_ROPES];
-    int32_t ends[16]; /* ids after which a text is over */
+    int32_t ends[WICK__LM_ENDS]; /* ids after which a text is over */
     int n_ends;
     int32_t begin; /* the id that begins a text, -1: none */
     int64_t weight_bytes;
@@ -91,26 +153,35 @@ struct wick_lm {
 /* The dtype of a cache that options ask for: WICK_DTYPE and WICK_SHAPE for what none can have. */
 enum wick_status wick__lm_cache_dtype(const char *op, const struct wick__lm_config *config, enum wick_dtype asked,
                                       enum wick_dtype *dtype);
-/* Reads a model's keys, and how many bytes all its tensors have. */
-enum wick_status wick__lm_head(struct wick_archive *archive, struct wick__lm_config *config, int64_t *weights);
-/* wick_lm_estimate of an open file. `use` may be NULL. */
-enum wick_status wick__lm_needs(struct wick_archive *archive, const struct wick_device *device,
+/* How many bytes all tensors of a model have, and those among them that are copied into one tensor: experts. */
+struct wick__lm_bytes {
+    int64_t weights, stacked;
+};
+/* Reads a model's keys, and its bytes. */
+enum wick_status wick__lm_head(const struct wick__lm_source *source, struct wick__lm_config *config,
+                               struct wick__lm_bytes *bytes);
+/* wick_lm_estimate of open files. `use` may be NULL. */
+enum wick_status wick__lm_needs(const struct wick__lm_source *source, const struct wick_device *device,
                                 const struct wick_lm_use *use, struct wick_lm_memory *memory);
 /* WICK_MEMORY, with the figures, if memory is missing for this use. NULL: for the weights alone, where they do not stay
  * in the file's pages. */
-enum wick_status wick__lm_check_memory(const char *path, struct wick_archive *archive, const struct wick_device *device,
+enum wick_status wick__lm_check_memory(const struct wick__lm_source *source, const struct wick_device *device,
                                        const struct wick_lm_use *use);
 
 /* ---- weights ---- */
 
-/* Fills a zeroed model, but for its device, from an archive. On failure the caller frees what is there. */
-enum wick_status wick__lm_load(struct wick_lm *lm, struct wick_archive *archive);
+/* Fills a zeroed model, but for its device and tokenizer, from files. On failure the caller frees what is there. */
+enum wick_status wick__lm_load(struct wick_lm *lm, const struct wick__lm_source *source);
+/* What a folder's other files say: the ids that begin and end a text, and the chat template. */
+enum wick_status wick__hub_load_text(struct wick_lm *lm, const struct wick__lm_source *source);
+/* Adds an id after which a text is over, if there is one (id >= 0) that is new. `key` is for errors. */
+enum wick_status wick__lm_add_end(struct wick_lm *lm, const char *key, int64_t id);
 void wick__lm_unload(struct wick_lm *lm);
-/* How a part of a layer is called in the file, without "blk.N."; NULL for one that is within another's matrix. */
+/* How GGUF files call a part of a layer, without "blk.N."; NULL for one that is within another's matrix. */
 const char *wick__lm_part_name(const struct wick_lm *lm, int part);
 
-/* Fills the tables of angles; `factors` divides angles where the file has such a tensor. */
-enum wick_status wick__lm_make_ropes(struct wick_lm *lm, struct wick_archive *archive);
+/* Fills the tables of angles; factors divide angles where the files have any. */
+enum wick_status wick__lm_make_ropes(struct wick_lm *lm, const struct wick__lm_source *source);
 /* Cosines and sines [n, rope_dims / 2] f32 of n positions. */
 enum wick_status wick__lm_angles(const struct wick_lm *lm, int which, int64_t n, const int64_t *positions,
                                  struct wick_tensor *tables[2]);

@@ -1,4 +1,4 @@
-/* The families of language models, and their keys in GGUF files. */
+/* The families of language models, and their keys in GGUF files. Those of config.json are in lm_hub.c. */
 #include "model/lm.h"
 
 #include "core/checked.h"
@@ -37,49 +37,42 @@ static const struct wick__family families[] = {
     {.name = "phi3", .gate = WICK_ACTIVATION_SILU},
 };
 
-enum { SIZE, REAL, SCALING, SKIP, UNIT };
-
 #define AT(member) offsetof(struct wick__lm_config, member)
 
-/* Keys behind "ARCH.". A size lies in low..high. A UNIT must be 1 if it is there; SKIP is of no use here. */
-static const struct {
-    const char *name;
-    int kind;
-    size_t at;
-    int64_t low, high;
-} keys[] = {
-    {"block_count", SIZE, AT(n_layers), 1, 1024},
-    {"context_length", SIZE, AT(context), 1, 1 << 30},
-    {"embedding_length", SIZE, AT(hidden), 1, 1 << 20},
-    {"feed_forward_length", SIZE, AT(wide), 1, 1 << 24},
-    {"attention.head_count", SIZE, AT(heads), 1, 1 << 16},
-    {"attention.head_count_kv", SIZE, AT(kv_heads), 1, 1 << 16},
-    {"attention.key_length", SIZE, AT(head), 1, 1 << 16},
-    {"attention.value_length", SIZE, AT(value_head), 1, 1 << 16},
-    {"attention.sliding_window", SIZE, AT(window), 0, 1 << 30},
-    {"attention.sliding_window_pattern", SIZE, AT(period), 1, 1024},
-    {"attention.layer_norm_rms_epsilon", REAL, AT(epsilon), 0, 1},
-    {"attention.scale", REAL, AT(scale), 0, 1 << 20},
-    {"attn_logit_softcapping", REAL, AT(attention_cap), 0, 1 << 20},
-    {"final_logit_softcapping", REAL, AT(final_cap), 0, 1 << 20},
-    {"vocab_size", SIZE, AT(vocab), 1, 1 << 22},
-    {"expert_count", SIZE, AT(experts), 0, 1 << 16},
-    {"expert_used_count", SIZE, AT(experts_used), 0, 1 << 16},
-    {"expert_feed_forward_length", SIZE, AT(expert_wide), 1, 1 << 24},
-    {"rope.dimension_count", SIZE, AT(rope_dims), 2, 1 << 16},
-    {"rope.freq_base", REAL, AT(rope_base), 0, INT64_C(1) << 50},
-    {"rope.freq_base_swa", REAL, AT(local_base), 0, INT64_C(1) << 50},
-    {"rope.scaling.type", SCALING, AT(scaling), 0, 0},
-    {"rope.scaling.factor", REAL, AT(rope_factor), 0, 1 << 20},
-    {"rope.scale_linear", REAL, AT(rope_factor), 0, 1 << 20},
-    {"rope.scaling.original_context_length", SIZE, AT(original_context), 1, 1 << 30},
-    {"rope.scaling.attn_factor", REAL, AT(attention_factor), 0, 1 << 20},
-    {"rope.scaling.yarn_beta_fast", REAL, AT(beta_fast), 0, 1 << 20},
-    {"rope.scaling.yarn_beta_slow", REAL, AT(beta_slow), 0, 1 << 20},
-    {"rope.scaling.yarn_ext_factor", UNIT, 0, 0, 0},
-    {"rope.scaling.yarn_attn_factor", UNIT, 0, 0, 0},
-    {"rope.scaling.finetuned", SKIP, 0, 0, 0},
-    {"tensor_data_layout", SKIP, 0, 0, 0},
+/* Keys behind "ARCH.". */
+static const struct wick__key keys[] = {
+    {"block_count", WICK__KEY_SIZE, AT(n_layers), 1, 1024},
+    {"context_length", WICK__KEY_SIZE, AT(context), 1, 1 << 30},
+    {"embedding_length", WICK__KEY_SIZE, AT(hidden), 1, 1 << 20},
+    {"feed_forward_length", WICK__KEY_SIZE, AT(wide), 1, 1 << 24},
+    {"attention.head_count", WICK__KEY_SIZE, AT(heads), 1, 1 << 16},
+    {"attention.head_count_kv", WICK__KEY_SIZE, AT(kv_heads), 1, 1 << 16},
+    {"attention.key_length", WICK__KEY_SIZE, AT(head), 1, 1 << 16},
+    {"attention.value_length", WICK__KEY_SIZE, AT(value_head), 1, 1 << 16},
+    {"attention.sliding_window", WICK__KEY_SIZE, AT(window), 0, 1 << 30},
+    {"attention.sliding_window_pattern", WICK__KEY_SIZE, AT(period), 1, 1024},
+    {"attention.layer_norm_rms_epsilon", WICK__KEY_REAL, AT(epsilon), 0, 1},
+    {"attention.scale", WICK__KEY_REAL, AT(scale), 0, 1 << 20},
+    {"attn_logit_softcapping", WICK__KEY_REAL, AT(attention_cap), 0, 1 << 20},
+    {"final_logit_softcapping", WICK__KEY_REAL, AT(final_cap), 0, 1 << 20},
+    {"vocab_size", WICK__KEY_SIZE, AT(vocab), 1, 1 << 22},
+    {"expert_count", WICK__KEY_SIZE, AT(experts), 0, 1 << 16},
+    {"expert_used_count", WICK__KEY_SIZE, AT(experts_used), 0, 1 << 16},
+    {"expert_feed_forward_length", WICK__KEY_SIZE, AT(expert_wide), 1, 1 << 24},
+    {"rope.dimension_count", WICK__KEY_SIZE, AT(rope_dims), 2, 1 << 16},
+    {"rope.freq_base", WICK__KEY_REAL, AT(rope_base), 0, INT64_C(1) << 50},
+    {"rope.freq_base_swa", WICK__KEY_REAL, AT(local_base), 0, INT64_C(1) << 50},
+    {"rope.scaling.type", WICK__KEY_SCALING, AT(scaling), 0, 0},
+    {"rope.scaling.factor", WICK__KEY_REAL, AT(rope_factor), 0, 1 << 20},
+    {"rope.scale_linear", WICK__KEY_REAL, AT(rope_factor), 0, 1 << 20},
+    {"rope.scaling.original_context_length", WICK__KEY_SIZE, AT(original_context), 1, 1 << 30},
+    {"rope.scaling.attn_factor", WICK__KEY_REAL, AT(attention_factor), 0, 1 << 20},
+    {"rope.scaling.yarn_beta_fast", WICK__KEY_REAL, AT(beta_fast), 0, 1 << 20},
+    {"rope.scaling.yarn_beta_slow", WICK__KEY_REAL, AT(beta_slow), 0, 1 << 20},
+    {"rope.scaling.yarn_ext_factor", WICK__KEY_UNIT, 0, 0, 0},
+    {"rope.scaling.yarn_attn_factor", WICK__KEY_UNIT, 0, 0, 0},
+    {"rope.scaling.finetuned", WICK__KEY_SKIP, 0, 0, 0},
+    {"tensor_data_layout", WICK__KEY_SKIP, 0, 0, 0},
 };
 
 static enum wick_status take_scaling(const char *text, enum wick__scaling *scaling) {
@@ -95,32 +88,38 @@ static enum wick_status take_scaling(const char *text, enum wick__scaling *scali
     return wick__fail(WICK_UNSUPPORTED, "rope.scaling.type '%.40s' is not known", text);
 }
 
-/* Sets the member that a key names. */
-static enum wick_status take_key(struct wick__lm_config *config, const struct wick_metadata *metadata, const char *text,
-                                 size_t row) {
-    char *member = (char *)config + keys[row].at, *end;
-    double number = strtod(text, &end);
-    bool is_text = metadata->type == WICK_METADATA_STRING || metadata->type == WICK_METADATA_BOOL;
-    if (keys[row].kind == SKIP) return WICK_OK;
-    if (metadata->type == WICK_METADATA_ARRAY)
-        return wick__fail(WICK_UNSUPPORTED, "key '%s' differs from layer to layer", metadata->key);
-    if (keys[row].kind == SCALING) return take_scaling(text, (enum wick__scaling *)(void *)member);
-    if (is_text || *end || !isfinite(number))
-        return wick__fail(WICK_FORMAT, "key '%s' is not a number: '%.40s'", metadata->key, text);
-    if (keys[row].kind == UNIT) {
+enum wick_status wick__lm_take(struct wick__lm_config *config, const struct wick__key *key, const char *name,
+                               double number) {
+    char *member = (char *)config + key->at;
+    if (key->kind == WICK__KEY_UNIT) {
         if (number == 1) return WICK_OK;
-        return wick__fail(WICK_UNSUPPORTED, "key '%s' is %g; only 1 is known", metadata->key, number);
+        return wick__fail(WICK_UNSUPPORTED, "key '%s' is %g; only 1 is known", name, number);
     }
-    if (number < (double)keys[row].low || number > (double)keys[row].high)
-        return wick__fail(WICK_FORMAT, "key '%s' is %g, not in %lld .. %lld", metadata->key, number,
-                          (long long)keys[row].low, (long long)keys[row].high);
-    if (keys[row].kind == REAL)
+    if (!(number >= (double)key->low && number <= (double)key->high))
+        return wick__fail(WICK_FORMAT, "key '%s' is %g, not in %lld .. %lld", name, number, (long long)key->low,
+                          (long long)key->high);
+    if (key->kind == WICK__KEY_REAL)
         *(double *)(void *)member = number;
     else if (number != floor(number))
-        return wick__fail(WICK_FORMAT, "key '%s' is %g, no whole number", metadata->key, number);
+        return wick__fail(WICK_FORMAT, "key '%s' is %g, no whole number", name, number);
     else
         *(int64_t *)(void *)member = (int64_t)number;
     return WICK_OK;
+}
+
+/* Sets the member that a key names. */
+static enum wick_status take_key(struct wick__lm_config *config, const struct wick_metadata *metadata, const char *text,
+                                 const struct wick__key *key) {
+    char *end;
+    double number = strtod(text, &end);
+    bool is_text = metadata->type == WICK_METADATA_STRING || metadata->type == WICK_METADATA_BOOL;
+    if (key->kind == WICK__KEY_SKIP) return WICK_OK;
+    if (metadata->type == WICK_METADATA_ARRAY)
+        return wick__fail(WICK_UNSUPPORTED, "key '%s' differs from layer to layer", metadata->key);
+    if (key->kind == WICK__KEY_SCALING) return take_scaling(text, &config->scaling);
+    if (is_text || *end || !isfinite(number))
+        return wick__fail(WICK_FORMAT, "key '%s' is not a number: '%.40s'", metadata->key, text);
+    return wick__lm_take(config, key, metadata->key, number);
 }
 
 /* Every key of the family is known, or the model would be computed wrongly. */
@@ -135,27 +134,28 @@ static enum wick_status take_keys(struct wick__lm_config *config, struct wick_ar
         while (row < n && strcmp(metadata.key + prefix + 1, keys[row].name) != 0) row++;
         if (row == n) return wick__fail(WICK_UNSUPPORTED, "key '%.200s' is not known", metadata.key);
         wick_archive_metadata_text(archive, i, -1, text, sizeof text);
-        WICK__TRY(take_key(config, &metadata, text, row));
+        WICK__TRY(take_key(config, &metadata, text, &keys[row]));
     }
     return WICK_OK;
+}
+
+const struct wick__family *wick__family_find(const char *name) {
+    for (size_t f = 0; f < sizeof families / sizeof *families; f++)
+        if (strcmp(name, families[f].name) == 0) return &families[f];
+    return NULL;
 }
 
 static enum wick_status find_family(struct wick__lm_config *config, struct wick_archive *archive) {
     char text[64] = "";
     int64_t i = wick_archive_metadata_find(archive, "general.architecture");
-    if (wick_archive_format(archive) != WICK_FORMAT_GGUF)
-        return wick__fail(WICK_UNSUPPORTED, "the model is %s, not GGUF",
-                          wick_format_name(wick_archive_format(archive)));
     if (i < 0) return wick__fail(WICK_FORMAT, "key 'general.architecture' is missing");
     wick_archive_metadata_text(archive, i, -1, text, sizeof text);
-    for (size_t f = 0; f < sizeof families / sizeof *families; f++)
-        if (strcmp(text, families[f].name) == 0) config->family = &families[f];
+    config->family = wick__family_find(text);
     if (config->family) return WICK_OK;
     return wick__fail(WICK_UNSUPPORTED, "general.architecture '%s' is not known", text);
 }
 
-/* What must be there, and what follows from the rest. */
-static enum wick_status complete(struct wick__lm_config *config) {
+static enum wick_status check_needed(const struct wick__lm_config *config) {
     const struct {
         const char *name;
         int64_t value;
@@ -167,6 +167,27 @@ static enum wick_status complete(struct wick__lm_config *config) {
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
         if (needed[i].value == 0)
             return wick__fail(WICK_FORMAT, "key '%s.%s' is missing", config->family->name, needed[i].name);
+    if (config->epsilon <= 0) return wick__fail(WICK_FORMAT, "attention.layer_norm_rms_epsilon is missing");
+    return WICK_OK;
+}
+
+static enum wick_status configure_gguf(struct wick__lm_config *config, struct wick_archive *archive) {
+    WICK__TRY(find_family(config, archive));
+    const struct wick__family *family = config->family;
+    config->interleaved = family->interleaved;
+    config->window = family->window;
+    config->period = family->period;
+    config->local_base = family->local_base;
+    config->attention_cap = family->attention_cap;
+    config->final_cap = family->final_cap;
+    WICK__TRY(take_keys(config, archive));
+    /* A factor without a type is an old file's way to say linear. */
+    if (config->scaling == WICK__SCALING_NONE && config->rope_factor != 1) config->scaling = WICK__SCALING_LINEAR;
+    return check_needed(config);
+}
+
+/* What follows from the rest. */
+static enum wick_status complete(struct wick__lm_config *config) {
     if (config->kv_heads == 0) config->kv_heads = config->heads;
     if (config->head == 0) config->head = config->hidden / config->heads;
     if (config->value_head == 0) config->value_head = config->head;
@@ -180,7 +201,6 @@ static enum wick_status complete(struct wick__lm_config *config) {
     if (config->experts > 0 && (config->experts_used < 1 || config->experts_used > config->experts))
         return wick__fail(WICK_FORMAT, "%lld of %lld experts are used", (long long)config->experts_used,
                           (long long)config->experts);
-    if (config->epsilon <= 0) return wick__fail(WICK_FORMAT, "attention.layer_norm_rms_epsilon is missing");
     if (config->rope_base <= 0 || config->rope_factor <= 0 || config->local_base < 0)
         return wick__fail(WICK_FORMAT, "rope's base and factor must be above 0");
     if (config->original_context == 0) config->original_context = config->context;
@@ -191,18 +211,12 @@ static enum wick_status complete(struct wick__lm_config *config) {
     return WICK_OK;
 }
 
-enum wick_status wick__lm_configure(struct wick__lm_config *config, struct wick_archive *archive) {
+enum wick_status wick__lm_configure(struct wick__lm_config *config, const struct wick__lm_source *source) {
     *config = (struct wick__lm_config){.rope_base = 10000, .rope_factor = 1, .beta_fast = 32, .beta_slow = 1};
-    WICK__TRY(find_family(config, archive));
-    const struct wick__family *family = config->family;
-    config->window = family->window;
-    config->period = family->period;
-    config->local_base = family->local_base;
-    config->attention_cap = family->attention_cap;
-    config->final_cap = family->final_cap;
-    WICK__TRY(take_keys(config, archive));
-    /* A factor without a type is an old file's way to say linear. */
-    if (config->scaling == WICK__SCALING_NONE && config->rope_factor != 1) config->scaling = WICK__SCALING_LINEAR;
+    if (source->config)
+        WICK__TRY(wick__hub_configure(config, source->config));
+    else
+        WICK__TRY(configure_gguf(config, source->archive));
     return complete(config);
 }
 

@@ -1,4 +1,4 @@
-/* Weights of a language model: every tensor of the file has a place, and every place its shape. */
+/* Weights of a language model: every tensor of the files has a place, and every place its shape. */
 #include "model/lm.h"
 
 #include "core/checked.h"
@@ -10,13 +10,14 @@
 
 struct loader {
     struct wick_lm *lm;
+    const struct wick__lm_source *source;
     struct wick_archive *archive;
-    int64_t used; /* tensors that found a place */
+    bool *used; /* of each tensor, whether it has a place */
 };
 
 /* A place for a tensor: [size[0], size[1], ...], ended by 0. */
 struct place {
-    const char *name;
+    const char *gguf, *hub; /* names */
     bool needed;
     int64_t size[4];
     struct wick_tensor **to;
@@ -44,9 +45,10 @@ static enum wick_status check_shape(const struct wick_archive_entry *entry, cons
 /* Vectors become f32; matrices stay as they are if wick_linear takes them. */
 static enum wick_status load(struct loader *loader, const struct place *place) {
     struct wick_archive_entry entry;
-    int64_t i = wick_archive_find(loader->archive, place->name);
+    const char *name = loader->lm->config.hub ? place->hub : place->gguf;
+    int64_t i = wick_archive_find(loader->archive, name);
     if (i < 0 && !place->needed) return WICK_OK;
-    if (i < 0) return wick__fail(WICK_FORMAT, "tensor '%s' is missing", place->name);
+    if (i < 0) return wick__fail(WICK_FORMAT, "tensor '%s' is missing", name);
     WICK__TRY(wick_archive_describe(loader->archive, i, &entry));
     WICK__TRY(check_shape(&entry, place));
     bool plain = entry.loadable && (entry.dtype == WICK_F32 || entry.dtype == WICK_F16 || entry.dtype == WICK_BF16);
@@ -58,31 +60,45 @@ static enum wick_status load(struct loader *loader, const struct place *place) {
     if (!x) return wick__latest();
     *place->to = wick_retain(x);
     loader->lm->weight_bytes += entry.nbytes;
-    loader->used++;
+    loader->used[i] = true;
+    return WICK_OK;
+}
+
+/* The weights of a norm, [n]: some folders hold them less 1. */
+static enum wick_status load_norm(struct loader *loader, const struct place *place) {
+    const struct wick__hub *hub = loader->lm->config.hub;
+    WICK__TRY(load(loader, place));
+    if (!hub || !hub->norms_from_one) return WICK_OK;
+    struct wick_tensor *x = wick_affine(*place->to, WICK_INT(1), WICK_INT(1));
+    if (!x) return wick__latest();
+    wick_release(*place->to);
+    *place->to = wick_retain(x);
     return WICK_OK;
 }
 
 /* ---- layers ---- */
 
-/* How the tensors of a layer are called, and their shapes. */
+/* How the tensors of a layer are called, and their shapes. Experts of folders are elsewhere: load_experts. */
 static void layer_places(const struct wick__lm_config *c, struct place places[WICK__LM_PARTS]) {
     const int64_t h = c->hidden, q = c->heads * c->head, k = c->kv_heads * c->head, e = c->experts;
     const bool heads = c->family->head_norms, after = c->family->after_norms;
+    const char *between = after ? "pre_feedforward_layernorm" : "post_attention_layernorm";
     const struct place rows[WICK__LM_PARTS] = {
-        [WICK__LM_ATTENTION_NORM] = {"attn_norm", true, {h}, NULL},
-        [WICK__LM_QUERY] = {"attn_q", true, {q, h}, NULL},
-        [WICK__LM_KEY] = {"attn_k", true, {k, h}, NULL},
-        [WICK__LM_VALUE] = {"attn_v", true, {k, h}, NULL},
-        [WICK__LM_QUERY_NORM] = {heads ? "attn_q_norm" : NULL, true, {c->head}, NULL},
-        [WICK__LM_KEY_NORM] = {heads ? "attn_k_norm" : NULL, true, {c->head}, NULL},
-        [WICK__LM_OUT] = {"attn_output", true, {h, q}, NULL},
-        [WICK__LM_AFTER_ATTENTION] = {after ? "post_attention_norm" : NULL, true, {h}, NULL},
-        [WICK__LM_NETWORK_NORM] = {"ffn_norm", true, {h}, NULL},
-        [WICK__LM_ROUTER] = {e ? "ffn_gate_inp" : NULL, true, {e, h}, NULL},
-        [WICK__LM_GATE] = {e ? "ffn_gate_exps" : "ffn_gate", true, {c->wide, h}, NULL},
-        [WICK__LM_UP] = {e ? "ffn_up_exps" : "ffn_up", true, {c->wide, h}, NULL},
-        [WICK__LM_DOWN] = {e ? "ffn_down_exps" : "ffn_down", true, {h, c->wide}, NULL},
-        [WICK__LM_AFTER_NETWORK] = {after ? "post_ffw_norm" : NULL, true, {h}, NULL},
+        [WICK__LM_ATTENTION_NORM] = {"attn_norm", "input_layernorm", true, {h}, NULL},
+        [WICK__LM_QUERY] = {"attn_q", "self_attn.q_proj", true, {q, h}, NULL},
+        [WICK__LM_KEY] = {"attn_k", "self_attn.k_proj", true, {k, h}, NULL},
+        [WICK__LM_VALUE] = {"attn_v", "self_attn.v_proj", true, {k, h}, NULL},
+        [WICK__LM_QUERY_NORM] = {heads ? "attn_q_norm" : NULL, "self_attn.q_norm", true, {c->head}, NULL},
+        [WICK__LM_KEY_NORM] = {heads ? "attn_k_norm" : NULL, "self_attn.k_norm", true, {c->head}, NULL},
+        [WICK__LM_OUT] = {"attn_output", "self_attn.o_proj", true, {h, q}, NULL},
+        [WICK__LM_AFTER_ATTENTION] =
+            {after ? "post_attention_norm" : NULL, "post_attention_layernorm", true, {h}, NULL},
+        [WICK__LM_NETWORK_NORM] = {"ffn_norm", between, true, {h}, NULL},
+        [WICK__LM_ROUTER] = {e ? "ffn_gate_inp" : NULL, c->hub ? c->hub->router : NULL, true, {e, h}, NULL},
+        [WICK__LM_GATE] = {e ? "ffn_gate_exps" : "ffn_gate", "mlp.gate_proj", true, {c->wide, h}, NULL},
+        [WICK__LM_UP] = {e ? "ffn_up_exps" : "ffn_up", "mlp.up_proj", true, {c->wide, h}, NULL},
+        [WICK__LM_DOWN] = {e ? "ffn_down_exps" : "ffn_down", "mlp.down_proj", true, {h, c->wide}, NULL},
+        [WICK__LM_AFTER_NETWORK] = {after ? "post_ffw_norm" : NULL, "post_feedforward_layernorm", true, {h}, NULL},
     };
     memcpy(places, rows, sizeof rows);
     for (int part = WICK__LM_GATE; e > 0 && part <= WICK__LM_DOWN; part++) {
@@ -97,13 +113,22 @@ const char *wick__lm_part_name(const struct wick_lm *lm, int part) {
     layer_places(&lm->config, places);
     if (lm->fused_qkv && part == WICK__LM_QUERY) return "attn_qkv";
     if (lm->fused_qkv && (part == WICK__LM_KEY || part == WICK__LM_VALUE)) return NULL;
-    return lm->fused_up && part == WICK__LM_GATE ? NULL : places[part].name;
+    return lm->fused_up && part == WICK__LM_GATE ? NULL : places[part].gguf;
+}
+
+enum { NAME = 128 };
+
+/* The name of a layer's tensor: part and kind, "weight" or "bias", as the files spell them. */
+static void name_part(const struct loader *loader, int64_t number, const char *part, const char *kind,
+                      char name[NAME]) {
+    const char *layers = loader->lm->config.hub ? "model.layers" : "blk";
+    snprintf(name, NAME, "%s.%lld.%s.%s", layers, (long long)number, part, kind);
 }
 
 /* One matrix in the place of several that lie one below the other: phi3 has them. */
 static enum wick_status load_fused(struct loader *loader, const char *name, int n, const struct place *places) {
     struct wick_tensor *all = NULL;
-    struct place place = {name, true, {0, places[0].size[1]}, &all};
+    struct place place = {name, name, true, {0, places[0].size[1]}, &all};
     for (int i = 0; i < n; i++) place.size[0] += places[i].size[0];
     WICK__TRY(load(loader, &place));
     enum wick_status status = WICK_OK;
@@ -119,37 +144,80 @@ static enum wick_status load_fused(struct loader *loader, const char *name, int 
     return status;
 }
 
-enum { NAME = 96 };
+/* Puts one expert's matrix into those of all, which the first one makes room for. */
+static enum wick_status load_expert(struct loader *loader, int64_t expert, const struct place *one,
+                                    const struct place *all) {
+    const int64_t *size = all->size;
+    WICK__TRY(load(loader, one));
+    const struct wick_tensor *x = *one->to;
+    enum wick_dtype dtype = wick_tensor_dtype(x);
+    if (!*all->to) *all->to = wick_retain(wick_empty(loader->lm->device, dtype, WICK_SHAPE(size[0], size[1], size[2])));
+    if (!*all->to) return wick__latest();
+    if (wick_tensor_dtype(*all->to) != dtype)
+        return wick__fail(WICK_UNSUPPORTED, "tensor '%s' is %s, other experts are %s", one->hub, wick_dtype_name(dtype),
+                          wick_dtype_name(wick_tensor_dtype(*all->to)));
+    return wick_slice_set_inplace(*all->to, wick_unsqueeze(x, 0), 0, expert);
+}
+
+/* The experts of a folder, a tensor each, in one: [experts, rows, columns]. Only one at a time is held beside it. */
+static enum wick_status load_experts(struct loader *loader, int64_t number, int part, const struct place *all) {
+    const struct wick__hub *hub = loader->lm->config.hub;
+    for (int64_t pass = 0, n = all->size[0]; pass < 2 * n; pass++) {
+        const int64_t expert = pass % n;
+        char called[NAME / 2], name[NAME];
+        snprintf(called, sizeof called, "%s.%lld.%s", hub->experts, (long long)expert,
+                 hub->expert[part - WICK__LM_GATE]);
+        name_part(loader, number, called, "weight", name);
+        if (pass < n && wick_archive_find(loader->archive, name) < 0) /* before there is room for all of them */
+            return wick__fail(WICK_FORMAT, "tensor '%s' is missing", name);
+        if (pass < n) continue;
+        struct wick_tensor *x = NULL;
+        const struct place one = {name, name, true, {all->size[1], all->size[2]}, &x};
+        wick_scope_begin();
+        enum wick_status status = load_expert(loader, expert, &one, all);
+        wick_scope_end(NULL);
+        wick_release(x);
+        WICK__TRY(status);
+    }
+    return WICK_OK;
+}
 
 static enum wick_status load_part(struct loader *loader, int64_t number, int part, const struct place *place) {
     struct wick__lm_layer *layer = &loader->lm->layers[number];
+    const char *called = loader->lm->config.hub ? place->hub : place->gguf;
     char name[NAME];
     struct place full = *place;
-    if (!place->name) return WICK_OK;
-    full.name = name;
+    if (!place->gguf) return WICK_OK;
+    full.gguf = full.hub = name;
     full.to = &layer->weight[part];
-    snprintf(name, sizeof name, "blk.%lld.%s.weight", (long long)number, place->name);
-    if (!layer->weight[part]) WICK__TRY(load(loader, &full));
+    if (rank_of(place) == 3 && loader->lm->config.hub) return load_experts(loader, number, part, &full);
+    name_part(loader, number, called, "weight", name);
+    if (!layer->weight[part]) WICK__TRY((rank_of(place) == 1 ? load_norm : load)(loader, &full));
     if (rank_of(place) != 2) return WICK_OK;
-    full = (struct place){name, false, {place->size[0]}, &layer->bias[part]};
-    snprintf(name, sizeof name, "blk.%lld.%s.bias", (long long)number, place->name);
+    full = (struct place){name, name, false, {place->size[0]}, &layer->bias[part]};
+    name_part(loader, number, called, "bias", name);
     return load(loader, &full);
+}
+
+/* Whether a layer has one matrix under this name, which stays in `name`. */
+static bool find_fused(const struct loader *loader, int64_t number, const char *gguf, const char *hub,
+                       char name[NAME]) {
+    name_part(loader, number, loader->lm->config.hub ? hub : gguf, "weight", name);
+    return wick_archive_find(loader->archive, name) >= 0;
 }
 
 static enum wick_status load_layer(struct loader *loader, int64_t number) {
     struct wick__lm_layer *layer = &loader->lm->layers[number];
+    struct wick_lm *lm = loader->lm;
     struct place places[WICK__LM_PARTS];
     char name[NAME];
-    layer_places(&loader->lm->config, places);
+    layer_places(&lm->config, places);
     for (int part = 0; part < WICK__LM_PARTS; part++) places[part].to = &layer->weight[part];
-    snprintf(name, sizeof name, "blk.%lld.attn_qkv.weight", (long long)number);
-    loader->lm->fused_qkv = wick_archive_find(loader->archive, name) >= 0;
-    if (loader->lm->fused_qkv) WICK__TRY(load_fused(loader, name, 3, &places[WICK__LM_QUERY]));
-    snprintf(name, sizeof name, "blk.%lld.ffn_gate.weight", (long long)number);
-    bool gate = wick_archive_find(loader->archive, name) >= 0;
-    snprintf(name, sizeof name, "blk.%lld.ffn_up.weight", (long long)number);
-    loader->lm->fused_up = !gate && wick_archive_find(loader->archive, name) >= 0;
-    if (loader->lm->fused_up) WICK__TRY(load_fused(loader, name, 2, &places[WICK__LM_GATE]));
+    lm->fused_qkv = find_fused(loader, number, "attn_qkv", "self_attn.qkv_proj", name);
+    if (lm->fused_qkv) WICK__TRY(load_fused(loader, name, 3, &places[WICK__LM_QUERY]));
+    lm->fused_up = !find_fused(loader, number, "ffn_gate", "mlp.gate_proj", name) &&
+                   find_fused(loader, number, "ffn_up", "mlp.gate_up_proj", name);
+    if (lm->fused_up) WICK__TRY(load_fused(loader, name, 2, &places[WICK__LM_GATE]));
     for (int part = 0; part < WICK__LM_PARTS; part++) WICK__TRY(load_part(loader, number, part, &places[part]));
     return WICK_OK;
 }
@@ -174,18 +242,23 @@ static enum wick_status load_id(const struct wick_lm *lm, struct wick_archive *a
 static enum wick_status load_ends(struct wick_lm *lm, struct wick_archive *archive) {
     static const char *const keys[] = {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",
                                        "tokenizer.ggml.eom_token_id"};
-    static const char *const names[] = {"<|im_end|>",    "<|eot_id|>", "<|eom_id|>",     "<end_of_turn>",
-                                        "<|endoftext|>", "<|end|>",    "<|end_of_text|>"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         int32_t id;
         WICK__TRY(load_id(lm, archive, keys[i], &id));
-        if (id >= 0) lm->ends[lm->n_ends++] = id;
-    }
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        int32_t id = wick_tokenizer_id(lm->tokenizer, names[i]);
-        if (id >= 0 && id < lm->config.vocab) lm->ends[lm->n_ends++] = id;
+        WICK__TRY(wick__lm_add_end(lm, keys[i], id));
     }
     return load_id(lm, archive, "tokenizer.ggml.bos_token_id", &lm->begin);
+}
+
+/* Tokens that end a text wherever there are such. */
+static enum wick_status add_known_ends(struct wick_lm *lm) {
+    static const char *const names[] = {"<|im_end|>",    "<|eot_id|>", "<|eom_id|>",     "<end_of_turn>",
+                                        "<|endoftext|>", "<|end|>",    "<|end_of_text|>"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        int32_t id = wick_tokenizer_id(lm->tokenizer, names[i]);
+        if (id < lm->config.vocab) WICK__TRY(wick__lm_add_end(lm, names[i], id));
+    }
+    return WICK_OK;
 }
 
 static enum wick_status load_template(struct wick_lm *lm, struct wick_archive *archive) {
@@ -213,57 +286,76 @@ static enum wick_status find_vocab(struct wick_lm *lm, struct wick_archive *arch
     return WICK_OK;
 }
 
-/* A tensor without a place means that the model is computed in another way than here. */
-static enum wick_status check_all_used(struct loader *loader) {
+/* Whether a tensor has no weights of the model in it: what ropes are made of, or the embedding once more. */
+static bool is_aside(const struct wick__lm_config *config, const char *name) {
     static const char *const factors[] = {"rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"};
-    int64_t n = wick_archive_count(loader->archive);
-    for (size_t i = 0; i < sizeof factors / sizeof *factors; i++)
-        loader->used += wick_archive_find(loader->archive, factors[i]) >= 0;
-    for (int64_t i = 0; i < n && loader->used < n; i++) {
+    static const char angles[] = ".rotary_emb.inv_freq";
+    size_t n = strlen(name);
+    for (size_t i = 0; !config->hub && i < sizeof factors / sizeof *factors; i++)
+        if (strcmp(name, factors[i]) == 0) return true;
+    if (!config->hub) return false;
+    return (config->tied && strcmp(name, "lm_head.weight") == 0) ||
+           (n >= sizeof angles && strcmp(name + n - (sizeof angles - 1), angles) == 0);
+}
+
+/* A tensor without a place means that the model is computed in another way than here. */
+static enum wick_status check_all_used(const struct loader *loader) {
+    const struct wick__lm_config *config = &loader->lm->config;
+    for (int64_t i = 0; i < wick_archive_count(loader->archive); i++) {
         const char *name = wick_archive_name(loader->archive, i);
         long long number;
-        char part[64] = "";
-        struct place places[WICK__LM_PARTS];
-        bool known = false;
-        if (sscanf(name, "blk.%lld.%63s", &number, part) == 2 && number >= loader->lm->config.n_layers)
+        if (loader->used[i] || is_aside(config, name)) continue;
+        bool layer =
+            (config->hub ? sscanf(name, "model.layers.%lld", &number) : sscanf(name, "blk.%lld", &number)) == 1;
+        if (layer && number >= config->n_layers)
             return wick__fail(WICK_UNSUPPORTED, "tensor '%s' is beyond the %lld layers", name,
-                              (long long)loader->lm->config.n_layers);
-        layer_places(&loader->lm->config, places);
-        part[strcspn(part, ".")] = 0;
-        for (int p = 0; p < WICK__LM_PARTS; p++) known = known || (places[p].name && strcmp(part, places[p].name) == 0);
-        known = known || strcmp(part, "attn_qkv") == 0 || strncmp(name, "token_embd.weight", 18) == 0 ||
-                strncmp(name, "output", 6) == 0 || strncmp(name, "rope_f", 6) == 0;
-        if (!known) return wick__fail(WICK_UNSUPPORTED, "tensor '%s' is not known", name);
+                              (long long)config->n_layers);
+        return wick__fail(WICK_UNSUPPORTED, "tensor '%s' is not known", name);
     }
-    if (loader->used == n) return WICK_OK;
-    return wick__fail(WICK_UNSUPPORTED, "%lld of %lld tensors have no place in the model",
-                      (long long)(n - loader->used), (long long)n);
+    return WICK_OK;
 }
 
 static enum wick_status load_all(struct loader *loader) {
     struct wick_lm *lm = loader->lm;
     const struct wick__lm_config *c = &lm->config;
-    const struct place places[] = {{"token_embd.weight", true, {c->vocab, c->hidden}, &lm->embedding},
-                                   {"output.weight", false, {c->vocab, c->hidden}, &lm->output},
-                                   {"output_norm.weight", true, {c->hidden}, &lm->norm}};
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) WICK__TRY(load(loader, &places[i]));
+    const int64_t v = c->vocab, h = c->hidden;
+    const struct place embedding = {"token_embd.weight", "model.embed_tokens.weight", true, {v, h}, &lm->embedding},
+                       output = {"output.weight", "lm_head.weight", c->hub, {v, h}, &lm->output},
+                       norm = {"output_norm.weight", "model.norm.weight", true, {h}, &lm->norm};
+    WICK__TRY(load(loader, &embedding));
+    if (!c->tied) WICK__TRY(load(loader, &output));
     if (!lm->output) lm->output = wick_retain(lm->embedding);
+    WICK__TRY(load_norm(loader, &norm));
     for (int64_t i = 0; i < c->n_layers; i++) WICK__TRY(load_layer(loader, i));
     WICK__TRY(check_all_used(loader));
-    return wick__lm_make_ropes(lm, loader->archive);
+    return wick__lm_make_ropes(lm, loader->source);
 }
 
-enum wick_status wick__lm_load(struct wick_lm *lm, struct wick_archive *archive) {
-    struct loader loader = {lm, archive, 0};
-    WICK__TRY(wick__lm_configure(&lm->config, archive));
-    WICK__TRY(find_vocab(lm, archive));
+/* The ids around a text, and the chat template. */
+static enum wick_status load_text(struct wick_lm *lm, const struct wick__lm_source *source) {
+    if (source->config) {
+        WICK__TRY(wick__hub_load_text(lm, source));
+    } else {
+        WICK__TRY(load_ends(lm, source->archive));
+        WICK__TRY(load_template(lm, source->archive));
+    }
+    return add_known_ends(lm);
+}
+
+enum wick_status wick__lm_load(struct wick_lm *lm, const struct wick__lm_source *source) {
+    struct loader loader = {lm, source, source->archive, NULL};
+    const size_t n = (size_t)wick_archive_count(source->archive);
+    WICK__TRY(wick__lm_configure(&lm->config, source));
+    if (!source->config) WICK__TRY(find_vocab(lm, source->archive));
     lm->layers = wick__calloc((size_t)lm->config.n_layers, sizeof *lm->layers);
     if (!lm->layers) return WICK_MEMORY;
-    WICK__TRY(load_ends(lm, archive));
-    WICK__TRY(load_template(lm, archive));
+    WICK__TRY(load_text(lm, source));
+    loader.used = wick__calloc(n, sizeof *loader.used);
+    if (!loader.used) return WICK_MEMORY;
     wick_scope_begin();
     enum wick_status status = load_all(&loader);
     wick_scope_end(NULL);
+    wick__free(loader.used, n * sizeof *loader.used);
     return status;
 }
 

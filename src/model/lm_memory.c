@@ -5,6 +5,8 @@
 #include "core/device.h"
 #include "core/dtype.h"
 
+#include <string.h>
+
 /* Files can ask for products that no integer holds; this stands for all of them. */
 static const int64_t ENDLESS = INT64_MAX / 4;
 
@@ -78,13 +80,17 @@ static enum wick_status compare(const struct wick_device *device, struct wick_lm
     return WICK_OK;
 }
 
-enum wick_status wick__lm_head(struct wick_archive *archive, struct wick__lm_config *config, int64_t *weights) {
+enum wick_status wick__lm_head(const struct wick__lm_source *source, struct wick__lm_config *config,
+                               struct wick__lm_bytes *bytes) {
+    struct wick_archive *archive = source->archive;
     struct wick_archive_entry entry;
-    WICK__TRY(wick__lm_configure(config, archive));
-    *weights = 0;
+    WICK__TRY(wick__lm_configure(config, source));
+    *bytes = (struct wick__lm_bytes){0};
     for (int64_t i = 0; i < wick_archive_count(archive); i++) {
         WICK__TRY(wick_archive_describe(archive, i, &entry));
-        *weights = plus(*weights, wick__min(entry.nbytes, ENDLESS));
+        const int64_t nbytes = wick__min(entry.nbytes, ENDLESS);
+        bytes->weights = plus(bytes->weights, nbytes);
+        if (config->hub && strstr(entry.name, ".experts.")) bytes->stacked = plus(bytes->stacked, nbytes);
     }
     int64_t i = config->vocab == 0 ? wick_archive_find(archive, "token_embd.weight") : -1;
     if (i < 0) return WICK_OK;
@@ -93,16 +99,23 @@ enum wick_status wick__lm_head(struct wick_archive *archive, struct wick__lm_con
     return WICK_OK;
 }
 
-enum wick_status wick__lm_needs(struct wick_archive *archive, const struct wick_device *device,
+/* Experts that were copied into one tensor leave their files' pages, but not a file that was read as a whole. */
+static int64_t weight_bytes(const struct wick__lm_source *source, const struct wick_device *device,
+                            const struct wick__lm_bytes *bytes) {
+    return plus(bytes->weights, source->copied && device->heap->host_visible ? bytes->stacked : 0);
+}
+
+enum wick_status wick__lm_needs(const struct wick__lm_source *source, const struct wick_device *device,
                                 const struct wick_lm_use *use, struct wick_lm_memory *memory) {
     enum { SEQUENCES = 1 << 20, TOKENS = 1 << 30 };
     static const struct wick_lm_use plain = {.context = 0};
     struct wick__lm_config config;
     enum wick_dtype dtype;
-    int64_t weights, threads;
+    struct wick__lm_bytes bytes;
+    int64_t threads;
     if (!use) use = &plain;
     WICK__TRY(wick__reserved("lm_use", use->reserved));
-    WICK__TRY(wick__lm_head(archive, &config, &weights));
+    WICK__TRY(wick__lm_head(source, &config, &bytes));
     WICK__TRY(wick__lm_cache_dtype("lm_use", &config, use->cache, &dtype));
     if (use->sequences < 0 || use->sequences > SEQUENCES || use->context < 0 || use->context > TOKENS ||
         use->tokens < 0)
@@ -112,7 +125,7 @@ enum wick_status wick__lm_needs(struct wick_archive *archive, const struct wick_
     if (use->tokens) tokens = wick__min(tokens, use->tokens);
     WICK__TRY(find_thread_bytes(device, &config, &threads));
     int64_t one = times(token_bytes(&config, dtype), tokens);
-    struct wick_lm_memory found = {.weights = weights,
+    struct wick_lm_memory found = {.weights = weight_bytes(source, device, &bytes),
                                    .cache = times(wick__max(use->sequences, 1), one),
                                    .work = plus(work_bytes(&config, use, tokens, one), threads)};
     WICK__TRY(compare(device, &found));
@@ -120,16 +133,19 @@ enum wick_status wick__lm_needs(struct wick_archive *archive, const struct wick_
     return WICK_OK;
 }
 
-enum wick_status wick__lm_check_memory(const char *path, struct wick_archive *archive, const struct wick_device *device,
+enum wick_status wick__lm_check_memory(const struct wick__lm_source *source, const struct wick_device *device,
                                        const struct wick_lm_use *use) {
     const double mb = 1e6;
     struct wick__lm_config config;
     struct wick_lm_memory memory = {0};
-    if (!use && device->heap->host_visible) return WICK_OK; /* weights stay in the file's pages */
-    if (use)
-        WICK__TRY(wick__lm_needs(archive, device, use, &memory));
-    else {
-        WICK__TRY(wick__lm_head(archive, &config, &memory.weights));
+    struct wick__lm_bytes bytes;
+    const bool host = device->heap->host_visible; /* weights stay in the file's pages, but for those that are stacked */
+    if (!use && host && !source->config) return WICK_OK;
+    if (use) {
+        WICK__TRY(wick__lm_needs(source, device, use, &memory));
+    } else {
+        WICK__TRY(wick__lm_head(source, &config, &bytes));
+        memory.weights = host ? bytes.stacked : bytes.weights;
         WICK__TRY(compare(device, &memory));
     }
     if (memory.missing == 0) return WICK_OK;
@@ -137,6 +153,6 @@ enum wick_status wick__lm_check_memory(const char *path, struct wick_archive *ar
         WICK_MEMORY,
         "%s: %.1f MB of memory are needed on %s: %.1f MB for weights, %.1f MB for keys and values, %.1f MB "
         "to compute with; %.1f MB are available, %.1f MB too few",
-        path, (double)memory.needed / mb, device->name, (double)memory.weights / mb, (double)memory.cache / mb,
+        source->path, (double)memory.needed / mb, device->name, (double)memory.weights / mb, (double)memory.cache / mb,
         (double)memory.work / mb, (double)memory.available / mb, (double)memory.missing / mb);
 }

@@ -20,6 +20,26 @@ static double yarn(const struct wick__lm_config *config, double base, int64_t i,
     return angle / config->rope_factor * slow + angle * (1 - slow);
 }
 
+/* Llama 3 leaves short waves as they are, stretches long ones, and blends between. */
+static double llama3(const struct wick__lm_config *config, double angle) {
+    const double pi = 3.14159265358979323846;
+    double turns = (double)config->original_context * angle / (2 * pi);
+    double fast = (turns - config->low_frequency) / (config->high_frequency - config->low_frequency);
+    fast = fmin(fmax(fast, 0), 1);
+    return angle / config->rope_factor * (1 - fast) + angle * fast;
+}
+
+/* What cosines and sines are multiplied by. */
+static double gain_of(const struct wick__lm_config *config, enum wick__scaling scaling) {
+    double gain = config->attention_factor > 0 && scaling != WICK__SCALING_NONE ? config->attention_factor : 1;
+    if (scaling != WICK__SCALING_NONE && config->rope_gain > 0) return config->rope_gain;
+    if (scaling == WICK__SCALING_YARN && config->rope_factor > 1) gain *= 1 + 0.1 * log(config->rope_factor);
+    if (scaling == WICK__SCALING_LONG && config->attention_factor == 0 && config->context > config->original_context)
+        gain = sqrt(1 + log((double)config->context / (double)config->original_context) /
+                            log((double)config->original_context));
+    return gain;
+}
+
 /* `factors`, which may be NULL, divide the angles. */
 static enum wick_status fill(const struct wick_lm *lm, struct wick__lm_rope *rope, double base, const float *factors,
                              enum wick__scaling scaling) {
@@ -27,16 +47,13 @@ static enum wick_status fill(const struct wick_lm *lm, struct wick__lm_rope *rop
     int64_t n = config->rope_dims / 2;
     rope->angle = wick__alloc((size_t)n * sizeof(double));
     if (!rope->angle) return WICK_MEMORY;
-    rope->gain = config->attention_factor > 0 && scaling != WICK__SCALING_NONE ? config->attention_factor : 1;
-    if (scaling == WICK__SCALING_YARN && config->rope_factor > 1) rope->gain *= 1 + 0.1 * log(config->rope_factor);
-    if (scaling == WICK__SCALING_LONG && config->attention_factor == 0 && config->context > config->original_context)
-        rope->gain = sqrt(1 + log((double)config->context / (double)config->original_context) /
-                                  log((double)config->original_context));
+    rope->gain = gain_of(config, scaling);
     for (int64_t i = 0; i < n; i++) {
         double angle = pow(base, -2.0 * (double)i / (double)config->rope_dims);
         if (factors) angle /= (double)factors[i];
         if (scaling == WICK__SCALING_LINEAR) angle /= config->rope_factor;
         if (scaling == WICK__SCALING_YARN) angle = yarn(config, base, i, angle);
+        if (scaling == WICK__SCALING_LLAMA3) angle = llama3(config, angle);
         rope->angle[i] = angle;
     }
     return WICK_OK;
@@ -62,16 +79,28 @@ static enum wick_status read_factors(struct wick_lm *lm, struct wick_archive *ar
     return WICK_OK;
 }
 
-enum wick_status wick__lm_make_ropes(struct wick_lm *lm, struct wick_archive *archive) {
+/* The factors of long texts, or of short ones and all; NULL: there are none. */
+static enum wick_status find_factors(struct wick_lm *lm, const struct wick__lm_source *source, bool stretched,
+                                     float **factors) {
     static const char *const names[2][2] = {{"rope_freqs.weight", "rope_factors_short.weight"},
                                             {"rope_factors_long.weight", NULL}};
+    if (source->config) {
+        *factors = NULL;
+        if (lm->config.scaling != WICK__SCALING_LONG) return WICK_OK;
+        return wick__hub_factors(source->config, stretched, lm->config.rope_dims / 2, factors);
+    }
+    WICK__TRY(read_factors(lm, source->archive, names[stretched][0], factors));
+    if (*factors || !names[stretched][1]) return WICK_OK;
+    return read_factors(lm, source->archive, names[stretched][1], factors);
+}
+
+enum wick_status wick__lm_make_ropes(struct wick_lm *lm, const struct wick__lm_source *source) {
     const struct wick__lm_config *config = &lm->config;
     size_t nbytes = (size_t)(config->rope_dims / 2) * sizeof(float);
     float *factors = NULL;
     enum wick_status status = WICK_OK;
     for (int which = 0; which < 2 && status == WICK_OK; which++) {
-        for (int i = 0; i < 2 && names[which][i] && !factors && status == WICK_OK; i++)
-            status = read_factors(lm, archive, names[which][i], &factors);
+        status = find_factors(lm, source, which, &factors);
         if (status == WICK_OK && (which == 0 || factors))
             status = fill(lm, &lm->ropes[which], config->rope_base, factors, config->scaling);
         wick__free(factors, nbytes);

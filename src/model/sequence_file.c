@@ -5,8 +5,9 @@
  *   logits       [1,vocab] f32 of what follows; may be missing
  *   norm         the last norm of the model, which is another one in another model
  *
- * Metadata: "wick.sequence" is "1", "family" and "weight_bytes" are those of the model; "rope" is "long" where the
- * context asks for the long angles, else "plain". */
+ * Metadata: "wick.sequence" is "1", "family" and "weight_bytes" are those of the model, where a folder's family is
+ * "hub.FAMILY", because keys of a GGUF file may be in another order; "rope" is "long" where the context asks for the
+ * long angles, else "plain". */
 #include "model/lm.h"
 
 #include "core/checked.h"
@@ -25,6 +26,10 @@ static void name_kv(int64_t i, char name[NAME]) {
 
 static void weight_bytes_text(const struct wick_lm *lm, char text[NAME]) {
     snprintf(text, NAME, "%lld", (long long)lm->weight_bytes);
+}
+
+static void family_text(const struct wick_lm *lm, char text[NAME]) {
+    snprintf(text, NAME, "%s%s", lm->config.hub ? "hub." : "", lm->config.family->name);
 }
 
 static const char *rope_of(const struct wick_sequence *sequence) {
@@ -49,10 +54,10 @@ static void put(struct saved *saved, const char *name, const struct wick_tensor 
 
 static enum wick_status write_file(const struct wick_sequence *sequence, const char *path, struct saved *saved) {
     const struct wick_lm *lm = sequence->lm;
-    char name[NAME], weight_bytes[NAME];
-    const char *const metadata[] = {
-        "wick.sequence",   "1", "family", lm->config.family->name, "weight_bytes", weight_bytes, "rope",
-        rope_of(sequence), NULL};
+    char name[NAME], family[NAME], weight_bytes[NAME];
+    const char *const metadata[] = {"wick.sequence", "1",    "family",          family, "weight_bytes",
+                                    weight_bytes,    "rope", rope_of(sequence), NULL};
+    family_text(lm, family);
     weight_bytes_text(lm, weight_bytes);
     put(saved, "ids",
         wick_from_data(lm->device, WICK_I32, WICK_SHAPE(sequence->length), sequence->ids,
@@ -126,11 +131,12 @@ static struct wick_tensor *take(const struct loader *loader, const char *name, e
 /* Whether the file is of the sequence's model. */
 static enum wick_status check_model(const struct loader *loader) {
     const struct wick_lm *lm = loader->sequence->lm;
-    char weight_bytes[NAME];
+    char family[NAME], weight_bytes[NAME];
+    family_text(lm, family);
     weight_bytes_text(lm, weight_bytes);
     if (!has_text(loader, "wick.sequence", "1"))
         return wick__fail(WICK_FORMAT, "%s: not a file of a sequence", loader->path);
-    bool same = has_text(loader, "family", lm->config.family->name) && has_text(loader, "weight_bytes", weight_bytes);
+    bool same = has_text(loader, "family", family) && has_text(loader, "weight_bytes", weight_bytes);
     if (same) {
         const enum wick_dtype dtype = wick_tensor_dtype(lm->norm);
         size_t nbytes = (size_t)lm->config.hidden * wick__size(dtype);

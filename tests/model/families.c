@@ -9,17 +9,20 @@ enum { TOKENS = 24, VOCAB = 64 };
 
 static struct wick_device *device;
 static int32_t ids[TOKENS];
-static const char *const families[] = {"llama", "llama3", "linear", "yarn",   "mistral", "mixtral", "qwen2",
-                                       "qwen3", "gemma",  "gemma2", "gemma3", "phi3",    "longrope"};
+static const char *const families[] = {"llama", "llama3", "linear", "yarn",   "mistral", "mixtral",  "qwen2",
+                                       "qwen3", "gemma",  "gemma2", "gemma3", "phi3",    "longrope", "qwen3moe"};
 
-static struct wick_lm *open_family(const char *name) {
+/* From its GGUF file, or from its folder. */
+static struct wick_lm *open_from(const char *name, bool folder) {
     char path[128];
-    snprintf(path, sizeof path, "tests/model/%s.gguf", name);
+    snprintf(path, sizeof path, folder ? "tests/model/hub/%s" : "tests/model/%s.gguf", name);
     struct wick_lm *lm = wick_lm_open(path, device, NULL);
     if (!lm) fprintf(stderr, "%s: %s\n", name, wick_error());
     CHECK(lm);
     return lm;
 }
+
+static struct wick_lm *open_family(const char *name) { return open_from(name, false); }
 
 static void load_expected(struct wick_archive *archive, const char *name, float expected[TOKENS][VOCAB]) {
     struct wick_tensor *x = wick_archive_load(archive, name, device);
@@ -105,6 +108,19 @@ static void check_family(struct wick_archive *archive, const char *name) {
         if (!(errors[i] <= bounds[i])) fprintf(stderr, "%s, way %d: off by %g\n", name, i, errors[i]);
         CHECK(errors[i] <= bounds[i]);
     }
+    wick_lm_close(lm);
+}
+
+/* The same weights from a folder as transformers writes it: names, orders and keys are others, the logits are not. */
+static void check_folder(struct wick_archive *archive, const char *name) {
+    float expected[TOKENS][VOCAB];
+    struct wick_lm *lm = open_from(name, true);
+    if (!lm) return;
+    load_expected(archive, name, expected);
+    double error = whole(lm, WICK_F32, expected);
+    if (!(error <= 3e-5)) fprintf(stderr, "hub/%s: off by %g\n", name, error);
+    CHECK(error <= 3e-5);
+    CHECK(wick_lm_is_end(lm, 2) && !wick_lm_is_end(lm, 1));
     wick_lm_close(lm);
 }
 
@@ -222,7 +238,10 @@ int main(int argc, char **argv) {
     struct wick_tensor *x = wick_archive_load(archive, "ids", device);
     CHECK_OK(wick_read(x, ids, sizeof ids));
     wick_release(x);
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++) check_family(archive, families[i]);
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        check_family(archive, families[i]);
+        check_folder(archive, families[i]);
+    }
     wick_archive_close(archive);
     check_refusals();
     check_generate();

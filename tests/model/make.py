@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
-"""Makes small random models of each family, FAMILY.gguf, and the logits that transformers computes with the same weights,
-logits.safetensors.
+"""Makes small random models of each family, FAMILY.gguf and the folder hub/FAMILY as transformers saves it, and the logits
+that transformers computes with the same weights, logits.safetensors.
 
-Usage: make.py            (needs torch, transformers, gguf, safetensors)
+Usage: make.py            (needs torch, transformers, gguf, safetensors, tokenizers)
 """
 import os
+import shutil
 
 import gguf
 import numpy as np
 import torch
 import transformers as hf
 from safetensors.numpy import save_file
+from tokenizers import Tokenizer, decoders, pre_tokenizers
+from tokenizers.models import BPE
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 VOCAB, HIDDEN, WIDE, HEADS, KV, HEAD, CONTEXT, TOKENS = 64, 32, 48, 4, 2, 8, 64, 24
@@ -60,6 +63,9 @@ def models():
                              original_max_position_embeddings=16, factor=4.0)), {
         "rope.scaling.original_context_length": 16, "rope.scaling.type": "longrope",
         "rope.scaling.attn_factor": float(np.sqrt(1 + np.log(4.0) / np.log(16.0)))}
+    yield "qwen3moe", "qwen3moe", hf.Qwen3MoeConfig(
+        **COMMON, head_dim=12, moe_intermediate_size=16, num_experts=4, num_experts_per_tok=2, norm_topk_prob=True,
+        rope_parameters=rope()), {"expert_count": 4, "expert_used_count": 2, "expert_feed_forward_length": 16}
 
 
 NAMES = {"input_layernorm": "attn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k",
@@ -97,8 +103,9 @@ def tensors(model, arch, config):
         if "experts." in name:
             block = name.split(".")[2]
             if name.endswith("gate_up_proj"):
-                yield f"blk.{block}.ffn_gate_exps.weight", x[:, :WIDE]
-                yield f"blk.{block}.ffn_up_exps.weight", x[:, WIDE:]
+                half = x.shape[1] // 2
+                yield f"blk.{block}.ffn_gate_exps.weight", x[:, :half]
+                yield f"blk.{block}.ffn_up_exps.weight", x[:, half:]
             else:
                 yield f"blk.{block}.ffn_down_exps.weight", x
             continue
@@ -115,7 +122,7 @@ def vocabulary(writer):
     """A byte-level vocabulary: 3 special tokens, 60 characters from A on, and one merge."""
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("gpt-2")
-    writer.add_token_list(["<unk>", "<s>", "</s>"] + [chr(65 + i) for i in range(VOCAB - 4)] + ["ab"])
+    writer.add_token_list(["<unk>", "<s>", "</s>"] + characters() + ["ab"])
     writer.add_token_types([2, 3, 3] + [1] * (VOCAB - 3))
     writer.add_token_merges(["a b"])
     writer.add_eos_token_id(2)
@@ -152,6 +159,25 @@ def write(name, arch, config, model, more):
     writer.close()
 
 
+def characters():
+    return [chr(65 + i) for i in range(VOCAB - 4)]
+
+
+def write_folder(name, model):
+    """The folder that transformers writes, with the vocabulary of the GGUF file."""
+    folder = os.path.join(HERE, "hub", name)
+    shutil.rmtree(folder, ignore_errors=True)
+    model.save_pretrained(folder, max_shard_size="64KB" if name == "mixtral" else "1GB")
+    vocab = {token: i for i, token in enumerate(["<unk>", "<s>", "</s>"] + characters() + ["ab"])}
+    tokenizer = Tokenizer(BPE(vocab=vocab, merges=[("a", "b")]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.add_special_tokens(["<unk>", "<s>", "</s>"])
+    tokenizer.save(os.path.join(folder, "tokenizer.json"), pretty=False)
+    for file in os.listdir(folder):
+        os.chmod(os.path.join(folder, file), 0o644)
+
+
 def main():
     expected = {}
     ids = (np.arange(TOKENS) * 37 + 5) % (VOCAB - 3) + 3
@@ -167,6 +193,7 @@ def main():
         with torch.no_grad():
             expected[name] = model(torch.tensor(ids)[None]).logits[0].numpy()
         write(name, arch, config, model, more)
+        write_folder(name, model)
         print(name, expected[name].shape, np.abs(expected[name]).max())
     expected["ids"] = ids.astype(np.int32)
     save_file(expected, os.path.join(HERE, "logits.safetensors"))

@@ -3218,18 +3218,19 @@ functions! {
     /// that shape and dtype and L is at most the longest input. An id outside the vocabulary is WICK_RANGE, on
     /// a GPU when the result is read.
     fn wick_embedder_forward(embedder: *const wick_embedder, ids: *const wick_tensor) -> *mut wick_tensor;
-    /// Describes the model in a GGUF file without loading its weights. Fails as wick_lm_open does. `options`
-    /// may be NULL.
+    /// Describes a model, a GGUF file or a folder, without loading its weights. Fails as wick_lm_open does.
+    /// `options` may be NULL.
     fn wick_lm_inspect(path: *const c_char, options: *const wick_lm_options, info: *mut wick_lm_info) -> wick_status;
-    /// Tells how much memory a model and its sequences need, and how much there is, from the head of the file:
-    /// no weight is read. `options` and `use` may be NULL; options-\>use is not looked at. Fails as
+    /// Tells how much memory a model and its sequences need, and how much there is, from the heads of its
+    /// files: no weight is read. `options` and `use` may be NULL; options-\>use is not looked at. Fails as
     /// wick_lm_open and wick_sequence_open do, but not for lack of memory: `missing` says that.
     fn wick_lm_estimate(path: *const c_char, device: *const wick_device, options: *const wick_lm_options, r#use: *const wick_lm_use, memory: *mut wick_lm_memory) -> wick_status;
-    /// Opens the model in a GGUF file. On the CPU, weights stay views of the mapped file. `options` may be
-    /// NULL. Close with wick_lm_close. NULL on failure: WICK_INVALID, WICK_IO, WICK_RANGE (a limit),
+    /// Opens a model, a GGUF file or a folder. On the CPU, weights stay views of the mapped files; experts that
+    /// a folder has in a tensor each are copied into one, which costs memory for them all, and time. `options`
+    /// may be NULL. Close with wick_lm_close. NULL on failure: WICK_INVALID, WICK_IO, WICK_RANGE (a limit),
     /// WICK_FORMAT (a damaged file, or one whose keys and tensors contradict one another), WICK_UNSUPPORTED,
     /// naming it (a family, key, tensor or type), WICK_MEMORY (too little for options-\>use, or for the weights
-    /// on a GPU: all figures are in the text), WICK_CLOSED.
+    /// on a GPU or the copied experts: all figures are in the text), WICK_CLOSED.
     fn wick_lm_open(path: *const c_char, device: *mut wick_device, options: *const wick_lm_options) -> *mut wick_lm;
     /// Closes and frees a model, after its sequences; the device stays open. NULL is fine.
     fn wick_lm_close(lm: *mut wick_lm);

@@ -1,0 +1,110 @@
+/* A language model's files: a GGUF file, or a folder as the Hugging Face hub has it. */
+#include "model/lm.h"
+
+#include "core/memory.h"
+#include "text/json.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { CONFIG_MAX = 1 << 20, TEXT_MAX = 64 << 20 };
+
+enum wick_status wick__lm_source_open(const char *op, const char *path, const struct wick_lm_options *options,
+                                      struct wick__lm_source *source) {
+    struct stat about;
+    *source = (struct wick__lm_source){.path = path, .copied = options && options->files.copy};
+    if (!path) return wick__fail(WICK_INVALID, "%s: path is NULL", op);
+    WICK__TRY(wick__reserved(op, options ? options->reserved : NULL));
+    if (stat(path, &about) == 0 && S_ISDIR(about.st_mode)) {
+        WICK__TRY(wick__json_read(path, "config.json", CONFIG_MAX, false, &source->config));
+        WICK__TRY(wick__json_read(path, "generation_config.json", CONFIG_MAX, true, &source->generation));
+    }
+    source->archive = wick_archive_open(path, options ? &options->files : NULL);
+    if (!source->archive) return wick__latest();
+    if (source->config || wick_archive_format(source->archive) == WICK_FORMAT_GGUF) return WICK_OK;
+    return wick__fail(WICK_UNSUPPORTED, "%s is %s, not GGUF; a model of another format is a folder with config.json",
+                      path, wick_format_name(wick_archive_format(source->archive)));
+}
+
+void wick__lm_source_close(struct wick__lm_source *source) {
+    wick_archive_close(source->archive);
+    json_decref(source->config);
+    json_decref(source->generation);
+}
+
+/* ---- the text around a model ---- */
+
+enum wick_status wick__lm_add_end(struct wick_lm *lm, const char *key, int64_t id) {
+    if (id < 0) return WICK_OK;
+    for (int i = 0; i < lm->n_ends; i++)
+        if (lm->ends[i] == id) return WICK_OK;
+    if (lm->n_ends == WICK__LM_ENDS)
+        return wick__fail(WICK_UNSUPPORTED, "'%s': more than %d tokens end a text", key, WICK__LM_ENDS);
+    lm->ends[lm->n_ends++] = (int32_t)id;
+    return WICK_OK;
+}
+
+/* An id or a list of ids; calls itself for the items of a list. */
+static enum wick_status take_ends(struct wick_lm *lm, const char *file, const json_t *value) {
+    const json_t *item;
+    size_t i;
+    if (!value || json_is_null(value)) return WICK_OK;
+    json_array_foreach(value, i, item) {
+        if (json_is_array(item)) return wick__fail(WICK_FORMAT, "%s: 'eos_token_id' is a list of lists", file);
+        WICK__TRY(take_ends(lm, file, item));
+    }
+    if (json_is_array(value)) return WICK_OK;
+    json_int_t id = json_integer_value(value);
+    if (!json_is_integer(value) || id < 0 || id >= lm->config.vocab)
+        return wick__fail(WICK_FORMAT, "%s: 'eos_token_id' is not in 0..%lld", file, (long long)lm->config.vocab - 1);
+    return wick__lm_add_end(lm, "eos_token_id", id);
+}
+
+/* The template's text from tokenizer_config.json: a string, or the one named default in a list. */
+static const json_t *template_of(const json_t *config) {
+    const json_t *found = json_object_get(config, "chat_template"), *item;
+    size_t i;
+    if (json_is_string(found)) return found;
+    json_array_foreach(found, i, item) {
+        const char *name = json_string_value(json_object_get(item, "name"));
+        if (name && strcmp(name, "default") == 0) return json_object_get(item, "template");
+    }
+    return NULL;
+}
+
+static enum wick_status load_template(struct wick_lm *lm, const char *folder) {
+    struct wick__file_text file;
+    struct wick_text *text = &lm->chat_template;
+    json_t *config;
+    WICK__TRY(wick__file_read(folder, "chat_template.jinja", TEXT_MAX, true, &file));
+    if (file.data) {
+        *text = (struct wick_text){file.data, file.nbytes, file.capacity};
+        return WICK_OK;
+    }
+    WICK__TRY(wick__json_read(folder, "tokenizer_config.json", TEXT_MAX, true, &config));
+    const json_t *source = template_of(config);
+    enum wick_status status = WICK_OK;
+    if (json_is_string(source)) {
+        size_t n = json_string_length(source);
+        text->data = wick__alloc(n + 1);
+        status = text->data ? WICK_OK : WICK_MEMORY;
+        if (text->data) {
+            memcpy(text->data, json_string_value(source), n);
+            text->data[n] = 0;
+            text->nbytes = n;
+            text->capacity = n + 1;
+        }
+    }
+    json_decref(config);
+    return status;
+}
+
+enum wick_status wick__hub_load_text(struct wick_lm *lm, const struct wick__lm_source *source) {
+    int64_t begin = -1;
+    WICK__TRY(take_ends(lm, "generation_config.json", json_object_get(source->generation, "eos_token_id")));
+    WICK__TRY(take_ends(lm, "config.json", json_object_get(source->config, "eos_token_id")));
+    WICK__TRY(wick__json_int(source->config, "bos_token_id", 0, lm->config.vocab - 1, &begin));
+    lm->begin = (int32_t)begin;
+    return load_template(lm, source->path);
+}
