@@ -1,5 +1,5 @@
-/* Text to token ids and back: WordPiece with BERT's clean-up and splitting, byte-level BPE, and SentencePiece's BPE, as
- * the model's files specify.
+/* Text to token ids and back: WordPiece with BERT's clean-up and splitting, byte-level BPE, SentencePiece's BPE and
+ * Unigram, as the model's files specify.
  *
  *     struct wick_tokenizer *tokenizer = wick_tokenizer_open("all-MiniLM-L6-v2");
  *     int32_t ids[256];
@@ -38,9 +38,11 @@ WICK_API void wick_text_free(struct wick_text *text);
  * the splitter named in tokenizer.ggml.pre), llama (SentencePiece), gemma4 and bert. In folders, laid out as on the
  * Hugging Face hub, it reads tokenizer.json, or else vocab.txt and, if present, tokenizer_config.json. NULL on failure:
  * WICK_IO (none of them can be read), WICK_FORMAT (one is damaged or larger than 64 MiB), WICK_UNSUPPORTED (in a
- * folder, a tokenizer other than WordPiece with BERT's normalizer and pre-tokenizer, or BPE, either with the
- * pre-tokenizers ByteLevel, Digits and isolating Splits and the normalizer NFC, or with byte_fallback and blanks that
- * become U+2581; the text names what is unknown), WICK_MEMORY. Close with wick_tokenizer_close. */
+ * folder, a tokenizer other than WordPiece with BERT's normalizer and pre-tokenizer; BPE with the pre-tokenizers
+ * ByteLevel, Digits and isolating Splits and the normalizer NFC; BPE over characters, with byte_fallback or unk_token,
+ * or Unigram with tokens of at most 256 bytes, either with the pre-tokenizer Metaspace and the normalizers NFC, Prepend
+ * of U+2581 and Replace of blanks by it; the text names what is unknown), WICK_MEMORY. Close with wick_tokenizer_close.
+ */
 WICK_API struct wick_tokenizer *wick_tokenizer_open(const char *folder);
 
 /* Closes and frees a tokenizer. NULL is fine. */
@@ -70,7 +72,7 @@ WICK_API WICK_CHECKED enum wick_status wick_tokenizer_encode_with(const struct w
                                                                   const char *text, size_t nbytes, unsigned flags,
                                                                   struct wick_ids *ids);
 
-/* ---- back to text ---- of byte-level BPE and SentencePiece; WICK_UNSUPPORTED for WordPiece. */
+/* ---- back to text ---- of byte-level BPE, SentencePiece and Unigram; WICK_UNSUPPORTED for WordPiece. */
 
 /* Writes the text of n ids to *text, without control tokens. Bytes that are not UTF-8 become U+FFFD. A failure leaves
  * *text as it was. Free it with wick_text_free. WICK_INVALID (NULL), WICK_RANGE (an id without a token), WICK_MEMORY.

@@ -78,9 +78,11 @@ static enum wick_status put_token(struct wick_decoder *decoder, int32_t id) {
         decoder->began = true;
         return put_byte(decoder, (char)byte);
     }
+    const bool first = !decoder->began, all = tokenizer->pieces.metaspace;
     for (size_t at = 0; at < n; at++) {
         bool blank = spm && n - at >= 3 && memcmp(token + at, "\u2581", 3) == 0;
-        bool skipped = blank && !decoder->began && tokenizer->pieces.space_prefix; /* the blank that encoding adds */
+        /* The blank that encoding adds. */
+        bool skipped = blank && tokenizer->pieces.space_prefix && (all ? first : !decoder->began);
         if (!skipped) WICK__TRY(put_byte(decoder, blank ? ' ' : token[at]));
         if (blank) at += 2;
         decoder->began = true;

@@ -10,6 +10,7 @@ void wick__pieces_free(struct wick__pieces *pieces) {
     wick__splitter_free(&pieces->splitter);
     wick__merges_free(&pieces->merges);
     wick__free(pieces->scores, (size_t)pieces->n_scores * sizeof *pieces->scores);
+    wick__free(pieces->unigram.scores, (size_t)pieces->unigram.n_scores * sizeof *pieces->unigram.scores);
     *pieces = (struct wick__pieces){0};
 }
 
@@ -18,7 +19,8 @@ struct job {
     const struct wick__pieces *pieces;
     const struct wick__vocab *vocab;
     const struct wick__pieces_out *out;
-    struct wick__buffer symbols; /* of struct wick__symbol_link */
+    struct wick__buffer symbols; /* of struct wick__symbol_link, or room for unigram.h */
+    bool unknown;                /* the last character was */
 };
 
 static void emit(const struct job *job, int32_t id) { job->out->emit(job->out->context, id); }
@@ -102,11 +104,23 @@ static enum wick_status emit_bytes(const struct job *job, const char *text, size
     return WICK_OK;
 }
 
+/* What no token stands for: its bytes where all of them have tokens, or unknown. */
+static enum wick_status emit_unknown(struct job *job, const char *text, size_t nbytes) {
+    const struct wick__pieces *pieces = job->pieces;
+    bool all = true, again = job->unknown && pieces->fuse_unknown;
+    for (size_t i = 0; i < nbytes; i++) all = all && pieces->byte_ids[(unsigned char)text[i]] >= 0;
+    if (all || pieces->kind == WICK__PIECES_SPM || pieces->unknown < 0) return emit_bytes(job, text, nbytes);
+    if (!again) emit(job, pieces->unknown);
+    job->unknown = true;
+    return WICK_OK;
+}
+
 static enum wick_status encode_characters(struct job *job, const char *text, size_t nbytes) {
     struct wick__symbol_link *symbols = symbols_of(job, nbytes);
     int32_t n = 0;
     uint32_t c;
     if (!symbols) return wick__latest();
+    job->unknown = false;
     for (size_t at = 0; at < nbytes; n++) {
         size_t length = wick__utf8_get(text + at, nbytes - at, &c);
         int32_t id = wick__vocab_id(job->vocab, text + at, length);
@@ -122,22 +136,70 @@ static enum wick_status encode_characters(struct job *job, const char *text, siz
         size_t start = at;
         for (int32_t c_at = i; c_at < (symbols[i].next < 0 ? n : symbols[i].next); c_at++)
             at += wick__utf8_get(text + at, nbytes - at, &c);
-        if (symbols[i].id == UNKNOWN)
-            WICK__TRY(emit_bytes(job, text + start, at - start));
-        else
-            emit(job, symbols[i].id);
+        if (symbols[i].id == UNKNOWN) {
+            WICK__TRY(emit_unknown(job, text + start, at - start));
+            continue;
+        }
+        emit(job, symbols[i].id);
+        job->unknown = false;
     }
     return WICK_OK;
 }
 
+/* ---- Unigram ---- */
+
+static enum wick_status take_token(void *context, int32_t id, const char *text, size_t nbytes) {
+    struct job *job = context;
+    const struct wick__pieces *pieces = job->pieces;
+    int32_t whole = id == pieces->unknown ? wick__vocab_id(job->vocab, text, nbytes) : id;
+    if (whole < 0 || whole >= pieces->n_model) return emit_unknown(job, text, nbytes);
+    emit(job, whole);
+    return WICK_OK;
+}
+
+/* ---- both ---- */
+
+/* A text whose blanks are U+2581, or a word of it. */
+static enum wick_status encode_spaced(struct job *job, const char *text, size_t nbytes) {
+    const struct wick__pieces *pieces = job->pieces;
+    if (pieces->kind == WICK__PIECES_UNIGRAM) {
+        job->unknown = false;
+        const struct wick__cutter cutter = {&pieces->unigram, job->vocab, &job->symbols, take_token, job};
+        return wick__unigram_cut(&cutter, text, nbytes);
+    }
+    int32_t id = pieces->splitter.whole_words ? wick__vocab_id(job->vocab, text, nbytes) : -1;
+    if (id < 0 || id >= pieces->n_model) return encode_characters(job, text, nbytes);
+    emit(job, id);
+    return WICK_OK;
+}
+
+/* Words begin at each U+2581. */
+static enum wick_status encode_spaced_words(struct job *job, const char *text, size_t nbytes) {
+    if (!job->pieces->split_blanks) return encode_spaced(job, text, nbytes);
+    for (size_t at = 0, end; at < nbytes; at = end) {
+        end = at + 1;
+        while (end < nbytes && !(nbytes - end >= 3 && memcmp(text + end, "\u2581", 3) == 0)) end++;
+        WICK__TRY(encode_spaced(job, text + at, end - at));
+    }
+    return WICK_OK;
+}
+
+static bool is_blank(const char *text, size_t nbytes) {
+    return text[0] == ' ' || (nbytes >= 3 && memcmp(text, "\u2581", 3) == 0);
+}
+
 /* Blanks as U+2581, one more before the text where the vocabulary wants it. */
-static enum wick_status encode_spm(struct job *job, const char *text, size_t nbytes, bool first) {
+static enum wick_status encode_spm(struct job *job, const char *text, size_t nbytes, enum wick__place place) {
+    const struct wick__pieces *pieces = job->pieces;
     struct wick__buffer spaced = {0};
     enum wick_status status = WICK_OK;
-    if (first && job->pieces->space_prefix) status = wick__buffer_append(&spaced, "\u2581", 3);
+    bool first = place == WICK__PLACE_START || (place == WICK__PLACE_BEHIND && !pieces->prefix_once);
+    if (first && pieces->space_prefix && !(pieces->metaspace && is_blank(text, nbytes)))
+        status = wick__buffer_append(&spaced, "\u2581", 3);
     for (size_t i = 0; i < nbytes && status == WICK_OK; i++)
-        status = text[i] == ' ' ? wick__buffer_append(&spaced, "\u2581", 3) : wick__buffer_append(&spaced, text + i, 1);
-    if (status == WICK_OK) status = encode_characters(job, spaced.data, spaced.nbytes);
+        status = text[i] == ' ' && !pieces->keep_blanks ? wick__buffer_append(&spaced, "\u2581", 3)
+                                                        : wick__buffer_append(&spaced, text + i, 1);
+    if (status == WICK_OK) status = encode_spaced_words(job, spaced.data, spaced.nbytes);
     wick__buffer_free(&spaced);
     return status;
 }
@@ -155,7 +217,8 @@ static enum wick_status encode_bytes(struct job *job, const char *text, size_t n
 }
 
 enum wick_status wick__pieces_encode(const struct wick__pieces *pieces, const struct wick__vocab *vocab,
-                                     const char *text, size_t nbytes, bool first, const struct wick__pieces_out *out) {
+                                     const char *text, size_t nbytes, enum wick__place place,
+                                     const struct wick__pieces_out *out) {
     struct job job = {.pieces = pieces, .vocab = vocab, .out = out};
     struct wick__buffer composed = {0};
     enum wick_status status = WICK_OK;
@@ -167,7 +230,7 @@ enum wick_status wick__pieces_encode(const struct wick__pieces *pieces, const st
     }
     if (status == WICK_OK && nbytes > 0)
         status =
-            pieces->kind == WICK__PIECES_BPE ? encode_bytes(&job, text, nbytes) : encode_spm(&job, text, nbytes, first);
+            pieces->kind == WICK__PIECES_BPE ? encode_bytes(&job, text, nbytes) : encode_spm(&job, text, nbytes, place);
     wick__buffer_free(&composed);
     wick__buffer_free(&job.symbols);
     return status;

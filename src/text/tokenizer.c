@@ -11,8 +11,8 @@
 struct output {
     int32_t *ids;
     int64_t n, room;
-    bool literal;  /* control tokens are text like any other */
-    bool at_start; /* nothing came yet, or an added token */
+    bool literal;           /* control tokens are text like any other */
+    enum wick__place place; /* where the next part of the text stands */
 };
 
 static void emit(struct output *out, int32_t id) {
@@ -130,7 +130,7 @@ static enum wick_status split_added(const struct wick_tokenizer *tokenizer, bool
         take_space(token, text, nbytes, from, &start, &stop);
         if (start > from) WICK__TRY(segment(tokenizer, text + from, start - from, out));
         emit(out, token->id);
-        out->at_start = true;
+        out->place = WICK__PLACE_BEHIND;
         from = stop;
     }
     return nbytes > from ? segment(tokenizer, text + from, nbytes - from, out) : WICK_OK;
@@ -178,9 +178,9 @@ static void emit_piece(void *context, int32_t id) { emit(context, id); }
 static enum wick_status encode_segment(const struct wick_tokenizer *tokenizer, const char *text, size_t nbytes,
                                        struct output *out) {
     const struct wick__pieces_out pieces_out = {emit_piece, out};
-    bool first = out->at_start;
-    out->at_start = false;
-    return wick__pieces_encode(&tokenizer->pieces, &tokenizer->vocab, text, nbytes, first, &pieces_out);
+    enum wick__place place = out->place;
+    out->place = WICK__PLACE_WITHIN;
+    return wick__pieces_encode(&tokenizer->pieces, &tokenizer->vocab, text, nbytes, place, &pieces_out);
 }
 
 /* Added tokens that are looked for after normalization cut the text once more. */
@@ -210,7 +210,7 @@ enum wick_status wick_tokenizer_encode_with(const struct wick_tokenizer *tokeniz
     struct output out = {.ids = ids->ids,
                          .room = ids->max > 0 ? ids->max - n_after : 0,
                          .literal = flags & WICK_ENCODE_LITERAL,
-                         .at_start = true};
+                         .place = WICK__PLACE_START};
     segment_fn *segment = tokenizer->pieces.kind == WICK__PIECES_NONE ? encode_raw : encode_pieces;
     for (int i = 0; i < n_before; i++) emit(&out, tokenizer->before[i]);
     if (nbytes) WICK__TRY(split_added(tokenizer, false, text, nbytes, segment, &out));

@@ -16,7 +16,7 @@ enum { WICK__ADDED_MAX = 16384, WICK__TEMPLATE_MAX = 64 };
 struct wick_tokenizer {
     struct wick__normalizer normalizer; /* all false: text is taken as it is */
     struct wick__vocab vocab;
-    struct wick__pieces pieces; /* BPE or SentencePiece; otherwise WordPiece, by what follows */
+    struct wick__pieces pieces; /* BPE, SentencePiece or Unigram; otherwise WordPiece, by what follows */
     struct wick__buffer prefix; /* what stands before a token that continues a word, "##" */
     uint64_t prefix_hash;
     int32_t unknown;                 /* id */
@@ -37,9 +37,9 @@ enum wick_status wick__tokenizer_load(struct wick_tokenizer *tokenizer, const ch
 /* Sets what stands before a token that continues a word. */
 enum wick_status wick__tokenizer_prefix(struct wick_tokenizer *tokenizer, const char *prefix);
 
-/* The model, normalizer and pre-tokenizer of a tokenizer.json whose model is BPE, into a zeroed tokenizer: all but the
- * added tokens and the post-processor. */
-enum wick_status wick__tokenizer_load_bpe(struct wick_tokenizer *tokenizer, const struct json_t *root);
+/* The model, normalizer and pre-tokenizer of a tokenizer.json whose model is BPE or Unigram, into a zeroed tokenizer:
+ * all but the added tokens and the post-processor. */
+enum wick_status wick__tokenizer_load_pieces(struct wick_tokenizer *tokenizer, const struct json_t *root);
 
 /* Adds a token that may have the text of another, which then stays the one that is found by it. */
 enum wick_status wick__tokenizer_add(struct wick_tokenizer *tokenizer, const char *text, size_t nbytes, int32_t id);

@@ -1,5 +1,5 @@
-/* Reading a tokenizer.json whose model is BPE: over bytes as GPT-2, Llama 3 and Qwen have it, or over characters with a
- * token for each byte as Llama 2, Mistral and Gemma have it. What is not known is refused by its name. */
+/* Reading a tokenizer.json whose model is BPE, over bytes as GPT-2, Llama 3 and Qwen have it, or over characters with a
+ * token for each byte as Llama 2, Mistral and Gemma have it, or Unigram. What is not known is refused by its name. */
 #include "text/byte_level.h"
 #include "text/json.h"
 #include "text/tokenizer.h"
@@ -40,6 +40,10 @@ static enum wick_status each_part(struct wick_tokenizer *tokenizer, const json_t
     return WICK_OK;
 }
 
+static const char *model_of(const struct wick__pieces *pieces) {
+    return pieces->kind == WICK__PIECES_UNIGRAM ? "Unigram" : "BPE";
+}
+
 /* ---- normalizer ---- */
 
 static const char *text_of(const json_t *object, const char *key) {
@@ -49,7 +53,7 @@ static const char *text_of(const json_t *object, const char *key) {
 
 static enum wick_status load_normalizer(struct wick_tokenizer *tokenizer, const json_t *part) {
     struct wick__pieces *pieces = &tokenizer->pieces;
-    bool characters = pieces->kind == WICK__PIECES_CHARACTERS;
+    bool characters = pieces->kind != WICK__PIECES_BPE;
     if (is_type(part, "NFC")) {
         pieces->compose = true;
         return WICK_OK;
@@ -58,12 +62,14 @@ static enum wick_status load_normalizer(struct wick_tokenizer *tokenizer, const 
         pieces->space_prefix = true;
         return WICK_OK;
     }
-    /* Blanks become U+2581 anyway. */
     if (characters && is_type(part, "Replace") &&
         strcmp(text_of(json_object_get(part, "pattern"), "String"), " ") == 0 &&
-        strcmp(text_of(part, "content"), "\u2581") == 0)
+        strcmp(text_of(part, "content"), "\u2581") == 0) {
+        pieces->keep_blanks = false;
         return WICK_OK;
-    return wick__fail(WICK_UNSUPPORTED, "normalizer of type '%.40s' is not known for BPE", type_of(part));
+    }
+    return wick__fail(WICK_UNSUPPORTED, "normalizer of type '%.40s' is not known for %s", type_of(part),
+                      model_of(pieces));
 }
 
 /* ---- pre-tokenizer ---- */
@@ -97,7 +103,8 @@ static enum wick_status load_split(struct wick_tokenizer *tokenizer, const json_
     bool invert = false;
     WICK__TRY(wick__json_bool(part, "invert", &invert));
     /* There are no blanks left where they became U+2581: Gemma's file splits at them all the same. */
-    if (tokenizer->pieces.kind == WICK__PIECES_CHARACTERS && strcmp(string, " ") == 0) return WICK_OK;
+    if (tokenizer->pieces.kind == WICK__PIECES_CHARACTERS && !tokenizer->pieces.keep_blanks && strcmp(string, " ") == 0)
+        return WICK_OK;
     if (invert || strcmp(behavior, "Isolated") != 0 || tokenizer->pieces.kind != WICK__PIECES_BPE)
         return wick__fail(WICK_UNSUPPORTED, "pre-tokenizer Split of behavior '%.40s'%s is not known", behavior,
                           invert ? ", inverted," : "");
@@ -107,16 +114,43 @@ static enum wick_status load_split(struct wick_tokenizer *tokenizer, const json_
     return add_string(&tokenizer->pieces.splitter, string);
 }
 
+/* Blanks become U+2581, with one before the text, and words are cut there. */
+static enum wick_status load_metaspace(struct wick_tokenizer *tokenizer, const json_t *part) {
+    struct wick__pieces *pieces = &tokenizer->pieces;
+    const char *scheme = NULL;
+    bool prefix = true, split = true;
+    WICK__TRY(wick__json_string(part, "prepend_scheme", &scheme));
+    WICK__TRY(wick__json_bool(part, "add_prefix_space", &prefix));
+    WICK__TRY(wick__json_bool(part, "split", &split));
+    if (!scheme) scheme = prefix ? "always" : "never";
+    bool always = strcmp(scheme, "always") == 0, first = strcmp(scheme, "first") == 0;
+    if (strcmp(text_of(part, "replacement"), "\u2581") != 0)
+        return wick__fail(WICK_UNSUPPORTED, "pre-tokenizer Metaspace with replacement '%.40s' is not known",
+                          text_of(part, "replacement"));
+    if (!always && !first && strcmp(scheme, "never") != 0)
+        return wick__fail(WICK_UNSUPPORTED, "pre-tokenizer Metaspace with prepend_scheme '%.40s' is not known", scheme);
+    if (pieces->metaspace || (pieces->space_prefix && (always || first)))
+        return wick__fail(WICK_UNSUPPORTED, "pre-tokenizer Metaspace after another blank before the text");
+    pieces->keep_blanks = false;
+    pieces->metaspace = true;
+    pieces->space_prefix = always || first;
+    pieces->prefix_once = first;
+    pieces->split_blanks = split;
+    return WICK_OK;
+}
+
 static enum wick_status load_pre_tokenizer(struct wick_tokenizer *tokenizer, const json_t *part) {
     struct wick__pieces *pieces = &tokenizer->pieces;
     bool prefix = true, words = true, digits = false;
     if (is_type(part, "Split")) return load_split(tokenizer, part);
-    if (is_type(part, "Digits")) {
+    if (is_type(part, "Metaspace") && pieces->kind != WICK__PIECES_BPE) return load_metaspace(tokenizer, part);
+    if (is_type(part, "Digits") && pieces->kind == WICK__PIECES_BPE) {
         WICK__TRY(wick__json_bool(part, "individual_digits", &digits));
         return add_pattern(&pieces->splitter, digits ? "\\p{N}" : "\\p{N}+", digits ? 5 : 6);
     }
     if (!is_type(part, "ByteLevel") || pieces->kind != WICK__PIECES_BPE)
-        return wick__fail(WICK_UNSUPPORTED, "pre-tokenizer of type '%.40s' is not known for BPE", type_of(part));
+        return wick__fail(WICK_UNSUPPORTED, "pre-tokenizer of type '%.40s' is not known for %s", type_of(part),
+                          model_of(pieces));
     WICK__TRY(wick__json_bool(part, "add_prefix_space", &prefix));
     WICK__TRY(wick__json_bool(part, "use_regex", &words));
     if (prefix && pieces->splitter.n > 0)
@@ -149,7 +183,7 @@ static enum wick_status add_token(struct wick_tokenizer *tokenizer, const char *
     struct wick__pieces *pieces = &tokenizer->pieces;
     if (pieces->kind == WICK__PIECES_CHARACTERS) {
         int byte = byte_token(token, nbytes);
-        if (byte >= 0) pieces->byte_ids[byte] = id;
+        if (byte >= 0 && pieces->byte_fallback) pieces->byte_ids[byte] = id;
         return wick__tokenizer_add(tokenizer, token, nbytes, id);
     }
     size_t n = 0;
@@ -245,33 +279,86 @@ static enum wick_status load_merges(struct wick_tokenizer *tokenizer, const json
 }
 
 /* Refuses what this reader would have to ignore. */
-static enum wick_status check_model(const json_t *model, bool byte_fallback) {
+static enum wick_status check_bpe(const json_t *model) {
     static const char *const affixes[] = {"continuing_subword_prefix", "end_of_word_suffix"};
     for (size_t i = 0; i < 2; i++)
         if (*text_of(model, affixes[i])) return wick__fail(WICK_UNSUPPORTED, "BPE with a %s is not known", affixes[i]);
     if (!is_absent(json_object_get(model, "dropout")) && json_number_value(json_object_get(model, "dropout")) != 0)
         return wick__fail(WICK_UNSUPPORTED, "BPE with dropout is not known");
-    return byte_fallback ? WICK_OK
-                         : wick__fail(WICK_UNSUPPORTED, "BPE of neither ByteLevel nor byte_fallback is not known");
+    return WICK_OK;
 }
 
-enum wick_status wick__tokenizer_load_bpe(struct wick_tokenizer *tokenizer, const json_t *root) {
+static enum wick_status load_bpe(struct wick_tokenizer *tokenizer, const json_t *root, const json_t *model) {
     struct wick__pieces *pieces = &tokenizer->pieces;
-    const json_t *model = json_object_get(root, "model"), *splitter = json_object_get(root, "pre_tokenizer");
     const json_t *vocab = json_object_get(model, "vocab");
     const char *unknown = text_of(model, "unk_token");
-    bool fallback = false;
-    pieces->kind = has_byte_level(splitter) ? WICK__PIECES_BPE : WICK__PIECES_CHARACTERS;
-    for (int i = 0; i < 256; i++) pieces->byte_ids[i] = -1;
-    WICK__TRY(wick__json_bool(model, "byte_fallback", &fallback));
     WICK__TRY(wick__json_bool(model, "ignore_merges", &pieces->splitter.whole_words));
-    WICK__TRY(check_model(model, fallback || pieces->kind == WICK__PIECES_BPE));
-    WICK__TRY(each_part(tokenizer, json_object_get(root, "normalizer"), "normalizers", load_normalizer));
-    WICK__TRY(each_part(tokenizer, splitter, "pretokenizers", load_pre_tokenizer));
+    WICK__TRY(wick__json_bool(model, "fuse_unk", &pieces->fuse_unknown));
+    WICK__TRY(check_bpe(model));
     if (!json_is_object(vocab)) return wick__fail(WICK_FORMAT, "the model has no vocabulary");
     WICK__TRY(load_vocab(tokenizer, vocab, json_object_get(root, "added_tokens")));
     pieces->n_model = tokenizer->vocab.n_ids;
     WICK__TRY(load_merges(tokenizer, json_object_get(model, "merges")));
-    pieces->unknown = wick__vocab_id(&tokenizer->vocab, unknown, strlen(unknown));
+    pieces->unknown = *unknown ? wick__vocab_id(&tokenizer->vocab, unknown, strlen(unknown)) : -1;
+    if (pieces->kind == WICK__PIECES_BPE || pieces->byte_fallback || pieces->unknown >= 0) return WICK_OK;
+    return wick__fail(WICK_UNSUPPORTED, "BPE of neither ByteLevel nor byte_fallback nor unk_token is not known");
+}
+
+/* [["<unk>", 0.0], ["\u2581the", -3.2], ...], in the order of the ids. */
+static enum wick_status load_scores(struct wick_tokenizer *tokenizer, const json_t *list) {
+    struct wick__unigram *unigram = &tokenizer->pieces.unigram;
+    const size_t n = json_array_size(list);
+    double least = 0;
+    if (!json_is_array(list) || n == 0 || n > (size_t)WICK__VOCAB_MAX)
+        return wick__fail(WICK_FORMAT, "the model has no vocabulary, or one of more than %d tokens", WICK__VOCAB_MAX);
+    unigram->scores = wick__calloc(n, sizeof *unigram->scores);
+    if (!unigram->scores) return WICK_MEMORY;
+    unigram->n_scores = (int32_t)n;
+    for (size_t i = 0; i < n; i++) {
+        const json_t *row = json_array_get(list, i), *token = json_array_get(row, 0), *score = json_array_get(row, 1);
+        const char *text = json_string_value(token);
+        size_t nbytes = json_string_length(token);
+        if (!text || !json_is_number(score))
+            return wick__fail(WICK_FORMAT, "token %zu of the vocabulary is no text with a score", i);
+        if (nbytes > WICK__UNIGRAM_BYTES_MAX)
+            return wick__fail(WICK_UNSUPPORTED, "token '%.40s...' has more than %d bytes", text,
+                              WICK__UNIGRAM_BYTES_MAX);
+        unigram->scores[i] = json_number_value(score);
+        if (i == 0 || unigram->scores[i] < least) least = unigram->scores[i];
+        if (nbytes > unigram->longest) unigram->longest = nbytes;
+        if (tokenizer->pieces.byte_fallback && byte_token(text, nbytes) >= 0)
+            tokenizer->pieces.byte_ids[byte_token(text, nbytes)] = (int32_t)i;
+        /* Of several with one text, the last counts. */
+        if (nbytes > 0)
+            WICK__TRY(wick__vocab_add(&tokenizer->vocab, text, nbytes, (int64_t)i));
+        else
+            WICK__TRY(wick__tokenizer_add(tokenizer, "", 0, (int32_t)i));
+    }
+    unigram->unknown_score = least - 10;
     return WICK_OK;
+}
+
+static enum wick_status load_unigram(struct wick_tokenizer *tokenizer, const json_t *model) {
+    struct wick__pieces *pieces = &tokenizer->pieces;
+    int64_t unknown = -1;
+    WICK__TRY(load_scores(tokenizer, json_object_get(model, "vocab")));
+    pieces->n_model = pieces->unigram.n_scores;
+    WICK__TRY(wick__json_int(model, "unk_id", 0, pieces->n_model - 1, &unknown));
+    pieces->unknown = pieces->unigram.unknown = (int32_t)unknown;
+    return WICK_OK;
+}
+
+enum wick_status wick__tokenizer_load_pieces(struct wick_tokenizer *tokenizer, const json_t *root) {
+    struct wick__pieces *pieces = &tokenizer->pieces;
+    const json_t *model = json_object_get(root, "model"), *splitter = json_object_get(root, "pre_tokenizer");
+    pieces->kind = is_type(model, "Unigram")  ? WICK__PIECES_UNIGRAM
+                   : has_byte_level(splitter) ? WICK__PIECES_BPE
+                                              : WICK__PIECES_CHARACTERS;
+    pieces->keep_blanks = pieces->kind != WICK__PIECES_BPE;
+    for (int i = 0; i < 256; i++) pieces->byte_ids[i] = -1;
+    WICK__TRY(wick__json_bool(model, "byte_fallback", &pieces->byte_fallback));
+    WICK__TRY(each_part(tokenizer, json_object_get(root, "normalizer"), "normalizers", load_normalizer));
+    WICK__TRY(each_part(tokenizer, splitter, "pretokenizers", load_pre_tokenizer));
+    if (pieces->kind == WICK__PIECES_UNIGRAM) return load_unigram(tokenizer, model);
+    return load_bpe(tokenizer, root, model);
 }

@@ -111,7 +111,7 @@ static enum wick_status load_model(struct wick_tokenizer *tokenizer, const json_
     size_t nbytes;
     WICK__TRY(wick__json_string(model, "type", &type)); /* old files do not state it */
     if (strcmp(type, "WordPiece") != 0)
-        return wick__fail(WICK_UNSUPPORTED, "model of type '%.40s': only WordPiece and BPE are known", type);
+        return wick__fail(WICK_UNSUPPORTED, "model of type '%.40s': only WordPiece, BPE and Unigram are known", type);
     WICK__TRY(wick__json_string(model, "unk_token", &unknown));
     WICK__TRY(wick__json_string(model, "continuing_subword_prefix", &prefix));
     WICK__TRY(wick__json_int(model, "max_input_chars_per_word", 0, 1 << 20, &tokenizer->max_word_chars));
@@ -188,8 +188,9 @@ static enum wick_status load_json(struct wick_tokenizer *tokenizer, const json_t
     const json_t *splitter = json_object_get(root, "pre_tokenizer"), *model = json_object_get(root, "model");
     const char *type = "";
     WICK__TRY(wick__json_string(model, "type", &type));
-    if (strcmp(type, "BPE") == 0 || (!*type && json_is_array(json_object_get(model, "merges")))) {
-        WICK__TRY(wick__tokenizer_load_bpe(tokenizer, root));
+    if (strcmp(type, "BPE") == 0 || strcmp(type, "Unigram") == 0 ||
+        (!*type && json_is_array(json_object_get(model, "merges")))) {
+        WICK__TRY(wick__tokenizer_load_pieces(tokenizer, root));
         WICK__TRY(load_added(tokenizer, json_object_get(root, "added_tokens")));
         return load_post_processors(tokenizer, json_object_get(root, "post_processor"));
     }

@@ -168,18 +168,42 @@ static void check_flags(void) {
     wick_tokenizer_close(tokenizer);
 }
 
-/* Two million characters of one kind take time in proportion. */
+/* What comes back: all but the blank before the text, or blanks in the first token. */
+static void check_metaspace(void) {
+    static const char *const cases[][3] = {{"metaspace", "the  model reads é\U0001F600", NULL},
+                                           {"metaspace", " the", "the"},
+                                           {"metaspace-never", " the model", NULL},
+                                           {"metaspace-whole", "  the model", "the model"},
+                                           {"unigram", "the model reads", NULL},
+                                           {"unigram", " the", "the"},
+                                           {"unigram-bytes", "the  model\n\U0001F600", NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char path[128];
+        int32_t room[64];
+        struct wick_ids ids = {.ids = room, .max = 64};
+        snprintf(path, sizeof path, "tests/text/pieces/json-%s", cases[i][0]);
+        struct wick_tokenizer *tokenizer = wick_tokenizer_open(path);
+        const char *text = cases[i][1], *want = cases[i][2] ? cases[i][2] : text;
+        CHECK_OK(wick_tokenizer_encode_with(tokenizer, text, strlen(text), 0, &ids));
+        check_decode(tokenizer, want, strlen(want), &ids);
+        wick_tokenizer_close(tokenizer);
+    }
+}
+
+/* Two million characters of one kind, of Unigram fewer, take time in proportion. */
 static void check_long(void) {
     enum { N = 2 << 20 };
-    static const char *const names[] = {"bpe-gpt-2", "bpe-llama-bpe", "spm"};
+    static const char *const names[] = {"bpe-gpt-2.gguf", "bpe-llama-bpe.gguf", "spm.gguf", "json-unigram",
+                                        "json-unigram-bytes"};
     char *text = malloc(N), path[128];
-    for (size_t i = 0; i < 3; i++) {
-        for (const char *c = "x \n!"; *c; c++) {
+    for (size_t i = 0; i < 5; i++) {
+        for (const char *c = i < 3 ? "x \n!" : "x"; *c; c++) {
             struct wick_ids ids = {0};
-            snprintf(path, sizeof path, "tests/text/pieces/%s.gguf", names[i]);
+            snprintf(path, sizeof path, "tests/text/pieces/%s", names[i]);
             struct wick_tokenizer *tokenizer = wick_tokenizer_open(path);
-            memset(text, *c, N);
-            CHECK_OK(wick_tokenizer_encode_with(tokenizer, text, N, WICK_ENCODE_PLAIN, &ids));
+            size_t n = i < 3 ? N : N / 8;
+            memset(text, *c, n);
+            CHECK_OK(wick_tokenizer_encode_with(tokenizer, text, n, WICK_ENCODE_PLAIN, &ids));
             CHECK(ids.n > 0);
             wick_tokenizer_close(tokenizer);
         }
@@ -217,9 +241,12 @@ static void check_damage(void) {
 int main(void) {
     static const char *const names[] = {"bpe-gpt-2", "bpe-smollm", "bpe-llama-bpe", "bpe-qwen2", "spm"};
     for (size_t i = 0; i < 5; i++) check_vocabulary(names[i], 340);
-    static const char *const files[] = {"gpt2", "roberta", "smollm", "llama3", "qwen2", "llama2", "gemma"};
-    for (size_t i = 0; i < 7; i++) check_json(files[i]);
+    static const char *const files[] = {"gpt2",    "roberta",      "smollm",    "llama3",          "qwen2",
+                                        "llama2",  "gemma",        "metaspace", "metaspace-whole", "metaspace-never",
+                                        "unigram", "unigram-bytes"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) check_json(files[i]);
     check_flags();
+    check_metaspace();
     check_stops();
     check_damage();
     check_long();

@@ -72,6 +72,9 @@ static void check_encode(void) {
 /* What comes in front of and behind the vocabulary in a tokenizer.json. */
 #define HEAD "{\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},\"model\":{\"type\":\"WordPiece\",\"vocab\":"
 #define UNK "{\"[UNK]\":0,\"a\":1}"
+#define UNIGRAM "{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",0]]}"
+#define METASPACE "\"type\":\"Metaspace\",\"replacement\":\"\u2581\""
+#define SIXTY "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 
 static const struct {
     enum wick_status status;
@@ -87,7 +90,32 @@ static const struct {
     {WICK_FORMAT, "{\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},\"model\":{}}",
      ": tokenizer: the model has no vocabulary"},
     {WICK_UNSUPPORTED, "{\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},\"model\":{\"type\":\"BPE\"}}",
-     ": tokenizer: BPE of neither ByteLevel nor byte_fallback is not known"},
+     ": tokenizer: pre-tokenizer of type 'BertPreTokenizer' is not known for BPE"},
+    {WICK_UNSUPPORTED, "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[]}}",
+     ": tokenizer: BPE of neither ByteLevel nor byte_fallback nor unk_token is not known"},
+    {WICK_UNSUPPORTED, "{\"pre_tokenizer\":{\"type\":\"Digits\"},\"model\":{\"type\":\"BPE\"}}",
+     ": tokenizer: pre-tokenizer of type 'Digits' is not known for BPE"},
+    {WICK_UNSUPPORTED, UNIGRAM ",\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"_\"}}",
+     ": tokenizer: pre-tokenizer Metaspace with replacement '_' is not known"},
+    {WICK_UNSUPPORTED, UNIGRAM ",\"pre_tokenizer\":{" METASPACE ",\"prepend_scheme\":\"last\"}}",
+     ": tokenizer: pre-tokenizer Metaspace with prepend_scheme 'last' is not known"},
+    {WICK_UNSUPPORTED,
+     UNIGRAM ",\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":[{" METASPACE "},{" METASPACE "}]}}",
+     ": tokenizer: pre-tokenizer Metaspace after another blank before the text"},
+    {WICK_UNSUPPORTED, UNIGRAM ",\"normalizer\":{\"type\":\"Precompiled\"}}",
+     ": tokenizer: normalizer of type 'Precompiled' is not known for Unigram"},
+    {WICK_UNSUPPORTED, UNIGRAM ",\"pre_tokenizer\":{\"type\":\"ByteLevel\"}}",
+     ": tokenizer: pre-tokenizer of type 'ByteLevel' is not known for Unigram"},
+    {WICK_FORMAT, "{\"model\":{\"type\":\"Unigram\",\"vocab\":{}}}",
+     ": tokenizer: the model has no vocabulary, or one of more than 4194304 tokens"},
+    {WICK_FORMAT, "{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",\"b\"]]}}",
+     ": tokenizer: token 0 of the vocabulary is no text with a score"},
+    {WICK_FORMAT, "{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",0],7]}}",
+     ": tokenizer: token 1 of the vocabulary is no text with a score"},
+    {WICK_FORMAT, "{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",0]],\"unk_id\":1}}",
+     ": tokenizer: 'unk_id' is not an integer in 0..0"},
+    {WICK_UNSUPPORTED, "{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"" SIXTY SIXTY SIXTY SIXTY SIXTY "\",0]]}}",
+     ": tokenizer: token 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...' has more than 256 bytes"},
     {WICK_UNSUPPORTED, "{\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},\"normalizer\":{\"type\":\"NFKC\"}}",
      ": tokenizer: normalizer of type 'NFKC': only BertNormalizer is known"},
     {WICK_FORMAT,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes small tokenizer.json files of BPE in the layouts of models, and what Hugging Face's tokenizers make of texts.
+"""Makes small tokenizer.json files of BPE and Unigram in the layouts of models, and what Hugging Face's tokenizers make of texts.
 
-    python3 -m pip install tokenizers && tests/text/pieces/make-json.py
+    python3 -m pip install tokenizers && tests/text/pieces/make-json.py [NAME...]
     tests/text/pieces/make-json.py --compare BUILD [N]      compares N random texts (100,000) instead
 
 Each json-NAME/tokenizer.json has a vocabulary of some hundred tokens, trained on Wick's own README; json-NAME.json.gz has
@@ -25,7 +25,9 @@ CORPUS = ((HERE / "../../../README.md").read_text(encoding="utf-8") * 2 + " 1234
 LLAMA = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}%s| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|"
          r"\s+(?!\S)|\s+")
 SPECIAL = ["<|end|>", "<|user|>"]
-NAMES = ["gpt2", "roberta", "smollm", "llama3", "qwen2", "llama2", "gemma"]
+METASPACES = {"metaspace": ("first", True), "metaspace-whole": ("always", False), "metaspace-never": ("never", True),
+              "unigram": ("always", True), "unigram-bytes": ("first", False)}
+NAMES = ["gpt2", "roberta", "smollm", "llama3", "qwen2", "llama2", "gemma"] + list(METASPACES)
 WORDS = CORPUS.split() + SPECIAL + ["  two", "café", "cafe\u0301", "<x>", "wor", "'LL", "  ", "\n\n", "▁", "<0x41>", "<unk>"]
 POOLS = [(32, 127)] * 4 + [
     (0xA0, 0x250), (0x370, 0x500), (0x590, 0x700), (0x900, 0xA00), (0xE00, 0xE80), (0x1100, 0x1200), (0x1E00, 0x2000),
@@ -74,6 +76,31 @@ def characters(name):
     return Tokenizer.from_str(json.dumps(state))
 
 
+def metaspace(name):
+    """With tokens of bytes (metaspace, unigram-bytes), an unknown token for each character, or one for many."""
+    scheme, split = METASPACES[name]
+    special, in_bytes = ["<unk>"] + SPECIAL, ["<0x%02X>" % i for i in range(256)]
+    fallback = name in ("metaspace", "unigram-bytes")
+    if name.startswith("unigram"):
+        tokenizer = Tokenizer(models.Unigram())
+        trainer = trainers.UnigramTrainer(vocab_size=500, special_tokens=special, unk_token="<unk>", show_progress=False)
+    else:
+        tokenizer = Tokenizer(models.BPE(byte_fallback=fallback, unk_token="<unk>", fuse_unk=name == "metaspace-whole"))
+        trainer = trainers.BpeTrainer(vocab_size=600, special_tokens=special + in_bytes * fallback, show_progress=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme=scheme, split=split)
+    tokenizer.train_from_iterator([CORPUS[i:i + 60] for i in range(0, len(CORPUS), 60)], trainer)
+    tokenizer.add_tokens([AddedToken("<x>", normalized=False, lstrip=True, rstrip=True), AddedToken("café", normalized=True)])
+    state = json.loads(tokenizer.to_str())
+    state["added_tokens"] = [token for token in state["added_tokens"] if not token["content"].startswith("<0x")]
+    if name == "unigram-bytes":
+        state["model"]["byte_fallback"] = True
+        added = len(state["model"]["vocab"])
+        state["model"]["vocab"] += [[token, -20.0] for token in in_bytes]
+        for token in state["added_tokens"]:
+            token["id"] += 256 * (token["id"] >= added)
+    return Tokenizer.from_str(json.dumps(state))
+
+
 def random_texts(n, seed):
     draw = random.Random(seed)
     for _ in range(n):
@@ -91,7 +118,8 @@ def random_texts(n, seed):
 
 
 def make(name):
-    tokenizer = characters(name) if name in ("llama2", "gemma") else byte_level(name)
+    kind = metaspace if name in METASPACES else characters if name in ("llama2", "gemma") else byte_level
+    tokenizer = kind(name)
     folder = HERE / ("json-" + name)
     folder.mkdir(exist_ok=True)
     tokenizer.save(str(folder / "tokenizer.json"), pretty=False)
@@ -118,5 +146,5 @@ def compare(name, program, texts):
 if sys.argv[1:2] == ["--compare"]:
     drawn = list(random_texts(int((sys.argv + ["100000"])[3]), 1))
     sys.exit(sum(compare(name, pathlib.Path(sys.argv[2], "tests/test-text-ids"), drawn) for name in NAMES) != 0)
-for key in NAMES:
+for key in sys.argv[1:] or NAMES:
     make(key)

@@ -2328,9 +2328,11 @@ functions! {
     /// In folders, laid out as on the Hugging Face hub, it reads tokenizer.json, or else vocab.txt and, if
     /// present, tokenizer_config.json. NULL on failure: WICK_IO (none of them can be read), WICK_FORMAT (one is
     /// damaged or larger than 64 MiB), WICK_UNSUPPORTED (in a folder, a tokenizer other than WordPiece with
-    /// BERT's normalizer and pre-tokenizer, or BPE, either with the pre-tokenizers ByteLevel, Digits and
-    /// isolating Splits and the normalizer NFC, or with byte_fallback and blanks that become U+2581; the text
-    /// names what is unknown), WICK_MEMORY. Close with wick_tokenizer_close.
+    /// BERT's normalizer and pre-tokenizer; BPE with the pre-tokenizers ByteLevel, Digits and isolating Splits
+    /// and the normalizer NFC; BPE over characters, with byte_fallback or unk_token, or Unigram with tokens of
+    /// at most 256 bytes, either with the pre-tokenizer Metaspace and the normalizers NFC, Prepend of U+2581
+    /// and Replace of blanks by it; the text names what is unknown), WICK_MEMORY. Close with
+    /// wick_tokenizer_close.
     fn wick_tokenizer_open(folder: *const c_char) -> *mut wick_tokenizer;
     /// Closes and frees a tokenizer. NULL is fine.
     fn wick_tokenizer_close(tokenizer: *mut wick_tokenizer);
