@@ -46,6 +46,7 @@ enum wick_status wick_lm_estimate(const char *path, const struct wick_device *de
 
 /* The tokenizer of the same files: not from a GGUF file again, which may be another one by now. */
 static enum wick_status load_tokenizer(struct wick_lm *lm, const struct wick__lm_source *source) {
+    if (source->config) WICK__TRY(wick__hub_check_tokenizer(source->path));
     lm->tokenizer = source->config ? wick_tokenizer_open(source->path) : wick__tokenizer_of(source->archive);
     return lm->tokenizer ? WICK_OK : wick__latest();
 }

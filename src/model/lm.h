@@ -71,6 +71,9 @@ struct wick__lm_source {
     bool copied; /* the files are read, not mapped */
 };
 
+/* WICK_IO, with what would do, for a folder without a tokenizer.json. */
+enum wick_status wick__hub_check_tokenizer(const char *folder);
+
 /* Opens a GGUF file or a folder into *source. Close it after a failure too; `path` must stay. */
 enum wick_status wick__lm_source_open(const char *op, const char *path, const struct wick_lm_options *options,
                                       struct wick__lm_source *source);

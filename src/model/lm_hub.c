@@ -127,7 +127,9 @@ static const char *const aside[] = {"architectures",
                                     "id2label",
                                     "label2id",
                                     "use_bfloat16",
-                                    "chunk_size_feed_forward"};
+                                    "chunk_size_feed_forward",
+                                    "unsloth_version",
+                                    "unsloth_fixed"};
 
 /* Whether a value says nothing. */
 static bool is_empty(const json_t *value) {

@@ -35,6 +35,14 @@ void wick__lm_source_close(struct wick__lm_source *source) {
 
 /* ---- the text around a model ---- */
 
+enum wick_status wick__hub_check_tokenizer(const char *folder) {
+    char path[4096];
+    struct stat about;
+    if (snprintf(path, sizeof path, "%s/tokenizer.json", folder) < (int)sizeof path && stat(path, &about) == 0)
+        return WICK_OK;
+    return wick__fail(WICK_IO, "%s: there is no tokenizer.json; a tokenizer.model is not read", folder);
+}
+
 enum wick_status wick__lm_add_end(struct wick_lm *lm, const char *key, int64_t id) {
     if (id < 0) return WICK_OK;
     for (int i = 0; i < lm->n_ends; i++)

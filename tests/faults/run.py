@@ -148,6 +148,7 @@ def commands(work):
                            os.path.join(picture, "small.png")], None),
         "generate": (["generate", model, "bca", "-n", "4", "--device", "cpu"], None),
         "generate-no-mmap": (["generate", model, "bca", "-n", "4", "--no-mmap", "--device", "cpu"], None),
+        "generate-folder": (["generate", of("../model/hub/mixtral"), "bca", "-n", "4", "--device", "cpu"], None),
         "generate-json": (["generate", model, "bca", "-n", "4", "--json", "--device", "cpu"], None),
         "chat": (["chat", talker, "--device", "cpu"], None),
         "perplexity": (["perplexity", model, letters, "-c", "8", "--device", "cpu"], None),

@@ -241,7 +241,7 @@ static void check_missing(void) {
         const char *family, *file;
         const char *text;
     } missing[] = {{"llama", "config.json", "config.json"},
-                   {"llama", "tokenizer.json", "vocab.txt"},
+                   {"llama", "tokenizer.json", "no tokenizer.json"},
                    {"llama", "model.safetensors", "model.safetensors"},
                    {"mixtral", "model-00002-of-00004.safetensors", "model-00002-of-00004.safetensors"}};
     for (size_t i = 0; i < sizeof missing / sizeof *missing; i++) {
