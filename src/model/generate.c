@@ -149,8 +149,8 @@ static enum wick_status write_token(struct writer *writer, bool *go_on) {
     struct wick_sequence *sequence = writer->sequence;
     int64_t vocab = sequence->lm->config.vocab;
     struct wick_sampled next;
-    const char *text;
-    size_t nbytes;
+    const char *text = "";
+    size_t nbytes = 0;
     *go_on = false;
     writer->stop = WICK_STOP_CANCELLED;
     if (atomic_load(&sequence->cancelled)) return WICK_OK;
@@ -161,7 +161,9 @@ static enum wick_status write_token(struct writer *writer, bool *go_on) {
     if (sequence->length >= sequence->context && !writer->options->shift)
         return wick__fail(WICK_RANGE, "generate: the context of %lld tokens is full", (long long)sequence->context);
     if (sequence->length >= sequence->context) WICK__TRY(make_room(writer));
-    WICK__TRY(wick_decoder_push(writer->decoder, next.id, &text, &nbytes));
+    /* Embeddings may have rows to spare, whose ids stand for no text. */
+    if (wick_tokenizer_token(sequence->lm->tokenizer, next.id))
+        WICK__TRY(wick_decoder_push(writer->decoder, next.id, &text, &nbytes));
     *go_on = tell(writer, next.id, next.log_probability, text, nbytes);
     writer->n_tokens++;
     writer->stop = *go_on ? WICK_STOP_TOKENS : WICK_STOP_CALLBACK;

@@ -81,38 +81,53 @@ static const json_t *template_of(const json_t *config) {
     return NULL;
 }
 
-static enum wick_status load_template(struct wick_lm *lm, const char *folder) {
-    struct wick__file_text file;
-    struct wick_text *text = &lm->chat_template;
-    json_t *config;
-    WICK__TRY(wick__file_read(folder, "chat_template.jinja", TEXT_MAX, true, &file));
-    if (file.data) {
-        *text = (struct wick_text){file.data, file.nbytes, file.capacity};
-        return WICK_OK;
-    }
-    WICK__TRY(wick__json_read(folder, "tokenizer_config.json", TEXT_MAX, true, &config));
+static enum wick_status copy_template(struct wick_lm *lm, const json_t *config) {
     const json_t *source = template_of(config);
-    enum wick_status status = WICK_OK;
-    if (json_is_string(source)) {
-        size_t n = json_string_length(source);
-        text->data = wick__alloc(n + 1);
-        status = text->data ? WICK_OK : WICK_MEMORY;
-        if (text->data) {
-            memcpy(text->data, json_string_value(source), n);
-            text->data[n] = 0;
-            text->nbytes = n;
-            text->capacity = n + 1;
-        }
-    }
-    json_decref(config);
-    return status;
+    struct wick_text *text = &lm->chat_template;
+    if (!json_is_string(source)) return WICK_OK;
+    size_t n = json_string_length(source);
+    text->data = wick__alloc(n + 1);
+    if (!text->data) return WICK_MEMORY;
+    memcpy(text->data, json_string_value(source), n);
+    text->data[n] = 0;
+    text->nbytes = n;
+    text->capacity = n + 1;
+    return WICK_OK;
+}
+
+/* The id of a token that tokenizer_config.json names, by a string or by the content of an object; *id stays if it
+ * names none of the model's. */
+static enum wick_status take_special(const struct wick_lm *lm, const json_t *config, const char *key, int64_t *id) {
+    const json_t *value = json_object_get(config, key);
+    const char *name = NULL;
+    WICK__TRY(json_is_object(value) ? wick__json_string(value, "content", &name)
+                                    : wick__json_string(config, key, &name));
+    int32_t found = name ? wick_tokenizer_id(lm->tokenizer, name) : -1;
+    if (found >= 0 && found < lm->config.vocab) *id = found;
+    return WICK_OK;
+}
+
+/* The tokens that chat templates write, and what else ends a text. The tokenizer's names come before the model's ids,
+ * because those are what a template was written for. */
+static enum wick_status load_ids(struct wick_lm *lm, const struct wick__lm_source *source, const json_t *config) {
+    int64_t begin = -1, end = -1;
+    WICK__TRY(wick__json_int(source->config, "bos_token_id", 0, lm->config.vocab - 1, &begin));
+    WICK__TRY(take_special(lm, config, "bos_token", &begin));
+    WICK__TRY(take_special(lm, config, "eos_token", &end));
+    WICK__TRY(wick__lm_add_end(lm, "eos_token", end));
+    lm->begin = (int32_t)begin;
+    WICK__TRY(take_ends(lm, "generation_config.json", json_object_get(source->generation, "eos_token_id")));
+    return take_ends(lm, "config.json", json_object_get(source->config, "eos_token_id"));
 }
 
 enum wick_status wick__hub_load_text(struct wick_lm *lm, const struct wick__lm_source *source) {
-    int64_t begin = -1;
-    WICK__TRY(take_ends(lm, "generation_config.json", json_object_get(source->generation, "eos_token_id")));
-    WICK__TRY(take_ends(lm, "config.json", json_object_get(source->config, "eos_token_id")));
-    WICK__TRY(wick__json_int(source->config, "bos_token_id", 0, lm->config.vocab - 1, &begin));
-    lm->begin = (int32_t)begin;
-    return load_template(lm, source->path);
+    struct wick__file_text file;
+    json_t *config;
+    WICK__TRY(wick__file_read(source->path, "chat_template.jinja", TEXT_MAX, true, &file));
+    if (file.data) lm->chat_template = (struct wick_text){file.data, file.nbytes, file.capacity};
+    WICK__TRY(wick__json_read(source->path, "tokenizer_config.json", TEXT_MAX, true, &config));
+    enum wick_status status = load_ids(lm, source, config);
+    if (status == WICK_OK && !file.data) status = copy_template(lm, config);
+    json_decref(config);
+    return status;
 }

@@ -277,14 +277,21 @@ static void check_beside(void) {
     write_text("tokenizer_config.json", "{\"chat_template\": [{\"name\": \"tool\", \"template\": \"no\"}, {\"name\": "
                                         "\"default\", \"template\": \"B{{ messages[0].content }}\"}]}");
     check_chat("BHi");
+    write_text("tokenizer_config.json",
+               "{\"bos_token\": \"a\", \"eos_token\": {\"content\": \"ab\"}, \"chat_template\": "
+               "\"{{ bos_token }}{{ eos_token }}\"}");
+    check_chat("aab");
     write_text("chat_template.jinja", "C{{ messages[0].role }}");
     check_chat("Cuser");
     change("generation_config.json", "{\"eos_token_id\": [7, 5]}");
     struct wick_lm *lm = wick_lm_open(folder, device, NULL);
-    CHECK(wick_lm_is_end(lm, 7) && wick_lm_is_end(lm, 5) && wick_lm_is_end(lm, 2) && !wick_lm_is_end(lm, 6));
+    CHECK(wick_lm_is_end(lm, 7) && wick_lm_is_end(lm, 5) && wick_lm_is_end(lm, 2) && wick_lm_is_end(lm, 63) &&
+          !wick_lm_is_end(lm, 6));
     wick_lm_close(lm);
     change("generation_config.json", "{\"eos_token_id\": 64}");
     check_refused("ends", WICK_FORMAT, "generation_config.json: 'eos_token_id'");
+    write_text("tokenizer_config.json", "{\"eos_token\": 7}");
+    check_refused("eos_token", WICK_FORMAT, "'eos_token' is not a string");
 }
 
 /* Experts are copied into one tensor: twice the bytes where the files were read into memory as well. */
@@ -312,6 +319,23 @@ static void check_memory(void) {
     CHECK(!lm && wick_error_status() == WICK_MEMORY && strstr(wick_error(), "MB for weights"));
     wick_error_clear();
     CHECK_OK(wick_memory_set_limit(device, SIZE_MAX));
+}
+
+/* A model may write ids that its tokenizer does not have: they are without text. */
+static void check_spare(void) {
+    const struct wick_generate_options options = {.max_tokens = 40, .ignore_end = true};
+    struct wick_generate_result result;
+    make_folder("llama");
+    write_text("tokenizer.json",
+               "{\"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false}, \"model\": "
+               "{\"type\": \"BPE\", \"vocab\": {\"a\": 3, \"b\": 4}, \"merges\": []}}");
+    struct wick_lm *lm = wick_lm_open(folder, device, NULL);
+    struct wick_sequence *sequence = wick_sequence_open(lm, NULL);
+    CHECK_OK(wick_sequence_prompt(sequence, "ab", 2, 0));
+    CHECK_OK(wick_generate(sequence, &options, &result));
+    CHECK_INT(result.n_tokens, 40);
+    wick_sequence_close(sequence);
+    wick_lm_close(lm);
 }
 
 /* A sequence of a folder has its keys in another order than one of the GGUF file with the same weights. */
@@ -351,6 +375,7 @@ int main(void) {
     check_missing();
     check_beside();
     check_memory();
+    check_spare();
     check_sequence();
     make_folder("none");
     CHECK(rmdir(folder) == 0);
