@@ -95,6 +95,7 @@ static const struct wick__key keys[] = {
     {"max_window_layers", WICK__KEY_SKIP, 0, 0, 0},
     {"norm_topk_prob", WICK__KEY_SKIP, 0, 0, 0},
     {"tie_word_embeddings", WICK__KEY_SKIP, 0, 0, 0},
+    {"is_causal", WICK__KEY_SKIP, 0, 0, 0},
     {"attention_bias", WICK__KEY_SKIP, 0, 0, 0},
     {"mlp_bias", WICK__KEY_SKIP, 0, 0, 0},
     {"bos_token_id", WICK__KEY_SKIP, 0, 0, 0},
@@ -138,10 +139,20 @@ static bool is_empty(const json_t *value) {
            (json_is_object(value) && json_object_size(value) == 0);
 }
 
-static bool is_aside(const char *name) {
-    for (size_t i = 0; i < sizeof aside / sizeof *aside; i++)
-        if (strcmp(name, aside[i]) == 0) return true;
+static bool is_among(const char *const *names, size_t n, const char *name) {
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(name, names[i]) == 0) return true;
     return false;
+}
+
+static bool is_aside(const char *name) { return is_among(aside, sizeof aside / sizeof *aside, name); }
+
+/* Keys that are true where they are not there; as false they would say something. */
+static enum wick_status check_true(const char *name, const json_t *value) {
+    static const char *const names[] = {"is_causal", "truncate"};
+    if (!is_among(names, sizeof names / sizeof *names, name) || json_is_null(value) || json_is_true(value))
+        return WICK_OK;
+    return wick__fail(WICK_UNSUPPORTED, "config.json: key '%s' is not true", name);
 }
 
 /* Sets what a table of keys says of the members of an object. */
@@ -152,6 +163,7 @@ static enum wick_status take_keys(struct wick__lm_config *config, const json_t *
     json_object_foreach((json_t *)(uintptr_t)object, name, value) {
         size_t row = 0;
         while (row < n && strcmp(name, rows[row].name) != 0) row++;
+        WICK__TRY(check_true(name, value));
         if (is_empty(value) || (row == n && is_aside(name)) || (row < n && rows[row].kind == WICK__KEY_SKIP)) continue;
         if (row == n) return wick__fail(WICK_UNSUPPORTED, "config.json: key '%.200s' is not known", name);
         if (!json_is_number(value)) return wick__fail(WICK_FORMAT, "config.json: key '%s' is not a number", name);
@@ -188,6 +200,7 @@ static const struct wick__key rope_keys[] = {
     {"rope_type", WICK__KEY_SKIP, 0, 0, 0},
     {"type", WICK__KEY_SKIP, 0, 0, 0},
     {"finetuned", WICK__KEY_SKIP, 0, 0, 0},
+    {"truncate", WICK__KEY_SKIP, 0, 0, 0},
 };
 
 /* The object that describes the rope of layers without a window, and of those with one if they differ; NULL: none. */
