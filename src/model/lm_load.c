@@ -159,22 +159,28 @@ static enum wick_status load_expert(struct loader *loader, int64_t expert, const
     return wick_slice_set_inplace(*all->to, wick_unsqueeze(x, 0), 0, expert);
 }
 
+static void name_expert(const struct loader *loader, int64_t number, int part, int64_t expert, char name[NAME]) {
+    const struct wick__hub *hub = loader->lm->config.hub;
+    char called[NAME / 2];
+    snprintf(called, sizeof called, "%s.%lld.%s", hub->experts, (long long)expert, hub->expert[part - WICK__LM_GATE]);
+    name_part(loader, number, called, "weight", name);
+}
+
 /* The experts of a folder, a tensor each, in one: [experts, rows, columns]. Only one at a time is held beside it. */
 static enum wick_status load_experts(struct loader *loader, int64_t number, int part, const struct place *all) {
-    const struct wick__hub *hub = loader->lm->config.hub;
-    for (int64_t pass = 0, n = all->size[0]; pass < 2 * n; pass++) {
-        const int64_t expert = pass % n;
-        char called[NAME / 2], name[NAME];
-        snprintf(called, sizeof called, "%s.%lld.%s", hub->experts, (long long)expert,
-                 hub->expert[part - WICK__LM_GATE]);
-        name_part(loader, number, called, "weight", name);
-        if (pass < n && wick_archive_find(loader->archive, name) < 0) /* before there is room for all of them */
+    const int64_t n = all->size[0];
+    char name[NAME];
+    for (int64_t i = 0; i < n; i++) { /* before there is room for all of them */
+        name_expert(loader, number, part, i, name);
+        if (wick_archive_find(loader->archive, name) < 0)
             return wick__fail(WICK_FORMAT, "tensor '%s' is missing", name);
-        if (pass < n) continue;
+    }
+    for (int64_t i = 0; i < n; i++) {
         struct wick_tensor *x = NULL;
         const struct place one = {name, name, true, {all->size[1], all->size[2]}, &x};
+        name_expert(loader, number, part, i, name);
         wick_scope_begin();
-        enum wick_status status = load_expert(loader, expert, &one, all);
+        enum wick_status status = load_expert(loader, i, &one, all);
         wick_scope_end(NULL);
         wick_release(x);
         WICK__TRY(status);
