@@ -176,13 +176,36 @@ static inline __attribute__((always_inline)) ACC FN(fold_as)(enum kind kind, con
 }
 
 #if FLOAT
-/* The product of n elements; a power of two that belongs to it is added to *exponent. f64 holds the product of four
- * elements of any other type, so there only each fourth vector is parted into mantissas and exponents. n is up to
- * MANTISSAS_MOST, or four times as many. */
+/* f64 holds the product of four elements of any other type, so there only each fourth vector is looked at. */
+enum { FN(GROUP) = sizeof(T) == sizeof(ACC) ? 1 : 4, FN(STEP) = FN(GROUP) * LANES };
+enum { FN(RUN) = 4 * RUN_STEPS * FN(STEP) };
+
+/* Multiplies RUN elements by chains: false, with *a and *e as they were, if one of them comes near the ends of f64's
+ * range, where something would be lost. Four elements of f32 move a chain by 2^596 at most. */
+static inline bool FN(product_run)(const T *x, FN(acc) * a, FN(acc) * e) {
+    FN(acc) y[4] = {FN(fill)(1), FN(fill)(1), FN(fill)(1), FN(fill)(1)}, few;
+    mask_vec good = (mask_vec){0} == 0;
+    for (int64_t i = 0; i < FN(RUN); i += 4 * FN(STEP))
+        for (int k = 0; k < 4; k++) {
+            for (int j = 0; j < FN(GROUP); j++) y[k] *= FN(load)(x + i + k * FN(STEP) + j * LANES);
+            good &= (FN(magnitude)(y[k]) >= 0x1p-400) & (FN(magnitude)(y[k]) <= 0x1p400);
+        }
+    for (int l = 0; l < LANES; l++)
+        if (!good[l]) return false;
+    *a *= FN(mantissa)(y[0] * y[1], &few);
+    *e += few;
+    *a *= FN(mantissa)(y[2] * y[3], &few);
+    *e += few;
+    return true;
+}
+
+/* The product of n elements; a power of two that belongs to it is added to *exponent. n is up to MANTISSAS_MOST, or
+ * four times as many. */
 static inline double FN(product)(const T *x, int64_t n, double *exponent) {
-    enum { GROUP = sizeof(T) == sizeof(ACC) ? 1 : 4, STEP = GROUP * LANES };
+    enum { GROUP = FN(GROUP), STEP = FN(STEP) };
     FN(acc) a[2] = {FN(fill)(1), FN(fill)(1)}, e[2] = {FN(fill)(0), FN(fill)(0)}, few;
     int64_t i = 0;
+    while (i + FN(RUN) <= n && FN(product_run)(x + i, &a[0], &e[0])) i += FN(RUN);
     for (; i + 2 * STEP <= n; i += 2 * STEP)
         for (int k = 0; k < 2; k++) {
             FN(acc) y = FN(load)(x + i + k * STEP);

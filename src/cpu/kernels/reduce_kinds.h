@@ -26,6 +26,8 @@ enum kind {
 
 /* Mantissas, each below 2, that are multiplied before the product is split again: their product stays in range. */
 enum { MANTISSAS_MOST = 512 };
+/* Steps of a chain of factors that is split at its end alone. */
+enum { RUN_STEPS = 4 };
 
 /* Accumulators side by side in a vector, and rows taken in together. */
 #if WICK_ISA_LEVEL == 2
