@@ -14,7 +14,7 @@ BITCODE_FOLDERS = ["/usr/lib/x86_64-linux-gnu/amdgcn/bitcode", "/usr/lib/aarch64
 CONSTANTS_STAY = {"gemm", "math", "special", "attention", "attention_backward", "reduce", "reduce_stats", "resize",
                   "cross_entropy", "ctc", "loss"}
 OWN = {"sm_90"}  # compiled with the instructions that no later GPU has: sm_90a
-PTX = "compute_80"  # the oldest architecture that the PTX pack serves
+PTX = "sm_80"  # the oldest architecture that the PTX pack serves
 
 
 # Where tools/fetch-nvcc unpacks NVIDIA's compiler.
@@ -50,7 +50,10 @@ def missing(target):
 
 
 def like(target, texts):
-    """The target whose code of a module with these texts is the same: most know nothing of groups of waves."""
+    """The target whose compilation gives the code of a module with these texts: PTX comes on the way to a cubin, and most
+    modules know nothing of groups of waves."""
+    if target == "ptx":
+        return PTX
     return "host32" if target == "host90" and not any(b"GPU_HOST_GROUP" in text for text in texts) else target
 
 
@@ -88,12 +91,10 @@ def amd_command(target, folder):
 
 
 def nvidia_command(target, folder):
-    # The PTX on the way to a cubin is kept: report.py reads it where there is no cuobjdump.
-    kind = ["-ptx", "-arch=" + PTX] if target == "ptx" else [
-        "-cubin", "-gencode=arch=compute_%s,code=sm_%s" % ((target[3:] + ("a" if target in OWN else ""),) * 2),
-        "-Xptxas", "-v", "--keep", "--keep-dir", folder]
-    return [tool("nvcc"), "-x", "cu", "-std=c++14", "--fmad=false", *kind, "-Werror", "all-warnings",
-            "-Xcompiler", "-Wall,-Wextra"]
+    # The PTX on the way to a cubin is kept: the PTX pack has it, and report.py reads it where there is no cuobjdump.
+    return [tool("nvcc"), "-x", "cu", "-std=c++14", "--fmad=false", "-cubin",
+            "-gencode=arch=compute_%s,code=sm_%s" % ((target[3:] + ("a" if target in OWN else ""),) * 2), "-Xptxas", "-v",
+            "--keep", "--keep-dir", folder, "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra"]
 
 
 def host_command(target):

@@ -97,7 +97,7 @@ def nvidia(path, kept, log, target):
 
 
 def ptx(path):
-    """PTX has neither registers nor spills yet: those of sm_80 stand for it."""
+    """What PTX says: how wide loads and stores are."""
     with open(path) as file:
         text = file.read()
     kernels = {name: dict(dict.fromkeys(FIELDS, 0), occupancy="") for name in re.findall(r"\.entry (\w+)\(", text)}
@@ -117,7 +117,7 @@ def read(path, kept, log, target):
         return {}
     if target.startswith("gfx"):
         return amd(path, log)
-    return ptx(path) if target == "ptx" else nvidia(path, kept, log, target)
+    return nvidia(path, kept, log, target)
 
 
 def width(name, use):
