@@ -46,6 +46,48 @@ GPU_FN f64 normalize_scaled(f64 most, f64 epsilon) {
 GPU_FN f64 normalize_deviation(f32 x, f64 mean, f32) { return (f64)x - mean; }
 GPU_FN f64 normalize_deviation(f64 x, f64 mean, f64 scaled) { return gpu_fma(x, scaled, -mean); }
 
+/* In what a vector's elements, and their squared distances from the mean, are added before f64 adds the vectors: f64 costs
+ * more than memory does for elements of 16 bits. Elements of few bits that lie close together have a sum without rounding
+ * in f32. bf16's squares would leave its range. */
+template <typename T> struct normalize_adds {
+    typedef f64 sums, squares;
+};
+template <> struct normalize_adds<f16> {
+    typedef f32 sums, squares;
+};
+template <> struct normalize_adds<bf16> {
+    typedef f32 sums;
+    typedef f64 squares;
+};
+
+template <int N, typename C> GPU_FN f64 normalize_sum(const C *c, C scaled, f64) {
+    f64 s[N];
+    GPU_UNROLL for (int i = 0; i < N; i++) s[i] = (f64)(c[i] * scaled);
+    return gpu_tree<N>::template of<gpu_join_add>(s);
+}
+template <int N> GPU_FN f64 normalize_sum(const f32 *c, f32, f32) {
+    f32 s[N];
+    GPU_UNROLL for (int i = 0; i < N; i++) s[i] = c[i] * 0.00390625f; /* exact, and N of them stay in range */
+    return 256 * (f64)gpu_tree<N>::template of<gpu_join_add>(s);
+}
+
+template <int N, typename C> GPU_FN f64 normalize_squares(const C *c, f64 mean, C scaled, f64) {
+    f64 s[N];
+    GPU_UNROLL for (int i = 0; i < N; i++) {
+        f64 d = normalize_deviation(c[i], mean, scaled);
+        s[i] = d * d;
+    }
+    return gpu_tree<N>::template of<gpu_join_add>(s);
+}
+template <int N> GPU_FN f64 normalize_squares(const f32 *c, f64 mean, f32, f32) {
+    f32 s[N], high = (f32)mean, low = (f32)(mean - (f64)high);
+    GPU_UNROLL for (int i = 0; i < N; i++) {
+        f32 d = c[i] - high - low;
+        s[i] = d * d;
+    }
+    return (f64)gpu_tree<N>::template of<gpu_join_add>(s);
+}
+
 /* The number of the weight of element i of a row whose channels begin at `channel`. */
 GPU_FN u32 normalize_weight(const struct gpu_normalize &p, u32 i, u32 channel) {
     if (p.by == GPU_NORMALIZE_ELEMENT) return i;
@@ -113,23 +155,16 @@ template <typename T> GPU_FN void normalize_rows(const struct gpu_normalize &p) 
         f64 sum = (f64)(end * scaled);
         GPU_UNROLL for (int k = 0; k < Row::VECTORS; k++) {
             if (!gpu_row_has(r, k)) continue;
-            f64 s[N];
             gpu_up_vector(r.v[k], c);
-            GPU_UNROLL for (int i = 0; i < N; i++) s[i] = (f64)(c[i] * scaled);
-            sum += gpu_tree<N>::template of<gpu_join_add>(s);
+            sum += normalize_sum<N>(c, scaled, (typename normalize_adds<T>::sums)0);
         }
         mean = gpu_group_join<gpu_join_add>(sum, p.group, room) / (f64)p.n;
     }
     f64 apart = ends ? normalize_deviation(end, mean, scaled) : 0, squares = apart * apart;
     GPU_UNROLL for (int k = 0; k < Row::VECTORS; k++) {
         if (!gpu_row_has(r, k)) continue;
-        f64 q[N];
         gpu_up_vector(r.v[k], c);
-        GPU_UNROLL for (int i = 0; i < N; i++) {
-            f64 d = normalize_deviation(c[i], mean, scaled);
-            q[i] = d * d;
-        }
-        squares += gpu_tree<N>::template of<gpu_join_add>(q);
+        squares += normalize_squares<N>(c, mean, scaled, (typename normalize_adds<T>::squares)0);
     }
     f64 variance = gpu_group_join<gpu_join_add>(squares, p.group, room) / (f64)p.n;
     variance += p.epsilon * (f64)scaled * (f64)scaled;
