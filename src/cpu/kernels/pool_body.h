@@ -100,33 +100,46 @@ static void NAME(index_row)(const struct pool *pool, const struct place *place, 
         }
 }
 
-static void NAME(avg_row)(const struct pool *pool, const struct place *place, VALUE *out, SUM *scratch) {
+/* What the sum of a window is divided by. */
+static inline SUM NAME(divisor)(const struct pool *pool, const struct place *place, const struct window *w) {
+    const struct window *d = place->d, *h = place->h;
+    return (SUM)(pool->divisor > 0     ? pool->divisor
+                 : pool->count_padding ? d->full * h->full * w->full
+                                       : d->count * h->count * w->count);
+}
+
+/* The sum of the input rows of the windows, element by element. */
+static void NAME(sum_rows)(const struct pool *pool, const struct place *place, SUM *restrict column, VALUE *buffer) {
     const struct axis *axis = &pool->axis[2];
     const struct window *d = place->d, *h = place->h;
-    SUM *column = scratch, *total = scratch + axis->in;
-    VALUE *buffer = (VALUE *)(void *)(total + axis->out);
-    for (int64_t i = 0; i < axis->in; i++) column[i] = 0;
-    for (int64_t kd = 0; kd < d->count; kd++)
-        for (int64_t kh = 0; kh < h->count; kh++) {
-            int64_t row = (place->plane * pool->axis[0].in + d->start + kd) * pool->axis[1].in + h->start + kh;
-            const VALUE *in = NAME(row)(pool, row * axis->in, buffer);
+    int64_t rows = d->count * h->count;
+    if (rows == 0)
+        for (int64_t i = 0; i < axis->in; i++) column[i] = 0;
+    for (int64_t r = 0; r < rows; r++) {
+        int64_t line = (place->plane * pool->axis[0].in + d->start + r / h->count) * pool->axis[1].in + h->start;
+        const VALUE *restrict in = NAME(row)(pool, (line + r % h->count) * axis->in, buffer);
+        if (r == 0)
+            for (int64_t i = 0; i < axis->in; i++) column[i] = in[i];
+        else
             for (int64_t i = 0; i < axis->in; i++) column[i] += in[i];
-        }
-    for (int64_t o = 0; o < axis->out; o++) total[o] = 0;
-    for (int64_t o = 0; o < axis->out; o++) {
-        if (o == axis->even_begin && axis->even_end > o) {
-            for (int64_t k = 0; k < axis->window[o].count; k++)
-                NAME(sum_taps)(column + axis->window[o].start + k, axis->stride, total + o, axis->even_end - o);
-            o = axis->even_end - 1;
-            continue;
-        }
-        total[o] = NAME(sum_run)(column + axis->window[o].start, axis->window[o].count);
     }
+}
+
+static void NAME(avg_row)(const struct pool *pool, const struct place *place, VALUE *out, SUM *scratch) {
+    const struct axis *axis = &pool->axis[2];
+    SUM *column = scratch, *total = scratch + axis->in;
+    NAME(sum_rows)(pool, place, column, (VALUE *)(void *)(total + axis->out));
+    int64_t begin = axis->even_begin, end = axis->even_end;
+    for (int64_t o = begin; o < end; o++) total[o] = 0;
+    for (int64_t k = 0; begin < end && k < axis->window[begin].count; k++)
+        NAME(sum_taps)(column + axis->window[begin].start + k, axis->stride, total + begin, end - begin);
+    /* Complete windows have one divisor, and the loop is one of vectors. */
+    SUM n = begin < end ? NAME(divisor)(pool, place, &axis->window[begin]) : 1;
+    for (int64_t o = begin; o < end; o++) out[o] = (VALUE)(total[o] / n);
     for (int64_t o = 0; o < axis->out; o++) {
+        if (o == begin && begin < end) o = end;
+        if (o == axis->out) break;
         const struct window *w = &axis->window[o];
-        int64_t n = pool->divisor > 0     ? pool->divisor
-                    : pool->count_padding ? d->full * h->full * w->full
-                                          : d->count * h->count * w->count;
-        out[o] = (VALUE)(total[o] / (SUM)n);
+        out[o] = (VALUE)(NAME(sum_run)(column + w->start, w->count) / NAME(divisor)(pool, place, w));
     }
 }
