@@ -168,11 +168,11 @@ struct wick_multi_head_options {
     WICK_RESERVED;
 };
 
-/* Attention of projections, as torch.nn.MultiheadAttention with batches first: query [B,M,E], key [B,N,F], value [B,N,G]
- * -> [B,M,E]; F and G are E with in_weight. Each projection x weight^T + bias is cut into heads along its features. The
- * heads' results of wick_scaled_dot_product_attention stand side by side and meet out_weight^T and out_bias. All are of
- * one float dtype, to which each step is rounded. Its gradient is those of wick_linear and attention, step by step.
- * WICK_SHAPE for other shapes, WICK_INVALID for options that are NULL or lack weights. */
+/* Attention of projections, as torch.nn.MultiheadAttention with batches first: query [B,M,E], key [B,N,F] and value
+ * [B,N,G] give [B,M,E]; F and G are E with in_weight. Each projection x weight^T + bias is cut into heads along its
+ * features. The heads' results of wick_scaled_dot_product_attention stand side by side and meet out_weight^T and
+ * out_bias. All are of one float dtype, to which each step is rounded. Its gradient is those of wick_linear and
+ * attention, step by step. WICK_SHAPE for other shapes, WICK_INVALID for options that are NULL or lack weights. */
 WICK_API struct wick_tensor *wick_multi_head_attention(const struct wick_tensor *query, const struct wick_tensor *key,
                                                        const struct wick_tensor *value,
                                                        const struct wick_multi_head_options *options);

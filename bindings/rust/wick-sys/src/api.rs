@@ -2091,7 +2091,7 @@ functions! {
     /// \>= 0.
     fn wick_scaled_dot_product_attention(q: *const wick_tensor, k: *const wick_tensor, v: *const wick_tensor, mask: *const wick_tensor, options: *const wick_attention_options) -> *mut wick_tensor;
     /// Attention of projections, as torch.nn.MultiheadAttention with batches first: query \[B,M,E\], key
-    /// \[B,N,F\], value \[B,N,G\] -\> \[B,M,E\]; F and G are E with in_weight. Each projection x weight^T +
+    /// \[B,N,F\] and value \[B,N,G\] give \[B,M,E\]; F and G are E with in_weight. Each projection x weight^T +
     /// bias is cut into heads along its features. The heads' results of wick_scaled_dot_product_attention stand
     /// side by side and meet out_weight^T and out_bias. All are of one float dtype, to which each step is
     /// rounded. Its gradient is those of wick_linear and attention, step by step. WICK_SHAPE for other shapes,
