@@ -35,6 +35,18 @@ const u8 *sim_elf_metadata(const struct sim_loaded *loaded, struct sim_note *pla
 /* decode.c: LLVM's text of the instruction at an address of the code, and its bytes; 0, and *why. */
 size_t sim_code_text(struct sim_code *code, u64 pc, char text[512], char why[256]);
 
+/* LLVM's name of a size of waves, for the features of a processor. */
+static inline const char *sim_wave_feature(unsigned wave) {
+    return wave == 64 ? "+wavefrontsize64" : "+wavefrontsize32";
+}
+/* encode.c: a line of assembly, and the bytes that LLVM's assembler makes of it: none where it refuses the line. */
+struct sim_encoded {
+    const char *text;
+    u8 nbytes, bytes[16];
+};
+/* Fills in the bytes of n lines; false when LLVM or memory fails as a whole. Not for several threads at once. */
+bool sim_encode(const char *cpu, unsigned wave, struct sim_encoded *lines, size_t n);
+
 /* metadata.c: adds a note's kernels to the list, with all that it tells; `symbol` gets each one's descriptor's name.
  * No more bytes than the note's go to loaded->strings. */
 bool sim_metadata_read(struct sim_loaded *loaded, const u8 *metadata, size_t nbytes,

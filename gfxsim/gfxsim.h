@@ -1,6 +1,7 @@
 /* gfxsim: a simulated AMD GPU. This is what its parts share; README.md tells what it is and how to use it.
  *
  *   code.c      code objects: bundles, ELF, descriptors, metadata        -> struct sim_code, sim_kernel
+ *   decode.c    LLVM's disassembly, checked by its assembler (encode.c)
  *   text.c      LLVM's disassembly of an instruction                     -> struct sim_inst
  *   scalar.c    scalar instructions, branches, scalar memory             \
  *   vector*.c   vector instructions, compares, conversions, cross-lane    | tables of struct sim_op, and what they do

@@ -1,6 +1,6 @@
 /* gfxsim-decode TARGET FILE...: decodes all the code of code objects and lists what gfxsim cannot run: each mnemonic
- * without a row once, with how often it occurs and its first line, and each line that is not understood. Ends with 1
- * when there is any. -a prints all mnemonics. */
+ * without a row once, with how often it occurs and its first line, each line that is not understood, and each that
+ * leaves out a bit of its instruction. Ends with 1 when there is any. -a prints all mnemonics. */
 #include "gfxsim/code.h"
 
 #include <stdio.h>
@@ -45,21 +45,21 @@ static char *read_file(const char *path, size_t *nbytes) {
 
 static void decode(struct sim_code *code, struct entry **known, struct entry **unknown) {
     u64 end = code->text + code->text_bytes;
+    static const char missing[] = "no such instruction: ";
     char text[512], why[256];
     for (u64 pc = code->text; pc < end;) {
         size_t nbytes = sim_code_text(code, pc, text, why);
+        const struct sim_inst *inst = nbytes ? sim_code_inst(code, pc, why) : NULL;
         pc += nbytes ? nbytes : 4; /* what fills the gaps between functions need not be an instruction */
         if (!nbytes) continue;
-        struct sim_inst *inst = sim_parse(code->target, text, pc - nbytes, (unsigned)nbytes, why);
-        char name[64];
+        char name[64], *row = strstr(why, missing);
         snprintf(name, sizeof name, "%.*s", (int)strcspn(text, " "), text);
-        if (inst) {
+        if (inst)
             add(known, name, inst->text);
-            sim_inst_free(inst);
-        } else {
-            bool missing = !strncmp(why, "no such instruction: ", 21);
-            add(unknown, missing ? why + 21 : text, missing ? text : why);
-        }
+        else if (row)
+            add(unknown, row + sizeof missing - 1, text);
+        else
+            add(unknown, text, why);
     }
 }
 
