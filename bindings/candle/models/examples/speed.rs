@@ -1,8 +1,10 @@
 //! The ops and shapes of candle's own benches, and whole models, on candle's CPU and on a Wick device, in turns.
 //!
 //!     cargo run --release --example speed [DEVICE [WORD]]
+//!     cargo run --release --features cuda --example speed -- --cuda [DEVICE [WORD]]
 //!
-//! Prints a table, of the rows whose names contain WORD. Each figure is the least of many rounds.
+//! Prints a table, of the rows whose names contain WORD. Each figure is the least of many rounds. With --cuda, candle's own
+//! CUDA backend takes the place of its CPU.
 
 use candle_core::quantized::{GgmlDType, QMatMul, QTensor};
 use candle_core::{DType, Device, Module, Result, Tensor};
@@ -16,6 +18,8 @@ use std::time::{Duration, Instant};
 type Work = Box<dyn FnMut() -> Result<()>>;
 
 struct Table {
+    /// candle's own device.
+    peer: Device,
     device: Device,
     wanted: Option<String>,
     ratios: Vec<f64>,
@@ -55,13 +59,24 @@ impl Table {
         {
             return Ok(());
         }
-        let (mut there, mut here) = (prepare(&Device::Cpu)?, prepare(&self.device)?);
-        let first = seconds(&mut there, &Device::Cpu, 1)?.max(seconds(&mut here, &self.device, 1)?);
-        let times = (2e-3 / first).clamp(1.0, 1000.0) as u32;
+        let mut here = prepare(&self.device)?;
+        let first = self.first(&mut here, &self.device)?;
+        let there = prepare(&self.peer).and_then(|mut work| Ok((self.first(&mut work, &self.peer)?, work)));
+        let (slower, mut there) = match there {
+            Ok((time, work)) => (first.max(time), work),
+            Err(error) => {
+                let error = error.to_string();
+                let line = error.lines().next().unwrap_or("an error");
+                println!("| {name} | {line} | {} | |", readable(first));
+                return Ok(());
+            }
+        };
+        let times = (2e-3 / slower).clamp(1.0, 1000.0) as u32;
+        let spent = Duration::from_millis(if self.peer.is_cpu() { 600 } else { 300 });
         let (mut candle, mut wick) = (f64::INFINITY, f64::INFINITY);
         let (begun, mut rounds) = (Instant::now(), 0);
-        while rounds < 3 || (rounds < 200 && begun.elapsed() < Duration::from_millis(600)) {
-            candle = candle.min(seconds(&mut there, &Device::Cpu, times)?);
+        while rounds < 3 || (rounds < 200 && begun.elapsed() < spent) {
+            candle = candle.min(seconds(&mut there, &self.peer, times)?);
             wick = wick.min(seconds(&mut here, &self.device, times)?);
             rounds += 1;
         }
@@ -69,6 +84,15 @@ impl Table {
         println!("| {name} | {} | {} | {ratio:.2} |", readable(candle), readable(wick));
         self.ratios.push(ratio);
         Ok(())
+    }
+
+    /// About how long the work takes. A GPU gets it some times before, as it compiles and loads kernels at the first.
+    fn first(&self, work: &mut Work, device: &Device) -> Result<f64> {
+        if self.peer.is_cpu() {
+            return seconds(work, device, 1);
+        }
+        seconds(work, device, 3)?;
+        seconds(work, device, 10)
     }
 
     /// A row of an op of tensors.
@@ -81,6 +105,16 @@ impl Table {
             Ok(Box::new(move || op(&operands).map(drop)))
         })
     }
+}
+
+/// What a call costs where there is next to nothing to compute.
+fn small(table: &mut Table) -> Result<()> {
+    let square: (&[usize], DType) = (&[4, 4], DType::F32);
+    table.op("small: add of 4x4", &[square; 2], |x| &x[0] + &x[1])?;
+    table.op("small: affine of 4x4", &[square], |x| x[0].affine(2.0, 1.0))?;
+    table.op("small: sum of 4x4", &[square], |x| x[0].sum_keepdim(1))?;
+    table.op("small: softmax of 4x4", &[square], |x| ops::softmax_last_dim(&x[0]))?;
+    table.op("small: matmul of 4x4", &[square; 2], |x| x[0].matmul(&x[1]))
 }
 
 const SQUARE: &[usize] = &[1, 1024, 1024];
@@ -227,17 +261,23 @@ fn models(table: &mut Table) -> Result<()> {
 }
 
 fn main() -> Result<()> {
-    let mut arguments = std::env::args().skip(1);
-    let name = arguments.next().unwrap_or_else(|| "cpu".into());
+    let mut arguments = std::env::args().skip(1).peekable();
+    let cuda = arguments.next_if_eq("--cuda").is_some();
+    let name = arguments
+        .next()
+        .unwrap_or_else(|| if cuda { "cuda:0" } else { "cpu" }.into());
     let mut table = Table {
+        peer: if cuda { Device::new_cuda(0)? } else { Device::Cpu },
         device: Device::new_wick(&name)?,
         wanted: arguments.next(),
         ratios: Vec::new(),
     };
-    println!("| | candle's CPU | Wick {name} | times as fast |\n| --- | ---: | ---: | ---: |");
+    let peer = if cuda { "CUDA" } else { "CPU" };
+    println!("| | candle's {peer} | Wick {name} | times as fast |\n| --- | ---: | ---: | ---: |");
     products(&mut table)?;
     convolutions(&mut table)?;
     elements(&mut table)?;
+    small(&mut table)?;
     models(&mut table)?;
     let logs: f64 = table.ratios.iter().map(|ratio| ratio.ln()).sum();
     let below = table.ratios.iter().filter(|ratio| **ratio < 0.9).count();
