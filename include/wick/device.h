@@ -123,6 +123,24 @@ struct wick_blas_info {
 WICK_API WICK_CHECKED enum wick_status wick_blas_describe(struct wick_device *device, bool check,
                                                           struct wick_blas_info *info);
 
+/* A route: a vendor's library as a way of running an op, which Wick tries before its own kernels. Routes are tried in
+ * their order. */
+struct wick_route_info {
+    const char *name;      /* "BLAS" */
+    const char *op;        /* "product" */
+    const char *library;   /* "cuBLAS 13.1.0"; NULL when there is none */
+    const char *fault;     /* why there is none; NULL when there is one */
+    const char *verdict;   /* "right for f32; not checked: f16" */
+    int64_t used, refused; /* calls that it ran; that it refused, so that another ran them */
+    WICK_RESERVED;
+};
+/* The number of routes that a device has, 0 for the CPU and for NULL. */
+WICK_API int wick_route_count(const struct wick_device *device);
+/* Describes the route of this number, from 0; see wick_blas_describe for `check`. Texts belong to the library, until
+ * the next call for this device. WICK_UNSUPPORTED on the CPU, WICK_INVALID for a number that is none. */
+WICK_API WICK_CHECKED enum wick_status wick_route_describe(struct wick_device *device, int route, bool check,
+                                                           struct wick_route_info *info);
+
 /* Seeds the device's random numbers; the default is 0. See random.h. */
 WICK_API WICK_CHECKED enum wick_status wick_seed_set(struct wick_device *device, uint64_t seed);
 /* The seed as it was set last; 0 for NULL. */

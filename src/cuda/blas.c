@@ -127,17 +127,17 @@ static int type_of(enum wick_dtype dtype) {
 /* cuBLAS is column-major, so C^T = B^T A^T is what it is asked for. */
 int wick__cublas_gemm(void *handle, const struct wick__blas_product *g) {
     struct blas *blas = handle;
-    const int type = type_of(g->dtype);
+    const int type = type_of(g->dtype), c_type = type_of(g->c_dtype);
     const int64_t sizes[] = {g->m, g->n, g->k, g->batch, g->lda, g->ldb, g->ldc};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (sizes[i] > INT32_MAX) return WICK__CUBLAS_CODE | CUBLAS_STATUS_NOT_SUPPORTED;
-    if (type < 0) return WICK__CUBLAS_CODE | CUBLAS_STATUS_NOT_SUPPORTED;
+    if (type < 0 || c_type < 0) return WICK__CUBLAS_CODE | CUBLAS_STATUS_NOT_SUPPORTED;
     const float one = 1, zero = 0;
     const double one64 = 1, zero64 = 0;
     const bool wide = g->dtype == WICK_DTYPE_f64;
     return code_of(cublas.cublasGemmStridedBatchedEx(
         blas->handle, g->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N, g->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, (int)g->n,
         (int)g->m, (int)g->k, wide ? (const void *)&one64 : &one, g->b, type, (int)g->ldb, g->stride_b, g->a, type,
-        (int)g->lda, g->stride_a, wide ? (const void *)&zero64 : &zero, g->c, type, (int)g->ldc, g->stride_c,
+        (int)g->lda, g->stride_a, wide ? (const void *)&zero64 : &zero, g->c, c_type, (int)g->ldc, g->stride_c,
         (int)g->batch, wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
 }

@@ -1,6 +1,6 @@
 /* The GPU device families, as src/backend.h asks for them: CUDA and ROCm are two vendors of one. */
 #include "gpu/ops/table.h"
-#include "gpu/routes/blas.h"
+#include "gpu/routes/route.h"
 #include "gpu/runtime/peer.h"
 #include "gpu/runtime/pool.h"
 #include "gpu/runtime/slots.h"
@@ -50,7 +50,7 @@ static enum wick_status rocm_open(struct wick_device *device) { return wick__gpu
 
 static void gpu_close(struct wick_device *device) {
     wick__gpu_settle(device->state);
-    wick__blas_close(device->state);
+    wick__routes_close(device->state);
     wick__gpu_close(device);
 }
 

@@ -2,7 +2,7 @@
 #include "core/memory.h"
 #include "gpu/code/cache.h"
 #include "gpu/code/pack.h"
-#include "gpu/routes/blas.h"
+#include "gpu/routes/route.h"
 
 #include <wick/kernels.h>
 
@@ -169,7 +169,7 @@ enum wick_status wick_kernels_import(const char *path) {
     return status == WICK_OK && count == 0 ? wick__fail(WICK_IO, "kernels_import: no pack in %s", path) : status;
 }
 
-/* ---- BLAS ---- */
+/* ---- routes ---- */
 
 static enum wick_status blas_gpu(const char *op, struct wick_device *device, struct wick__gpu **gpu) {
     WICK__TRY(wick__device_check(op, device));
@@ -182,12 +182,26 @@ enum wick_status wick_blas_set(struct wick_device *device, enum wick_blas choice
     if ((unsigned)choice > WICK_BLAS_VENDOR)
         return wick__fail(WICK_INVALID, "blas_set: there is no choice %d", (int)choice);
     WICK__TRY(blas_gpu("blas_set", device, &gpu));
-    return wick__blas_set(gpu, choice);
+    return wick__routes_set(gpu, choice);
 }
 
 enum wick_status wick_blas_describe(struct wick_device *device, bool check_all, struct wick_blas_info *info) {
     struct wick__gpu *gpu;
     if (!info) return wick__fail(WICK_INVALID, "blas_describe: info is NULL");
     WICK__TRY(blas_gpu("blas_describe", device, &gpu));
-    return wick__blas_describe(gpu, check_all, info);
+    return wick__routes_blas(gpu, check_all, info);
+}
+
+int wick_route_count(const struct wick_device *device) {
+    struct wick__gpu *gpu = device && wick__device_check("route_count", device) == WICK_OK ? gpu_of(device) : NULL;
+    return gpu ? wick__routes_count(gpu) : 0;
+}
+
+enum wick_status wick_route_describe(struct wick_device *device, int route, bool check, struct wick_route_info *info) {
+    struct wick__gpu *gpu;
+    if (!info) return wick__fail(WICK_INVALID, "route_describe: info is NULL");
+    WICK__TRY(blas_gpu("route_describe", device, &gpu));
+    if (route < 0 || route >= wick__routes_count(gpu))
+        return wick__fail(WICK_INVALID, "route_describe: %s has no route %d", device->name, route);
+    return wick__routes_describe(gpu, route, check, info);
 }

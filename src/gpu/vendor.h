@@ -43,11 +43,22 @@ struct wick__library {
 };
 enum wick__library_kind { WICK__DRIVER, WICK__COMPILER, WICK__BLAS, WICK__DNN, WICK__LIBRARIES };
 
+/* A library beside the driver, for routes (gpu/routes/route.h). All NULL where the vendor has none. */
+struct wick__companion {
+    /* A handle on the current device and this stream; NULL in *handle when the library is not there. */
+    int (*create)(void **handle, void *stream);
+    int (*destroy)(void *handle);
+    int (*set_stream)(void *handle, void *stream);
+    const char *(*version)(void); /* "rocBLAS 4.4.0"; "" when there is none */
+    /* Why the library can't be used for a target, "librocblas.so.4 has no kernels for gfx1103"; NULL when it can. */
+    const char *(*missing)(const char *target);
+};
+
 /* A matrix product as BLAS sees it, for each of `batch` problems: C = A B, all row-major, C [m,n], A [m,k], B [k,n];
  * transpose_a means that A is stored [k,m], likewise b. Leading dims and strides between problems in elements; stride 0
  * repeats one matrix. Accumulates in f32 (f64 for f64). */
 struct wick__blas_product {
-    enum wick_dtype dtype;
+    enum wick_dtype dtype, c_dtype; /* of A and B, and of C: the same, or f32 for operands of 16 bits */
     int64_t m, n, k, batch;
     bool transpose_a, transpose_b;
     const void *a, *b;
@@ -126,16 +137,10 @@ struct wick__vendor {
     /* "nvrtc 13.0", part of a cache entry's key; "" when there is no compiler. */
     const char *(*compiler_version)(void);
 
-    /* ---- BLAS: NULL where the vendor has none ---- */
-    /* A handle on this device and stream, with its own workspace; NULL in *blas when the library is not there. */
-    int (*blas_create)(void **blas, void *stream);
-    int (*blas_destroy)(void *blas);
-    int (*blas_set_stream)(void *blas, void *stream);
-    /* Runs a product, or answers a code that is not 0 when the library has none for the dtype. */
+    /* ---- BLAS ---- */
+    struct wick__companion blas; /* its handles have their own workspace */
+    /* Runs a product, or answers a code that is not 0 when the library has none for the dtypes. */
     int (*blas_gemm)(void *blas, const struct wick__blas_product *gemm);
-    const char *(*blas_version)(void); /* "rocBLAS 4.4.0"; "" when there is none */
-    /* Why the library can't be used for a target, "librocblas.so.4 has no kernels for gfx1103"; NULL when it can. */
-    const char *(*blas_missing)(const char *target);
 
     /* A DNN library (MIOpen, cuDNN) takes its place here. */
 };

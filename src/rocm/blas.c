@@ -172,11 +172,11 @@ static int type_of(enum wick_dtype dtype) {
 /* rocBLAS is column-major, so C^T = B^T A^T is what it is asked for. */
 int wick__rocblas_gemm(void *handle, const struct wick__blas_product *g) {
     struct blas *blas = handle;
-    const int type = type_of(g->dtype);
+    const int type = type_of(g->dtype), c_type = type_of(g->c_dtype);
     const int64_t sizes[] = {g->m, g->n, g->k, g->batch, g->lda, g->ldb, g->ldc};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (sizes[i] > INT32_MAX) return WICK__ROCBLAS_CODE | rocblas_status_not_implemented;
-    if (type < 0) return WICK__ROCBLAS_CODE | rocblas_status_not_implemented;
+    if (type < 0 || c_type < 0) return WICK__ROCBLAS_CODE | rocblas_status_not_implemented;
     const float one = 1, zero = 0;
     const double one64 = 1, zero64 = 0;
     const bool wide = g->dtype == WICK_DTYPE_f64;
@@ -184,8 +184,8 @@ int wick__rocblas_gemm(void *handle, const struct wick__blas_product *g) {
         blas->handle, g->transpose_b ? rocblas_operation_transpose : rocblas_operation_none,
         g->transpose_a ? rocblas_operation_transpose : rocblas_operation_none, (int32_t)g->n, (int32_t)g->m,
         (int32_t)g->k, wide ? (const void *)&one64 : &one, g->b, type, (int32_t)g->ldb, g->stride_b, g->a, type,
-        (int32_t)g->lda, g->stride_a, wide ? (const void *)&zero64 : &zero, g->c, type, (int32_t)g->ldc, g->stride_c,
-        g->c, type, (int32_t)g->ldc, g->stride_c, (int32_t)g->batch,
+        (int32_t)g->lda, g->stride_a, wide ? (const void *)&zero64 : &zero, g->c, c_type, (int32_t)g->ldc, g->stride_c,
+        g->c, c_type, (int32_t)g->ldc, g->stride_c, (int32_t)g->batch,
         wide ? rocblas_datatype_f64_r : rocblas_datatype_f32_r, rocblas_gemm_algo_standard, 0,
         rocblas_gemm_flags_none));
 }

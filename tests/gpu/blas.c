@@ -69,11 +69,50 @@ static void check_absent(void) {
     CHECK(info.fault && *info.fault);
 }
 
-/* The log has a line about a wrong product, once a dtype. */
-static int complaints;
+/* The log has a line about a wrong product, once a dtype; and on request, one about each call that a route leaves. */
+static int complaints, passed_over;
 static void on_log(void *context, enum wick_log_level level, const char *text) {
     (void)context;
     complaints += level == WICK_LOG_ERROR && strstr(text, "wrong product") != NULL;
+    passed_over += level == WICK_LOG_DEBUG && strstr(text, "48 x 48 x 48: not by BLAS: ") != NULL;
+}
+
+/* Routes are told of one by one; their counts add up to those of wick_blas_describe. */
+static void check_routes(bool absent) {
+    struct wick_blas_info blas;
+    struct wick_route_info info;
+    int64_t used = 0, refused = 0;
+    int count = wick_route_count(device);
+    CHECK(count > 0);
+    for (int i = 0; i < count; i++) {
+        CHECK_OK(wick_route_describe(device, i, true, &info));
+        CHECK(info.name && strcmp(info.op, "product") == 0 && info.verdict);
+        CHECK(absent ? !info.library && info.fault && *info.fault : info.library && *info.verdict && !info.fault);
+        used += info.used;
+        refused += info.refused;
+    }
+    CHECK_OK(wick_blas_describe(device, false, &blas));
+    CHECK_INT(used, blas.used);
+    CHECK_INT(refused, blas.refused);
+    CHECK_INT(wick_route_describe(device, count, false, &info), WICK_INVALID);
+    wick_error_clear();
+    CHECK_INT(wick_route_describe(device, -1, false, &info), WICK_INVALID);
+    wick_error_clear();
+    CHECK_INT(wick_route_describe(device, 0, false, NULL), WICK_INVALID);
+    wick_error_clear();
+    CHECK_INT(wick_route_count(NULL), 0);
+}
+
+/* Without the log being asked, nothing is said of products that a route leaves. */
+static void check_reasons(void) {
+    CHECK_INT(passed_over, 0);
+    wick_log_set(on_log, NULL, WICK_LOG_DEBUG);
+    CHECK_OK(wick_blas_set(device, WICK_BLAS_OWN));
+    check_product();
+    CHECK_OK(wick_blas_set(device, WICK_BLAS_AUTO));
+    check_product(); /* small */
+    CHECK_INT(passed_over, 2);
+    wick_log_set(on_log, NULL, WICK_LOG_ERROR);
 }
 
 int main(int argc, char **argv) {
@@ -109,6 +148,8 @@ int main(int argc, char **argv) {
     CHECK_OK(wick_blas_describe(device, false, &before));
     CHECK_INT(before.used, after.used);
     check_flush(flush);
+    check_routes(absent);
+    check_reasons();
     wick_device_close(device);
     return test_end();
 }

@@ -14,6 +14,7 @@ enum {
     WICK__DOCTOR_GPUS = 32,
     WICK__DOCTOR_FINDINGS = 48,
     WICK__DOCTOR_FAMILIES = 2,
+    WICK__DOCTOR_ROUTES = 4,
     WICK__DOCTOR_TEXT = 512
 };
 
@@ -24,6 +25,12 @@ struct wick__node {
     bool member; /* its group's list has the user, though this process may not know yet */
     unsigned mode, gid;
     char owner[32], group[32];
+};
+
+/* A way through a vendor's library, after its self-check. */
+struct wick__route_facts {
+    char name[32], op[32], library[64], text[WICK__DOCTOR_TEXT]; /* no library: why; or its verdicts */
+    int64_t used, refused;
 };
 
 struct wick__gpu_facts {
@@ -38,6 +45,8 @@ struct wick__gpu_facts {
     char blas[WICK__DOCTOR_TEXT];
     bool blas_usable;    /* for some dtype */
     char blas_wrong[32]; /* the dtypes it failed its self-check for */
+    int ways;
+    struct wick__route_facts way[WICK__DOCTOR_ROUTES];
 };
 
 struct wick__family_facts {

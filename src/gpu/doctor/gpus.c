@@ -64,6 +64,21 @@ static void blas_verdict(struct wick__gpu_facts *gpu, struct wick_device *device
     }
 }
 
+/* The routes of a device that is open, whose self-checks have run. */
+static void ways(struct wick__gpu_facts *gpu, struct wick_device *device) {
+    struct wick_route_info info;
+    for (int i = 0; i < wick_route_count(device) && gpu->ways < WICK__DOCTOR_ROUTES; i++) {
+        if (wick_route_describe(device, i, true, &info) != WICK_OK) return;
+        struct wick__route_facts *way = &gpu->way[gpu->ways++];
+        snprintf(way->name, sizeof way->name, "%s", info.name);
+        snprintf(way->op, sizeof way->op, "%s", info.op);
+        snprintf(way->library, sizeof way->library, "%s", info.library ? info.library : "");
+        snprintf(way->text, sizeof way->text, "%.511s", info.library ? info.verdict : info.fault);
+        way->used = info.used;
+        way->refused = info.refused;
+    }
+}
+
 /* Opens the device, which runs a test kernel on it. */
 static void try_device(struct wick__gpu_facts *gpu) {
     struct wick__error error = {0}, quiet = {0};
@@ -80,6 +95,7 @@ static void try_device(struct wick__gpu_facts *gpu) {
     if (state->vendor->memory_info(&gpu->free, &total) != 0) gpu->free = 0;
     wick__error_swap(&quiet);
     blas_verdict(gpu, device);
+    if (!strstr(gpu->blas, "WICK_BLAS=own")) ways(gpu, device);
     wick__error_swap(&quiet);
     wick_device_close(device);
 }

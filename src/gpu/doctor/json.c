@@ -60,6 +60,17 @@ static json_t *family_of(const struct wick__family_facts *family) {
                      family->copies, "libraries", libraries);
 }
 
+static json_t *ways_of(const struct wick__gpu_facts *gpu) {
+    json_t *ways = json_array();
+    for (const struct wick__route_facts *way = gpu->way; way < gpu->way + gpu->ways; way++)
+        add(ways,
+            json_pack("{s:s, s:s, s:o, s:o, s:o, s:I, s:I}", "op", way->op, "name", way->name, "library",
+                      string(*way->library ? way->library : NULL), "fault", string(*way->library ? NULL : way->text),
+                      "verdict", string(*way->library ? way->text : NULL), "used", (json_int_t)way->used, "refused",
+                      (json_int_t)way->refused));
+    return ways;
+}
+
 static json_t *gpu_of(const struct wick__gpu_facts *gpu) {
     const struct wick__properties *p = &gpu->properties;
     json_t *routes = json_array();
@@ -74,6 +85,7 @@ static json_t *gpu_of(const struct wick__gpu_facts *gpu) {
     if (gpu->shared) set(object, "memory_shared", json_integer((json_int_t)gpu->shared));
     set(object, "kernels", routes);
     set(object, "blas", string(*gpu->blas ? gpu->blas : NULL));
+    set(object, "routes", ways_of(gpu));
     set(object, "works", json_boolean(gpu->healthy));
     set(object, "fault", string(*gpu->fault ? gpu->fault : NULL));
     return object;

@@ -87,6 +87,9 @@ static void put_gpu(struct wick__buffer *out, const struct wick__gpu_facts *gpu)
             if (gpu->routes >> route & 1) put(out, " %s", wick__route_name((enum wick__route)route));
         put(out, "\n");
         if (*gpu->blas) put(out, "  BLAS: %s\n", gpu->blas);
+        for (const struct wick__route_facts *way = gpu->way; way < gpu->way + gpu->ways; way++)
+            put(out, "  route of %ss, %s: %s: %s; used %lld, refused %lld\n", way->op, way->name,
+                *way->library ? way->library : "none", way->text, (long long)way->used, (long long)way->refused);
     }
     put(out, "  %s%s\n", gpu->healthy ? "works" : "does not work: ", gpu->healthy ? "" : gpu->fault);
 }

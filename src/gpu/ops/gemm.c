@@ -2,7 +2,7 @@
 #include "gpu/ops/gemm.h"
 
 #include "core/checked.h"
-#include "gpu/routes/blas.h"
+#include "gpu/routes/products.h"
 
 _Static_assert((int)GPU_ACTIVATION_TANH == (int)WICK_ACTIVATION_TANH &&
                    (int)GPU_ACTIVATION_SILU == (int)WICK_ACTIVATION_SILU &&
@@ -241,9 +241,8 @@ enum wick_status wick__gemm_own(struct wick__gpu *gpu, const struct wick__produc
 }
 
 enum wick_status wick__gemm_run(struct wick__gpu *gpu, const struct wick__product *g) {
-    bool done = false;
-    WICK__TRY(wick__blas_run(gpu, g, &done));
+    bool done = false, left = false;
+    WICK__TRY(wick__product_route(gpu, g, &done, &left));
     if (!done) return wick__gemm_own(gpu, g);
-    bool plain = !g->bias && g->activation == WICK_ACTIVATION_NONE;
-    return plain ? WICK_OK : add_up(gpu, g, g->c, 1); /* in place of the sums, which are f32 or f64 */
+    return left ? add_up(gpu, g, g->c, 1) : WICK_OK; /* in place of the sums, which are f32 or f64 */
 }

@@ -11,7 +11,7 @@
 struct wick__gpu_pool;
 struct wick__gpu_slots;
 struct wick__gpu_staging;
-struct wick__gpu_blas;
+struct wick__routes;
 
 struct wick__gpu {
     const struct wick__vendor *vendor;
@@ -25,7 +25,7 @@ struct wick__gpu {
     struct wick__gpu_slots *slots;
     struct wick__gpu_pool *pool;
     struct wick__gpu_staging *staging;
-    struct wick__gpu_blas *blas;
+    struct wick__routes *routes; /* ways through vendors' libraries; NULL until one is asked for */
     pthread_mutex_t mutex; /* modules and staging */
     void *modules[WICK__GPU_MODULES];
     bool native[WICK__GPU_MODULES];               /* whether they came as machine code; PTX is compiled by the driver */

@@ -1160,6 +1160,18 @@ structs! {
         refused: i64,
         reserved: [u64; 8],
     }
+    /// A route: a vendor's library as a way of running an op, which Wick tries before its own kernels. Routes
+    /// are tried in their order.
+    wick_route_info {
+        name: *const c_char,
+        op: *const c_char,
+        library: *const c_char,
+        fault: *const c_char,
+        verdict: *const c_char,
+        used: i64,
+        refused: i64,
+        reserved: [u64; 8],
+    }
     /// Memory that the caller owns.
     wick_memory_block {
         data: *mut c_void,
@@ -1685,6 +1697,12 @@ functions! {
     /// Looks for the library. If `check` is set, also checks each dtype that it has not checked yet, and waits
     /// for the device. WICK_UNSUPPORTED on the CPU.
     fn wick_blas_describe(device: *mut wick_device, check: bool, info: *mut wick_blas_info) -> wick_status;
+    /// The number of routes that a device has, 0 for the CPU and for NULL.
+    fn wick_route_count(device: *const wick_device) -> c_int;
+    /// Describes the route of this number, from 0; see wick_blas_describe for `check`. Texts belong to the
+    /// library, until the next call for this device. WICK_UNSUPPORTED on the CPU, WICK_INVALID for a number
+    /// that is none.
+    fn wick_route_describe(device: *mut wick_device, route: c_int, check: bool, info: *mut wick_route_info) -> wick_status;
     /// Seeds the device's random numbers; the default is 0. See random.h.
     fn wick_seed_set(device: *mut wick_device, seed: u64) -> wick_status;
     /// The seed as it was set last; 0 for NULL.

@@ -1,0 +1,265 @@
+/* What all routes have in common: the choice, a handle a device, which follows its stream, what libraries are trusted
+ * with, and counts. All of it is kept in memory, for as long as the device is open. */
+#include "gpu/routes/route.h"
+
+#include "core/memory.h"
+#include "core/setting.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct wick__vendor_route *const routes[WICK__VENDOR_ROUTES] = {[WICK__BLAS_ROUTE] = &wick__blas_route};
+
+struct state {
+    bool tried;
+    void *handle, *stream;
+    enum wick_blas_verdict verdict[WICK__ROUTE_CHECKS];
+    int64_t used, refused;
+    char text[256]; /* of the verdicts */
+};
+
+struct wick__routes {
+    pthread_mutex_t mutex; /* of all below: a handle serves one thread at a time */
+    enum wick_blas choice;
+    struct state state[WICK__VENDOR_ROUTES];
+};
+
+static enum wick_blas choice_from_environment(void) {
+    static const char *const words[] = {
+        [WICK_BLAS_AUTO] = "auto", [WICK_BLAS_OWN] = "own", [WICK_BLAS_VENDOR] = "vendor", NULL};
+    return (enum wick_blas)wick__setting_word("WICK_BLAS", words, WICK_BLAS_AUTO);
+}
+
+/* The device's state, made when first asked for, locked. NULL when out of memory. */
+static struct wick__routes *routes_lock(struct wick__gpu *gpu) {
+    pthread_mutex_lock(&gpu->mutex);
+    if (!gpu->routes) {
+        struct wick__routes *made = wick__calloc(1, sizeof *made);
+        if (made) {
+            made->choice = choice_from_environment();
+            pthread_mutex_init(&made->mutex, NULL);
+            gpu->routes = made;
+        }
+    }
+    struct wick__routes *all = gpu->routes;
+    pthread_mutex_unlock(&gpu->mutex);
+    if (all) pthread_mutex_lock(&all->mutex);
+    return all;
+}
+
+void wick__routes_close(struct wick__gpu *gpu) {
+    struct wick__routes *all = gpu->routes;
+    if (!all) return;
+    for (int i = WICK__VENDOR_ROUTES - 1; i >= 0; i--)
+        if (all->state[i].handle) routes[i]->library(gpu->vendor)->destroy(all->state[i].handle);
+    pthread_mutex_destroy(&all->mutex);
+    wick__free(all, sizeof *all);
+    gpu->routes = NULL;
+}
+
+static bool exists(const struct wick__gpu *gpu, int route) { return routes[route]->library(gpu->vendor)->create; }
+
+/* ---- handles ---- */
+
+/* Makes the handle, once, and keeps it on the device's stream. Not for the first time while a graph is recorded. */
+static bool have_handle(struct wick__gpu *gpu, int route, struct state *state) {
+    const struct wick__companion *library = routes[route]->library(gpu->vendor);
+    char reason[256];
+    if (!state->tried) {
+        if (gpu->capturing || wick__gpu_use(gpu) != WICK_OK) return false;
+        state->tried = true;
+        int code = library->create(&state->handle, gpu->stream);
+        state->stream = gpu->stream;
+        if (code != 0) {
+            state->handle = NULL;
+            gpu->vendor->error_text(code, reason, sizeof reason);
+            wick__log(WICK_LOG_WARNING, "%s: no %s handle: %s", gpu->device->name, routes[route]->name, reason);
+        }
+    }
+    if (!state->handle) return false;
+    if (state->stream != gpu->stream) {
+        if (wick__gpu_use(gpu) != WICK_OK || library->set_stream(state->handle, gpu->stream) != 0) return false;
+        state->stream = gpu->stream;
+    }
+    return true;
+}
+
+/* Why there is no handle. */
+static const char *missing(struct wick__gpu *gpu, int route, const struct state *state) {
+    if (!state->tried && gpu->capturing) return "it can't be opened while a graph is recorded";
+    const char *fault = routes[route]->library(gpu->vendor)->missing(gpu->properties.target);
+    return fault ? fault : "it gave no handle";
+}
+
+/* ---- trust ---- */
+
+/* A verdict, found out when it is first asked for; it waits for the device then, so not while a graph is recorded. */
+static enum wick_blas_verdict check(struct wick__gpu *gpu, int route, struct state *state, int which) {
+    struct wick__error quiet = {0};
+    const struct wick__vendor_route *r = routes[route];
+    if (state->verdict[which] != WICK_BLAS_UNCHECKED || gpu->capturing) return state->verdict[which];
+    wick__error_swap(&quiet); /* a check that fails is not a failure of the op */
+    enum wick_blas_verdict verdict = r->check(gpu, state->handle, which);
+    wick__error_swap(&quiet);
+    state->verdict[which] = verdict;
+    if (verdict == WICK_BLAS_WRONG)
+        wick__log(WICK_LOG_ERROR, "%s: %s gave a wrong %s of %s and is not used for it", gpu->device->name,
+                  r->library(gpu->vendor)->version(), r->op, r->checks[which]);
+    return verdict;
+}
+
+static bool is_trusted(enum wick_blas_verdict verdict, enum wick_blas choice) {
+    return verdict == WICK_BLAS_GOOD || (verdict == WICK_BLAS_FLUSHES && choice == WICK_BLAS_VENDOR);
+}
+
+static const char *distrust(enum wick_blas_verdict verdict) {
+    switch (verdict) {
+    case WICK_BLAS_ABSENT: return "it refused its check";
+    case WICK_BLAS_WRONG: return "it failed its check";
+    case WICK_BLAS_FLUSHES: return "it treats subnormal operands as 0";
+    default: return "it is not checked yet";
+    }
+}
+
+/* ---- calls ---- */
+
+/* Whether the route ran the call; or why not. */
+static bool try(struct wick__gpu *gpu, struct wick__routes *all, int route, struct wick__offer *offer,
+                const char **reason) {
+    struct state *state = &all->state[route];
+    if (all->choice == WICK_BLAS_OWN) {
+        *reason = "own kernels are chosen";
+        return false;
+    }
+    int which = routes[route]->takes(gpu, all->choice, offer, reason);
+    if (which < 0) return false;
+    if (!have_handle(gpu, route, state)) {
+        *reason = missing(gpu, route, state);
+        return false;
+    }
+    enum wick_blas_verdict verdict = check(gpu, route, state, which);
+    enum wick__ran ran = WICK__NOT_NOW;
+    *reason = "the graph that is recorded leaves no time to search";
+    if (!is_trusted(verdict, all->choice)) {
+        *reason = distrust(verdict);
+        if (verdict == WICK_BLAS_ABSENT) state->refused++;
+        return false;
+    }
+    if (wick__gpu_use(gpu) == WICK_OK) ran = routes[route]->run(gpu, state->handle, offer);
+    if (ran == WICK__RAN) state->used++;
+    if (ran == WICK__REFUSED) {
+        state->refused++;
+        *reason = "it refused the call";
+    }
+    return ran == WICK__RAN;
+}
+
+enum wick_status wick__routes_run(struct wick__gpu *gpu, int first, int last, struct wick__offer *offer, bool *done) {
+    *done = false;
+    struct wick__routes *all = NULL;
+    for (int route = first; route <= last && !*done; route++) {
+        const char *reason = "";
+        if (!exists(gpu, route)) continue;
+        if (!all) all = routes_lock(gpu);
+        if (!all) return WICK_MEMORY;
+        *done = try(gpu, all, route, offer, &reason);
+        if (!*done)
+            wick__log(WICK_LOG_DEBUG, "%s: %s of %s, %lld x %lld x %lld: not by %s: %s", gpu->device->name,
+                      routes[route]->op, wick_dtype_name(offer->dtype), (long long)offer->m, (long long)offer->n,
+                      (long long)offer->k, routes[route]->name, reason);
+    }
+    if (all) pthread_mutex_unlock(&all->mutex);
+    return WICK_OK;
+}
+
+/* ---- what is asked from outside ---- */
+
+enum wick_status wick__routes_set(struct wick__gpu *gpu, enum wick_blas choice) {
+    struct wick__routes *all = routes_lock(gpu);
+    if (!all) return WICK_MEMORY;
+    all->choice = choice;
+    pthread_mutex_unlock(&all->mutex);
+    return WICK_OK;
+}
+
+/* Whether the library is there; with its verdicts, if all are wanted. */
+static bool look(struct wick__gpu *gpu, int route, struct state *state, bool check_all) {
+    if (!exists(gpu, route) || (gpu->capturing ? !state->handle : !have_handle(gpu, route, state))) return false;
+    for (int i = 0; check_all && routes[route]->checks[i]; i++) check(gpu, route, state, i);
+    return true;
+}
+
+static const char *fault_of(struct wick__gpu *gpu, int route, const struct state *state) {
+    return exists(gpu, route) ? missing(gpu, route, state) : "not supported";
+}
+
+enum wick_status wick__routes_blas(struct wick__gpu *gpu, bool check_all, struct wick_blas_info *info) {
+    struct wick__routes *all = routes_lock(gpu);
+    if (!all) return WICK_MEMORY;
+    struct state *state = &all->state[WICK__BLAS_ROUTE];
+    bool there = look(gpu, WICK__BLAS_ROUTE, state, check_all);
+    *info = (struct wick_blas_info){.blas = all->choice,
+                                    .library = there ? gpu->vendor->blas.version() : NULL,
+                                    .fault = there ? NULL : fault_of(gpu, WICK__BLAS_ROUTE, state),
+                                    .bf16 = state->verdict[0],
+                                    .f16 = state->verdict[1],
+                                    .f32 = state->verdict[2],
+                                    .f64 = state->verdict[3]};
+    for (int i = 0; i < WICK__VENDOR_ROUTES; i++) {
+        info->used += all->state[i].used;
+        info->refused += all->state[i].refused;
+    }
+    pthread_mutex_unlock(&all->mutex);
+    return WICK_OK;
+}
+
+/* "right for f16, f32; WRONG for bf16", into the state's text. */
+static void put_verdicts(const struct wick__vendor_route *route, struct state *state) {
+    static const struct {
+        enum wick_blas_verdict verdict;
+        const char *text;
+    } kinds[] = {{WICK_BLAS_GOOD, "right for "},
+                 {WICK_BLAS_WRONG, "WRONG for "},
+                 {WICK_BLAS_FLUSHES, "takes subnormal operands as 0 in "},
+                 {WICK_BLAS_ABSENT, "refuses "},
+                 {WICK_BLAS_UNCHECKED, "not checked: "}};
+    size_t at = 0, size = sizeof state->text;
+    *state->text = 0;
+    for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
+        int n = 0;
+        for (int i = 0; route->checks[i]; i++) {
+            if (state->verdict[i] != kinds[kind].verdict) continue;
+            int length = snprintf(state->text + at, size - at, "%s%s", n++ ? ", " : at ? "; " : "", "");
+            at += length > 0 ? (size_t)length : 0;
+            length = snprintf(state->text + at, size - at, "%s%s", n == 1 ? kinds[kind].text : "", route->checks[i]);
+            at += length > 0 ? (size_t)length : 0;
+            if (at >= size) return;
+        }
+    }
+}
+
+int wick__routes_count(const struct wick__gpu *gpu) {
+    int count = 0;
+    for (int i = 0; i < WICK__VENDOR_ROUTES; i++) count += exists(gpu, i);
+    return count;
+}
+
+enum wick_status wick__routes_describe(struct wick__gpu *gpu, int route, bool check_all, struct wick_route_info *info) {
+    int at = 0;
+    struct wick__routes *all = routes_lock(gpu);
+    if (!all) return WICK_MEMORY;
+    for (; at < WICK__VENDOR_ROUTES; at++)
+        if (exists(gpu, at) && route-- == 0) break;
+    struct state *state = &all->state[at];
+    bool there = look(gpu, at, state, check_all);
+    put_verdicts(routes[at], state);
+    *info = (struct wick_route_info){.name = routes[at]->name,
+                                     .op = routes[at]->op,
+                                     .library = there ? routes[at]->library(gpu->vendor)->version() : NULL,
+                                     .fault = there ? NULL : fault_of(gpu, at, state),
+                                     .verdict = state->text,
+                                     .used = state->used,
+                                     .refused = state->refused};
+    pthread_mutex_unlock(&all->mutex);
+    return WICK_OK;
+}

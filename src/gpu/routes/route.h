@@ -1,0 +1,53 @@
+/* Routes: ways of running an op that lead through a vendor's library. An op has an ordered list of them, our own kernel
+ * is behind the last. A call is offered to each in turn, until one has run it; what a route passes over or refuses goes
+ * on to the next, and only the log says so. A route tells which calls it takes, checks its library and runs a call;
+ * what all have in common is here: whether libraries are wanted at all, handles, trust, counts and locks. */
+#ifndef WICK_GPU_ROUTES_ROUTE_H
+#define WICK_GPU_ROUTES_ROUTE_H
+
+#include "gpu/runtime/gpu.h"
+
+/* The most things that a library is checked for by themselves, a dtype each for example. */
+enum { WICK__ROUTE_CHECKS = 16 };
+
+/* What routes know of a call without knowing the op; an op's own struct begins with it. */
+struct wick__offer {
+    enum wick_dtype dtype;
+    int64_t m, n, k; /* for the log */
+};
+
+/* What became of a call. NOT_NOW: running it would need what can't be done while a graph is recorded. */
+enum wick__ran { WICK__RAN, WICK__REFUSED, WICK__NOT_NOW };
+
+struct wick__vendor_route {
+    const char *name;          /* "BLAS" */
+    const char *op;            /* "matmul": what it is for, in the words of a user */
+    const char *const *checks; /* "bf16", ...: what is checked by itself; NULL at the end */
+    const struct wick__companion *(*library)(const struct wick__vendor *vendor);
+    /* The place in `checks` of what a call needs; -1, with the reason, when the route does not take the call. `choice`
+     * is auto or vendor. */
+    int (*takes)(const struct wick__gpu *gpu, enum wick_blas choice, const struct wick__offer *offer,
+                 const char **reason);
+    /* Runs the library on operands whose results are known. UNCHECKED: there was no memory for it, nothing is known. */
+    enum wick_blas_verdict (*check)(struct wick__gpu *gpu, void *handle, int check);
+    enum wick__ran (*run)(struct wick__gpu *gpu, void *handle, struct wick__offer *offer);
+};
+
+/* The routes of products, in their order. */
+enum { WICK__BLAS_ROUTE, WICK__VENDOR_ROUTES };
+extern const struct wick__vendor_route wick__blas_route;
+
+/* Offers a call to the routes from `first` to `last`; *done tells whether one ran it. */
+enum wick_status wick__routes_run(struct wick__gpu *gpu, int first, int last, struct wick__offer *offer, bool *done);
+
+/* Frees what the above made. */
+void wick__routes_close(struct wick__gpu *gpu);
+
+/* wick_blas_set, wick_blas_describe and wick_route_describe of a GPU. */
+enum wick_status wick__routes_set(struct wick__gpu *gpu, enum wick_blas choice);
+enum wick_status wick__routes_blas(struct wick__gpu *gpu, bool check_all, struct wick_blas_info *info);
+enum wick_status wick__routes_describe(struct wick__gpu *gpu, int route, bool check_all, struct wick_route_info *info);
+/* The number of the device's routes: those whose libraries the vendor has at all. */
+int wick__routes_count(const struct wick__gpu *gpu);
+
+#endif
