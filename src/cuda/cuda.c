@@ -88,6 +88,10 @@ static void library(enum wick__library_kind kind, struct wick__library *out) {
         wick__cublas_open();
         wick__library_describe(&wick__cublas_opener, out);
         break;
+    case WICK__BLAS_LT:
+        wick__cublaslt_open();
+        wick__library_describe(&wick__cublaslt_opener, out);
+        break;
     default: *out = (struct wick__library){.name = "libcudnn", .fault = "not used: convolutions run on own kernels"};
     }
 }
@@ -319,4 +323,12 @@ const struct wick__vendor wick__cuda_vendor = {
              .version = wick__cublas_version,
              .missing = wick__cublas_missing},
     .blas_gemm = wick__cublas_gemm,
+    .lt = {.create = wick__cublaslt_create,
+           .destroy = wick__cublaslt_destroy,
+           .set_stream = wick__cublaslt_set_stream,
+           .version = wick__cublaslt_version,
+           .missing = wick__cublaslt_missing},
+    .lt_plan = wick__cublaslt_plan,
+    .lt_run = wick__cublaslt_run,
+    .lt_forget = wick__cublaslt_forget,
 };

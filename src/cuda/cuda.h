@@ -10,6 +10,20 @@
 #include "cuda/nvrtc.def"
 #define WICK__TYPE(name, type) typedef type name;
 #include "cuda/cublas.def"
+#define WICK__TYPE(name, type) typedef type name;
+#include "cuda/cublaslt.def"
+
+/* What cuBLASLt fills in for its callers to keep; the same bytes in 11 to 13. */
+typedef struct {
+    uint64_t data[8];
+} cublasLtMatmulAlgo_t;
+typedef struct {
+    cublasLtMatmulAlgo_t algo;
+    size_t workspaceSize;
+    cublasStatus_t state;
+    float wavesCount;
+    int reserved[4];
+} cublasLtMatmulHeuristicResult_t;
 
 enum {
 #define WICK__CONSTANT(name, value) name = value,
@@ -18,6 +32,8 @@ enum {
 #include "cuda/nvrtc.def"
 #define WICK__CONSTANT(name, value) name = value,
 #include "cuda/cublas.def"
+#define WICK__CONSTANT(name, value) name = value,
+#include "cuda/cublaslt.def"
 };
 
 struct wick__cuda {
@@ -32,9 +48,13 @@ struct wick__cublas {
 #define WICK__FN(need, result, name, parameters) result(*name) parameters;
 #include "cuda/cublas.def"
 };
+struct wick__cublaslt {
+#define WICK__FN(need, result, name, parameters) result(*name) parameters;
+#include "cuda/cublaslt.def"
+};
 
 extern struct wick__cuda wick__cuda;
-extern struct wick__opener wick__cuda_opener, wick__nvrtc_opener, wick__cublas_opener;
+extern struct wick__opener wick__cuda_opener, wick__nvrtc_opener, wick__cublas_opener, wick__cublaslt_opener;
 
 /* Where the CUDA toolkit is looked for, for openers. */
 extern const char *const wick__cuda_roots[];
@@ -59,5 +79,17 @@ int wick__cublas_gemm(void *blas, const struct wick__blas_product *gemm);
 const char *wick__cublas_version(void);
 const char *wick__cublas_missing(const char *target);
 const char *wick__cublas_status_text(int status);
+
+/* lt.c */
+void wick__cublaslt_open(void);
+int wick__cublaslt_create(void **lt, void *stream);
+int wick__cublaslt_destroy(void *lt);
+int wick__cublaslt_set_stream(void *lt, void *stream);
+int wick__cublaslt_plan(void *lt, const struct wick__blas_product *product, size_t most, void **plan,
+                        size_t *workspace);
+int wick__cublaslt_run(void *plan, const struct wick__blas_product *product, void *workspace, size_t nbytes, void *lt);
+void wick__cublaslt_forget(void *plan);
+const char *wick__cublaslt_version(void);
+const char *wick__cublaslt_missing(const char *target);
 
 #endif

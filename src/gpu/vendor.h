@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 
-#include <wick/dtype.h>
+#include <wick/linalg.h>
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ struct wick__library {
     const struct wick__attempt *attempts;
     int count;
 };
-enum wick__library_kind { WICK__DRIVER, WICK__COMPILER, WICK__BLAS, WICK__DNN, WICK__LIBRARIES };
+enum wick__library_kind { WICK__DRIVER, WICK__COMPILER, WICK__BLAS, WICK__BLAS_LT, WICK__DNN, WICK__LIBRARIES };
 
 /* A library beside the driver, for routes (gpu/routes/route.h). All NULL where the vendor has none. */
 struct wick__companion {
@@ -64,6 +64,10 @@ struct wick__blas_product {
     const void *a, *b;
     void *c;
     int64_t lda, ldb, ldc, stride_a, stride_b, stride_c;
+    /* Of products with more to them alone: C = activation(A B + bias), one of bias a column of C, or NULL; in C's
+     * dtype. */
+    const void *bias;
+    enum wick_activation activation;
 };
 
 /* Source to be compiled, which includes `headers` by their names. */
@@ -141,6 +145,14 @@ struct wick__vendor {
     struct wick__companion blas; /* its handles have their own workspace */
     /* Runs a product, or answers a code that is not 0 when the library has none for the dtypes. */
     int (*blas_gemm)(void *blas, const struct wick__blas_product *gemm);
+
+    /* ---- products with bias and activation, of one batch, rounded once ---- */
+    struct wick__companion lt;
+    /* Looks for a way to make products of these dtypes, sizes, strides and alignments, with at most `most` bytes of
+     * workspace, or answers a code that is not 0; and makes one that way. */
+    int (*lt_plan)(void *lt, const struct wick__blas_product *product, size_t most, void **plan, size_t *workspace);
+    int (*lt_run)(void *plan, const struct wick__blas_product *product, void *workspace, size_t nbytes, void *lt);
+    void (*lt_forget)(void *plan);
 
     /* A DNN library (MIOpen, cuDNN) takes its place here. */
 };

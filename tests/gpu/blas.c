@@ -69,7 +69,7 @@ static void check_absent(void) {
     CHECK(info.fault && *info.fault);
 }
 
-/* The log has a line about a wrong product, once a dtype; and on request, one about each call that a route leaves. */
+/* The log has a line about a wrong product, once a pair of dtypes; and on request, one about each call that a route leaves. */
 static int complaints, passed_over;
 static void on_log(void *context, enum wick_log_level level, const char *text) {
     (void)context;
@@ -124,6 +124,7 @@ int main(int argc, char **argv) {
     if (absent) {
         setenv("WICK_ROCBLAS_PATH", "/proc/self/nowhere/librocblas.so.4", 1);
         setenv("WICK_CUBLAS_PATH", "/proc/self/nowhere/libcublas.so.13", 1);
+        setenv("WICK_CUBLASLT_PATH", "/proc/self/nowhere/libcublasLt.so.13", 1);
     } else {
         setenv("STANDIN_BLAS", mode, 1);
     }
@@ -137,7 +138,7 @@ int main(int argc, char **argv) {
         check_absent();
     else
         check_verdicts(verdict, flush ? WICK_BLAS_FLUSHES : verdict);
-    CHECK_INT(complaints, wrong ? 4 : 0);
+    CHECK_INT(complaints, wrong ? 6 : 0);
     CHECK_OK(wick_blas_describe(device, false, &before));
     check_product();
     CHECK_OK(wick_blas_describe(device, false, &after));

@@ -6,14 +6,19 @@
 
 enum standin_dtype { STANDIN_F16, STANDIN_BF16, STANDIN_F32, STANDIN_F64, STANDIN_NO_DTYPE };
 
-/* C = alpha op(A) op(B) + beta C for each problem of the batch; matrices by columns, as BLAS has them. */
+enum standin_activation { STANDIN_NONE, STANDIN_RELU, STANDIN_GELU };
+
+/* C = activation(alpha op(A) op(B) + beta C + bias) for each problem of the batch; matrices by columns, as BLAS has
+ * them, one bias a row of C or NULL. */
 struct standin_gemm {
-    enum standin_dtype dtype;
+    enum standin_dtype dtype, c_dtype; /* of A and B; of C and the bias */
     long m, n, k, batch, lda, ldb, ldc, stride_a, stride_b, stride_c;
     bool transpose_a, transpose_b;
     double alpha, beta;
     const void *a, *b;
     void *c;
+    const void *bias;
+    enum standin_activation activation;
 };
 
 /* The driver's side, exported by it under these names. */
@@ -24,6 +29,7 @@ struct standin_blas_driver {
     void (*count)(int change); /* of handles; between enter and leave, as the next */
     /* Queues a product on the stream: DRIVER_NOT_FOUND when DRIVER_BLAS says to refuse. */
     int (*gemm)(const struct standin_gemm *gemm, void *stream);
+    bool (*is_memory)(const void *p, size_t nbytes); /* of the device, and live */
 };
 const struct standin_blas_driver *standin_blas_driver(void);
 

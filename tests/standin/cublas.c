@@ -92,10 +92,14 @@ API int cublasGemmStridedBatchedEx(struct standin_blas *handle, int trans_a, int
     if (!handle) return d->leave(NOT_INITIALIZED);
     enum standin_dtype dtype = dtype_of(a_type);
     bool wide = dtype == STANDIN_F64; /* computes in f64: 70 or 71; f32: 68 or 69 and the faster ones */
-    if (a_type != b_type || a_type != c_type || wide != (compute == 70 || compute == 71) || compute < 68)
+    enum standin_dtype c_dtype = dtype_of(c_type);
+    bool narrow = dtype == STANDIN_F16 || dtype == STANDIN_BF16;
+    if (a_type != b_type || !(a_type == c_type || (narrow && c_dtype == STANDIN_F32)) ||
+        wide != (compute == 70 || compute == 71) || compute < 68)
         return d->leave(NOT_SUPPORTED);
     struct standin_gemm gemm = {
-        .dtype = dtype, .m = m, .n = n, .k = k, .batch = batch, .lda = lda, .ldb = ldb, .ldc = ldc};
+        .dtype = dtype, .c_dtype = c_dtype, .m = m, .n = n, .k = k, .batch = batch, .lda = lda, .ldb = ldb};
+    gemm.ldc = ldc;
     gemm.stride_a = (long)stride_a;
     gemm.stride_b = (long)stride_b;
     gemm.stride_c = (long)stride_c;

@@ -94,11 +94,15 @@ API int rocblas_gemm_strided_batched_ex(struct standin_blas *handle, int trans_a
     ENTER(rocblas_gemm_strided_batched_ex);
     if (!handle) return d->leave(INVALID_HANDLE);
     enum standin_dtype dtype = dtype_of(a_type);
-    if (a_type != b_type || a_type != c_type || a_type != to_type || compute != (dtype == STANDIN_F64 ? 152 : 151))
+    enum standin_dtype c_dtype = dtype_of(c_type);
+    bool narrow = dtype == STANDIN_F16 || dtype == STANDIN_BF16;
+    if (a_type != b_type || c_type != to_type || !(a_type == c_type || (narrow && c_dtype == STANDIN_F32)) ||
+        compute != (dtype == STANDIN_F64 ? 152 : 151))
         return d->leave(NOT_IMPLEMENTED);
     if (c != to || ldc != ldd || stride_c != stride_d) return d->leave(NOT_IMPLEMENTED);
     struct standin_gemm gemm = {
-        .dtype = dtype, .m = m, .n = n, .k = k, .batch = batch, .lda = lda, .ldb = ldb, .ldc = ldd};
+        .dtype = dtype, .c_dtype = c_dtype, .m = m, .n = n, .k = k, .batch = batch, .lda = lda, .ldb = ldb};
+    gemm.ldc = ldd;
     gemm.stride_a = stride_a;
     gemm.stride_b = stride_b;
     gemm.stride_c = stride_d;

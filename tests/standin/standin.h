@@ -10,7 +10,7 @@
 struct standin_settings {
     bool protect, page;
     unsigned long seed;
-    const char *blas; /* "", "wrong", "refuse" */
+    const char *blas; /* "", "wrong", "refuse", ...: README.md */
 };
 extern struct standin_settings standin_settings;
 

@@ -50,10 +50,10 @@ static json_t *library_of(const struct wick__library *library) {
 }
 
 static json_t *family_of(const struct wick__family_facts *family) {
-    static const char *const kinds[WICK__LIBRARIES] = {"driver", "compiler", "blas", "dnn"};
+    static const char *const kinds[WICK__LIBRARIES] = {"driver", "compiler", "blas", "blas_lt", "dnn"};
     json_t *libraries = json_object();
     for (int kind = 0; kind < WICK__LIBRARIES; kind++)
-        set(libraries, kinds[kind], library_of(&family->libraries[kind]));
+        if (family->libraries[kind].name) set(libraries, kinds[kind], library_of(&family->libraries[kind]));
     return json_pack("{s:i, s:b, s:o, s:b, s:o, s:i, s:i, s:o}", "hardware", family->hardware, "module", family->module,
                      "module_version", string(*family->driver ? family->driver : NULL), "loaded", family->loaded,
                      "fault", string(*family->fault ? family->fault : NULL), "devices", family->count, "copies",

@@ -65,6 +65,7 @@ static void put_family(struct wick__buffer *out, const struct wick__doctor *d, c
     }
     for (int kind = 0; kind < WICK__LIBRARIES; kind++) {
         const struct wick__library *library = &family->libraries[kind];
+        if (!library->name) continue;
         put(out, "  %-22s %s\n", library->name, library->path ? library->path : library->fault);
         for (int i = 0; i < library->count; i++) put_attempt(out, &library->attempts[i]);
     }

@@ -241,8 +241,12 @@ enum wick_status wick__gemm_own(struct wick__gpu *gpu, const struct wick__produc
 }
 
 enum wick_status wick__gemm_run(struct wick__gpu *gpu, const struct wick__product *g) {
-    bool done = false, left = false;
-    WICK__TRY(wick__product_route(gpu, g, &done, &left));
+    bool done = false;
+    struct wick__product_rest rest = {0};
+    WICK__TRY(wick__product_route(gpu, g, &done, &rest));
     if (!done) return wick__gemm_own(gpu, g);
-    return left ? add_up(gpu, g, g->c, 1) : WICK_OK; /* in place of the sums, which are f32 or f64 */
+    if (!rest.left) return WICK_OK;
+    enum wick_status status = add_up(gpu, g, rest.sums ? rest.sums : g->c, 1); /* in place where they are C's dtype */
+    if (rest.sums) wick__gpu_release(gpu, rest.sums, rest.nbytes);
+    return status;
 }

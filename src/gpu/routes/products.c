@@ -1,6 +1,8 @@
 /* What the routes of products share: the product as libraries take it, and which are worth a library. */
 #include "gpu/routes/products.h"
 
+#include "gpu/runtime/target.h"
+
 /* One operand as BLAS takes it: rows of neighbours, `stored` of them apart. False when it has no such layout. */
 static bool lead(int64_t rows, int64_t columns, int64_t row, int64_t column, bool *transposed, int64_t *ld) {
     *transposed = false;
@@ -22,6 +24,8 @@ static bool describe(const struct wick__product *g, struct wick__blas_product *b
     b->a = g->a;
     b->b = g->b;
     b->c = g->c;
+    b->bias = g->bias;
+    b->activation = g->activation;
     b->ldc = g->n;
     b->stride_a = batch[0].stride[0];
     b->stride_b = batch[1].stride[0];
@@ -42,10 +46,20 @@ bool wick__product_is_small(const struct wick__product *g) {
     return work < 2e6 || !(large || is_across(g));
 }
 
-enum wick_status wick__product_route(struct wick__gpu *gpu, const struct wick__product *g, bool *done, bool *left) {
+bool wick__product_is_askew(const struct wick__gpu *gpu, const struct wick__blas_product *b) {
+    const int64_t strides[] = {b->lda, b->ldb, b->ldc, b->stride_a, b->stride_b, b->stride_c};
+    if (wick_dtype_bits(b->dtype) != 16 || wick__capability(gpu) != 90 || b->m < 16 || b->n < 16 || b->k < 16)
+        return false;
+    for (int i = 0; i < (b->batch > 1 ? 6 : 3); i++)
+        if (strides[i] % 8 != 0) return true;
+    return !wick__aligned16(b->a) || !wick__aligned16(b->b) || !wick__aligned16(b->c);
+}
+
+enum wick_status wick__product_route(struct wick__gpu *gpu, const struct wick__product *g, bool *done,
+                                     struct wick__product_rest *rest) {
     struct wick__product_offer p = {.offer = {.dtype = g->dtype, .m = g->m, .n = g->n, .k = g->k}, .g = g};
     p.described = describe(g, &p.b);
-    enum wick_status status = wick__routes_run(gpu, WICK__BLAS_ROUTE, WICK__BLAS_ROUTE, &p.offer, done);
-    *left = p.left;
+    enum wick_status status = wick__routes_run(gpu, WICK__LT_ROUTE, WICK__BLAS_ROUTE, &p.offer, done);
+    *rest = p.rest;
     return status;
 }

@@ -5,20 +5,34 @@
 #include "gpu/routes/route.h"
 #include "product.h"
 
+/* What a route leaves to the caller: bias and activation, of sums in C's place or, where there are `sums`, of those, in
+ * f32, which the caller gives back. */
+struct wick__product_rest {
+    bool left;
+    void *sums;
+    size_t nbytes;
+};
+
 /* A product that is offered to routes, as they know it and as libraries do. */
 struct wick__product_offer {
     struct wick__offer offer;
     const struct wick__product *g;
     struct wick__blas_product b;
     bool described; /* b is: libraries can have the operands where they lie */
-    bool left;      /* set by a route that leaves bias and activation to the caller */
+    struct wick__product_rest rest;
 };
 
 /* Whether the product is small, or of a vector whose terms lie side by side: those are our own kernels' in any case. */
 bool wick__product_is_small(const struct wick__product *g);
 
-/* Makes the product by a vendor's library, if one has it, is chosen, and passed its check; *done says so. When *left is
- * set after that, bias and activation are left to the caller. */
-enum wick_status wick__product_route(struct wick__gpu *gpu, const struct wick__product *g, bool *done, bool *left);
+/* Whether a large product of 16 bits has rows or matrices that don't start at multiples of 16 bytes, on a card for
+ * which our own kernels, which pack such operands, are known to be faster: an H200, 551 us for sizes near 4096 where
+ * cuBLAS takes 873. */
+bool wick__product_is_askew(const struct wick__gpu *gpu, const struct wick__blas_product *b);
+
+/* Makes the product by a vendor's library, if one has it, is chosen, and passed its check; *done says so, and *rest
+ * what is left to do then. */
+enum wick_status wick__product_route(struct wick__gpu *gpu, const struct wick__product *g, bool *done,
+                                     struct wick__product_rest *rest);
 
 #endif

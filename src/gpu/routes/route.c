@@ -8,12 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct wick__vendor_route *const routes[WICK__VENDOR_ROUTES] = {[WICK__BLAS_ROUTE] = &wick__blas_route};
+static const struct wick__vendor_route *const routes[WICK__VENDOR_ROUTES] = {
+    [WICK__LT_ROUTE] = &wick__lt_route, [WICK__BLAS_ROUTE] = &wick__blas_route};
 
 struct state {
     bool tried;
-    void *handle, *stream;
-    enum wick_blas_verdict verdict[WICK__ROUTE_CHECKS];
+    struct wick__held held;
+    void *stream;
+    enum wick__verdict verdict[WICK__ROUTE_CHECKS];
     int64_t used, refused;
     char text[256]; /* of the verdicts */
 };
@@ -50,8 +52,11 @@ static struct wick__routes *routes_lock(struct wick__gpu *gpu) {
 void wick__routes_close(struct wick__gpu *gpu) {
     struct wick__routes *all = gpu->routes;
     if (!all) return;
-    for (int i = WICK__VENDOR_ROUTES - 1; i >= 0; i--)
-        if (all->state[i].handle) routes[i]->library(gpu->vendor)->destroy(all->state[i].handle);
+    for (int i = WICK__VENDOR_ROUTES - 1; i >= 0; i--) {
+        struct wick__held *held = &all->state[i].held;
+        if (routes[i]->forget) routes[i]->forget(gpu, held);
+        if (held->handle) routes[i]->library(gpu->vendor)->destroy(held->handle);
+    }
     pthread_mutex_destroy(&all->mutex);
     wick__free(all, sizeof *all);
     gpu->routes = NULL;
@@ -68,17 +73,17 @@ static bool have_handle(struct wick__gpu *gpu, int route, struct state *state) {
     if (!state->tried) {
         if (gpu->capturing || wick__gpu_use(gpu) != WICK_OK) return false;
         state->tried = true;
-        int code = library->create(&state->handle, gpu->stream);
+        int code = library->create(&state->held.handle, gpu->stream);
         state->stream = gpu->stream;
         if (code != 0) {
-            state->handle = NULL;
+            state->held.handle = NULL;
             gpu->vendor->error_text(code, reason, sizeof reason);
             wick__log(WICK_LOG_WARNING, "%s: no %s handle: %s", gpu->device->name, routes[route]->name, reason);
         }
     }
-    if (!state->handle) return false;
+    if (!state->held.handle) return false;
     if (state->stream != gpu->stream) {
-        if (wick__gpu_use(gpu) != WICK_OK || library->set_stream(state->handle, gpu->stream) != 0) return false;
+        if (wick__gpu_use(gpu) != WICK_OK || library->set_stream(state->held.handle, gpu->stream) != 0) return false;
         state->stream = gpu->stream;
     }
     return true;
@@ -94,29 +99,30 @@ static const char *missing(struct wick__gpu *gpu, int route, const struct state 
 /* ---- trust ---- */
 
 /* A verdict, found out when it is first asked for; it waits for the device then, so not while a graph is recorded. */
-static enum wick_blas_verdict check(struct wick__gpu *gpu, int route, struct state *state, int which) {
+static enum wick__verdict check(struct wick__gpu *gpu, int route, struct state *state, int which) {
     struct wick__error quiet = {0};
     const struct wick__vendor_route *r = routes[route];
-    if (state->verdict[which] != WICK_BLAS_UNCHECKED || gpu->capturing) return state->verdict[which];
+    if (state->verdict[which] != WICK__UNCHECKED || gpu->capturing) return state->verdict[which];
     wick__error_swap(&quiet); /* a check that fails is not a failure of the op */
-    enum wick_blas_verdict verdict = r->check(gpu, state->handle, which);
+    enum wick__verdict verdict = r->check(gpu, &state->held, which);
     wick__error_swap(&quiet);
     state->verdict[which] = verdict;
-    if (verdict == WICK_BLAS_WRONG)
+    if (verdict == WICK__WRONG)
         wick__log(WICK_LOG_ERROR, "%s: %s gave a wrong %s of %s and is not used for it", gpu->device->name,
                   r->library(gpu->vendor)->version(), r->op, r->checks[which]);
     return verdict;
 }
 
-static bool is_trusted(enum wick_blas_verdict verdict, enum wick_blas choice) {
-    return verdict == WICK_BLAS_GOOD || (verdict == WICK_BLAS_FLUSHES && choice == WICK_BLAS_VENDOR);
+static bool is_trusted(enum wick__verdict verdict, enum wick_blas choice) {
+    return verdict == WICK__GOOD || (verdict == WICK__FLUSHES && choice == WICK_BLAS_VENDOR);
 }
 
-static const char *distrust(enum wick_blas_verdict verdict) {
+static const char *distrust(enum wick__verdict verdict) {
     switch (verdict) {
-    case WICK_BLAS_ABSENT: return "it refused its check";
-    case WICK_BLAS_WRONG: return "it failed its check";
-    case WICK_BLAS_FLUSHES: return "it treats subnormal operands as 0";
+    case WICK__ABSENT: return "it refused its check";
+    case WICK__WRONG: return "it failed its check";
+    case WICK__ROUGH: return "its activation is less exact than ours";
+    case WICK__FLUSHES: return "it treats subnormal operands as 0";
     default: return "it is not checked yet";
     }
 }
@@ -137,15 +143,15 @@ static bool try(struct wick__gpu *gpu, struct wick__routes *all, int route, stru
         *reason = missing(gpu, route, state);
         return false;
     }
-    enum wick_blas_verdict verdict = check(gpu, route, state, which);
+    enum wick__verdict verdict = check(gpu, route, state, which);
     enum wick__ran ran = WICK__NOT_NOW;
     *reason = "the graph that is recorded leaves no time to search";
     if (!is_trusted(verdict, all->choice)) {
         *reason = distrust(verdict);
-        if (verdict == WICK_BLAS_ABSENT) state->refused++;
+        if (verdict == WICK__ABSENT) state->refused++;
         return false;
     }
-    if (wick__gpu_use(gpu) == WICK_OK) ran = routes[route]->run(gpu, state->handle, offer);
+    if (wick__gpu_use(gpu) == WICK_OK) ran = routes[route]->run(gpu, &state->held, offer);
     if (ran == WICK__RAN) state->used++;
     if (ran == WICK__REFUSED) {
         state->refused++;
@@ -184,7 +190,7 @@ enum wick_status wick__routes_set(struct wick__gpu *gpu, enum wick_blas choice) 
 
 /* Whether the library is there; with its verdicts, if all are wanted. */
 static bool look(struct wick__gpu *gpu, int route, struct state *state, bool check_all) {
-    if (!exists(gpu, route) || (gpu->capturing ? !state->handle : !have_handle(gpu, route, state))) return false;
+    if (!exists(gpu, route) || (gpu->capturing ? !state->held.handle : !have_handle(gpu, route, state))) return false;
     for (int i = 0; check_all && routes[route]->checks[i]; i++) check(gpu, route, state, i);
     return true;
 }
@@ -201,10 +207,10 @@ enum wick_status wick__routes_blas(struct wick__gpu *gpu, bool check_all, struct
     *info = (struct wick_blas_info){.blas = all->choice,
                                     .library = there ? gpu->vendor->blas.version() : NULL,
                                     .fault = there ? NULL : fault_of(gpu, WICK__BLAS_ROUTE, state),
-                                    .bf16 = state->verdict[0],
-                                    .f16 = state->verdict[1],
-                                    .f32 = state->verdict[2],
-                                    .f64 = state->verdict[3]};
+                                    .bf16 = (enum wick_blas_verdict)state->verdict[0],
+                                    .f16 = (enum wick_blas_verdict)state->verdict[1],
+                                    .f32 = (enum wick_blas_verdict)state->verdict[2],
+                                    .f64 = (enum wick_blas_verdict)state->verdict[3]};
     for (int i = 0; i < WICK__VENDOR_ROUTES; i++) {
         info->used += all->state[i].used;
         info->refused += all->state[i].refused;
@@ -216,13 +222,14 @@ enum wick_status wick__routes_blas(struct wick__gpu *gpu, bool check_all, struct
 /* "right for f16, f32; WRONG for bf16", into the state's text. */
 static void put_verdicts(const struct wick__vendor_route *route, struct state *state) {
     static const struct {
-        enum wick_blas_verdict verdict;
+        enum wick__verdict verdict;
         const char *text;
-    } kinds[] = {{WICK_BLAS_GOOD, "right for "},
-                 {WICK_BLAS_WRONG, "WRONG for "},
-                 {WICK_BLAS_FLUSHES, "takes subnormal operands as 0 in "},
-                 {WICK_BLAS_ABSENT, "refuses "},
-                 {WICK_BLAS_UNCHECKED, "not checked: "}};
+    } kinds[] = {{WICK__GOOD, "right for "},
+                 {WICK__WRONG, "WRONG for "},
+                 {WICK__FLUSHES, "takes subnormal operands as 0 in "},
+                 {WICK__ROUGH, "less exact than ours in "},
+                 {WICK__ABSENT, "refuses "},
+                 {WICK__UNCHECKED, "not checked: "}};
     size_t at = 0, size = sizeof state->text;
     *state->text = 0;
     for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {

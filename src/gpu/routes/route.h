@@ -16,6 +16,23 @@ struct wick__offer {
     int64_t m, n, k; /* for the log */
 };
 
+/* What is known of a library's way with one of its checks: WICK_BLAS_* and, of activations, that they are right but
+ * less exact than Wick's are held to be. */
+enum wick__verdict {
+    WICK__UNCHECKED = WICK_BLAS_UNCHECKED,
+    WICK__GOOD = WICK_BLAS_GOOD,
+    WICK__ABSENT = WICK_BLAS_ABSENT,
+    WICK__WRONG = WICK_BLAS_WRONG,
+    WICK__FLUSHES = WICK_BLAS_FLUSHES,
+    WICK__ROUGH
+};
+
+/* What a route has on a device. */
+struct wick__held {
+    void *handle; /* the library's */
+    void *kept;   /* the route's own: plans for example; NULL at first */
+};
+
 /* What became of a call. NOT_NOW: running it would need what can't be done while a graph is recorded. */
 enum wick__ran { WICK__RAN, WICK__REFUSED, WICK__NOT_NOW };
 
@@ -29,13 +46,15 @@ struct wick__vendor_route {
     int (*takes)(const struct wick__gpu *gpu, enum wick_blas choice, const struct wick__offer *offer,
                  const char **reason);
     /* Runs the library on operands whose results are known. UNCHECKED: there was no memory for it, nothing is known. */
-    enum wick_blas_verdict (*check)(struct wick__gpu *gpu, void *handle, int check);
-    enum wick__ran (*run)(struct wick__gpu *gpu, void *handle, struct wick__offer *offer);
+    enum wick__verdict (*check)(struct wick__gpu *gpu, struct wick__held *held, int check);
+    enum wick__ran (*run)(struct wick__gpu *gpu, struct wick__held *held, struct wick__offer *offer);
+    void (*forget)(struct wick__gpu *gpu,
+                   struct wick__held *held); /* frees `kept`; NULL for a route that keeps nothing */
 };
 
 /* The routes of products, in their order. */
-enum { WICK__BLAS_ROUTE, WICK__VENDOR_ROUTES };
-extern const struct wick__vendor_route wick__blas_route;
+enum { WICK__LT_ROUTE, WICK__BLAS_ROUTE, WICK__VENDOR_ROUTES };
+extern const struct wick__vendor_route wick__lt_route, wick__blas_route;
 
 /* Offers a call to the routes from `first` to `last`; *done tells whether one ran it. */
 enum wick_status wick__routes_run(struct wick__gpu *gpu, int first, int last, struct wick__offer *offer, bool *done);

@@ -1,0 +1,129 @@
+/* cuBLASLt: products with bias and activation, in one pass and rounded once. */
+#include "gpu/routes/plans.h"
+#include "gpu/routes/products.h"
+#include "gpu/routes/trial.h"
+
+#include "core/memory.h"
+
+/* The most memory that a product gets besides its operands. */
+enum { WORKSPACE = 32 << 20 };
+
+static const enum wick_dtype dtypes[] = {WICK_BF16, WICK_F16, WICK_F32};
+static const enum wick_activation activations[] = {WICK_ACTIVATION_NONE, WICK_ACTIVATION_RELU,
+                                                   WICK_ACTIVATION_GELU_TANH};
+enum { DTYPES = 3, ACTIVATIONS = 3 };
+static const char *const names[] = {"bf16",          "bf16 relu", "bf16 gelu_tanh", "f16",           "f16 relu",
+                                    "f16 gelu_tanh", "f32",       "f32 relu",       "f32 gelu_tanh", NULL};
+
+static const struct wick__companion *library(const struct wick__vendor *vendor) { return &vendor->lt; }
+
+static int takes(const struct wick__gpu *gpu, enum wick_blas choice, const struct wick__offer *offer,
+                 const char **reason) {
+    const struct wick__product_offer *p = (const struct wick__product_offer *)offer;
+    const struct wick__product *g = p->g;
+    int dtype = 0, activation = 0;
+    while (dtype < DTYPES && dtypes[dtype] != g->dtype) dtype++;
+    while (activation < ACTIVATIONS && activations[activation] != g->activation) activation++;
+    if (!g->bias && g->activation == WICK_ACTIVATION_NONE)
+        *reason = "there is no bias and no activation";
+    else if (dtype == DTYPES)
+        *reason = "it has no products of the dtype";
+    else if (activation == ACTIVATIONS)
+        *reason = "it lacks the activation";
+    else if (!p->described || p->b.batch != 1)
+        *reason = "it can't have the operands where they lie";
+    else if (g->bias && (g->bias_by_row || g->bias_step != 1 || !wick__aligned16(g->bias)))
+        *reason = "it can't have the bias where it lies";
+    else if (g->k == 0)
+        *reason = "there is nothing to multiply";
+    else if (choice == WICK_BLAS_AUTO && wick__product_is_small(g))
+        *reason = "the product is small";
+    else if (choice == WICK_BLAS_AUTO && wick__product_is_askew(gpu, &p->b))
+        *reason = "rows don't start at multiples of 16 bytes";
+    else
+        return dtype * ACTIVATIONS + activation;
+    return -1;
+}
+
+/* All that the library's choice depends on. */
+static void key_of(const struct wick__blas_product *g, int64_t key[WICK__PLAN_KEY]) {
+    const int64_t all[WICK__PLAN_KEY] = {g->dtype,
+                                         g->activation,
+                                         g->m,
+                                         g->n,
+                                         g->k,
+                                         g->lda,
+                                         g->ldb,
+                                         g->ldc,
+                                         (int64_t)((uintptr_t)g->a % 16),
+                                         (int64_t)((uintptr_t)g->b % 16),
+                                         (int64_t)((uintptr_t)g->c % 16),
+                                         (g->bias ? 4 : 0) + (g->transpose_a ? 2 : 0) + (g->transpose_b ? 1 : 0)};
+    for (int i = 0; i < WICK__PLAN_KEY; i++) key[i] = all[i];
+}
+
+/* Finds the plan of a product, or makes it; NULL, with what became of that. */
+static const struct wick__plan *plan_of(struct wick__gpu *gpu, struct wick__held *held,
+                                        const struct wick__blas_product *g, enum wick__ran *ran) {
+    int64_t key[WICK__PLAN_KEY];
+    void *plan = NULL;
+    size_t workspace = 0;
+    key_of(g, key);
+    *ran = WICK__REFUSED;
+    if (!held->kept) held->kept = wick__calloc(1, sizeof(struct wick__plans));
+    if (!held->kept) return NULL;
+    struct wick__plan *found = wick__plans_find(held->kept, key);
+    if (!found) {
+        *ran = WICK__NOT_NOW;
+        if (gpu->capturing) return NULL;
+        *ran = WICK__REFUSED;
+        int code = gpu->vendor->lt_plan(held->handle, g, WORKSPACE, &plan, &workspace);
+        if (code != 0 && gpu->vendor->out_of_memory(code)) return NULL; /* there may be more later */
+        found = wick__plans_add(held->kept, key, gpu->vendor->lt_forget);
+        found->plan = plan;
+        found->workspace = workspace;
+    }
+    return found->plan ? found : NULL;
+}
+
+static enum wick__ran multiply(struct wick__gpu *gpu, struct wick__held *held, const struct wick__blas_product *g) {
+    enum wick__ran ran;
+    void *workspace = NULL;
+    const struct wick__plan *plan = plan_of(gpu, held, g, &ran);
+    if (!plan) return ran;
+    if (plan->workspace && wick__gpu_scratch(gpu, plan->workspace, &workspace) != WICK_OK) return WICK__REFUSED;
+    int code = gpu->vendor->lt_run(plan->plan, g, workspace, plan->workspace, held->handle);
+    if (plan->workspace) wick__gpu_release(gpu, workspace, plan->workspace);
+    return code == 0 ? WICK__RAN : WICK__REFUSED;
+}
+
+static enum wick__verdict check(struct wick__gpu *gpu, struct wick__held *held, int which) {
+    enum wick_dtype dtype = dtypes[which / ACTIVATIONS];
+    const struct wick__trial_kind kind = {
+        .dtype = dtype, .c_dtype = dtype, .fused = true, .activation = activations[which % ACTIVATIONS]};
+    return wick__trials(gpu, held, &kind, multiply);
+}
+
+static enum wick__ran run(struct wick__gpu *gpu, struct wick__held *held, struct wick__offer *offer) {
+    struct wick__error quiet = {0};
+    wick__error_swap(&quiet); /* without memory for its workspace, others have their turn */
+    enum wick__ran ran = multiply(gpu, held, &((struct wick__product_offer *)offer)->b);
+    wick__error_swap(&quiet);
+    return ran;
+}
+
+static void forget(struct wick__gpu *gpu, struct wick__held *held) {
+    if (!held->kept) return;
+    wick__plans_clear(held->kept, gpu->vendor->lt_forget);
+    wick__free(held->kept, sizeof(struct wick__plans));
+    held->kept = NULL;
+}
+
+const struct wick__vendor_route wick__lt_route = {.name = "BLASLt",
+                                                  .op = "product",
+                                                  .checks = names,
+                                                  .library = library,
+                                                  .takes = takes,
+                                                  .check = check,
+                                                  .run = run,
+                                                  .forget = forget};
