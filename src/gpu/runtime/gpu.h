@@ -26,7 +26,7 @@ struct wick__gpu {
     struct wick__gpu_pool *pool;
     struct wick__gpu_staging *staging;
     struct wick__routes *routes; /* ways through vendors' libraries; NULL until one is asked for */
-    pthread_mutex_t mutex; /* modules and staging */
+    pthread_mutex_t mutex;       /* modules and staging */
     void *modules[WICK__GPU_MODULES];
     bool native[WICK__GPU_MODULES];               /* whether they came as machine code; PTX is compiled by the driver */
     _Atomic(void *) functions[WICK__GPU_KERNELS]; /* filled as kernels are first launched */
