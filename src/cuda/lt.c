@@ -134,12 +134,16 @@ static uint32_t alignment(const void *memory) {
     return align;
 }
 
-/* The first way that the library proposes, of those that add up parts of sums in f32 and in a fixed order. */
+/* The first way that the library proposes, of those that add up parts of sums in f32, in a fixed order. Sums of
+ * products with results of 16 bits are not split: 13.1 rounds those that it split to 16 bits before it adds the bias,
+ * even where it is asked to add up in f32. */
 static int search(const struct handle *handle, const struct wick__blas_product *g, size_t most, struct plan *plan,
                   size_t *workspace) {
     cublasLtMatmulPreference_t preference = NULL;
     cublasLtMatmulHeuristicResult_t result = {0};
     const uint64_t bytes = most;
+    const uint32_t schemes =
+        g->c_dtype == WICK_F32 ? CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE : CUBLASLT_REDUCTION_SCHEME_NONE;
     int found = 0, code = code_of(lt.cublasLtMatmulPreferenceCreate(&preference));
     if (code) return code;
     code = code_of(lt.cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes,
@@ -147,7 +151,7 @@ static int search(const struct handle *handle, const struct wick__blas_product *
     const struct {
         int attribute;
         uint32_t value;
-    } wanted[] = {{CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE},
+    } wanted[] = {{CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, schemes},
                   {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment(g->b)},
                   {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment(g->a)},
                   {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment(g->c)},

@@ -10,7 +10,7 @@ static struct wick_device *device;
 static const enum wick_dtype dtypes[] = {WICK_BF16, WICK_F16, WICK_F32};
 static const enum wick_activation activations[] = {
     WICK_ACTIVATION_NONE, WICK_ACTIVATION_RELU, WICK_ACTIVATION_GELU_TANH, WICK_ACTIVATION_GELU, WICK_ACTIVATION_SILU};
-enum { MOST = 256 };
+enum { MOST = 520 };
 
 /* Operands that every dtype holds; the bias takes most of each sum away. */
 static double x_at(int i, int k) { return (i * 5 + k * 3) % 7 - 3; }
@@ -84,23 +84,27 @@ static struct wick_route_info route(const char *name) {
 
 /* cuBLASLt runs what it has; the rest is cuBLAS's, over sums in f32, where that is wanted. */
 static void check_counts(void) {
-    const struct size s = {32, 48, 64};
+    const struct size s = {32, 48, 64}, odd = {32, 48, 61};
     CHECK_OK(wick_blas_set(device, WICK_BLAS_VENDOR));
     int64_t lt = route("BLASLt").used, blas = route("BLAS").used;
     for (int d = 0; d < 3; d++)
         for (int a = 0; a < 5; a++) check_linear(dtypes[d], s, activations[a], true);
     CHECK_INT(route("BLASLt").used - lt, 9);
     CHECK_INT(route("BLAS").used - blas, 6);
-    /* Large ones are taken unasked; those whose rows don't start at multiples of 16 bytes are not, in 16 bits. */
+    /* Of 16 bits, those whose rows start at multiples of 16 bytes. */
+    lt = route("BLASLt").used;
+    for (int d = 0; d < 3; d++) check_linear(dtypes[d], odd, WICK_ACTIVATION_RELU, true);
+    CHECK_INT(route("BLASLt").used - lt, 1);
+    /* Large ones are taken unasked; cuBLAS isn't, where rows don't start so. */
     CHECK_OK(wick_blas_set(device, WICK_BLAS_AUTO));
     lt = route("BLASLt").used;
-    check_linear(WICK_BF16, (struct size){128, 128, 128}, WICK_ACTIVATION_RELU, true);
+    check_linear(WICK_BF16, (struct size){512, 512, 512}, WICK_ACTIVATION_RELU, true);
     CHECK_INT(route("BLASLt").used - lt, 1);
-    check_linear(WICK_BF16, (struct size){128, 128, 131}, WICK_ACTIVATION_RELU, true);
-    check_linear(WICK_F16, (struct size){128, 129, 128}, WICK_ACTIVATION_RELU, true);
+    check_linear(WICK_BF16, (struct size){512, 512, 515}, WICK_ACTIVATION_RELU, true);
+    check_linear(WICK_F16, (struct size){512, 513, 512}, WICK_ACTIVATION_RELU, true);
     check_linear(WICK_BF16, s, WICK_ACTIVATION_RELU, true);
     CHECK_INT(route("BLASLt").used - lt, 1);
-    check_linear(WICK_F32, (struct size){128, 129, 131}, WICK_ACTIVATION_RELU, true);
+    check_linear(WICK_F32, (struct size){512, 513, 515}, WICK_ACTIVATION_RELU, true);
     CHECK_INT(route("BLASLt").used - lt, 2);
 }
 

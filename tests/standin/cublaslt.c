@@ -123,14 +123,14 @@ static bool fits(const struct desc *desc, const struct layout *a, const struct l
            desc->compute == 68 && desc->scale == 0 && dtype_of(a->type) != STANDIN_NO_DTYPE;
 }
 
-/* Adding up parts in the type of the result, or in any order, is not what is wanted of it. */
+/* Sums that are split in 16 bits, or added up in any order, are not what is wanted of it. */
 API int cublasLtMatmulAlgoGetHeuristic(struct standin_blas *handle, struct desc *desc, struct layout *a,
                                        struct layout *b, struct layout *c, struct layout *to,
                                        struct preference *preference, int wanted, struct result *results, int *found) {
     ENTER(cublasLtMatmulAlgoGetHeuristic);
     *found = 0;
     if (!handle || wanted < 1 || c != to || !fits(desc, a, b, to)) return d->leave(INVALID_VALUE);
-    if (preference->most < WORKSPACE || preference->schemes != 2) return d->leave(NOT_SUPPORTED);
+    if (preference->most < WORKSPACE || preference->schemes != (to->type == 0 ? 2 : 0)) return d->leave(NOT_SUPPORTED);
     results[0] = (struct result){.algo = {{1}}, .workspace = WORKSPACE};
     for (int i = 0; i < 4; i++) results[0].algo.data[1 + i] = preference->align[i];
     *found = 1;

@@ -17,11 +17,12 @@ static bool is_plain(const struct wick__product *g) { return !g->bias && g->acti
 /* Whether sums of a product of 16 bits go through memory in f32, for a second pass over them. */
 static bool has_sums(const struct wick__product *g) { return !is_plain(g) && wick_dtype_bits(g->dtype) == 16; }
 
-/* Whether that is faster than our own kernels: writing and reading the sums has to be little beside the product. The
- * figure follows from an H200's: own products of 4096 and 8192 take 1.4 times as long as cuBLAS's. */
+/* Whether that is faster than our own kernels, as it is on an H100: for activations that take long at the end of a
+ * product's tiles, where writing and reading the sums is little beside the product. */
 static bool sums_pay(const struct wick__gpu *gpu, const struct wick__product *g) {
-    const int64_t least = 3072;
-    return wick__capability(gpu) >= 80 && g->k >= least && g->m >= 1024 && g->n >= 1024;
+    const int64_t least = 1024, results = 1 << 22;
+    bool costly = g->activation != WICK_ACTIVATION_NONE && g->activation != WICK_ACTIVATION_RELU;
+    return wick__capability(gpu) >= 80 && costly && g->k >= least && g->m >= 1024 && g->n >= results / g->m;
 }
 
 static int takes(const struct wick__gpu *gpu, enum wick_blas choice, const struct wick__offer *offer,

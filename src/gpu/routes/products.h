@@ -26,8 +26,8 @@ struct wick__product_offer {
 bool wick__product_is_small(const struct wick__product *g);
 
 /* Whether a large product of 16 bits has rows or matrices that don't start at multiples of 16 bytes, on a card for
- * which our own kernels, which pack such operands, are known to be faster: an H200, 551 us for sizes near 4096 where
- * cuBLAS takes 873. */
+ * which our own kernels, which pack such operands, are known to be faster. On an H100, 4095 cubed in bf16 takes them
+ * 456 us and cuBLAS 1052; 4096 x 4096 x 4100, 506 and 563. */
 bool wick__product_is_askew(const struct wick__gpu *gpu, const struct wick__blas_product *b);
 
 /* Makes the product by a vendor's library, if one has it, is chosen, and passed its check; *done says so, and *rest

@@ -29,7 +29,8 @@ static const struct trial trials[] = {
     {16, 48, 31, 2, 3, false, true, false, false},  {40, 24, 64, 1, 3, true, true, false, false},
     {64, 64, 64, 1, 3, false, false, false, false}, {1, 19, 70, 3, 3, false, true, false, false},
     {8, 8, 4096, 1, 3, false, true, true, false},   {24, 16, 2048, 1, 3, true, false, true, false},
-    {72, 136, 64, 1, 8, false, true, false, false}, {16, 16, 4096, 1, 8, false, true, true, false}};
+    {72, 136, 64, 1, 8, false, true, false, false}, {16, 16, 4096, 1, 8, false, true, true, false},
+    {33, 65, 19, 1, 0, false, true, false, false},  {24, 72, 1024, 1, 0, false, true, true, false}};
 static const struct trial subnormal_trial = {32, 32, 64, 1, 3, false, false, false, true};
 
 /* One trial of a kind. */
@@ -76,6 +77,11 @@ static double activated(enum wick_activation activation, double x) {
     return x;
 }
 
+/* From row to row. */
+static int64_t apart(const struct run *r, int64_t columns) {
+    return r->kind->aligned ? (columns + 7) / 8 * 8 + 8 : columns + r->t->pad;
+}
+
 /* The trial's operands and sentinels in `host`, which may be NULL: A, then B, C, each a matrix a batch, and the bias.
  */
 static struct wick__blas_product lay_out(const struct run *r, char *host, size_t *nbytes) {
@@ -86,9 +92,9 @@ static struct wick__blas_product lay_out(const struct run *r, char *host, size_t
     g.batch = t->batch;
     g.transpose_a = t->transpose_a;
     g.transpose_b = t->transpose_b;
-    g.lda = (t->transpose_a ? t->m : t->k) + t->pad;
-    g.ldb = (t->transpose_b ? t->k : t->n) + t->pad;
-    g.ldc = t->n + t->pad;
+    g.lda = apart(r, t->transpose_a ? t->m : t->k);
+    g.ldb = apart(r, t->transpose_b ? t->k : t->n);
+    g.ldc = apart(r, t->n);
     g.stride_a = (t->transpose_a ? t->k : t->m) * g.lda;
     g.stride_b = (t->transpose_b ? t->n : t->k) * g.ldb;
     g.stride_c = t->m * g.ldc;
@@ -182,12 +188,21 @@ static enum wick__verdict try(struct wick__gpu *gpu, struct wick__held *held, co
 enum wick__verdict wick__trials(struct wick__gpu *gpu, struct wick__held *held, const struct wick__trial_kind *kind,
                                 wick__multiply_fn *multiply) {
     enum wick__verdict verdict = WICK__GOOD;
-    for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
-        /* With an activation, every other one has no bias. */
-        bool biased = kind->fused && (kind->activation == WICK_ACTIVATION_NONE || i % 2 == 0);
-        const struct run r = {&trials[i], kind, biased};
-        if (kind->fused && trials[i].batch > 1) continue;
+    size_t count = sizeof trials / sizeof *trials;
+    for (size_t i = 0; i < count * (kind->fused ? 2 : 1); i++) {
+        /* First all with a bias, then all without. */
+        const struct run r = {&trials[i % count], kind, kind->fused && i < count};
+        if (kind->fused && r.t->batch > 1) continue;
+        if (kind->fused && !r.biased && kind->activation == WICK_ACTIVATION_NONE) break;
         enum wick__verdict here = try(gpu, held, &r, multiply);
+        if (here != WICK__GOOD)
+            wick__log(WICK_LOG_DEBUG, "%s: check of products of %s, %lld x %lld x %lld, rows %lld apart, %s%s: %s",
+                      gpu->device->name, wick_dtype_name(kind->dtype), (long long)r.t->m, (long long)r.t->n,
+                      (long long)r.t->k, (long long)apart(&r, r.t->n), r.biased ? "bias" : "no bias",
+                      kind->activation != WICK_ACTIVATION_NONE ? " and activation" : "",
+                      here == WICK__ROUGH   ? "not exact"
+                      : here == WICK__WRONG ? "wrong"
+                                            : "not made");
         if (here == WICK__ROUGH)
             verdict = here;
         else if (here != WICK__GOOD)

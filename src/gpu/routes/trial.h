@@ -7,7 +7,8 @@
 /* What is tried: operands of a dtype, results of another, and whether bias and activation belong to the product. */
 struct wick__trial_kind {
     enum wick_dtype dtype, c_dtype;
-    bool fused; /* of one batch */
+    bool fused;   /* of one batch */
+    bool aligned; /* rows start at multiples of eight elements */
     enum wick_activation activation;
 };
 
