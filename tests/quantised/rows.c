@@ -1,47 +1,58 @@
-/* Few rows of activations by weights of blocks with 8 bits: a row has the bits that it has alone, whatever stands in
- * the others, for rows of every number of blocks. */
+/* Rows of activations by weights of blocks with 8 bits: a row has the bits that it has alone, in any number of rows and
+ * whatever stands in the others, for every dtype of blocks and rows of many numbers of blocks. */
 #include "tests/test.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { M = 4, ROWS = 5, MOST = 1024 };
+enum { M = 11, ROWS = 37, MOST = 1280 };
 
 static struct wick_device *device;
+static float x[M * MOST], values[ROWS * MOST];
+static unsigned char bytes[ROWS * MOST * 2];
 
 /* Rows first .. first + m - 1 of x by the weights. */
-static void multiply(const float *x, int64_t first, int64_t m, const struct wick_tensor *weight, int64_t k,
-                     float out[M][ROWS]) {
+static void multiply(int64_t first, int64_t m, const struct wick_tensor *weight, int64_t rows, int64_t k, float *out) {
     wick_scope_begin();
-    struct wick_tensor *rows =
+    struct wick_tensor *some =
         wick_from_data(device, WICK_F32, WICK_SHAPE(m, k), x + first * k, (size_t)(m * k) * sizeof *x);
     struct wick_tensor *y =
-        wick_linear_with(rows, weight, NULL, &(struct wick_linear_options){.products = WICK_PRODUCTS_8_BIT});
+        wick_linear_with(some, weight, NULL, &(struct wick_linear_options){.products = WICK_PRODUCTS_8_BIT});
     CHECK(y);
-    CHECK_OK(wick_read(y, out, (size_t)(m * ROWS) * sizeof(float)));
+    CHECK_OK(wick_read(y, out, (size_t)(m * rows) * sizeof(float)));
     wick_scope_end(NULL);
 }
 
-static void check(enum wick_dtype dtype, int64_t k) {
-    float x[M * MOST], values[ROWS * MOST], alone[M][ROWS], together[M][ROWS];
-    for (int64_t i = 0; i < M * k; i++) x[i] = (float)((i * 37 + 11) % 101) / 50 - 1;
-    for (int64_t i = 0; i < ROWS * k; i++) values[i] = (float)((i * 53 + 7) % 97) / 48 - 1;
-    for (int64_t i = 0; i < k; i++) x[k + i] = x[3 * k + i] = NAN;
+/* Weights of a dtype; of bytes as they come, none of which makes a scale infinite or NaN, where it has no quantiser. */
+static struct wick_tensor *weights(enum wick_dtype dtype, int64_t rows, int64_t k) {
+    struct wick_tensor *wide =
+        wick_from_data(device, WICK_F32, WICK_SHAPE(rows, k), values, (size_t)(rows * k) * sizeof *values);
+    struct wick_tensor *weight = wick_quantise(wide, dtype, NULL);
+    if (weight) return weight;
+    wick_error_clear();
+    size_t nbytes = (size_t)(rows * k / wick_dtype_block(dtype) * wick_dtype_block_bytes(dtype));
+    CHECK(nbytes <= sizeof bytes);
+    return wick_from_data(device, dtype, WICK_SHAPE(rows, k), bytes, nbytes);
+}
+
+/* `nans`: every other row has a NaN. */
+static void check(enum wick_dtype dtype, int64_t rows, int64_t k, int64_t m, bool nans) {
+    static float alone[M][ROWS], together[M * ROWS];
+    for (int64_t i = 0; i < M * k; i++) x[i] = (float)((i * 37 + 11) % 1009) / 500 - 1;
+    for (int64_t i = 1; nans && i < M; i += 2) x[i * k + i * 5 % k] = NAN;
     wick_scope_begin();
-    struct wick_tensor *weight = wick_quantise(
-        wick_from_data(device, WICK_F32, WICK_SHAPE(ROWS, k), values, (size_t)(ROWS * k) * sizeof *values), dtype,
-        NULL);
+    struct wick_tensor *weight = weights(dtype, rows, k);
     CHECK(weight);
-    multiply(x, 0, M, weight, k, together);
-    for (int64_t i = 0; i < M; i++) {
-        multiply(x, i, 1, weight, k, &alone[i]);
-        for (int r = 0; r < ROWS; r++) {
-            bool nan = i % 2 == 1,
-                 good = nan ? isnan(together[i][r]) && isnan(alone[i][r])
-                            : memcmp(&together[i][r], &alone[i][r], sizeof(float)) == 0 && isfinite(alone[i][r]);
+    multiply(0, m, weight, rows, k, together);
+    for (int64_t i = 0; i < m; i++) {
+        multiply(i, 1, weight, rows, k, alone[i]);
+        for (int r = 0; r < rows; r++) {
+            float a = alone[i][r], b = together[i * rows + r];
+            bool good = nans && i % 2 == 1 ? isnan(a) && isnan(b) : memcmp(&a, &b, sizeof a) == 0 && isfinite(a);
             if (!good)
-                fprintf(stderr, "%s, k %lld, row %lld: %g together, %g alone\n", wick_dtype_name(dtype), (long long)k,
-                        (long long)i, (double)together[i][r], (double)alone[i][r]);
+                fprintf(stderr, "%s, k %lld, row %lld of %lld, %d of %lld: %.9g alone, %.9g together\n",
+                        wick_dtype_name(dtype), (long long)k, (long long)i, (long long)m, r, (long long)rows, (double)a,
+                        (double)b);
             CHECK(good);
         }
     }
@@ -49,12 +60,18 @@ static void check(enum wick_dtype dtype, int64_t k) {
 }
 
 int main(void) {
-    static const enum wick_dtype types[] = {WICK_DTYPE_q4_0, WICK_DTYPE_q4_1,   WICK_DTYPE_q5_0, WICK_DTYPE_q5_1,
-                                            WICK_DTYPE_q8_0, WICK_DTYPE_iq4_nl, WICK_DTYPE_q4_k, WICK_DTYPE_q5_k,
-                                            WICK_DTYPE_q6_k, WICK_DTYPE_iq4_xs};
+    static const int64_t blocks[] = {1, 2, 3, 5, 8, 13, 31, 40}, many[] = {2, 4, 5, M};
     device = wick_device_open("cpu");
-    for (size_t t = 0; t < sizeof types / sizeof *types; t++)
-        for (int64_t k = wick_dtype_block(types[t]); k <= MOST; k += wick_dtype_block(types[t])) check(types[t], k);
+    for (int64_t i = 0; i < ROWS * MOST; i++) values[i] = (float)((i * 53 + 7) % 997) / 480 - 1;
+    for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (unsigned char)(i * 2654435761u / 65536 % 0x38);
+    for (int t = WICK_DTYPE_q4_0; t < WICK_DTYPE_COUNT; t++) {
+        enum wick_dtype dtype = (enum wick_dtype)t;
+        for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) {
+            int64_t k = blocks[b] * wick_dtype_block(dtype);
+            if (k > MOST) continue;
+            for (size_t m = 0; m < sizeof many / sizeof *many; m++) check(dtype, b % 2 ? ROWS : 5, k, many[m], m % 2);
+        }
+    }
     wick_device_close(device);
     return test_end();
 }

@@ -46,6 +46,11 @@ FAST void store_twice(float *to, __m256 x) {
     _mm256_storeu_ps(to + 8, _mm256_permute2f128_ps(low, high, 0x31));
 }
 FAST __m256 half_all(const uint8_t *b) { return _mm256_set1_ps(_cvtsh_ss(load_u16(b))); }
+/* The f16 at b; with codes, 1, and the f16 apart. */
+FAST __m256 factor(const bool codes, const uint8_t *b, float *apart) {
+    *apart = _cvtsh_ss(load_u16(b));
+    return _mm256_set1_ps(codes ? 1 : *apart);
+}
 FAST void no_shift(struct wick__stretch *to) {
     for (int g = 0; g < WICK__STRETCH_GROUPS; g += 8) _mm256_storeu_ps(to->shift + g, _mm256_set1_ps(-0.0f));
 }
@@ -79,7 +84,7 @@ FAST __m256 scales_iq4_xs(const uint8_t *b) {
 
 /* ---- 32 elements and one scale ---- */
 
-FAST __m128i four_words(const uint8_t *b, int step) {
+FAST __m128i four_words(const uint8_t *b, int64_t step) {
     __m128i x = _mm_cvtsi32_si128((int)load_u32(b));
     x = _mm_insert_epi32(x, (int)load_u32(b + step), 1);
     x = _mm_insert_epi32(x, (int)load_u32(b + 2 * step), 2);
@@ -101,9 +106,6 @@ FAST void gather_halves(const uint8_t *b, int nbytes, int blocks, __m256 *first,
     *first = _mm256_cvtph_ps(_mm256_castsi256_si128(packed));
     *second = _mm256_cvtph_ps(_mm256_extracti128_si256(packed, 1));
 }
-/* Codes are `above` the integers that they stand for. */
-FAST __m256 code_shift(__m256 scale, float above) { return scale * _mm256_set1_ps(-above); }
-
 /* A block begins with its scale, and with its shift where it has one. `body` is the 32 codes of the block at b, which
  * are `above` the integers they stand for. */
 #define UNPACK_32(name, nbytes, has_shift, above, body)                                                                \
@@ -113,8 +115,6 @@ FAST __m256 code_shift(__m256 scale, float above) { return scale * _mm256_set1_p
         store_twice(to->scale, scale);                                                                                 \
         if (has_shift)                                                                                                 \
             store_twice(to->shift, shift);                                                                             \
-        else if (codes && (above) != 0)                                                                                \
-            store_twice(to->shift, code_shift(scale, above));                                                          \
         else                                                                                                           \
             no_shift(to);                                                                                              \
         for (int i = 0; i < n / 32; i++) {                                                                             \
@@ -172,15 +172,13 @@ FAST void unpack_q5_k(const bool codes, const uint8_t *b, int n, struct wick__st
     }
 }
 FAST void unpack_q6_k(const bool codes, const uint8_t *b, int n, struct wick__stretch *to) {
-    __m256 d = half_all(b + 208);
+    __m256 d = factor(codes, b + 208, &to->d);
     (void)n;
-    (void)codes;
     for (int g = 0; g < 16; g += 8) {
         __m256 scale = d * _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)(b + 192 + g))));
         _mm256_storeu_ps(to->scale + g, scale);
-        if (codes) _mm256_storeu_ps(to->shift + g, code_shift(scale, 32));
     }
-    if (!codes) no_shift(to);
+    no_shift(to);
     for (int h = 0; h < 2; h++) {
         __m256i q = load_32(b + 64 * h), r = load_32(b + 64 * h + 32), high = load_32(b + 128 + 32 * h);
         int8_t *out = to->q + 128 * h;
@@ -201,9 +199,8 @@ FAST void unpack_q6_k(const bool codes, const uint8_t *b, int n, struct wick__st
         store_32(to->q + 32 * p, body);                                                                                \
     }
 FAST void unpack_q2_k(const bool codes, const uint8_t *b, int n, struct wick__stretch *to) {
-    __m256 d = half_all(b + 80), min = half_all(b + 82);
+    __m256 d = factor(codes, b + 80, &to->d), min = factor(codes, b + 82, &to->dmin);
     (void)n;
-    (void)codes;
     for (int g = 0; g < 16; g += 8) {
         uint64_t s;
         memcpy(&s, b + g, sizeof s);
@@ -213,30 +210,25 @@ FAST void unpack_q2_k(const bool codes, const uint8_t *b, int n, struct wick__st
     PLANES_2(b + 16, q)
 }
 FAST void unpack_q3_k(const bool codes, const uint8_t *b, int n, struct wick__stretch *to) {
-    __m256 d = half_all(b + 108);
+    __m256 d = factor(codes, b + 108, &to->d);
     __m256i high = load_32(b);
     uint64_t low, up = load_u32(b + 104);
     (void)n;
-    (void)codes;
     memcpy(&low, b + 96, sizeof low);
     for (int g = 0; g < 16; g += 8) {
         uint64_t s = (up >> g / 2 & 0x03030303) << 4 | (up >> (g / 2 + 2) & 0x03030303) << 36;
         s |= low >> g / 2 & 0x0f0f0f0f0f0f0f0f;
         __m256 scale = d * (bytes_to_floats(s) - _mm256_set1_ps(32));
         _mm256_storeu_ps(to->scale + g, scale);
-        if (codes) _mm256_storeu_ps(to->shift + g, code_shift(scale, 4));
     }
-    if (!codes) no_shift(to);
+    no_shift(to);
     PLANES_2(b + 32, MINUS(_mm256_or_si256(q, _mm256_slli_epi16(low_bits(shift_down(high, p), 1), 2)), codes ? 0 : 4))
 }
 FAST void unpack_tq2_0(const bool codes, const uint8_t *b, int n, struct wick__stretch *to) {
     (void)n;
     (void)codes;
     store_twice(to->scale, half_all(b + 64));
-    if (codes)
-        store_twice(to->shift, code_shift(half_all(b + 64), 1));
-    else
-        no_shift(to);
+    no_shift(to);
     PLANES_2(b, MINUS(q, codes ? 0 : 1))
 }
 FAST void unpack_iq4_xs(const bool codes, const uint8_t *b, int n, struct wick__stretch *to) {

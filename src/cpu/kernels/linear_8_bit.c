@@ -1,13 +1,16 @@
 /* Layers with weights of blocks by activations of 8 bits.
  *
  * Every row of activations becomes whole numbers of 8 bits, 32 of them by one scale, once. Then rows of weights are
- * shared out to the threads, TILE_ROWS at a time. For few rows of activations each row of weights is multiplied as it
- * is read (quantised_rows.c); dtypes that have no such kernel are unpacked, a stretch at a time, and multiplied where
- * they lie in the first cache. For many rows, TILE_ROWS rows are unpacked to a panel, which all columns then share. */
+ * shared out to the threads, TILE_ROWS at a time. For few rows of activations weights are multiplied as they are read
+ * (quantised_rows.c). For many, and for dtypes that have no such kernel, TILE_ROWS rows are unpacked to a panel, which
+ * all columns then share. Both add up in the same order, so a row of activations has the same result in any company. */
 #include "cpu/kernels/activate.h"
 #include "cpu/kernels/quantised_dot.h"
 #include "cpu/kernels/quantised_linear.h"
 #include "cpu/kernels/quantised_rows.h"
+#if WICK_ISA_LEVEL >= 1
+#include "cpu/kernels/quantised_strip.h"
+#endif
 #include "cpu/runtime/parallel.h"
 
 #include "core/checked.h"
@@ -22,15 +25,17 @@ struct layer {
     const struct wick__quantised_linear *l;
     wick__unpack_fn *unpack;
     struct wick__rows rows; /* with a function: each row of activations by rows of weights as they are read */
-    bool panels, codes;     /* codes: weights are unsigned and have shifts */
+    bool codes, shifts;     /* codes: weights are unsigned */
+    bool whole;             /* wick__scales_whole */
     bool flipped;           /* the signed weights of a panel lie 128 higher */
-    int group;              /* elements that share a scale of the activations as they are kept */
-    int64_t padded;         /* k, with `rows` and their margin, rounded up to stretches */
+    int above;              /* what weights are above the integers that they stand for */
+    int group;              /* elements that share a scale */
+    int64_t padded;         /* k, rounded up to stretches */
     int64_t columns;        /* m, with panels rounded up to tiles */
     int64_t panel_nbytes;
     int8_t *q;          /* [columns][padded] */
     float *scale, *sum; /* [columns][padded / group] */
-    int32_t *start;     /* as scale, but with `rows` [columns][padded / 4] */
+    int32_t *start;     /* [columns][padded / group]: -above times the sum of q */
     char *panel;        /* one for each worker */
     float *bias;        /* [n, rounded up] or NULL */
 };
@@ -67,25 +72,7 @@ static float quantise_some(const struct layer *a, int64_t row, int64_t k, int8_t
     return quantise(x, q);
 }
 
-/* The sums of a row for wick__rows_fn. */
-static void sum_row(const struct layer *a, int64_t row) {
-    const int8_t *q = a->q + row * a->padded;
-    int32_t *start = a->start + row * (a->padded / 4);
-    const float *scale = a->scale + row * (a->padded / QUANTUM);
-    float *sum = a->sum + row * (a->padded / QUANTUM);
-    for (int64_t k = 0; k < a->padded; k += 4 * WICK__VF) {
-        dot_ints fours = dot_unsigned(ints_all(0), ints_all(0x01010101), ints_load(q + k));
-        memcpy(start + k / 4, &fours, sizeof fours);
-    }
-    for (int64_t g = 0; g < a->padded / QUANTUM; g++) {
-        int total = 0;
-        for (int i = 0; i < QUANTUM / 4; i++) total += start[g * (QUANTUM / 4) + i];
-        sum[g] = scale[g] * (float)total;
-    }
-    for (int64_t i = 0; i < a->padded / 4; i++) start[i] *= -a->rows.above;
-}
-
-/* The sums of 32 elements for panels and stretches. */
+/* The sums of 32 elements. */
 static void sum_groups(const struct layer *a, int64_t row, int64_t k, float scale) {
     const int8_t *q = a->q + row * a->padded + k;
     int64_t at = (row * a->padded + k) / a->group;
@@ -93,8 +80,9 @@ static void sum_groups(const struct layer *a, int64_t row, int64_t k, float scal
         int sum = 0;
         for (int j = 0; j < a->group; j++) sum += q[i + j];
         a->scale[at] = scale;
-        a->sum[at] = scale * (float)sum;
-        a->start[at] = a->flipped ? -128 * sum : 0;
+        a->sum[at] = a->whole ? (float)sum : scale * (float)sum;
+        a->start[at] = a->whole && a->rows.fn ? sum & 0xffff : -a->above * sum;
+        if (a->whole && a->rows.fn && i == 16) a->start[at - 1] |= (int32_t)((uint32_t)sum << 16);
     }
 }
 
@@ -102,14 +90,8 @@ static void quantise_rows(void *context, int worker, int64_t begin, int64_t end)
     const struct layer *a = context;
     (void)worker;
     for (int64_t row = begin; row < end; row++) {
-        for (int64_t k = 0; k < a->padded; k += QUANTUM) {
-            float scale = quantise_some(a, row, k, a->q + row * a->padded + k);
-            if (a->rows.fn)
-                a->scale[(row * a->padded + k) / QUANTUM] = scale;
-            else
-                sum_groups(a, row, k, scale);
-        }
-        if (a->rows.fn) sum_row(a, row);
+        for (int64_t k = 0; k < a->padded; k += QUANTUM)
+            sum_groups(a, row, k, quantise_some(a, row, k, a->q + row * a->padded + k));
     }
 }
 
@@ -129,7 +111,53 @@ static void store(const struct layer *a, int64_t column, int64_t first, int64_t 
     wick__row_from_f32(l->dtype, y.one, l->out + (column * l->n + first) * (int)wick__size(l->dtype), rows);
 }
 
-/* ---- few rows of activations: row by row ---- */
+/* ---- few rows of activations ---- */
+
+/* WICK__ROWS_AT_ONCE rows of weights by row i of the activations. */
+static void multiply_rows(const struct layer *a, const uint8_t *weight, int64_t step, int64_t i, float *out) {
+    int64_t at = i * (a->padded / a->group);
+    const struct wick__rows_call call = {.weight = weight,
+                                         .step = step,
+                                         .k = a->l->k,
+                                         .q = a->q + i * a->padded,
+                                         .start = a->start + at,
+                                         .scale = a->scale + at,
+                                         .sum = a->sum + at,
+                                         .out = out};
+    a->rows.fn(&call);
+}
+
+/* Some rows of weights from `first` on. What is left at the end of the weights is multiplied with rows before it. */
+static void by_rows(const struct layer *a, int64_t first, int64_t rows) {
+    const struct wick__quantised_linear *l = a->l;
+    float results[FEW][TILE_ROWS] = {{0}}, some[WICK__ROWS_AT_ONCE];
+    for (int64_t r = 0; r < rows; r += WICK__ROWS_AT_ONCE) {
+        const uint8_t *weight = l->weight + (first + r) * l->row_nbytes;
+        int64_t count = wick__min(WICK__ROWS_AT_ONCE, rows - r), before = WICK__ROWS_AT_ONCE - count;
+        for (int64_t i = 0; i < l->m; i++) {
+            if (before <= first + r) {
+                multiply_rows(a, weight - before * l->row_nbytes, l->row_nbytes, i, some);
+                memcpy(results[i] + r, some + before, (size_t)count * sizeof *some);
+            } else {
+                for (int64_t j = 0; j < count; j++) { /* there are fewer rows than WICK__ROWS_AT_ONCE */
+                    multiply_rows(a, weight + j * l->row_nbytes, 0, i, some);
+                    results[i][r + j] = some[0];
+                }
+            }
+        }
+    }
+    for (int64_t i = 0; i < l->m; i++) store(a, i, first, rows, results[i]);
+}
+
+/* ---- many: by panels ---- */
+
+static struct dot_panel panel_of(const struct layer *a, int worker) {
+    char *at = a->panel + worker * a->panel_nbytes;
+    int64_t groups = a->padded / a->group * TILE_ROWS;
+    float *scale = (float *)(void *)(at + a->padded * TILE_ROWS);
+    float *d = scale + 2 * groups;
+    return (struct dot_panel){(uint8_t *)at, scale, scale + groups, d, d + a->padded / WICK__STRETCH * TILE_ROWS};
+}
 
 static void unpack(const struct layer *a, int64_t row, int64_t k, struct wick__stretch *stretch) {
     const struct wick__quantised_linear *l = a->l;
@@ -142,78 +170,77 @@ static void unpack(const struct layer *a, int64_t row, int64_t k, struct wick__s
     for (int g = n / 16; g < WICK__STRETCH_GROUPS; g++) stretch->scale[g] = stretch->shift[g] = 0;
 }
 
-DOT_FN void by_stretches(dot_fn *dot, const struct layer *a, int64_t first, int64_t rows) {
-    struct wick__stretch stretch;
-    float results[FEW][TILE_ROWS] = {{0}};
-    int m = (int)a->l->m;
-    memset(&stretch, 0, sizeof stretch);
-    for (int64_t r = 0; r < rows; r++) {
-        struct dot_sums sums[FEW];
-        for (int i = 0; i < m; i++) sums[i].products = sums[i].shifts = wick__vf_all(0);
-        for (int64_t k = 0; k < a->l->k; k += WICK__STRETCH) {
-            unpack(a, first + r, k, &stretch);
-            for (int i = 0; i < m; i++) {
-                int64_t at = (i * a->padded + k) / 16;
-                struct dot_row x = {a->q + i * a->padded + k, a->scale + at, a->sum + at};
-                dot_stretch(dot, &stretch, &x, (int)wick__min(WICK__STRETCH, a->l->k - k), a->codes, &sums[i]);
-            }
-        }
-        for (int i = 0; i < m; i++) results[i][r] = dot_total(&sums[i]);
-    }
-    for (int i = 0; i < m; i++) store(a, i, first, rows, results[i]);
+/* Rows that are interleaved at once. */
+enum { AT_ONCE = WICK_ISA_LEVEL >= 1 ? 8 : 1 };
+
+#if WICK_ISA_LEVEL >= 1
+/* Words of AT_ONCE stretches, from `from` of the first on, to every `step`th of four vectors of a panel. */
+DOT_FN void interleave(const void *from, uint32_t flip, int step, void *to) {
+    struct strip strip = strip_at(from, sizeof(struct wick__stretch));
+    for (int i = 0; i < 4 / step; i++)
+        _mm256_storeu_si256((void *)((char *)to + (size_t)i * TILE_ROWS * 4),
+                            _mm256_xor_si256(strip.w[i * step], _mm256_set1_epi32((int)flip)));
 }
+#endif
 
-/* Row by row of the activations: all that is read of the weights stays in the first cache. */
-static void by_rows(const struct layer *a, int64_t first, int64_t rows) {
-    const struct wick__quantised_linear *l = a->l;
-    float results[TILE_ROWS] = {0};
-    for (int64_t i = 0; i < l->m; i++) {
-        int64_t at = i * (a->padded / QUANTUM);
-        const struct wick__rows_call call = {
-            .weight = l->weight + first * l->row_nbytes,
-            .row_nbytes = l->row_nbytes,
-            .rows = rows,
-            .k = l->k,
-            .x = {a->q + i * a->padded, a->start + i * (a->padded / 4), a->scale + at, a->sum + at},
-            .out = results};
-        a->rows.fn(&call);
-        store(a, i, first, rows, results);
+/* The stretches of rows r .. r + AT_ONCE - 1, from element k on. */
+static void fill(const struct layer *a, const struct wick__stretch *s, int64_t r, int64_t k,
+                 const struct dot_panel *panel) {
+    uint32_t flip = a->flipped ? 0x80808080u : 0, *words = (uint32_t *)(void *)panel->q + k / 4 * TILE_ROWS + r;
+    float *scale = panel->scale + k / a->group * TILE_ROWS + r, *shift = panel->shift + k / a->group * TILE_ROWS + r;
+    int step = a->group / 16;
+    for (int i = 0; i < AT_ONCE; i++) {
+        panel->d[k / WICK__STRETCH * TILE_ROWS + r + i] = s[i].d;
+        panel->dmin[k / WICK__STRETCH * TILE_ROWS + r + i] = s[i].dmin;
     }
-}
-
-/* ---- many: by panels ---- */
-
-static struct dot_panel panel_of(const struct layer *a, int worker) {
-    char *at = a->panel + worker * a->panel_nbytes;
-    int64_t groups = a->padded / a->group * TILE_ROWS;
-    float *scale = (float *)(void *)(at + a->padded * TILE_ROWS);
-    return (struct dot_panel){(uint8_t *)at, scale, scale + groups};
+#if WICK_ISA_LEVEL >= 1
+    for (int i = 0; i < WICK__STRETCH; i += 16) interleave(s->q + i, flip, 1, words + i / 4 * TILE_ROWS);
+    for (int g = 0; g < WICK__STRETCH_GROUPS; g += 4) {
+        interleave(s->scale + g, 0, step, scale + g / step * TILE_ROWS);
+        interleave(s->shift + g, 0, step, shift + g / step * TILE_ROWS);
+    }
+#else
+    for (int i = 0; i < WICK__STRETCH / 4; i++) {
+        uint32_t word;
+        memcpy(&word, s->q + 4 * i, sizeof word);
+        words[i * TILE_ROWS] = word ^ flip;
+    }
+    for (int g = 0; g < WICK__STRETCH / a->group; g++) {
+        scale[g * TILE_ROWS] = s->scale[g * step];
+        shift[g * TILE_ROWS] = s->shift[g * step];
+    }
+#endif
 }
 
 /* Interleaves the rows of a panel; rows there are not have scales of 0. */
 static void fill_panel(const struct layer *a, int64_t first, int64_t rows, const struct dot_panel *panel) {
-    struct wick__stretch stretch;
-    uint32_t flip = a->flipped ? 0x80808080u : 0;
-    int step = a->group / 16;
-    memset(&stretch, 0, sizeof stretch);
-    for (int64_t r = 0; r < TILE_ROWS; r++)
+    struct wick__stretch stretch[AT_ONCE];
+    memset(stretch, 0, sizeof stretch);
+    for (int64_t r = 0; r < TILE_ROWS; r += AT_ONCE)
         for (int64_t k = 0; k < a->l->k; k += WICK__STRETCH) {
-            uint32_t *words = (uint32_t *)(void *)panel->q + k / 4 * TILE_ROWS + r, word;
-            float *scale = panel->scale + k / a->group * TILE_ROWS + r;
-            float *shift = panel->shift + k / a->group * TILE_ROWS + r;
-            if (r < rows)
-                unpack(a, first + r, k, &stretch);
-            else
-                memset(&stretch, 0, sizeof stretch);
-            for (int i = 0; i < WICK__STRETCH / 4; i++) {
-                memcpy(&word, stretch.q + 4 * i, sizeof word);
-                words[i * TILE_ROWS] = word ^ flip;
+            for (int64_t i = 0; i < AT_ONCE; i++) {
+                if (r + i < rows)
+                    unpack(a, first + r + i, k, &stretch[i]);
+                else
+                    memset(&stretch[i], 0, sizeof stretch[i]);
             }
-            for (int g = 0; g < WICK__STRETCH / a->group; g++) {
-                scale[g * TILE_ROWS] = stretch.scale[g * step];
-                shift[g * TILE_ROWS] = stretch.shift[g * step];
-            }
+            fill(a, stretch, r, k, panel);
         }
+}
+
+/* Some columns, as constants. */
+DOT_FN void multiply_tile(dot_fn *dot, const struct layer *a, const struct dot_panel *panel,
+                          const struct dot_columns *x, const int columns, float results[TILE_COLUMNS][TILE_ROWS]) {
+    if (a->whole && a->shifts)
+        dot_tile_16(dot, panel, x, (struct dot_tile_way){columns, 16, true}, results);
+    else if (a->whole)
+        dot_tile_16(dot, panel, x, (struct dot_tile_way){columns, 16, false}, results);
+    else if (a->group == 16)
+        dot_tile(dot, panel, x, (struct dot_tile_way){columns, 16, a->shifts}, results);
+    else if (a->shifts)
+        dot_tile(dot, panel, x, (struct dot_tile_way){columns, 32, true}, results);
+    else
+        dot_tile(dot, panel, x, (struct dot_tile_way){columns, 32, false}, results);
 }
 
 DOT_FN void by_panel(dot_fn *dot, const struct layer *a, int64_t first, int64_t rows, int worker) {
@@ -229,45 +256,36 @@ DOT_FN void by_panel(dot_fn *dot, const struct layer *a, int64_t first, int64_t 
                                 k,
                                 a->padded,
                                 groups};
-        if (a->group == 16)
-            dot_tile(dot, &panel, &x, 16, a->codes, results);
-        else if (a->codes)
-            dot_tile(dot, &panel, &x, 32, true, results);
+        if (a->l->m - c == 1)
+            multiply_tile(dot, a, &panel, &x, 1, results);
         else
-            dot_tile(dot, &panel, &x, 32, false, results);
+            multiply_tile(dot, a, &panel, &x, TILE_COLUMNS, results);
         for (int64_t i = 0; i < TILE_COLUMNS && c + i < a->l->m; i++) store(a, c + i, first, rows, results[i]);
     }
 }
 
 /* Units are TILE_ROWS rows of weights. */
-DOT_FN void multiply(dot_fn *row_dot, dot_fn *panel_dot, const struct layer *a, int worker, int64_t begin,
-                     int64_t end) {
+DOT_FN void multiply(dot_fn *dot, const struct layer *a, int worker, int64_t begin, int64_t end) {
     for (int64_t unit = begin; unit < end; unit++) {
         int64_t first = unit * TILE_ROWS, rows = wick__min(TILE_ROWS, a->l->n - first);
-        if (a->panels)
-            by_panel(panel_dot, a, first, rows, worker);
-        else if (a->rows.fn)
+        if (a->rows.fn)
             by_rows(a, first, rows);
         else
-            by_stretches(row_dot, a, first, rows);
+            by_panel(dot, a, first, rows, worker);
     }
 }
 
 static void multiply_units(void *context, int worker, int64_t begin, int64_t end) {
     const struct layer *a = context;
     if (a->codes)
-        multiply(dot_unsigned, dot_unsigned, a, worker, begin, end);
+        multiply(dot_unsigned, a, worker, begin, end);
     else
-        multiply(dot_signed, dot_signed, a, worker, begin, end);
+        multiply(dot_signed, a, worker, begin, end);
 }
 
 #if WICK_ISA_LEVEL == 2
 VNNI static void multiply_units_vnni(void *context, int worker, int64_t begin, int64_t end) {
-    const struct layer *a = context;
-    if (a->codes)
-        multiply(vnni_unsigned, vnni_unsigned, a, worker, begin, end);
-    else
-        multiply(vnni_signed, vnni_unsigned, a, worker, begin, end);
+    multiply(vnni_unsigned, context, worker, begin, end);
 }
 #endif
 
@@ -278,8 +296,7 @@ static bool measure(const struct layer *a, int workers, size_t nbytes[6]) {
     int64_t count[6], of[6] = {1, sizeof(float), sizeof(float), sizeof(int32_t), 1, sizeof(float)}, all;
     if (!wick__mul(a->columns, a->padded, &count[0]) || !wick__mul(a->panel_nbytes, workers, &count[4])) return false;
     count[1] = count[2] = count[3] = count[0] / a->group;
-    if (a->rows.fn) count[3] = count[0] / 4;
-    if (!a->panels) count[4] = 0;
+    if (a->rows.fn) count[4] = 0;
     count[5] = a->l->bias ? a->l->n + TILE_ROWS : 0;
     for (int i = 0; i < 6; i++) {
         if (!wick__mul(count[i], of[i], &all)) return false;
@@ -291,8 +308,12 @@ static bool measure(const struct layer *a, int workers, size_t nbytes[6]) {
 enum wick_status WICK__ISA(wick__quantised_linear_8_bit)(const struct wick__quantised_linear *l) {
     struct layer a = {.l = l,
                       .unpack = WICK__ISA(wick__unpack_codes)(l->weight_dtype),
-                      .panels = l->m > FEW,
                       .codes = wick__has_codes(l->weight_dtype),
+                      .shifts = wick__has_shifts(l->weight_dtype),
+                      .whole = wick__scales_whole(l->weight_dtype),
+                      .above = wick__codes_above(l->weight_dtype),
+                      .group = wick__scales_16(l->weight_dtype) ? 16 : 32,
+                      .padded = (l->k + WICK__STRETCH - 1) / WICK__STRETCH * WICK__STRETCH,
                       .columns = l->m};
     wick__range_fn *run = multiply_units;
     int workers = wick__workers();
@@ -300,15 +321,16 @@ enum wick_status WICK__ISA(wick__quantised_linear_8_bit)(const struct wick__quan
     void *memory[6] = {NULL};
     enum wick_status status = WICK_OK;
 #if WICK_ISA_LEVEL == 2
-    a.flipped = a.panels && !a.codes && wick__isa_has_avx512_vnni();
     if (wick__isa_has_avx512_vnni()) run = multiply_units_vnni;
+    a.flipped = run == multiply_units_vnni && !a.codes;
+    if (a.flipped) a.above = 128;
 #endif
-    if (!a.panels) a.rows = WICK__ISA(wick__rows)(l->weight_dtype);
-    a.padded = l->k + (a.rows.fn ? WICK__ROW_MARGIN : 0);
-    a.padded = (a.padded + WICK__STRETCH - 1) / WICK__STRETCH * WICK__STRETCH;
-    if (a.panels) a.columns = (l->m + TILE_COLUMNS - 1) / TILE_COLUMNS * TILE_COLUMNS;
-    a.group = a.rows.fn || (a.panels && !wick__scales_16(l->weight_dtype)) ? 32 : 16;
-    a.panel_nbytes = a.padded * TILE_ROWS + 2 * (int)sizeof(float) * (a.padded / a.group) * TILE_ROWS;
+    if (l->m <= FEW) a.rows = WICK__ISA(wick__rows)(l->weight_dtype);
+    if (a.rows.fn)
+        a.above = a.rows.above;
+    else
+        a.columns = (l->m + TILE_COLUMNS - 1) / TILE_COLUMNS * TILE_COLUMNS;
+    a.panel_nbytes = TILE_ROWS * (a.padded + 2 * (int)sizeof(float) * (a.padded / a.group + a.padded / WICK__STRETCH));
     if (!measure(&a, workers, nbytes)) return wick__fail(WICK_OVERFLOW, "linear_quantised: its scratch memory");
     for (int i = 0; i < 6 && status == WICK_OK; i++) {
         if (nbytes[i] == 0) continue;

@@ -17,20 +17,6 @@
 
 /* ---- vectors ---- */
 
-#if WICK_ISA_LEVEL < 2
-/* The scales of a stretch, times those of the activations. */
-struct dot_scales {
-    float one[WICK__STRETCH_GROUPS];
-};
-DOT_FN struct dot_scales scales_of(const float *w, const float *x) {
-    struct dot_scales s;
-    for (int g = 0; g < WICK__STRETCH_GROUPS; g += WICK__VF)
-        wick__vf_store(s.one + g, wick__vf_load(w + g) * wick__vf_load(x + g));
-    return s;
-}
-DOT_FN wick__vf floats_stored(const float *p) { return wick__vf_load(p); }
-#endif
-
 #if WICK_ISA_LEVEL == 2
 typedef __m512i dot_ints;
 enum { TILE_COLUMNS = 4 };
@@ -52,30 +38,10 @@ VNNI DOT_FN dot_ints vnni_unsigned(dot_ints sum, dot_ints w, dot_ints x) { retur
 VNNI DOT_FN dot_ints vnni_signed(dot_ints sum, dot_ints w, dot_ints x) {
     return _mm512_dpbusd_epi32(sum, _mm512_abs_epi8(w), with_sign(x, w));
 }
-/* What was stored by halves: a load across two stores would wait until both have left the processor. */
-DOT_FN dot_ints ints_stored(const int8_t *p) {
-    return _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_loadu_si256((const void *)p)),
-                              _mm256_loadu_si256((const void *)(p + 32)), 1);
-}
-DOT_FN wick__vf floats_stored(const float *p) {
-    return _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_loadu_ps(p)), _mm256_loadu_ps(p + 8), 1);
-}
-/* The scales of a stretch, times those of the activations; each of four groups', from g on, for its four lanes. */
-struct dot_scales {
-    __m512 all;
-};
-DOT_FN struct dot_scales scales_of(const float *w, const float *x) {
-    return (struct dot_scales){floats_stored(w) * _mm512_loadu_ps(x)};
-}
-DOT_FN wick__vf spread(const struct dot_scales *s, int g) {
-    const __m512i lanes = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
-    return _mm512_permutexvar_ps(_mm512_add_epi32(lanes, _mm512_set1_epi32(g)), s->all);
-}
 #elif WICK_ISA_LEVEL == 1
 typedef __m256i dot_ints;
 enum { TILE_COLUMNS = 2 };
 DOT_FN dot_ints ints_load(const void *p) { return _mm256_loadu_si256(p); }
-DOT_FN dot_ints ints_stored(const int8_t *p) { return ints_load(p); }
 DOT_FN dot_ints ints_all(int32_t x) { return _mm256_set1_epi32(x); }
 DOT_FN wick__vf to_floats(dot_ints x) { return _mm256_cvtepi32_ps(x); }
 DOT_FN dot_ints dot_unsigned(dot_ints sum, dot_ints w, dot_ints x) {
@@ -84,15 +50,11 @@ DOT_FN dot_ints dot_unsigned(dot_ints sum, dot_ints w, dot_ints x) {
 DOT_FN dot_ints dot_signed(dot_ints sum, dot_ints w, dot_ints x) {
     return dot_unsigned(sum, _mm256_abs_epi8(w), _mm256_sign_epi8(x, w));
 }
-DOT_FN wick__vf spread(const struct dot_scales *s, int g) {
-    return _mm256_set_m128(_mm_broadcast_ss(s->one + g + 1), _mm_broadcast_ss(s->one + g));
-}
 #else
 #include <emmintrin.h>
 typedef __m128i dot_ints;
 enum { TILE_COLUMNS = 2 };
 DOT_FN dot_ints ints_load(const void *p) { return _mm_loadu_si128(p); }
-DOT_FN dot_ints ints_stored(const int8_t *p) { return ints_load(p); }
 DOT_FN dot_ints ints_all(int32_t x) { return _mm_set1_epi32(x); }
 DOT_FN wick__vf to_floats(dot_ints x) { return _mm_cvtepi32_ps(x); }
 /* By words of 16 bits, whose pairs of products belong to two lanes each. */
@@ -106,85 +68,111 @@ DOT_FN dot_ints dot_signed(dot_ints sum, dot_ints w, dot_ints x) {
 }
 /* Unsigned weights are small enough to be signed. */
 DOT_FN dot_ints dot_unsigned(dot_ints sum, dot_ints w, dot_ints x) { return dot_signed(sum, w, x); }
-DOT_FN wick__vf spread(const struct dot_scales *s, int g) { return _mm_set1_ps(s->one[g]); }
 #endif
 enum { TILE_ROWS = 2 * WICK__VF };
 
-/* ---- one row of weights by one of activations ---- */
-
-/* Sums so far, whose lanes make the result together. */
-struct dot_sums {
-    wick__vf products, shifts;
-};
-
-/* Activations of a row, from the first of a stretch on. */
-struct dot_row {
-    const int8_t *q;
-    const float *scale, *sum; /* by groups of 16: scale, and scale times the sum of q */
-};
-
 typedef dot_ints dot_fn(dot_ints sum, dot_ints w, dot_ints x);
-
-/* Behind n, scales and shifts are 0. */
-DOT_FN void dot_stretch(dot_fn *dot, const struct wick__stretch *w, const struct dot_row *x, int n, bool shifts,
-                        struct dot_sums *sums) {
-    struct dot_scales scales = scales_of(w->scale, x->scale);
-    for (int i = 0; i < n; i += 4 * WICK__VF) {
-        dot_ints sum = dot(ints_all(0), ints_stored(w->q + i), ints_load(x->q + i));
-        sums->products = wick__vf_fma(to_floats(sum), spread(&scales, i / 16), sums->products);
-    }
-    if (!shifts) return;
-    for (int g = 0; g < WICK__STRETCH_GROUPS; g += WICK__VF)
-        sums->shifts = wick__vf_fma(floats_stored(w->shift + g), wick__vf_load(x->sum + g), sums->shifts);
-}
-
-DOT_FN float dot_total(const struct dot_sums *sums) { return wick__vf_total(sums->products + sums->shifts); }
 
 /* ---- a panel of rows by a few columns ---- */
 
-/* TILE_ROWS rows, interleaved: word k / 4 of row r is q[k / 4][r], its scale and shift scale[k / group][r]. */
+/* TILE_ROWS rows, interleaved: word k / 4 of row r is q[k / 4][r], its scale and shift scale[k / group][r]. With whole
+ * scales (wick__scales_whole), a block's factors are d[k / 256][r] and dmin[k / 256][r]. */
 struct dot_panel {
     uint8_t *q;
-    float *scale, *shift;
+    float *scale, *shift, *d, *dmin;
 };
 
-/* Activations of rows that are columns of a tile, by groups of 16 or 32 that share a scale. */
+struct dot_tile_way {
+    int columns, group; /* group: elements that share a scale, 16 or 32 */
+    bool shifts;
+};
+
+/* Activations of rows that are columns of a tile, by groups that share a scale. */
 struct dot_columns {
     const int8_t *q;
-    const float *scale, *sum;
-    const int32_t *start; /* what sums of whole numbers begin with */
+    const float *scale, *sum; /* sum: of q, and times the scale unless scales are whole */
+    const int32_t *start;     /* what sums of whole numbers begin with */
     int64_t k, q_step, group_step;
 };
 
-/* out[c][r] for TILE_COLUMNS columns. */
-DOT_FN void dot_tile(dot_fn *dot, const struct dot_panel *w, const struct dot_columns *x, const int group,
-                     const bool shifts, float out[TILE_COLUMNS][TILE_ROWS]) {
+/* sum[c] = the products of group g, on top of what they begin with. */
+DOT_FN void dot_group(dot_fn *dot, const struct dot_panel *w, const struct dot_columns *x,
+                      const struct dot_tile_way way, int64_t g, dot_ints sum[TILE_COLUMNS][2]) {
+    for (int c = 0; c < way.columns; c++) sum[c][0] = sum[c][1] = ints_all(x->start[c * x->group_step + g]);
+    for (int j = 0; j < way.group / 4; j++) {
+        const uint8_t *at = w->q + (g * (way.group / 4) + j) * (4 * TILE_ROWS);
+        dot_ints w0 = ints_load(at), w1 = ints_load(at + 4 * WICK__VF);
+        for (int c = 0; c < way.columns; c++) {
+            int32_t word;
+            memcpy(&word, x->q + c * x->q_step + g * way.group + 4 * j, sizeof word);
+            sum[c][0] = dot(sum[c][0], w0, ints_all(word));
+            sum[c][1] = dot(sum[c][1], w1, ints_all(word));
+        }
+    }
+}
+
+/* out[c][r] for some columns, TILE_COLUMNS at most. A result is the sum, from the first group on, of the whole numbers
+ * of a group times the product of both scales, and of the shift times the sum of the activations, each added by itself.
+ */
+DOT_FN void dot_tile(dot_fn *dot, const struct dot_panel *w, const struct dot_columns *x, const struct dot_tile_way way,
+                     float out[TILE_COLUMNS][TILE_ROWS]) {
     wick__vf total[TILE_COLUMNS][2];
-    for (int c = 0; c < TILE_COLUMNS; c++) total[c][0] = total[c][1] = wick__vf_all(0);
-    for (int64_t g = 0; g < x->k / group; g++) {
+    for (int c = 0; c < way.columns; c++) total[c][0] = total[c][1] = wick__vf_all(0);
+    for (int64_t g = 0; g < x->k / way.group; g++) {
         dot_ints sum[TILE_COLUMNS][2];
         const float *scale = w->scale + g * TILE_ROWS, *shift = w->shift + g * TILE_ROWS;
-        for (int c = 0; c < TILE_COLUMNS; c++) sum[c][0] = sum[c][1] = ints_all(x->start[c * x->group_step + g]);
-        for (int j = 0; j < group / 4; j++) {
-            const uint8_t *at = w->q + (g * (group / 4) + j) * (4 * TILE_ROWS);
-            dot_ints w0 = ints_load(at), w1 = ints_load(at + 4 * WICK__VF);
-            for (int c = 0; c < TILE_COLUMNS; c++) {
-                int32_t word;
-                memcpy(&word, x->q + c * x->q_step + g * group + 4 * j, sizeof word);
-                sum[c][0] = dot(sum[c][0], w0, ints_all(word));
-                sum[c][1] = dot(sum[c][1], w1, ints_all(word));
-            }
-        }
-        for (int c = 0; c < TILE_COLUMNS; c++)
+        dot_group(dot, w, x, way, g, sum);
+        for (int c = 0; c < way.columns; c++)
             for (int v = 0; v < 2; v++) {
                 wick__vf by = wick__vf_load(scale + v * WICK__VF) * wick__vf_all(x->scale[c * x->group_step + g]);
                 total[c][v] = wick__vf_fma(to_floats(sum[c][v]), by, total[c][v]);
-                if (shifts)
+                if (way.shifts)
                     total[c][v] = wick__vf_fma(wick__vf_load(shift + v * WICK__VF),
                                                wick__vf_all(x->sum[c * x->group_step + g]), total[c][v]);
             }
     }
-    for (int c = 0; c < TILE_COLUMNS; c++)
+    for (int c = 0; c < way.columns; c++)
+        for (int v = 0; v < 2; v++) wick__vf_store(out[c] + v * WICK__VF, total[c][v]);
+}
+
+/* With whole scales of 16 elements: the products of group g and the next times theirs, exact. */
+DOT_FN wick__vf two_groups(const float *scale, wick__vf first, wick__vf second) {
+    return wick__vf_fma(second, wick__vf_load(scale + TILE_ROWS), first * wick__vf_load(scale));
+}
+
+/* The same as dot_tile with whole scales of 16 elements: a sum of 32 products with scales is exact, as is that of
+ * shifts; these times the scales of the activations add up over a block, and blocks times their factors to the result.
+ */
+DOT_FN void dot_tile_16(dot_fn *dot, const struct dot_panel *w, const struct dot_columns *x,
+                        const struct dot_tile_way way, float out[TILE_COLUMNS][TILE_ROWS]) {
+    wick__vf total[TILE_COLUMNS][2];
+    for (int c = 0; c < way.columns; c++) total[c][0] = total[c][1] = wick__vf_all(0);
+    for (int64_t block = 0; block < x->k / WICK__STRETCH; block++) {
+        wick__vf products[TILE_COLUMNS][2], shifted[TILE_COLUMNS][2];
+        for (int i = 0; i < 2 * way.columns; i++) products[i / 2][i % 2] = shifted[i / 2][i % 2] = wick__vf_all(0);
+        for (int64_t g = block * WICK__STRETCH_GROUPS; g < (block + 1) * WICK__STRETCH_GROUPS; g += 2) {
+            dot_ints sum[TILE_COLUMNS][2], next[TILE_COLUMNS][2];
+            dot_group(dot, w, x, way, g, sum);
+            dot_group(dot, w, x, way, g + 1, next);
+            for (int c = 0; c < way.columns; c++)
+                for (int v = 0; v < 2; v++) {
+                    int64_t at = g * TILE_ROWS + v * WICK__VF, of = c * x->group_step + g;
+                    wick__vf by = wick__vf_all(x->scale[of]);
+                    wick__vf both = two_groups(w->scale + at, to_floats(sum[c][v]), to_floats(next[c][v]));
+                    products[c][v] = wick__vf_fma(both, by, products[c][v]);
+                    if (!way.shifts) continue;
+                    both = two_groups(w->shift + at, wick__vf_all(x->sum[of]), wick__vf_all(x->sum[of + 1]));
+                    shifted[c][v] = wick__vf_fma(both, by, shifted[c][v]);
+                }
+        }
+        for (int c = 0; c < way.columns; c++)
+            for (int v = 0; v < 2; v++) {
+                int64_t at = block * TILE_ROWS + v * WICK__VF;
+                total[c][v] = wick__vf_fma(wick__vf_load(w->d + at), products[c][v], total[c][v]);
+                if (way.shifts) total[c][v] = wick__vf_fma(wick__vf_load(w->dmin + at), shifted[c][v], total[c][v]);
+            }
+    }
+    for (int c = 0; c < way.columns; c++)
         for (int v = 0; v < 2; v++) wick__vf_store(out[c] + v * WICK__VF, total[c][v]);
 }
 

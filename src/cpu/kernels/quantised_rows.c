@@ -1,199 +1,185 @@
-/* Rows of weights in blocks by one row of activations of 8 bits.
+/* Rows of weights in blocks by one row of activations of 8 bits, eight rows at once.
  *
- * A chunk of a row is a block of 256 elements, or up to 8 blocks of 32. Its scales, times those of the activations,
- * fill one vector; its codes come a unit at a time: as many as a vector of bytes holds, 32 or 64. Codes are unsigned,
- * and sums begin with what they are too high by, in whole numbers. Where products of a pair could leave 16 bits, codes
- * of 8 bits are signed instead. */
+ * Words of the blocks of eight rows are interleaved in registers, as they are stored: a row has a lane from then on, so
+ * that sums need no adding across lanes, and take the order of a panel's (quantised_dot.h). Codes are unsigned, and
+ * sums begin with what they are too high by, in whole numbers. Where products of a pair could leave 16 bits, codes of 8
+ * bits are signed instead. */
 #include "cpu/kernels/quantised_rows.h"
 
 #if WICK_ISA_LEVEL >= 1
-#include "cpu/kernels/blocks_avx2.h"
-#include "cpu/kernels/quantised_dot.h"
-
-#include "cpu/kernels/quantised_codes.h"
-
-enum { CHUNK = 256, GROUPS = CHUNK / 32, AHEAD = 4096 /* bytes */ };
-
-/* Sums so far, whose lanes make the result together. */
-struct row_sums {
-    wick__vf products[2];
-    __m256 shifts;
-};
-
-/* How a dtype is multiplied. */
-struct row_way {
-    dot_fn *dot;
-    bool raised, shifted; /* shifted: it has shifts, and codes that are not too high */
-};
-
-DOT_FN void prefetch(const uint8_t *from, int nbytes) {
-    for (int at = 0; at < nbytes; at += 64) __builtin_prefetch(from + AHEAD + at);
-}
-
-/* Unit u of a chunk, from x on. */
-DOT_FN void add_unit(const struct row_way way, row_codes w, const struct wick__row_8_bit *x, wick__vf scale, int u,
-                     struct row_sums *sums) {
-    dot_ints start = way.shifted ? ints_all(0) : ints_load(x->start + u * WICK__VF);
-    dot_ints products = way.dot(start, w, ints_load(x->q + u * UNIT));
-    sums->products[u & 1] = wick__vf_fma(to_floats(products), scale, sums->products[u & 1]);
-}
-
-/* To the next n elements. */
-DOT_FN void step(struct wick__row_8_bit *x, int n) {
-    x->q += n;
-    x->start += n / 4;
-    x->scale += n / 32;
-    x->sum += n / 32;
-}
-
-DOT_FN float row_total(const struct row_sums *s) {
-    wick__vf both = s->products[0] + s->products[1];
-#if WICK_ISA_LEVEL == 2
-    __m256 x = _mm512_castps512_ps256(both) + _mm512_extractf32x8_ps(both, 1) + s->shifts;
-#else
-    __m256 x = both + s->shifts;
-#endif
-    __m128 y = _mm256_castps256_ps128(x) + _mm256_extractf128_ps(x, 1);
-    y += _mm_movehl_ps(y, y);
-    return _mm_cvtss_f32(_mm_add_ss(y, _mm_movehdup_ps(y)));
-}
-
-/* ---- blocks of 32 ---- */
+#include "cpu/kernels/quantised_codes_16.h"
 
 /* What sets a dtype apart. */
-struct row_small {
-    struct row_way way;
-    int nbytes;
-    row_codes (*codes)(const bool raised, const uint8_t *b, int nbytes, const bool two);
+struct row_type {
+    int elements, nbytes; /* of a block */
+    bool shifted, above;
+    void (*scales)(const uint8_t *b, int64_t step, struct row_scales *scales);
+    void (*codes)(const struct row_dot dot, const uint8_t *b, int64_t step, const int8_t *x, __m256i *sums);
 };
 
-/* The first words of up to four blocks, 0 for blocks there are not. */
-DOT_FN __m128i words_of(const uint8_t *b, int step, const int n) {
-    if (n >= 4) return four_words(b, step);
-    __m128i x = n > 0 ? _mm_cvtsi32_si128((int)load_u32(b)) : _mm_setzero_si128();
-    return n > 1 ? _mm_insert_epi32(x, (int)load_u32(b + step), 1) : x;
+/* What the next eight rows have where these have their block. */
+DOT_FN void prefetch(const uint8_t *b, int64_t step, int nbytes) {
+    for (int r = 0; r < WICK__ROWS_AT_ONCE; r++)
+        for (int at = 0; at < nbytes; at += 64) __builtin_prefetch(b + (WICK__ROWS_AT_ONCE + r) * step + at);
 }
 
-/* 1, 2 or 8 blocks. */
-DOT_FN void small_chunk(const struct row_small type, const uint8_t *b, const int blocks,
-                        const struct wick__row_8_bit *x, struct row_sums *sums) {
-    const __m128i low = _mm_set1_epi32(0xffff);
-    __m128i left = words_of(b, type.nbytes, blocks), right = words_of(b + 4 * type.nbytes, type.nbytes, blocks - 4);
-    __m256 scale = _mm256_cvtph_ps(_mm_packus_epi32(_mm_and_si128(left, low), _mm_and_si128(right, low)));
-    scale *= _mm256_loadu_ps(x->scale);
-    if (type.way.shifted) {
-        __m256 shift = _mm256_cvtph_ps(_mm_packus_epi32(_mm_srli_epi32(left, 16), _mm_srli_epi32(right, 16)));
-        sums->shifts = _mm256_fmadd_ps(shift, _mm256_loadu_ps(x->sum), sums->shifts);
-    }
-    if (blocks == 8) prefetch(b, 8 * type.nbytes);
-    for (int u = 0; u * UNIT < blocks * 32; u++)
-        add_unit(type.way, type.codes(type.way.raised, b + u * (UNIT / 32) * type.nbytes, type.nbytes, blocks > 1), x,
-                 scale_32(scale, u), u, sums);
-}
-
-DOT_FN void small_rows(const struct row_small type, const struct wick__rows_call *call) {
-    for (int64_t r = 0; r < call->rows; r++) {
-        struct row_sums sums = {{wick__vf_all(0), wick__vf_all(0)}, _mm256_setzero_ps()};
-        struct wick__row_8_bit x = call->x;
-        const uint8_t *b = call->weight + r * call->row_nbytes;
-        int64_t left = call->k / 32;
-        for (; left >= 8; left -= 8, b += 8 * type.nbytes, step(&x, 8 * 32)) small_chunk(type, b, 8, &x, &sums);
-        for (; left >= 2; left -= 2, b += 2 * type.nbytes, step(&x, 2 * 32)) small_chunk(type, b, 2, &x, &sums);
-        if (left > 0) small_chunk(type, b, 1, &x, &sums);
-        call->out[r] = row_total(&sums);
-    }
-}
-
-/* ---- blocks of 256 ---- */
-
-struct row_large {
-    struct row_way way;
-    int nbytes;
-    bool groups_16; /* 16 elements share a scale */
-    void (*scales)(const uint8_t *b, struct row_scales *scales);
-    row_codes (*codes)(const bool raised, const uint8_t *b, const int u);
-};
-
-DOT_FN void large_rows(const struct row_large type, const struct wick__rows_call *call) {
-    for (int64_t r = 0; r < call->rows; r++) {
-        struct row_sums sums = {{wick__vf_all(0), wick__vf_all(0)}, _mm256_setzero_ps()};
-        struct wick__row_8_bit x = call->x;
-        const uint8_t *b = call->weight + r * call->row_nbytes;
-        for (int64_t i = 0; i < call->k; i += CHUNK, b += type.nbytes, step(&x, CHUNK)) {
-            struct row_scales scales;
-            type.scales(b, &scales);
-            times_scales(&scales, type.groups_16, _mm256_loadu_ps(x.scale));
-            if (type.way.shifted) sums.shifts = _mm256_fmadd_ps(scales.shift, _mm256_loadu_ps(x.sum), sums.shifts);
-            prefetch(b, type.nbytes);
-            for (int u = 0; u < CHUNK / UNIT; u++)
-                add_unit(type.way, type.codes(type.way.raised, b, u), &x,
-                         type.groups_16 ? scale_16(&scales, u) : scale_32(scales.scale[0], u), u, &sums);
+ROW_FN void eight_rows(const struct row_type type, const struct row_dot dot, const struct wick__rows_call *call) {
+    const int groups = type.elements / 32;
+    const uint8_t *b = call->weight;
+    int64_t step = call->step, g = 0;
+    __m256 total = _mm256_setzero_ps();
+    for (int64_t k = 0; k < call->k; k += type.elements, b += type.nbytes, g += groups) {
+        struct row_scales s;
+        __m256i sums[ROW_GROUPS];
+        type.scales(b, step, &s);
+        prefetch(b, step, type.nbytes);
+        type.codes(dot, b, step, call->q + k, sums);
+        for (int i = 0; i < groups; i++) {
+            __m256i sum = sums[i];
+            if (type.above) sum = _mm256_add_epi32(sum, _mm256_set1_epi32(call->start[g + i]));
+            __m256 by = s.scale[i] * _mm256_broadcast_ss(call->scale + g + i);
+            total = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), by, total);
+            if (type.shifted) total = _mm256_fmadd_ps(s.shift[i], _mm256_broadcast_ss(call->sum + g + i), total);
         }
-        call->out[r] = row_total(&sums);
     }
+    _mm256_storeu_ps(call->out, total);
+}
+
+/* ---- whole scales of 16 elements ---- */
+
+struct row_type_16 {
+    int nbytes, above_bits; /* codes are 1 << above_bits above their integers, but with 0, as they are */
+    bool shifted;
+    struct row_dot dot;
+    void (*scales)(const uint8_t *b, int64_t step, struct scales_16 *s);
+    void (*load)(const uint8_t *b, int64_t step, const int half, struct half_block *from);
+    void (*codes)(struct half_block *from, const int half, const int p, const int h, __m256i codes[4]);
+};
+
+/* Of a block, without the scales that all its elements share. */
+struct sums_16 {
+    __m256 products, shifts;
+};
+
+ROW_FN void add_half(const struct row_type_16 type, const struct wick__rows_call *x, const uint8_t *b, const int half,
+                     const struct scales_16 *s, struct sums_16 *to) {
+    struct half_block from;
+    type.load(b, x->step, half, &from);
+#pragma GCC unroll 4 /* shifts by constants */
+    for (int p = 0; p < 4; p++) {
+        const int word = 2 * half + p / 2, byte = p % 2 * 2;
+        __m256i codes[4], sums[2], two = _mm256_set1_epi32(x->start[8 * half + 2 * p]);
+        __m256 by = _mm256_broadcast_ss(x->scale + 8 * half + 2 * p);
+#pragma GCC unroll 2
+        for (int h = 0; h < 2; h++) {
+            type.codes(&from, half, p, h, codes);
+            sums[h] = scaled_half(type.dot, codes, x->q + 128 * half + 32 * p + 16 * h, s->scale[word], byte + h,
+                                  !type.shifted);
+        }
+        sums[0] = _mm256_add_epi32(sums[0], sums[1]);
+        if (type.above_bits) {
+            __m256i above = _mm256_madd_epi16(two_bytes(s->scale[word], byte, byte + 1, !type.shifted), two);
+            sums[0] = _mm256_sub_epi32(sums[0], _mm256_slli_epi32(above, type.above_bits));
+        }
+        to->products = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sums[0]), by, to->products);
+        if (type.shifted) {
+            __m256i min = _mm256_madd_epi16(two_bytes(s->min[word], byte, byte + 1, false), two);
+            to->shifts = _mm256_fmadd_ps(_mm256_cvtepi32_ps(min), by, to->shifts);
+        }
+    }
+}
+
+ROW_FN void eight_rows_16(const struct row_type_16 type, const struct wick__rows_call *call) {
+    struct wick__rows_call x = *call;
+    __m256 total = _mm256_setzero_ps();
+    for (const uint8_t *b = x.weight; x.k > 0; x.k -= WICK__STRETCH, b += type.nbytes) {
+        struct scales_16 s;
+        struct sums_16 sums = {_mm256_setzero_ps(), _mm256_setzero_ps()};
+        type.scales(b, x.step, &s);
+        prefetch(b, x.step, type.nbytes);
+        add_half(type, &x, b, 0, &s, &sums);
+        add_half(type, &x, b, 1, &s, &sums);
+        total = _mm256_fmadd_ps(s.d, sums.products, total);
+        if (type.shifted) total = _mm256_fmadd_ps(s.dmin, sums.shifts, total);
+        x.q += WICK__STRETCH;
+        x.start += WICK__STRETCH / 16;
+        x.scale += WICK__STRETCH / 16;
+    }
+    _mm256_storeu_ps(x.out, total);
 }
 
 /* ---- functions for each dtype ---- */
 
-/* prefix_NAME for blocks of 32 and 256; `wide_dot` for dtypes with codes of 8 bits, which are raised or not. */
-#define SMALL(attribute, prefix, dot, raised, name, nbytes, shifted)                                                   \
-    attribute static void prefix##_##name(const struct wick__rows_call *call) {                                        \
-        small_rows((struct row_small){{dot, raised, shifted}, nbytes, codes_##name}, call);                            \
-    }
-#define LARGE(attribute, prefix, dot, raised, name, nbytes, shifted, scales, groups_16)                                \
-    attribute static void prefix##_##name(const struct wick__rows_call *call) {                                        \
-        large_rows((struct row_large){{dot, raised, shifted}, nbytes, groups_16, scales, codes_##name}, call);         \
-    }
-#define ALL(attribute, prefix, dot, wide_dot, raised)                                                                  \
-    SMALL(attribute, prefix, dot, raised, q4_0, 18, false)                                                             \
-    SMALL(attribute, prefix, dot, raised, q4_1, 20, true)                                                              \
-    SMALL(attribute, prefix, dot, raised, q5_0, 22, false)                                                             \
-    SMALL(attribute, prefix, dot, raised, q5_1, 24, true)                                                              \
-    SMALL(attribute, prefix, wide_dot, raised, q8_0, 34, false)                                                        \
-    SMALL(attribute, prefix, wide_dot, raised, iq4_nl, 18, false)                                                      \
-    LARGE(attribute, prefix, dot, raised, q4_k, 144, true, scales_of_k, false)                                         \
-    LARGE(attribute, prefix, dot, raised, q5_k, 176, true, scales_of_k, false)                                         \
-    LARGE(attribute, prefix, dot, raised, q6_k, 210, false, scales_of_q6_k, true)                                      \
-    LARGE(attribute, prefix, wide_dot, raised, iq4_xs, 136, false, scales_of_iq4_xs, false)
-
-#define NO_ATTRIBUTE
-ALL(NO_ATTRIBUTE, plain, dot_unsigned, dot_signed, false)
+/* Codes up to 15, 31, 63, and signed ones. With VNNI all are unsigned. */
 #if WICK_ISA_LEVEL == 2
-ALL(VNNI, vnni, vnni_unsigned, vnni_unsigned, true)
+#define UP_TO_15 ((struct row_dot){half_vnni, false, false, true})
+#define UP_TO_31 UP_TO_15
+#define UP_TO_63 UP_TO_15
+#define SIGNED UP_TO_15
+#define ATTRIBUTE VNNI
+#define ABOVE(plain, with_vnni) with_vnni
+#else
+#define UP_TO_15 ((struct row_dot){half_16, true, true, false})
+#define UP_TO_31 ((struct row_dot){half_16, true, false, false})
+#define UP_TO_63 ((struct row_dot){NULL, false, false, false}) /* scaled_half knows */
+#define SIGNED ((struct row_dot){half_signed, false, false, false})
+#define ATTRIBUTE
+#define ABOVE(plain, with_vnni) plain
 #endif
 
-/* X(name, above, whether its codes are of 8 bits) */
+/* X(name, elements, bytes of a block, whether it has shifts, what codes are above their integers, that with VNNI,
+ * scales, codes) */
 #define ROW_TYPES(X)                                                                                                   \
-    X(q4_0, 8, false)                                                                                                  \
-    X(q4_1, 0, false)                                                                                                  \
-    X(q5_0, 16, false)                                                                                                 \
-    X(q5_1, 0, false)                                                                                                  \
-    X(q8_0, 128, true)                                                                                                 \
-    X(iq4_nl, 128, true)                                                                                               \
-    X(q4_k, 0, false)                                                                                                  \
-    X(q5_k, 0, false)                                                                                                  \
-    X(q6_k, 32, false)                                                                                                 \
-    X(iq4_xs, 128, true)
+    X(q4_0, 32, 18, false, 8, 8, scales_half, UP_TO_15)                                                                \
+    X(q4_1, 32, 20, true, 0, 0, scales_halves, UP_TO_15)                                                               \
+    X(q5_0, 32, 22, false, 16, 16, scales_half, UP_TO_31)                                                              \
+    X(q5_1, 32, 24, true, 0, 0, scales_halves, UP_TO_31)                                                               \
+    X(q8_0, 32, 34, false, 0, 128, scales_half, SIGNED)                                                                \
+    X(iq4_nl, 32, 18, false, 0, 128, scales_half, SIGNED)                                                              \
+    X(mxfp4, 32, 17, false, 12, 12, scales_mxfp4, UP_TO_31)                                                            \
+    X(q4_k, 256, 144, true, 0, 0, scales_of_k, UP_TO_15)                                                               \
+    X(q5_k, 256, 176, true, 0, 0, scales_of_k, UP_TO_31)                                                               \
+    X(iq4_xs, 256, 136, false, 0, 128, scales_of_iq4_xs, SIGNED)                                                       \
+    X(tq2_0, 256, 66, false, 1, 1, scales_of_tq2_0, UP_TO_15)
+/* X(name, bytes of a block, above_bits, whether it has shifts, codes) */
+#define ROW_TYPES_16(X)                                                                                                \
+    X(q2_k, 84, 0, true, UP_TO_15)                                                                                     \
+    X(q3_k, 110, 2, false, UP_TO_15)                                                                                   \
+    X(q6_k, 210, 5, false, UP_TO_63)
+
+#define FUNCTION(name, elements, nbytes, shifted, above, with_vnni, scales, dot)                                       \
+    ATTRIBUTE static void rows_##name(const struct wick__rows_call *call) {                                            \
+        eight_rows((struct row_type){elements, nbytes, shifted, ABOVE(above, with_vnni) != 0, scales, codes_##name},   \
+                   dot, call);                                                                                         \
+    }
+ROW_TYPES(FUNCTION)
+#define FUNCTION_16(name, nbytes, above_bits, shifted, dot)                                                            \
+    ATTRIBUTE static void rows_##name(const struct wick__rows_call *call) {                                            \
+        eight_rows_16(                                                                                                 \
+            (struct row_type_16){nbytes, above_bits, shifted, dot, scales_16_##name, load_##name, codes_16_##name},    \
+            call);                                                                                                     \
+    }
+ROW_TYPES_16(FUNCTION_16)
 #endif
+
+struct wick__rows wick__rows_avx2(enum wick_dtype dtype);
 
 struct wick__rows WICK__ISA(wick__rows)(enum wick_dtype dtype) {
 #if WICK_ISA_LEVEL == 2
-#define CASE(name, above, wide)                                                                                        \
-    case WICK_DTYPE_##name: return (struct wick__rows){vnni_##name, above};
-    if (wick__isa_has_avx512_vnni()) switch (dtype) {
-            ROW_TYPES(CASE)
-        default: break;
-        }
-#undef CASE
+    if (!wick__isa_has_avx512_vnni()) return wick__rows_avx2(dtype);
 #endif
 #if WICK_ISA_LEVEL >= 1
-#define CASE(name, above, wide)                                                                                        \
-    case WICK_DTYPE_##name: return (struct wick__rows){plain_##name, wide ? 0 : above};
     switch (dtype) {
+#define CASE(name, elements, nbytes, shifted, above, with_vnni, ...)                                                   \
+    case WICK_DTYPE_##name: return (struct wick__rows){rows_##name, ABOVE(above, with_vnni)};
         ROW_TYPES(CASE)
+#undef CASE
+#define CASE(name, ...)                                                                                                \
+    case WICK_DTYPE_##name: return (struct wick__rows){rows_##name, 0};
+        ROW_TYPES_16(CASE)
+#undef CASE
     default: break;
     }
-#undef CASE
 #endif
     (void)dtype;
     return (struct wick__rows){NULL, 0};

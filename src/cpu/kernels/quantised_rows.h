@@ -5,22 +5,18 @@
 
 #include "cpu/kernels/blocks.h"
 
-/* Scales and sums are read eight at a time, from any 32 elements on: so far beyond the end of a row. */
-enum { WICK__ROW_MARGIN = 7 * 32 };
+/* Rows of weights that a call multiplies. */
+enum { WICK__ROWS_AT_ONCE = 8 };
 
-/* One row of activations. Behind its k elements, all is 0 for WICK__ROW_MARGIN elements more, and from there up to a
- * multiple of WICK__STRETCH. */
-struct wick__row_8_bit {
-    const int8_t *q;
-    const int32_t *start;     /* by 4: minus `above` times the sum of q */
-    const float *scale, *sum; /* by 32: the scale, and the scale times the sum of q */
-};
-
-/* out[r] = row r of the weights times x. */
+/* out[r] = row r of the weights times the activations, of which `group` elements share a scale. The sums
+ * are those of a panel (quantised_dot.h), in the same order. */
 struct wick__rows_call {
     const uint8_t *weight;
-    int64_t row_nbytes, rows, k; /* rows of k elements */
-    struct wick__row_8_bit x;
+    int64_t step, k; /* step: bytes from a row to the next; k: elements of a row */
+    const int8_t *q;
+    const int32_t *start;     /* by groups: minus `above` times the sum of q; with wick__scales_whole, the sums of two
+                               * groups     of 16 at the first, of 16 bits each */
+    const float *scale, *sum; /* by groups: the scale, and the scale times the sum of q */
     float *out;
 };
 typedef void wick__rows_fn(const struct wick__rows_call *call);
