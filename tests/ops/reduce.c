@@ -1,6 +1,8 @@
 /* What reductions, sorting and norms refuse, with the exact text; and answers that rounding must not spoil. */
 #include "tests/test.h"
 
+#include <string.h>
+
 static void refusals(struct wick_device *cpu) {
     struct wick_tensor *x = wick_ones(cpu, WICK_F32, WICK_SHAPE(2, 3)), *i = wick_ones(cpu, WICK_I32, WICK_SHAPE(4));
     struct wick_tensor *none = wick_ones(cpu, WICK_F32, WICK_SHAPE(2, 0)), *w = wick_ones(cpu, WICK_F32, WICK_SHAPE(2));
@@ -127,12 +129,45 @@ static void nothing(struct wick_device *cpu) {
     wick_release(x);
 }
 
+/* Dims of size 1, of a transpose: elements as they are, and the first place. */
+static void ones(struct wick_device *cpu) {
+    typedef struct wick_tensor *reduction(const struct wick_tensor *x, int n_dims, const int *dims, bool keepdim);
+    static reduction *const same[] = {wick_sum, wick_mean, wick_prod, wick_min, wick_max};
+    enum { ROWS = 70, COLUMNS = 90, N = ROWS * COLUMNS };
+    static float x[N], got[N];
+    static uint32_t places[N];
+    for (int i = 0; i < N; i++) x[i] = (float)(i * 37 % 1001 - 500) / 7;
+    x[3] = NAN, x[5] = INFINITY, x[7] = -INFINITY, x[11] = 3e38f, x[13] = 1e-45f;
+    wick_scope_begin();
+    struct wick_tensor *whole = wick_from_data(cpu, WICK_F32, WICK_SHAPE(1, ROWS, COLUMNS), x, sizeof x);
+    struct wick_tensor *turned = wick_transpose(whole, 0, 2); /* [COLUMNS,ROWS,1] */
+    for (size_t op = 0; op < sizeof same / sizeof *same; op++)
+        for (int keep = 0; keep < 2; keep++) {
+            struct wick_tensor *y = same[op](turned, WICK_DIMS(-1), keep == 1);
+            CHECK(y && wick_tensor_rank(y) == 2 + keep && wick_tensor_dim(y, 0) == COLUMNS);
+            CHECK_OK(wick_read(y, got, sizeof got));
+            for (int c = 0; c < COLUMNS; c++)
+                for (int r = 0; r < ROWS; r++) {
+                    float a = got[c * ROWS + r], b = x[r * COLUMNS + c];
+                    CHECK(a == b || (isnan(a) && isnan(b)));
+                }
+        }
+    struct wick_tensor *firsts[] = {wick_argmin(turned, WICK_DIMS(2), false), wick_argmax(turned, WICK_DIMS(2), true)};
+    for (int i = 0; i < 2; i++) {
+        memset(places, 1, sizeof places);
+        CHECK_OK(wick_read(firsts[i], places, sizeof places));
+        for (int j = 0; j < N; j++) CHECK(places[j] == 0);
+    }
+    wick_scope_end(NULL);
+}
+
 int main(void) {
     struct wick_device *cpu = wick_device_open("cpu");
     refusals(cpu);
     large_values(cpu);
     extreme_rows(cpu);
     nothing(cpu);
+    ones(cpu);
     wick_device_close(cpu);
     return test_end();
 }

@@ -108,6 +108,13 @@ static void join_segments(const struct argreduce *arg) {
     }
 }
 
+/* Of lines of one element. */
+static void first_places(void *context, int worker, int64_t begin, int64_t end) {
+    const struct argreduce *arg = context;
+    (void)worker;
+    memset(arg->out + begin, 0, sizeof *arg->out * (size_t)(end - begin));
+}
+
 enum wick_status WICK__ISA(wick__cpu_argreduce)(const struct wick__call *call);
 enum wick_status WICK__ISA(wick__cpu_argreduce)(const struct wick__call *call) {
     struct argreduce arg = {.kind = call->op == WICK_OP_argmin ? MIN : MAX,
@@ -116,6 +123,10 @@ enum wick_status WICK__ISA(wick__cpu_argreduce)(const struct wick__call *call) {
     size_t nbytes = 0;
     lines_init(&arg.lines, call->in[0], call->p.reduce.dims, true);
     if (arg.lines.outs == 0) return WICK_OK;
+    if (arg.lines.terms == 1) {
+        wick__parallel(arg.lines.outs, GRAIN, first_places, &arg);
+        return WICK_OK;
+    }
     arg.segments = (arg.lines.terms + SEGMENT - 1) / SEGMENT;
     if (arg.segments > 1) {
         nbytes = sizeof *arg.bests * (size_t)(arg.lines.outs * arg.segments);

@@ -426,6 +426,24 @@ static enum kind kind_of(enum wick_op op, double order, bool is_float) {
     }
 }
 
+/* Whether the result of a line of one element is that element. */
+static bool is_copy(enum wick_op op) {
+    return op == WICK_OP_sum || op == WICK_OP_mean || op == WICK_OP_prod || op == WICK_OP_min || op == WICK_OP_max;
+}
+
+wick__kernel_fn WICK__ISA(wick__cpu_copy);
+static enum wick_status copy_ones(const struct wick__call *call) {
+    const struct wick_tensor *x = call->in[0];
+    struct wick_tensor y = *call->out[0]; /* with the dims of x */
+    y.layout = (struct wick__layout){.rank = x->layout.rank, .offset = y.layout.offset};
+    for (int64_t d = x->layout.rank - 1, stride = 1; d >= 0; stride *= x->layout.shape[d--]) {
+        y.layout.shape[d] = x->layout.shape[d];
+        y.layout.stride[d] = stride;
+    }
+    const struct wick__call copy = {.op = WICK_OP_contiguous, .n_in = 1, .in = {x}, .n_out = 1, .out = {&y}};
+    return WICK__ISA(wick__cpu_copy)(&copy);
+}
+
 enum wick_status WICK__ISA(wick__cpu_reduce)(const struct wick__call *call);
 enum wick_status WICK__ISA(wick__cpu_reduce)(const struct wick__call *call) {
     bool is_float = wick_dtype_is_float(call->in[0]->dtype);
@@ -440,6 +458,7 @@ enum wick_status WICK__ISA(wick__cpu_reduce)(const struct wick__call *call) {
     reduce.centered = scaled || call->op == WICK_OP_var || call->op == WICK_OP_std;
     lines_init(&reduce.lines, call->in[0], call->p.reduce.dims, false);
     if (reduce.lines.outs == 0) return WICK_OK;
+    if (reduce.lines.terms == 1 && is_copy(call->op)) return copy_ones(call);
     bool beside = kept->n > 0 && kept->stride[kept->n - 1] == 1 && kept->shape[kept->n - 1] >= 2 * LANES;
     if (beside && !reduce.lines.direct && reduce.lines.terms > 1) return run_tiles(&reduce);
     return run_lines(&reduce);
