@@ -110,6 +110,18 @@ impl WickDevice {
         self.supports_bf16
     }
 
+    /// Takes over the memory of numbers on the host, where there are so many that a copy costs more.
+    fn adopted<T: Send + 'static>(&self, mut data: Vec<T>, of: DType) -> Result<WickStorage> {
+        let (shape, memory) = ([data.len() as i64], (data.as_mut_ptr().cast(), bytes_of(&data).len()));
+        let made = if memory.1 < 1 << 14 {
+            Tensor::from_bytes(&self.device, dtype(of), bytes_of(&data), &shape)
+        } else {
+            // The numbers of a vector stay in place where the vector itself moves.
+            unsafe { Tensor::from_memory(&self.device, dtype(of), &shape, memory, data) }
+        };
+        self.made(made, of)
+    }
+
     fn made(&self, tensor: wick::Result<Tensor>, dtype: DType) -> Result<WickStorage> {
         Ok(WickStorage::new(tensor.map_err(slot::error)?, self.clone(), dtype))
     }
@@ -141,6 +153,28 @@ fn computes(dtype: DType, op: &'static str) -> Result<()> {
         return Err(Error::UnsupportedDTypeForOp(dtype, op).bt());
     }
     Ok(())
+}
+
+/// Gives the vector of a CpuStorage, whatever its type, to a macro.
+macro_rules! for_any_cpu_storage {
+    ($storage:expr, $call:ident) => {
+        match $storage {
+            CpuStorage::U8(data) => $call!(data),
+            CpuStorage::U32(data) => $call!(data),
+            CpuStorage::I16(data) => $call!(data),
+            CpuStorage::I32(data) => $call!(data),
+            CpuStorage::I64(data) => $call!(data),
+            CpuStorage::BF16(data) => $call!(data),
+            CpuStorage::F16(data) => $call!(data),
+            CpuStorage::F32(data) => $call!(data),
+            CpuStorage::F64(data) => $call!(data),
+            CpuStorage::F8E4M3(data) => $call!(data),
+            CpuStorage::F6E2M3(data) => $call!(data),
+            CpuStorage::F6E3M2(data) => $call!(data),
+            CpuStorage::F4(data) => $call!(data),
+            CpuStorage::F8E8M0(data) => $call!(data),
+        }
+    };
 }
 
 fn bytes_of<T>(data: &[T]) -> &[u8] {
@@ -183,27 +217,28 @@ impl BackendDevice for WickDevice {
 
     fn storage_from_cpu_storage(&self, storage: &CpuStorage) -> Result<WickStorage> {
         use crate::backend::BackendStorage;
-        let (bytes, count) = match storage {
-            CpuStorage::U8(data) => (data.as_slice(), data.len()),
-            CpuStorage::U32(data) => (bytes_of(data), data.len()),
-            CpuStorage::I16(data) => (bytes_of(data), data.len()),
-            CpuStorage::I32(data) => (bytes_of(data), data.len()),
-            CpuStorage::I64(data) => (bytes_of(data), data.len()),
-            CpuStorage::BF16(data) => (bytes_of(data), data.len()),
-            CpuStorage::F16(data) => (bytes_of(data), data.len()),
-            CpuStorage::F32(data) => (bytes_of(data), data.len()),
-            CpuStorage::F64(data) => (bytes_of(data), data.len()),
-            CpuStorage::F8E4M3(data) => (bytes_of(data), data.len()),
-            CpuStorage::F6E2M3(data) | CpuStorage::F6E3M2(data) | CpuStorage::F4(data) | CpuStorage::F8E8M0(data) => {
-                (data.as_slice(), data.len())
-            }
-        };
+        macro_rules! copied {
+            ($data:ident) => {
+                (bytes_of($data), $data.len())
+            };
+        }
+        let (bytes, count) = for_any_cpu_storage!(storage, copied);
         let of = storage.dtype();
         self.made(Tensor::from_bytes(&self.device, dtype(of), bytes, &[count as i64]), of)
     }
 
     fn storage_from_cpu_storage_owned(&self, storage: CpuStorage) -> Result<WickStorage> {
-        self.storage_from_cpu_storage(&storage)
+        use crate::backend::BackendStorage;
+        let of = storage.dtype();
+        if self.family != "cpu" {
+            return self.storage_from_cpu_storage(&storage);
+        }
+        macro_rules! adopted {
+            ($data:ident) => {
+                self.adopted($data, of)
+            };
+        }
+        for_any_cpu_storage!(storage, adopted)
     }
 
     fn rand_uniform(&self, shape: &Shape, of: DType, low: f64, up: f64) -> Result<WickStorage> {

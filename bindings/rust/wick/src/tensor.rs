@@ -3,6 +3,7 @@
 use crate::convert::{optional, pointers, text};
 use crate::error::{pointer, status};
 use crate::{DType, Device, Element, Error, Result, Status};
+use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use wick_sys as sys;
@@ -146,6 +147,44 @@ impl Tensor {
                 data.len(),
             )
         })
+    }
+
+    /// A tensor in memory that `owner` holds: nothing is copied. Wick drops the owner, on any thread, after the last view.
+    ///
+    /// ```
+    /// # let device = wick::Device::open("cpu")?;
+    /// let mut owner = vec![1f32, 2.0, 3.0, 4.0];
+    /// let memory = (owner.as_mut_ptr().cast(), 16);
+    /// let x = unsafe { wick::Tensor::from_memory(&device, wick::DType::F32, &[2, 2], memory, owner)? };
+    /// assert_eq!(x.to_vec::<f32>()?, [1.0, 2.0, 3.0, 4.0]);
+    /// # Ok::<(), wick::Error>(())
+    /// ```
+    ///
+    /// # Safety
+    /// `memory` is an address on the device, which is host memory on the CPU, and a number of bytes. They are initialised,
+    /// and stay in place and untouched by others until `owner` is dropped.
+    pub unsafe fn from_memory<O: Send + 'static>(
+        device: &Device,
+        dtype: DType,
+        shape: &[i64],
+        memory: (*mut u8, usize),
+        owner: O,
+    ) -> Result<Tensor> {
+        unsafe extern "C" fn release<O>(owner: *mut c_void) {
+            drop(Box::from_raw(owner.cast::<O>()));
+        }
+        let owner = Box::into_raw(Box::new(owner));
+        let block = sys::wick_memory_block {
+            data: memory.0.cast(),
+            nbytes: memory.1,
+            release: Some(release::<O>),
+            context: owner.cast(),
+        };
+        let (rank, dims) = (shape.len() as _, shape.as_ptr());
+        Tensor::made(device, || {
+            sys::wick_from_memory(device.as_ptr(), dtype as sys::wick_dtype, rank, dims, &block)
+        })
+        .inspect_err(|_| drop(Box::from_raw(owner))) // a call that fails releases nothing
     }
 
     // ---- looking ----
