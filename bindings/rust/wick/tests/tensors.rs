@@ -111,6 +111,34 @@ fn tensors_outlive_their_device_on_any_thread() -> Result<()> {
 }
 
 #[test]
+fn memory_of_others_goes_back_once() -> Result<()> {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    static DROPPED: AtomicUsize = AtomicUsize::new(0);
+    struct Owner(#[allow(dead_code)] Vec<f32>);
+    impl Drop for Owner {
+        fn drop(&mut self) {
+            DROPPED.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    let device = Device::open("cpu")?; // host memory
+    let adopt = |count: i64| {
+        let mut numbers = vec![1f32, 2.0, 3.0, 4.0];
+        let data = numbers.as_mut_ptr().cast();
+        unsafe { Tensor::from_memory(&device, DType::F32, &[count], (data, 16), Owner(numbers)) }
+    };
+    let x = adopt(4)?;
+    let y = x.narrow(0, 1, 2)?;
+    drop(x);
+    assert_eq!(DROPPED.load(Ordering::SeqCst), 0);
+    assert_eq!(y.to_vec::<f32>()?, [2.0, 3.0]);
+    drop(y);
+    assert_eq!(DROPPED.load(Ordering::SeqCst), 1);
+    assert_eq!(failure(adopt(5)).status(), Status::Invalid);
+    assert_eq!(DROPPED.load(Ordering::SeqCst), 2);
+    Ok(())
+}
+
+#[test]
 fn nothing_leaks() -> Result<()> {
     // Memory figures of the CPU are shared by all its handles: other tests of this process add to them for a moment.
     let device = device();
