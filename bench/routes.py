@@ -85,8 +85,8 @@ def measure(sides, repeats, seconds):
     return [statistics.median(side) for side in times]
 
 
-def row(wick, routes, dtype, size, biased, activation, options):
-    m, n, k = size
+def row(wick, routes, case, options):
+    dtype, (m, n, k), biased, activation = case
     code, theirs_activation = ACTIVATIONS[activation]
     inputs = [torch.randn(m, k, device="cuda"), torch.randn(n, k, device="cuda") / k**0.5, torch.randn(n, device="cuda")]
     x, w, b = [tensor.to(TORCH[dtype]) for tensor in inputs]
@@ -154,7 +154,7 @@ def main():
                     print("stopped: out of time")
                     return
                 with torch.inference_mode():
-                    times, taken, errors = row(wick, routes, dtype, size, biased, activation, options)
+                    times, taken, errors = row(wick, routes, (dtype, size, biased, activation), options)
                 theirs, *ours = [t * 1e6 for t in times]
                 print(f"| {label} | {dtype} | {'yes' if biased else 'no'} | {activation} | {theirs:.1f} | {ours[0]:.1f} | "
                       f"{ours[1]:.1f} | {ours[2]:.1f} | {theirs / ours[0]:.2f} | {taken} | {errors['PyTorch']:.0e} | "

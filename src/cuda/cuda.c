@@ -4,23 +4,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-struct wick__cuda wick__cuda;
-
-static const struct wick__symbol symbols[] = {
-#define WICK__FN(need, result, name, parameters) WICK__SYMBOL(need, struct wick__cuda, name),
-#include "cuda/cuda.def"
-};
-
-static const char *const versions[] = {".so.1", ".so", NULL};
-static const char *const driver_roots[] = {"/usr/lib/wsl/lib", "/run/opengl-driver/lib", NULL};
-const char *const wick__cuda_roots[] = {
-    "CUDA_PATH", "CUDA_HOME", "/usr/local/cuda/lib64", "/usr/local/cuda-*/lib64", "/opt/cuda/lib64", NULL};
-
-struct wick__opener wick__cuda_opener = WICK__OPENER("libcuda", "WICK_CUDA_PATH", versions, driver_roots, symbols);
-
-static CUresult init_code;
-static int driver_version;
-
 enum { MAX_DEVICES = 64 };
 /* Primary contexts that are open, for copies between devices. */
 static _Atomic(CUcontext) contexts[MAX_DEVICES];
@@ -28,21 +11,6 @@ static _Atomic(CUcontext) contexts[MAX_DEVICES];
 static CUdeviceptr address(const void *memory) { return (CUdeviceptr)(uintptr_t)memory; }
 
 /* ---- libraries ---- */
-
-static void cuda_open(void) {
-    struct wick__opener *opener = &wick__cuda_opener;
-    pthread_mutex_lock(&opener->mutex);
-    if (!opener->tried && wick__library_open(opener, &wick__cuda)) {
-        init_code = wick__cuda.cuInit(0);
-        if (wick__cuda.cuDriverGetVersion(&driver_version) != CUDA_SUCCESS) driver_version = 0;
-    }
-    pthread_mutex_unlock(&opener->mutex);
-}
-
-int wick__cuda_major(void) {
-    cuda_open();
-    return wick__cuda_opener.handle ? driver_version / 1000 : 0;
-}
 
 static void error_text(int code, char *text, size_t size) {
     if (code & WICK__CUBLAS_CODE) {
@@ -63,21 +31,21 @@ static bool out_of_memory(int code) {
 }
 
 static enum wick_status load(void) {
-    cuda_open();
+    wick__cuda_open();
     if (wick__library_forked(&wick__cuda_opener))
         return wick__fail(WICK_DEVICE,
                           "cuda: this process was forked after CUDA was loaded; open devices in the child only");
     if (!wick__cuda_opener.handle) return wick__fail(WICK_DEVICE, "cuda: %s", wick__cuda_opener.fault);
-    if (init_code != CUDA_SUCCESS && init_code != CUDA_ERROR_NO_DEVICE) {
+    if (wick__cuda_init_code != CUDA_SUCCESS && wick__cuda_init_code != CUDA_ERROR_NO_DEVICE) {
         char text[256];
-        error_text(init_code, text, sizeof text);
+        error_text(wick__cuda_init_code, text, sizeof text);
         return wick__fail(WICK_DEVICE, "cuda: cuInit: %s", text);
     }
     return WICK_OK;
 }
 
 static void library(enum wick__library_kind kind, struct wick__library *out) {
-    cuda_open();
+    wick__cuda_open();
     switch (kind) {
     case WICK__DRIVER: wick__library_describe(&wick__cuda_opener, out); break;
     case WICK__COMPILER:
@@ -100,11 +68,11 @@ static void library(enum wick__library_kind kind, struct wick__library *out) {
 
 static int count_devices(int *count) {
     *count = 0;
-    return init_code == CUDA_ERROR_NO_DEVICE ? 0 : wick__cuda.cuDeviceGetCount(count);
+    return wick__cuda_init_code == CUDA_ERROR_NO_DEVICE ? 0 : wick__cuda.cuDeviceGetCount(count);
 }
 
 static int properties(int ordinal, struct wick__properties *out) {
-    *out = (struct wick__properties){.driver = driver_version};
+    *out = (struct wick__properties){.driver = wick__cuda_version};
     CUdevice device;
     int code = wick__cuda.cuDeviceGet(&device, ordinal);
     if (!code) code = wick__cuda.cuDeviceGetName(out->name, sizeof out->name, device);

@@ -59,6 +59,9 @@ extern struct wick__opener wick__cuda_opener, wick__nvrtc_opener, wick__cublas_o
 /* Where the CUDA toolkit is looked for, for openers. */
 extern const char *const wick__cuda_roots[];
 
+/* driver.c: opens the driver, once; what cuInit answered, and its version, 13000 for CUDA 13.0. */
+void wick__cuda_open(void);
+extern int wick__cuda_init_code, wick__cuda_version;
 /* The CUDA version the driver knows, 11 and up; 0 when there is no driver. Opens it first. */
 int wick__cuda_major(void);
 

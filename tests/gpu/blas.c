@@ -69,7 +69,8 @@ static void check_absent(void) {
     CHECK(info.fault && *info.fault);
 }
 
-/* The log has a line about a wrong product, once a pair of dtypes; and on request, one about each call that a route leaves. */
+/* The log has a line about a wrong product, once a pair of dtypes; and on request, one about each call that a route
+ * leaves. */
 static int complaints, passed_over;
 static void on_log(void *context, enum wick_log_level level, const char *text) {
     (void)context;

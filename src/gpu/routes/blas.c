@@ -80,5 +80,11 @@ static enum wick__ran run(struct wick__gpu *gpu, struct wick__held *held, struct
     return ran;
 }
 
-const struct wick__vendor_route wick__blas_route = {
-    .name = "BLAS", .op = "product", .checks = names, .library = library, .takes = takes, .check = check, .run = run};
+const struct wick__vendor_route wick__blas_route = {.name = "BLAS",
+                                                    .op = "product",
+                                                    .checks = names,
+                                                    .wrong = WICK_LOG_ERROR,
+                                                    .library = library,
+                                                    .takes = takes,
+                                                    .check = check,
+                                                    .run = run};

@@ -133,6 +133,7 @@ static void forget(struct wick__gpu *gpu, struct wick__held *held) {
 const struct wick__vendor_route wick__lt_route = {.name = "BLASLt",
                                                   .op = "product",
                                                   .checks = names,
+                                                  .wrong = WICK_LOG_INFO, /* 13.1 is, of some activations */
                                                   .library = library,
                                                   .takes = takes,
                                                   .check = check,

@@ -108,7 +108,7 @@ static enum wick__verdict check(struct wick__gpu *gpu, int route, struct state *
     wick__error_swap(&quiet);
     state->verdict[which] = verdict;
     if (verdict == WICK__WRONG)
-        wick__log(WICK_LOG_ERROR, "%s: %s gave a wrong %s of %s and is not used for it", gpu->device->name,
+        wick__log(r->wrong, "%s: %s gave a wrong %s of %s and is not used for it", gpu->device->name,
                   r->library(gpu->vendor)->version(), r->op, r->checks[which]);
     return verdict;
 }

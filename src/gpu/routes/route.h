@@ -40,6 +40,7 @@ struct wick__vendor_route {
     const char *name;          /* "BLAS" */
     const char *op;            /* "matmul": what it is for, in the words of a user */
     const char *const *checks; /* "bf16", ...: what is checked by itself; NULL at the end */
+    enum wick_log_level wrong; /* how grave a wrong result in a check is: the log's line about it */
     const struct wick__companion *(*library)(const struct wick__vendor *vendor);
     /* The place in `checks` of what a call needs; -1, with the reason, when the route does not take the call. `choice`
      * is auto or vendor. */
