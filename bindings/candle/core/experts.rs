@@ -43,7 +43,7 @@ pub fn moe_gemm(
 ) -> Result<Tensor> {
     let (rows, k) = x.dims2()?;
     let pairs = sorted.elem_count();
-    let tokens = if topk == 0 { 0 } else { pairs / topk };
+    let tokens = pairs.checked_div(topk).unwrap_or(0);
     let expected = if scales.is_some() { pairs } else { tokens };
     if tokens * topk != pairs || rows != expected {
         crate::bail!("moe_gemm: {rows} rows of x, {pairs} pairs of a token and one of its {topk} experts");
