@@ -72,7 +72,8 @@ assert len(row["classes"]) == 5 and "latin \ufffd" in [c["label"] for c in row["
 assert row["file"].startswith("esc\x1b[31m c1\x9b bad\ufffd")'
 check "json: inspect" gives 0 inspect --json $'w\e[1m.safetensors'
 check "json: its file name" python3 -c 'import json; assert json.load(open("out"))["file"] == "w\x1b[1m.safetensors"'
-check "json: devices" gives 0 devices --json
+check "devices --routes" gives 0 devices --routes
+check "json: devices" gives 0 devices --json --routes
 check "json: a list of devices" python3 -c 'import json; assert json.load(open("out"))[-1]["name"] == "cpu"'
 
 # ---- NaN is not an answer ----
