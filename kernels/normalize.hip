@@ -46,31 +46,21 @@ GPU_FN f64 normalize_scaled(f64 most, f64 epsilon) {
 GPU_FN f64 normalize_deviation(f32 x, f64 mean, f32) { return (f64)x - mean; }
 GPU_FN f64 normalize_deviation(f64 x, f64 mean, f64 scaled) { return gpu_fma(x, scaled, -mean); }
 
-/* In what a vector's elements, and their squared distances from the mean, are added before f64 adds the vectors: f64 costs
- * more than memory does for elements of 16 bits. Elements of few bits that lie close together have a sum without rounding
- * in f32. bf16's squares would leave its range. */
-template <typename T> struct normalize_adds {
-    typedef f64 sums, squares;
+/* In what the squared distances of a vector's elements from the mean are added, before f64 adds the vectors: f64 costs more
+ * than memory does for elements of 16 bits, and f32 holds the squares of f16. The mean needs f64, since it may cancel an
+ * element. */
+template <typename T> struct normalize_squares_in {
+    typedef f64 type;
 };
-template <> struct normalize_adds<f16> {
-    typedef f32 sums, squares;
-};
-template <> struct normalize_adds<bf16> {
-    typedef f32 sums;
-    typedef f64 squares;
+template <> struct normalize_squares_in<f16> {
+    typedef f32 type;
 };
 
-template <int N, typename C> GPU_FN f64 normalize_sum(const C *c, C scaled, f64) {
+template <int N, typename C> GPU_FN f64 normalize_sum(const C *c, C scaled) {
     f64 s[N];
     GPU_UNROLL for (int i = 0; i < N; i++) s[i] = (f64)(c[i] * scaled);
     return gpu_tree<N>::template of<gpu_join_add>(s);
 }
-template <int N> GPU_FN f64 normalize_sum(const f32 *c, f32, f32) {
-    f32 s[N];
-    GPU_UNROLL for (int i = 0; i < N; i++) s[i] = c[i] * 0.00390625f; /* exact, and N of them stay in range */
-    return 256 * (f64)gpu_tree<N>::template of<gpu_join_add>(s);
-}
-
 template <int N, typename C> GPU_FN f64 normalize_squares(const C *c, f64 mean, C scaled, f64) {
     f64 s[N];
     GPU_UNROLL for (int i = 0; i < N; i++) {
@@ -156,7 +146,7 @@ template <typename T> GPU_FN void normalize_rows(const struct gpu_normalize &p) 
         GPU_UNROLL for (int k = 0; k < Row::VECTORS; k++) {
             if (!gpu_row_has(r, k)) continue;
             gpu_up_vector(r.v[k], c);
-            sum += normalize_sum<N>(c, scaled, (typename normalize_adds<T>::sums)0);
+            sum += normalize_sum<N>(c, scaled);
         }
         mean = gpu_group_join<gpu_join_add>(sum, p.group, room) / (f64)p.n;
     }
@@ -164,7 +154,7 @@ template <typename T> GPU_FN void normalize_rows(const struct gpu_normalize &p) 
     GPU_UNROLL for (int k = 0; k < Row::VECTORS; k++) {
         if (!gpu_row_has(r, k)) continue;
         gpu_up_vector(r.v[k], c);
-        squares += normalize_squares<N>(c, mean, scaled, (typename normalize_adds<T>::squares)0);
+        squares += normalize_squares<N>(c, mean, scaled, (typename normalize_squares_in<T>::type)0);
     }
     f64 variance = gpu_group_join<gpu_join_add>(squares, p.group, room) / (f64)p.n;
     variance += p.epsilon * (f64)scaled * (f64)scaled;
