@@ -46,8 +46,8 @@ GPU_FN f64 normalize_scaled(f64 most, f64 epsilon) {
 GPU_FN f64 normalize_deviation(f32 x, f64 mean, f32) { return (f64)x - mean; }
 GPU_FN f64 normalize_deviation(f64 x, f64 mean, f64 scaled) { return gpu_fma(x, scaled, -mean); }
 
-/* In what the squared distances of a vector's elements from the mean are added, before f64 adds the vectors: f64 costs more
- * than memory does for elements of 16 bits, and f32 holds the squares of f16. The mean needs f64, since it may cancel an
+/* The type in which a vector's squared distances from the mean add up before they join the row's sum, which is f64. f32
+ * holds those of f16, and f64 would cost more than memory does. The sum for the mean stays f64: a mean may cancel an
  * element. */
 template <typename T> struct normalize_squares_in {
     typedef f64 type;

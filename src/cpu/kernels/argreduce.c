@@ -108,7 +108,7 @@ static void join_segments(const struct argreduce *arg) {
     }
 }
 
-/* Of lines of one element. */
+/* Lines of one element have their extreme at place 0. */
 static void first_places(void *context, int worker, int64_t begin, int64_t end) {
     const struct argreduce *arg = context;
     (void)worker;
