@@ -7,7 +7,8 @@ build=$(realpath "$1")
 command -v cargo > /dev/null || { echo "skipped: no cargo"; exit 77; }
 export WICK_LIB_DIR=$build/src WICK_INCLUDE=$root/include:$build/include
 export LD_LIBRARY_PATH=$build/src${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$build/rust} CARGO_NET_OFFLINE=true
+# A folder that no other test compiles in: cargo waits for whoever holds its lock.
+export CARGO_TARGET_DIR=$build/rust-crates CARGO_NET_OFFLINE=true CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0
 cd "$root/bindings/rust"
 cargo test --quiet
 cargo test --quiet --features dlopen -p wick -p wick-sys
