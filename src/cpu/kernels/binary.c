@@ -54,7 +54,8 @@ static inline float floor_divide_of_f32(float x, float y) { return (float)floor_
     static void name(const struct wick__row *row) {                                                                    \
         const type *a = row->in[0], *b = row->in[1];                                                                   \
         type *out = row->out;                                                                                          \
-        for (int64_t i = 0; i < row->n; i++) {                                                                         \
+        const int64_t n = row->n;                                                                                      \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
             type x = a[i], y = b[i];                                                                                   \
             out[i] = (type)(expression);                                                                               \
         }                                                                                                              \
@@ -134,7 +135,8 @@ INT_OPS(int64_t, uint64_t, i64)
         const T *a = row->in[0], *b = row->in[1];                                                                      \
         T *out = row->out;                                                                                             \
         bool zero = false;                                                                                             \
-        for (int64_t i = 0; i < row->n; i++) {                                                                         \
+        const int64_t n = row->n;                                                                                      \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
             T x = a[i], y = b[i];                                                                                      \
             zero |= y == 0;                                                                                            \
             y = y == 0 ? 1 : y;                                                                                        \

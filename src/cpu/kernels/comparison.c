@@ -7,7 +7,8 @@
     static void name(const struct wick__row *row) {                                                                    \
         const T *a = row->in[0], *b = row->in[1];                                                                      \
         uint8_t *out = row->out;                                                                                       \
-        for (int64_t i = 0; i < row->n; i++) {                                                                         \
+        const int64_t n = row->n; /* which `out`, of chars, might point at */                                          \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
             T x = a[i], y = b[i];                                                                                      \
             out[i] = answer;                                                                                           \
         }                                                                                                              \
@@ -39,7 +40,8 @@ COMPARE(logical_xor, (x != 0) != (y != 0))
         const T *in = row->in[0], low = (T)range->kind##_low, high = (T)range->kind##_high;                            \
         const uint8_t others = range->others;                                                                          \
         uint8_t *out = row->out;                                                                                       \
-        for (int64_t i = 0; i < row->n; i++) out[i] = (uint8_t)((in[i] >= low) & (in[i] <= high)) ^ others;            \
+        const int64_t n = row->n;                                                                                      \
+        for (int64_t i = 0; i < n; i++) out[i] = (uint8_t)((in[i] >= low) & (in[i] <= high)) ^ others;                 \
     }
 RANGE(float, f32, f)
 RANGE(double, f64, f)

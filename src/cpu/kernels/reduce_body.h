@@ -24,6 +24,7 @@ typedef T FN(wide) __attribute__((vector_size(LANES * 8)));
 typedef T FN(wide_at) __attribute__((vector_size(LANES * 8), aligned(sizeof(T)), may_alias));
 
 static inline __attribute__((always_inline)) FN(acc) FN(load)(const T *x) {
+    if (FLOAT && sizeof(T) == sizeof(float)) return (FN(acc))f32_load((const void *)x);
     FN(few) few = *(const FN(few_at) *)x;
     return __builtin_convertvector(few, FN(acc));
 }
@@ -176,25 +177,42 @@ static inline __attribute__((always_inline)) ACC FN(fold_as)(enum kind kind, con
 }
 
 #if FLOAT
-/* f64 holds the product of four elements of any other type, so there only each fourth vector is looked at. */
+/* f64 holds the product of four elements of any other type, so there only each fourth product is looked at. */
 enum { FN(GROUP) = sizeof(T) == sizeof(ACC) ? 1 : 4, FN(STEP) = FN(GROUP) * LANES };
-enum { FN(RUN) = 4 * RUN_STEPS * FN(STEP) };
+enum { FN(RUN) = 4 * RUN_FACTORS * LANES, FN(AHEAD) = 4096 / sizeof(T) };
 
-/* Multiplies RUN elements by chains: false, with *a and *e as they were, if one of them comes near the ends of f64's
- * range, where something would be lost. Four elements of f32 move a chain by 2^596 at most. */
-static inline bool FN(product_run)(const T *x, FN(acc) * a, FN(acc) * e) {
+/* Bit 62 is set where 2^-400 <= |x| < 2^624. */
+static inline __attribute__((always_inline)) bits_vec FN(in_range)(FN(acc) x) {
+    return (bits_vec)x + ((uint64_t)401 << 52);
+}
+
+/* Multiplies n elements, a multiple of 4 * STEP up to RUN, by chains: false, with *a and *e as they were, if one of
+ * them comes near the lower end of f64's range, where something would be lost, or beyond the upper one. Four elements
+ * of f32 take a chain down by 2^596 at most. */
+static inline bool FN(product_run)(const T *x, int64_t n, FN(acc) * a, FN(acc) * e) {
     FN(acc) y[4] = {FN(fill)(1), FN(fill)(1), FN(fill)(1), FN(fill)(1)}, few;
-    mask_vec good = (mask_vec){0} == 0;
-    for (int64_t i = 0; i < FN(RUN); i += 4 * FN(STEP))
+    bits_vec good = (bits_vec){0} - 1;
+    for (int64_t i = 0; i < n; i += 4 * FN(STEP))
         for (int k = 0; k < 4; k++) {
-            for (int j = 0; j < FN(GROUP); j++) y[k] *= FN(load)(x + i + k * FN(STEP) + j * LANES);
-            good &= (FN(magnitude)(y[k]) >= 0x1p-400) & (FN(magnitude)(y[k]) <= 0x1p400);
+            const T *from = x + i + k * FN(STEP);
+            __builtin_prefetch(from + FN(AHEAD));
+            FN(acc) z = FN(load)(from);
+            if (FN(GROUP) == 4) {
+                z *= FN(load)(from + LANES);
+                z *= FN(load)(from + 2 * LANES) * FN(load)(from + 3 * LANES);
+            }
+            y[k] *= z;
+            good &= FN(in_range)(y[k]);
         }
-    for (int l = 0; l < LANES; l++)
-        if (!good[l]) return false;
-    *a *= FN(mantissa)(y[0] * y[1], &few);
-    *e += few;
-    *a *= FN(mantissa)(y[2] * y[3], &few);
+    y[0] *= y[1];
+    y[2] *= y[3];
+    good &= FN(in_range)(y[0]) & FN(in_range)(y[2]);
+    y[0] *= y[2];
+    good &= FN(in_range)(y[0]);
+    uint64_t all = good[0];
+    for (int l = 1; l < LANES; l++) all &= good[l];
+    if (!(all >> 62 & 1)) return false;
+    *a *= FN(mantissa)(y[0], &few);
     *e += few;
     return true;
 }
@@ -205,7 +223,11 @@ static inline double FN(product)(const T *x, int64_t n, double *exponent) {
     enum { GROUP = FN(GROUP), STEP = FN(STEP) };
     FN(acc) a[2] = {FN(fill)(1), FN(fill)(1)}, e[2] = {FN(fill)(0), FN(fill)(0)}, few;
     int64_t i = 0;
-    while (i + FN(RUN) <= n && FN(product_run)(x + i, &a[0], &e[0])) i += FN(RUN);
+    while (i + 4 * STEP <= n) {
+        int64_t some = (n - i < FN(RUN) ? n - i : FN(RUN)) / (4 * STEP) * (4 * STEP);
+        if (!FN(product_run)(x + i, some, &a[0], &e[0])) break;
+        i += some;
+    }
     for (; i + 2 * STEP <= n; i += 2 * STEP)
         for (int k = 0; k < 2; k++) {
             FN(acc) y = FN(load)(x + i + k * STEP);

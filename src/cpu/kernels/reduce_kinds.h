@@ -26,8 +26,8 @@ enum kind {
 
 /* Mantissas, each below 2, that are multiplied before the product is split again: their product stays in range. */
 enum { MANTISSAS_MOST = 512 };
-/* Steps of a chain of factors that is split at its end alone. */
-enum { RUN_STEPS = 4 };
+/* Factors of a chain that is split at its end alone. */
+enum { RUN_FACTORS = 32 };
 
 /* Accumulators side by side in a vector, and rows taken in together. */
 #if WICK_ISA_LEVEL == 2
@@ -40,6 +40,7 @@ enum { RUN_STEPS = 4 };
 #define ROWS 4
 
 typedef int64_t mask_vec __attribute__((vector_size(LANES * 8)));
+typedef uint64_t bits_vec __attribute__((vector_size(LANES * 8)));
 typedef double f64_vec __attribute__((vector_size(LANES * 8)));
 
 static inline __attribute__((always_inline)) f64_vec exp_vec(f64_vec x) {
@@ -49,6 +50,17 @@ static inline __attribute__((always_inline)) f64_vec exp_vec(f64_vec x) {
     return (f64_vec)Sleef_expd4_u10avx2((__m256d)x);
 #else
     return (f64_vec)Sleef_expd2_u10sse2((__m128d)x);
+#endif
+}
+
+/* gcc 12 converts vectors of floats by halves, which it stores in between; so intrinsics do it. */
+static inline __attribute__((always_inline)) f64_vec f32_load(const float *x) {
+#if WICK_ISA_LEVEL == 2
+    return (f64_vec)_mm512_cvtps_pd(_mm256_loadu_ps(x));
+#elif WICK_ISA_LEVEL == 1
+    return (f64_vec)_mm256_cvtps_pd(_mm_loadu_ps(x));
+#else
+    return (f64_vec){x[0], x[1]};
 #endif
 }
 

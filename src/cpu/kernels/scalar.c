@@ -116,7 +116,8 @@ POWF(double, f64)
         const int64_t a = numbers->i[0], b = numbers->i[1];                                                            \
         T *out = row->out;                                                                                             \
         (void)a, (void)b;                                                                                              \
-        for (int64_t i = 0; i < row->n; i++) {                                                                         \
+        const int64_t n = row->n;                                                                                      \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
             T x = in[i];                                                                                               \
             out[i] = (T)(expression);                                                                                  \
         }                                                                                                              \

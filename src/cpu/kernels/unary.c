@@ -125,7 +125,8 @@ VECTOR_F64(lgamma_below, FN(lgamma, u10)(x))
     static void name(const struct wick__row *row) {                                                                    \
         const type *in = row->in[0];                                                                                   \
         out_type *out = row->out;                                                                                      \
-        for (int64_t i = 0; i < row->n; i++) {                                                                         \
+        const int64_t n = row->n;                                                                                      \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
             type x = in[i];                                                                                            \
             out[i] = (out_type)(expression);                                                                           \
         }                                                                                                              \

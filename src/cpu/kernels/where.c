@@ -7,7 +7,8 @@
         const uint##bits##_t *a = row->in[0], *b = row->in[1];                                                         \
         const uint##condition_bits##_t *condition = row->in[2];                                                        \
         uint##bits##_t *out = row->out;                                                                                \
-        for (int64_t i = 0; i < row->n; i++) out[i] = condition[i] ? a[i] : b[i];                                      \
+        const int64_t n = row->n;                                                                                      \
+        for (int64_t i = 0; i < n; i++) out[i] = condition[i] ? a[i] : b[i];                                           \
     }
 #define WHERE(bits) LOOP(bits, 8) LOOP(bits, 16) LOOP(bits, 32) LOOP(bits, 64)
 
