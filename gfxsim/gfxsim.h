@@ -186,6 +186,7 @@ struct sim_launch {
     u32 grid[3];      /* blocks */
     u32 block[3];     /* threads */
     u32 shared;       /* bytes of dynamic LDS */
+    bool cooperative; /* blocks may wait for each other: each has a host thread */
     const void *args; /* explicit arguments, or all of them */
     size_t nbytes;
     int device;           /* ordinal */

@@ -322,16 +322,24 @@ static void add_counts(struct sim_counts *sum, const struct sim_counts *counts) 
     for (size_t i = 0; i < sizeof *sum / sizeof *to; i++) to[i] += from[i];
 }
 
-/* Runs all blocks on as many host threads as there are, of which the caller is one. False when memory has run out. */
+/* Runs all blocks on as many host threads as there are, of which the caller is one. Blocks that may wait for each other
+ * get a thread each. False when memory or threads have run out. */
 static bool run_all(struct run *run) {
-    u64 n = sim_settings.threads < run->n_blocks ? sim_settings.threads : run->n_blocks, ready = 0, started = 1;
+    bool together = run->launch->cooperative;
+    u64 n = together || sim_settings.threads >= run->n_blocks ? run->n_blocks : sim_settings.threads;
+    u64 ready = 0, started = 1;
     struct worker *workers = calloc(n, sizeof *workers);
     pthread_t *threads = calloc(n, sizeof *threads);
     if (workers && threads && worker_init(&workers[0], run)) ready = 1;
-    if (ready && run_some_blocks(&workers[0])) {
+    bool done = ready > 0;
+    if (ready && (together || run_some_blocks(&workers[0]))) {
         while (ready < n && worker_init(&workers[ready], run)) ready++;
         while (started < ready && pthread_create(&threads[started], NULL, run_blocks, &workers[started]) == 0)
             started++;
+        if (together && started < n) {
+            done = false;
+            atomic_store(&run->launch->failed, 719);
+        }
         run_blocks(&workers[0]);
         for (u64 i = 1; i < started; i++) pthread_join(threads[i], NULL);
     }
@@ -343,7 +351,7 @@ static bool run_all(struct run *run) {
     for (u64 i = 0; i < ready; i++) arena_give(workers[i].arena);
     free(workers);
     free(threads);
-    return ready > 0;
+    return done;
 }
 
 int sim_launch_run(struct sim_launch *launch) {
@@ -368,6 +376,6 @@ int sim_launch_run(struct sim_launch *launch) {
     bool done = run_all(&run);
     sim_record_end(record, launch, done && !atomic_load(&launch->failed));
     sim_start_free(&run.start);
-    if (!done) sim_report(launch, "the host's memory has run out");
+    if (!done) sim_report(launch, "the host's memory or threads have run out");
     return done ? atomic_load(&launch->failed) : 719;
 }

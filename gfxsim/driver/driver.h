@@ -27,6 +27,7 @@ enum driver_code {
     DRIVER_CONTEXT = 201,
     DRIVER_NO_BINARY = 209,
     DRIVER_PEER_UNSUPPORTED = 217,
+    DRIVER_FILE = 301,
     DRIVER_HANDLE = 400,
     DRIVER_NOT_FOUND = 500,
     DRIVER_NOT_READY = 600,
@@ -34,6 +35,8 @@ enum driver_code {
     DRIVER_PEER_ENABLED = 704,
     DRIVER_PEER_DISABLED = 705,
     DRIVER_LAUNCH = 719,
+    DRIVER_COOPERATIVE_TOO_LARGE = 720,
+    DRIVER_NOT_PERMITTED = 800,
     DRIVER_CAPTURE_UNSUPPORTED = 900,
     DRIVER_CAPTURE_INVALIDATED = 901,
     DRIVER_CAPTURE_ISOLATION = 905,
@@ -85,6 +88,9 @@ struct driver_entry {
 int driver_enter(struct driver_entry *entry);
 /* Gives the lock back; returns code. */
 int driver_leave(int code);
+/* Calls a function of the program. The lock stays taken: what the function calls of the ABI fails, as drivers have it,
+ * with DRIVER_NOT_PERMITTED. */
+void driver_call_host(void (*function)(void *), void *data);
 #define DRIVER_ENTER(function)                                                                                         \
     static struct driver_entry entry_ = {.name = #function};                                                           \
     {                                                                                                                  \
@@ -126,6 +132,13 @@ const struct driver_allocation *driver_find(const void *p, size_t n);
 /* All live allocations, by address. */
 const struct driver_allocation *driver_allocations(size_t *n);
 
+/* How a kernel is launched. */
+struct driver_shape {
+    unsigned grid[3], block[3]; /* blocks, threads */
+    unsigned shared;            /* bytes of a block besides what the kernel has */
+    bool cooperative;           /* all blocks run at once, so that they may wait for each other */
+};
+
 /* ---- work (stream.c): queued when driver_defer is set, done at once otherwise ---- */
 struct driver_function;
 enum driver_op_kind {
@@ -149,7 +162,7 @@ struct driver_op {
     struct driver_op *next;
     enum driver_op_kind kind;
     struct driver_function *function;
-    unsigned grid[3], block[3], shared;
+    struct driver_shape shape;
     struct driver_copy copy;
     void *to; /* of a set or a free */
     size_t n;
@@ -224,7 +237,7 @@ struct driver_parameters {
     const void *packed;
     size_t size;
 };
-int driver_launch(struct driver_function *function, const unsigned grid[3], const unsigned block[3], unsigned shared,
+int driver_launch(struct driver_function *function, const struct driver_shape *shape,
                   const struct driver_parameters *parameters, struct driver_stream *stream);
 
 /* ---- code (module.c) ---- */
@@ -247,7 +260,8 @@ struct driver_module {
     struct driver_function *functions;
     struct driver_module *next;
 };
-int driver_module_load(struct driver_device *device, const void *image, struct driver_module **module);
+/* SIZE_MAX bytes where only the image's own headers tell. */
+int driver_module_load(struct driver_device *device, const void *image, size_t nbytes, struct driver_module **module);
 int driver_module_unload(struct driver_module *module);
 bool driver_is_module(const void *handle);
 int driver_module_function(struct driver_module *module, const char *name, struct driver_function **function);
@@ -270,19 +284,18 @@ void engine_copied(void *to, const void *from, size_t n);
 void engine_set(void *to, size_t n);
 /* Complains of what is only found by looking; `end` at the end of the process. How much it has found wrong itself. */
 long engine_check(bool end);
-/* Loads an image. A code, DRIVER_IMAGE or DRIVER_NO_BINARY among them. */
-int engine_load(struct driver_device *device, const void *image, void **code);
+/* Loads an image, with nbytes as above. A code, DRIVER_IMAGE or DRIVER_NO_BINARY among them. */
+int engine_load(struct driver_device *device, const void *image, size_t nbytes, void **code);
 void engine_unload(void *code);
 /* Fills kernel and parameters of a function; false when the code has none of that name. */
 bool engine_function(void *code, struct driver_function *function);
 /* A global of the code and its bytes; NULL. */
 void *engine_global(void *code, const char *name, size_t *size);
 /* The code of a launch that can't be. Neither grid nor block has a 0. */
-int engine_accepts(const struct driver_function *function, const unsigned grid[3], const unsigned block[3],
-                   unsigned shared);
+int engine_accepts(const struct driver_function *function, const struct driver_shape *shape);
 /* Runs it to its end. */
-int engine_run(const struct driver_function *function, const unsigned grid[3], const unsigned block[3], unsigned shared,
-               const void *params, size_t nbytes);
+int engine_run(const struct driver_function *function, const struct driver_shape *shape, const void *params,
+               size_t nbytes);
 /* Blocks of so many threads, with so much LDS besides what the function has, that a unit holds. */
 int engine_occupancy(const struct driver_function *function, unsigned threads, size_t shared);
 

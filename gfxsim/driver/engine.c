@@ -65,9 +65,9 @@ long engine_check(bool end) {
 
 /* ---- code ---- */
 
-int engine_load(struct driver_device *device, const void *image, void **code) {
+int engine_load(struct driver_device *device, const void *image, size_t nbytes, void **code) {
     char why[256] = "";
-    *code = sim_code_load(sim_target_of(device->target), image, SIZE_MAX, why);
+    *code = sim_code_load(sim_target_of(device->target), image, nbytes, why);
     if (*code) return DRIVER_OK;
     fprintf(stderr, "gfxsim: a module does not load on %s: %s\n", device->target, why);
     return DRIVER_NO_BINARY;
@@ -97,23 +97,29 @@ void *engine_global(void *code, const char *name, size_t *size) {
     return NULL;
 }
 
-int engine_accepts(const struct driver_function *function, const unsigned grid[3], const unsigned block[3],
-                   unsigned shared) {
-    (void)grid;
+/* A launch whose blocks may wait for each other needs room for all of them at once. */
+int engine_accepts(const struct driver_function *function, const struct driver_shape *shape) {
     const struct sim_kernel *kernel = function->kernel;
+    const struct driver_device *device = function->module->device;
+    const unsigned *grid = shape->grid, *block = shape->block;
     uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
     if (block[0] > 1024 || block[1] > 1024 || block[2] > 1024 || threads > 1024) return DRIVER_VALUE;
     if (threads > kernel->max_threads) return DRIVER_LAUNCH;
-    return kernel->lds + shared > function->module->device->shared ? DRIVER_VALUE : DRIVER_OK;
+    if (kernel->lds + shape->shared > device->shared) return DRIVER_VALUE;
+    uint64_t room = (uint64_t)engine_occupancy(function, (unsigned)threads, shape->shared) * (unsigned)device->units;
+    bool fits = (uint64_t)grid[0] * grid[1] <= room && (uint64_t)grid[0] * grid[1] * grid[2] <= room;
+    return shape->cooperative && !fits ? DRIVER_COOPERATIVE_TOO_LARGE : DRIVER_OK;
 }
 
-int engine_run(const struct driver_function *function, const unsigned grid[3], const unsigned block[3], unsigned shared,
-               const void *params, size_t nbytes) {
+int engine_run(const struct driver_function *function, const struct driver_shape *shape, const void *params,
+               size_t nbytes) {
+    const unsigned *grid = shape->grid, *block = shape->block;
     static uint32_t serial;
     struct sim_launch launch = {.kernel = function->kernel,
                                 .grid = {grid[0], grid[1], grid[2]},
                                 .block = {block[0], block[1], block[2]},
-                                .shared = shared,
+                                .shared = shape->shared,
+                                .cooperative = shape->cooperative,
                                 .args = params,
                                 .nbytes = nbytes,
                                 .device = function->module->device->ordinal,

@@ -12,6 +12,14 @@ API int hipMemGetInfo(size_t *free, size_t *total) {
     *free = *total - hip_device(hip_current)->used;
     RETURN(DRIVER_OK);
 }
+/* Of the allocation that holds ptr, of device or pinned memory. */
+API int hipMemPtrGetInfo(void *ptr, size_t *size) {
+    ENTER(hipMemPtrGetInfo);
+    const struct driver_allocation *a = ptr ? driver_find(ptr, 1) : NULL;
+    if (!a || !size) RETURN(DRIVER_VALUE);
+    *size = a->size;
+    RETURN(DRIVER_OK);
+}
 API int hipMalloc(void **memory, size_t size) {
     ENTER(hipMalloc);
     int code = hip_refusal();

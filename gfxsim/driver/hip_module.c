@@ -1,23 +1,49 @@
 /* HIP's modules, launches, and the kernels that are compiled into a program. */
 #include "gfxsim/driver/hip.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- modules ---- */
 
-static int module_load(void **module, const void *image) {
+static int module_load(void **module, const void *image, size_t nbytes) {
     int code = hip_refusal();
-    return code ? code : driver_module_load(hip_device(hip_current), image, (struct driver_module **)module);
+    if (!code && !module) code = DRIVER_VALUE;
+    return code ? code : driver_module_load(hip_device(hip_current), image, nbytes, (struct driver_module **)module);
+}
+/* All of a file, which the caller frees; a code. */
+static int read_file(const char *path, void **bytes, size_t *nbytes) {
+    FILE *file = fopen(path, "rb");
+    if (!file) return DRIVER_FILE;
+    long size = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
+    rewind(file);
+    int code = size > 0 && size < LONG_MAX ? DRIVER_OK : DRIVER_IMAGE; /* LONG_MAX: a folder */
+    *bytes = code ? NULL : malloc((size_t)size);
+    if (!code && !*bytes) code = DRIVER_MEMORY;
+    if (!code && fread(*bytes, 1, (size_t)size, file) != (size_t)size) code = DRIVER_IMAGE;
+    *nbytes = code ? 0 : (size_t)size;
+    fclose(file);
+    return code;
+}
+API int hipModuleLoad(void **module, const char *path) {
+    ENTER(hipModuleLoad);
+    if (!module || !path) RETURN(DRIVER_VALUE);
+    void *image = NULL;
+    size_t nbytes = 0;
+    int code = read_file(path, &image, &nbytes);
+    if (!code) code = module_load(module, image, nbytes);
+    free(image);
+    RETURN(code);
 }
 API int hipModuleLoadData(void **module, const void *image) {
     ENTER(hipModuleLoadData);
-    RETURN(module_load(module, image));
+    RETURN(module_load(module, image, SIZE_MAX));
 }
 API int hipModuleLoadDataEx(void **module, const void *image, unsigned n, int *options, void **values) {
     (void)n, (void)options, (void)values;
     ENTER(hipModuleLoadDataEx);
-    RETURN(module_load(module, image));
+    RETURN(module_load(module, image, SIZE_MAX));
 }
 API int hipModuleUnload(void *module) {
     ENTER(hipModuleUnload);
@@ -58,14 +84,14 @@ API int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *fu
 
 struct launch {
     struct driver_function *function;
-    unsigned grid[3], block[3]; /* blocks, threads */
-    size_t shared;
+    struct driver_shape shape;
+    size_t shared; /* which the shape gets once it is small enough */
     void **args, **extra;
     void *before, *after; /* events */
 };
 /* `extra` is a list of keys and values that ends with key 3: 1 is for the address of the parameters, 2 for that of the
  * number of their bytes. */
-static int launch(const struct launch *l, struct driver_stream *stream) {
+static int launch(struct launch *l, struct driver_stream *stream) {
     struct driver_parameters parameters = {.each = l->args};
     if (l->args && l->extra) return DRIVER_VALUE;
     for (void **extra = l->extra; extra && *extra != (void *)3; extra += 2) {
@@ -73,8 +99,9 @@ static int launch(const struct launch *l, struct driver_stream *stream) {
         if (*extra == (void *)2) parameters.size = *(size_t *)extra[1];
     }
     if (l->shared > stream->device->shared) return DRIVER_VALUE;
+    l->shape.shared = (unsigned)l->shared;
     int code = l->before ? driver_event_record(l->before, stream) : DRIVER_OK;
-    if (!code) code = driver_launch(l->function, l->grid, l->block, (unsigned)l->shared, &parameters, stream);
+    if (!code) code = driver_launch(l->function, &l->shape, &parameters, stream);
     if (!code && l->after) code = driver_event_record(l->after, stream);
     return code;
 }
@@ -83,8 +110,18 @@ API int hipModuleLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, 
                               void **extra) {
     ENTER(hipModuleLaunchKernel);
     STREAM(on, stream);
-    struct launch l = {function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, args, extra, NULL,
-                       NULL};
+    struct launch l = {.function = function, .shared = shared, .args = args, .extra = extra};
+    l.shape = (struct driver_shape){.grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z}};
+    RETURN(launch(&l, on));
+}
+API int hipModuleLaunchCooperativeKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                                         void *stream, void **args) {
+    ENTER(hipModuleLaunchCooperativeKernel);
+    STREAM(on, stream);
+    struct launch l = {.function = function, .shared = shared, .args = args};
+    l.shape = (struct driver_shape){.grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z}};
+    l.shape.cooperative = true;
     RETURN(launch(&l, on));
 }
 /* `work` is threads, not blocks. Code that is not compiled for blocks of one size might have the last one smaller; no
@@ -96,13 +133,14 @@ API int hipExtModuleLaunchKernel(void *function, unsigned work_x, unsigned work_
     ENTER(hipExtModuleLaunchKernel);
     STREAM(on, stream);
     unsigned work[3] = {work_x, work_y, work_z}, block[3] = {block_x, block_y, block_z};
-    struct launch l = {function, {0}, {0}, shared, args, extra, before, after};
+    struct launch l = {
+        .function = function, .shared = shared, .args = args, .extra = extra, .before = before, .after = after};
     for (int i = 0; i < 3; i++) {
         if (work[i] == 0 || block[i] == 0) RETURN(DRIVER_VALUE);
         if (block[i] > work[i]) block[i] = work[i];
         if (work[i] % block[i]) RETURN(DRIVER_VALUE);
-        l.grid[i] = work[i] / block[i];
-        l.block[i] = block[i];
+        l.shape.grid[i] = work[i] / block[i];
+        l.shape.block[i] = block[i];
     }
     RETURN(launch(&l, on));
 }
@@ -203,7 +241,7 @@ static int find_registered(const void *stub, struct driver_function **function) 
     while (r && r->stub != stub) r = r->next;
     if (!r) return DRIVER_DEVICE_FUNCTION;
     struct driver_module **module = &r->fat->modules[hip_current];
-    int code = *module ? DRIVER_OK : driver_module_load(hip_device(hip_current), r->fat->bundle, module);
+    int code = *module ? DRIVER_OK : driver_module_load(hip_device(hip_current), r->fat->bundle, SIZE_MAX, module);
     return code ? code : driver_module_function(*module, r->name, function);
 }
 
@@ -214,7 +252,8 @@ API int hipLaunchKernel(const void *stub, struct dim3 grid, struct dim3 block, v
     struct driver_function *function = NULL;
     int code = find_registered(stub, &function);
     if (code) RETURN(code);
-    struct launch l = {function, {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared, args, NULL, NULL, NULL};
+    struct launch l = {.function = function, .shared = shared, .args = args};
+    l.shape = (struct driver_shape){.grid = {grid.x, grid.y, grid.z}, .block = {block.x, block.y, block.z}};
     RETURN(launch(&l, on));
 }
 

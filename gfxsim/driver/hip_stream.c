@@ -1,6 +1,8 @@
 /* HIP's streams, events and graphs. */
 #include "gfxsim/driver/hip.h"
 
+#include <string.h>
+
 static int stream_create(void **stream, unsigned flags) {
     int code = hip_refusal();
     return code ? code : driver_stream_create(hip_device(hip_current), !(flags & 1), (struct driver_stream **)stream);
@@ -31,6 +33,47 @@ API int hipStreamQuery(void *stream) {
     ENTER(hipStreamQuery);
     STREAM(on, stream);
     RETURN(driver_stream_query(on));
+}
+/* The stream of a handle on any device; NULL is the null stream of the current one. */
+static struct driver_stream *find_stream(void *handle) {
+    if (!handle) return hip_device(hip_current) ? driver_stream_of(hip_device(hip_current), NULL) : NULL;
+    struct driver_stream *stream = NULL;
+    for (int i = 0; i < driver_device_count && !stream; i++) stream = driver_stream_of(hip_device(i), handle);
+    return stream;
+}
+/* The null stream has none to tell, as in HIP 6. */
+API int hipStreamGetFlags(void *stream, unsigned *flags) {
+    ENTER(hipStreamGetFlags);
+    if (!stream || !flags) RETURN(DRIVER_VALUE);
+    const struct driver_stream *of = find_stream(stream);
+    if (!of) RETURN(DRIVER_HANDLE);
+    *flags = of->blocking ? 0 : 1;
+    RETURN(DRIVER_OK);
+}
+/* Returns the ordinal itself, -1 for what is no stream. */
+API int hipGetStreamDeviceId(void *stream) {
+    static struct driver_entry entry = {.name = "hipGetStreamDeviceId"};
+    int code = driver_enter(&entry);
+    const struct driver_stream *of = code ? NULL : find_stream(stream);
+    return driver_leave(of ? of->device->ordinal : -1);
+}
+
+struct host_call {
+    void (*function)(void *);
+    void *data;
+};
+static int call_host(const void *arguments) {
+    struct host_call call;
+    memcpy(&call, arguments, sizeof call);
+    driver_call_host(call.function, call.data);
+    return DRIVER_OK;
+}
+API int hipLaunchHostFunc(void *stream, void (*function)(void *), void *data) {
+    ENTER(hipLaunchHostFunc);
+    STREAM(on, stream);
+    if (!function) RETURN(DRIVER_VALUE);
+    struct host_call call = {function, data};
+    RETURN(driver_call(on, call_host, &call, sizeof call));
 }
 API int hipStreamWaitEvent(void *stream, void *event, unsigned flags) {
     (void)flags;

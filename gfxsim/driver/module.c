@@ -8,12 +8,12 @@ enum { MODULE = 0x6d6f64 };
 
 static struct driver_module *modules;
 
-int driver_module_load(struct driver_device *device, const void *image, struct driver_module **out) {
+int driver_module_load(struct driver_device *device, const void *image, size_t nbytes, struct driver_module **out) {
     *out = NULL;
     if (!image) return DRIVER_VALUE;
     struct driver_module *module = calloc(1, sizeof *module);
     if (!module) return DRIVER_MEMORY;
-    int code = engine_load(device, image, &module->code);
+    int code = engine_load(device, image, nbytes, &module->code);
     if (code) {
         free(module);
         return code;

@@ -15,6 +15,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct driver_entry *entries;
 static bool ready;
 static int complaints;
+static _Thread_local int host_calls; /* 1 in a function that the driver calls, more in what that calls of the ABI */
 
 /* NULL when it is not set. */
 static const char *find_setting(const char *name) {
@@ -126,6 +127,10 @@ static int fault(const struct driver_entry *entry) {
 }
 
 int driver_enter(struct driver_entry *entry) {
+    if (host_calls) {
+        host_calls++;
+        return DRIVER_NOT_PERMITTED;
+    }
     pthread_mutex_lock(&lock);
     if (!ready) read_settings();
     if (entry->calls++ == 0) {
@@ -136,8 +141,17 @@ int driver_enter(struct driver_entry *entry) {
 }
 
 int driver_leave(int code) {
-    pthread_mutex_unlock(&lock);
+    if (host_calls)
+        host_calls--;
+    else
+        pthread_mutex_unlock(&lock);
     return code;
+}
+
+void driver_call_host(void (*function)(void *), void *data) {
+    host_calls = 1;
+    function(data);
+    host_calls = 0;
 }
 
 /* ---- reports ---- */
@@ -215,6 +229,7 @@ static const struct {
     {DRIVER_CONTEXT, "InvalidContext", "invalid device context"},
     {DRIVER_NO_BINARY, "NoBinaryForGpu", "no kernel image is available for execution on the device"},
     {DRIVER_PEER_UNSUPPORTED, "PeerAccessUnsupported", "peer access is not supported between these devices"},
+    {DRIVER_FILE, "FileNotFound", "file not found"},
     {DRIVER_HANDLE, "InvalidHandle", "invalid resource handle"},
     {DRIVER_NOT_FOUND, "NotFound", "named symbol not found"},
     {DRIVER_NOT_READY, "NotReady", "device not ready"},
@@ -222,6 +237,8 @@ static const struct {
     {DRIVER_PEER_ENABLED, "PeerAccessAlreadyEnabled", "peer access is already enabled"},
     {DRIVER_PEER_DISABLED, "PeerAccessNotEnabled", "peer access has not been enabled"},
     {DRIVER_LAUNCH, "LaunchFailure", "unspecified launch failure"},
+    {DRIVER_COOPERATIVE_TOO_LARGE, "CooperativeLaunchTooLarge", "too many blocks in cooperative launch"},
+    {DRIVER_NOT_PERMITTED, "NotPermitted", "operation not permitted"},
     {DRIVER_CAPTURE_UNSUPPORTED, "StreamCaptureUnsupported", "operation not permitted when stream is capturing"},
     {DRIVER_CAPTURE_INVALIDATED, "StreamCaptureInvalidated", "operation failed due to a previous error during capture"},
     {DRIVER_CAPTURE_ISOLATION, "StreamCaptureIsolation", "dependency created on uncaptured work in another stream"}};

@@ -65,7 +65,7 @@ static int run_launch(struct driver_device *device, const struct driver_op *op) 
     if (++device->launches >= device->lost_at && device->lost_at) return DRIVER_LAUNCH;
     if (device->error) return device->error;
     if (!driver_is_function(op->function)) return DRIVER_LAUNCH;
-    return engine_run(op->function, op->grid, op->block, op->shared, op->data, op->nbytes);
+    return engine_run(op->function, &op->shape, op->data, op->nbytes);
 }
 
 /* An event that was destroyed meanwhile still orders what was queued before. */
@@ -477,13 +477,14 @@ static struct driver_op *make_launch(const struct driver_function *function,
     return op;
 }
 
-int driver_launch(struct driver_function *function, const unsigned grid[3], const unsigned block[3], unsigned shared,
+int driver_launch(struct driver_function *function, const struct driver_shape *shape,
                   const struct driver_parameters *parameters, struct driver_stream *stream) {
     if (!driver_is_function(function)) return DRIVER_HANDLE;
     if (function->module->device != stream->device) return DRIVER_HANDLE;
     for (int i = 0; i < 3; i++)
-        if (grid[i] == 0 || grid[i] > (i ? 65535 : 0x7fffffff) || block[i] == 0) return DRIVER_VALUE;
-    int code = engine_accepts(function, grid, block, shared);
+        if (shape->grid[i] == 0 || shape->grid[i] > (i ? 65535 : 0x7fffffff) || shape->block[i] == 0)
+            return DRIVER_VALUE;
+    int code = engine_accepts(function, shape);
     if (code) return code;
     if (parameters->packed && parameters->size < function->nbytes) return DRIVER_VALUE;
     if (!parameters->packed && function->n_args > 0 && !parameters->each) return DRIVER_VALUE;
@@ -493,8 +494,6 @@ int driver_launch(struct driver_function *function, const unsigned grid[3], cons
     struct driver_op *op = make_launch(function, parameters);
     if (!op) return DRIVER_MEMORY;
     op->function = function;
-    memcpy(op->grid, grid, sizeof op->grid);
-    memcpy(op->block, block, sizeof op->block);
-    op->shared = shared;
+    op->shape = *shape;
     return queue(stream, op);
 }

@@ -425,7 +425,7 @@ API int cuGraphDestroy(void *graph) {
 
 static int module_load(void **module, const void *image) {
     int code = refusal();
-    return code ? code : driver_module_load(current, image, (struct driver_module **)module);
+    return code ? code : driver_module_load(current, image, SIZE_MAX, (struct driver_module **)module);
 }
 API int cuModuleLoadData(void **module, const void *image) {
     ENTER_CONTEXT(cuModuleLoadData);
@@ -459,6 +459,6 @@ API int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigne
         if (*extra == (void *)1) parameters.packed = extra[1];
         if (*extra == (void *)2) parameters.size = *(size_t *)extra[1];
     }
-    RETURN(driver_launch(function, (unsigned[]){grid_x, grid_y, grid_z}, (unsigned[]){block_x, block_y, block_z},
-                         shared, &parameters, on));
+    struct driver_shape shape = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, false};
+    RETURN(driver_launch(function, &shape, &parameters, on));
 }

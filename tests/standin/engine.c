@@ -80,8 +80,8 @@ static void *open_library(const void *image, size_t size, int *file) {
     return library;
 }
 
-int engine_load(struct driver_device *device, const void *image, void **out) {
-    int kind = kind_of(image);
+int engine_load(struct driver_device *device, const void *image, size_t nbytes, void **out) {
+    int kind = nbytes < sizeof(Elf64_Ehdr) ? DRIVER_IMAGE : kind_of(image);
     if (kind) return kind;
     struct standin_code *code = calloc(1, sizeof *code);
     if (!code) return DRIVER_MEMORY;
@@ -130,17 +130,18 @@ void *engine_global(void *module, const char *name, size_t *size) {
     return NULL;
 }
 
-int engine_accepts(const struct driver_function *function, const unsigned grid[3], const unsigned block[3],
-                   unsigned shared) {
-    (void)grid, (void)shared;
+/* Blocks run one after the other: none can wait for another. */
+int engine_accepts(const struct driver_function *function, const struct driver_shape *shape) {
+    const unsigned *block = shape->block;
+    if (shape->cooperative) return DRIVER_COOPERATIVE_TOO_LARGE;
     const struct gpu_host_kernel *kernel = function->kernel;
     return block[1] != 1 || block[2] != 1 || block[0] > kernel->threads ? DRIVER_VALUE : DRIVER_OK;
 }
 
-int engine_run(const struct driver_function *function, const unsigned grid[3], const unsigned block[3], unsigned shared,
-               const void *params, size_t nbytes) {
-    (void)shared, (void)nbytes;
-    return standin_run(function, grid, block[0], params);
+int engine_run(const struct driver_function *function, const struct driver_shape *shape, const void *params,
+               size_t nbytes) {
+    (void)nbytes;
+    return standin_run(function, shape->grid, shape->block[0], params);
 }
 
 /* As many as there are threads for, and shared memory. */

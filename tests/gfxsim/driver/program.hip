@@ -1,5 +1,5 @@
 /* A HIP program as a compiler makes it, linked with the simulated card's library: kernels that are compiled in, and each
- * function that rocBLAS takes from the HIP runtime. HIP=5 or 6 is the library's generation. What is declared here is what
+ * function that rocBLAS, MIOpen and rocRAND take from the HIP runtime. HIP=5 or 6 is the library's generation. What is declared here is what
  * HIP's headers have. */
 #include <math.h>
 #include <stddef.h>
@@ -43,9 +43,12 @@ hipError_t hipGetDevicePropertiesR0600(void *, int);
 const char *hipGetErrorName(hipError_t);
 const char *hipGetErrorString(hipError_t);
 hipError_t hipGetLastError(void);
+int hipGetStreamDeviceId(hipStream_t);
 hipError_t hipHostMalloc(void **, size_t, unsigned);
 hipError_t hipHostFree(void *);
+hipError_t hipLaunchHostFunc(hipStream_t, void (*)(void *), void *);
 hipError_t hipMalloc(void **, size_t);
+hipError_t hipMemPtrGetInfo(void *, size_t *);
 hipError_t hipMallocAsync(void **, size_t, hipStream_t);
 hipError_t hipMemPoolTrimTo(void *, size_t);
 hipError_t hipMemcpy(void *, const void *, size_t, int);
@@ -55,6 +58,9 @@ hipError_t hipMemcpyAsync(void *, const void *, size_t, int, hipStream_t);
 hipError_t hipMemsetAsync(void *, int, size_t, hipStream_t);
 hipError_t hipModuleGetFunction(void **, void *, const char *);
 hipError_t hipModuleGetGlobal(void **, size_t *, void *, const char *);
+hipError_t hipModuleLaunchCooperativeKernel(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                            hipStream_t, void **);
+hipError_t hipModuleLoad(void **, const char *);
 hipError_t hipModuleLoadData(void **, const void *);
 hipError_t hipModuleUnload(void *);
 hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *, void *, int, size_t);
@@ -64,6 +70,7 @@ hipError_t hipRuntimeGetVersion(int *);
 hipError_t hipSetDevice(int);
 hipError_t hipStreamCreateWithFlags(hipStream_t *, unsigned);
 hipError_t hipStreamDestroy(hipStream_t);
+hipError_t hipStreamGetFlags(hipStream_t, unsigned *);
 hipError_t hipStreamIsCapturing(hipStream_t, int *);
 hipError_t hipStreamBeginCapture(hipStream_t, int);
 hipError_t hipStreamEndCapture(hipStream_t, void **);
@@ -262,6 +269,96 @@ static void check_module(const char *path, hipStream_t stream) {
     hipGetLastError();
 }
 
+/* A module from a file's path, and a launch all of whose blocks wait for each other: kernel meet(to, arrived) of
+ * tests/gfxsim/run. */
+static void check_cooperative(const char *path, hipStream_t stream) {
+    enum { BLOCKS = 24, EACH = 64 };
+    void *module = nullptr, *function = nullptr;
+    CHECK(hipModuleLoad(&module, "/nowhere/at-all.o") == 301);
+    CHECK(strcmp(hipGetErrorName(301), "hipErrorFileNotFound") == 0);
+    CHECK(hipModuleLoad(&module, nullptr) == 1 && hipModuleLoad(nullptr, path) == 1);
+    CHECK(hipModuleLoad(&module, "/dev/null") == 200); /* empty */
+    CHECK(hipModuleLoad(&module, "/proc/self/exe") == 209 && !module); /* no code for this card alone */
+    CHECK(hipModuleLoad(&module, path) == 0 && hipModuleGetFunction(&function, module, "meet") == 0);
+    unsigned zeros[BLOCKS + 1] = {0}, out[BLOCKS + 1], *device = nullptr, *arrived = nullptr;
+    CHECK(hipMalloc((void **)&device, sizeof zeros) == 0);
+    CHECK(hipMemcpy(device, zeros, sizeof zeros, TO_DEVICE) == 0);
+    arrived = device + BLOCKS;
+    void *args[2] = {&device, &arrived};
+    CHECK(hipModuleLaunchCooperativeKernel(function, BLOCKS, 1, 1, EACH, 1, 1, 0, stream, args) == 0);
+    CHECK(hipStreamSynchronize(stream) == 0 && hipMemcpy(out, device, sizeof out, TO_HOST) == 0);
+    int bad = 0;
+    for (unsigned i = 0; i < BLOCKS; i++) bad += out[i] != (i + 1) % BLOCKS + 1;
+    CHECK(bad == 0 && out[BLOCKS] == 2 * BLOCKS);
+    /* More blocks than the card holds at once: 304 units hold at most 32 each. */
+    CHECK(hipModuleLaunchCooperativeKernel(function, 304 * 32 + 1, 1, 1, EACH, 1, 1, 0, stream, args) == 720);
+    CHECK(strcmp(hipGetErrorName(720), "hipErrorCooperativeLaunchTooLarge") == 0);
+    CHECK(hipModuleLaunchCooperativeKernel(function, 0, 1, 1, EACH, 1, 1, 0, stream, args) == 1);
+    CHECK(hipModuleLaunchCooperativeKernel(function, 1, 1, 1, EACH, 1, 1, 0, stream, nullptr) == 1);
+    CHECK(hipModuleLaunchCooperativeKernel(module, 1, 1, 1, EACH, 1, 1, 0, stream, args) == 400);
+    CHECK(hipFree(device) == 0 && hipModuleUnload(module) == 0);
+    hipGetLastError();
+}
+
+static void check_sizes() {
+    char *device = nullptr;
+    void *pinned = nullptr;
+    size_t size = 0;
+    int local = 0;
+    CHECK(hipMalloc((void **)&device, 1000) == 0 && hipHostMalloc(&pinned, 77, 0) == 0);
+    CHECK(hipMemPtrGetInfo(device, &size) == 0 && size == 1000);
+    CHECK(hipMemPtrGetInfo(device + 999, &size) == 0 && size == 1000);
+    CHECK(hipMemPtrGetInfo(pinned, &size) == 0 && size == 77);
+    CHECK(hipMemPtrGetInfo(device, nullptr) == 1 && hipMemPtrGetInfo(nullptr, &size) == 1);
+    CHECK(hipMemPtrGetInfo(&local, &size) == 1 && hipMemPtrGetInfo(device + 1000, &size) == 1);
+    CHECK(hipFree(device) == 0 && hipMemPtrGetInfo(device, &size) == 1 && hipHostFree(pinned) == 0);
+    hipGetLastError();
+}
+
+/* Reads what a copy before it in the stream has written. */
+struct seen {
+    const int *from;
+    int value, calls, code;
+};
+static void look(void *data) {
+    struct seen *seen = (struct seen *)data;
+    void *memory = nullptr;
+    seen->value = *seen->from;
+    seen->calls++;
+    seen->code = hipMalloc(&memory, 16); /* nothing of HIP may be called here */
+}
+
+static void check_streams(hipStream_t stream) {
+    hipStream_t other = nullptr;
+    unsigned flags = 7;
+    CHECK(hipStreamGetFlags(stream, &flags) == 0 && flags == 1);
+    CHECK(hipStreamGetFlags(nullptr, &flags) == 1 && hipStreamGetFlags(stream, nullptr) == 1);
+    CHECK(hipSetDevice(1) == 0 && hipStreamCreateWithFlags(&other, 0) == 0);
+    CHECK(hipGetStreamDeviceId(other) == 1 && hipGetStreamDeviceId(stream) == 0 && hipGetStreamDeviceId(nullptr) == 1);
+    CHECK(hipSetDevice(0) == 0 && hipGetStreamDeviceId(nullptr) == 0);
+    CHECK(hipStreamGetFlags(other, &flags) == 0 && flags == 0);
+    CHECK(hipStreamDestroy(other) == 0 && hipStreamGetFlags(other, &flags) == 400);
+    CHECK(hipGetStreamDeviceId(other) == -1 && hipGetStreamDeviceId((hipStream_t)&flags) == -1);
+
+    int *device = nullptr, *pinned = nullptr, first = 41;
+    CHECK(hipMalloc((void **)&device, 4) == 0 && hipHostMalloc((void **)&pinned, 4, 0) == 0);
+    *pinned = 0;
+    struct seen seen = {pinned, 0, 0, 0};
+    CHECK(hipMemcpy(device, &first, 4, TO_DEVICE) == 0);
+    CHECK(hipMemcpyAsync(pinned, device, 4, TO_HOST, stream) == 0);
+    CHECK(hipLaunchHostFunc(stream, look, &seen) == 0);
+    CHECK(hipStreamSynchronize(stream) == 0 && seen.value == 41 && seen.calls == 1 && seen.code == 800);
+    CHECK(hipLaunchHostFunc(stream, nullptr, &seen) == 1 && hipLaunchHostFunc(other, look, &seen) == 400);
+    void *graph = nullptr, *ready = nullptr;
+    CHECK(hipStreamBeginCapture(stream, 2) == 0 && hipLaunchHostFunc(stream, look, &seen) == 0 && seen.calls == 1);
+    CHECK(hipStreamEndCapture(stream, &graph) == 0);
+    CHECK(hipGraphInstantiate(&ready, graph, nullptr, nullptr, 0) == 0 && hipGraphDestroy(graph) == 0);
+    CHECK(hipGraphLaunch(ready, stream) == 0 && hipGraphLaunch(ready, stream) == 0);
+    CHECK(hipStreamSynchronize(stream) == 0 && seen.calls == 3 && hipGraphExecDestroy(ready) == 0);
+    CHECK(hipFree(device) == 0 && hipHostFree(pinned) == 0);
+    hipGetLastError();
+}
+
 static void check_device() {
     union {
         char bytes[4096];
@@ -319,6 +416,9 @@ int main(int argc, char **argv) {
     check_pool(stream);
     check_pointers();
     check_module(argv[1], stream);
+    check_cooperative(argv[1], stream);
+    check_sizes();
+    check_streams(stream);
     check_graph(stream);
     CHECK(hipStreamDestroy(stream) == 0 && hipStreamDestroy(stream) == 400);
     printf("%d failed\n", failures);

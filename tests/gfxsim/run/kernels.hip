@@ -150,3 +150,18 @@ KERNEL void polynomial(float *to, const float *a, u32 rounds) {
     }
     to[i] = y + z;
 }
+
+/* All blocks wait for each other, twice: each gets what the next one wrote. */
+DEVICE static inline void wait_for(u32 *arrived, u32 blocks) {
+    __hip_atomic_fetch_add(arrived, 1u, __ATOMIC_ACQ_REL, __HIP_MEMORY_SCOPE_AGENT);
+    while (__hip_atomic_load(arrived, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) < blocks) continue;
+}
+KERNEL void meet(u32 *to, u32 *arrived) {
+    u32 blocks = __builtin_amdgcn_grid_size_x() / block_size(), x = block_x();
+    if (thread_x() != 0) return;
+    to[x] = x + 1;
+    wait_for(arrived, blocks);
+    u32 next = to[(x + 1) % blocks];
+    wait_for(arrived, 2 * blocks);
+    to[x] = next;
+}
