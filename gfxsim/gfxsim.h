@@ -41,6 +41,7 @@ struct sim_kernel {
     unsigned code_object; /* 4, 5, 6 */
     unsigned max_threads; /* .max_flat_workgroup_size */
     bool dynamic_stack;
+    bool uniform;       /* .uniform_work_group_size: blocks are all of one size */
     struct sim_hidden { /* of the metadata, by kind */
         u8 kind;
         u16 offset, size;
@@ -171,7 +172,8 @@ struct sim_lds_byte {
 struct sim_block {
     struct sim_launch *launch;
     u32 id[3];
-    u32 number; /* in the launch, from 0 */
+    u32 size[3]; /* threads */
+    u32 number;  /* in the launch, from 0 */
     u32 n_waves;
     struct sim_wave *waves;
     u8 *lds;
@@ -183,8 +185,9 @@ struct sim_block {
 };
 struct sim_launch {
     const struct sim_kernel *kernel;
-    u32 grid[3];      /* blocks */
+    u32 grid[3];      /* blocks, the smaller last ones too */
     u32 block[3];     /* threads */
+    u32 rest[3];      /* threads of the last block where it is smaller, else 0 */
     u32 shared;       /* bytes of dynamic LDS */
     bool cooperative; /* blocks may wait for each other: each has a host thread */
     const void *args; /* explicit arguments, or all of them */

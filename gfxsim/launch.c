@@ -138,6 +138,21 @@ static bool worker_init(struct worker *worker, struct run *run) {
     return true;
 }
 
+/* Size and waves of the block whose id is set; the threads it has. */
+static u32 set_size(struct worker *worker) {
+    struct sim_block *block = &worker->block;
+    const struct sim_launch *launch = block->launch;
+    for (unsigned i = 0; i < 3; i++) {
+        bool smaller = launch->rest[i] && block->id[i] == launch->grid[i] - 1;
+        block->size[i] = smaller ? launch->rest[i] : launch->block[i];
+    }
+    u32 threads = block->size[0] * block->size[1] * block->size[2], wave = launch->kernel->wave;
+    u32 n = (threads + wave - 1) / wave;
+    for (u32 i = 0; n != block->n_waves && i < n; i++) worker->order[i] = i;
+    block->n_waves = n;
+    return threads;
+}
+
 static void start_block(struct worker *worker, u32 number) {
     struct sim_block *block = &worker->block;
     const struct sim_launch *launch = block->launch;
@@ -146,12 +161,12 @@ static void start_block(struct worker *worker, u32 number) {
     block->id[1] = number / launch->grid[0] % launch->grid[1];
     block->id[2] = number / launch->grid[0] / launch->grid[1];
     block->epoch = 1;
+    u32 threads = set_size(worker);
     memset(block->waves[0].v, 0, worker->rows_bytes);
     memset(block->waves[0].v_defined, 0, worker->defined_bytes);
     memset(block->lds, 0, block->lds_bytes);
     if (block->lds_known) memset(block->lds_known, 0, worker->known_bytes);
     if (worker->scratch_bytes) memset(block->waves[0].scratch_shadow, SIM_UNDEFINED, worker->scratch_bytes);
-    u32 threads = launch->block[0] * launch->block[1] * launch->block[2];
     for (u32 i = 0; i < block->n_waves; i++) {
         struct sim_wave *wave = &block->waves[i];
         u32 left = threads - i * wave->size;
@@ -299,6 +314,9 @@ static const char *refused(const struct sim_launch *launch, char text[128]) {
     for (unsigned i = 0; i < 3; i++) {
         if (launch->grid[i] == 0 || launch->block[i] == 0) return "an empty grid or block";
         if (launch->block[i] > MAX_THREADS) return "a block is larger than the card's limit";
+        if (launch->rest[i] >= launch->block[i]) return "the last block is no smaller than the others";
+        if (launch->rest[i] && kernel->uniform)
+            return "a smaller last block of a kernel compiled for blocks of one size";
     }
     if ((u64)launch->grid[0] * launch->grid[1] > UINT32_MAX ||
         (u64)launch->grid[0] * launch->grid[1] * launch->grid[2] > UINT32_MAX)

@@ -196,6 +196,8 @@ static void one_kernel(struct pack *p, struct sim_kernel *kernel, const char **s
             kernel->max_threads = number32(p);
         } else if (!strcmp(key, ".uses_dynamic_stack")) {
             kernel->dynamic_stack = number(p);
+        } else if (!strcmp(key, ".uniform_work_group_size")) {
+            kernel->uniform = number(p);
         } else {
             skip(p, 0);
         }

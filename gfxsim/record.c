@@ -82,6 +82,8 @@ static void write_head(FILE *file, const struct sim_record *record, const struct
     const u32 *grid = launch->grid, *block = launch->block;
     fprintf(file, "gfxsim launch 1\ntarget %s\nkernel %s\n", sim_target_name(kernel->code->target), kernel->name);
     fprintf(file, "grid %u %u %u\nblock %u %u %u\n", grid[0], grid[1], grid[2], block[0], block[1], block[2]);
+    const u32 *rest = launch->rest;
+    if (rest[0] || rest[1] || rest[2]) fprintf(file, "rest %u %u %u\n", rest[0], rest[1], rest[2]);
     const struct sim_start *start = record->start;
     fprintf(file, "shared %u\nkernarg 0x%llx\npacket 0x%llx\nqueue 0x%llx\n", launch->shared, address(start->kernarg),
             address(start->packet), address(start->queue));

@@ -19,7 +19,7 @@ static void describe(const struct sim_wave *wave, int lane, const char *what, ch
     char line[512] = "", where[128] = "";
     if (lane >= 0) {
         u32 thread = wave->id * wave->size + (u32)lane;
-        const u32 *size = launch->block;
+        const u32 *size = block->size;
         snprintf(where, sizeof where, ", lane %d (thread %u %u %u)", lane, thread % size[0], thread / size[0] % size[1],
                  thread / size[0] / size[1]);
     }

@@ -28,19 +28,24 @@ static void put16(u8 *at, u32 value) { memcpy(at, &(u16){(u16)value}, 2); }
 static void put32(u8 *at, u32 value) { memcpy(at, &value, 4); }
 static void put64(u8 *at, u64 value) { memcpy(at, &value, 8); }
 
+/* The number of blocks counts whole ones only: a block of that number or above has the size of the remainder. */
 static u64 hidden_value(const struct sim_launch *launch, unsigned kind) {
+    unsigned i;
     switch (kind) {
     case SIM_BLOCK_COUNT_X:
     case SIM_BLOCK_COUNT_Y:
-    case SIM_BLOCK_COUNT_Z: return launch->grid[kind - SIM_BLOCK_COUNT_X];
+    case SIM_BLOCK_COUNT_Z: i = kind - SIM_BLOCK_COUNT_X; return launch->grid[i] - (launch->rest[i] ? 1 : 0);
     case SIM_GROUP_SIZE_X:
     case SIM_GROUP_SIZE_Y:
     case SIM_GROUP_SIZE_Z: return launch->block[kind - SIM_GROUP_SIZE_X];
+    case SIM_REMAINDER_X:
+    case SIM_REMAINDER_Y:
+    case SIM_REMAINDER_Z: return launch->rest[kind - SIM_REMAINDER_X];
     case SIM_GRID_DIMS: return 3;
     case SIM_HIDDEN_PRIVATE_BASE: return SIM_PRIVATE_APERTURE >> 32;
     case SIM_HIDDEN_SHARED_BASE: return SIM_SHARED_APERTURE >> 32;
     case SIM_DYNAMIC_LDS: return launch->shared;
-    default: return 0; /* grids are whole blocks, so there are no remainders */
+    default: return 0;
     }
 }
 
@@ -65,7 +70,8 @@ static void fill_packet(const struct sim_launch *launch, const struct sim_start 
     put16(packet + 2, 3);
     for (unsigned i = 0; i < 3; i++) {
         put16(packet + 4 + 2 * i, launch->block[i]);
-        put32(packet + 12 + 4 * i, launch->grid[i] * launch->block[i]);
+        u32 missing = launch->rest[i] ? launch->block[i] - launch->rest[i] : 0;
+        put32(packet + 12 + 4 * i, launch->grid[i] * launch->block[i] - missing);
     }
     put32(packet + 24, kernel->scratch);
     put32(packet + 28, kernel->lds + launch->shared);
@@ -164,12 +170,12 @@ static void start_system_registers(const struct sim_kernel *kernel, struct sim_w
 static void start_vector_registers(const struct sim_launch *launch, struct sim_wave *wave) {
     unsigned last = launch->kernel->rsrc2 >> WORKITEM_ID_SHIFT & 3;
     bool packed = !(wave->target & SIM_GFX1030);
+    const u32 *size = wave->block->size;
     if (last > 2) last = 2;
     for (unsigned lane = 0; lane < wave->size; lane++) {
         if (!(wave->lanes >> lane & 1)) continue;
         u32 thread = wave->id * wave->size + lane;
-        u32 id[3] = {thread % launch->block[0], thread / launch->block[0] % launch->block[1],
-                     thread / launch->block[0] / launch->block[1]};
+        u32 id[3] = {thread % size[0], thread / size[0] % size[1], thread / size[0] / size[1]};
         for (unsigned i = 0; i <= last; i++) {
             if (packed)
                 wave->v[0][lane] |= id[i] << (10 * i);

@@ -135,6 +135,7 @@ const struct driver_allocation *driver_allocations(size_t *n);
 /* How a kernel is launched. */
 struct driver_shape {
     unsigned grid[3], block[3]; /* blocks, threads */
+    unsigned rest[3];           /* threads of the last block where it is smaller, else 0 */
     unsigned shared;            /* bytes of a block besides what the kernel has */
     bool cooperative;           /* all blocks run at once, so that they may wait for each other */
 };

@@ -105,6 +105,7 @@ int engine_accepts(const struct driver_function *function, const struct driver_s
     uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
     if (block[0] > 1024 || block[1] > 1024 || block[2] > 1024 || threads > 1024) return DRIVER_VALUE;
     if (threads > kernel->max_threads) return DRIVER_LAUNCH;
+    if (kernel->uniform && (shape->rest[0] || shape->rest[1] || shape->rest[2])) return DRIVER_VALUE;
     if (kernel->lds + shape->shared > device->shared) return DRIVER_VALUE;
     uint64_t room = (uint64_t)engine_occupancy(function, (unsigned)threads, shape->shared) * (unsigned)device->units;
     bool fits = (uint64_t)grid[0] * grid[1] <= room && (uint64_t)grid[0] * grid[1] * grid[2] <= room;
@@ -113,11 +114,12 @@ int engine_accepts(const struct driver_function *function, const struct driver_s
 
 int engine_run(const struct driver_function *function, const struct driver_shape *shape, const void *params,
                size_t nbytes) {
-    const unsigned *grid = shape->grid, *block = shape->block;
+    const unsigned *grid = shape->grid, *block = shape->block, *rest = shape->rest;
     static uint32_t serial;
     struct sim_launch launch = {.kernel = function->kernel,
                                 .grid = {grid[0], grid[1], grid[2]},
                                 .block = {block[0], block[1], block[2]},
+                                .rest = {rest[0], rest[1], rest[2]},
                                 .shared = shape->shared,
                                 .cooperative = shape->cooperative,
                                 .args = params,

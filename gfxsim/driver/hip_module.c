@@ -124,8 +124,7 @@ API int hipModuleLaunchCooperativeKernel(void *function, unsigned grid_x, unsign
     l.shape.cooperative = true;
     RETURN(launch(&l, on));
 }
-/* `work` is threads, not blocks. Code that is not compiled for blocks of one size might have the last one smaller; no
- * launch here has that. */
+/* `work` is threads, not blocks. Code that is not compiled for blocks of one size may have the last one smaller. */
 API int hipExtModuleLaunchKernel(void *function, unsigned work_x, unsigned work_y, unsigned work_z, unsigned block_x,
                                  unsigned block_y, unsigned block_z, size_t shared, void *stream, void **args,
                                  void **extra, void *before, void *after, unsigned flags) {
@@ -138,8 +137,8 @@ API int hipExtModuleLaunchKernel(void *function, unsigned work_x, unsigned work_
     for (int i = 0; i < 3; i++) {
         if (work[i] == 0 || block[i] == 0) RETURN(DRIVER_VALUE);
         if (block[i] > work[i]) block[i] = work[i];
-        if (work[i] % block[i]) RETURN(DRIVER_VALUE);
-        l.shape.grid[i] = work[i] / block[i];
+        l.shape.rest[i] = work[i] % block[i];
+        l.shape.grid[i] = work[i] / block[i] + (l.shape.rest[i] ? 1 : 0);
         l.shape.block[i] = block[i];
     }
     RETURN(launch(&l, on));

@@ -459,6 +459,6 @@ API int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigne
         if (*extra == (void *)1) parameters.packed = extra[1];
         if (*extra == (void *)2) parameters.size = *(size_t *)extra[1];
     }
-    struct driver_shape shape = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, false};
+    struct driver_shape shape = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, {0}, shared, false};
     RETURN(driver_launch(function, &shape, &parameters, on));
 }

@@ -132,7 +132,8 @@ void *engine_global(void *module, const char *name, size_t *size) {
 
 /* Blocks run one after the other: none can wait for another. */
 int engine_accepts(const struct driver_function *function, const struct driver_shape *shape) {
-    const unsigned *block = shape->block;
+    const unsigned *block = shape->block, *rest = shape->rest;
+    if (rest[0] || rest[1] || rest[2]) return DRIVER_VALUE;
     if (shape->cooperative) return DRIVER_COOPERATIVE_TOO_LARGE;
     const struct gpu_host_kernel *kernel = function->kernel;
     return block[1] != 1 || block[2] != 1 || block[0] > kernel->threads ? DRIVER_VALUE : DRIVER_OK;

@@ -300,6 +300,27 @@ static void check_cooperative(const char *path, hipStream_t stream) {
     hipGetLastError();
 }
 
+/* 648 threads by 256, as MIOpen asks for them: kernel partial(to, width, height) of tests/gfxsim/run. */
+static void check_partial(const char *uniform, const char *path, hipStream_t stream) {
+    enum { N = 648 };
+    void *module = nullptr, *function = nullptr, *fixed = nullptr, *add = nullptr;
+    unsigned out[4 * N], width = N, height = 1, *device = nullptr;
+    CHECK(hipModuleLoad(&module, path) == 0 && hipModuleGetFunction(&function, module, "partial") == 0);
+    CHECK(hipModuleLoad(&fixed, uniform) == 0 && hipModuleGetFunction(&add, fixed, "add") == 0);
+    CHECK(hipMalloc((void **)&device, sizeof out) == 0);
+    void *args[3] = {&device, &width, &height}, *sum[4] = {&device, &device, &device, &width};
+    ihipStream_t *on = (ihipStream_t *)stream;
+    CHECK(hipExtModuleLaunchKernel((ihipModuleSymbol_t *)function, N, 1, 1, 256, 1, 1, 0, on, args, nullptr, nullptr,
+                                   nullptr, 0) == 0);
+    CHECK(hipStreamSynchronize(stream) == 0 && hipMemcpy(out, device, sizeof out, TO_HOST) == 0);
+    CHECK(out[0] == 256 && out[4 * 511 + 1] == 256 && out[4 * 512] == 136 && out[4 * 647 + 1] == 136);
+    /* Code that was compiled for blocks of one size. */
+    CHECK(hipExtModuleLaunchKernel((ihipModuleSymbol_t *)add, N, 1, 1, 256, 1, 1, 0, on, sum, nullptr, nullptr, nullptr,
+                                   0) == 1);
+    CHECK(hipFree(device) == 0 && hipModuleUnload(module) == 0 && hipModuleUnload(fixed) == 0);
+    hipGetLastError();
+}
+
 static void check_sizes() {
     char *device = nullptr;
     void *pinned = nullptr;
@@ -403,9 +424,9 @@ static void check_graph(hipStream_t stream) {
     CHECK(hipGraphExecDestroy(ready) == 0 && hipFree(a) == 0);
 }
 
-/* Argument: the module for gfx942. Runs with GFXSIM_DEVICES=gfx942,gfx1100. */
+/* Arguments: the modules of kernels.hip and partial.hip for gfx942. Runs with GFXSIM_DEVICES=gfx942,gfx1100. */
 int main(int argc, char **argv) {
-    if (argc != 2) return 2;
+    if (argc != 3) return 2;
     hipStream_t stream = nullptr;
     check_device();
     check_launch(0);
@@ -417,6 +438,7 @@ int main(int argc, char **argv) {
     check_pointers();
     check_module(argv[1], stream);
     check_cooperative(argv[1], stream);
+    check_partial(argv[1], argv[2], stream);
     check_sizes();
     check_streams(stream);
     check_graph(stream);
