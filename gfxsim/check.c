@@ -62,8 +62,9 @@ static void check_lane(struct sim_wave *wave, int lane, u64 address, unsigned nb
         if (!what) continue;
         char where[160], did[40];
         say_where(address + i, where, sizeof where);
-        sim_fail(wave, lane, state == SIM_UNDEFINED ? 719 : 700, "%s: %s at %s", what,
-                 sim_say_access(did, access, nbytes), where);
+        sim_say_access(did, access, nbytes);
+        if (state != SIM_UNDEFINED) sim_fail(wave, lane, 700, "%s: %s at %s", what, did, where);
+        sim_doubt(wave, lane, SIM_MEMORY_UNWRITTEN, "%s: %s at %s", what, did, where);
     }
 }
 

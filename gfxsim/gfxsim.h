@@ -197,6 +197,8 @@ struct sim_launch {
     const u8 *kernarg;    /* in device memory, while it runs */
     _Atomic int failed;   /* what the first finding said; the launch's other blocks then stop */
     _Atomic u32 acquires; /* access.c's; 0 when the launch starts */
+    bool tolerant;        /* the kernel is one of GFXSIM_TOLERATE's */
+    _Atomic u32 doubts;   /* a bit for each enum sim_doubt that was reported and tolerated */
 };
 
 /* Runs a launch to its end. 0, or HIP's 700 (a fault in memory) or 719 (any other finding), after the report of it. */
@@ -229,6 +231,7 @@ struct sim_settings {
     int units;            /* GFXSIM_UNITS: compute units of a card; 0, the real one's, when unset */
     const char *record;   /* GFXSIM_RECORD: a folder launches are written to, or NULL */
     unsigned record_each; /* GFXSIM_RECORD_EACH: launches of a kernel, 1 when unset */
+    const char *tolerate; /* GFXSIM_TOLERATE: kernels with patterns as of files, or NULL */
 };
 extern struct sim_settings sim_settings; /* read once, by sim_settings_read */
 void sim_settings_read(void);
@@ -239,6 +242,20 @@ void sim_settings_read(void);
  * source line are added. Does not return. `code`: 700 or 719. */
 _Noreturn void sim_fail(struct sim_wave *wave, int lane, int code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* What a card does without a sign. */
+enum sim_doubt {
+    SIM_LDS_RACE = 1 << 0,
+    SIM_LDS_UNWRITTEN = 1 << 1,
+    SIM_BLOCK_RACE = 1 << 2,
+    SIM_MEMORY_UNWRITTEN = 1 << 3,
+    SIM_INACTIVE_LANE = 1 << 4
+};
+/* The same as sim_fail with 719, unless the kernel is one of GFXSIM_TOLERATE's. Then it returns, and the instruction
+ * does what it does without checks; the first doubt of a kind in a launch is reported, and is no finding. */
+void sim_doubt(struct sim_wave *wave, int lane, enum sim_doubt kind, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Whether GFXSIM_TOLERATE has the kernel. */
+bool sim_tolerates(const char *kernel);
 /* A finding of a launch that no wave made, such as a block that is too large. */
 void sim_report(const struct sim_launch *launch, const char *what);
 extern _Atomic long sim_findings; /* of the process */

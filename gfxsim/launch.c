@@ -376,6 +376,8 @@ int sim_launch_run(struct sim_launch *launch) {
     sim_settings_read();
     struct run run = {.launch = launch};
     atomic_store(&launch->failed, 0);
+    atomic_store(&launch->doubts, 0);
+    launch->tolerant = sim_tolerates(launch->kernel->name);
     char text[128];
     const char *why = refused(launch, text);
     if (!why && !sim_start_new(launch, &run.start)) why = "device memory has run out";

@@ -23,10 +23,11 @@ static void report(struct sim_wave *wave, const struct touch *t, u32 known, cons
     int lane = (int)t->lane;
     sim_say_access(text, t->access, t->nbytes);
     if ((known & WAVE) == SEVERAL)
-        sim_fail(wave, lane, 719, "race in LDS: %s at byte %llu that other waves %s since the last barrier", text,
-                 (unsigned long long)t->at, did);
-    sim_fail(wave, lane, 719, "race in LDS: %s at byte %llu that wave %u %s since the last barrier", text,
-             (unsigned long long)t->at, (known & WAVE) - 1, did);
+        sim_doubt(wave, lane, SIM_LDS_RACE, "race in LDS: %s at byte %llu that other waves %s since the last barrier",
+                  text, (unsigned long long)t->at, did);
+    else
+        sim_doubt(wave, lane, SIM_LDS_RACE, "race in LDS: %s at byte %llu that wave %u %s since the last barrier", text,
+                  (unsigned long long)t->at, (known & WAVE) - 1, did);
 }
 
 /* The finding of byte b of an access, where there is one. */
@@ -38,8 +39,8 @@ static void check_byte(struct sim_wave *wave, const struct touch *t, unsigned b)
     bool read = (known->reader ^ mine) < SAME_EPOCH && (known->reader & WAVE) != (mine & WAVE);
     bool by_atomic = known->writer & ATOMIC;
     if (access & (SIM_READ | SIM_ATOMIC) && !(known->writer & DEFINED))
-        sim_fail(wave, (int)t->lane, 719, "LDS never written: %s at byte %llu",
-                 sim_say_access((char[40]){0}, access, t->nbytes), (unsigned long long)t->at);
+        sim_doubt(wave, (int)t->lane, SIM_LDS_UNWRITTEN, "LDS never written: %s at byte %llu",
+                  sim_say_access((char[40]){0}, access, t->nbytes), (unsigned long long)t->at);
     if (access & SIM_WRITE && wave->block->lds[t->at + b] == sim_data_byte(t->data, t->lane, b)) return;
     if (written && access & SIM_ATOMIC && by_atomic) written = false;
     if (written && access & SIM_READ && by_atomic && sim_exchange_follows(wave)) written = false;

@@ -41,8 +41,8 @@ static void gather(struct sim_wave *wave, const struct sim_inst *inst, const str
         unsigned lane = (unsigned)__builtin_ctzll(left);
         if (!all && !(exec >> from[lane] & 1)) {
             if (sim_settings.check && !sim_settings.isa)
-                sim_fail(wave, (int)lane, 719, "inactive lane: the value of lane %u is read, which is not active",
-                         from[lane]);
+                sim_doubt(wave, (int)lane, SIM_INACTIVE_LANE,
+                          "inactive lane: the value of lane %u is read, which is not active", from[lane]);
             result |= (u64)1 << lane;
             continue;
         }

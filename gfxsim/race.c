@@ -106,8 +106,8 @@ static void report(const struct now *now, const struct touch *t, unsigned block,
         snprintf(other, sizeof other, "block number %u", block - 1);
     else
         snprintf(other, sizeof other, "another block");
-    sim_fail(now->wave, (int)t->lane, 719, "race between blocks: %s at 0x%llx that %s %s in this launch",
-             sim_say_access((char[40]){0}, now->access, t->nbytes), (unsigned long long)t->address, other, did);
+    sim_doubt(now->wave, (int)t->lane, SIM_BLOCK_RACE, "race between blocks: %s at 0x%llx that %s %s in this launch",
+              sim_say_access((char[40]){0}, now->access, t->nbytes), (unsigned long long)t->address, other, did);
 }
 
 /* What the entry tells of accesses that race with this one. */

@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "gfxsim/gfxsim.h"
 
+#include <fnmatch.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -38,7 +39,6 @@ static void describe(const struct sim_wave *wave, int lane, const char *what, ch
 }
 
 static void print(const char *text) {
-    atomic_fetch_add(&sim_findings, 1);
     pthread_mutex_lock(&printing);
     fputs(text, stderr);
     FILE *file = sim_settings.report ? fopen(sim_settings.report, "a") : NULL;
@@ -53,19 +53,58 @@ void sim_report(const struct sim_launch *launch, const char *what) {
     char text[1024];
     snprintf(text, sizeof text, "gfxsim: %s\ngfxsim:   kernel %s on %s, launch %u\n", what, launch->kernel->name,
              sim_target_name(launch->kernel->code->target), launch->serial);
+    atomic_fetch_add(&sim_findings, 1);
     print(text);
 }
 
-void sim_fail(struct sim_wave *wave, int lane, int code, const char *format, ...) {
+/* Ends the launch with the first of its findings. */
+_Noreturn static void fail(struct sim_wave *wave, int lane, int code, const char *what) {
     int none = 0;
     if (atomic_compare_exchange_strong(&wave->block->launch->failed, &none, code)) {
-        char what[512], text[2048];
-        va_list list;
-        va_start(list, format);
-        vsnprintf(what, sizeof what, format, list);
-        va_end(list);
+        char text[2048];
         describe(wave, lane, what, text, sizeof text);
+        atomic_fetch_add(&sim_findings, 1);
         print(text);
     }
     longjmp(*wave->block->failed, 1);
+}
+
+void sim_fail(struct sim_wave *wave, int lane, int code, const char *format, ...) {
+    char what[512];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(what, sizeof what, format, list);
+    va_end(list);
+    fail(wave, lane, code, what);
+}
+
+void sim_doubt(struct sim_wave *wave, int lane, enum sim_doubt kind, const char *format, ...) {
+    static const char before[] = "tolerated: ";
+    enum { BEFORE = sizeof before - 1 };
+    struct sim_launch *launch = wave->block->launch;
+    if (launch->tolerant && atomic_load_explicit(&launch->doubts, memory_order_relaxed) & kind) return;
+    char what[512], text[2048];
+    va_list list;
+    va_start(list, format);
+    memcpy(what, before, BEFORE);
+    vsnprintf(what + BEFORE, sizeof what - BEFORE, format, list);
+    va_end(list);
+    if (!launch->tolerant) fail(wave, lane, 719, what + BEFORE);
+    if (atomic_fetch_or(&launch->doubts, kind) & kind) return;
+    describe(wave, lane, what, text, sizeof text);
+    print(text);
+}
+
+bool sim_tolerates(const char *kernel) {
+    char pattern[512];
+    for (const char *at = sim_settings.tolerate; at && *at;) {
+        size_t length = strcspn(at, ",");
+        if (length < sizeof pattern) {
+            memcpy(pattern, at, length);
+            pattern[length] = 0;
+            if (fnmatch(pattern, kernel, 0) == 0) return true;
+        }
+        at += length + (at[length] == ',');
+    }
+    return false;
 }

@@ -44,6 +44,7 @@ static void read_all(void) {
     sim_settings.trace = file("GFXSIM_TRACE");
     u64 units = number("GFXSIM_UNITS", 1, 0);
     sim_settings.units = units > 4096 ? 4096 : (int)units;
+    sim_settings.tolerate = file("GFXSIM_TOLERATE");
     sim_settings.record = file("GFXSIM_RECORD");
     u64 each = number("GFXSIM_RECORD_EACH", 1, 1);
     sim_settings.record_each = each > 1000000 ? 1000000 : (unsigned)each;

@@ -109,6 +109,33 @@ static void check_zeros(struct sim_code *code, const char *name, unsigned step) 
     sim_memory_free(in);
 }
 
+/* GFXSIM_TOLERATE: a doubt is reported once for each launch of a kernel that it has, and is no finding. */
+static void check_tolerated(struct sim_code *code, const char *target) {
+    static const char *const lists[] = {"other,lds_*_bad,block_*,never_written_bad,inactive_lane_?ad,read_outside_bad,"
+                                        "undefined_address_bad",
+                                        "lds_*_good,,never_written"};
+    static char text[4096];
+    for (unsigned k = 0; k < sizeof lists / sizeof *lists; k++) {
+        sim_settings.tolerate = lists[k];
+        for (unsigned i = 0; i < sizeof pairs / sizeof *pairs; i += k ? 5 : 1) {
+            const struct pair *pair = &pairs[i];
+            bool doubt = pair->code == 719 && strcmp(pair->name, "undefined_address") != 0;
+            long before = sim_findings;
+            int status = run(code, pair, true, text, sizeof text);
+            const char *first = strstr(text, "tolerated: ");
+            bool tolerated = k == 0 && doubt;
+            TEST_CHECK_(status == (tolerated ? 0 : pair->code) && sim_findings == before + !tolerated,
+                        "%s: %s with GFXSIM_TOLERATE=%s: status %d, %ld findings\n%s", target, pair->name, lists[k],
+                        status, sim_findings - before, text);
+            TEST_CHECK_(strstr(text, pair->says) && (first != NULL) == tolerated, "%s: %s with GFXSIM_TOLERATE=%s\n%s",
+                        target, pair->name, lists[k], text);
+            TEST_CHECK_(!first || !strstr(first + 1, "tolerated: "), "%s: %s is reported twice\n%s", target, pair->name,
+                        text);
+        }
+    }
+    sim_settings.tolerate = NULL;
+}
+
 static void test_target(const char *target, const char *path) {
     static char image[1 << 20], text[4096];
     char why[256];
@@ -135,6 +162,7 @@ static void test_target(const char *target, const char *path) {
             }
         }
     }
+    check_tolerated(code, target);
     check_zeros(code, "lds_outside_bad", 1);
     check_zeros(code, "inactive_lane_bad", 2);
     sim_code_unload(code);
