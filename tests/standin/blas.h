@@ -40,4 +40,17 @@ struct standin_blas {
 /* The driver of the process: the first library of `names`, ended by NULL, that is open and is a stand-in. */
 const struct standin_blas_driver *standin_blas_find(const char *const *names);
 
+/* ---- what a function of such a library begins with ---- */
+
+#define API __attribute__((visibility("default")))
+/* Declares entry_, which counts the calls, and d, the driver; returns `missing` without one. */
+#define STANDIN_FIND(function, missing, ...)                                                                           \
+    static struct driver_entry entry_ = {.name = #function};                                                           \
+    const struct standin_blas_driver *d = standin_blas_find((const char *const[]){__VA_ARGS__, NULL});                 \
+    if (!d) return missing
+/* The same, and enters the driver; a fault on demand is the status `fault`. */
+#define STANDIN_ENTER(function, missing, fault, ...)                                                                   \
+    STANDIN_FIND(function, missing, __VA_ARGS__);                                                                      \
+    if (d->enter(&entry_)) return d->leave(fault)
+
 #endif

@@ -3,21 +3,10 @@
 
 #include <stdlib.h>
 
-#define API __attribute__((visibility("default")))
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 enum { SUCCESS, NOT_INITIALIZED, ALLOC_FAILED = 3, INVALID_VALUE = 7, INTERNAL_ERROR = 14, NOT_SUPPORTED = 15 };
 
-static const struct standin_blas_driver *driver(void) {
-    static const char *const names[] = {"libcuda.so.1", NULL};
-    return standin_blas_find(names);
-}
-
-/* Without a driver nothing works; a fault on demand is an internal error. */
-#define ENTER(function)                                                                                                \
-    static struct driver_entry entry_ = {.name = #function};                                                           \
-    const struct standin_blas_driver *d = driver();                                                                    \
-    if (!d) return NOT_INITIALIZED;                                                                                    \
-    if (d->enter(&entry_)) return d->leave(INTERNAL_ERROR)
+#define ENTER(function) STANDIN_ENTER(function, NOT_INITIALIZED, INTERNAL_ERROR, "libcuda.so.1")
 
 API int cublasCreate_v2(struct standin_blas **handle) {
     ENTER(cublasCreate_v2);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define API __attribute__((visibility("default")))
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 enum { SUCCESS, NOT_INITIALIZED, ALLOC_FAILED = 3, INVALID_VALUE = 7, INTERNAL_ERROR = 14, NOT_SUPPORTED = 15 };
 enum { WORKSPACE = 4096 }; /* what every product asks for, and writes to */
@@ -36,17 +35,7 @@ struct result {
     int reserved[4];
 };
 
-static const struct standin_blas_driver *driver(void) {
-    static const char *const names[] = {"libcuda.so.1", NULL};
-    return standin_blas_find(names);
-}
-
-/* Without a driver nothing works; a fault on demand is an internal error. */
-#define ENTER(function)                                                                                                \
-    static struct driver_entry entry_ = {.name = #function};                                                           \
-    const struct standin_blas_driver *d = driver();                                                                    \
-    if (!d) return NOT_INITIALIZED;                                                                                    \
-    if (d->enter(&entry_)) return d->leave(INTERNAL_ERROR)
+#define ENTER(function) STANDIN_ENTER(function, NOT_INITIALIZED, INTERNAL_ERROR, "libcuda.so.1")
 
 /* Everything that is made is counted as a handle, so that what is never destroyed shows. */
 #define MAKE(function, type, to, ...)                                                                                  \
@@ -59,9 +48,7 @@ static const struct standin_blas_driver *driver(void) {
     return d->leave(SUCCESS)
 /* A fault in giving back loses nothing here. */
 #define DESTROY(function, what)                                                                                        \
-    static struct driver_entry entry_ = {.name = #function};                                                           \
-    const struct standin_blas_driver *d = driver();                                                                    \
-    if (!d) return NOT_INITIALIZED;                                                                                    \
+    STANDIN_FIND(function, NOT_INITIALIZED, "libcuda.so.1");                                                           \
     int fault_ = d->enter(&entry_);                                                                                    \
     free(what);                                                                                                        \
     d->count(-1);                                                                                                      \

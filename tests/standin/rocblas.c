@@ -4,21 +4,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#define API __attribute__((visibility("default")))
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 enum { SUCCESS, INVALID_HANDLE, NOT_IMPLEMENTED, INVALID_POINTER, INVALID_SIZE, MEMORY_ERROR, INTERNAL_ERROR };
 
-static const struct standin_blas_driver *driver(void) {
-    static const char *const names[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", NULL};
-    return standin_blas_find(names);
-}
-
-/* Without a driver nothing works; a fault on demand is an internal error. */
 #define ENTER(function)                                                                                                \
-    static struct driver_entry entry_ = {.name = #function};                                                           \
-    const struct standin_blas_driver *d = driver();                                                                    \
-    if (!d) return INTERNAL_ERROR;                                                                                     \
-    if (d->enter(&entry_)) return d->leave(INTERNAL_ERROR)
+    STANDIN_ENTER(function, INTERNAL_ERROR, INTERNAL_ERROR, "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5")
 
 API int rocblas_create_handle(struct standin_blas **handle) {
     ENTER(rocblas_create_handle);
