@@ -41,4 +41,7 @@ struct gpu_linear_quantised {
 /* X(name) of the types that block_words.h reads by words, which vector_8_bit takes. */
 #define GPU_QUANTISED_WORD_TYPES(X) X(q4_0) X(q4_1) X(q5_0) X(q5_1) X(q8_0) X(q2_k) X(q4_k) X(q5_k) X(q6_k)
 
+/* X(name) of those that stream_8_bit takes, where x, the weights and their rows begin at multiples of 16 bytes. */
+#define GPU_QUANTISED_STREAM_TYPES(X) X(q8_0) X(q4_k) X(q5_k) X(q6_k)
+
 #endif

@@ -151,8 +151,11 @@ static const struct {
                     {13, 17, 1280}, {0, 3, 256},  {2, 0, 256},  {70, 40, 512}};
 enum { LAYER_SHAPES = sizeof layer_shapes / sizeof *layer_shapes, LAYER_TURNS = 2 * 4 };
 
-/* Behind those, each type has few rows of x by 8 bits, of as many blocks as leave remainders of 8 and 2. */
-static const struct { int64_t m, n; } few_shapes[] = {{1, 37}, {4, 5}};
+/* Behind those, each type has few rows of x by 8 bits, of as many blocks as leave remainders of 8 and 2, and a long one
+ * whose weights begin at multiples of 16 bytes in most types. */
+static const struct {
+    int64_t m, n, k; /* k 0: FEW_WIDTH, or 2 blocks */
+} few_shapes[] = {{1, 37, 0}, {4, 5, 0}, {1, 20, 10240}};
 enum { FEW_SHAPES = sizeof few_shapes / sizeof *few_shapes, FEW_WIDTH = 13 * 32 };
 
 static int layer_cases(enum wick_op op) {
@@ -169,9 +172,11 @@ static void layer_make(enum wick_op op, int k, struct verify_case *c) {
     if (turn >= LAYER_TURNS) {
         m = few_shapes[turn - LAYER_TURNS].m;
         n = few_shapes[turn - LAYER_TURNS].n;
-        width = wick_dtype_block(blocks) > FEW_WIDTH / 2
-                    ? 512
-                    : FEW_WIDTH / wick_dtype_block(blocks) * wick_dtype_block(blocks);
+        width = few_shapes[turn - LAYER_TURNS].k;
+        if (width == 0)
+            width = wick_dtype_block(blocks) > FEW_WIDTH / 2
+                        ? 512
+                        : FEW_WIDTH / wick_dtype_block(blocks) * wick_dtype_block(blocks);
     }
     c->n_in = 3;
     c->n_out = 1;

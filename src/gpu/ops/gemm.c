@@ -218,7 +218,9 @@ static enum wick_status run_vector(struct wick__gpu *gpu, const struct wick__pro
         p.vector_load = p.step == 1 && p.vector_step == 1 &&
                         wick__gemm_aligned(g, is_row, p.rows == 1 ? 0 : p.row, count, 16) &&
                         wick__gemm_aligned(g, !is_row, 0, count, 16);
-        split = wick__split_of(p.k, wick__min(units * 32 / units_of_work, 1024), wave * count * 4);
+        /* With some waves for each unit, splitting saves less than adding up the parts costs. */
+        int64_t wanted = units_of_work >= units * 3 ? 1 : wick__min(units * 32 / units_of_work, 1024);
+        split = wick__split_of(p.k, wanted, wave * count * 4);
     }
     p.split = split.terms;
     p.splits = split.count;

@@ -60,13 +60,25 @@ static bool has_vector(const struct gpu_linear_quantised *p) {
     }
 }
 
+/* Whether rows of weights and the activations can be had by loads of 16 bytes. */
+static bool has_stream(const struct gpu_linear_quantised *p) {
+    switch (p->type) {
+#define TAKES(name) case (uint32_t)WICK_DTYPE_##name - (uint32_t)WICK_DTYPE_q4_0:
+        GPU_QUANTISED_STREAM_TYPES(TAKES)
+#undef TAKES
+        return (uintptr_t)p->x % 16 == 0 && (uintptr_t)p->weight % 16 == 0 && p->row_nbytes % 16 == 0;
+    default: return false;
+    }
+}
+
 /* One row of activations. Blocks of a later turn would round them again. */
 static enum wick_status multiply_vector(struct wick__gpu *gpu, const struct gpu_linear_quantised *p,
                                         enum wick_dtype dtype) {
     enum { RESIDENT = 2 }; /* blocks of a unit */
     struct gpu_linear_quantised copy = *p;
     int64_t waves = GPU_BLOCK / gpu->properties.wave, units = wick__max(1, gpu->properties.units);
-    struct wick__launch launch = {.kernel = of_plain(WICK__GPU_K_vector_8_bit_bf16, dtype),
+    enum wick__gpu_kernel bf16 = has_stream(p) ? WICK__GPU_K_stream_8_bit_bf16 : WICK__GPU_K_vector_8_bit_bf16;
+    struct wick__launch launch = {.kernel = of_plain(bf16, dtype),
                                   .grid = {(unsigned)wick__min((p->n + waves - 1) / waves, units * RESIDENT)}};
     return wick__gpu_launch(gpu, &launch, &copy);
 }

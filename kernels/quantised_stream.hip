@@ -1,0 +1,295 @@
+/* One row of activations by weights of the types that models are mostly made of, at the speed of memory: a wave brings
+ * a stretch of a row of weights into LDS by loads of 16 bytes side by side, whatever the type, and asks for the next
+ * one before it multiplies. A lane then multiplies a unit of 32 or 64 weights, whose scales it unpacks once.
+ *
+ * The activations lie in LDS as numbers of 8 bits: a unit's groups of 16 are as many planes, in which lanes read 16
+ * bytes side by side. Their sums of 16 lie by units. */
+#include "gemm_common.h"
+#include "quantised.h"
+#include "wave.h"
+
+#define BLOCK_FN GPU_FN
+#define BLOCK_TABLE GPU_CONSTANT
+#define BLOCK_UNROLL GPU_UNROLL
+GPU_FN f32 block_from_f16(u16 bits) {
+    f16 x;
+    x.bits = bits;
+    return gpu_from_f16(x);
+}
+#define BLOCK_F16(bits) block_from_f16(bits)
+#define BLOCK_F32(bits) gpu_bits<f32>(bits)
+#include "blocks.h"
+
+/* What lanes of a wave wrote into LDS before it, its other lanes read after it. */
+GPU_FN void stream_sync(void) {
+#if defined(GPU_NVIDIA)
+    __syncwarp();
+#elif defined(GPU_AMD)
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
+    __builtin_amdgcn_wave_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
+#else
+    gpu_shuffle_xor(0u, 1);
+#endif
+}
+
+/* BLOCK, NBYTES: weights and bytes of a block. UNIT: weights a lane multiplies at once. TURNS: units of a lane in a
+ * stretch. Group g of a row is in plane_of(g) of unit unit_of(g). */
+template <int TYPE> struct stream_type;
+template <> struct stream_type<BLOCK_q8_0> {
+    enum { BLOCK = 32, NBYTES = 34, UNIT = 64, TURNS = 1 };
+    GPU_FN u32 unit_of(u32 g) { return g / 4; }
+    GPU_FN u32 plane_of(u32 g) { return g % 4; }
+};
+template <> struct stream_type<BLOCK_q4_k> {
+    enum { BLOCK = 256, NBYTES = 144, UNIT = 32, TURNS = 4 };
+    GPU_FN u32 unit_of(u32 g) { return g / 4 * 2 + g % 2; }
+    GPU_FN u32 plane_of(u32 g) { return g / 2 % 2; }
+};
+template <> struct stream_type<BLOCK_q5_k> {
+    enum { BLOCK = 256, NBYTES = 176, UNIT = 32, TURNS = 2 };
+    GPU_FN u32 unit_of(u32 g) { return g / 4 * 2 + g % 2; }
+    GPU_FN u32 plane_of(u32 g) { return g / 2 % 2; }
+};
+template <> struct stream_type<BLOCK_q6_k> {
+    enum { BLOCK = 256, NBYTES = 210, UNIT = 64, TURNS = 1 };
+    GPU_FN u32 unit_of(u32 g) { return g / 8 * 2 + g % 2; }
+    GPU_FN u32 plane_of(u32 g) { return g / 2 % 4; }
+};
+
+#define STREAM_EACH GPU_UNROLL for (int j = 0; j < 4; j++)
+
+/* The activations of a row in LDS, and where a wave has its stretch. */
+struct stream_room {
+    u32 *words;
+    f32 *scales;
+    i32 *sums;
+    u32 *stage;
+};
+
+/* ---- the activations ---- */
+
+/* Rounds a group of activations, as round_activations of quantised.hip does, two lanes a quantum; `g`: which of the
+ * row. The scale is NaN where the largest magnitude is infinite or NaN. */
+template <int TYPE>
+GPU_FN void stream_round_group(const f32 (&v)[BLOCK_GROUP], u32 g, u32 groups, const struct stream_room &room) {
+    typedef stream_type<TYPE> S;
+    enum { PLANES = S::UNIT / BLOCK_GROUP };
+    const f32 SMALLEST = 7.5231638e-37f; /* 2^-120 */
+    f32 most = 0;
+    GPU_UNROLL for (int i = 0; i < BLOCK_GROUP; i++) most = gpu_join_max::of(most, gpu_fabs(v[i]));
+    most = gpu_wave_join<gpu_join_max>(most, 2);
+    f32 wrong = most * 0.0f, by = most > SMALLEST && wrong == 0 ? 127.0f / most : 0.0f;
+    if (g >= groups) return;
+    gpu_vec<u32> words;
+    i32 sum = 0;
+    STREAM_EACH {
+        words.v[j] = 0;
+        GPU_UNROLL for (int i = 0; i < 4; i++)
+            words.v[j] |= (u32)((i32)gpu_rint(by > 0 ? v[4 * j + i] * by : 0.0f) & 255) << 8 * i;
+        sum = gpu_dot4(0x01010101u, words.v[j], sum);
+    }
+    u32 unit = S::unit_of(g), plane = S::plane_of(g), units = groups / PLANES;
+    *(gpu_vec<u32> *)(room.words + (plane * units + unit) * 4) = words;
+    room.sums[unit * PLANES + plane] = sum;
+    if (g % 2 == 0) room.scales[g / 2] = most / 127.0f + wrong;
+}
+
+/* Some groups of a thread at once, for their loads to overlap. */
+template <typename T, int TYPE>
+GPU_FN void stream_round(const struct gpu_linear_quantised &p, const struct stream_room &room) {
+    enum { AT_ONCE = 2, N = gpu_vec<T>::N };
+    const T *x = (const T *)p.x;
+    u32 groups = (u32)p.k / BLOCK_GROUP;
+    GPU_NO_UNROLL for (u32 g0 = gpu_thread(); g0 - gpu_thread() < groups; g0 += AT_ONCE * GPU_BLOCK) {
+        f32 v[AT_ONCE][BLOCK_GROUP];
+        GPU_UNROLL for (u32 a = 0; a < AT_ONCE; a++) {
+            u32 g = g0 + a * GPU_BLOCK < groups ? g0 + a * GPU_BLOCK : groups - 1;
+            GPU_UNROLL for (u32 i = 0; i < BLOCK_GROUP / N; i++) {
+                gpu_vec<T> from = gpu_load16(x + g * BLOCK_GROUP + i * N);
+                GPU_UNROLL for (u32 j = 0; j < N; j++) v[a][i * N + j] = gpu_up(from.v[j]);
+            }
+        }
+        GPU_UNROLL for (u32 a = 0; a < AT_ONCE; a++) stream_round_group<TYPE>(v[a], g0 + a * GPU_BLOCK, groups, room);
+    }
+}
+
+/* ---- units, of which `u` counts those of the stretch and `unit` those of the row ---- */
+
+/* Group `plane` of a unit of the activations. */
+GPU_FN gpu_vec<u32> stream_activations(const struct stream_room &room, u32 units, u32 unit, u32 plane) {
+    return *(const gpu_vec<u32> *)(room.words + (plane * units + unit) * 4);
+}
+/* N words from a byte at a multiple of 2; the word behind them is read too. */
+template <int N> GPU_FN void stream_words(const u32 *stage, u32 byte, u32 (&w)[N]) {
+    const u32 *from = stage + byte / 4;
+    u32 shift = byte % 4 * 8, low = from[0];
+    GPU_UNROLL for (int j = 0; j < N; j++) {
+        u32 high = from[j + 1];
+        w[j] = (u32)(((u64)high << 32 | low) >> shift);
+        low = high;
+    }
+}
+
+/* q4_k, and q5_k with its fifth bits: a unit is 16 bytes, low halves of one sub-block and high halves of the next. */
+template <int TYPE> struct stream_unit {
+    GPU_FN f32 add(const struct stream_room &room, u32 u, u32 units, u32 unit, f32 sum) {
+        enum { WORDS = stream_type<TYPE>::NBYTES / 4, FIVE = TYPE == BLOCK_q5_k };
+        const u32 *b = room.stage + u / 8 * WORDS;
+        u32 pair = u / 2 % 4;
+        gpu_vec<u32> head = *(const gpu_vec<u32> *)b, q = *(const gpu_vec<u32> *)(b + (FIVE ? 12 : 4) + u % 8 * 4);
+        gpu_vec<u32> x = stream_activations(room, units, unit, 0), y = stream_activations(room, units, unit, 1);
+        gpu_vec<u32> high = q;
+        if (FIVE) high = *(const gpu_vec<u32> *)(b + 4 + u % 2 * 4);
+        i32 t[2] = {0, 0};
+        STREAM_EACH {
+            u32 low = q.v[j] & 0x0f0f0f0fu, up = q.v[j] >> 4 & 0x0f0f0f0fu;
+            if (FIVE) {
+                u32 bits = high.v[j] >> 2 * pair;
+                low |= bits << 4 & 0x10101010u;
+                up |= bits << 3 & 0x10101010u;
+            }
+            t[0] = gpu_dot4(low, x.v[j], t[0]);
+            t[1] = gpu_dot4(up, y.v[j], t[1]);
+        }
+        /* As block_scale_min, for two sub-blocks at once. */
+        u32 shift = pair % 2 * 16, s0 = head.v[1] >> shift, s1 = head.v[2] >> shift, s2 = head.v[3] >> shift;
+        u32 scale = pair < 2 ? s0 & 0x3f3fu : (s2 & 0x0f0fu) | (s0 >> 2 & 0x3030u);
+        u32 least = pair < 2 ? s1 & 0x3f3fu : (s2 >> 4 & 0x0f0fu) | (s1 >> 2 & 0x3030u);
+        f32 d = block_from_f16((u16)head.v[0]), dmin = block_from_f16((u16)(head.v[0] >> 16));
+        const f32 *by = room.scales + unit / 2 * 2;
+        const i32 *all = room.sums + unit * 2;
+        GPU_UNROLL for (int s = 0; s < 2; s++) {
+            f32 product = (f32)(t[s] * (i32)(scale >> 8 * s & 63)), less = (f32)(all[s] * (i32)(least >> 8 * s & 63));
+            sum = gpu_fma(by[s], gpu_fma(d, product, -(dmin * less)), sum);
+        }
+        return sum;
+    }
+};
+
+template <> struct stream_unit<BLOCK_q8_0> {
+    GPU_FN f32 add(const struct stream_room &room, u32 u, u32 units, u32 unit, f32 sum) {
+        u32 w[17];
+        GPU_UNROLL for (int j = 0; j < 17; j++) w[j] = room.stage[17 * u + (u32)j];
+        i32 t[2] = {0, 0};
+        GPU_UNROLL for (int h = 0; h < 2; h++) {
+            gpu_vec<u32> x = stream_activations(room, units, unit, (u32)h);
+            gpu_vec<u32> y = stream_activations(room, units, unit, 2 + (u32)h);
+            STREAM_EACH {
+                t[0] = gpu_dot4(w[4 * h + j] >> 16 | w[4 * h + j + 1] << 16, x.v[j], t[0]);
+                t[1] = gpu_dot4(w[9 + 4 * h + j], y.v[j], t[1]);
+            }
+        }
+        const f32 *scale = room.scales + 2 * unit;
+        sum = gpu_fma(block_from_f16((u16)w[0]) * scale[0], (f32)t[0], sum);
+        return gpu_fma(block_from_f16((u16)(w[8] >> 16)) * scale[1], (f32)t[1], sum);
+    }
+};
+
+template <> struct stream_unit<BLOCK_q6_k> {
+    GPU_FN f32 add(const struct stream_room &room, u32 u, u32 units, u32 unit, f32 sum) {
+        u32 block = u / 4 * 210, n = u / 2 % 2, h = u % 2, at = block + 64 * n + 16 * h;
+        u32 q[2][4], high[4], scale[2], d = room.stage[(block + 208) / 4] >> (block + 208) % 4 * 8;
+        stream_words(room.stage, at, q[0]);
+        stream_words(room.stage, at + 32, q[1]);
+        stream_words(room.stage, block + 128 + 32 * n + 16 * h, high);
+        stream_words(room.stage, block + 192 + 8 * n, scale);
+        f32 total = 0;
+        GPU_UNROLL for (u32 plane = 0; plane < 4; plane++) {
+            gpu_vec<u32> x = stream_activations(room, units, unit, plane);
+            i32 t = -32 * room.sums[unit * 4 + plane];
+            STREAM_EACH {
+                u32 low = q[plane % 2][j] >> plane / 2 * 4 & 0x0f0f0f0fu;
+                u32 up = (plane < 2 ? high[j] << (4 - 2 * plane) : high[j] >> (2 * plane - 4)) & 0x30303030u;
+                t = gpu_dot4(low | up, x.v[j], t);
+            }
+            i32 by = (i8)(scale[plane / 2] >> (plane % 2 * 16 + 8 * h));
+            total = gpu_fma(room.scales[unit / 2 * 4 + plane], (f32)(t * by), total);
+        }
+        return gpu_fma(block_from_f16((u16)d), total, sum);
+    }
+};
+
+/* ---- rows ---- */
+
+enum { STREAM_MOST = 4 * 18 * 32 }; /* bytes of a stretch for a lane of 32: of q4_k */
+
+template <typename T, int TYPE> struct stream {
+    typedef stream_type<TYPE> S;
+    /* In words of 16 bytes. */
+    enum {
+        UNITS = S::TURNS * GPU_WAVE, /* of a stretch */
+        LOADS = (UNITS * S::UNIT / S::BLOCK * S::NBYTES / 16 + GPU_WAVE - 1) / GPU_WAVE
+    };
+    GPU_FN u32 size(u32 units) { return units * S::UNIT / S::BLOCK * S::NBYTES / 16; }
+    GPU_FN void fetch(const struct gpu_linear_quantised &p, i64 n, u32 first, u32 units, gpu_vec<u32> (&r)[LOADS]) {
+        const u32 *from = (const u32 *)(p.weight + n * p.row_nbytes) + (u64)size(first) * 4;
+        u32 left = size(units - first < UNITS ? units - first : UNITS);
+        GPU_UNROLL for (u32 c = 0; c < LOADS; c++) {
+            u32 i = c * GPU_WAVE + gpu_lane();
+            r[c] = gpu_load16(from + (i < left ? i : left - 1) * 4);
+        }
+    }
+    GPU_FN void put(u32 *stage, const gpu_vec<u32> (&r)[LOADS]) {
+        enum { MOST = UNITS * S::UNIT / S::BLOCK * S::NBYTES / 16 };
+        GPU_UNROLL for (u32 c = 0; c < LOADS; c++) {
+            u32 i = c * GPU_WAVE + gpu_lane();
+            if (i < MOST) *(gpu_vec<u32> *)(stage + i * 4) = r[c];
+        }
+    }
+    /* A block asks for its first weights, rounds the activations for itself, then its waves take rows in turn. */
+    GPU_FN void rows(const struct gpu_linear_quantised &p, const struct stream_room &room) {
+        enum { WAVES = GPU_BLOCK / GPU_WAVE };
+        u32 units = (u32)p.k / S::UNIT;
+        i64 n = (i64)gpu_block_x() * WAVES + gpu_wave();
+        gpu_vec<u32> r[LOADS];
+        fetch(p, n < p.n ? n : p.n - 1, 0, units, r);
+        stream_round<T, TYPE>(p, room);
+        gpu_sync();
+        u32 first = 0;
+        f32 sum = 0;
+        GPU_NO_UNROLL while (n < p.n) {
+            put(room.stage, r);
+            stream_sync();
+            bool last = first + UNITS >= units;
+            i64 next = last ? n + (i64)gpu_blocks_x() * WAVES : n;
+            if (next < p.n) fetch(p, next, last ? 0 : first + UNITS, units, r);
+            GPU_UNROLL for (u32 turn = 0; turn < S::TURNS; turn++) {
+                u32 u = turn * GPU_WAVE + gpu_lane();
+                if (first + u < units) sum = stream_unit<TYPE>::add(room, u, units, first + u, sum);
+            }
+            stream_sync();
+            if (last) {
+                sum = gpu_wave_join<gpu_join_add>(sum);
+                if (gpu_lane() == 0) {
+                    if (p.bias) sum += gpu_up(((const T *)p.bias)[n]);
+                    gpu_down((T *)p.out + n, gemm_activate_float(p.activation, sum));
+                }
+                sum = 0;
+            }
+            first = last ? 0 : first + UNITS;
+            n = next;
+        }
+    }
+};
+
+template <typename T> GPU_FN void stream_8_bit(const struct gpu_linear_quantised &p) {
+    enum { WAVES = GPU_BLOCK / GPU_WAVE, PITCH = STREAM_MOST / 16 * (GPU_WAVE / 32) + 1 };
+    GPU_SHARED gpu_vec<u32> words[GPU_QUANTISED_VECTOR / 16];
+    GPU_SHARED gpu_vec<f32> scales[GPU_QUANTISED_VECTOR / 32 / 4];
+    GPU_SHARED gpu_vec<i32> sums[GPU_QUANTISED_VECTOR / 16 / 4];
+    GPU_SHARED gpu_vec<u32> stage[WAVES * PITCH];
+    struct stream_room room = {(u32 *)words, (f32 *)scales, (i32 *)sums, (u32 *)(stage + gpu_wave() * PITCH)};
+    switch (p.type) {
+#define STREAM_CASE(name)                                                                                              \
+    case BLOCK_##name: stream<T, BLOCK_##name>::rows(p, room); break;
+        GPU_QUANTISED_STREAM_TYPES(STREAM_CASE)
+#undef STREAM_CASE
+    default: break;
+    }
+}
+
+#define STREAM(T) GPU_KERNEL(stream_8_bit_##T, struct gpu_linear_quantised) { stream_8_bit<T>(p); }
+STREAM(bf16)
+STREAM(f16)
+STREAM(f32)
