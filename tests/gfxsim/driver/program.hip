@@ -274,7 +274,7 @@ static void check_module(const char *path, hipStream_t stream) {
 static void check_cooperative(const char *path, hipStream_t stream) {
     enum { BLOCKS = 24, EACH = 64 };
     void *module = nullptr, *function = nullptr;
-    CHECK(hipModuleLoad(&module, "/nowhere/at-all.o") == 301);
+    CHECK(hipModuleLoad(&module, "/proc/self/nowhere.o") == 301);
     CHECK(strcmp(hipGetErrorName(301), "hipErrorFileNotFound") == 0);
     CHECK(hipModuleLoad(&module, nullptr) == 1 && hipModuleLoad(nullptr, path) == 1);
     CHECK(hipModuleLoad(&module, "/dev/null") == 200); /* empty */

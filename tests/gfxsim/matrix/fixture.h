@@ -28,6 +28,7 @@ static inline void fixture_start(struct fixture *f, enum sim_target target, u32 
     f->launch.kernel = &f->kernel;
     f->launch.block[0] = sim_wave_size(target), f->launch.block[1] = f->launch.block[2] = 1;
     f->block.launch = &f->launch;
+    memcpy(f->block.size, f->launch.block, sizeof f->block.size);
     f->block.failed = &f->failed;
     f->wave.v = f->rows;
     f->wave.v_defined = f->defined;
