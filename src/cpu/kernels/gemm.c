@@ -52,15 +52,6 @@ struct step {
     const char *bias, *next_b; /* next_b: B of the next matrix of the batch, NULL when there is none */
 };
 
-static int64_t batch_offset(const struct wick__product *g, const int64_t *stride, int64_t batch) {
-    int64_t offset = 0;
-    for (int d = g->batch_rank - 1; d >= 0; d--) {
-        offset += batch % g->batch_shape[d] * stride[d];
-        batch /= g->batch_shape[d];
-    }
-    return offset;
-}
-
 static int64_t round_up(int64_t x, int64_t step) { return (x + step - 1) / step * step; }
 
 static int64_t element_size(const struct wick__product *g) { return (int)wick__size(g->dtype); }
@@ -241,10 +232,10 @@ static void run_jobs(void *context, int worker, int64_t begin, int64_t end) {
         s.j0 = job / plan->row_jobs % plan->column_jobs * plan->job_columns;
         s.rows = wick__min(plan->job_rows, last_row - s.i0);
         s.columns = wick__min(plan->job_columns, g->n - s.j0);
-        s.a = (const char *)g->a + batch_offset(g, g->a_batch, s.batch) * size;
-        s.b = (const char *)g->b + batch_offset(g, g->b_batch, s.batch) * size;
+        s.a = (const char *)g->a + gemm_batch_offset(g, g->a_batch, s.batch) * size;
+        s.b = (const char *)g->b + gemm_batch_offset(g, g->b_batch, s.batch) * size;
         if (s.batch + 1 < plan->batches)
-            s.next_b = (const char *)g->b + batch_offset(g, g->b_batch, s.batch + 1) * size;
+            s.next_b = (const char *)g->b + gemm_batch_offset(g, g->b_batch, s.batch + 1) * size;
         s.c = (char *)g->c + s.batch * g->m * g->c_row * size;
         s.bias = g->bias;
         do {
@@ -265,7 +256,7 @@ static void run_jobs(void *context, int worker, int64_t begin, int64_t end) {
 static void pack_shared(void *context, int worker, int64_t begin, int64_t end) {
     const struct plan *plan = context;
     const struct wick__product *g = plan->g;
-    const char *a = (const char *)g->a + batch_offset(g, g->a_batch, plan->first_batch) * element_size(g);
+    const char *a = (const char *)g->a + gemm_batch_offset(g, g->a_batch, plan->first_batch) * element_size(g);
     int64_t blocks_a_job = (plan->job_rows + BLOCK_ROWS - 1) / BLOCK_ROWS, blocks = plan->row_jobs * blocks_a_job;
     (void)worker;
     for (int64_t index = begin; index < end; index++) {
@@ -360,7 +351,9 @@ enum wick_status WICK__ISA(wick__gemm)(const struct wick__product *asked) {
     struct plan plan = {.g = g, .kind = WICK__ISA(wick__gemm_kind)(g->dtype), .batches = wick__product_batches(g)};
     if (!product.a) product.a = nothing;
     if (!product.b) product.b = nothing;
+    enum wick_status status;
     if (g->m == 0 || g->n == 0 || plan.batches == 0) return WICK_OK;
+    if (WICK__ISA(wick__gemv)(g, &status)) return status;
     plan.streamed = (double)plan.batches * (double)g->m * (double)g->n * (double)element_size(g) > STREAMED_BYTES;
     plan.direct = (size_t)element_size(g) == plan.kind->size && plan.kind->group == 1;
     plan.a_constant = strides_are_zero(g, g->a_batch);

@@ -42,6 +42,16 @@ extern const struct gemm_kind WICK__ISA(wick__gemm_f32), WICK__ISA(wick__gemm_f6
 /* The kind that a dtype is computed with here. */
 const struct gemm_kind *WICK__ISA(wick__gemm_kind)(enum wick_dtype dtype);
 
+/* Where a matrix of the batch begins in an operand with these strides. */
+static inline int64_t gemm_batch_offset(const struct wick__product *g, const int64_t *stride, int64_t batch) {
+    int64_t offset = 0;
+    for (int d = g->batch_rank - 1; d >= 0; d--) {
+        offset += batch % g->batch_shape[d] * stride[d];
+        batch /= g->batch_shape[d];
+    }
+    return offset;
+}
+
 /* Panels to pack: `width` rows of A or columns of B with stride `step`, `depth` terms along k with stride `k_step`,
  * into panels that follow one another, each of `ld` of them (the last may have fewer) in rows of ld packed elements.
  * Strides count elements of the dtype. */
@@ -67,5 +77,9 @@ struct gemm_store {
     bool streamed; /* C is too large to stay in the caches */
 };
 void WICK__ISA(wick__gemm_store)(const struct gemm_store *store);
+
+/* Runs a product of one row, or one column, of floats with a matrix whose terms lie side by side; false where it is
+ * none. Its sums have an order of their own, which k alone decides, too. */
+bool WICK__ISA(wick__gemv)(const struct wick__product *g, enum wick_status *status);
 
 #endif
