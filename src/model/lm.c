@@ -37,11 +37,14 @@ static void show(const struct wick_lm *lm, const struct wick__lm_layer *layer, i
                                     .name = name, .x = x, .ids = ids, .experts = ids ? lm->config.experts : 0});
 }
 
+static struct wick_tensor *add_bias(const struct wick__lm_layer *layer, int part, struct wick_tensor *y) {
+    return layer->bias[part] ? wick_add(y, layer->bias[part]) : y;
+}
+
 static struct wick_tensor *linear(const struct wick_lm *lm, const struct wick__lm_layer *layer, int part,
                                   const struct wick_tensor *x) {
     show(lm, layer, part, x, NULL);
-    struct wick_tensor *y = multiply(lm, x, layer->weight[part], WICK_ACTIVATION_NONE);
-    return layer->bias[part] ? wick_add(y, layer->bias[part]) : y;
+    return add_bias(layer, part, multiply(lm, x, layer->weight[part], WICK_ACTIVATION_NONE));
 }
 
 static struct wick_tensor *norm(const struct wick_lm *lm, const struct wick_tensor *x,
@@ -63,6 +66,33 @@ static struct wick_tensor *heads_of(const struct pass *pass, const struct wick_t
     struct wick_tensor *turned = wick_narrow(y, 3, 0, config->rope_dims);
     turned = wick_rope_thd(turned, angles[0], angles[1], config->interleaved);
     return wick_cat(2, (struct wick_tensor *[]){turned, wick_narrow(y, 3, config->rope_dims, rest)}, 3);
+}
+
+/* Queries, keys and values of all tokens, [1, N, heads, head] each. */
+static void project(const struct pass *pass, const struct wick__lm_layer *layer, const struct wick_tensor *x,
+                    struct wick_tensor *const angles[2], struct wick_tensor *qkv[3]) {
+    const struct wick_lm *lm = pass->lm;
+    const struct wick__lm_config *config = &lm->config;
+    const int64_t heads[3] = {config->heads, config->kv_heads, config->kv_heads};
+    const int norms[2] = {WICK__LM_QUERY_NORM, WICK__LM_KEY_NORM}, parts = layer->qkv.parts;
+    struct wick_tensor *all = parts ? multiply(lm, x, layer->qkv.weight, WICK_ACTIVATION_NONE) : NULL;
+    int64_t start = 0;
+    for (int i = 0; i < 3; i++) {
+        if (i < parts) show(lm, layer, WICK__LM_QUERY + i, x, NULL);
+        qkv[i] = i < parts ? add_bias(layer, WICK__LM_QUERY + i, wick_narrow(all, 1, start, heads[i] * config->head))
+                           : linear(lm, layer, WICK__LM_QUERY + i, x);
+        start += heads[i] * config->head;
+    }
+    bool plain = !layer->bias[WICK__LM_QUERY] && !layer->bias[WICK__LM_KEY] && !layer->weight[WICK__LM_QUERY_NORM];
+    if (parts > 1 && plain) { /* both are turned at once */
+        int64_t both = heads[0] + heads[1];
+        struct wick_tensor *turned = heads_of(pass, wick_narrow(all, 1, 0, both * config->head), both, NULL, angles);
+        qkv[0] = wick_narrow(turned, 2, 0, heads[0]);
+        qkv[1] = wick_narrow(turned, 2, heads[0], heads[1]);
+    } else {
+        for (int i = 0; i < 2; i++) qkv[i] = heads_of(pass, qkv[i], heads[i], layer->weight[norms[i]], angles);
+    }
+    qkv[2] = heads_of(pass, qkv[2], heads[2], NULL, NULL);
 }
 
 /* Rows of a span, [1, heads, n, head]. */
@@ -96,11 +126,8 @@ static struct wick_tensor *attend(const struct pass *pass, int64_t number, const
     const struct wick__lm_layer *layer = &lm->layers[number];
     const struct wick__lm_batch *batch = pass->batch;
     bool local = config->local_base > 0 && wick__lm_windowed(config, number);
-    struct wick_tensor *const *angles = pass->angles[local], *mixed;
-    struct wick_tensor *const qkv[3] = {
-        heads_of(pass, linear(lm, layer, WICK__LM_QUERY, x), config->heads, layer->weight[WICK__LM_QUERY_NORM], angles),
-        heads_of(pass, linear(lm, layer, WICK__LM_KEY, x), config->kv_heads, layer->weight[WICK__LM_KEY_NORM], angles),
-        heads_of(pass, linear(lm, layer, WICK__LM_VALUE, x), config->kv_heads, NULL, NULL)};
+    struct wick_tensor *mixed, *qkv[3];
+    project(pass, layer, x, pass->angles[local], qkv);
     if (batch->n_spans == 1) {
         mixed = attend_span(pass, number, batch->spans, qkv);
     } else {
@@ -145,9 +172,16 @@ static struct wick_tensor *network(const struct wick_lm *lm, const struct wick__
                                    const struct wick_tensor *x) {
     if (layer->weight[WICK__LM_ROUTER]) return experts(lm, layer, x);
     struct wick_tensor *gate;
+    bool silu = lm->config.family->gate == WICK_ACTIVATION_SILU;
+    if (layer->gated.weight && silu && !layer->bias[WICK__LM_GATE] && !layer->bias[WICK__LM_UP]) {
+        show(lm, layer, WICK__LM_GATE, x, NULL);
+        show(lm, layer, WICK__LM_UP, x, NULL);
+        return linear(lm, layer, WICK__LM_DOWN,
+                      wick_swiglu(multiply(lm, x, layer->gated.weight, WICK_ACTIVATION_NONE)));
+    }
     if (layer->bias[WICK__LM_GATE]) {
         gate = linear(lm, layer, WICK__LM_GATE, x);
-        gate = lm->config.family->gate == WICK_ACTIVATION_SILU ? wick_silu(gate) : wick_gelu_tanh(gate);
+        gate = silu ? wick_silu(gate) : wick_gelu_tanh(gate);
     } else {
         show(lm, layer, WICK__LM_GATE, x, NULL);
         gate = multiply(lm, x, layer->weight[WICK__LM_GATE], lm->config.family->gate);

@@ -120,8 +120,15 @@ enum wick__lm_part {
     WICK__LM_PARTS
 };
 
+/* Matrices of a layer that lie below one another in one, so that one product does for all. */
+struct wick__lm_joined {
+    struct wick_tensor *weight; /* NULL: none */
+    int parts;                  /* how many of them, the first ones */
+};
+
 struct wick__lm_layer {
     struct wick_tensor *weight[WICK__LM_PARTS], *bias[WICK__LM_PARTS]; /* NULL: the model has none */
+    struct wick__lm_joined qkv, gated; /* from WICK__LM_QUERY on, from WICK__LM_GATE on: `weight` has views of them */
 };
 
 /* Angles per position of the pairs of a head, and what cosines and sines are multiplied by. */

@@ -2,7 +2,10 @@
 #include "model/lm.h"
 
 #include "core/checked.h"
+#include "core/device.h"
 #include "core/memory.h"
+#include "core/tensor.h"
+#include "backend.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +15,8 @@ struct loader {
     struct wick_lm *lm;
     const struct wick__lm_source *source;
     struct wick_archive *archive;
-    bool *used; /* of each tensor, whether it has a place */
+    bool *used;               /* of each tensor, whether it has a place */
+    struct wick_device *host; /* NULL where weights stay in the file's pages, and can't be joined */
 };
 
 /* A place for a tensor: [size[0], size[1], ...], ended by 0. */
@@ -42,6 +46,13 @@ static enum wick_status check_shape(const struct wick_archive_entry *entry, cons
                       want);
 }
 
+/* Whether a layer takes a tensor as it is, or a vector as f32. */
+static bool takes(const struct wick_archive_entry *entry) {
+    bool plain = entry->dtype == WICK_F32 || entry->dtype == WICK_F16 || entry->dtype == WICK_BF16;
+    bool blocks = wick_dtype_kind(entry->dtype) == WICK_DTYPE_KIND_QUANTISED;
+    return entry->loadable && (plain || (blocks && entry->rank > 1));
+}
+
 /* Vectors become f32; matrices stay as they are if wick_linear takes them. */
 static enum wick_status load(struct loader *loader, const struct place *place) {
     struct wick_archive_entry entry;
@@ -51,9 +62,7 @@ static enum wick_status load(struct loader *loader, const struct place *place) {
     if (i < 0) return wick__fail(WICK_FORMAT, "tensor '%s' is missing", name);
     WICK__TRY(wick_archive_describe(loader->archive, i, &entry));
     WICK__TRY(check_shape(&entry, place));
-    bool plain = entry.loadable && (entry.dtype == WICK_F32 || entry.dtype == WICK_F16 || entry.dtype == WICK_BF16);
-    bool blocks = entry.loadable && wick_dtype_kind(entry.dtype) == WICK_DTYPE_KIND_QUANTISED;
-    if (!plain && !(blocks && entry.rank > 1))
+    if (!takes(&entry))
         return wick__fail(WICK_UNSUPPORTED, "tensor '%s' is of type %s, which no layer takes", entry.name, entry.type);
     struct wick_tensor *x = wick_archive_load_at(loader->archive, i, loader->lm->device);
     if (x && entry.rank == 1 && entry.dtype != WICK_F32) x = wick_cast(x, WICK_F32);
@@ -212,6 +221,53 @@ static bool find_fused(const struct loader *loader, int64_t number, const char *
     return wick_archive_find(loader->archive, name) >= 0;
 }
 
+/* How many of the first `most` parts are matrices of one dtype that layers take; where in the archive. */
+static enum wick_status find_joined(struct loader *loader, int64_t number, int most, const struct place *places,
+                                    int64_t *at, int *n) {
+    struct wick_archive_entry entry = {0};
+    enum wick_dtype dtype = WICK_F32;
+    char name[NAME];
+    for (*n = 0; *n < most; ++*n) {
+        const struct place *place = &places[*n];
+        if (!place->gguf || *place->to || rank_of(place) != 2) return WICK_OK;
+        name_part(loader, number, loader->lm->config.hub ? place->hub : place->gguf, "weight", name);
+        at[*n] = wick_archive_find(loader->archive, name);
+        if (at[*n] < 0) return WICK_OK;
+        WICK__TRY(wick_archive_describe(loader->archive, at[*n], &entry));
+        if (!takes(&entry) || (*n > 0 && entry.dtype != dtype)) return WICK_OK;
+        WICK__TRY(check_shape(&entry, place));
+        dtype = entry.dtype;
+    }
+    return WICK_OK;
+}
+
+/* Loads matrices that multiply the same rows below one another. */
+static enum wick_status load_joined(struct loader *loader, int64_t number, int most, const struct place *places,
+                                    struct wick__lm_joined *joined) {
+    struct wick_lm *lm = loader->lm;
+    struct wick_device *device = lm->device;
+    int64_t at[3], rows = 0, start = 0;
+    int n;
+    WICK__TRY(find_joined(loader, number, most, places, at, &n));
+    if (n < 2) return WICK_OK;
+    struct wick_archive_entry entry;
+    WICK__TRY(wick_archive_describe(loader->archive, at[0], &entry));
+    for (int i = 0; i < n; i++) rows += places[i].size[0];
+    struct wick_tensor *all = wick_empty(device, entry.dtype, WICK_SHAPE(rows, entry.shape[1]));
+    for (int i = 0; i < n; start += places[i++].size[0]) {
+        struct wick_tensor *part = wick_narrow(all, 0, start, places[i].size[0]),
+                           *x = part ? wick_archive_load_at(loader->archive, at[i], loader->host) : NULL;
+        if (!x) return wick__latest();
+        WICK__TRY(wick_archive_describe(loader->archive, at[i], &entry));
+        WICK__TRY(device->backend->upload(device, wick__data(part), wick__data(x), (size_t)entry.nbytes));
+        *places[i].to = wick_retain(part);
+        lm->weight_bytes += entry.nbytes;
+        loader->used[at[i]] = true;
+    }
+    *joined = (struct wick__lm_joined){wick_retain(all), n};
+    return WICK_OK;
+}
+
 static enum wick_status load_layer(struct loader *loader, int64_t number) {
     struct wick__lm_layer *layer = &loader->lm->layers[number];
     struct wick_lm *lm = loader->lm;
@@ -224,6 +280,10 @@ static enum wick_status load_layer(struct loader *loader, int64_t number) {
     lm->fused_up = !find_fused(loader, number, "ffn_gate", "mlp.gate_proj", name) &&
                    find_fused(loader, number, "ffn_up", "mlp.gate_up_proj", name);
     if (lm->fused_up) WICK__TRY(load_fused(loader, name, 2, &places[WICK__LM_GATE]));
+    if (loader->host) {
+        WICK__TRY(load_joined(loader, number, 3, &places[WICK__LM_QUERY], &layer->qkv));
+        WICK__TRY(load_joined(loader, number, 2, &places[WICK__LM_GATE], &layer->gated));
+    }
     for (int part = 0; part < WICK__LM_PARTS; part++) WICK__TRY(load_part(loader, number, part, &places[part]));
     return WICK_OK;
 }
@@ -332,7 +392,12 @@ static enum wick_status load_all(struct loader *loader) {
     if (!c->tied) WICK__TRY(load(loader, &output));
     if (!lm->output) lm->output = wick_retain(lm->embedding);
     WICK__TRY(load_norm(loader, &norm));
-    for (int64_t i = 0; i < c->n_layers; i++) WICK__TRY(load_layer(loader, i));
+    for (int64_t i = 0; i < c->n_layers; i++) {
+        wick_scope_begin();
+        enum wick_status status = load_layer(loader, i);
+        wick_scope_end(NULL);
+        WICK__TRY(status);
+    }
     WICK__TRY(check_all_used(loader));
     return wick__lm_make_ropes(lm, loader->source);
 }
@@ -349,7 +414,7 @@ static enum wick_status load_text(struct wick_lm *lm, const struct wick__lm_sour
 }
 
 enum wick_status wick__lm_load(struct wick_lm *lm, const struct wick__lm_source *source) {
-    struct loader loader = {lm, source, source->archive, NULL};
+    struct loader loader = {lm, source, source->archive, NULL, NULL};
     const size_t n = (size_t)wick_archive_count(source->archive);
     WICK__TRY(wick__lm_configure(&lm->config, source));
     if (!source->config) WICK__TRY(find_vocab(lm, source->archive));
@@ -358,9 +423,12 @@ enum wick_status wick__lm_load(struct wick_lm *lm, const struct wick__lm_source 
     WICK__TRY(load_text(lm, source));
     loader.used = wick__calloc(n, sizeof *loader.used);
     if (!loader.used) return WICK_MEMORY;
+    enum wick_status status = WICK_OK;
+    if (!lm->device->heap->host_visible && !(loader.host = wick_device_open("cpu"))) status = wick__latest();
     wick_scope_begin();
-    enum wick_status status = load_all(&loader);
+    if (status == WICK_OK) status = load_all(&loader);
     wick_scope_end(NULL);
+    wick_device_close(loader.host);
     wick__free(loader.used, n * sizeof *loader.used);
     return status;
 }
@@ -371,6 +439,8 @@ void wick__lm_unload(struct wick_lm *lm) {
             wick_release(lm->layers[i].weight[part]);
             wick_release(lm->layers[i].bias[part]);
         }
+        wick_release(lm->layers[i].qkv.weight);
+        wick_release(lm->layers[i].gated.weight);
     }
     wick__free(lm->layers, (size_t)lm->config.n_layers * sizeof *lm->layers);
     for (int i = 0; i < WICK__LM_ROPES; i++)

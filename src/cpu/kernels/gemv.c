@@ -60,47 +60,44 @@ static void dot_of(enum source source, const float *x, const char *const *row, i
     }
 }
 
-/* Adds `terms` products of x with rows of n columns to sums, or makes them anew. */
-static inline __attribute__((always_inline)) void sweep(const enum source source, const bool whole, const float *x,
-                                                        const char *b, int64_t step, int64_t terms, int64_t n,
-                                                        float *sums, bool add) {
+/* Rows of n columns that lie `step` bytes apart, by the terms of x: added to sums, or, of the first ones, put there. */
+struct sweep {
+    const float *x;
+    const char *b;
+    int64_t step, terms, n;
+    float *sums;
+    bool add;
+};
+
+static inline __attribute__((always_inline)) void sweep(const enum source source, const bool whole, struct sweep s) {
     const int64_t size = source_size(source);
     wick__vf sum[VECTORS];
     for (int v = 0; v < VECTORS; v++) sum[v] = wick__vf_all(0);
-    for (int64_t k = 0; k < terms; k++, b += step) {
-        wick__vf term = wick__vf_all(x[k]);
-        if (k + AHEAD < terms)
-            for (int64_t at = 0; at < SWEPT * size; at += 64) __builtin_prefetch(b + AHEAD * step + at);
+    for (int64_t k = 0; k < s.terms; k++, s.b += s.step) {
+        wick__vf term = wick__vf_all(s.x[k]);
+        if (k + AHEAD < s.terms)
+            for (int64_t at = 0; at < SWEPT * size; at += 64) __builtin_prefetch(s.b + AHEAD * s.step + at);
         for (int v = 0; v < VECTORS; v++) {
-            if (!whole && v * PACK_LANES >= n) break;
-            sum[v] = wick__vf_fma(
-                (wick__vf)pack_load(source, b + v * PACK_LANES * size, whole ? PACK_LANES : n - v * PACK_LANES, 0),
-                term, sum[v]);
+            const int64_t at = v * PACK_LANES;
+            if (!whole && at >= s.n) break;
+            pack_vector row = pack_load(source, s.b + at * size, whole ? PACK_LANES : s.n - at, 0);
+            sum[v] = wick__vf_fma((wick__vf)row, term, sum[v]);
         }
     }
     for (int v = 0; v < VECTORS; v++) {
-        float *to = sums + v * PACK_LANES;
-        if (add) sum[v] += wick__vf_load(to);
+        float *to = s.sums + v * PACK_LANES;
+        if (s.add) sum[v] += wick__vf_load(to);
         wick__vf_store(to, sum[v]);
     }
 }
 
-static void sweep_of(enum source source, const float *x, const char *b, int64_t step, int64_t terms, int64_t n,
-                     float *sums, bool add) {
+static void sweep_of(enum source source, const struct sweep *s) {
+    const bool whole = s->n == SWEPT;
     switch (source) {
-    case SOURCE_32:
-        n == SWEPT ? sweep(SOURCE_32, true, x, b, step, terms, n, sums, add)
-                   : sweep(SOURCE_32, false, x, b, step, terms, n, sums, add);
-        break;
-    case SOURCE_BF16:
-        n == SWEPT ? sweep(SOURCE_BF16, true, x, b, step, terms, n, sums, add)
-                   : sweep(SOURCE_BF16, false, x, b, step, terms, n, sums, add);
-        break;
-    case SOURCE_F16:
-        n == SWEPT ? sweep(SOURCE_F16, true, x, b, step, terms, n, sums, add)
-                   : sweep(SOURCE_F16, false, x, b, step, terms, n, sums, add);
-        break;
-    default: sweep(SOURCE_F8, false, x, b, step, terms, n, sums, add);
+    case SOURCE_32: whole ? sweep(SOURCE_32, true, *s) : sweep(SOURCE_32, false, *s); break;
+    case SOURCE_BF16: whole ? sweep(SOURCE_BF16, true, *s) : sweep(SOURCE_BF16, false, *s); break;
+    case SOURCE_F16: whole ? sweep(SOURCE_F16, true, *s) : sweep(SOURCE_F16, false, *s); break;
+    default: sweep(SOURCE_F8, false, *s); break;
     }
 }
 
@@ -113,8 +110,13 @@ static void multiply(const struct gemv *v, const float *x, const char *b, char *
     b += j0 * g->b_column * size;
     if (v->down)
         for (int64_t k = 0; k < g->k; k += v->kind->k_block)
-            sweep_of(source, x + k, b + k * g->b_k * size, g->b_k * size, wick__min(v->kind->k_block, g->k - k),
-                     columns, tile, k > 0);
+            sweep_of(source, &(struct sweep){.x = x + k,
+                                             .b = b + k * g->b_k * size,
+                                             .step = g->b_k * size,
+                                             .terms = wick__min(v->kind->k_block, g->k - k),
+                                             .n = columns,
+                                             .sums = tile,
+                                             .add = k > 0});
     else
         for (int64_t j = 0; j < columns; j += ROWS) {
             const char *row[ROWS];
