@@ -2,9 +2,22 @@
 #ifndef WICK_KERNELS_PLACE_H
 #define WICK_KERNELS_PLACE_H
 
-#include "gpu.h"
+#include "layout.h"
 
 #include "resize.h"
+
+/* The floor of a narrow place, which is -1 or more; `rest` / by is what the place is beyond that. */
+GPU_FN i32 gpu_place_narrow(const struct gpu_position &at, u32 o, u32 *rest) {
+    u32 n = o * (u32)at.mul + at.first, further = gpu_divide(n, at.divisor);
+    *rest = n - further * at.divisor.d;
+    return (i32)further - 1;
+}
+
+/* rest / by, rounded once. */
+template <typename V> GPU_FN V gpu_place_part(V rest, V by, V inverse) {
+    V part = rest * inverse;
+    return gpu_fma(gpu_fma(-part, by, rest), inverse, part);
+}
 
 /* The floor of the place of element o, which may lie outside the dim, and what it is beyond that. */
 GPU_FN i64 gpu_place(const struct gpu_position &at, i64 o, f64 *part) {
@@ -14,6 +27,12 @@ GPU_FN i64 gpu_place(const struct gpu_position &at, i64 o, f64 *part) {
         f64 low = gpu_floor(x);
         *part = x - low;
         return (i64)low;
+    }
+    if (gpu_anew(at.narrow)) {
+        u32 rest;
+        i32 low = gpu_place_narrow(at, (u32)o, &rest);
+        *part = gpu_place_part((f64)rest, (f64)at.divisor.d, at.inverse);
+        return low;
     }
     /* The estimate is at most one off, which the remainder tells: exactly, as it wraps. */
     i64 low = (i64)gpu_floor(((f64)o * (f64)at.mul + (f64)at.add) * at.inverse), by = at.by;
@@ -25,9 +44,7 @@ GPU_FN i64 gpu_place(const struct gpu_position &at, i64 o, f64 *part) {
         low++;
         rest -= by;
     }
-    /* rest / by, rounded once. */
-    f64 weight = (f64)rest * at.inverse;
-    *part = gpu_fma(gpu_fma(-weight, (f64)by, (f64)rest), at.inverse, weight);
+    *part = gpu_place_part((f64)rest, (f64)by, at.inverse);
     return low;
 }
 

@@ -18,8 +18,8 @@ template <typename T> GPU_FN void resize_cubic(const struct gpu_resize &p) {
         u64 row = p.narrow ? gpu_divide((u32)i, p.by[2]) : i / (u64)p.to[2];
         u64 plane = p.narrow ? gpu_divide((u32)row, p.by[1]) : row / (u64)p.to[1];
         f64 down, along;
-        i64 h = gpu_place(p.at[1], (i64)(row - plane * (u64)p.to[1]), &down);
-        i64 w = gpu_place(p.at[2], (i64)(i - row * (u64)p.to[2]), &along);
+        i64 h = gpu_place(p.at[gpu_anew(1u)], (i64)(row - plane * (u64)p.to[1]), &down);
+        i64 w = gpu_place(p.at[gpu_anew(2u)], (i64)(i - row * (u64)p.to[2]), &along);
         C sum = 0;
         GPU_NO_UNROLL for (i64 k = -1; k <= 2; k++) {
             const T *line = (const T *)p.in + ((i64)plane * p.from[1] + resample_clamped(h + k, p.from[1])) * p.from[2];

@@ -9,6 +9,9 @@ struct gpu_position {
     i64 mul, add, by;
     double inverse; /* 1 / by */
     double scale, offset, shift;
+    u32 narrow;                 /* o mul + first is below 2^31 for every o: one place further than o */
+    u32 first;                  /* add + by */
+    struct gpu_divisor divisor; /* by */
 };
 
 /* x [planes, from...] to out [planes, to...], both contiguous; missing leading dims have size 1. */
@@ -18,8 +21,10 @@ struct gpu_resize {
     i64 count; /* of out */
     i64 from[3], to[3];
     struct gpu_position at[3];
-    u32 narrow;               /* count < 2^31 */
-    struct gpu_divisor by[3]; /* to */
+    u32 narrow;                   /* count < 2^31 */
+    struct gpu_divisor by[3];     /* to */
+    u32 wide;                     /* rows of the result are vectors of 16 bytes, and numbers of 32 bits do for places */
+    struct gpu_divisor by_vector; /* how many */
 };
 
 #endif

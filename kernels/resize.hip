@@ -12,7 +12,7 @@ struct source {
 };
 
 template <bool LINEAR> GPU_FN struct source find_source(const struct gpu_resize &p, int d, i64 o) {
-    const struct gpu_position &at = p.at[d];
+    const struct gpu_position &at = p.at[gpu_anew((u32)d)]; /* read as they are needed: scalar registers are few */
     struct source s;
     i64 last = p.from[d] - 1, low = gpu_place(at, o, &s.weight);
     s.low = low < 0 ? 0 : low < last ? low : last;
@@ -38,7 +38,48 @@ template <bool LINEAR> GPU_FN struct sources find_sources(const struct gpu_resiz
     return at;
 }
 
+/* ---- vectors: a thread makes 16 bytes of a row, and what it needs of the outer dims once for them ---- */
+
+/* The row that vector i lies in: its plane, its places in the outer two dims, and the vector's first element. */
+struct wide_row {
+    u32 plane, d, h, o;
+};
+
+template <int N> GPU_FN struct wide_row find_row(const struct gpu_resize &p, u32 i) {
+    struct wide_row at;
+    u32 row = gpu_divide(i, p.by_vector), above = gpu_divide(row, p.by[1]);
+    at.o = (i - row * p.by_vector.d) * N;
+    at.h = row - above * p.by[1].d;
+    at.plane = gpu_divide(above, p.by[0]);
+    at.d = above - at.plane * p.by[0].d;
+    return at;
+}
+
+/* Where row h of layer d begins. */
+GPU_FN u32 wide_line(const struct gpu_resize &p, u32 plane, u32 d, u32 h) {
+    return ((plane * (u32)p.from[0] + d) * (u32)p.from[1] + h) * (u32)p.from[2];
+}
+
+template <typename T> GPU_FN void resize_nearest_wide(const struct gpu_resize &p) {
+    enum { N = gpu_vec<T>::N };
+    for (u64 i = gpu_global(); i < (u64)p.count / N; i += gpu_stride()) {
+        struct wide_row at = find_row<N>(p, (u32)i);
+        u32 rest, d = (u32)gpu_place_narrow(p.at[0], at.d, &rest), h = (u32)gpu_place_narrow(p.at[1], at.h, &rest);
+        u32 line = wide_line(p, at.plane, d, h);
+        gpu_vec<T> v;
+        GPU_UNROLL for (int k = 0; k < N; k++) {
+            u32 w = (u32)gpu_place_narrow(p.at[2], at.o + k, &rest);
+            v.v[k] = ((const T *)p.in)[line + w];
+        }
+        gpu_store16((T *)p.out + i * N, v);
+    }
+}
+
 template <typename T> GPU_FN void resize_nearest(const struct gpu_resize &p) {
+    if (p.wide) {
+        resize_nearest_wide<T>(p);
+        return;
+    }
     for (u64 i = gpu_global(); i < (u64)p.count; i += gpu_stride()) {
         struct sources at = find_sources<false>(p, i);
         i64 row = (at.plane * p.from[0] + at.s[0].low) * p.from[1] + at.s[1].low;
@@ -94,6 +135,73 @@ template <typename T> GPU_FN typename blend_of<T>::type column(const struct gpu_
     return sum;
 }
 
+/* ---- linear by vectors, in f32 ---- */
+
+/* As struct source, with both weights. */
+struct wide_source {
+    u32 low, high;
+    f32 at_low, at_high;
+};
+
+GPU_FN struct wide_source find_wide(const struct gpu_resize &p, int d, u32 o) {
+    struct wide_source s;
+    u32 rest, last = (u32)p.from[d] - 1;
+    i32 low = gpu_place_narrow(p.at[d], o, &rest);
+    s.low = low < 0 ? 0 : (u32)low;
+    s.high = s.low < last ? s.low + 1 : last;
+    f32 part = (f32)(low < 0 || s.high == s.low ? 0 : rest), by = (f32)p.at[d].divisor.d, inverse = (f32)p.at[d].inverse;
+    s.at_low = gpu_place_part(by - part, by, inverse);
+    s.at_high = gpu_place_part(part, by, inverse);
+    return s;
+}
+
+/* Neighbours that are computed together: registers are too few for all eight of 16 bits. */
+enum { TOGETHER = 4 };
+
+/* What column() gives for the places of neighbours, corner by corner, so that no load waits for another. */
+template <typename T>
+GPU_FN void wide_columns(const T *in, const u32 (&line)[4], const f32 (&weight)[4],
+                         const struct wide_source (&along)[TOGETHER], f32 (&low)[TOGETHER], f32 (&high)[TOGETHER]) {
+    GPU_UNROLL for (int k = 0; k < TOGETHER; k++) low[k] = high[k] = -0.0f; /* which keeps the sign of a zero */
+    GPU_UNROLL for (int corner = 0; corner < 4; corner++) {
+        if (weight[corner] == 0) continue;
+        GPU_UNROLL for (int k = 0; k < TOGETHER; k++) {
+            low[k] = gpu_fma(weight[corner], gpu_up(in[line[corner] + along[k].low]), low[k]);
+            high[k] = gpu_fma(weight[corner], gpu_up(in[line[corner] + along[k].high]), high[k]);
+        }
+    }
+}
+
+template <typename T> GPU_FN void resize_linear_wide(const struct gpu_resize &p) {
+    enum { N = gpu_vec<T>::N };
+    for (u64 i = gpu_global(); i < (u64)p.count / N; i += gpu_stride()) {
+        struct wide_row at = find_row<N>(p, (u32)i);
+        struct wide_source d = find_wide(p, 0, at.d), h = find_wide(p, 1, at.h);
+        u32 line[4];
+        f32 weight[4];
+        GPU_UNROLL for (int corner = 0; corner < 4; corner++) {
+            line[corner] = wide_line(p, at.plane, corner & 2 ? d.high : d.low, corner & 1 ? h.high : h.low);
+            weight[corner] = (corner & 2 ? d.at_high : d.at_low) * (corner & 1 ? h.at_high : h.at_low);
+        }
+        f32 result[N];
+        GPU_UNROLL for (int first = 0; first < N; first += TOGETHER) {
+            struct wide_source along[TOGETHER];
+            f32 low[TOGETHER], high[TOGETHER];
+            GPU_UNROLL for (int k = 0; k < TOGETHER; k++) along[k] = find_wide(p, 2, at.o + (u32)(first + k));
+            wide_columns((const T *)p.in, line, weight, along, low, high);
+            GPU_UNROLL for (int k = 0; k < TOGETHER; k++) {
+                f32 both = gpu_fma(along[k].at_high, high[k], along[k].at_low * low[k]);
+                result[first + k] = along[k].at_high > 0 ? both : low[k];
+            }
+        }
+        gpu_vec<T> v;
+        gpu_down_vector(&v, result);
+        gpu_store16((T *)p.out + i * N, v);
+    }
+}
+
+/* ---- linear, element by element ---- */
+
 template <typename T> GPU_FN void resize_linear(const struct gpu_resize &p) {
     typedef typename blend_of<T>::type V;
     for (u64 i = gpu_global(); i < (u64)p.count; i += gpu_stride()) {
@@ -104,6 +212,20 @@ template <typename T> GPU_FN void resize_linear(const struct gpu_resize &p) {
     }
 }
 
+/* Three blocks of a unit's registers: more of them hide more of what loads take. */
+#define LINEAR_KERNEL(type) GPU_KERNEL_OF(resize_linear_##type, struct gpu_resize, GPU_BLOCK, 3)
 #define LINEAR(type)                                                                                                   \
-    GPU_KERNEL(resize_linear_##type, struct gpu_resize) { resize_linear<type>(p); }
-GPU_ALL(LINEAR)
+    LINEAR_KERNEL(type) { resize_linear<type>(p); }
+#define LINEAR_WIDE(type)                                                                                              \
+    LINEAR_KERNEL(type) {                                                                                              \
+        if (p.wide)                                                                                                    \
+            resize_linear_wide<type>(p);                                                                               \
+        else                                                                                                           \
+            resize_linear<type>(p);                                                                                    \
+    }
+GPU_INTS(LINEAR)
+LINEAR(f64)
+LINEAR(f8e4m3)
+LINEAR_WIDE(bf16)
+LINEAR_WIDE(f16)
+LINEAR_WIDE(f32)

@@ -26,6 +26,8 @@ static const struct shape shapes[] = {
     {2, 0, {3, 4, 5}, {6, 8, 10}, {0}, 1},
     {1, 3, {6, 17, 19}, {11, 40, 70}, {0}, 0},
     {1, 2, {10, 12, 13}, {0}, {1.05, 1.08, 1.07}, 0}, /* a scale that keeps the size copies */
+    {1, 2, {3, 4, 12}, {5, 6, 32}, {0}, 0},           /* rows of whole vectors */
+    {2, 1, {4, 3, 37}, {3, 7, 48}, {0}, 1},
     /* Nearest alone: PyTorch's own linear positions are rounded too much here to judge by. */
     {1, 1, {30, 30, 30}, {22, 11, 22}, {0}, 0}, /* 11 of 22 is 15 of 30, not a bit less */
     {1, 1, {6, 1, 30}, {4, 49, 44}, {0}, 0},

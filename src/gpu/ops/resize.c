@@ -2,9 +2,48 @@
 #include "gpu/runtime/gpu.h"
 #include "kernels/resample.h"
 
-static struct gpu_position position_of(struct wick__position at) {
-    double inverse = at.by > 0 ? 1 / (double)at.by : 0;
-    return (struct gpu_position){at.mul, at.add, at.by, inverse, at.scale, at.offset, at.shift};
+static int64_t common_factor(int64_t a, int64_t b) {
+    while (b != 0) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a < 0 ? -a : a;
+}
+
+/* The places of `out` elements; the fraction in lowest terms, so that 32 bits do for most. */
+static struct gpu_position position_of(struct wick__position at, int64_t out) {
+    struct gpu_position p = {
+        .mul = at.mul, .add = at.add, .by = at.by, .scale = at.scale, .offset = at.offset, .shift = at.shift};
+    if (at.by == 0) return p; /* by a scale */
+    int64_t factor = common_factor(common_factor(at.by, at.mul), at.add);
+    p.mul /= factor;
+    p.add /= factor;
+    p.by /= factor;
+    p.inverse = 1 / (double)p.by;
+    if (p.mul > INT32_MAX || p.by > INT32_MAX || p.add > INT32_MAX || p.add < -p.by || out > INT32_MAX ||
+        p.mul * (out - 1) + p.add + p.by > INT32_MAX)
+        return p;
+    p.narrow = 1;
+    p.first = (u32)(p.add + p.by);
+    wick__gpu_divisor(&p.divisor, (u32)p.by);
+    return p;
+}
+
+/* Whether a thread may make 16 bytes of a row, by numbers of 32 bits; where it blends them, in f32, with weights whose
+ * numerators f32 holds. */
+static bool by_vectors(const struct wick__call *call, struct gpu_resize *p) {
+    const struct wick_tensor *x = call->in[0];
+    size_t size = wick__size(x->dtype);
+    int64_t n = (int64_t)(16 / size);
+    bool linear = call->p.resize.kind == WICK__LINEAR;
+    bool blends = x->dtype == WICK_F32 || x->dtype == WICK_F16 || x->dtype == WICK_BF16;
+    if (!p->narrow || wick__count(x) > INT32_MAX || p->to[2] % n != 0 || (uintptr_t)p->out % 16 != 0) return false;
+    if (linear && !blends) return false;
+    for (int d = 0; d < 3; d++)
+        if (!p->at[d].narrow || (linear && p->at[d].by > 1 << 24)) return false;
+    wick__gpu_divisor(&p->by_vector, (u32)(p->to[2] / n));
+    return true;
 }
 
 static enum wick_status resize(const struct wick__call *call, enum wick__gpu_kernel kernel) {
@@ -19,10 +58,12 @@ static enum wick_status resize(const struct wick__call *call, enum wick__gpu_ker
         int s = d - missing;
         p.from[d] = s < 0 ? 1 : x->layout.shape[2 + s];
         p.to[d] = s < 0 ? 1 : y->layout.shape[2 + s];
-        p.at[d] = position_of(s < 0 ? (struct wick__position){.by = 1} : call->p.resize.at[s]);
+        p.at[d] = position_of(s < 0 ? (struct wick__position){.by = 1} : call->p.resize.at[s], p.to[d]);
         if (p.narrow) wick__gpu_divisor(&p.by[d], (u32)p.to[d]);
     }
-    struct wick__launch launch = {.kernel = kernel, .grid = {wick__gpu_blocks(gpu, p.count, 1)}};
+    p.wide = call->p.resize.kind != WICK__CUBIC && by_vectors(call, &p);
+    int per_thread = p.wide ? (int)(16 / wick__size(x->dtype)) : 1;
+    struct wick__launch launch = {.kernel = kernel, .grid = {wick__gpu_blocks(gpu, p.count, per_thread)}};
     return wick__gpu_launch(gpu, &launch, &p);
 }
 
@@ -73,7 +114,7 @@ enum wick_status wick__gpu_resize_backward(const struct wick__call *call) {
         struct wick__position at = s < 0 ? (struct wick__position){.by = 1} : call->p.resize.at[s];
         a->in = s < 0 ? 1 : x->layout.shape[2 + s];
         a->out = s < 0 ? 1 : gradient->layout.shape[2 + s];
-        a->at = position_of(at);
+        a->at = position_of(at, a->out);
         invert(a, &at);
         if (p.narrow) wick__gpu_divisor(&a->by_in, (uint32_t)a->in);
     }
