@@ -56,6 +56,54 @@ static void copy_rows(void *context, int worker, int64_t begin, int64_t end) {
     }
 }
 
+/* out[i n + k] = in[i + k step]: n rows of w elements, woven into one. Where few are woven, vectors of them are. */
+#define WEAVE(bits)                                                                                                    \
+    static inline void weave_few_##bits(const uint##bits##_t *restrict in, int64_t step, int64_t w, int n,             \
+                                        uint##bits##_t *restrict out) {                                                \
+        for (int64_t i = 0; i < w; i++)                                                                                \
+            for (int k = 0; k < n; k++) out[i * n + k] = in[i + k * step];                                             \
+    }                                                                                                                  \
+    static void weave_##bits(const void *in, int64_t step, int64_t w, int n, void *out) {                              \
+        switch (n) {                                                                                                   \
+        case 2: weave_few_##bits(in, step, w, 2, out); break;                                                          \
+        case 3: weave_few_##bits(in, step, w, 3, out); break;                                                          \
+        case 4: weave_few_##bits(in, step, w, 4, out); break;                                                          \
+        default: weave_few_##bits(in, step, w, n, out); break;                                                         \
+        }                                                                                                              \
+    }
+WEAVE(8)
+WEAVE(16)
+WEAVE(32)
+WEAVE(64)
+
+/* The most rows, as transposing takes more, and the fewest elements of one. */
+enum { WOVEN = 7, WOVEN_FROM = 8 };
+
+/* Whether the last dim is short, and the one before it lies side by side in the source. */
+static bool is_woven(const struct copy *copy) {
+    int last = copy->from.rank - 1;
+    return last > 0 && copy->from.shape[last] <= WOVEN && copy->from.stride[last - 1] == 1 &&
+           copy->from.shape[last - 1] >= WOVEN_FROM && copy->to.stride[last] == 1 &&
+           copy->to.stride[last - 1] == copy->to.shape[last];
+}
+
+static void weave_rows(void *context, int worker, int64_t begin, int64_t end) {
+    const struct copy *copy = context;
+    int last = copy->from.rank - 1, n = (int)copy->from.shape[last];
+    int64_t w = copy->from.shape[last - 1], step = copy->from.stride[last];
+    (void)worker;
+    for (int64_t row = begin; row < end; row++) {
+        const void *in = copy->in + (size_t)row_start(&copy->from, row * w) * copy->size;
+        void *out = copy->out + (size_t)row_start(&copy->to, row * w) * copy->size;
+        switch (copy->size) {
+        case 1: weave_8(in, step, w, n, out); break;
+        case 2: weave_16(in, step, w, n, out); break;
+        case 4: weave_32(in, step, w, n, out); break;
+        default: weave_64(in, step, w, n, out); break;
+        }
+    }
+}
+
 wick__kernel_fn WICK__ISA(wick__cpu_copy);
 enum wick_status WICK__ISA(wick__cpu_copy)(const struct wick__call *call) {
     const struct wick_tensor *x = call->in[0];
@@ -74,6 +122,11 @@ enum wick_status WICK__ISA(wick__cpu_copy)(const struct wick__call *call) {
                         .out = wick__data(y),
                         .size = plain ? wick__size(x->dtype) : 1};
     if (WICK__ISA(wick__transpose)(&copy.from, &copy.to, copy.in, copy.out, copy.size)) return WICK_OK;
+    if (is_woven(&copy)) {
+        int64_t woven = copy.from.shape[copy.from.rank - 1] * copy.from.shape[copy.from.rank - 2];
+        wick__parallel(wick__layout_count(&copy.from) / woven, wick__max(1, 8192 / woven), weave_rows, &copy);
+        return WICK_OK;
+    }
     if (plain && wick__layout_is_contiguous(&y->layout)) {
         struct wick__elementwise e = {.n_in = 1, .in = {x}, .out = y, .raw = true, .copies = true};
         WICK__ISA(wick__elementwise)(&e);

@@ -2,6 +2,7 @@
 #include "core/convert.h"
 #include "cpu/runtime/isa.h"
 #include "cpu/runtime/parallel.h"
+#include "cpu/kernels/vmath.h"
 
 #include "core/checked.h"
 #include "core/memory.h"
@@ -48,6 +49,31 @@ struct place {
 enum { SHORT = 32 }; /* windows of at most this many elements run along the row, a tap at a time */
 
 __extension__ typedef __int128 int128;
+
+/* column[i] += a[i] + b[i] */
+#define ADD_PAIR(name, value, sum)                                                                                     \
+    static void add_pair_##name(const value *restrict a, const value *restrict b, sum *restrict column, int64_t n) {   \
+        for (int64_t i = 0; i < n; i++) column[i] += (sum)a[i] + b[i];                                                 \
+    }
+ADD_PAIR(f64, double, double)
+ADD_PAIR(i64, int64_t, int128)
+
+/* Two rows at once are more than processors fetch ahead of: those that may come six rows later are asked for, unless
+ * rows are so short that they stay in the cache, or so long that they would push others out. */
+static void add_pair_f32(const float *a, const float *b, double *column, int64_t n) {
+    enum { STEP = 16, NEAR = 128, FAR = 1024 };
+    size_t ahead = n >= NEAR && n <= FAR ? 6 * sizeof *a * (size_t)n : 0;
+    int64_t i = 0;
+    for (; i + STEP <= n; i += STEP) {
+        if (ahead > 0) {
+            __builtin_prefetch((const char *)((uintptr_t)(a + i) + ahead));
+            __builtin_prefetch((const char *)((uintptr_t)(b + i) + ahead));
+        }
+        for (int64_t k = i; k < i + STEP; k += WICK__VD)
+            wick__vd_store(column + k, wick__vd_load(column + k) + (wick__vd_of_f32(a + k) + wick__vd_of_f32(b + k)));
+    }
+    for (; i < n; i++) column[i] += (double)a[i] + (double)b[i];
+}
 
 /* f64 adds up f32 without rounding unless magnitudes are far apart: then the order does not tell, and GPUs have these
  * bits too. */
@@ -192,8 +218,8 @@ enum wick_status WICK__ISA(wick__cpu_pool)(const struct wick__call *call) {
     int rank = y->layout.rank;
     int64_t in = x->layout.shape[rank - 1], out = y->layout.shape[rank - 1], windows = 3;
     for (int d = 2; d < rank; d++) windows += y->layout.shape[d];
-    /* A worker has a result row, and an input row and a result row of sums, and an input row of values. */
-    pool.scratch_each = ((size_t)out * 8 + 63) / 64 * 64 + (size_t)(in + out) * 16 + (size_t)in * 8 + 64;
+    /* A worker has a result row, and an input row and a result row of sums, and two input rows of values. */
+    pool.scratch_each = ((size_t)out * 8 + 63) / 64 * 64 + (size_t)(in + out) * 16 + (size_t)in * 16 + 64;
     size_t table = ((size_t)windows * sizeof(struct window) + 63) / 64 * 64;
     int workers = wick__workers();
     size_t nbytes = table + pool.scratch_each / 64 * 64 * (size_t)workers;

@@ -5,7 +5,7 @@
  *   IS_NAN  whether a VALUE is NaN
  *   LOWEST  the VALUE below all others
  *   ROW     wick__row_to_* of VALUE
- *   NAME(x) x with the arithmetic's name
+ *   NAME(x) x with the arithmetic's name; NAME(add_pair) is there
  *
  * A row is pooled in two steps: the input rows of the window are combined element by element into one row, which runs
  * at the width of the vectors, and then the windows along that row. */
@@ -108,20 +108,21 @@ static inline SUM NAME(divisor)(const struct pool *pool, const struct place *pla
                                        : d->count * h->count * w->count);
 }
 
-/* The sum of the input rows of the windows, element by element. */
+/* The sum of the input rows of the windows, element by element: by pairs, as each sum is read and written again. */
 static void NAME(sum_rows)(const struct pool *pool, const struct place *place, SUM *restrict column, VALUE *buffer) {
-    const struct axis *axis = &pool->axis[2];
     const struct window *d = place->d, *h = place->h;
-    int64_t rows = d->count * h->count;
-    if (rows == 0)
-        for (int64_t i = 0; i < axis->in; i++) column[i] = 0;
+    int64_t rows = d->count * h->count, n = pool->axis[2].in;
+    const VALUE *pair[2];
+    if (rows % 2 == 0)
+        for (int64_t i = 0; i < n; i++) column[i] = 0;
     for (int64_t r = 0; r < rows; r++) {
         int64_t line = (place->plane * pool->axis[0].in + d->start + r / h->count) * pool->axis[1].in + h->start;
-        const VALUE *restrict in = NAME(row)(pool, (line + r % h->count) * axis->in, buffer);
-        if (r == 0)
-            for (int64_t i = 0; i < axis->in; i++) column[i] = in[i];
-        else
-            for (int64_t i = 0; i < axis->in; i++) column[i] += in[i];
+        bool second = (rows - r) % 2 == 1; /* of a pair; or the first row of an odd number */
+        pair[second] = NAME(row)(pool, (line + r % h->count) * n, second ? buffer + n : buffer);
+        if (second && r > 0)
+            NAME(add_pair)(pair[0], pair[1], column, n);
+        else if (second)
+            for (int64_t i = 0; i < n; i++) column[i] = pair[1][i];
     }
 }
 

@@ -24,7 +24,7 @@ typedef T FN(wide) __attribute__((vector_size(LANES * 8)));
 typedef T FN(wide_at) __attribute__((vector_size(LANES * 8), aligned(sizeof(T)), may_alias));
 
 static inline __attribute__((always_inline)) FN(acc) FN(load)(const T *x) {
-    if (FLOAT && sizeof(T) == sizeof(float)) return (FN(acc))f32_load((const void *)x);
+    if (FLOAT && sizeof(T) == sizeof(float)) return (FN(acc))wick__vd_of_f32((const void *)x);
     FN(few) few = *(const FN(few_at) *)x;
     return __builtin_convertvector(few, FN(acc));
 }

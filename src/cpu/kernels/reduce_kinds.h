@@ -2,10 +2,10 @@
 #ifndef WICK_CPU_KERNELS_REDUCE_KINDS_H
 #define WICK_CPU_KERNELS_REDUCE_KINDS_H
 
+#include "cpu/kernels/vmath.h"
 #include "cpu/runtime/isa.h"
 
 #include <math.h>
-#include <sleef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -50,17 +50,6 @@ static inline __attribute__((always_inline)) f64_vec exp_vec(f64_vec x) {
     return (f64_vec)Sleef_expd4_u10avx2((__m256d)x);
 #else
     return (f64_vec)Sleef_expd2_u10sse2((__m128d)x);
-#endif
-}
-
-/* gcc 12 converts vectors of floats by halves, which it stores in between; so intrinsics do it. */
-static inline __attribute__((always_inline)) f64_vec f32_load(const float *x) {
-#if WICK_ISA_LEVEL == 2
-    return (f64_vec)_mm512_cvtps_pd(_mm256_loadu_ps(x));
-#elif WICK_ISA_LEVEL == 1
-    return (f64_vec)_mm256_cvtps_pd(_mm_loadu_ps(x));
-#else
-    return (f64_vec){x[0], x[1]};
 #endif
 }
 

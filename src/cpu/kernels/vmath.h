@@ -2,6 +2,7 @@
  *
  *   wick__vf, wick__vd                 WICK__VF floats, WICK__VD doubles; + - * / and unary - work on them
  *   wick__vf_load(p), _store(p, x)     any alignment
+ *   wick__vd_of_f32(p)                 doubles from floats
  *   wick__vf_all(c)                    the same in every lane
  *   wick__vf_max(a, b), _min(a, b)     b where either is NaN
  *   wick__vf_abs(x)
@@ -91,6 +92,16 @@ static inline wick__vf wick__vf_erf(wick__vf x) {
 }
 
 static inline wick__vd wick__vd_load(const double *p) { return WICK__MM(loadu_pd)(p); }
+/* gcc 12 converts vectors of floats by halves, which it stores in between; so intrinsics do it. */
+static inline wick__vd wick__vd_of_f32(const float *p) {
+#if WICK_ISA_LEVEL >= 2
+    return _mm512_cvtps_pd(_mm256_loadu_ps(p));
+#elif WICK_ISA_LEVEL >= 1
+    return _mm256_cvtps_pd(_mm_loadu_ps(p));
+#else
+    return _mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64((const void *)p)));
+#endif
+}
 static inline void wick__vd_store(double *p, wick__vd x) { WICK__MM(storeu_pd)(p, x); }
 static inline wick__vd wick__vd_all(double c) { return WICK__MM(set1_pd)(c); }
 static inline wick__vd wick__vd_max(wick__vd a, wick__vd b) { return WICK__MM(max_pd)(a, b); }
@@ -139,7 +150,9 @@ static inline bool wick__vd_above(wick__vd x, wick__vd c) { return _mm_movemask_
  * without such elements, nearly all there are, take a shorter way. */
 #define WICK__SIGMOID(V, v, EXP, far, shift, half, tiny)                                                               \
     static inline V v##_sigmoid(V x) {                                                                                 \
-        V e = EXP(-v##_abs(x)), one = v##_all(1);                                                                      \
+        V e, one = v##_all(1);                                                                                         \
+        if (v##_above(x, v##_all(far))) return one / (one + EXP(-x));                                                  \
+        e = EXP(-v##_abs(x));                                                                                          \
         return v##_below(x, v##_all(0), e, one) / (one + e);                                                           \
     }                                                                                                                  \
     /* The result times factor^2 is the sigmoid. */                                                                    \
