@@ -8,6 +8,9 @@
 #define GPU_ATTENTION_FEW 4
 #define GPU_ATTENTION_FEW_WIDE 256
 
+/* attention_mma where tiles pass through registers: from a key or value to the next it is fewer elements than this. */
+#define GPU_ATTENTION_STRIDE (1 << 24)
+
 enum gpu_attention_mask { GPU_ATTENTION_FREE, GPU_ATTENTION_KEEP, GPU_ATTENTION_ADD };
 
 /* Strides are of batch, head, position and element. A unit is what shares keys: one head, or, when `merged`, all

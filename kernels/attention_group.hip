@@ -176,7 +176,7 @@ template <typename T, int DIM, int KEYS> GPU_FN void attention_group(const struc
     u32 again = attention_store<T>(p, rows + gpu_wave() * 16, sums, hides);
     if (again) any = 1;
     gpu_sync();
-    if (any) attention_repair<T, ROWS, THREADS>(p, at, rows, sums, again);
+    if (any) attention_repair<T, ROWS, THREADS>(p, at, rows, sums, again, (f32 *)attention_shared);
 }
 #define ATTENTION_GROUP(type, dim, keys) attention_group<type, dim, keys>(p)
 #else

@@ -1,10 +1,9 @@
-/* Scaled dot product attention of bf16 and f16 by matrix instructions with asynchronous copies (after Dao,
- * "FlashAttention-2"). q, k and v have elements side by side and rows at multiples of 16 bytes; depth and width are at
- * most DIM.
+/* Scaled dot product attention of bf16 and f16 by matrix instructions (after Dao, "FlashAttention-2"). q, k and v have
+ * elements side by side and rows at multiples of 16 bytes; depth and width are at most DIM.
  *
- * A block of four waves has 64 * TILES queries, 16 * TILES a wave. The values of a step of KEYS keys arrive while its
- * scores are made, the keys of the next while its values are added. */
-#include "attention_tiles.h"
+ * A block has 16 * TILES queries a wave. The values of a step of KEYS keys arrive while its scores are made, the keys of
+ * the next while its values are added. */
+#include "attention_registers.h"
 
 #if MMA && MMA_ASYNC
 enum { THREADS = 128 };
@@ -122,17 +121,29 @@ template <typename T, int DIM, int TILES, int KEYS> GPU_FN void attention_run(co
     u32 again = attention_store<T>(p, mine, sums, hides);
     if (again) any = 1;
     gpu_sync();
-    if (any) attention_repair<T, ROWS, THREADS>(p, kept, rows, sums, again);
+    if (any) attention_repair<T, ROWS, THREADS>(p, kept, rows, sums, again, (f32 *)attention_shared);
 }
-#define ATTENTION_RUN(type, dim, tiles, keys) attention_run<type, dim, tiles, keys>(p)
+#define ATTENTION_KERNEL(type, dim, tiles, keys)                                                                       \
+    GPU_KERNEL_OF(attention_mma_##dim##_##type, struct gpu_attention, THREADS, 2) {                                    \
+        attention_run<type, dim, tiles, keys>(p);                                                                      \
+    }
+#define ATTENTION_MMA(type)                                                                                            \
+    ATTENTION_KERNEL(type, 64, 2, 64) ATTENTION_KERNEL(type, 128, 2, 32) ATTENTION_KERNEL(type, 256, 1, 64)
+
+#elif MMA
+#define ATTENTION_KERNEL(type, dim)                                                                                    \
+    GPU_KERNEL_OF(attention_mma_##dim##_##type, struct gpu_attention, attention_shape<dim>::THREADS,                   \
+                  attention_shape<dim>::BLOCKS) {                                                                      \
+        attention_run<type, dim>(p);                                                                                   \
+    }
+#define ATTENTION_MMA(type) ATTENTION_KERNEL(type, 64) ATTENTION_KERNEL(type, 128) ATTENTION_KERNEL(type, 256)
+
 #else
-/* The host asks for these only where copies are asynchronous. */
-#define ATTENTION_RUN(type, dim, tiles, keys) (void)p
+/* The host asks for these only where there are matrix instructions. */
+#define ATTENTION_KERNEL(type, dim)                                                                                    \
+    GPU_KERNEL(attention_mma_##dim##_##type, struct gpu_attention) { (void)p; }
+#define ATTENTION_MMA(type) ATTENTION_KERNEL(type, 64) ATTENTION_KERNEL(type, 128) ATTENTION_KERNEL(type, 256)
 #endif
 
-#define ATTENTION_MMA(type)                                                                                            \
-    GPU_KERNEL_OF(attention_mma_64_##type, struct gpu_attention, 128, 2) { ATTENTION_RUN(type, 64, 2, 64); } \
-    GPU_KERNEL_OF(attention_mma_128_##type, struct gpu_attention, 128, 2) { ATTENTION_RUN(type, 128, 2, 32); } \
-    GPU_KERNEL_OF(attention_mma_256_##type, struct gpu_attention, 128, 2) { ATTENTION_RUN(type, 256, 1, 64); }
 ATTENTION_MMA(bf16)
 ATTENTION_MMA(f16)

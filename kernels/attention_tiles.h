@@ -5,23 +5,37 @@
 
 #include "attention_common.h"
 #include "mma.h"
+#include "wave.h"
 
-#if MMA && MMA_ASYNC
-struct alignas(1024) attention_page {
-    u8 bytes[1024];
-};
-GPU_DYNAMIC_SHARED(struct attention_page, attention_shared);
+#if MMA
+/* Whose scores a lane has in a tile of 16 queries by 16 keys: of ATTENTION_LINES queries, numbers attention_line, each
+ * with ATTENTION_EACH keys; the others of these queries are in the lanes ATTENTION_NEAR, twice that, ... apart, less than
+ * ATTENTION_FAR. Where fragments leave LDS untransposed, scores are products of keys by queries, with a query in a column,
+ * for so they are laid out as the next product wants them. */
+#if MMA_ASYNC
+enum { ATTENTION_LINES = 2, ATTENTION_NEAR = 1, ATTENTION_FAR = 4 };
+GPU_FN u32 attention_line(u32 half) { return half * 8 + gpu_lane() / 4; }
+GPU_FN u32 attention_half(u32 e) { return e / 2 % 2; }
+GPU_FN u32 attention_element(u32 half, u32 i) { return i / 2 * 4 + half * 2 + i % 2; }
+GPU_FN u32 attention_first(void) { return mma_column(0); }
+GPU_FN u32 attention_ahead(u32 e) { return e / 4 * 8 + e % 2; }
+GPU_FN u32 attention_key(u32, u32 e) { return mma_column(e); }
+#else
+enum { ATTENTION_LINES = 1, ATTENTION_NEAR = 16, ATTENTION_FAR = GPU_WAVE };
+GPU_FN u32 attention_line(u32) { return gpu_lane() % 16; }
+GPU_FN u32 attention_half(u32) { return 0; }
+GPU_FN u32 attention_element(u32, u32 i) { return i; }
+GPU_FN u32 attention_first(void) { return gpu_anew(mma_row(0)); }
+GPU_FN u32 attention_ahead(u32 e) { return e * MMA_ROW_STEP; }
+GPU_FN u32 attention_key(u32 first, u32 e) { return first + attention_ahead(e); }
+#endif
+enum { ATTENTION_EACH = MMA_SUMS / ATTENTION_LINES };
 
-/* Bytes of this thread's pieces that exist in rows of so many elements. */
-template <int DIM> GPU_FN u32 attention_bytes(i64 elements) {
-    i64 left = elements - gpu_thread() % (DIM / 8) * 8;
-    return left >= 8 ? 16 : left <= 0 ? 0 : (u32)left * 2;
-}
-
-/* What a lane has of the rows of its wave: of tile i those of number half * 8 + lane / 4. */
+/* What a lane has of the rows of its wave. */
 template <int TILES, int STEPS> struct attention_sums {
     struct mma_tile out[TILES][STEPS];
-    f32 most[TILES][2], total[TILES][2]; /* totals are of the lane's own keys until attention_store */
+    /* totals are of the lane's own keys until attention_total */
+    f32 most[TILES][ATTENTION_LINES], total[TILES][ATTENTION_LINES];
 };
 
 template <int TILES, int COLUMNS> GPU_FN void attention_clear(struct mma_tile (&tiles)[TILES][COLUMNS]) {
@@ -40,15 +54,15 @@ GPU_FN void attention_mask(const struct gpu_attention &p, struct mma_tile (&s)[C
                            i32 to) {
     const u8 *keep = (const u8 *)p.mask + mask;
     const T *add = (const T *)p.mask + mask;
-    u32 own = mma_column(0);
+    u32 own = attention_first();
     if (DENSE) {
         keep += own;
         add += own;
     }
-    GPU_UNROLL for (int j = 0; j < COLUMNS; j++) GPU_UNROLL for (u32 e = half * 2; e < MMA_SUMS; e += e % 2 ? 3 : 1) {
-        u32 column = j * 16 + e / 4 * 8 + e % 2; /* own + column is the column of element e */
+    GPU_UNROLL for (int j = 0; j < COLUMNS; j++) GPU_UNROLL for (u32 i = 0; i < ATTENTION_EACH; i++) {
+        u32 e = attention_element(half, i), column = j * 16 + attention_ahead(e); /* own + column is e's */
         i32 key = (i32)(own + column);
-        i64 at = DENSE ? (i64)column : key * p.mask_stride[3];
+        i64 at = DENSE ? (i64)column : gpu_anew(key) * p.mask_stride[3];
         if (key < from || key >= to) continue;
         if (p.masked == GPU_ATTENTION_ADD)
             s[j].v[e] = attention_plus(s[j].v[e], gpu_up(add[at]));
@@ -61,13 +75,16 @@ GPU_FN void attention_mask(const struct gpu_attention &p, struct mma_tile (&s)[C
 template <typename T, int COLUMNS>
 GPU_FN void attention_hide(const struct gpu_attention &p, struct mma_tile (&s)[COLUMNS], u32 half, i64 mask, i32 from,
                            i32 to) {
-    /* With few columns there are no registers for both ways. */
-    if (p.masked != GPU_ATTENTION_FREE && COLUMNS > 2 && p.mask_stride[3] == 1)
-        attention_mask<T, (COLUMNS > 2)>(p, s, half, mask, from, to);
+    u32 own = attention_first();
+    /* AMD has no registers for both ways, nor has NVIDIA with few columns. */
+    enum { BOTH = MMA_ASYNC && COLUMNS > 2 };
+    if (p.masked != GPU_ATTENTION_FREE && BOTH && p.mask_stride[3] == 1)
+        attention_mask<T, BOTH>(p, s, half, mask, from, to);
     else if (p.masked != GPU_ATTENTION_FREE)
         attention_mask<T, false>(p, s, half, mask, from, to);
-    GPU_UNROLL for (int j = 0; j < COLUMNS; j++) GPU_UNROLL for (u32 e = half * 2; e < MMA_SUMS; e += e % 2 ? 3 : 1) {
-        i32 key = (i32)(j * 16 + mma_column(e));
+    GPU_UNROLL for (int j = 0; j < COLUMNS; j++) GPU_UNROLL for (u32 i = 0; i < ATTENTION_EACH; i++) {
+        u32 e = attention_element(half, i);
+        i32 key = (i32)(j * 16 + attention_key(own, e));
         if (key < from || key >= to) s[j].v[e] = attention_lowest(0.0f);
     }
 }
@@ -76,6 +93,7 @@ GPU_FN void attention_hide(const struct gpu_attention &p, struct mma_tile (&s)[C
 template <typename T, int TILES, int COLUMNS>
 GPU_FN void attention_adjust(const struct gpu_attention &p, struct mma_tile (&s)[TILES][COLUMNS],
                              const struct attention_row *rows, i64 key0, u32 keys) {
+    u32 own = attention_first();
     if (p.cap > 0) {
         f32 cap = (f32)p.cap, turn = 2.8853900817779268f / cap;
         /* tanh x = 1 - 2 / (e^2x + 1) */
@@ -83,14 +101,14 @@ GPU_FN void attention_adjust(const struct gpu_attention &p, struct mma_tile (&s)
             GPU_UNROLL for (int e = 0; e < MMA_SUMS; e++)
                 s[i][j].v[e] = cap * (1.0f - 2.0f * mma_reciprocal(mma_exp2(s[i][j].v[e] * turn) + 1.0f));
     }
-    GPU_UNROLL for (int i = 0; i < TILES; i++) GPU_UNROLL for (u32 half = 0; half < 2; half++) {
-        const struct attention_row *row = rows + i * 16 + half * 8 + gpu_lane() / 4;
+    GPU_UNROLL for (int i = 0; i < TILES; i++) GPU_UNROLL for (u32 half = 0; half < ATTENTION_LINES; half++) {
+        const struct attention_row *row = rows + i * 16 + attention_line(half);
         i32 position = (i32)(row->position - key0), to = position + (i32)p.right + 1;
         if (p.slopes) {
             f32 slope = row->slope;
-            GPU_UNROLL for (int j = 0; j < COLUMNS; j++)
-                GPU_UNROLL for (u32 e = half * 2; e < MMA_SUMS; e += e % 2 ? 3 : 1) {
-                i32 ahead = (i32)(j * 16 + mma_column(e)) - position;
+            GPU_UNROLL for (int j = 0; j < COLUMNS; j++) GPU_UNROLL for (u32 n = 0; n < ATTENTION_EACH; n++) {
+                u32 e = attention_element(half, n);
+                i32 ahead = (i32)(j * 16 + attention_key(own, e)) - position;
                 s[i][j].v[e] -= slope * (f32)(ahead < 0 ? -ahead : ahead);
             }
         }
@@ -99,37 +117,48 @@ GPU_FN void attention_adjust(const struct gpu_attention &p, struct mma_tile (&s)
     }
 }
 
+struct attention_join_max {
+    GPU_FN f32 of(f32 a, f32 b) { return mma_max(a, b); }
+};
+
 /* Makes weights of scores times `by`, above 0, which brings them to logarithms to the base 2, and brings maxima and totals up
  * to date. What was summed before is to be multiplied by `fade`. */
 template <int TILES, int STEPS, int COLUMNS>
 GPU_FN void attention_weigh(struct mma_tile (&s)[TILES][COLUMNS], struct attention_sums<TILES, STEPS> &sums, f32 by,
-                            f32 (&fade)[TILES][2]) {
-    GPU_UNROLL for (int i = 0; i < TILES; i++) GPU_UNROLL for (u32 half = 0; half < 2; half++) {
-        /* In four strands, for each waits for what it had before. */
-        f32 high = attention_lowest(0.0f), strand[4] = {high, high, high, high}, sum[4] = {0, 0, 0, 0};
-        GPU_UNROLL for (int j = 0; j < COLUMNS; j++) GPU_UNROLL for (u32 e = half * 2; e < MMA_SUMS; e += e % 2 ? 3 : 1)
-            strand[e / 4 * 2 + e % 2] = mma_max(s[i][j].v[e], strand[e / 4 * 2 + e % 2]);
-        high = mma_max(mma_max(strand[0], strand[1]), mma_max(strand[2], strand[3]));
-        GPU_UNROLL for (u32 lanes = 1; lanes < 4; lanes *= 2) high = mma_max(gpu_shuffle_xor(high, lanes), high);
+                            f32 (&fade)[TILES][ATTENTION_LINES]) {
+    GPU_UNROLL for (int i = 0; i < TILES; i++) GPU_UNROLL for (u32 half = 0; half < ATTENTION_LINES; half++) {
+        /* In strands, for each waits for what it had before. */
+        f32 strand[ATTENTION_EACH], sum[ATTENTION_EACH];
+        GPU_UNROLL for (u32 n = 0; n < ATTENTION_EACH; n++) {
+            strand[n] = attention_lowest(0.0f);
+            sum[n] = 0;
+        }
+        GPU_UNROLL for (int j = 0; j < COLUMNS; j++) GPU_UNROLL for (u32 n = 0; n < ATTENTION_EACH; n++)
+            strand[n] = mma_max(s[i][j].v[attention_element(half, n)], strand[n]);
+        f32 high = gpu_tree<ATTENTION_EACH>::template of<attention_join_max>(strand);
+        GPU_UNROLL for (u32 lanes = ATTENTION_NEAR; lanes < ATTENTION_FAR; lanes *= 2)
+            high = mma_max(gpu_shuffle_xor(high, lanes), high);
         high = mma_max(high * by, sums.most[i][half]);
         /* While all scores are -inf their weights are 0, as exp(-inf - 0) is. */
         f32 base = high == attention_lowest(high) ? 0 : high;
         fade[i][half] = mma_exp2(sums.most[i][half] - base);
-        GPU_UNROLL for (int j = 0; j < COLUMNS; j++) GPU_UNROLL for (u32 e = half * 2; e < MMA_SUMS; e += e % 2 ? 3 : 1)
-            sum[e / 4 * 2 + e % 2] += s[i][j].v[e] = mma_exp2(gpu_fma(s[i][j].v[e], by, -base));
+        GPU_UNROLL for (int j = 0; j < COLUMNS; j++) GPU_UNROLL for (u32 n = 0; n < ATTENTION_EACH; n++) {
+            f32 &x = s[i][j].v[attention_element(half, n)];
+            sum[n] += x = mma_exp2(gpu_fma(x, by, -base));
+        }
         sums.most[i][half] = high;
-        sums.total[i][half] = sums.total[i][half] * fade[i][half] + ((sum[0] + sum[1]) + (sum[2] + sum[3]));
+        sums.total[i][half] = sums.total[i][half] * fade[i][half] + gpu_tree<ATTENTION_EACH>::template of<gpu_join_add>(sum);
     }
 }
 
 /* Multiplies what was summed, unless no maximum of the wave's rows has moved. */
 template <int TILES, int STEPS>
-GPU_FN void attention_fade(struct attention_sums<TILES, STEPS> &sums, const f32 (&fade)[TILES][2]) {
+GPU_FN void attention_fade(struct attention_sums<TILES, STEPS> &sums, const f32 (&fade)[TILES][ATTENTION_LINES]) {
     bool moved = false;
-    GPU_UNROLL for (int i = 0; i < TILES; i++) moved |= fade[i][0] != 1 || fade[i][1] != 1;
+    GPU_UNROLL for (int i = 0; i < TILES; i++) moved |= fade[i][0] != 1 || fade[i][ATTENTION_LINES - 1] != 1;
     if (gpu_ballot(moved) == 0) return;
     GPU_UNROLL for (int i = 0; i < TILES; i++) GPU_UNROLL for (int c = 0; c < STEPS; c++)
-        GPU_UNROLL for (u32 e = 0; e < MMA_SUMS; e++) sums.out[i][c].v[e] *= fade[i][e / 2 % 2];
+        GPU_UNROLL for (u32 e = 0; e < MMA_SUMS; e++) sums.out[i][c].v[e] *= fade[i][attention_half(e)];
 }
 
 /* Keys of the block, counted from at.begin, that all rows see, where there is nothing to a score but its scale. */
@@ -157,7 +186,7 @@ struct attention_part {
 template <typename T, int TILES, int STEPS, int COLUMNS>
 GPU_FN void attention_rate(const struct gpu_attention &p, const struct attention_part &part, u32 key,
                            struct mma_tile (&s)[TILES][COLUMNS], struct attention_sums<TILES, STEPS> &sums,
-                           f32 (&fade)[TILES][2]) {
+                           f32 (&fade)[TILES][ATTENTION_LINES]) {
     const f32 log2e = 1.4426950408889634f;
     bool plain = key >= part.free.begin && key + COLUMNS * 16 <= part.free.end;
     if (!plain) {
@@ -165,6 +194,46 @@ GPU_FN void attention_rate(const struct gpu_attention &p, const struct attention
         attention_adjust<T>(p, s, part.rows, part.begin + key, part.keys - key);
     }
     attention_weigh(s, sums, plain ? (f32)p.scale * log2e : log2e, fade);
+}
+
+/* Totals of all keys, from those of each lane's. */
+template <int TILES, int STEPS> GPU_FN void attention_total(struct attention_sums<TILES, STEPS> &sums) {
+    GPU_UNROLL for (u32 lanes = ATTENTION_NEAR; lanes < ATTENTION_FAR; lanes *= 2)
+        GPU_UNROLL for (int i = 0; i < TILES; i++)
+            GPU_UNROLL for (int half = 0; half < ATTENTION_LINES; half++)
+                sums.total[i][half] += gpu_shuffle_xor(sums.total[i][half], lanes);
+}
+
+/* Notes the rows of the block that must be summed again, and sums them. `notes` as attention_mend has it. */
+template <typename T, int ROWS, int THREADS, int TILES, int STEPS>
+GPU_FN void attention_repair(const struct gpu_attention &p, const struct attention_place &at,
+                             const struct attention_row *rows, const struct attention_sums<TILES, STEPS> &sums,
+                             u32 again, f32 *notes) {
+    const f32 ln2 = 0.69314718055994531f;
+    GPU_NO_UNROLL for (u32 r = gpu_thread(); r < ROWS; r += THREADS) notes[r * 2 + 1] = -1;
+    gpu_sync();
+    GPU_UNROLL for (u32 i = 0; i < TILES; i++) GPU_UNROLL for (u32 half = 0; half < ATTENTION_LINES; half++) {
+        u32 r = gpu_wave() * (16 * TILES) + i * 16 + attention_line(half);
+        if (!(again >> (i * ATTENTION_LINES + half) & 1)) continue;
+        notes[r * 2] = sums.most[i][half] * ln2;
+        notes[r * 2 + 1] = sums.total[i][half];
+    }
+    gpu_sync();
+    attention_mend<T, ROWS, THREADS>(p, at, rows, notes, 0, p.width);
+}
+
+#if MMA_ASYNC
+/* ---- where copies are asynchronous ---- */
+
+struct alignas(1024) attention_page {
+    u8 bytes[1024];
+};
+GPU_DYNAMIC_SHARED(struct attention_page, attention_shared);
+
+/* Bytes of this thread's pieces that exist in rows of so many elements. */
+template <int DIM> GPU_FN u32 attention_bytes(i64 elements) {
+    i64 left = elements - gpu_thread() % (DIM / 8) * 8;
+    return left >= 8 ? 16 : left <= 0 ? 0 : (u32)left * 2;
 }
 
 /* Writes two neighbours of a row, or of its sums of a part of the keys. */
@@ -194,10 +263,7 @@ GPU_FN u32 attention_store(const struct gpu_attention &p, const struct attention
                            struct attention_sums<TILES, STEPS> &sums, bool hides) {
     const f32 ln2 = 0.69314718055994531f;
     u32 again = 0;
-    GPU_UNROLL for (u32 lanes = 1; lanes < 4; lanes *= 2)
-        GPU_UNROLL for (int i = 0; i < TILES; i++)
-            GPU_UNROLL for (int half = 0; half < 2; half++)
-                sums.total[i][half] += gpu_shuffle_xor(sums.total[i][half], lanes);
+    attention_total(sums);
     GPU_UNROLL for (int i = 0; i < TILES; i++) GPU_UNROLL for (u32 half = 0; half < 2; half++) {
         f32 sum = sums.total[i][half], part = sum == 0 ? 0 : 1.0f / sum, high = sums.most[i][half] * ln2;
         i64 row = rows[i * 16 + half * 8 + gpu_lane() / 4].out;
@@ -218,25 +284,7 @@ GPU_FN u32 attention_store(const struct gpu_attention &p, const struct attention
     }
     return again;
 }
-
-/* Notes the rows of the block that must be summed again, and sums them. */
-template <typename T, int ROWS, int THREADS, int TILES, int STEPS>
-GPU_FN void attention_repair(const struct gpu_attention &p, const struct attention_place &at,
-                             const struct attention_row *rows, const struct attention_sums<TILES, STEPS> &sums,
-                             u32 again) {
-    const f32 ln2 = 0.69314718055994531f;
-    f32 *notes = (f32 *)attention_shared;
-    GPU_NO_UNROLL for (u32 r = gpu_thread(); r < ROWS; r += THREADS) notes[r * 2 + 1] = -1;
-    gpu_sync();
-    GPU_UNROLL for (u32 i = 0; i < TILES; i++) GPU_UNROLL for (u32 half = 0; half < 2; half++) {
-        u32 r = gpu_wave() * (16 * TILES) + i * 16 + half * 8 + gpu_lane() / 4;
-        if (!(again >> (i * 2 + half) & 1)) continue;
-        notes[r * 2] = sums.most[i][half] * ln2;
-        notes[r * 2 + 1] = sums.total[i][half];
-    }
-    gpu_sync();
-    attention_mend<T, ROWS, THREADS>(p, at, rows, notes, 0, p.width);
-}
+#endif
 #endif
 
 #endif

@@ -371,19 +371,6 @@ GPU_FN struct mma_source mma_source_of(const struct gpu_gemm_side &side, i64 off
     return s;
 }
 
-/* Eight elements, those past n as zeros. */
-GPU_FN gpu_16 mma_fetch8(const u16 *from, i64 n) {
-    u32 w[4] = {0, 0, 0, 0};
-    if (n >= 8) {
-        gpu_16 x = *(const gpu_16 *)from;
-        GPU_UNROLL for (int i = 0; i < 4; i++) w[i] = x.word[i];
-    } else if (n > 0) {
-        GPU_UNROLL for (int i = 0; i < 4; i++)
-            w[i] = (i * 2 < n ? (u32)from[i * 2] : 0) | (i * 2 + 1 < n ? (u32)from[i * 2 + 1] << 16 : 0);
-    }
-    return gpu_16{{w[0], w[1], w[2], w[3]}};
-}
-
 template <int ROWS> GPU_FN void mma_source_fetch(struct mma_source &s) {
     if (s.across) {
         s.v[0] = mma_fetch8(s.from, s.left > 0 ? s.rows : 0);

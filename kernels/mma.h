@@ -10,7 +10,8 @@
  *   MMA_SUMS   elements of a 16 x 16 tile of sums that a lane holds; mma_row and mma_column say which
  *
  * A fragment is 16 rows of A, or 16 columns of B, by MMA_K terms. Which terms a lane holds does not matter where A and
- * B agree. A processor stands in for NVIDIA with waves of 32 and for AMD's MFMA with waves of 64. */
+ * B agree. A processor stands in for NVIDIA with waves of 32, for AMD's MFMA with waves of 64, and, with GPU_HOST_WMMA and
+ * waves of 32, for its WMMA as gfx12 has it. */
 #ifndef WICK_KERNELS_MMA_H
 #define WICK_KERNELS_MMA_H
 
@@ -21,7 +22,9 @@
 #define MMA_PTX 1
 #endif
 #elif defined(GPU_HOST)
-#if GPU_WAVE == 32
+#if defined(GPU_HOST_WMMA)
+#define MMA_WMMA12 1
+#elif GPU_WAVE == 32
 #define MMA_PTX 1
 #else
 #define MMA_MFMA 1
@@ -81,12 +84,12 @@ GPU_FN u32 mma_row(u32 i) { return gpu_lane() / 4 + i / 2 % 2 * 8; }
 GPU_FN u32 mma_column(u32 i) { return i / 4 * 8 + gpu_lane() % 4 * 2 + i % 2; }
 #else
 GPU_FN u32 mma_column(u32) { return gpu_lane() % 16; }
-#if defined(MMA_MFMA)
-GPU_FN u32 mma_row(u32 i) { return gpu_lane() / 16 * 4 + i; }
-#elif defined(MMA_WMMA11)
+#if defined(MMA_WMMA11)
+enum { MMA_ROW_STEP = 2 }; /* rows from an element to the next */
 GPU_FN u32 mma_row(u32 i) { return i * 2 + gpu_lane() / 16; }
 #else
-GPU_FN u32 mma_row(u32 i) { return gpu_lane() / 16 * 8 + i; }
+enum { MMA_ROW_STEP = 1 };
+GPU_FN u32 mma_row(u32 i) { return gpu_lane() / 16 * MMA_SUMS + i; }
 #endif
 #endif
 
@@ -213,6 +216,65 @@ GPU_FN void mma(struct mma_tile &sum, const struct mma_fragment &a, const struct
 }
 #endif
 
+/* ---- arithmetic on sums ---- */
+
+/* Two sums as neighbours in a word of a fragment, each rounded once. */
+GPU_FN u32 mma_pack(f32 low, f32 high, bf16) {
+#if defined(GPU_NVIDIA)
+    u32 r;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+    return r;
+#else
+    return (u32)gpu_to_bf16(high).bits << 16 | gpu_to_bf16(low).bits;
+#endif
+}
+GPU_FN u32 mma_pack(f32 low, f32 high, f16) {
+#if defined(GPU_NVIDIA)
+    u32 r;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+    return r;
+#else
+    return (u32)gpu_to_f16(high).bits << 16 | gpu_to_f16(low).bits;
+#endif
+}
+
+/* 2^x by the instruction for it, to 2 units in the last place; denormal results are 0. */
+GPU_FN f32 mma_exp2(f32 x) {
+#if defined(GPU_HOST)
+    return gpu_exp2(x);
+#elif defined(GPU_NVIDIA)
+    f32 r;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+#else
+    return __builtin_amdgcn_exp2f(x);
+#endif
+}
+
+/* The greater of both; the other one where one is NaN. */
+GPU_FN f32 mma_max(f32 x, f32 y) {
+#if defined(GPU_NVIDIA)
+    f32 r;
+    asm("max.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(y));
+    return r;
+#else
+    return __builtin_fmaxf(x, y);
+#endif
+}
+
+/* 1 / x by the instruction for it, to 1 unit in the last place. */
+GPU_FN f32 mma_reciprocal(f32 x) {
+#if defined(GPU_HOST)
+    return 1.0f / x;
+#elif defined(GPU_NVIDIA)
+    f32 r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+#else
+    return __builtin_amdgcn_rcpf(x);
+#endif
+}
+
 /* ---- fragments from LDS ---- */
 
 #if MMA_ASYNC
@@ -263,58 +325,6 @@ template <bool TRANSPOSED> GPU_FN struct mma_fragment mma_load(const void *row) 
     return mma_load_at<TRANSPOSED>(mma_lds_from(row));
 }
 
-/* Two sums as neighbours in a word of a fragment, each rounded once. */
-GPU_FN u32 mma_pack(f32 low, f32 high, bf16) {
-#if defined(GPU_HOST)
-    return (u32)gpu_to_bf16(high).bits << 16 | gpu_to_bf16(low).bits;
-#else
-    u32 r;
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
-    return r;
-#endif
-}
-GPU_FN u32 mma_pack(f32 low, f32 high, f16) {
-#if defined(GPU_HOST)
-    return (u32)gpu_to_f16(high).bits << 16 | gpu_to_f16(low).bits;
-#else
-    u32 r;
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
-    return r;
-#endif
-}
-/* 2^x by the instruction for it, to 2 units in the last place; denormal results are 0. */
-GPU_FN f32 mma_exp2(f32 x) {
-#if defined(GPU_HOST)
-    return gpu_exp2(x);
-#else
-    f32 r;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
-    return r;
-#endif
-}
-
-/* The greater of both; the other one where one is NaN. */
-GPU_FN f32 mma_max(f32 x, f32 y) {
-#if defined(GPU_HOST)
-    return x > y || y != y ? x : y;
-#else
-    f32 r;
-    asm("max.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(y));
-    return r;
-#endif
-}
-
-/* 1 / x by the instruction for it, to 1 unit in the last place. */
-GPU_FN f32 mma_reciprocal(f32 x) {
-#if defined(GPU_HOST)
-    return 1.0f / x;
-#else
-    f32 r;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
-    return r;
-#endif
-}
-
 /* ---- asynchronous copies of 16 bytes to LDS, those past `n` as zeros ---- */
 
 GPU_FN void mma_copy16_at(mma_lds to, const void *from, u32 n) {
@@ -358,19 +368,99 @@ GPU_FN void mma_copy_wait_but(u32 n) {
         mma_copy_wait<3>();
 }
 #else
+/* The first of the 16-byte pieces of a row that this lane has in a fragment; MMA_WORDS / 4 of them lie side by side. */
+GPU_FN u32 mma_piece(void) { return MMA_WORDS == 8 ? 0 : gpu_lane() / 16; }
+
 /* A fragment of 16 rows of `pitch` 16-bit elements with k innermost, from the row and the term given. */
 GPU_FN struct mma_fragment mma_load_rows(const u16 *lds, u32 pitch) {
     struct mma_fragment f;
-#if defined(MMA_WMMA11)
-    const gpu_16 *from = (const gpu_16 *)(lds + gpu_lane() % 16 * pitch);
-    gpu_16 low = from[0], high = from[1];
-    GPU_UNROLL for (int i = 0; i < 4; i++) f.word[i] = low.word[i];
-    GPU_UNROLL for (int i = 0; i < 4; i++) f.word[4 + i] = high.word[i];
+    const gpu_16 *from = (const gpu_16 *)(lds + gpu_lane() % 16 * pitch) + mma_piece();
+    GPU_UNROLL for (int i = 0; i < MMA_WORDS; i++) f.word[i] = from[i / 4].word[i % 4];
+    return f;
+}
+
+/* The compiler moves no instruction across: to load much ahead of its use costs more registers than there are. */
+GPU_FN void mma_stay(void) {
+#if defined(GPU_AMD)
+    __builtin_amdgcn_sched_barrier(0);
+#endif
+}
+
+/* The product is made here, and not where it is used, where its operands would wait in registers. */
+GPU_FN void mma_hold(struct mma_tile &sum) {
+#if defined(GPU_AMD)
+    mma_sums v = gpu_bits<mma_sums>(sum);
+    asm volatile("" : "+v"(v));
+    sum = gpu_bits<mma_tile>(v);
 #else
-    gpu_16 x = *(const gpu_16 *)(lds + gpu_lane() % 16 * pitch + gpu_lane() / 16 * 8);
-    GPU_UNROLL for (int i = 0; i < 4; i++) f.word[i] = x.word[i];
+    (void)sum;
+#endif
+}
+
+/* Eight elements, those past n as zeros. */
+GPU_FN gpu_16 mma_fetch8(const u16 *from, i64 n) {
+    u32 w[4] = {0, 0, 0, 0};
+    if (n >= 8) {
+        gpu_16 x = *(const gpu_16 *)from;
+        GPU_UNROLL for (int i = 0; i < 4; i++) w[i] = x.word[i];
+    } else if (n > 0) {
+        GPU_UNROLL for (int i = 0; i < 4; i++)
+            w[i] = (i * 2 < n ? (u32)from[i * 2] : 0) | (i * 2 + 1 < n ? (u32)from[i * 2 + 1] << 16 : 0);
+    }
+    return gpu_16{{w[0], w[1], w[2], w[3]}};
+}
+
+/* ---- sums as operands: a lane has sums of one column, as it has terms of one column of B ---- */
+
+#if defined(MMA_WMMA11)
+/* v of the lane 16 above or below. */
+GPU_FN u32 mma_across(u32 v) {
+    return (u32)__builtin_amdgcn_permlanex16((int)v, (int)v, 0x76543210, (int)0xfedcba98, false, false);
+}
+#endif
+
+/* The row, of the 16 rows of tiles one above the other, that mma_turn makes term k of. */
+GPU_FN u32 mma_turned(u32 k) {
+#if defined(MMA_MFMA)
+    return k / 32 * 32 + k / 4 % 2 * 16 + k / 8 % 4 * 4 + k % 4;
+#else
+    return k;
+#endif
+}
+
+/* MMA_K / 16 tiles one above the other as columns of B, of words that P::of makes of two sums. */
+template <typename P> GPU_FN struct mma_fragment mma_turn(const struct mma_tile *tile) {
+    struct mma_fragment f;
+#if defined(MMA_WMMA11)
+    /* Rows alternate between the halves of the wave, and both need all. */
+    u32 low = gpu_lane() < 16 ? 0x05040100 : 0x01000504, high = low + 0x02020202;
+    GPU_UNROLL for (int i = 0; i < 4; i++) {
+        u32 own = P::of(tile->v[i * 2], tile->v[i * 2 + 1]), other = mma_across(own);
+        f.word[i * 2] = __builtin_amdgcn_perm(other, own, low);
+        f.word[i * 2 + 1] = __builtin_amdgcn_perm(other, own, high);
+    }
+#else
+    GPU_UNROLL for (int i = 0; i < MMA_WORDS; i++)
+        f.word[i] = P::of(tile[i * 2 / MMA_SUMS].v[i * 2 % MMA_SUMS], tile[i * 2 / MMA_SUMS].v[i * 2 % MMA_SUMS + 1]);
 #endif
     return f;
+}
+
+/* A tile's sums with those of a lane in rows side by side, from row lane / 16 * MMA_SUMS on. */
+GPU_FN struct mma_tile mma_gather(const struct mma_tile &sum) {
+#if defined(MMA_WMMA11)
+    struct mma_tile r;
+    bool upper = gpu_lane() >= 16;
+    GPU_UNROLL for (int i = 0; i < 4; i++) {
+        f32 own = upper ? sum.v[i + 4] : sum.v[i];
+        f32 other = gpu_bits<f32>(mma_across(gpu_bits<u32>(upper ? sum.v[i] : sum.v[i + 4])));
+        r.v[i * 2] = upper ? other : own;
+        r.v[i * 2 + 1] = upper ? own : other;
+    }
+    return r;
+#else
+    return sum;
+#endif
 }
 #endif
 #endif

@@ -6,7 +6,9 @@ import subprocess
 
 AMD = ["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151", "gfx1201"]
 NVIDIA = ["sm_80", "sm_90", "ptx"]
-HOST = ["host32", "host90", "host64"]  # waves of 32, these with matrix instructions of groups of waves, waves of 64
+# Waves of 32 with NVIDIA's matrix instructions, these with those of groups of waves too, waves of 32 with AMD's, of 64.
+HOST = ["host32", "host90", "host12", "host64"]
+HOST_DEFINES = {"host90": "GPU_HOST_GROUP", "host12": "GPU_HOST_WMMA"}
 BITCODE_FOLDERS = ["/usr/lib/x86_64-linux-gnu/amdgcn/bitcode", "/usr/lib/aarch64-linux-gnu/amdgcn/bitcode",
                    "/opt/rocm/amdgcn/bitcode"]
 # Modules in which clang would move the constants of f64 functions out of loops, into more scalar registers than there are.
@@ -51,10 +53,11 @@ def missing(target):
 
 def like(target, texts):
     """The target whose compilation gives the code of a module with these texts: PTX comes on the way to a cubin, and most
-    modules know nothing of groups of waves."""
+    modules know nothing of groups of waves or of matrix instructions."""
     if target == "ptx":
         return PTX
-    return "host32" if target == "host90" and not any(b"GPU_HOST_GROUP" in text for text in texts) else target
+    define = HOST_DEFINES.get(target)
+    return "host32" if define and not any(define.encode() in text for text in texts) else target
 
 
 def isa_version(target):
@@ -99,8 +102,8 @@ def nvidia_command(target, folder):
 
 def host_command(target):
     return [tool("clang-19"), "-x", "c++", "-std=c++14", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-DGPU_HOST",
-            "-DGPU_WAVE=%d" % wave(target), *["-DGPU_HOST_GROUP"] * (target == "host90"), "-Wall", "-Wextra", "-Werror",
-            "-Wno-unknown-pragmas", "-Wno-pass-failed", "-Wl,--no-as-needed", "-lm"]
+            "-DGPU_WAVE=%d" % wave(target), *["-D" + HOST_DEFINES.get(target, "")] * (target in HOST_DEFINES),
+            "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-Wno-pass-failed", "-Wl,--no-as-needed", "-lm"]
 
 
 def command(module, target, folder, kernels):

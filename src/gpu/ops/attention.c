@@ -58,10 +58,23 @@ static bool is_few(const struct wick__call *call, const struct wick__attention_s
     return group * sizes->queries <= 4 * GPU_ATTENTION_FEW && dim <= (call->in[0]->dtype == WICK_F64 ? wide / 2 : wide);
 }
 
-/* The matrix kernel for rows of up to 128 elements. That of groups of waves has two steps of keys and of values in LDS
- * beside the queries, the other one of each. */
+/* The matrix kernel for rows of up to 256 elements where tiles pass through registers. */
+static struct way way_of_registers(const struct wick__gpu *gpu, bool bf16, int64_t dim) {
+    bool wide = gpu->properties.wave == 64;
+    if (dim <= 64)
+        return (struct way){bf16 ? WICK__GPU_K_attention_mma_64_bf16 : WICK__GPU_K_attention_mma_64_f16, 128, 64, 256,
+                            0};
+    if (dim <= 128)
+        return (struct way){bf16 ? WICK__GPU_K_attention_mma_128_bf16 : WICK__GPU_K_attention_mma_128_f16, 128, 128,
+                            256, 0};
+    return (struct way){bf16 ? WICK__GPU_K_attention_mma_256_bf16 : WICK__GPU_K_attention_mma_256_f16, wide ? 128 : 64,
+                        256, wide ? 512 : 128, 0};
+}
+
+/* That where copies are asynchronous. The kernel of groups of waves has two steps of keys and of
+ * values in LDS beside the queries, the other one of each. */
 static struct way way_of_tiles(struct wick__gpu *gpu, bool bf16, int64_t dim) {
-    if (wick__capability(gpu) == 90 && wick__gpu_is_native(gpu, WICK__GPU_M_attention_group)) {
+    if (dim <= 128 && wick__capability(gpu) == 90 && wick__gpu_is_native(gpu, WICK__GPU_M_attention_group)) {
         if (dim <= 64)
             return (struct way){bf16 ? WICK__GPU_K_attention_group_64_bf16 : WICK__GPU_K_attention_group_64_f16, 128,
                                 64, 256, (128 + 4 * 64) * 64 * 2};
@@ -74,8 +87,26 @@ static struct way way_of_tiles(struct wick__gpu *gpu, bool bf16, int64_t dim) {
     if (dim <= 64)
         return (struct way){bf16 ? WICK__GPU_K_attention_mma_64_bf16 : WICK__GPU_K_attention_mma_64_f16, 128, 64, 128,
                             (128 + 2 * 64) * 64 * 2};
-    return (struct way){bf16 ? WICK__GPU_K_attention_mma_128_bf16 : WICK__GPU_K_attention_mma_128_f16, 128, 128, 128,
-                        (128 + 2 * 32) * 128 * 2};
+    if (dim <= 128)
+        return (struct way){bf16 ? WICK__GPU_K_attention_mma_128_bf16 : WICK__GPU_K_attention_mma_128_f16, 128, 128,
+                            128, (128 + 2 * 32) * 128 * 2};
+    return (struct way){bf16 ? WICK__GPU_K_attention_mma_256_bf16 : WICK__GPU_K_attention_mma_256_f16, 64, 256, 128,
+                        (64 + 2 * 64) * 256 * 2};
+}
+
+/* Whether the matrix kernels take the call: they count positions in 32 bits, and one kind elements of a step of keys.
+ */
+static bool takes_mma(const struct wick__gpu *gpu, const struct wick__call *call,
+                      const struct wick__attention_sizes *sizes, int64_t dim) {
+    const struct wick_tensor *const *in = call->in;
+    if ((in[0]->dtype != WICK_BF16 && in[0]->dtype != WICK_F16) || !wick__has_mma(gpu) || dim > 256 ||
+        sizes->depth == 0 || sizes->keys == 0 || sizes->queries >= 1 << 29 || sizes->keys >= 1 << 29)
+        return false;
+    for (int i = 0; i < 3; i++)
+        if (!is_aligned(in[i])) return false;
+    int positions = sizes->packed ? 0 : 2;
+    return wick__mma_shared(gpu) > 0 || (in[1]->layout.stride[positions] < GPU_ATTENTION_STRIDE &&
+                                         in[2]->layout.stride[positions] < GPU_ATTENTION_STRIDE);
 }
 
 static struct way way_of(struct wick__gpu *gpu, const struct wick__call *call,
@@ -87,15 +118,9 @@ static struct way way_of(struct wick__gpu *gpu, const struct wick__call *call,
         return (struct way){.kernel = wick__gpu_of_floats(WICK__GPU_K_attention_few_bf16, dtype),
                             .rows = GPU_ATTENTION_FEW,
                             .columns = GPU_ATTENTION_FEW_WIDE};
-    bool bf16 = dtype == WICK_BF16;
-    /* The matrix kernels count positions in 32 bits. */
-    if ((bf16 || dtype == WICK_F16) && wick__has_mma(gpu) && wick__mma_shared(gpu) > 0 && dim <= 256 &&
-        sizes->depth > 0 && sizes->keys > 0 && sizes->queries < 1 << 29 && sizes->keys < 1 << 29 && is_aligned(q) &&
-        is_aligned(call->in[1]) && is_aligned(call->in[2])) {
-        if (dim <= 128) return way_of_tiles(gpu, bf16, dim);
-        return (struct way){bf16 ? WICK__GPU_K_attention_mma_256_bf16 : WICK__GPU_K_attention_mma_256_f16, 64, 256, 128,
-                            (64 + 2 * 64) * 256 * 2};
-    }
+    if (takes_mma(gpu, call, sizes, dim))
+        return wick__mma_shared(gpu) > 0 ? way_of_tiles(gpu, dtype == WICK_BF16, dim)
+                                         : way_of_registers(gpu, dtype == WICK_BF16, dim);
     return (struct way){wick__gpu_of_floats(WICK__GPU_K_attention_bf16, dtype), 64, dtype == WICK_F64 ? 64 : 128, 0, 0};
 }
 
@@ -176,6 +201,7 @@ static enum wick_status launch_all(struct wick__gpu *gpu, struct wick__launch la
 static enum wick_status launch_splits(struct wick__gpu *gpu, enum wick_dtype dtype, struct wick__launch launch,
                                       struct gpu_attention p, int64_t blocks) {
     size_t sum = dtype == WICK_F64 ? 8 : 4, stats = 2 * p.splits * (size_t)p.total * sum;
+    stats = (stats + 15) / 16 * 16; /* the sums are stored by 16 bytes */
     size_t nbytes = stats + p.splits * (size_t)(p.total * p.width) * sum;
     struct wick__launch join = {.kernel = wick__gpu_of_floats(WICK__GPU_K_attention_join_bf16, dtype),
                                 .grid = {wick__gpu_blocks(gpu, p.total * p.width, 1)}};

@@ -79,7 +79,6 @@ static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, c
     struct wick__launch launch = {.kernel = (enum wick__gpu_kernel)(kernel + (dtype != WICK_BF16)),
                                   .grid = {(unsigned)(columns * p.channel_tiles * p.groups)}};
     unsigned shared = wick__mma_shared(gpu);
-    p.stages = 2; /* as in gemm_mma.c */
     if (shared) {
         unsigned stage = GPU_CONV_MMA_STAGE(rows);
         int64_t stages = wick__min(3, shared / stage);

@@ -158,7 +158,6 @@ static enum wick_status multiply(struct wick__gpu *gpu, const struct wick__produ
     struct wick__launch launch = {.kernel = (enum wick__gpu_kernel)((int)tile->kernel + from_bf16)};
     p.split = split.terms;
     p.splits = split.count;
-    p.stages = 2; /* for code of this text that does without LDS of its own size: the stand-in driver's */
     if (wick__mma_shared(gpu)) {
         unsigned stage = GPU_MMA_STAGE((unsigned)tile->rows, (unsigned)tile->columns);
         int64_t stages = wick__min(tile->stages, wick__mma_shared(gpu) / stage);
