@@ -246,8 +246,10 @@ GPU_FN f32 mma_exp2(f32 x) {
     f32 r;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
     return r;
-#else
+#elif __has_builtin(__builtin_amdgcn_exp2f)
     return __builtin_amdgcn_exp2f(x);
+#else /* before LLVM 17 */
+    return gpu_exp2(x);
 #endif
 }
 
