@@ -257,6 +257,7 @@ static enum wick_status load_joined(struct loader *loader, int64_t number, int m
     for (int i = 0; i < n; start += places[i++].size[0]) {
         struct wick_tensor *part = wick_narrow(all, 0, start, places[i].size[0]),
                            *x = part ? wick_archive_load_at(loader->archive, at[i], loader->host) : NULL;
+        x = x ? wick_contiguous(x) : NULL;
         if (!x) return wick__latest();
         WICK__TRY(wick_archive_describe(loader->archive, at[i], &entry));
         WICK__TRY(device->backend->upload(device, wick__data(part), wick__data(x), (size_t)entry.nbytes));

@@ -78,8 +78,8 @@ struct gemm_store {
 };
 void WICK__ISA(wick__gemm_store)(const struct gemm_store *store);
 
-/* Runs a product of one row, or one column, of floats with a matrix whose terms lie side by side; false where it is
- * none. Its sums have an order of their own, which k alone decides, too. */
+/* Runs a product of one row or one column of floats (f64 apart) with a matrix whose terms or columns lie side by side;
+ * false where it is none. Sums over terms side by side have an order of their own, which k alone decides. */
 bool WICK__ISA(wick__gemv)(const struct wick__product *g, enum wick_status *status);
 
 #endif

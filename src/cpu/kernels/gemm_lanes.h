@@ -25,6 +25,10 @@ static inline enum source source_of(enum wick_dtype dtype, int group) {
     }
 }
 
+static inline int64_t source_size(enum source source) {
+    return source == SOURCE_32 ? 4 : source == SOURCE_F8 || source == SOURCE_U8 ? 1 : 2;
+}
+
 #define LANES_FN static inline __attribute__((always_inline))
 
 #if WICK_ISA_LEVEL == 2
@@ -97,8 +101,7 @@ LANES_FN pack_vector pack_load(const enum source source, const void *from, int64
     char some[32] __attribute__((aligned(32))) = {0};
     (void)terms;
     if (n < PACK_LANES) {
-        size_t size = source == SOURCE_32 ? 4 : source == SOURCE_F8 || source == SOURCE_U8 ? 1 : 2;
-        memcpy(some, from, (size_t)n * size);
+        memcpy(some, from, (size_t)(n * source_size(source)));
         from = some;
     }
     switch (source) {

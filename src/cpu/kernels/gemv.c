@@ -28,8 +28,6 @@ struct gemv {
     size_t step;     /* bytes from one to the next */
 };
 
-static inline int64_t source_size(enum source source) { return source == SOURCE_32 ? 4 : source == SOURCE_F8 ? 1 : 2; }
-
 /* Sums of k products of x with each of ROWS rows. */
 static inline __attribute__((always_inline)) void dot(const enum source source, const float *x, const char *const *row,
                                                       int64_t k, float *sums) {
@@ -155,13 +153,9 @@ static void run(void *context, int worker, int64_t begin, int64_t end) {
     }
 }
 
-static bool floats(enum wick_dtype dtype) {
-    return dtype == WICK_F32 || dtype == WICK_BF16 || dtype == WICK_F16 || dtype == WICK_F8E4M3;
-}
-
 /* The product as one of a row, C's column being a row of its transpose. */
 static bool as_row(struct wick__product *g) {
-    if (!floats(g->dtype) || g->k == 0) return false;
+    if (!wick__has(WICK__FLOATS, g->dtype) || g->dtype == WICK_F64 || g->k == 0) return false;
     if (g->m == 1) return true;
     if (g->n != 1 || g->c_row != 1) return false;
     const struct wick__product of = *g;
