@@ -30,8 +30,12 @@ static double half_unit(enum wick_dtype dtype) {
     return dtype == WICK_F32 ? 0x1p-24 : dtype == WICK_F16 ? 0x1p-11 : dtype == WICK_BF16 ? 0x1p-8 : 0x1p-4;
 }
 
-static void check_product(enum wick_dtype dtype, int64_t batch, int64_t m, int64_t k, int64_t n, bool a_turned,
-                          bool b_turned) {
+struct sizes {
+    int64_t batch, m, k, n;
+};
+
+static void check_product(enum wick_dtype dtype, struct sizes sizes, bool a_turned, bool b_turned) {
+    const int64_t batch = sizes.batch, m = sizes.m, k = sizes.k, n = sizes.n;
     wick_scope_begin();
     struct wick_tensor *a = operand(dtype, batch, m, k, a_turned), *b = operand(dtype, batch, k, n, b_turned);
     double *x = values_of(a), *y = values_of(b), *got = values_of(wick_matmul(a, b));
@@ -64,8 +68,8 @@ int main(int argc, char **argv) {
         for (int d = 0; d < 4; d++) {
             int64_t k = 1 + draw(round % 3 == 0 ? 1500 : 150), n = 1 + draw(300), batch = 1 + draw(3);
             bool turned = draw(2);
-            check_product(dtypes[d], batch, 1, k, n, draw(2), turned);
-            check_product(dtypes[d], batch, n, k, 1, turned, draw(2));
+            check_product(dtypes[d], (struct sizes){batch, 1, k, n}, draw(2), turned);
+            check_product(dtypes[d], (struct sizes){batch, n, k, 1}, turned, draw(2));
         }
     wick_device_close(device);
     return test_end();
