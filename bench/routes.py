@@ -50,6 +50,7 @@ class Routes:
     def __init__(self, wick):
         self.wick = wick
         self.set = wick.function("blas_set", INT, POINTER, INT)
+        self.set_dnn = wick.function("dnn_set", INT, POINTER, INT)
         self.count = wick.function("route_count", INT, POINTER)(wick.device)
         self.describe = wick.function("route_describe", INT, POINTER, INT, BOOL, ctypes.POINTER(Route))
 

@@ -1,4 +1,5 @@
 /* Text for people: escapes, lines on stderr, the library's log, and the check of stdout. */
+#define _GNU_SOURCE /* secure_getenv */
 #include "cli/output.h"
 
 #include <errno.h>
@@ -93,24 +94,37 @@ void output_note(const char *command, const char *format, ...) {
     va_end(args);
 }
 
+static const char *const log_levels[] = {
+    [WICK_LOG_ERROR] = "error", [WICK_LOG_WARNING] = "warning", [WICK_LOG_INFO] = "info", [WICK_LOG_DEBUG] = "debug"};
+
 /* Lines are told apart by a hash: a few words of memory for what may come a million times. */
 static void show_log(void *context, enum wick_log_level level, const char *line) {
-    enum { MOST = 64 };
+    enum { MOST = 256 };
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static uint64_t seen[MOST];
     static int n;
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (const char *at = line; *at; at++) hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
-    bool fresh = level <= WICK_LOG_WARNING;
+    bool fresh = true;
     pthread_mutex_lock(&lock);
     for (int i = 0; i < n && fresh; i++) fresh = seen[i] != hash;
     fresh = fresh && n < MOST;
     if (fresh) seen[n++] = hash;
     pthread_mutex_unlock(&lock);
-    if (fresh) output_note(context, "%s: %s", level == WICK_LOG_ERROR ? "error" : "warning", line);
+    if (fresh) output_note(context, "%s: %s", log_levels[level], line);
 }
 
-void output_log(const char *command) { wick_log_set(show_log, (void *)(uintptr_t)command, WICK_LOG_WARNING); }
+void output_log(const char *command) {
+    const char *wish = secure_getenv("WICK_LOG");
+    enum wick_log_level level = WICK_LOG_WARNING;
+    bool known = !wish || !*wish;
+    for (int i = 0; i <= WICK_LOG_DEBUG && !known; i++) {
+        known = strcmp(wish, log_levels[i]) == 0;
+        if (known) level = (enum wick_log_level)i;
+    }
+    if (!known) output_note(command, "warning: WICK_LOG=%.64s is none of error, warning, info, debug; ignored", wish);
+    wick_log_set(show_log, (void *)(uintptr_t)command, level);
+}
 
 /* ---- stdout ---- */
 

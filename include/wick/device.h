@@ -102,6 +102,17 @@ enum wick_blas {
 /* WICK_UNSUPPORTED on the CPU, WICK_INVALID for a value that is none of the enum. */
 WICK_API WICK_CHECKED enum wick_status wick_blas_set(struct wick_device *device, enum wick_blas blas);
 
+/* Whose convolutions a GPU uses. The default is WICK_DNN from the environment, "auto", "own" or "vendor", or else auto.
+ * Libraries are used only for what passed its check. Their kernels add up in another order than ours, and in the same
+ * order each time. */
+enum wick_dnn {
+    WICK_DNN_AUTO,  /* cuDNN where it was measured to be faster, or where nobody measured it; else ours */
+    WICK_DNN_OWN,   /* ours alone */
+    WICK_DNN_VENDOR /* the vendor's for every convolution that it has */
+};
+/* WICK_UNSUPPORTED on the CPU, WICK_INVALID for a value that is none of the enum. */
+WICK_API WICK_CHECKED enum wick_status wick_dnn_set(struct wick_device *device, enum wick_dnn dnn);
+
 /* What Wick knows about the vendor's products of one dtype. */
 enum wick_blas_verdict {
     WICK_BLAS_UNCHECKED, /* Wick has not used it yet */

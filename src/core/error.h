@@ -29,6 +29,8 @@ enum wick_status wick__reserved(const char *op, const uint64_t *reserved);
         if (try_status != WICK_OK) return try_status;                                                                  \
     } while (0)
 
+/* Whether lines of this level go anywhere. */
+bool wick__log_takes(enum wick_log_level level);
 __attribute__((format(printf, 2, 3))) void wick__log(enum wick_log_level level, const char *format, ...);
 
 #endif

@@ -82,10 +82,12 @@ void wick_log_set(wick_log_fn *log, void *context, enum wick_log_level level) {
     logger.level = level;
 }
 
+bool wick__log_takes(enum wick_log_level level) { return logger.log && level <= logger.level; }
+
 void wick__log(enum wick_log_level level, const char *format, ...) {
     char line[1024];
     va_list args;
-    if (!logger.log || level > logger.level) return;
+    if (!wick__log_takes(level)) return;
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);

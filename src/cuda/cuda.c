@@ -18,6 +18,11 @@ static void error_text(int code, char *text, size_t size) {
         snprintf(text, size, "%s (%d)", wick__cublas_status_text(status), status);
         return;
     }
+    if (code & WICK__CUDNN_CODE) {
+        int status = code & ~WICK__CUDNN_CODE;
+        snprintf(text, size, "%s (%d)", wick__cudnn_status_text(status), status);
+        return;
+    }
     const char *name = NULL, *meaning = NULL;
     if (wick__cuda_opener.handle) {
         wick__cuda.cuGetErrorName(code, &name);
@@ -27,7 +32,9 @@ static void error_text(int code, char *text, size_t size) {
 }
 
 static bool out_of_memory(int code) {
-    return code == CUDA_ERROR_OUT_OF_MEMORY || code == (WICK__CUBLAS_CODE | CUBLAS_STATUS_ALLOC_FAILED);
+    return code == CUDA_ERROR_OUT_OF_MEMORY || code == (WICK__CUBLAS_CODE | CUBLAS_STATUS_ALLOC_FAILED) ||
+           code == (WICK__CUDNN_CODE | CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED) ||
+           code == (WICK__CUDNN_CODE | CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED);
 }
 
 static enum wick_status load(void) {
@@ -60,7 +67,7 @@ static void library(enum wick__library_kind kind, struct wick__library *out) {
         wick__cublaslt_open();
         wick__library_describe(&wick__cublaslt_opener, out);
         break;
-    default: *out = (struct wick__library){.name = "libcudnn", .fault = "not used: convolutions run on own kernels"};
+    default: wick__cudnn_open(); wick__library_describe(&wick__cudnn_opener, out);
     }
 }
 
@@ -299,4 +306,12 @@ const struct wick__vendor wick__cuda_vendor = {
     .lt_plan = wick__cublaslt_plan,
     .lt_run = wick__cublaslt_run,
     .lt_forget = wick__cublaslt_forget,
+    .dnn = {.create = wick__cudnn_create,
+            .destroy = wick__cudnn_destroy,
+            .set_stream = wick__cudnn_set_stream,
+            .version = wick__cudnn_version,
+            .missing = wick__cudnn_missing},
+    .conv_plan = wick__cudnn_plan,
+    .conv_run = wick__cudnn_run,
+    .conv_forget = wick__cudnn_forget,
 };

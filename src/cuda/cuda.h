@@ -12,6 +12,8 @@
 #include "cuda/cublas.def"
 #define WICK__TYPE(name, type) typedef type name;
 #include "cuda/cublaslt.def"
+#define WICK__TYPE(name, type) typedef type name;
+#include "cuda/cudnn.def"
 
 /* What cuBLASLt fills in for its callers to keep; the same bytes in 11 to 13. */
 typedef struct {
@@ -34,6 +36,8 @@ enum {
 #include "cuda/cublas.def"
 #define WICK__CONSTANT(name, value) name = value,
 #include "cuda/cublaslt.def"
+#define WICK__CONSTANT(name, value) name = value,
+#include "cuda/cudnn.def"
 };
 
 struct wick__cuda {
@@ -52,9 +56,14 @@ struct wick__cublaslt {
 #define WICK__FN(need, result, name, parameters) result(*name) parameters;
 #include "cuda/cublaslt.def"
 };
+struct wick__cudnn {
+#define WICK__FN(need, result, name, parameters) result(*name) parameters;
+#include "cuda/cudnn.def"
+};
 
 extern struct wick__cuda wick__cuda;
-extern struct wick__opener wick__cuda_opener, wick__nvrtc_opener, wick__cublas_opener, wick__cublaslt_opener;
+extern struct wick__opener wick__cuda_opener, wick__nvrtc_opener, wick__cublas_opener, wick__cublaslt_opener,
+    wick__cudnn_opener;
 
 /* Where the CUDA toolkit is looked for, for openers. */
 extern const char *const wick__cuda_roots[];
@@ -66,7 +75,7 @@ extern int wick__cuda_init_code, wick__cuda_version;
 int wick__cuda_major(void);
 
 /* Codes of other libraries are told from the driver's by these bits. */
-enum { WICK__CUBLAS_CODE = 0x10000 };
+enum { WICK__CUBLAS_CODE = 0x10000, WICK__CUDNN_CODE = 0x20000 };
 
 /* compile.c */
 void wick__nvrtc_open(void);
@@ -94,5 +103,17 @@ int wick__cublaslt_run(void *plan, const struct wick__blas_product *product, voi
 void wick__cublaslt_forget(void *plan);
 const char *wick__cublaslt_version(void);
 const char *wick__cublaslt_missing(const char *target);
+
+/* dnn.c */
+void wick__cudnn_open(void);
+int wick__cudnn_create(void **dnn, void *stream);
+int wick__cudnn_destroy(void *dnn);
+int wick__cudnn_set_stream(void *dnn, void *stream);
+int wick__cudnn_plan(void *dnn, const struct wick__dnn_conv *conv, size_t most, void **plan, size_t *workspace);
+int wick__cudnn_run(void *dnn, void *plan, const struct wick__dnn_conv *conv, void *workspace);
+void wick__cudnn_forget(void *plan);
+const char *wick__cudnn_version(void);
+const char *wick__cudnn_missing(const char *target);
+const char *wick__cudnn_status_text(int status);
 
 #endif

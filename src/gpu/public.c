@@ -171,24 +171,32 @@ enum wick_status wick_kernels_import(const char *path) {
 
 /* ---- routes ---- */
 
-static enum wick_status blas_gpu(const char *op, struct wick_device *device, struct wick__gpu **gpu) {
+static enum wick_status routed_gpu(const char *op, struct wick_device *device, struct wick__gpu **gpu) {
     WICK__TRY(wick__device_check(op, device));
     *gpu = gpu_of(device);
-    return *gpu ? WICK_OK : wick__fail(WICK_UNSUPPORTED, "%s: %s has products of our own alone", op, device->name);
+    return *gpu ? WICK_OK : wick__fail(WICK_UNSUPPORTED, "%s: %s has kernels of our own alone", op, device->name);
 }
 
 enum wick_status wick_blas_set(struct wick_device *device, enum wick_blas choice) {
     struct wick__gpu *gpu;
     if ((unsigned)choice > WICK_BLAS_VENDOR)
         return wick__fail(WICK_INVALID, "blas_set: there is no choice %d", (int)choice);
-    WICK__TRY(blas_gpu("blas_set", device, &gpu));
-    return wick__routes_set(gpu, choice);
+    WICK__TRY(routed_gpu("blas_set", device, &gpu));
+    return wick__routes_set(gpu, WICK__CHOOSE_BLAS, (enum wick__choice)choice);
+}
+
+enum wick_status wick_dnn_set(struct wick_device *device, enum wick_dnn choice) {
+    struct wick__gpu *gpu;
+    if ((unsigned)choice > WICK_DNN_VENDOR)
+        return wick__fail(WICK_INVALID, "dnn_set: there is no choice %d", (int)choice);
+    WICK__TRY(routed_gpu("dnn_set", device, &gpu));
+    return wick__routes_set(gpu, WICK__CHOOSE_DNN, (enum wick__choice)choice);
 }
 
 enum wick_status wick_blas_describe(struct wick_device *device, bool check_all, struct wick_blas_info *info) {
     struct wick__gpu *gpu;
     if (!info) return wick__fail(WICK_INVALID, "blas_describe: info is NULL");
-    WICK__TRY(blas_gpu("blas_describe", device, &gpu));
+    WICK__TRY(routed_gpu("blas_describe", device, &gpu));
     return wick__routes_blas(gpu, check_all, info);
 }
 
@@ -200,7 +208,7 @@ int wick_route_count(const struct wick_device *device) {
 enum wick_status wick_route_describe(struct wick_device *device, int route, bool check, struct wick_route_info *info) {
     struct wick__gpu *gpu;
     if (!info) return wick__fail(WICK_INVALID, "route_describe: info is NULL");
-    WICK__TRY(blas_gpu("route_describe", device, &gpu));
+    WICK__TRY(routed_gpu("route_describe", device, &gpu));
     if (route < 0 || route >= wick__routes_count(gpu))
         return wick__fail(WICK_INVALID, "route_describe: %s has no route %d", device->name, route);
     return wick__routes_describe(gpu, route, check, info);

@@ -70,6 +70,27 @@ struct wick__blas_product {
     enum wick_activation activation;
 };
 
+/* A convolution as DNN libraries see it: y[n,o,p] = sum over c, k of w[o,c,k] x[n,c,p stride + k dilation - padding] in
+ * each group, zeros around x, and its two gradients; all dense and row-major, of 2 or 3 spatial dims, at multiples of
+ * 16 bytes. Accumulates in f32 (f64 for f64). */
+enum wick__conv_way {
+    WICK__CONV_FORWARD, /* y from x and w; y = relu(y + bias) where those are asked for, rounded once */
+    WICK__CONV_DATA,    /* x from y and w: its gradient, or a transposed convolution; bias and relu are x's */
+    WICK__CONV_WEIGHT   /* w from x and y */
+};
+struct wick__dnn_conv {
+    enum wick__conv_way way;
+    enum wick_dtype dtype;
+    int spatial;
+    int64_t n, groups, cin, cout; /* channels of a group */
+    int64_t in[3], out[3], kernel[3], stride[3], padding[3], dilation[3];
+    void *x;    /* [n, groups cin, in...] */
+    void *w;    /* [groups cout, cin, kernel...] */
+    void *y;    /* [n, groups cout, out...] */
+    void *bias; /* one a channel of the result, or NULL */
+    bool relu;
+};
+
 /* Source to be compiled, which includes `headers` by their names. */
 struct wick__source_job {
     const char *target, *name, *source;
@@ -154,7 +175,12 @@ struct wick__vendor {
     int (*lt_run)(void *plan, const struct wick__blas_product *product, void *workspace, size_t nbytes, void *lt);
     void (*lt_forget)(void *plan);
 
-    /* A DNN library (MIOpen, cuDNN) takes its place here. */
+    /* ---- convolutions ---- */
+    struct wick__companion dnn;
+    /* As lt_plan, lt_run and lt_forget. The plan depends on all but the addresses. */
+    int (*conv_plan)(void *dnn, const struct wick__dnn_conv *conv, size_t most, void **plan, size_t *workspace);
+    int (*conv_run)(void *dnn, void *plan, const struct wick__dnn_conv *conv, void *workspace);
+    void (*conv_forget)(void *plan);
 };
 
 extern const struct wick__vendor wick__cuda_vendor, wick__rocm_vendor;

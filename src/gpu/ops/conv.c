@@ -1,6 +1,7 @@
 /* Convolutions and transposed convolutions of 1 to 3 spatial dims. */
 #include "gpu/ops/conv.h"
 #include "gpu/ops/gemm.h"
+#include "gpu/routes/conv.h"
 
 #include "core/checked.h"
 
@@ -115,8 +116,10 @@ enum wick_status wick__gpu_conv(const struct wick__call *call) {
     enum wick_dtype dtype = call->out[0]->dtype;
     struct wick__gpu *gpu = wick__gpu_of(call->out[0]);
     struct gpu_conv p;
-    int64_t count = wick__count(call->out[0]);
-    if (count == 0) return WICK_OK;
+    bool done = false;
+    if (wick__count(call->out[0]) == 0) return WICK_OK;
+    WICK__TRY(wick__conv_run(call, &done));
+    if (done) return WICK_OK;
     if (!set_params(&p, call))
         return wick__fail(WICK_OVERFLOW, "%s: a spatial size or option is beyond 2^30, on %s", wick_op_name(call->op),
                           gpu->device->name);

@@ -1,5 +1,6 @@
 /* Gradients of convolutions by their weights: a product in tiles or element by element, in parts, which are joined. */
 #include "gpu/ops/rows.h"
+#include "gpu/routes/conv.h"
 
 #include "core/checked.h"
 
@@ -102,7 +103,10 @@ enum wick_status wick__gpu_conv_backward(const struct wick__call *call) {
     struct wick__gpu *gpu = wick__gpu_of(call->out[0]);
     int64_t size = dtype == WICK_F64 ? 8 : 4;
     struct gpu_conv_weight p;
+    bool done = false;
     if (wick__count(call->out[0]) == 0) return WICK_OK;
+    WICK__TRY(wick__conv_run(call, &done));
+    if (done) return WICK_OK;
     if (!set_params(&p, call))
         return wick__fail(WICK_OVERFLOW, "%s: a size or option is beyond 2^30, on %s", wick_op_name(call->op),
                           gpu->device->name);

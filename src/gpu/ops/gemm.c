@@ -84,6 +84,10 @@ enum wick_status wick__split_end(struct wick__gpu *gpu, const struct wick__produ
     return status;
 }
 
+enum wick_status wick__gemm_finish(struct wick__gpu *gpu, const struct wick__product *g) {
+    return add_up(gpu, g, g->c, 1);
+}
+
 static int64_t divide_up(int64_t x, int64_t by) { return x / by + (x % by != 0); }
 
 struct wick__split wick__split_of(int64_t k, int64_t wanted, int64_t least) {

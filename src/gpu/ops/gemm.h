@@ -32,6 +32,9 @@ enum wick_status wick__split_begin(struct wick__gpu *gpu, const struct wick__pro
 enum wick_status wick__split_end(struct wick__gpu *gpu, const struct wick__product *g, const struct wick__split *split,
                                  enum wick_status status);
 
+/* c = activation(c + bias) in place, of f32 or f64. */
+enum wick_status wick__gemm_finish(struct wick__gpu *gpu, const struct wick__product *g);
+
 /* Splits k into about `wanted` parts of at least `least` terms, each a multiple of 64. */
 struct wick__split wick__split_of(int64_t k, int64_t wanted, int64_t least);
 

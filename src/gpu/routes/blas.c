@@ -25,11 +25,11 @@ static bool sums_pay(const struct wick__gpu *gpu, const struct wick__product *g)
     return wick__capability(gpu) >= 80 && costly && g->k >= least && g->m >= 1024 && g->n >= results / g->m;
 }
 
-static int takes(const struct wick__gpu *gpu, enum wick_blas choice, const struct wick__offer *offer,
+static int takes(const struct wick__gpu *gpu, enum wick__choice choice, const struct wick__offer *offer,
                  const char **reason) {
     const struct wick__product_offer *p = (const struct wick__product_offer *)offer;
     const struct wick__product *g = p->g;
-    bool automatic = choice == WICK_BLAS_AUTO;
+    bool automatic = choice == WICK__AUTO;
     int kind = 0;
     while (kind < DTYPES && kinds[kind].dtype != g->dtype) kind++;
     if (kind == DTYPES)
@@ -82,6 +82,7 @@ static enum wick__ran run(struct wick__gpu *gpu, struct wick__held *held, struct
 
 const struct wick__vendor_route wick__blas_route = {.name = "BLAS",
                                                     .op = "product",
+                                                    .say = wick__product_say,
                                                     .checks = names,
                                                     .wrong = WICK_LOG_ERROR,
                                                     .library = library,

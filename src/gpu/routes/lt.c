@@ -3,7 +3,7 @@
 #include "gpu/routes/products.h"
 #include "gpu/routes/trial.h"
 
-#include "core/memory.h"
+#include <string.h>
 
 /* The most memory that a product gets besides its operands. */
 enum { WORKSPACE = 32 << 20 };
@@ -24,7 +24,7 @@ static bool is_aligned(const struct wick__blas_product *b) {
                                                wick__aligned16(b->a) && wick__aligned16(b->b) && wick__aligned16(b->c));
 }
 
-static int takes(const struct wick__gpu *gpu, enum wick_blas choice, const struct wick__offer *offer,
+static int takes(const struct wick__gpu *gpu, enum wick__choice choice, const struct wick__offer *offer,
                  const char **reason) {
     (void)gpu;
     const struct wick__product_offer *p = (const struct wick__product_offer *)offer;
@@ -44,7 +44,7 @@ static int takes(const struct wick__gpu *gpu, enum wick_blas choice, const struc
         *reason = "it can't have the bias where it lies";
     else if (g->k == 0)
         *reason = "there is nothing to multiply";
-    else if (choice == WICK_BLAS_AUTO && wick__product_is_small(g))
+    else if (choice == WICK__AUTO && wick__product_is_small(g))
         *reason = "the product is small";
     else if (!is_aligned(&p->b))
         *reason = "rows don't start at multiples of 16 bytes";
@@ -52,6 +52,8 @@ static int takes(const struct wick__gpu *gpu, enum wick_blas choice, const struc
         return dtype * ACTIVATIONS + activation;
     return -1;
 }
+
+/* ---- plans ---- */
 
 /* All that the library's choice depends on. */
 static void key_of(const struct wick__blas_product *g, int64_t key[WICK__PLAN_KEY]) {
@@ -67,42 +69,25 @@ static void key_of(const struct wick__blas_product *g, int64_t key[WICK__PLAN_KE
                                          (int64_t)((uintptr_t)g->b % 16),
                                          (int64_t)((uintptr_t)g->c % 16),
                                          (g->bias ? 4 : 0) + (g->transpose_a ? 2 : 0) + (g->transpose_b ? 1 : 0)};
-    for (int i = 0; i < WICK__PLAN_KEY; i++) key[i] = all[i];
+    memcpy(key, all, sizeof all);
 }
 
-/* Finds the plan of a product, or makes it; NULL, with what became of that. */
-static const struct wick__plan *plan_of(struct wick__gpu *gpu, struct wick__held *held,
-                                        const struct wick__blas_product *g, enum wick__ran *ran) {
-    int64_t key[WICK__PLAN_KEY];
-    void *plan = NULL;
-    size_t workspace = 0;
-    key_of(g, key);
-    *ran = WICK__REFUSED;
-    if (!held->kept) held->kept = wick__calloc(1, sizeof(struct wick__plans));
-    if (!held->kept) return NULL;
-    struct wick__plan *found = wick__plans_find(held->kept, key);
-    if (!found) {
-        *ran = WICK__NOT_NOW;
-        if (gpu->capturing) return NULL;
-        *ran = WICK__REFUSED;
-        int code = gpu->vendor->lt_plan(held->handle, g, WORKSPACE, &plan, &workspace);
-        if (code != 0 && gpu->vendor->out_of_memory(code)) return NULL; /* there may be more later */
-        found = wick__plans_add(held->kept, key, gpu->vendor->lt_forget);
-        found->plan = plan;
-        found->workspace = workspace;
-    }
-    return found->plan ? found : NULL;
+static int make_plan(struct wick__gpu *gpu, void *handle, const void *call, void **plan, size_t *workspace) {
+    return gpu->vendor->lt_plan(handle, call, WORKSPACE, plan, workspace);
 }
+
+static int run_plan(struct wick__gpu *gpu, void *handle, void *plan, const void *call, void *workspace, size_t nbytes) {
+    return gpu->vendor->lt_run(plan, call, workspace, nbytes, handle);
+}
+
+static void forget_plan(const struct wick__gpu *gpu, void *plan) { gpu->vendor->lt_forget(plan); }
+
+static const struct wick__planner planner = {make_plan, run_plan, forget_plan};
 
 static enum wick__ran multiply(struct wick__gpu *gpu, struct wick__held *held, const struct wick__blas_product *g) {
-    enum wick__ran ran;
-    void *workspace = NULL;
-    const struct wick__plan *plan = plan_of(gpu, held, g, &ran);
-    if (!plan) return ran;
-    if (plan->workspace && wick__gpu_scratch(gpu, plan->workspace, &workspace) != WICK_OK) return WICK__REFUSED;
-    int code = gpu->vendor->lt_run(plan->plan, g, workspace, plan->workspace, held->handle);
-    if (plan->workspace) wick__gpu_release(gpu, workspace, plan->workspace);
-    return code == 0 ? WICK__RAN : WICK__REFUSED;
+    int64_t key[WICK__PLAN_KEY];
+    key_of(g, key);
+    return wick__plans_run(gpu, held, &planner, key, g);
 }
 
 static enum wick__verdict check(struct wick__gpu *gpu, struct wick__held *held, int which) {
@@ -123,15 +108,11 @@ static enum wick__ran run(struct wick__gpu *gpu, struct wick__held *held, struct
     return ran;
 }
 
-static void forget(struct wick__gpu *gpu, struct wick__held *held) {
-    if (!held->kept) return;
-    wick__plans_clear(held->kept, gpu->vendor->lt_forget);
-    wick__free(held->kept, sizeof(struct wick__plans));
-    held->kept = NULL;
-}
+static void forget(struct wick__gpu *gpu, struct wick__held *held) { wick__plans_forget(gpu, held, &planner); }
 
 const struct wick__vendor_route wick__lt_route = {.name = "BLASLt",
                                                   .op = "product",
+                                                  .say = wick__product_say,
                                                   .checks = names,
                                                   .wrong = WICK_LOG_INFO, /* 13.1 is, of some activations */
                                                   .library = library,

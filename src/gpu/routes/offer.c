@@ -1,6 +1,8 @@
 /* A product as libraries take it, offered to the routes. */
 #include "gpu/routes/products.h"
 
+#include <stdio.h>
+
 /* One operand as BLAS takes it: rows of neighbours, `stored` of them apart. False when it has no such layout. */
 static bool lead(int64_t rows, int64_t columns, int64_t row, int64_t column, bool *transposed, int64_t *ld) {
     *transposed = false;
@@ -32,9 +34,14 @@ static bool describe(const struct wick__product *g, struct wick__blas_product *b
            lead(g->k, g->n, g->b_k, g->b_column, &b->transpose_b, &b->ldb);
 }
 
+void wick__product_say(const struct wick__offer *offer, char *text, size_t size) {
+    const struct wick__product *g = ((const struct wick__product_offer *)offer)->g;
+    snprintf(text, size, "%lld x %lld x %lld", (long long)g->m, (long long)g->n, (long long)g->k);
+}
+
 enum wick_status wick__product_route(struct wick__gpu *gpu, const struct wick__product *g, bool *done,
                                      struct wick__product_rest *rest) {
-    struct wick__product_offer p = {.offer = {.dtype = g->dtype, .m = g->m, .n = g->n, .k = g->k}, .g = g};
+    struct wick__product_offer p = {.offer = {.dtype = g->dtype}, .g = g};
     p.described = describe(g, &p.b);
     enum wick_status status = wick__routes_run(gpu, WICK__LT_ROUTE, WICK__BLAS_ROUTE, &p.offer, done);
     *rest = p.rest;

@@ -2,31 +2,23 @@
 #ifndef WICK_GPU_ROUTES_PLANS_H
 #define WICK_GPU_ROUTES_PLANS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "gpu/routes/route.h"
 
-enum { WICK__PLAN_KEY = 12, WICK__PLAN_SETS = 64, WICK__PLAN_WAYS = 4 };
+enum { WICK__PLAN_KEY = 26 };
 
-struct wick__plan {
-    bool known;
-    int64_t key[WICK__PLAN_KEY];
-    void *plan; /* NULL: the library has none */
-    size_t workspace;
+/* What a route does with its library's plans. Functions that return int give the vendor's code. */
+struct wick__planner {
+    /* Asks for a plan of a call, and for the bytes of workspace that it wants. */
+    int (*make)(struct wick__gpu *gpu, void *handle, const void *call, void **plan, size_t *workspace);
+    int (*run)(struct wick__gpu *gpu, void *handle, void *plan, const void *call, void *workspace, size_t nbytes);
+    void (*forget)(const struct wick__gpu *gpu, void *plan);
 };
 
-/* At most 256 of them: each key has four places, in which a new plan takes the place of the oldest. */
-struct wick__plans {
-    struct wick__plan all[WICK__PLAN_SETS][WICK__PLAN_WAYS];
-    unsigned char next[WICK__PLAN_SETS];
-};
-
-/* The plan of this key; NULL when it is not known. */
-struct wick__plan *wick__plans_find(struct wick__plans *plans, const int64_t key[WICK__PLAN_KEY]);
-/* Room for a plan of this key, with all but `known` to be filled in; forgets the plan that was there. */
-struct wick__plan *wick__plans_add(struct wick__plans *plans, const int64_t key[WICK__PLAN_KEY],
-                                   void (*forget)(void *));
-/* Forgets all. */
-void wick__plans_clear(struct wick__plans *plans, void (*forget)(void *));
+/* Runs a call by the plan of its key. A plan that is not known is made, though not while a graph is recorded, and kept;
+ * so is the fact that the library has none. */
+enum wick__ran wick__plans_run(struct wick__gpu *gpu, struct wick__held *held, const struct wick__planner *planner,
+                               const int64_t key[WICK__PLAN_KEY], const void *call);
+/* Forgets all plans; frees what wick__plans_run made in held->kept. */
+void wick__plans_forget(struct wick__gpu *gpu, struct wick__held *held, const struct wick__planner *planner);
 
 #endif

@@ -30,6 +30,9 @@ bool wick__product_is_small(const struct wick__product *g);
  * 456 us and cuBLAS 1052; 4096 x 4096 x 4100, 506 and 563. */
 bool wick__product_is_askew(const struct wick__gpu *gpu, const struct wick__blas_product *b);
 
+/* A route's `say`: "m x n x k". */
+void wick__product_say(const struct wick__offer *offer, char *text, size_t size);
+
 /* Makes the product by a vendor's library, if one has it, is chosen, and passed its check; *done says so, and *rest
  * what is left to do then. */
 enum wick_status wick__product_route(struct wick__gpu *gpu, const struct wick__product *g, bool *done,

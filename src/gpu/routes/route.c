@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const struct wick__vendor_route *const routes[WICK__VENDOR_ROUTES] = {
-    [WICK__LT_ROUTE] = &wick__lt_route, [WICK__BLAS_ROUTE] = &wick__blas_route};
+    [WICK__LT_ROUTE] = &wick__lt_route, [WICK__BLAS_ROUTE] = &wick__blas_route, [WICK__CONV_ROUTE] = &wick__conv_route};
 
 struct state {
     bool tried;
@@ -22,14 +22,14 @@ struct state {
 
 struct wick__routes {
     pthread_mutex_t mutex; /* of all below: a handle serves one thread at a time */
-    enum wick_blas choice;
+    enum wick__choice choice[WICK__CHOOSERS];
     struct state state[WICK__VENDOR_ROUTES];
 };
 
-static enum wick_blas choice_from_environment(void) {
-    static const char *const words[] = {
-        [WICK_BLAS_AUTO] = "auto", [WICK_BLAS_OWN] = "own", [WICK_BLAS_VENDOR] = "vendor", NULL};
-    return (enum wick_blas)wick__setting_word("WICK_BLAS", words, WICK_BLAS_AUTO);
+static enum wick__choice choice_from_environment(enum wick__chooser chooser) {
+    static const char *const words[] = {[WICK__AUTO] = "auto", [WICK__OWN] = "own", [WICK__VENDOR] = "vendor", NULL};
+    static const char *const variables[] = {[WICK__CHOOSE_BLAS] = "WICK_BLAS", [WICK__CHOOSE_DNN] = "WICK_DNN"};
+    return (enum wick__choice)wick__setting_word(variables[chooser], words, WICK__AUTO);
 }
 
 /* The device's state, made when first asked for, locked. NULL when out of memory. */
@@ -38,7 +38,7 @@ static struct wick__routes *routes_lock(struct wick__gpu *gpu) {
     if (!gpu->routes) {
         struct wick__routes *made = wick__calloc(1, sizeof *made);
         if (made) {
-            made->choice = choice_from_environment();
+            for (int i = 0; i < WICK__CHOOSERS; i++) made->choice[i] = choice_from_environment((enum wick__chooser)i);
             pthread_mutex_init(&made->mutex, NULL);
             gpu->routes = made;
         }
@@ -113,8 +113,8 @@ static enum wick__verdict check(struct wick__gpu *gpu, int route, struct state *
     return verdict;
 }
 
-static bool is_trusted(enum wick__verdict verdict, enum wick_blas choice) {
-    return verdict == WICK__GOOD || (verdict == WICK__FLUSHES && choice == WICK_BLAS_VENDOR);
+static bool is_trusted(enum wick__verdict verdict, enum wick__choice choice) {
+    return verdict == WICK__GOOD || (verdict == WICK__FLUSHES && choice == WICK__VENDOR);
 }
 
 static const char *distrust(enum wick__verdict verdict) {
@@ -133,11 +133,12 @@ static const char *distrust(enum wick__verdict verdict) {
 static bool try(struct wick__gpu *gpu, struct wick__routes *all, int route, struct wick__offer *offer,
                 const char **reason) {
     struct state *state = &all->state[route];
-    if (all->choice == WICK_BLAS_OWN) {
+    const enum wick__choice choice = all->choice[routes[route]->chooser];
+    if (choice == WICK__OWN) {
         *reason = "own kernels are chosen";
         return false;
     }
-    int which = routes[route]->takes(gpu, all->choice, offer, reason);
+    int which = routes[route]->takes(gpu, choice, offer, reason);
     if (which < 0) return false;
     if (!have_handle(gpu, route, state)) {
         *reason = missing(gpu, route, state);
@@ -146,7 +147,7 @@ static bool try(struct wick__gpu *gpu, struct wick__routes *all, int route, stru
     enum wick__verdict verdict = check(gpu, route, state, which);
     enum wick__ran ran = WICK__NOT_NOW;
     *reason = "the graph that is recorded leaves no time to search";
-    if (!is_trusted(verdict, all->choice)) {
+    if (!is_trusted(verdict, choice)) {
         *reason = distrust(verdict);
         if (verdict == WICK__ABSENT) state->refused++;
         return false;
@@ -161,18 +162,20 @@ static bool try(struct wick__gpu *gpu, struct wick__routes *all, int route, stru
 }
 
 enum wick_status wick__routes_run(struct wick__gpu *gpu, int first, int last, struct wick__offer *offer, bool *done) {
-    *done = false;
+    char sizes[256];
     struct wick__routes *all = NULL;
+    *done = false;
     for (int route = first; route <= last && !*done; route++) {
         const char *reason = "";
         if (!exists(gpu, route)) continue;
         if (!all) all = routes_lock(gpu);
         if (!all) return WICK_MEMORY;
         *done = try(gpu, all, route, offer, &reason);
-        if (!*done)
-            wick__log(WICK_LOG_DEBUG, "%s: %s of %s, %lld x %lld x %lld: not by %s: %s", gpu->device->name,
-                      routes[route]->op, wick_dtype_name(offer->dtype), (long long)offer->m, (long long)offer->n,
-                      (long long)offer->k, routes[route]->name, reason);
+        if (!*done && wick__log_takes(WICK_LOG_DEBUG)) {
+            routes[route]->say(offer, sizes, sizeof sizes);
+            wick__log(WICK_LOG_DEBUG, "%s: %s of %s, %s: not by %s: %s", gpu->device->name, routes[route]->op,
+                      wick_dtype_name(offer->dtype), sizes, routes[route]->name, reason);
+        }
     }
     if (all) pthread_mutex_unlock(&all->mutex);
     return WICK_OK;
@@ -180,10 +183,10 @@ enum wick_status wick__routes_run(struct wick__gpu *gpu, int first, int last, st
 
 /* ---- what is asked from outside ---- */
 
-enum wick_status wick__routes_set(struct wick__gpu *gpu, enum wick_blas choice) {
+enum wick_status wick__routes_set(struct wick__gpu *gpu, enum wick__chooser chooser, enum wick__choice choice) {
     struct wick__routes *all = routes_lock(gpu);
     if (!all) return WICK_MEMORY;
-    all->choice = choice;
+    all->choice[chooser] = choice;
     pthread_mutex_unlock(&all->mutex);
     return WICK_OK;
 }
@@ -204,7 +207,7 @@ enum wick_status wick__routes_blas(struct wick__gpu *gpu, bool check_all, struct
     if (!all) return WICK_MEMORY;
     struct state *state = &all->state[WICK__BLAS_ROUTE];
     bool there = look(gpu, WICK__BLAS_ROUTE, state, check_all);
-    *info = (struct wick_blas_info){.blas = all->choice,
+    *info = (struct wick_blas_info){.blas = (enum wick_blas)all->choice[WICK__CHOOSE_BLAS],
                                     .library = there ? gpu->vendor->blas.version() : NULL,
                                     .fault = there ? NULL : fault_of(gpu, WICK__BLAS_ROUTE, state),
                                     .bf16 = (enum wick_blas_verdict)state->verdict[0],
@@ -212,6 +215,7 @@ enum wick_status wick__routes_blas(struct wick__gpu *gpu, bool check_all, struct
                                     .f32 = (enum wick_blas_verdict)state->verdict[2],
                                     .f64 = (enum wick_blas_verdict)state->verdict[3]};
     for (int i = 0; i < WICK__VENDOR_ROUTES; i++) {
+        if (routes[i]->chooser != WICK__CHOOSE_BLAS) continue;
         info->used += all->state[i].used;
         info->refused += all->state[i].refused;
     }

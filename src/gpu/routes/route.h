@@ -13,8 +13,12 @@ enum { WICK__ROUTE_CHECKS = 16 };
 /* What routes know of a call without knowing the op; an op's own struct begins with it. */
 struct wick__offer {
     enum wick_dtype dtype;
-    int64_t m, n, k; /* for the log */
 };
+
+/* Whose kernels are wanted: enum wick_blas and enum wick_dnn, which have the same values. */
+enum wick__choice { WICK__AUTO = WICK_BLAS_AUTO, WICK__OWN = WICK_BLAS_OWN, WICK__VENDOR = WICK_BLAS_VENDOR };
+/* The kinds of ops that this is chosen for by itself. */
+enum wick__chooser { WICK__CHOOSE_BLAS, WICK__CHOOSE_DNN, WICK__CHOOSERS };
 
 /* What is known of a library's way with one of its checks: WICK_BLAS_* and, of activations, that they are right but
  * less exact than Wick's are held to be. */
@@ -37,25 +41,27 @@ struct wick__held {
 enum wick__ran { WICK__RAN, WICK__REFUSED, WICK__NOT_NOW };
 
 struct wick__vendor_route {
-    const char *name;          /* "BLAS" */
-    const char *op;            /* "matmul": what it is for, in the words of a user */
+    const char *name; /* "BLAS" */
+    const char *op;   /* "product": what it is for, in the words of a user */
+    enum wick__chooser chooser;
     const char *const *checks; /* "bf16", ...: what is checked by itself; NULL at the end */
     enum wick_log_level wrong; /* how grave a wrong result in a check is: the log's line about it */
     const struct wick__companion *(*library)(const struct wick__vendor *vendor);
     /* The place in `checks` of what a call needs; -1, with the reason, when the route does not take the call. `choice`
      * is auto or vendor. */
-    int (*takes)(const struct wick__gpu *gpu, enum wick_blas choice, const struct wick__offer *offer,
+    int (*takes)(const struct wick__gpu *gpu, enum wick__choice choice, const struct wick__offer *offer,
                  const char **reason);
     /* Runs the library on operands whose results are known. UNCHECKED: there was no memory for it, nothing is known. */
     enum wick__verdict (*check)(struct wick__gpu *gpu, struct wick__held *held, int check);
     enum wick__ran (*run)(struct wick__gpu *gpu, struct wick__held *held, struct wick__offer *offer);
+    void (*say)(const struct wick__offer *offer, char *text, size_t size); /* a call's sizes, for the log */
     void (*forget)(struct wick__gpu *gpu,
                    struct wick__held *held); /* frees `kept`; NULL for a route that keeps nothing */
 };
 
-/* The routes of products, in their order. */
-enum { WICK__LT_ROUTE, WICK__BLAS_ROUTE, WICK__VENDOR_ROUTES };
-extern const struct wick__vendor_route wick__lt_route, wick__blas_route;
+/* The routes of products, in their order, and those of convolutions. */
+enum { WICK__LT_ROUTE, WICK__BLAS_ROUTE, WICK__CONV_ROUTE, WICK__VENDOR_ROUTES };
+extern const struct wick__vendor_route wick__lt_route, wick__blas_route, wick__conv_route;
 
 /* Offers a call to the routes from `first` to `last`; *done tells whether one ran it. */
 enum wick_status wick__routes_run(struct wick__gpu *gpu, int first, int last, struct wick__offer *offer, bool *done);
@@ -63,8 +69,8 @@ enum wick_status wick__routes_run(struct wick__gpu *gpu, int first, int last, st
 /* Frees what the above made. */
 void wick__routes_close(struct wick__gpu *gpu);
 
-/* wick_blas_set, wick_blas_describe and wick_route_describe of a GPU. */
-enum wick_status wick__routes_set(struct wick__gpu *gpu, enum wick_blas choice);
+/* wick_blas_set, wick_dnn_set, wick_blas_describe and wick_route_describe of a GPU. */
+enum wick_status wick__routes_set(struct wick__gpu *gpu, enum wick__chooser chooser, enum wick__choice choice);
 enum wick_status wick__routes_blas(struct wick__gpu *gpu, bool check_all, struct wick_blas_info *info);
 enum wick_status wick__routes_describe(struct wick__gpu *gpu, int route, bool check_all, struct wick_route_info *info);
 /* The number of the device's routes: those whose libraries the vendor has at all. */

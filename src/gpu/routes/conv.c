@@ -1,0 +1,262 @@
+/* cuDNN and MIOpen: convolutions of 1 to 3 spatial dims, transposed ones, and gradients by the weight. */
+#include "gpu/routes/conv.h"
+
+#include "gpu/ops/gemm.h"
+#include "gpu/routes/plans.h"
+#include "gpu/runtime/target.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The most memory that a convolution gets besides its operands: copies of these in another order. */
+#define WORKSPACE ((size_t)1 << 30)
+
+static const enum wick_dtype dtypes[] = {WICK_BF16, WICK_F16, WICK_F32, WICK_F64};
+enum { DTYPES = 4, WAYS = 3 };
+static const char *const names[] = {"bf16",       "bf16 data",  "bf16 weight", "f16",        "f16 data",
+                                    "f16 weight", "f32",        "f32 data",    "f32 weight", "f64",
+                                    "f64 data",   "f64 weight", NULL};
+
+static const struct wick__companion *library(const struct wick__vendor *vendor) { return &vendor->dnn; }
+
+static int64_t volume(const struct wick__dnn_conv *c, const int64_t *sizes) {
+    int64_t product = 1;
+    for (int s = 0; s < c->spatial; s++) product *= sizes[s];
+    return product;
+}
+
+/* Whether every tensor has elements, and none so many that 32 bits can't number them. */
+static bool is_ordinary(const struct wick__dnn_conv *c) {
+    const double limit = 1u << 31;
+    const double x = (double)c->n * (double)(c->groups * c->cin) * (double)volume(c, c->in);
+    const double w = (double)(c->groups * c->cout) * (double)c->cin * (double)volume(c, c->kernel);
+    const double y = (double)c->n * (double)(c->groups * c->cout) * (double)volume(c, c->out);
+    return x > 0 && w > 0 && y > 0 && x < limit && w < limit && y < limit;
+}
+
+/* Some kernels of cuDNN 9.19 fault at other addresses, whatever they are told of them. */
+static bool is_aligned(const struct wick__dnn_conv *c) {
+    return wick__aligned16(c->x) && wick__aligned16(c->w) && wick__aligned16(c->y) && wick__aligned16(c->bias);
+}
+
+/* Whether windows lie side by side and cover x, so that each element of it belongs to one. */
+static bool has_patches(const struct wick__dnn_conv *c) {
+    bool one = true, side_by_side = true;
+    for (int s = 0; s < c->spatial; s++) {
+        one = one && c->kernel[s] == 1;
+        side_by_side = side_by_side && c->kernel[s] == c->stride[s] && c->padding[s] == 0 && c->dilation[s] == 1;
+    }
+    return side_by_side && !one;
+}
+
+static bool is_point(const struct wick__dnn_conv *c) { return volume(c, c->kernel) * volume(c, c->stride) == 1; }
+
+/* Whether ours is faster, as measured on an H100 (docs/results/routes.md), or more exact: a gradient by the weight in
+ * f32 adds up products of at most some thousand windows in f32. */
+static bool is_ours(const struct wick__gpu *gpu, const struct wick__dnn_conv *c) {
+    const bool narrow = wick_dtype_bits(c->dtype) == 16;
+    if (c->dtype == WICK_F32 && c->way == WICK__CONV_WEIGHT && c->n * volume(c, c->out) > 8192) return true;
+    if (wick__capability(gpu) != 90 || c->groups > 1) return false;
+    switch (c->way) {
+    case WICK__CONV_FORWARD:
+        if (!narrow) return has_patches(c) || is_point(c) || c->spatial == 3;
+        return has_patches(c) || c->in[0] == 1 || (c->cin < 8 && c->n * c->cout * volume(c, c->out) >= 1 << 22);
+    case WICK__CONV_DATA: return has_patches(c) || (!narrow && c->cin >= 8);
+    default: return false;
+    }
+}
+
+static int takes(const struct wick__gpu *gpu, enum wick__choice choice, const struct wick__offer *offer,
+                 const char **reason) {
+    const struct wick__dnn_conv *c = &((const struct wick__conv_offer *)offer)->c;
+    int dtype = 0;
+    while (dtype < DTYPES && dtypes[dtype] != c->dtype) dtype++;
+    if (dtype == DTYPES)
+        *reason = "it has no convolutions of the dtype";
+    else if (!is_ordinary(c))
+        *reason = "an operand is empty, or has 2^31 elements or more";
+    else if (!is_aligned(c))
+        *reason = "an operand doesn't start at a multiple of 16 bytes";
+    else if (choice == WICK__AUTO && is_ours(gpu, c))
+        *reason = "our own kernel is faster or more exact";
+    else
+        return dtype * WAYS + (int)c->way;
+    return -1;
+}
+
+static void say(const struct wick__offer *offer, char *text, size_t size) {
+    static const char *const ways[] = {"", ", gradient of x or transposed", ", gradient of weight"};
+    const struct wick__dnn_conv *c = &((const struct wick__conv_offer *)offer)->c;
+    int at = snprintf(text, size, "x [%lld,%lld", (long long)c->n, (long long)(c->groups * c->cin));
+    for (int s = 0; s < c->spatial; s++) at += snprintf(text + at, size - (size_t)at, ",%lld", (long long)c->in[s]);
+    at += snprintf(text + at, size - (size_t)at, "], weight [%lld,%lld", (long long)(c->groups * c->cout),
+                   (long long)c->cin);
+    for (int s = 0; s < c->spatial; s++) at += snprintf(text + at, size - (size_t)at, ",%lld", (long long)c->kernel[s]);
+    snprintf(text + at, size - (size_t)at, "]%s", ways[c->way]);
+}
+
+/* ---- plans ---- */
+
+static int64_t *put(int64_t *key, const struct wick__dnn_conv *c, const int64_t *sizes) {
+    for (int s = 0; s < 3; s++) *key++ = s < c->spatial ? sizes[s] : 0;
+    return key;
+}
+
+/* All that the library's choice depends on. */
+static void key_of(const struct wick__dnn_conv *c, int64_t key[WICK__PLAN_KEY]) {
+    int64_t *at = key;
+    memset(key, 0, sizeof *key * WICK__PLAN_KEY);
+    *at++ = (int64_t)c->way * 256 + (int64_t)c->dtype * 4 + (c->bias ? 2 : 0) + (c->relu ? 1 : 0);
+    *at++ = c->n;
+    *at++ = c->groups;
+    *at++ = c->cin;
+    *at++ = c->cout;
+    at = put(at, c, c->in);
+    at = put(at, c, c->out);
+    at = put(at, c, c->kernel);
+    at = put(at, c, c->stride);
+    at = put(at, c, c->padding);
+    put(at, c, c->dilation);
+}
+
+static int make_plan(struct wick__gpu *gpu, void *handle, const void *call, void **plan, size_t *workspace) {
+    return gpu->vendor->conv_plan(handle, call, WORKSPACE, plan, workspace);
+}
+
+static int run_plan(struct wick__gpu *gpu, void *handle, void *plan, const void *call, void *workspace, size_t nbytes) {
+    (void)nbytes;
+    return gpu->vendor->conv_run(handle, plan, call, workspace);
+}
+
+static void forget_plan(const struct wick__gpu *gpu, void *plan) { gpu->vendor->conv_forget(plan); }
+
+static const struct wick__planner planner = {make_plan, run_plan, forget_plan};
+
+static enum wick__ran convolve(struct wick__gpu *gpu, struct wick__held *held, const struct wick__dnn_conv *c) {
+    int64_t key[WICK__PLAN_KEY];
+    key_of(c, key);
+    return wick__plans_run(gpu, held, &planner, key, c);
+}
+
+static enum wick__verdict check(struct wick__gpu *gpu, struct wick__held *held, int which) {
+    return wick__conv_trials(gpu, held, dtypes[which / WAYS], (enum wick__conv_way)(which % WAYS), convolve);
+}
+
+/* With bias and relu or, where the library has that not at once and nothing is lost by a second pass, without. */
+static enum wick__ran run(struct wick__gpu *gpu, struct wick__held *held, struct wick__offer *offer) {
+    struct wick__conv_offer *o = (struct wick__conv_offer *)offer;
+    struct wick__error quiet = {0};
+    wick__error_swap(&quiet); /* without memory for its workspace, ours has its turn */
+    enum wick__ran ran = convolve(gpu, held, &o->c);
+    bool exact = wick_dtype_bits(o->c.dtype) > 16;
+    if (ran == WICK__REFUSED && (o->c.bias || o->c.relu) && exact) {
+        struct wick__dnn_conv plain = o->c;
+        plain.bias = NULL;
+        plain.relu = false;
+        ran = convolve(gpu, held, &plain);
+        o->rest = ran == WICK__RAN;
+    }
+    wick__error_swap(&quiet);
+    return ran;
+}
+
+static void forget(struct wick__gpu *gpu, struct wick__held *held) { wick__plans_forget(gpu, held, &planner); }
+
+const struct wick__vendor_route wick__conv_route = {.name = "DNN",
+                                                    .op = "convolution",
+                                                    .chooser = WICK__CHOOSE_DNN,
+                                                    .checks = names,
+                                                    .wrong = WICK_LOG_ERROR,
+                                                    .library = library,
+                                                    .takes = takes,
+                                                    .check = check,
+                                                    .run = run,
+                                                    .say = say,
+                                                    .forget = forget};
+
+/* ---- calls ---- */
+
+/* The tensors of a call by the part that they have in a convolution of x by w to y. */
+struct parts {
+    enum wick__conv_way way;
+    const struct wick_tensor *x, *w, *y;
+};
+
+static struct parts parts_of(const struct wick__call *call) {
+    const struct wick_tensor *const *in = call->in, *out = call->out[0];
+    switch (call->op) {
+    case WICK_OP_conv1d:
+    case WICK_OP_conv2d:
+    case WICK_OP_conv3d: return (struct parts){WICK__CONV_FORWARD, in[0], in[1], out};
+    case WICK_OP_conv_transpose1d:
+    case WICK_OP_conv_transpose2d:
+    case WICK_OP_conv_transpose3d: return (struct parts){WICK__CONV_DATA, out, in[1], in[0]};
+    case WICK_OP_conv1d_backward_weight:
+    case WICK_OP_conv2d_backward_weight:
+    case WICK_OP_conv3d_backward_weight: return (struct parts){WICK__CONV_WEIGHT, in[1], out, in[0]};
+    default: return (struct parts){WICK__CONV_WEIGHT, in[0], out, in[1]}; /* of a transposed one */
+    }
+}
+
+/* The call as libraries take it: of one spatial dim as of two, the first of one element. */
+static struct wick__dnn_conv describe(const struct wick__call *call) {
+    const struct parts p = parts_of(call);
+    const int64_t groups = call->p.window.groups, *w = p.w->layout.shape;
+    const int from = call->p.window.spatial == 1 ? 1 : 0;
+    struct wick__dnn_conv c = {.way = p.way,
+                               .dtype = call->out[0]->dtype,
+                               .spatial = call->p.window.spatial + from,
+                               .n = p.x->layout.shape[0],
+                               .groups = groups,
+                               .cin = w[1],
+                               .cout = w[0] / groups,
+                               .in = {1},
+                               .out = {1},
+                               .kernel = {1},
+                               .stride = {1},
+                               .dilation = {1}};
+    for (int s = 0; s < call->p.window.spatial; s++) {
+        c.in[s + from] = p.x->layout.shape[2 + s];
+        c.out[s + from] = p.y->layout.shape[2 + s];
+        c.kernel[s + from] = w[2 + s];
+        /* The stride of a single window, and the dilation of a single tap, may be any number. */
+        c.stride[s + from] = p.y->layout.shape[2 + s] == 1 ? 1 : call->p.window.stride[s];
+        c.padding[s + from] = call->p.window.padding[s];
+        c.dilation[s + from] = w[2 + s] == 1 ? 1 : call->p.window.dilation[s];
+    }
+    return c;
+}
+
+/* Adds the bias, and relu, of what the library has left of them. */
+static enum wick_status finish(struct wick__gpu *gpu, const struct wick__dnn_conv *c) {
+    const bool data = c->way == WICK__CONV_DATA;
+    const struct wick__product g = {.dtype = c->dtype,
+                                    .m = c->groups * (data ? c->cin : c->cout),
+                                    .n = volume(c, data ? c->in : c->out),
+                                    .c = data ? c->x : c->y,
+                                    .bias = c->bias,
+                                    .bias_step = 1,
+                                    .bias_by_row = true,
+                                    .activation = c->relu ? WICK_ACTIVATION_RELU : WICK_ACTIVATION_NONE,
+                                    .batch_rank = 1,
+                                    .batch_shape = {c->n}};
+    return wick__gemm_finish(gpu, &g);
+}
+
+enum wick_status wick__conv_run(const struct wick__call *call, bool *done) {
+    const struct parts p = parts_of(call);
+    struct wick__gpu *gpu = wick__gpu_of(call->out[0]);
+    struct wick__conv_offer o = {.offer = {.dtype = call->out[0]->dtype}};
+    *done = false;
+    if (!gpu->vendor->dnn.create) return WICK_OK;
+    o.c = describe(call);
+    if (is_ordinary(&o.c)) {
+        o.c.x = wick__data(p.x);
+        o.c.w = wick__data(p.w);
+        o.c.y = wick__data(p.y);
+        if (p.way != WICK__CONV_WEIGHT && call->in[2]) o.c.bias = wick__data(call->in[2]);
+        o.c.relu = p.way != WICK__CONV_WEIGHT && call->p.window.relu;
+    }
+    WICK__TRY(wick__routes_run(gpu, WICK__CONV_ROUTE, WICK__CONV_ROUTE, &o.offer, done));
+    return *done && o.rest ? finish(gpu, &o.c) : WICK_OK;
+}

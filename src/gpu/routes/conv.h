@@ -1,0 +1,28 @@
+/* Convolutions by vendors' libraries. */
+#ifndef WICK_GPU_ROUTES_CONV_H
+#define WICK_GPU_ROUTES_CONV_H
+
+#include "gpu/routes/route.h"
+
+/* A convolution, a transposed one, or a gradient of either by its weight, of dense operands, that is offered to routes.
+ */
+struct wick__conv_offer {
+    struct wick__offer offer;
+    struct wick__dnn_conv c;
+    bool rest; /* the library leaves bias and relu to the caller */
+};
+
+/* Runs the call by a vendor's library, if one has it, is chosen, and passed its check; *done says so. */
+enum wick_status wick__conv_run(const struct wick__call *call, bool *done);
+
+/* Runs a convolution. */
+typedef enum wick__ran wick__convolve_fn(struct wick__gpu *gpu, struct wick__held *held,
+                                         const struct wick__dnn_conv *c);
+
+/* Runs convolutions of a way and a dtype whose results are known, and looks at every element, and at what lies behind
+ * the last: GOOD, ABSENT when the library refuses one, WRONG, FLUSHES when only subnormal operands are wrong;
+ * UNCHECKED when there is no memory for it. */
+enum wick__verdict wick__conv_trials(struct wick__gpu *gpu, struct wick__held *held, enum wick_dtype dtype,
+                                     enum wick__conv_way way, wick__convolve_fn *convolve);
+
+#endif
