@@ -48,6 +48,8 @@ LAYERS = (
     ("Whisper second", (4, 512, 3000), (512, 512, 3), 2, 1, 1, 1, True, False),
     ("video ResNet", (4, 64, 8, 56, 56), (64, 64, 3, 3, 3), 1, 1, 1, 1, False, False),
     ("video ResNet", (4, 256, 4, 14, 14), (256, 256, 3, 3, 3), 1, 1, 1, 1, False, False),
+    ("LeNet first", (64, 1, 28, 28), (6, 1, 5, 5), 1, 2, 1, 1, True, False),
+    ("small", (1, 16, 16, 16), (16, 16, 3, 3), 1, 1, 1, 1, False, False),
     ("ViT patches", (32, 3, 224, 224), (768, 3, 16, 16), 16, 0, 1, 1, True, False),
 )
 

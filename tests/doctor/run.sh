@@ -28,7 +28,7 @@ machine() {
     file etc/os-release $'PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nID=debian'
     node user ada "${1:-users}"
     export WICK_HIP_PATH=$standin/libamdhip64.so.6 WICK_HIPRTC_PATH=$none WICK_ROCBLAS_PATH=$none \
-        WICK_CUDA_PATH=$standin/libcuda.so.1 STANDIN_DEVICES= WICK_NVRTC_PATH=$none WICK_CUBLAS_PATH=$none WICK_CUBLASLT_PATH=$none WICK_COMPILE=never WICK_KERNEL_PACK=$standin/pack \
+        WICK_CUDA_PATH=$standin/libcuda.so.1 STANDIN_DEVICES= WICK_NVRTC_PATH=$none WICK_CUBLAS_PATH=$none WICK_CUBLASLT_PATH=$none WICK_CUDNN_PATH=$none WICK_COMPILE=never WICK_KERNEL_PACK=$standin/pack \
         WICK_CACHE_DIR=$work WICK_DOCTOR_ROOT=$root
 }
 pci() { file "sys/bus/pci/devices/$1/vendor" "$2"; file "sys/bus/pci/devices/$1/class" "$3"; }
@@ -41,7 +41,7 @@ nvidia_card() { pci 0000:c1:00.0 0x10de 0x030200; }
 nvidia_module() { file sys/module/nvidia/version 580.65.06; }
 nvidia_nodes() { node /dev/nvidiactl "${1:-666}" root root 0; node /dev/nvidia0 "${1:-666}" root root 0; }
 nvidia_memory() { node /dev/nvidia-uvm 666 root root 0; }
-nvidia_runtime() { export WICK_CUBLAS_PATH=$standin/libcublas.so.13 WICK_CUBLASLT_PATH=$standin/libcublasLt.so.13 STANDIN_DEVICES=sm_90; }
+nvidia_runtime() { export WICK_CUBLAS_PATH=$standin/libcublas.so.13 WICK_CUBLASLT_PATH=$standin/libcublasLt.so.13 WICK_CUDNN_PATH=$standin/libcudnn.so.9 STANDIN_DEVICES=sm_90; }
 nvidia() { machine "$@"; nvidia_card; nvidia_module; nvidia_nodes; nvidia_memory; nvidia_runtime; }
 container() { file .dockerenv ""; }
 

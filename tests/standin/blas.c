@@ -1,4 +1,5 @@
-/* Matrix products on the stand-in's memory, for its BLAS libraries: plain loops, sums in f32 (f64 for f64). */
+/* Matrix products on the stand-in's memory, for its BLAS libraries, and what all its libraries find: plain loops, sums
+ * in f32 (f64 for f64). */
 #include "blas.h"
 
 #include <math.h>
@@ -26,7 +27,7 @@ static uint16_t round_half(float f) {
     return sign | (uint16_t)(((exponent + 14) << 10) + (int)rintf(ldexpf(x, 11 - exponent)) - 1024);
 }
 
-static double get(enum standin_dtype dtype, const void *p, long i) {
+double standin_get(enum standin_dtype dtype, const void *p, long i) {
     float f;
     double d;
     uint16_t h;
@@ -50,7 +51,7 @@ static uint16_t round_bf16(float f) {
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-static void put(enum standin_dtype dtype, void *p, long i, double value) {
+void standin_put(enum standin_dtype dtype, void *p, long i, double value) {
     float f = (float)value;
     uint16_t h;
     switch (dtype) {
@@ -70,9 +71,10 @@ static double dot(const struct standin_gemm *g, long batch, long row, long colum
     float sum32 = 0;
     bool flushes = g->dtype == STANDIN_F16 && strcmp(standin_settings.blas, "flush") == 0;
     for (long k = 0; k < g->k; k++) {
-        double a = get(g->dtype, g->a, batch * g->stride_a + (g->transpose_a ? row * g->lda + k : k * g->lda + row));
-        double b =
-            get(g->dtype, g->b, batch * g->stride_b + (g->transpose_b ? k * g->ldb + column : column * g->ldb + k));
+        double a =
+            standin_get(g->dtype, g->a, batch * g->stride_a + (g->transpose_a ? row * g->lda + k : k * g->lda + row));
+        double b = standin_get(g->dtype, g->b,
+                               batch * g->stride_b + (g->transpose_b ? k * g->ldb + column : column * g->ldb + k));
         if (flushes && fabs(a) < 0x1p-14) a = 0;
         if (flushes && fabs(b) < 0x1p-14) b = 0;
         if (g->dtype == STANDIN_F64)
@@ -86,10 +88,10 @@ static double dot(const struct standin_gemm *g, long batch, long row, long colum
 /* With its bias and activation. A library that is wrong there rounds before it adds the bias, as two passes would. */
 static double finished(const struct standin_gemm *g, long at, long row, double value) {
     if (strcmp(standin_settings.blas, "epilogue") == 0 && g->bias) {
-        put(g->c_dtype, g->c, at, value);
-        value = get(g->c_dtype, g->c, at);
+        standin_put(g->c_dtype, g->c, at, value);
+        value = standin_get(g->c_dtype, g->c, at);
     }
-    if (g->bias) value += get(g->c_dtype, g->bias, row);
+    if (g->bias) value += standin_get(g->c_dtype, g->bias, row);
     double slope = 0.79788456080286535588 * (value + 0.044715 * value * value * value), curve = tanh(slope);
     /* One whose activation is less exact has some ten bits of the tangent. */
     if (strcmp(standin_settings.blas, "rough") == 0) curve = rint(curve * 0x1p10) / 0x1p10;
@@ -107,8 +109,8 @@ static int run(const void *arguments) {
             for (long row = 0; row < g.m; row++) {
                 long at = batch * g.stride_c + column * g.ldc + row;
                 double value = g.alpha * dot(&g, batch, row, column);
-                if (g.beta != 0) value += g.beta * get(g.c_dtype, g.c, at);
-                put(g.c_dtype, g.c, at, finished(&g, at, row, value));
+                if (g.beta != 0) value += g.beta * standin_get(g.c_dtype, g.c, at);
+                standin_put(g.c_dtype, g.c, at, finished(&g, at, row, value));
             }
     return DRIVER_OK;
 }
@@ -145,6 +147,7 @@ static bool is_memory(const void *p, size_t nbytes) {
 static void count(int change) { driver_live_of[DRIVER_BLAS] += change; }
 
 __attribute__((visibility("default"))) const struct standin_blas_driver *standin_blas_driver(void) {
-    static const struct standin_blas_driver driver = {driver_enter, driver_leave, count, gemm, is_memory};
+    static const struct standin_blas_driver driver = {driver_enter, driver_leave,     count,
+                                                      gemm,         standin_convolve, is_memory};
     return &driver;
 }

@@ -1,4 +1,4 @@
-/* What the stand-in BLAS libraries ask of the stand-in driver, whose memory and streams they work on. */
+/* What the stand-in BLAS and DNN libraries ask of the stand-in driver, whose memory and streams they work on. */
 #ifndef STANDIN_BLAS_H
 #define STANDIN_BLAS_H
 
@@ -21,6 +21,23 @@ struct standin_gemm {
     enum standin_activation activation;
 };
 
+/* y[n,o,p] = sum of w[o,i,k] x[n,i,p stride + k dilation - padding] in each group, or one of its two gradients: what
+ * `result` names, 'x', 'w' or 'y', from the others. Dense; relu(result + bias) where those are asked for. */
+struct standin_conv {
+    enum standin_dtype dtype;
+    char result;
+    int spatial;
+    long n, groups, cin, cout; /* channels of a group */
+    long in[3], out[3], kernel[3], stride[3], padding[3], dilation[3];
+    void *x, *w, *y;
+    const void *bias;
+    bool relu;
+};
+
+/* Elements of device memory. */
+double standin_get(enum standin_dtype dtype, const void *p, long i);
+void standin_put(enum standin_dtype dtype, void *p, long i, double value);
+
 /* The driver's side, exported by it under these names. */
 struct standin_blas_driver {
     /* As driver_enter and driver_leave. */
@@ -29,9 +46,11 @@ struct standin_blas_driver {
     void (*count)(int change); /* of handles; between enter and leave, as the next */
     /* Queues a product on the stream: DRIVER_NOT_FOUND when DRIVER_BLAS says to refuse. */
     int (*gemm)(const struct standin_gemm *gemm, void *stream);
-    bool (*is_memory)(const void *p, size_t nbytes); /* of the device, and live */
+    int (*convolve)(const struct standin_conv *conv, void *stream); /* the same for a convolution */
+    bool (*is_memory)(const void *p, size_t nbytes);                /* of the device, and live */
 };
 const struct standin_blas_driver *standin_blas_driver(void);
+int standin_convolve(const struct standin_conv *conv, void *stream);
 
 /* A handle of either library. */
 struct standin_blas {

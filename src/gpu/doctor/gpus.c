@@ -95,7 +95,7 @@ static void try_device(struct wick__gpu_facts *gpu) {
     if (state->vendor->memory_info(&gpu->free, &total) != 0) gpu->free = 0;
     wick__error_swap(&quiet);
     blas_verdict(gpu, device);
-    if (!strstr(gpu->blas, "WICK_BLAS=own")) ways(gpu, device);
+    ways(gpu, device);
     wick__error_swap(&quiet);
     wick_device_close(device);
 }

@@ -225,6 +225,7 @@ static void variables(struct wick__doctor *doctor) {
                                         "WICK_NVRTC_PATH",
                                         "WICK_CUBLAS_PATH",
                                         "WICK_CUBLASLT_PATH",
+                                        "WICK_CUDNN_PATH",
                                         "WICK_KERNEL_PACK",
                                         "WICK_CACHE_DIR",
                                         "WICK_COMPILE",

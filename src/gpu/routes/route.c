@@ -191,6 +191,10 @@ enum wick_status wick__routes_set(struct wick__gpu *gpu, enum wick__chooser choo
     return WICK_OK;
 }
 
+static bool is_off(const struct wick__routes *all, int route) {
+    return all->choice[routes[route]->chooser] == WICK__OWN;
+}
+
 /* Whether the library is there; with its verdicts, if all are wanted. */
 static bool look(struct wick__gpu *gpu, int route, struct state *state, bool check_all) {
     if (!exists(gpu, route) || (gpu->capturing ? !state->held.handle : !have_handle(gpu, route, state))) return false;
@@ -262,12 +266,14 @@ enum wick_status wick__routes_describe(struct wick__gpu *gpu, int route, bool ch
     for (; at < WICK__VENDOR_ROUTES; at++)
         if (exists(gpu, at) && route-- == 0) break;
     struct state *state = &all->state[at];
-    bool there = look(gpu, at, state, check_all);
+    bool there = !is_off(all, at) && look(gpu, at, state, check_all);
     put_verdicts(routes[at], state);
     *info = (struct wick_route_info){.name = routes[at]->name,
                                      .op = routes[at]->op,
                                      .library = there ? routes[at]->library(gpu->vendor)->version() : NULL,
-                                     .fault = there ? NULL : fault_of(gpu, at, state),
+                                     .fault = there             ? NULL
+                                              : is_off(all, at) ? "own kernels are chosen"
+                                                                : fault_of(gpu, at, state),
                                      .verdict = state->text,
                                      .used = state->used,
                                      .refused = state->refused};

@@ -89,6 +89,14 @@ pub const WICK_BLAS_AUTO: wick_blas = 0;
 pub const WICK_BLAS_OWN: wick_blas = 1;
 pub const WICK_BLAS_VENDOR: wick_blas = 2;
 
+/// Whose convolutions a GPU uses. The default is WICK_DNN from the environment, "auto", "own" or "vendor", or
+/// else auto. Libraries are used only for what passed its check. Their kernels add up in another order than
+/// ours, and in the same order each time.
+pub type wick_dnn = c_uint;
+pub const WICK_DNN_AUTO: wick_dnn = 0;
+pub const WICK_DNN_OWN: wick_dnn = 1;
+pub const WICK_DNN_VENDOR: wick_dnn = 2;
+
 /// What Wick knows about the vendor's products of one dtype.
 pub type wick_blas_verdict = c_uint;
 pub const WICK_BLAS_UNCHECKED: wick_blas_verdict = 0;
@@ -646,6 +654,9 @@ pub const ENUMERATORS: &[(&str, c_uint)] = &[
     ("WICK_BLAS_AUTO", WICK_BLAS_AUTO),
     ("WICK_BLAS_OWN", WICK_BLAS_OWN),
     ("WICK_BLAS_VENDOR", WICK_BLAS_VENDOR),
+    ("WICK_DNN_AUTO", WICK_DNN_AUTO),
+    ("WICK_DNN_OWN", WICK_DNN_OWN),
+    ("WICK_DNN_VENDOR", WICK_DNN_VENDOR),
     ("WICK_BLAS_UNCHECKED", WICK_BLAS_UNCHECKED),
     ("WICK_BLAS_GOOD", WICK_BLAS_GOOD),
     ("WICK_BLAS_ABSENT", WICK_BLAS_ABSENT),
@@ -1694,6 +1705,8 @@ functions! {
     fn wick_memory_trim(device: *mut wick_device) -> wick_status;
     /// WICK_UNSUPPORTED on the CPU, WICK_INVALID for a value that is none of the enum.
     fn wick_blas_set(device: *mut wick_device, blas: wick_blas) -> wick_status;
+    /// WICK_UNSUPPORTED on the CPU, WICK_INVALID for a value that is none of the enum.
+    fn wick_dnn_set(device: *mut wick_device, dnn: wick_dnn) -> wick_status;
     /// Looks for the library. If `check` is set, also checks each dtype that it has not checked yet, and waits
     /// for the device. WICK_UNSUPPORTED on the CPU.
     fn wick_blas_describe(device: *mut wick_device, check: bool, info: *mut wick_blas_info) -> wick_status;
