@@ -182,12 +182,13 @@ static struct wick_route_info route(bool check) {
     return (struct wick_route_info){.verdict = ""};
 }
 
-/* Every layer is the library's if it is wanted, none where operands lie askew or our own kernels are. */
+/* Every layer is the library's if it is wanted, but for gradients by x of f16 with such channels, which it would round
+ * too often; none is where operands lie askew or our own kernels are wanted. */
 static void check_counts(void) {
     CHECK_OK(wick_dnn_set(device, WICK_DNN_VENDOR));
     int64_t used = route(false).used;
     check_all(0);
-    CHECK_INT(route(false).used - used, LAYERS * 4 * 3);
+    CHECK_INT(route(false).used - used, LAYERS * (4 * 3 - 1));
     used = route(false).used;
     check_all(1);
     CHECK_OK(wick_dnn_set(device, WICK_DNN_OWN));

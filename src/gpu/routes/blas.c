@@ -86,6 +86,7 @@ const struct wick__vendor_route wick__blas_route = {.name = "BLAS",
                                                     .checks = names,
                                                     .wrong = WICK_LOG_ERROR,
                                                     .library = library,
+                                                    .kind = WICK__BLAS,
                                                     .takes = takes,
                                                     .check = check,
                                                     .run = run};

@@ -51,19 +51,29 @@ static bool has_patches(const struct wick__dnn_conv *c) {
 
 static bool is_point(const struct wick__dnn_conv *c) { return volume(c, c->kernel) * volume(c, c->stride) == 1; }
 
-/* Whether ours is faster, as measured on an H100 (docs/results/routes.md), or more exact: a gradient by the weight in
- * f32 adds up products of at most some thousand windows in f32. */
-static bool is_ours(const struct wick__gpu *gpu, const struct wick__dnn_conv *c) {
-    const bool narrow = wick_dtype_bits(c->dtype) == 16;
-    if (c->dtype == WICK_F32 && c->way == WICK__CONV_WEIGHT && c->n * volume(c, c->out) > 8192) return true;
+/* Multiplications. */
+static double work_of(const struct wick__dnn_conv *c) {
+    return (double)c->n * (double)(c->groups * c->cout) * (double)volume(c, c->out) * (double)c->cin *
+           (double)volume(c, c->kernel);
+}
+
+/* Whether ours is faster, as measured on an H100 with cuDNN 9.19 (docs/results/convolutions.md). */
+static bool is_faster(const struct wick__gpu *gpu, const struct wick__dnn_conv *c) {
+    const bool narrow = wick_dtype_bits(c->dtype) == 16, wide = c->dtype == WICK_F64;
     if (wick__capability(gpu) != 90 || c->groups > 1) return false;
-    switch (c->way) {
-    case WICK__CONV_FORWARD:
-        if (!narrow) return has_patches(c) || is_point(c) || c->spatial == 3;
-        return has_patches(c) || c->in[0] == 1 || (c->cin < 8 && c->n * c->cout * volume(c, c->out) >= 1 << 22);
-    case WICK__CONV_DATA: return has_patches(c) || (!narrow && c->cin >= 8);
-    default: return false;
-    }
+    if (c->way == WICK__CONV_WEIGHT) return wide && !is_point(c) && c->n * volume(c, c->out) > 65536;
+    if (has_patches(c)) return true;
+    if (c->way == WICK__CONV_DATA) return !narrow && c->cin >= 8 && !(wide && is_point(c));
+    if (!narrow) return is_point(c) || (!wide && c->spatial == 3);
+    if (c->cin < 8) return c->n * c->cout * volume(c, c->out) >= 1 << 22;
+    return c->in[0] == 1 || work_of(c) < 2e8;
+}
+
+/* Whether ours is more exact: a gradient by the weight in f32 adds up the products of at most some thousand windows in
+ * f32, and cuDNN 9.19 adds up in f16 what is a gradient by x of f16 with some numbers of channels. */
+static bool is_better(const struct wick__dnn_conv *c) {
+    if (c->dtype == WICK_F16 && c->way == WICK__CONV_DATA) return c->cin % 8 != 0 || c->cout % 8 != 0;
+    return c->dtype == WICK_F32 && c->way == WICK__CONV_WEIGHT && c->n * volume(c, c->out) > 8192;
 }
 
 static int takes(const struct wick__gpu *gpu, enum wick__choice choice, const struct wick__offer *offer,
@@ -77,8 +87,10 @@ static int takes(const struct wick__gpu *gpu, enum wick__choice choice, const st
         *reason = "an operand is empty, or has 2^31 elements or more";
     else if (!is_aligned(c))
         *reason = "an operand doesn't start at a multiple of 16 bytes";
-    else if (choice == WICK__AUTO && is_ours(gpu, c))
-        *reason = "our own kernel is faster or more exact";
+    else if (is_better(c))
+        *reason = "our own kernel is more exact";
+    else if (choice == WICK__AUTO && is_faster(gpu, c))
+        *reason = "our own kernel is faster";
     else
         return dtype * WAYS + (int)c->way;
     return -1;
@@ -168,6 +180,7 @@ const struct wick__vendor_route wick__conv_route = {.name = "DNN",
                                                     .checks = names,
                                                     .wrong = WICK_LOG_ERROR,
                                                     .library = library,
+                                                    .kind = WICK__DNN,
                                                     .takes = takes,
                                                     .check = check,
                                                     .run = run,

@@ -116,6 +116,7 @@ const struct wick__vendor_route wick__lt_route = {.name = "BLASLt",
                                                   .checks = names,
                                                   .wrong = WICK_LOG_INFO, /* 13.1 is, of some activations */
                                                   .library = library,
+                                                  .kind = WICK__BLAS_LT,
                                                   .takes = takes,
                                                   .check = check,
                                                   .run = run,

@@ -1,6 +1,8 @@
 /* What all routes have in common: the choice, a handle a device, which follows its stream, what libraries are trusted
- * with, and counts. All of it is kept in memory, for as long as the device is open. */
+ * with, and counts. It is kept in memory, for as long as the device is open; what libraries are trusted with on disk
+ * too. */
 #include "gpu/routes/route.h"
+#include "gpu/routes/verdicts.h"
 
 #include "core/memory.h"
 #include "core/setting.h"
@@ -98,13 +100,18 @@ static const char *missing(struct wick__gpu *gpu, int route, const struct state 
 
 /* ---- trust ---- */
 
-/* A verdict, found out when it is first asked for; it waits for the device then, so not while a graph is recorded. */
-static enum wick__verdict check(struct wick__gpu *gpu, int route, struct state *state, int which) {
+/* A verdict: one that another process has found or, if a fresh one is wanted or there is none, that of a check, which
+ * waits for the device, so not while a graph is recorded. */
+static enum wick__verdict check(struct wick__gpu *gpu, int route, struct state *state, int which, bool fresh) {
     struct wick__error quiet = {0};
     const struct wick__vendor_route *r = routes[route];
     if (state->verdict[which] != WICK__UNCHECKED || gpu->capturing) return state->verdict[which];
     wick__error_swap(&quiet); /* a check that fails is not a failure of the op */
-    enum wick__verdict verdict = r->check(gpu, &state->held, which);
+    enum wick__verdict verdict = fresh ? WICK__UNCHECKED : wick__verdict_find(gpu, r, which);
+    if (verdict == WICK__UNCHECKED) {
+        verdict = r->check(gpu, &state->held, which);
+        wick__verdict_keep(gpu, r, which, verdict);
+    }
     wick__error_swap(&quiet);
     state->verdict[which] = verdict;
     if (verdict == WICK__WRONG)
@@ -144,7 +151,7 @@ static bool try(struct wick__gpu *gpu, struct wick__routes *all, int route, stru
         *reason = missing(gpu, route, state);
         return false;
     }
-    enum wick__verdict verdict = check(gpu, route, state, which);
+    enum wick__verdict verdict = check(gpu, route, state, which, false);
     enum wick__ran ran = WICK__NOT_NOW;
     *reason = "the graph that is recorded leaves no time to search";
     if (!is_trusted(verdict, choice)) {
@@ -198,7 +205,7 @@ static bool is_off(const struct wick__routes *all, int route) {
 /* Whether the library is there; with its verdicts, if all are wanted. */
 static bool look(struct wick__gpu *gpu, int route, struct state *state, bool check_all) {
     if (!exists(gpu, route) || (gpu->capturing ? !state->held.handle : !have_handle(gpu, route, state))) return false;
-    for (int i = 0; check_all && routes[route]->checks[i]; i++) check(gpu, route, state, i);
+    for (int i = 0; check_all && routes[route]->checks[i]; i++) check(gpu, route, state, i, true);
     return true;
 }
 

@@ -47,6 +47,7 @@ struct wick__vendor_route {
     const char *const *checks; /* "bf16", ...: what is checked by itself; NULL at the end */
     enum wick_log_level wrong; /* how grave a wrong result in a check is: the log's line about it */
     const struct wick__companion *(*library)(const struct wick__vendor *vendor);
+    enum wick__library_kind kind; /* of the library, for vendor->library */
     /* The place in `checks` of what a call needs; -1, with the reason, when the route does not take the call. `choice`
      * is auto or vendor. */
     int (*takes)(const struct wick__gpu *gpu, enum wick__choice choice, const struct wick__offer *offer,

@@ -1,0 +1,13 @@
+/* Verdicts on vendors' libraries, kept on disk, so that a process need not run every check that another has run. */
+#ifndef WICK_GPU_ROUTES_VERDICTS_H
+#define WICK_GPU_ROUTES_VERDICTS_H
+
+#include "gpu/routes/route.h"
+
+/* The verdict of a check on this device by this very file of the library; UNCHECKED when none is kept. */
+enum wick__verdict wick__verdict_find(const struct wick__gpu *gpu, const struct wick__vendor_route *route, int check);
+/* Keeps a verdict, if it is one that lasts. */
+void wick__verdict_keep(const struct wick__gpu *gpu, const struct wick__vendor_route *route, int check,
+                        enum wick__verdict verdict);
+
+#endif
