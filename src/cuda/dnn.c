@@ -246,6 +246,12 @@ static void *graph_of(struct made *made, void *handle, const struct wick__dnn_co
 struct plan {
     struct made made;
     void *plan;
+    size_t workspace; /* bytes */
+};
+struct search {
+    void *handle, *graph;
+    const struct wick__dnn_conv *c;
+    size_t most; /* bytes of workspace */
 };
 
 /* Whether an engine keeps to what numerics.md promises: no operands or sums of fewer bits (tensor cores take f32 as
@@ -274,28 +280,44 @@ static bool keeps(struct made *made, void *config, enum wick_dtype dtype) {
 }
 
 /* Makes the plan of a configuration, unless it wants too much memory. */
-static bool plan_of(struct made *made, void *handle, void *config, size_t most, struct plan *plan, size_t *workspace) {
+static bool plan_of(const struct search *search, void *config, struct plan *plan) {
+    struct made *made = &plan->made;
     int64_t nbytes = 0, one = 0;
     plan->plan = make(made, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-    set(made, plan->plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle);
+    set(made, plan->plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &search->handle);
     set_part(made, plan->plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
     finalize(made, plan->plan);
     if (!made->code)
         made->code = code_of(cudnn.cudnnBackendGetAttribute(plan->plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
                                                             CUDNN_TYPE_INT64, 1, &one, &nbytes));
-    *workspace = (size_t)nbytes;
-    return !made->code && nbytes >= 0 && (uint64_t)nbytes <= most;
+    plan->workspace = (size_t)nbytes;
+    return !made->code && nbytes >= 0 && (uint64_t)nbytes <= search->most;
+}
+
+/* Takes a configuration, which belongs to the plan then, if it will do. */
+static bool take(const struct search *search, struct made *found, void *config, struct plan *plan) {
+    struct made *made = &plan->made;
+    int before = made->count;
+    bool taken = made->count < MADE - 2 && keeps(made, config, search->c->dtype) && plan_of(search, config, plan);
+    made->code = 0;
+    if (!taken) release(made, before);
+    for (int i = 0; i < found->count && taken; i++)
+        if (found->all[i] == config) {
+            found->all[i] = found->all[--found->count];
+            made->all[made->count++] = config;
+        }
+    return taken;
 }
 
 /* Takes the first of the configurations that the library proposes in this mode, best first, that will do. */
-static bool propose(struct plan *plan, void *handle, void *graph, int mode, const struct wick__dnn_conv *c, size_t most,
-                    size_t *workspace) {
+static bool propose(const struct search *search, int mode, struct plan *plan) {
     struct made found = {.code = 0}, *made = &plan->made;
     void *list[RESULTS];
     int64_t count = 0;
     int from = made->count;
+    bool taken = false;
     void *heuristic = make(made, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
-    set_part(made, heuristic, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
+    set_part(made, heuristic, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, search->graph);
     set_int(made, heuristic, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode);
     finalize(made, heuristic);
     for (int i = 0; i < RESULTS; i++) list[i] = make(&found, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
@@ -303,25 +325,11 @@ static bool propose(struct plan *plan, void *handle, void *graph, int mode, cons
     if (!made->code)
         made->code = code_of(cudnn.cudnnBackendGetAttribute(heuristic, CUDNN_ATTR_ENGINEHEUR_RESULTS,
                                                             CUDNN_TYPE_BACKEND_DESCRIPTOR, RESULTS, &count, list));
-    bool taken = false;
-    if (!made->code) {
-        for (int64_t i = 0; i < count && i < RESULTS && !taken; i++) {
-            int before = made->count;
-            taken = keeps(made, list[i], c->dtype) && plan_of(made, handle, list[i], most, plan, workspace);
-            made->code = 0;
-            if (!taken) release(made, before);
-            if (!taken) continue;
-            /* The configuration belongs to the plan from here on. */
-            for (int k = 0; k < found.count; k++)
-                if (found.all[k] == list[i]) found.all[k] = found.all[--found.count];
-            if (made->count < MADE) made->all[made->count++] = list[i];
-        }
-    }
+    if (made->code) count = 0;
+    for (int64_t i = 0; i < count && i < RESULTS && !taken; i++) taken = take(search, &found, list[i], plan);
     release(&found, 0);
-    if (!taken) {
-        release(made, from);
-        made->code = 0;
-    }
+    if (!taken) release(made, from);
+    made->code = 0;
     return taken;
 }
 
@@ -336,11 +344,11 @@ int wick__cudnn_plan(void *handle, const struct wick__dnn_conv *c, size_t most, 
     *out = NULL;
     if (!plan) return CUDA_ERROR_OUT_OF_MEMORY;
     *plan = (struct plan){.plan = NULL};
-    void *graph = graph_of(&plan->made, handle, c);
+    const struct search search = {handle, graph_of(&plan->made, handle, c), c, most};
     int code = plan->made.code;
-    if (!code && !propose(plan, handle, graph, CUDNN_HEUR_MODE_A, c, most, workspace) &&
-        !propose(plan, handle, graph, CUDNN_HEUR_MODE_FALLBACK, c, most, workspace))
+    if (!code && !propose(&search, CUDNN_HEUR_MODE_A, plan) && !propose(&search, CUDNN_HEUR_MODE_FALLBACK, plan))
         code = WICK__CUDNN_CODE | CUDNN_STATUS_NOT_SUPPORTED;
+    *workspace = plan->workspace;
     if (code)
         wick__cudnn_forget(plan);
     else

@@ -1,15 +1,9 @@
 /* rocBLAS: products in f16, bf16, f32 and f64, that accumulate in f32 (f64). */
-#define _GNU_SOURCE /* secure_getenv */
-#define _XOPEN_SOURCE 700
 #include "rocm/rocm.h"
 
-#include "core/folder.h"
 #include "core/memory.h"
 
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static struct wick__rocblas rocblas;
 
@@ -36,27 +30,15 @@ struct blas {
 };
 
 void wick__rocblas_open(void) {
+    static const char *const *const versions[] = {versions_5, versions_6, versions_7};
     struct wick__opener *opener = &wick__rocblas_opener;
-    int hip = wick__rocm_major();
+    char version[48] = "";
     pthread_mutex_lock(&opener->mutex);
-    if (!opener->tried && hip == 0) {
-        opener->tried = true;
-        opener->fault = "there is no HIP runtime for it";
-    } else if (!opener->tried) {
-        opener->versions = hip >= 7 ? versions_7 : hip == 6 ? versions_6 : versions_5;
-        char path[PATH_MAX], reason[256], version[48] = "";
-        int before = wick__library_copies("libamdhip64", path, sizeof path);
-        if (wick__library_open(opener, &rocblas)) {
-            if (wick__library_copies("libamdhip64", path, sizeof path) > before) {
-                snprintf(reason, sizeof reason, "it brought a second HIP runtime, other than %.160s",
-                         wick__hip_opener.path);
-                wick__library_refuse(opener, reason);
-            } else if (rocblas.rocblas_get_version_string(version, sizeof version) == rocblas_status_success) {
-                snprintf(version_text, sizeof version_text, "rocBLAS %s", version);
-            } else {
-                snprintf(version_text, sizeof version_text, "rocBLAS");
-            }
-        }
+    if (!opener->tried && wick__rocm_open(opener, versions, &rocblas)) {
+        if (rocblas.rocblas_get_version_string(version, sizeof version) == rocblas_status_success)
+            snprintf(version_text, sizeof version_text, "rocBLAS %s", version);
+        else
+            snprintf(version_text, sizeof version_text, "rocBLAS");
     }
     pthread_mutex_unlock(&opener->mutex);
 }
@@ -70,38 +52,13 @@ const char *wick__rocblas_status_text(int status) {
     return wick__rocblas_opener.handle ? rocblas.rocblas_status_to_string(status) : "rocBLAS status";
 }
 
-static bool is_there(void *context, const char *path) {
-    (void)context;
-    return *path;
-}
-static bool any_file(const char *folder, const char *inside, const char *gfx) {
-    char pattern[PATH_MAX];
-    int length = snprintf(pattern, sizeof pattern, "%s%s/*%s*", folder, inside, gfx);
-    return length > 0 && (size_t)length < sizeof pattern && wick__folder_match(pattern, false, is_there, NULL);
-}
-
 /* rocBLAS ends the process when it meets a GPU it has no kernel files for, so their presence is looked up first. */
 const char *wick__rocblas_missing(const char *target) {
-    static _Thread_local char text[PATH_MAX + 128];
+    static const char *const places[] = {"/rocblas/library",        "/rocblas/*/library", "/rocblas/*",
+                                         "/../rocblas/lib/library", "/library",           NULL};
     wick__rocblas_open();
     if (!wick__rocblas_opener.handle) return wick__rocblas_opener.fault;
-    char gfx[32], folder[PATH_MAX];
-    snprintf(gfx, sizeof gfx, "%.*s", (int)strcspn(target, ":"), target);
-    const char *given = secure_getenv("ROCBLAS_TENSILE_LIBPATH");
-    if (given && *given) {
-        if (any_file(given, "", gfx)) return NULL;
-        snprintf(text, sizeof text, "ROCBLAS_TENSILE_LIBPATH=%s has no kernels for %s", given, gfx);
-        return text;
-    }
-    if (!realpath(wick__rocblas_opener.path, folder)) return NULL;
-    char *slash = strrchr(folder, '/');
-    if (slash) *slash = 0;
-    static const char *const places[] = {"/rocblas/library", "/rocblas/*/library", "/rocblas/*",
-                                         "/../rocblas/lib/library", "/library"};
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        if (any_file(folder, places[i], gfx)) return NULL;
-    snprintf(text, sizeof text, "%s has no kernels for %s in %s/rocblas", wick__rocblas_opener.path, gfx, folder);
-    return text;
+    return wick__rocm_lacks(&wick__rocblas_opener, "ROCBLAS_TENSILE_LIBPATH", places, target);
 }
 
 static int code_of(rocblas_status status) { return status == rocblas_status_success ? 0 : WICK__ROCBLAS_CODE | status; }

@@ -4,74 +4,16 @@
 #include <stdio.h>
 #include <string.h>
 
-struct wick__hip wick__hip;
-
-static const struct wick__symbol symbols[] = {
-#define WICK__FN(need, result, name, parameters) WICK__SYMBOL(need, struct wick__hip, name),
-#include "rocm/hip.def"
-};
-
-static const char *const versions[] = {".so.7", ".so.6", ".so.5", ".so", NULL};
-const char *const wick__rocm_roots[] = {"ROCM_PATH",       "HIP_PATH",        "/opt/rocm/lib",
-                                        "/opt/rocm-*/lib", "/opt/rocm/lib64", NULL};
-
-struct wick__opener wick__hip_opener =
-    WICK__OPENER("libamdhip64", "WICK_HIP_PATH", versions, wick__rocm_roots, symbols);
-
-/* Where AMD's driver shows a GPU: on Linux, and under Windows. HIP is not loaded without: it takes 17 ms to find that
- * there is none, and ends the process by a C++ exception when it runs out of memory meanwhile. */
-static const char *const nodes[] = {"/dev/kfd", "/dev/dxg", NULL};
-
-/* hipGetDeviceProperties writes one of two layouts of hipDeviceProp_t: HIP 6 made the struct longer and moved its
- * fields, under a symbol of its own; the plain symbol went on to write the old one. Of both, the name (at 0) and
- * gcnArchName are wanted; everything else is asked as attributes. Compared with the headers by tests/headers. */
-enum { PROPERTIES_ROOM = 8192, NAME_SIZE = 256 };
-static hipError_t (*get_properties)(void *properties, int ordinal);
-static bool new_layout;
-
-static hipError_t init_code;
-static int runtime_version;
-
-int wick__rocm_code(hipError_t error) {
-    if (error != hipSuccess) wick__hip.hipGetLastError();
-    return error;
-}
 #define CODE(call) wick__rocm_code(wick__hip.call)
 
 /* ---- libraries ---- */
-
-/* On a machine without a GPU of its kind, hipInit answers one code or another, but counting says so. */
-static hipError_t initialise(void) {
-    int code = CODE(hipInit(0)), count = 0;
-    if (code != hipSuccess && CODE(hipGetDeviceCount(&count)) == hipErrorNoDevice) code = hipErrorNoDevice;
-    return code;
-}
-
-static void hip_open(void) {
-    struct wick__opener *opener = &wick__hip_opener;
-    pthread_mutex_lock(&opener->mutex);
-    opener->nodes = nodes;
-    if (!opener->tried && wick__library_open(opener, &wick__hip)) {
-        void *function = wick__library_symbol(opener, "hipGetDevicePropertiesR0600");
-        new_layout = function != NULL;
-        if (!function) function = wick__library_symbol(opener, "hipGetDeviceProperties");
-        memcpy(&get_properties, &function, sizeof function);
-        init_code = initialise();
-        if (wick__hip.hipRuntimeGetVersion(&runtime_version) != hipSuccess) runtime_version = 0;
-        if (!function) wick__library_refuse(opener, "has no hipGetDeviceProperties");
-    }
-    pthread_mutex_unlock(&opener->mutex);
-}
-
-int wick__rocm_major(void) {
-    hip_open();
-    return wick__hip_opener.handle ? runtime_version / 10000000 : 0;
-}
 
 static void error_text(int code, char *text, size_t size) {
     if (code & WICK__ROCBLAS_CODE) {
         int status = code & ~WICK__ROCBLAS_CODE;
         snprintf(text, size, "%s (%d)", wick__rocblas_status_text(status), status);
+    } else if (code & WICK__HIPBLASLT_CODE) {
+        snprintf(text, size, "hipBLASLt status %d", code & ~WICK__HIPBLASLT_CODE);
     } else if (wick__hip_opener.handle) {
         const char *name = wick__hip.hipGetErrorName(code), *meaning = wick__hip.hipGetErrorString(code);
         snprintf(text, size, "%s (%d): %s", name ? name : "HIP error", code, meaning ? meaning : "unknown");
@@ -81,25 +23,26 @@ static void error_text(int code, char *text, size_t size) {
 }
 
 static bool out_of_memory(int code) {
-    return code == hipErrorOutOfMemory || code == (WICK__ROCBLAS_CODE | rocblas_status_memory_error);
+    return code == hipErrorOutOfMemory || code == (WICK__ROCBLAS_CODE | rocblas_status_memory_error) ||
+           code == (WICK__HIPBLASLT_CODE | HIPBLAS_STATUS_ALLOC_FAILED);
 }
 
 static enum wick_status load(void) {
-    hip_open();
+    wick__rocm_load();
     if (wick__library_forked(&wick__hip_opener))
         return wick__fail(WICK_DEVICE,
                           "rocm: this process was forked after HIP was loaded; open devices in the child only");
     if (!wick__hip_opener.handle) return wick__fail(WICK_DEVICE, "rocm: %s", wick__hip_opener.fault);
-    if (init_code != hipSuccess && init_code != hipErrorNoDevice) {
+    if (wick__rocm_init_code != hipSuccess && wick__rocm_init_code != hipErrorNoDevice) {
         char text[256];
-        error_text(init_code, text, sizeof text);
+        error_text(wick__rocm_init_code, text, sizeof text);
         return wick__fail(WICK_DEVICE, "rocm: hipInit: %s", text);
     }
     return WICK_OK;
 }
 
 static void library(enum wick__library_kind kind, struct wick__library *out) {
-    hip_open();
+    wick__rocm_load();
     switch (kind) {
     case WICK__DRIVER: wick__library_describe(&wick__hip_opener, out); break;
     case WICK__COMPILER:
@@ -110,7 +53,10 @@ static void library(enum wick__library_kind kind, struct wick__library *out) {
         wick__rocblas_open();
         wick__library_describe(&wick__rocblas_opener, out);
         break;
-    case WICK__BLAS_LT: *out = (struct wick__library){0}; break;
+    case WICK__BLAS_LT:
+        wick__hipblaslt_open();
+        wick__library_describe(&wick__hipblaslt_opener, out);
+        break;
     default: *out = (struct wick__library){.name = "libMIOpen", .fault = "not used: convolutions run on own kernels"};
     }
 }
@@ -119,30 +65,14 @@ static void library(enum wick__library_kind kind, struct wick__library *out) {
 
 static int count_devices(int *count) {
     *count = 0;
-    if (init_code == hipErrorNoDevice) return 0;
+    if (wick__rocm_init_code == hipErrorNoDevice) return 0;
     int code = CODE(hipGetDeviceCount(count));
     if (code == hipErrorNoDevice) *count = code = 0;
     return code;
 }
 
-int wick__rocm_target(int ordinal, char *name, size_t name_size, char *target, size_t target_size) {
-    union {
-        max_align_t aligned;
-        char bytes[PROPERTIES_ROOM];
-    } room;
-    memset(&room, 0, sizeof room);
-    int code = wick__rocm_code(get_properties(&room, ordinal));
-    if (code != hipSuccess) return code;
-    int length = NAME_SIZE - 1;
-    snprintf(name, name_size, "%.*s", length, room.bytes);
-    const char *arch = room.bytes + (new_layout ? WICK__R0600_gcnArchName : WICK__R0000_gcnArchName);
-    if (strncmp(arch, "gfx", 3) != 0) return hipErrorUnknown;
-    snprintf(target, target_size, "%.*s", length, arch);
-    return 0;
-}
-
 static int properties(int ordinal, struct wick__properties *out) {
-    *out = (struct wick__properties){.runtime = runtime_version};
+    *out = (struct wick__properties){.runtime = wick__rocm_version};
     int code = wick__rocm_target(ordinal, out->name, sizeof out->name, out->target, sizeof out->target);
     if (code) return code;
     int shared = 0, integrated = 0;
@@ -334,4 +264,12 @@ const struct wick__vendor wick__rocm_vendor = {
              .version = wick__rocblas_version,
              .missing = wick__rocblas_missing},
     .blas_gemm = wick__rocblas_gemm,
+    .lt = {.create = wick__hipblaslt_create,
+           .destroy = wick__hipblaslt_destroy,
+           .set_stream = wick__hipblaslt_set_stream,
+           .version = wick__hipblaslt_version,
+           .missing = wick__hipblaslt_missing},
+    .lt_plan = wick__hipblaslt_plan,
+    .lt_run = wick__hipblaslt_run,
+    .lt_forget = wick__hipblaslt_forget,
 };

@@ -10,6 +10,21 @@
 #include "rocm/hiprtc.def"
 #define WICK__TYPE(name, type) typedef type name;
 #include "rocm/rocblas.def"
+#define WICK__TYPE(name, type) typedef type name;
+#include "rocm/hipblaslt.def"
+
+/* What hipBLASLt fills in for its callers to keep. */
+typedef struct {
+    uint8_t data[16];
+    size_t max_workspace_bytes;
+} hipblasLtMatmulAlgo_t;
+typedef struct {
+    hipblasLtMatmulAlgo_t algo;
+    size_t workspaceSize;
+    hipblasStatus_t state;
+    float wavesCount;
+    int reserved[4];
+} hipblasLtMatmulHeuristicResult_t;
 
 enum {
 #define WICK__CONSTANT(name, value) name = value,
@@ -19,6 +34,8 @@ enum {
 #include "rocm/hiprtc.def"
 #define WICK__CONSTANT(name, value) name = value,
 #include "rocm/rocblas.def"
+#define WICK__CONSTANT(name, value) name = value,
+#include "rocm/hipblaslt.def"
 };
 
 struct wick__hip {
@@ -33,13 +50,20 @@ struct wick__rocblas {
 #define WICK__FN(need, result, name, parameters) result(*name) parameters;
 #include "rocm/rocblas.def"
 };
+struct wick__hipblaslt {
+#define WICK__FN(need, result, name, parameters) result(*name) parameters;
+#include "rocm/hipblaslt.def"
+};
 
 extern struct wick__hip wick__hip;
-extern struct wick__opener wick__hip_opener, wick__hiprtc_opener, wick__rocblas_opener;
+extern struct wick__opener wick__hip_opener, wick__hiprtc_opener, wick__rocblas_opener, wick__hipblaslt_opener;
 
 /* Where ROCm is looked for, for openers. */
 extern const char *const wick__rocm_roots[];
 
+/* driver.c: opens the runtime, once; what hipInit answered, and its version, 60000000 for HIP 6.0. */
+void wick__rocm_load(void);
+extern int wick__rocm_init_code, wick__rocm_version;
 /* The HIP runtime's major version, 5 to 7; 0 when there is none. Opens it first. */
 int wick__rocm_major(void);
 /* A HIP call's code. The runtime's own record of it is cleared, so that other users of HIP on this thread don't meet
@@ -49,7 +73,16 @@ int wick__rocm_code(hipError_t error);
 int wick__rocm_target(int ordinal, char *name, size_t name_size, char *target, size_t target_size);
 
 /* Codes of other libraries are told from HIP's by these bits. */
-enum { WICK__ROCBLAS_CODE = 0x10000 };
+enum { WICK__ROCBLAS_CODE = 0x10000, WICK__HIPBLASLT_CODE = 0x20000 };
+
+/* beside.c */
+/* Opens a library of the HIP runtime's own version, whose names end as `versions` says for HIP 5, 6 and 7; one that
+ * brings another runtime is refused. Its mutex must be held, and it must not be tried yet. */
+bool wick__rocm_open(struct wick__opener *opener, const char *const *const versions[3], void *functions);
+/* Why an open library has no kernels for a target, or NULL: no file there names it, in the folder that the variable
+ * names or else in one of `places` below the library's own; NULL ends these. */
+const char *wick__rocm_lacks(const struct wick__opener *opener, const char *variable, const char *const *places,
+                             const char *target);
 
 /* compile.c */
 void wick__hiprtc_open(void);
@@ -65,5 +98,17 @@ int wick__rocblas_gemm(void *blas, const struct wick__blas_product *gemm);
 const char *wick__rocblas_version(void);
 const char *wick__rocblas_missing(const char *target);
 const char *wick__rocblas_status_text(int status);
+
+/* lt.c */
+void wick__hipblaslt_open(void);
+int wick__hipblaslt_create(void **lt, void *stream);
+int wick__hipblaslt_destroy(void *lt);
+int wick__hipblaslt_set_stream(void *lt, void *stream);
+int wick__hipblaslt_plan(void *lt, const struct wick__blas_product *product, size_t most, void **plan,
+                         size_t *workspace);
+int wick__hipblaslt_run(void *plan, const struct wick__blas_product *product, void *workspace, size_t nbytes, void *lt);
+void wick__hipblaslt_forget(void *plan);
+const char *wick__hipblaslt_version(void);
+const char *wick__hipblaslt_missing(const char *target);
 
 #endif

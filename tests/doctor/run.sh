@@ -27,7 +27,7 @@ machine() {
     rm -rf "$root" && mkdir -p "$root"
     file etc/os-release $'PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nID=debian'
     node user ada "${1:-users}"
-    export WICK_HIP_PATH=$standin/libamdhip64.so.6 WICK_HIPRTC_PATH=$none WICK_ROCBLAS_PATH=$none \
+    export WICK_HIP_PATH=$standin/libamdhip64.so.6 WICK_HIPRTC_PATH=$none WICK_ROCBLAS_PATH=$none WICK_HIPBLASLT_PATH=$none \
         WICK_CUDA_PATH=$standin/libcuda.so.1 STANDIN_DEVICES= WICK_NVRTC_PATH=$none WICK_CUBLAS_PATH=$none WICK_CUBLASLT_PATH=$none WICK_CUDNN_PATH=$none WICK_COMPILE=never WICK_KERNEL_PACK=$standin/pack \
         WICK_CACHE_DIR=$work WICK_DOCTOR_ROOT=$root
 }
@@ -35,7 +35,7 @@ pci() { file "sys/bus/pci/devices/$1/vendor" "$2"; file "sys/bus/pci/devices/$1/
 amd_card() { pci 0000:c1:00.0 0x1002 0x038000; }
 amd_module() { file sys/module/amdgpu/version 6.12.12; }
 amd_nodes() { node /dev/kfd "${1:-660}" root render 992; node /dev/dri/renderD128 "${1:-660}" root render 992; }
-amd_runtime() { export WICK_ROCBLAS_PATH=$standin/librocblas.so.4 STANDIN_DEVICES=gfx90a; }
+amd_runtime() { export WICK_ROCBLAS_PATH=$standin/librocblas.so.4 WICK_HIPBLASLT_PATH=$standin/libhipblaslt.so.0 STANDIN_DEVICES=gfx90a; }
 amd() { machine "$@"; amd_card; amd_module; amd_nodes; amd_runtime; }
 nvidia_card() { pci 0000:c1:00.0 0x10de 0x030200; }
 nvidia_module() { file sys/module/nvidia/version 580.65.06; }

@@ -126,6 +126,7 @@ int main(int argc, char **argv) {
     if (absent) {
         setenv("WICK_ROCBLAS_PATH", "/proc/self/nowhere/librocblas.so.4", 1);
         setenv("WICK_CUBLAS_PATH", "/proc/self/nowhere/libcublas.so.13", 1);
+        setenv("WICK_HIPBLASLT_PATH", "/proc/self/nowhere/libhipblaslt.so.0", 1);
         setenv("WICK_CUBLASLT_PATH", "/proc/self/nowhere/libcublasLt.so.13", 1);
     } else {
         setenv("STANDIN_BLAS", mode, 1);

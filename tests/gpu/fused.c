@@ -1,7 +1,7 @@
 /* Products with bias and activation on a GPU, through the vendor's libraries: right whether these are right, wrong,
- * refuse, fail or are not there, and through cuBLASLt where that is right. argv: the device, and what STANDIN_BLAS
- * makes of the libraries: good, wrong, refuse, flush, epilogue, rough, absent; or a function of cuBLASLt, which fails.
- */
+ * refuse, fail or are not there, and through cuBLASLt or hipBLASLt where that is right. argv: the device, and what
+ * STANDIN_BLAS makes of the libraries: good, wrong, refuse, flush, epilogue, rough, absent; or a function of cuBLASLt
+ * or hipBLASLt, which fails. */
 #include "tests/test.h"
 
 #include <stdlib.h>
@@ -161,11 +161,12 @@ static void check_verdicts(const char *mode) {
 
 int main(int argc, char **argv) {
     const char *name = argc > 1 ? argv[1] : "cuda:0", *mode = argc > 2 ? argv[2] : "good";
-    bool lt = strncmp(name, "cuda", 4) == 0, fails = strncmp(mode, "cublasLt", 8) == 0;
+    bool fails = strstr(mode, "blasLt") != NULL;
     char fault[128];
-    if (strcmp(mode, "absent") == 0)
+    if (strcmp(mode, "absent") == 0) {
         setenv("WICK_CUBLASLT_PATH", "/proc/self/nowhere/libcublasLt.so.13", 1);
-    else if (fails)
+        setenv("WICK_HIPBLASLT_PATH", "/proc/self/nowhere/libhipblaslt.so.0", 1);
+    } else if (fails)
         snprintf(fault, sizeof fault, "%s:%s", mode, argc > 3 ? argv[3] : "1+=1"), setenv("STANDIN_FAIL", fault, 1);
     else
         setenv("STANDIN_BLAS", mode, 1);
@@ -178,14 +179,14 @@ int main(int argc, char **argv) {
         check_all((struct size){17, 33, 29});
         check_linear(WICK_BF16, (struct size){128, 128, 128}, WICK_ACTIVATION_GELU_TANH, true);
     }
-    if (lt && !fails) check_verdicts(mode);
-    if (lt && strcmp(mode, "good") == 0) {
+    if (!fails) check_verdicts(mode);
+    if (strcmp(mode, "good") == 0) {
         check_counts();
         check_graph(false);
         check_graph(true);
         check_many();
     }
-    if (strcmp(mode, "absent") == 0) CHECK(!lt || (!route("BLASLt").library && route("BLASLt").fault));
+    if (strcmp(mode, "absent") == 0) CHECK(!route("BLASLt").library && route("BLASLt").fault);
     wick_device_close(device);
     return test_end();
 }

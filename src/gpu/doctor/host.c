@@ -221,6 +221,7 @@ static void variables(struct wick__doctor *doctor) {
                                         "WICK_HIP_PATH",
                                         "WICK_HIPRTC_PATH",
                                         "WICK_ROCBLAS_PATH",
+                                        "WICK_HIPBLASLT_PATH",
                                         "WICK_CUDA_PATH",
                                         "WICK_NVRTC_PATH",
                                         "WICK_CUBLAS_PATH",

@@ -110,16 +110,32 @@ static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, c
     return wick__gemm_run(gpu, &g);
 }
 
+/* Adds the bias to a result that a library has left without, and relu. */
+static enum wick_status finish(const struct wick__call *call) {
+    const struct wick_tensor *out = call->out[0], *bias = call->in[2];
+    const struct wick__product g = {.dtype = out->dtype,
+                                    .m = out->layout.shape[1],
+                                    .n = wick__count(out) / out->layout.shape[0] / out->layout.shape[1],
+                                    .c = wick__data(out),
+                                    .bias = bias ? wick__data(bias) : NULL,
+                                    .bias_step = 1,
+                                    .bias_by_row = true,
+                                    .activation = call->p.window.relu ? WICK_ACTIVATION_RELU : WICK_ACTIVATION_NONE,
+                                    .batch_rank = 1,
+                                    .batch_shape = {out->layout.shape[0]}};
+    return wick__gemm_finish(wick__gpu_of(out), &g);
+}
+
 wick__kernel_fn wick__gpu_conv;
 enum wick_status wick__gpu_conv(const struct wick__call *call) {
     enum { FEW = 8, WIDE = 128, NARROW = 64 };
     enum wick_dtype dtype = call->out[0]->dtype;
     struct wick__gpu *gpu = wick__gpu_of(call->out[0]);
     struct gpu_conv p;
-    bool done = false;
+    bool done, rest;
     if (wick__count(call->out[0]) == 0) return WICK_OK;
-    WICK__TRY(wick__conv_run(call, &done));
-    if (done) return WICK_OK;
+    WICK__TRY(wick__conv_run(call, &done, &rest));
+    if (done) return rest ? finish(call) : WICK_OK;
     if (!set_params(&p, call))
         return wick__fail(WICK_OVERFLOW, "%s: a spatial size or option is beyond 2^30, on %s", wick_op_name(call->op),
                           gpu->device->name);

@@ -12,8 +12,9 @@ struct wick__conv_offer {
     bool rest; /* the library leaves bias and relu to the caller */
 };
 
-/* Runs the call by a vendor's library, if one has it, is chosen, and passed its check; *done says so. */
-enum wick_status wick__conv_run(const struct wick__call *call, bool *done);
+/* Runs the call by a vendor's library, if one has it, is chosen, and passed its check; *done says so, and *rest that
+ * bias and relu of a result in f32 or f64 are left to do. */
+enum wick_status wick__conv_run(const struct wick__call *call, bool *done, bool *rest);
 
 /* Runs a convolution. */
 typedef enum wick__ran wick__convolve_fn(struct wick__gpu *gpu, struct wick__held *held,

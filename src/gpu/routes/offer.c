@@ -1,8 +1,6 @@
 /* A product as libraries take it, offered to the routes. */
 #include "gpu/routes/products.h"
 
-#include <stdio.h>
-
 /* One operand as BLAS takes it: rows of neighbours, `stored` of them apart. False when it has no such layout. */
 static bool lead(int64_t rows, int64_t columns, int64_t row, int64_t column, bool *transposed, int64_t *ld) {
     *transposed = false;
@@ -32,11 +30,6 @@ static bool describe(const struct wick__product *g, struct wick__blas_product *b
     b->stride_c = g->m * g->n;
     return lead(g->m, g->k, g->a_row, g->a_k, &b->transpose_a, &b->lda) &&
            lead(g->k, g->n, g->b_k, g->b_column, &b->transpose_b, &b->ldb);
-}
-
-void wick__product_say(const struct wick__offer *offer, char *text, size_t size) {
-    const struct wick__product *g = ((const struct wick__product_offer *)offer)->g;
-    snprintf(text, size, "%lld x %lld x %lld", (long long)g->m, (long long)g->n, (long long)g->k);
 }
 
 enum wick_status wick__product_route(struct wick__gpu *gpu, const struct wick__product *g, bool *done,

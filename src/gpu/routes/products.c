@@ -1,7 +1,9 @@
-/* Which products are worth a library. */
+/* Which products are worth a library, and how the log names one. */
 #include "gpu/routes/products.h"
 
 #include "gpu/runtime/target.h"
+
+#include <stdio.h>
 
 /* Whether the product is of a vector and a matrix whose terms don't lie side by side: ours sums parts of that in a
  * second launch. */
@@ -24,4 +26,9 @@ bool wick__product_is_askew(const struct wick__gpu *gpu, const struct wick__blas
     for (int i = 0; i < (b->batch > 1 ? 6 : 3); i++)
         if (strides[i] % 8 != 0) return true;
     return !wick__aligned16(b->a) || !wick__aligned16(b->b) || !wick__aligned16(b->c);
+}
+
+void wick__product_say(const struct wick__offer *offer, char *text, size_t size) {
+    const struct wick__product *g = ((const struct wick__product_offer *)offer)->g;
+    snprintf(text, size, "%lld x %lld x %lld", (long long)g->m, (long long)g->n, (long long)g->k);
 }
