@@ -173,18 +173,19 @@ template <int DIM> GPU_FN void attention_put_queries(const struct gpu_attention 
             mma_fetch8((const u16 *)p.q + rows[r].q + piece * 8, rows[r].out >= 0 ? p.depth - piece * 8 : 0);
 }
 
-/* Queries of a wave: fragments in registers, or where they lie in LDS. */
-template <int DIM> struct attention_queries {
-    typedef attention_shape<DIM> shape;
-    struct mma_fragment kept[shape::TILES][shape::KEPT ? shape::DEEP : 1];
+/* Lines of a wave, DIM elements each: fragments in registers, or where they lie in LDS. */
+template <int DIM, int TILES, bool KEPT> struct attention_lines {
+    struct mma_fragment kept[TILES][KEPT ? DIM / MMA_K : 1];
     const gpu_16 *lds;
-    GPU_FN struct mma_fragment at(const attention_queries &q, u32 own, u32 i, u32 d) {
-        if (shape::KEPT) return q.kept[i][shape::KEPT ? d : 0];
-        return attention_load<shape::PIECES>(q.lds + i * (16 * shape::PIECES), own, 0, d * (MMA_K / 8));
+    GPU_FN struct mma_fragment at(const attention_lines &q, u32 own, u32 i, u32 d) {
+        if (KEPT) return q.kept[i][KEPT ? d : 0];
+        return attention_load<DIM / 8>(q.lds + i * (16 * (DIM / 8)), own, 0, d * (MMA_K / 8));
     }
 };
+template <int DIM>
+using attention_queries = attention_lines<DIM, attention_shape<DIM>::TILES, attention_shape<DIM>::KEPT>;
 template <int DIM> GPU_FN void attention_take_queries(const struct gpu_attention &p, const struct attention_row *rows,
-                                                      gpu_16 *lds, struct attention_queries<DIM> &q) {
+                                                      gpu_16 *lds, attention_queries<DIM> &q) {
     typedef attention_shape<DIM> shape;
     u32 line = gpu_wave() * (16 * shape::TILES), own = attention_own<shape::PIECES>();
     q.lds = lds + line % shape::CHUNK * shape::PIECES;
@@ -200,15 +201,15 @@ template <int DIM> GPU_FN void attention_take_queries(const struct gpu_attention
 }
 
 /* q k^T for a step of keys. */
-template <typename T, int DIM, int TILES, int COLUMNS>
-GPU_FN void attention_multiply(const struct attention_queries<DIM> &q, const gpu_16 *ks,
+template <typename T, int DIM, int TILES, bool KEPT, int COLUMNS>
+GPU_FN void attention_multiply(const struct attention_lines<DIM, TILES, KEPT> &q, const gpu_16 *ks,
                                struct mma_tile (&s)[TILES][COLUMNS]) {
-    enum { PIECES = attention_shape<DIM>::PIECES };
+    enum { PIECES = DIM / 8 };
     u32 own = attention_own<PIECES>();
     attention_clear(s);
     GPU_UNROLL for (u32 d = 0; d < DIM / MMA_K; d++) {
         struct mma_fragment y[TILES];
-        GPU_UNROLL for (int i = 0; i < TILES; i++) y[i] = attention_queries<DIM>::at(q, own, i, d);
+        GPU_UNROLL for (int i = 0; i < TILES; i++) y[i] = attention_lines<DIM, TILES, KEPT>::at(q, own, i, d);
         GPU_UNROLL for (int j = 0; j < COLUMNS; j++) {
             struct mma_fragment x = attention_load<PIECES>(ks, own, j * 16, d * (MMA_K / 8));
             GPU_UNROLL for (int i = 0; i < TILES; i++) mma<T>(s[i][j], x, y[i]);
@@ -232,7 +233,7 @@ template <> struct attention_weights<bf16> {
 /* Adds the weighted values of a step of keys. */
 template <typename T, int TILES, int STEPS, int COLUMNS>
 GPU_FN void attention_add(const struct mma_tile (&s)[TILES][COLUMNS], const gpu_16 *vs,
-                          struct attention_sums<TILES, STEPS> &sums) {
+                          struct mma_tile (&out)[TILES][STEPS]) {
     enum { PIECES = COLUMNS * 2, HIGH = MMA_K / 16 };
     u32 own = attention_own<PIECES>();
     mma_stay();
@@ -241,7 +242,7 @@ GPU_FN void attention_add(const struct mma_tile (&s)[TILES][COLUMNS], const gpu_
         GPU_UNROLL for (int i = 0; i < TILES; i++) y[i] = mma_turn<attention_weights<T>>(&s[i][j * HIGH]);
         GPU_UNROLL for (u32 c = 0; c < STEPS; c++) {
             struct mma_fragment x = attention_load<PIECES>(vs, own, c * 16, j * (MMA_K / 8));
-            GPU_UNROLL for (int i = 0; i < TILES; i++) mma<T>(sums.out[i][c], x, y[i]);
+            GPU_UNROLL for (int i = 0; i < TILES; i++) mma<T>(out[i][c], x, y[i]);
         }
         mma_stay();
     }
@@ -339,7 +340,7 @@ template <typename T, int DIM> GPU_FN void attention_run(const struct gpu_attent
     }
     if (gpu_thread() < ROWS) rows[gpu_thread()] = attention_row_of(p, at, gpu_thread());
     gpu_sync();
-    struct attention_queries<DIM> q;
+    attention_queries<DIM> q;
     attention_take_queries(p, rows, qs, q);
 
     u32 keys = (u32)(at.end - at.begin);
@@ -368,7 +369,7 @@ template <typename T, int DIM> GPU_FN void attention_run(const struct gpu_attent
         attention_rate<T>(p, attention_part{mine, kept.begin, keys, free}, key, s, sums, fade);
         if (key + KEYS < keys) attention_fetch<attention_keys<DIM>, DIM>(k, key + KEYS, x);
         attention_fade(sums, fade);
-        attention_add<T>(s, vs, sums);
+        attention_add<T>(s, vs, sums.out);
         if (key + KEYS < keys) attention_put_keys<DIM>(k, key + KEYS, ks, x);
     }
     bool hides = free.begin > 0 || free.end < keys;

@@ -40,6 +40,13 @@ static const struct shape shapes[] = {
     {1, 4, 2, 5, 7, 4, 3, NONE, 0, .causal = true, .slopes = 1, .dropout = 0.25},
     {2, 2, 1, 6, 5, 3, 4, ADD, 4, .soft_cap = 2, .of_mask = true},
     {2, 2, 2, 4, 9, 5, 2, ADD, 2, .left = 4, .right = 3, .scale = 0.5, .dropout = 0.5, .of_mask = true},
+    /* rows of whole pieces of 16 bytes, for matrix instructions */
+    {1, 4, 2, 150, 140, 64, 64, NONE, 0, .causal = true},
+    {1, 2, 1, 70, 200, 128, 80, KEEP, 4, .soft_cap = 2},
+    {2, 2, 2, 70, 72, 72, 128, ADD, 2, .causal = true, .last = true, .left = 20, .right = -1, .slopes = 1},
+    {1, 4, 1, 33, 150, 40, 64, NONE, 0, .causal = true, .last = true, .left = 65, .right = 1, .slopes = 1},
+    {1, 2, 1, 130, 135, 64, 48, NONE, 0, .left = 20, .right = 30, .nan = 3000},
+    {1, 1, 1, 66, 130, 128, 128, ADD, 4, .soft_cap = 1.5, .nan = 9000},
 };
 
 /* Packed: lengths of queries and keys of each sequence, -1 ends them. */
@@ -55,6 +62,12 @@ static const struct {
      {70, 1, 64, 0, -1},
      {66, 65, 9, 5, -1}},
     {{.heads = 2, .key_heads = 2, .depth = 64, .width = 40, .causal = true, .nan = 5000}, {3, 68, -1}, {130, 3, -1}},
+    {{.heads = 4, .key_heads = 2, .depth = 64, .width = 64, .causal = true, .slopes = 1},
+     {70, 1, 130, 0, -1},
+     {70, 90, 130, 5, -1}},
+    {{.heads = 2, .key_heads = 1, .depth = 128, .width = 80, .causal = true, .last = true},
+     {16, 65, -1},
+     {129, 17, -1}},
 };
 
 static int attention_backward_cases(enum wick_op op) {
@@ -319,13 +332,27 @@ static void fill_row(const struct verify_case *c, const struct verify_array *in,
         if (row->seen[j]) row->weight[j] /= total;
 }
 
-/* What rounding the result to the dtype adds, in the units of f32 that the row of the op gives 16 of: half a unit in
- * the last place, and as much again for 16 bits, whose weights a GPU's matrix instructions round. */
+/* What rounding to the dtype adds, in the units of f32 that the row of the op gives 16 of: half a unit in the last
+ * place. */
 static double rounding(enum wick_dtype dtype) {
     return dtype == WICK_F8E4M3 ? 0x1p-4 * 0x1p23 / 16
            : dtype == WICK_BF16 ? 0x1p-8 * 0x1p23 / 16
            : dtype == WICK_F16  ? 0x1p-11 * 0x1p23 / 16
                                 : 0;
+}
+
+/* The same of weights, and of the gradients of scores, where matrix instructions take them so: on a GPU, of 16 bits. */
+static double weight_rounding(enum wick_dtype dtype) {
+    bool rounds = dtype == WICK_BF16 || dtype == WICK_F16;
+    return rounds && strcmp(wick_device_name(verify_device()), "cpu") != 0 ? rounding(dtype) : 0;
+}
+
+/* The largest finite magnitude in the gradient. */
+static double top_of(const struct verify_array *gradient) {
+    double top = 0;
+    for (int64_t i = 0; i < gradient->count; i++)
+        if (isfinite(gradient->data[i])) top = fmax(top, fabs(gradient->data[i]));
+    return top;
 }
 
 /* The sum of the magnitudes of what the gradients of a row's weights are taken from; of f8e4m3 and f16 no element of
@@ -348,9 +375,17 @@ static void add(struct verify_array *out, int64_t i, double term, double scale) 
     out->scale[i] += scale;
 }
 
+/* What an element of the gradients of q and k adds for rounding dS where matrix instructions take it: half a unit, and
+ * of f16, whose least number is 2^-24 of the power of two below `top`, half of that. In the units of the row of the op.
+ */
+static double slope_rounding(enum wick_dtype dtype, double slope, double top) {
+    double rounded = weight_rounding(dtype);
+    return rounded * fabs(slope) + (rounded > 0 && dtype == WICK_F16 ? 0x1p-25 * top * 0x1p23 / 16 : 0);
+}
+
 static void add_row(const struct verify_case *c, const struct verify_array *in, const struct query *x,
-                    const struct row *row, double positions, struct verify_array *out) {
-    double mean = 0, centre = centre_size(c, in, x, row);
+                    const struct row *row, double positions, double top, struct verify_array *out) {
+    double mean = 0, centre = centre_size(c, in, x, row), rounded = weight_rounding(c->dtype);
     for (int64_t j = 0; j < x->keys; j++)
         if (row->seen[j]) mean += row->weight[j] * row->gradient[j];
     for (int64_t j = 0; j < x->keys; j++) {
@@ -359,11 +394,12 @@ static void add_row(const struct verify_case *c, const struct verify_array *in, 
         double ds = row->weight[j] * (row->gradient[j] - mean) * row->slope[j] * row->scale;
         double size = row->weight[j] * row->scale;
         size *= verify_scale_attention(row->size[j] + centre, row->largest, positions, 0) +
-                verify_scale_attention(centre, 0, 0, rounding(c->dtype));
+                verify_scale_attention(centre, 0, 0, rounding(c->dtype) + rounded);
         if (c->n_out > 3) {
             double by = row->slope[j] * row->scale;
             add(&out[3], x->mask_row + j, ds / by, size / row->scale);
         }
+        size += slope_rounding(c->dtype, ds, top * row->scale);
         for (int64_t d = 0; d < x->depth; d++) {
             double q_d = in[1].data[x->q + d], k_d = in[2].data[k + d];
             add(&out[0], x->q + d, ds * k_d, size * fabs(k_d));
@@ -371,7 +407,7 @@ static void add_row(const struct verify_case *c, const struct verify_array *in, 
         }
         for (int64_t e = 0; e < x->width; e++) {
             double term = row->weight[j] * row->kept[j] * in[0].data[x->g + e];
-            add(&out[2], v + e, term, verify_scale_attention(fabs(term), row->largest, positions, 0));
+            add(&out[2], v + e, term, verify_scale_attention(fabs(term), row->largest, positions, rounded));
         }
     }
 }
@@ -387,6 +423,7 @@ static bool attention_backward_reference(const struct verify_case *c, const stru
     bool batched = c->op != WICK_OP_attention_packed_backward, good = true;
     int64_t sequences = batched ? in[1].shape[0] : c->i[6];
     struct row *row = malloc(sizeof *row);
+    double top = top_of(&in[0]);
     for (int i = 0; i < c->n_out; i++) good = good && new_zeros(c, &in[1 + i], &out[i]);
     for (int64_t s = 0; good && row && s < sequences; s++) {
         int64_t queries = batched ? in[1].shape[2] : c->i[STARTS + s + 1] - c->i[STARTS + s];
@@ -394,7 +431,7 @@ static bool attention_backward_reference(const struct verify_case *c, const stru
             for (int64_t i = 0; i < queries; i++) {
                 struct query x = query_of(c, in, s, h, i);
                 fill_row(c, in, &x, row);
-                add_row(c, in, &x, row, (double)(x.keys + queries), out);
+                add_row(c, in, &x, row, (double)(x.keys + queries), top, out);
             }
     }
     good = good && row;

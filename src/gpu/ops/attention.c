@@ -40,8 +40,7 @@ struct way {
     unsigned threads, shared;
 };
 
-/* Elements side by side, all else at multiples of 16 bytes. */
-static bool is_aligned(const struct wick_tensor *x) {
+bool wick__gpu_attention_aligned(const struct wick_tensor *x) {
     const struct wick__layout *layout = &x->layout;
     int last = layout->rank - 1;
     if (!wick__aligned16(wick__data(x)) || (layout->shape[last] > 1 && layout->stride[last] != 1)) return false;
@@ -103,7 +102,7 @@ static bool takes_mma(const struct wick__gpu *gpu, const struct wick__call *call
         sizes->depth == 0 || sizes->keys == 0 || sizes->queries >= 1 << 29 || sizes->keys >= 1 << 29)
         return false;
     for (int i = 0; i < 3; i++)
-        if (!is_aligned(in[i])) return false;
+        if (!wick__gpu_attention_aligned(in[i])) return false;
     int positions = sizes->packed ? 0 : 2;
     return wick__mma_shared(gpu) > 0 || (in[1]->layout.stride[positions] < GPU_ATTENTION_STRIDE &&
                                          in[2]->layout.stride[positions] < GPU_ATTENTION_STRIDE);

@@ -20,6 +20,9 @@ struct wick__attention_sizes wick__gpu_attention_sizes(const struct wick__call *
 /* By batch, head, position and element. */
 void wick__gpu_attention_strides(int64_t to[4], const struct wick_tensor *x, bool packed);
 
+/* Whether matrix kernels take it: elements side by side, all else at multiples of 16 bytes. */
+bool wick__gpu_attention_aligned(const struct wick_tensor *x);
+
 /* Operands, strides and options; no results. */
 struct gpu_attention wick__gpu_attention_describe(const struct wick__call *call,
                                                   const struct wick__attention_sizes *sizes);

@@ -1,5 +1,6 @@
 /* scaled_dot_product_attention_backward, attention_packed_backward. */
 #include "gpu/ops/attention.h"
+#include "gpu/ops/gemm.h"
 #include "gpu/runtime/slots.h"
 
 #include "core/checked.h"
@@ -8,7 +9,13 @@
 
 #include <string.h>
 
-enum { ROWS = 64 /* of a tile */ };
+/* How the gradients of q, and of k or of both k and v, are launched: kernels, the rows and columns of a block, its
+ * threads and LDS. */
+struct way {
+    enum wick__gpu_kernel kernel;
+    int64_t rows, columns;
+    unsigned threads, shared;
+};
 
 static int64_t divide_up(int64_t x, int64_t by) { return x / by + (x % by != 0); }
 
@@ -32,19 +39,61 @@ static struct gpu_attention_backward describe(const struct wick__call *call,
     return p;
 }
 
+/* ---- ways ---- */
+
+static struct way plain_way(enum wick_dtype dtype) {
+    return (struct way){wick__gpu_of_floats(WICK__GPU_K_attention_backward_bf16, dtype), 64,
+                        dtype == WICK_F64 ? 64 : 128, 0, 0};
+}
+
+/* Whether the matrix kernels take the call: they count positions in 32 bits. */
+static bool takes_mma(const struct wick__gpu *gpu, const struct wick__call *call,
+                      const struct wick__attention_sizes *sizes) {
+    enum wick_dtype dtype = call->in[1]->dtype;
+    if ((dtype != WICK_BF16 && dtype != WICK_F16) || !wick__has_mma(gpu) || sizes->queries >= 1 << 29 ||
+        sizes->keys >= 1 << 29 || sizes->depth > 128 || sizes->width > 128)
+        return false;
+    for (int i = 0; i < 4; i++)
+        if (wick__count(call->in[i]) == 0 || !wick__gpu_attention_aligned(call->in[i])) return false;
+    return true;
+}
+
+/* The matrix kernels; bytes of LDS are for lines, and for two steps of others, where copies are asynchronous. */
+static struct way way_of(const struct wick__gpu *gpu, const struct wick__call *call,
+                         const struct wick__attention_sizes *sizes, enum gpu_attention_of of) {
+    bool bf16 = call->in[1]->dtype == WICK_BF16, small = wick__max(sizes->depth, sizes->width) <= 64;
+    bool tiles = wick__mma_shared(gpu) > 0, wide = gpu->properties.wave == 64;
+    unsigned threads = wide ? 256 : 128;
+    if (of == GPU_ATTENTION_OF_Q && small)
+        return (struct way){bf16 ? WICK__GPU_K_attention_backward_q_64_bf16 : WICK__GPU_K_attention_backward_q_64_f16,
+                            tiles || wide ? 128 : 64, 64, threads, tiles ? (2 * 128 + 4 * 64) * 64 * 2 : 0};
+    if (of == GPU_ATTENTION_OF_Q)
+        return (struct way){bf16 ? WICK__GPU_K_attention_backward_q_128_bf16 : WICK__GPU_K_attention_backward_q_128_f16,
+                            tiles || wide ? 128 : 64, 128, threads, tiles ? (2 * 128 + 4 * 32) * 128 * 2 : 0};
+    if (small)
+        return (struct way){bf16 ? WICK__GPU_K_attention_backward_kv_64_bf16 : WICK__GPU_K_attention_backward_kv_64_f16,
+                            tiles || wide ? 128 : 64, 64, threads, tiles ? (2 * 128 + 4 * 32) * 64 * 2 : 0};
+    return (struct way){bf16 ? WICK__GPU_K_attention_backward_kv_128_bf16 : WICK__GPU_K_attention_backward_kv_128_f16,
+                        64, 128, threads, tiles ? (2 * 64 + 4 * 32) * 128 * 2 : 0};
+}
+
+/* ---- launches ---- */
+
 /* The gradient of operand `of`, in as many launches as the number of blocks asks for. */
 static enum wick_status launch(struct wick__gpu *gpu, const struct wick__call *call,
                                const struct wick__attention_sizes *sizes, struct gpu_attention_backward p,
-                               enum gpu_attention_of of) {
-    enum wick_dtype dtype = call->in[1]->dtype;
-    int64_t positions = of == GPU_ATTENTION_OF_Q ? sizes->queries : sizes->keys, columns = dtype == WICK_F64 ? 64 : 128;
+                               enum gpu_attention_of of, struct way way) {
+    int64_t positions = of == GPU_ATTENTION_OF_Q ? sizes->queries : sizes->keys;
     int64_t length = of == GPU_ATTENTION_OF_V ? sizes->width : sizes->depth;
     int64_t heads = of == GPU_ATTENTION_OF_Q ? p.a.heads : p.key_heads;
-    struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_attention_backward_bf16, dtype),
-                                  .grid = {0, 1, (unsigned)divide_up(length, columns)}};
+    struct wick__launch launch = {.kernel = way.kernel,
+                                  .grid = {0, 1, (unsigned)divide_up(length, way.columns)},
+                                  .threads = way.threads,
+                                  .shared = way.shared};
     p.of = of;
     p.out = wick__data(call->out[of]);
-    p.a.tiles = (u32)(sizes->packed ? positions / ROWS + sizes->sequences : divide_up(positions, ROWS));
+    p.out_v = wick__data(call->out[GPU_ATTENTION_OF_V]);
+    p.a.tiles = (u32)(sizes->packed ? positions / way.rows + sizes->sequences : divide_up(positions, way.rows));
     if (wick__count(call->out[of]) == 0) return WICK_OK;
     int64_t blocks = sizes->batches * heads * p.a.tiles;
     for (int64_t first = 0; first < blocks; first += WICK__ATTENTION_BLOCKS) {
@@ -55,15 +104,21 @@ static enum wick_status launch(struct wick__gpu *gpu, const struct wick__call *c
     return WICK_OK;
 }
 
-/* sum(gradient result), then the three gradients. */
+/* sum(gradient result), then the gradients: of k and v together by matrix instructions, else one by one. */
 static enum wick_status launch_all(struct wick__gpu *gpu, const struct wick__call *call,
-                                   const struct wick__attention_sizes *sizes, struct gpu_attention_backward *p) {
-    const struct wick__launch delta = {.kernel =
-                                           wick__gpu_of_floats(WICK__GPU_K_attention_delta_bf16, call->in[1]->dtype),
+                                   const struct wick__attention_sizes *sizes, struct gpu_attention_backward *p,
+                                   bool mma) {
+    enum wick_dtype dtype = call->in[1]->dtype;
+    const struct wick__launch delta = {.kernel = wick__gpu_of_floats(WICK__GPU_K_attention_delta_bf16, dtype),
                                        .grid = {wick__gpu_blocks(gpu, p->a.total * 16, 1)}};
+    const struct wick__launch power = {.kernel = WICK__GPU_K_attention_power_f16,
+                                       .grid = {(unsigned)(sizes->batches * p->key_heads)}};
     if (p->a.total > 0) WICK__TRY(wick__gpu_launch(gpu, &delta, p));
-    for (int of = GPU_ATTENTION_OF_Q; of <= GPU_ATTENTION_OF_V; of++)
-        WICK__TRY(launch(gpu, call, sizes, *p, (enum gpu_attention_of)of));
+    if (p->tops) WICK__TRY(wick__gpu_launch(gpu, &power, p));
+    for (int of = GPU_ATTENTION_OF_Q; of <= (mma ? GPU_ATTENTION_OF_K : GPU_ATTENTION_OF_V); of++) {
+        struct way way = mma ? way_of(gpu, call, sizes, (enum gpu_attention_of)of) : plain_way(dtype);
+        WICK__TRY(launch(gpu, call, sizes, *p, (enum gpu_attention_of)of, way));
+    }
     return WICK_OK;
 }
 
@@ -76,10 +131,16 @@ enum wick_status wick__gpu_attention_backward(const struct wick__call *call) {
     if (wick__count(call->out[0]) == 0 && wick__count(call->out[1]) == 0 && wick__count(call->out[2]) == 0)
         return WICK_OK;
     if (packed) WICK__TRY(wick__gpu_attention_suspect(call, &sizes, &p.a.report));
-    if (p.a.total == 0) return launch_all(gpu, call, &sizes, &p);
-    size_t nbytes = (size_t)p.a.total * (call->in[1]->dtype == WICK_F64 ? 8 : 4);
+    if (p.a.total == 0) return launch_all(gpu, call, &sizes, &p, false);
+    bool mma = takes_mma(gpu, call, &sizes), scaled = mma && call->in[1]->dtype == WICK_F16;
+    size_t total = (size_t)p.a.total, powers = (size_t)sizes.batches * p.key_heads;
+    size_t nbytes = total * (call->in[1]->dtype == WICK_F64 ? 8 : 4) + (scaled ? (total + powers) * 4 : 0);
     WICK__TRY(wick__gpu_scratch(gpu, nbytes, &p.delta));
-    enum wick_status status = launch_all(gpu, call, &sizes, &p);
+    if (scaled) {
+        p.tops = (char *)p.delta + total * 4;
+        p.powers = (char *)p.tops + total * 4;
+    }
+    enum wick_status status = launch_all(gpu, call, &sizes, &p, mma);
     wick__gpu_release(gpu, p.delta, nbytes);
     return status;
 }
