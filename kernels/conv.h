@@ -14,12 +14,12 @@ struct gpu_conv_dim {
     i32 in, out, kernel;
     i32 stride, padding, dilation;
     i32 phases;   /* 1, or the stride of a transposed convolution */
-    i32 tap_step; /* transposed: stride / gcd(stride, dilation) */
-    i32 in_step;  /* transposed: dilation / gcd(stride, dilation) */
+    i32 tap_step; /* from a tap of a phase to the next: 1; transposed: stride / gcd(stride, dilation) */
+    i32 in_step;  /* and that in the input: dilation; transposed: -dilation / gcd(stride, dilation) */
 };
 
 struct gpu_conv {
-    const void *x;      /* [n, groups cin, in...] */
+    const void *x;      /* [n, groups cin, in...]; conv_gather: [n, cout, kernel..., in...], f32 or f64 */
     const void *weight; /* convolution: [groups cout, cin, kernel...]; transposed: [groups cin, cout, kernel...] */
     const void *bias;   /* [groups cout], NULL: none */
     void *out;          /* [n, groups cout, out...] */
@@ -27,7 +27,7 @@ struct gpu_conv {
     i64 in_plane, out_plane; /* products of the dims */
     i64 weight_m, weight_c, weight_group; /* strides of the weight along cout, cin and groups */
     u32 transposed, relu;
-    u32 planes, grid_planes; /* conv_direct: images times channels, and how many of them the grid has in y */
+    u32 planes, grid_planes; /* conv_direct and conv_gather: images times channels, and how many of them the grid has in y */
     struct gpu_conv_dim dim[3];
 };
 

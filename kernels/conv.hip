@@ -13,35 +13,45 @@ struct conv_dim {
     i32 taps, tap_first, tap_step;
 };
 
-GPU_FN struct conv_dim conv_dim_of(const struct gpu_conv_dim &d, u32 transposed, i32 phase) {
-    struct conv_dim r;
+/* The taps that the results of a phase meet. */
+struct conv_meets {
+    i32 first, taps; /* the first, and how many */
+    i32 at;          /* the input's coordinate under it, for result 0 */
+};
+
+GPU_FN struct conv_meets conv_meets_of(const struct gpu_conv_dim &d, u32 transposed, i32 phase) {
+    struct conv_meets r;
     if (!transposed) {
-        r.count = d.out;
-        r.out_mul = 1;
-        r.out_first = 0;
-        r.in_mul = d.stride;
-        r.in_first = -d.padding;
-        r.in_step = d.dilation;
+        r.first = 0;
         r.taps = d.kernel;
-        r.tap_first = 0;
-        r.tap_step = 1;
+        r.at = -d.padding;
         return r;
     }
-    r.count = (d.out - phase + d.stride - 1) / d.stride;
-    r.out_mul = d.stride;
-    r.out_first = phase;
-    r.in_mul = 1;
-    r.tap_step = d.tap_step;
-    r.in_step = -d.in_step;
     /* The first tap that meets an element of the input: (phase + padding - tap dilation) is a multiple of the stride. */
     i32 at = phase + d.padding, last = d.tap_step < d.kernel ? d.tap_step : d.kernel;
-    r.tap_first = 0;
-    GPU_NO_UNROLL while (r.tap_first < last && at % d.stride != 0) {
-        r.tap_first++;
+    r.first = d.dilation == 1 ? at % d.stride : 0;
+    at -= r.first;
+    GPU_NO_UNROLL while (r.first < last && at % d.stride != 0) {
+        r.first++;
         at -= d.dilation;
     }
-    r.taps = r.tap_first < last ? (d.kernel - r.tap_first + d.tap_step - 1) / d.tap_step : 0;
-    r.in_first = at / d.stride;
+    r.taps = r.first < last ? (d.kernel - r.first + d.tap_step - 1) / d.tap_step : 0;
+    r.at = at / d.stride;
+    return r;
+}
+
+GPU_FN struct conv_dim conv_dim_of(const struct gpu_conv_dim &d, u32 transposed, i32 phase) {
+    struct conv_dim r;
+    struct conv_meets meets = conv_meets_of(d, transposed, phase);
+    r.count = transposed ? (d.out - phase + d.stride - 1) / d.stride : d.out;
+    r.out_mul = transposed ? d.stride : 1;
+    r.out_first = phase;
+    r.in_mul = transposed ? 1 : d.stride;
+    r.in_first = meets.at;
+    r.in_step = d.in_step;
+    r.taps = meets.taps;
+    r.tap_first = meets.first;
+    r.tap_step = d.tap_step;
     return r;
 }
 
@@ -221,56 +231,88 @@ template <typename T, int SIDE> GPU_FN void conv_tile(const struct gpu_conv &p) 
 
 /* ---- one result a thread ---- */
 
-/* The input's coordinate that result `o` meets under a tap; one out of range when there is none. */
-GPU_FN u32 conv_meet(const struct gpu_conv_dim &d, u32 transposed, i32 o, i32 tap) {
-    if (!transposed) return (u32)(o * d.stride - d.padding + tap * d.dilation);
-    u32 at = (u32)(o + d.padding - tap * d.dilation), q = at / (u32)d.stride;
-    return (i32)at >= 0 && q * (u32)d.stride == at ? q : ~0u;
+/* The taps that meet result `o`; `at` is the input's coordinate for this result. */
+GPU_FN struct conv_meets conv_meets_at(const struct gpu_conv_dim &d, u32 transposed, i32 o) {
+    i32 q = transposed ? o / d.stride : o * d.stride;
+    struct conv_meets r = conv_meets_of(d, transposed, transposed ? o - q * d.stride : 0);
+    r.at += q;
+    return r;
+}
+
+/* The sums of `terms` taps that meet result `i` of a plane: the taps of a channel of the input, those of the next, and so on.
+ * Where `products` is false, x is an image and a term the product with a weight; a channel's weights are weight_c apart.
+ * Else x has planes of such products, one a tap. */
+template <typename T, typename S, bool products>
+GPU_FN S conv_sum(const struct gpu_conv &p, const struct gpu_conv_dim *dims, u32 i, const T *x, const T *weight) {
+    u32 w = i % (u32)dims[2].out, rest = i / (u32)dims[2].out;
+    u32 h = rest % (u32)dims[1].out, d = rest / (u32)dims[1].out;
+    struct conv_meets md = conv_meets_at(dims[0], p.transposed, (i32)d), mh = conv_meets_at(dims[1], p.transposed, (i32)h);
+    struct conv_meets mw = conv_meets_at(dims[2], p.transposed, (i32)w);
+    i32 row = dims[2].kernel, plane = dims[1].kernel * row, first = md.first * plane + mh.first * row + mw.first;
+    u32 terms = (u32)(md.taps * mh.taps * mw.taps) * (products ? 1 : (u32)p.cin);
+    /* One loop over channels and taps, with its counters kept by hand: four loops, each with lanes that have left it, take
+     * more scalar registers than there are. */
+    i32 a = 0, b = 0, e = 0;
+    S sum = 0;
+    GPU_NO_UNROLL for (u32 k = 0; k < terms; k++) {
+        u32 xd = (u32)(md.at + a * dims[0].in_step), xh = (u32)(mh.at + b * dims[1].in_step);
+        u32 xw = (u32)(mw.at + e * dims[2].in_step);
+        i32 tap = first + a * dims[0].tap_step * plane + b * dims[1].tap_step * row + e * dims[2].tap_step;
+        if (xd < (u32)dims[0].in && xh < (u32)dims[1].in && xw < (u32)dims[2].in) {
+            i64 at = ((i64)xd * dims[1].in + xh) * dims[2].in + xw;
+            if (products)
+                sum += gemm_up(x[tap * p.in_plane + at]);
+            else
+                sum = gemm_mad(gemm_up(x[at]), gemm_up(weight[tap]), sum);
+        }
+        bool row_next = ++e == mw.taps;
+        e = row_next ? 0 : e;
+        b += row_next;
+        bool plane_next = b == mh.taps;
+        b = plane_next ? 0 : b;
+        a += plane_next;
+        if (!products && a == md.taps) {
+            a = 0;
+            x += p.in_plane;
+            weight += p.weight_c;
+        }
+    }
+    return sum;
+}
+
+GPU_FN void conv_share_dims(const struct gpu_conv &p, struct gpu_conv_dim *dims) {
+    if (gpu_thread() == 0) dims[0] = p.dim[0];
+    if (gpu_thread() == 1) dims[1] = p.dim[1];
+    if (gpu_thread() == 2) dims[2] = p.dim[2];
+    gpu_sync();
 }
 
 template <typename T> GPU_FN void conv_direct(const struct gpu_conv &p) {
     typedef typename gemm_sum<T>::type S;
     GPU_SHARED struct gpu_conv_dim dims[3]; /* as in conv_tile */
     u32 channels = (u32)(p.groups * p.cout);
-    if (gpu_thread() == 0) dims[0] = p.dim[0];
-    if (gpu_thread() == 1) dims[1] = p.dim[1];
-    if (gpu_thread() == 2) dims[2] = p.dim[2];
-    gpu_sync();
+    conv_share_dims(p, dims);
     for (u32 plane = gpu_block_y(); plane < p.planes; plane += p.grid_planes) {
         u32 n = plane / channels, channel = plane % channels, group = channel / (u32)p.cout;
         const T *image = (const T *)p.x + ((i64)n * p.groups + group) * p.cin * p.in_plane;
         const T *weights = (const T *)p.weight + group * p.weight_group + (channel - group * p.cout) * p.weight_m;
         T *out = (T *)p.out + (i64)plane * p.out_plane;
-        for (u32 i = gpu_block_x() * GPU_BLOCK + gpu_thread(); i < (u32)p.out_plane; i += gpu_blocks_x() * GPU_BLOCK) {
-            u32 w = i % (u32)dims[2].out, rest = i / (u32)dims[2].out;
-            u32 h = rest % (u32)dims[1].out, d = rest / (u32)dims[1].out;
-            /* One loop over channels and taps, with its counters kept by hand: four loops, each with lanes that have
-             * left it, take more scalar registers than there are. */
-            i32 taps = dims[0].kernel * dims[1].kernel * dims[2].kernel;
-            u32 terms = (u32)p.cin * (u32)taps;
-            i32 a = 0, b = 0, e = 0;
-            const T *x = image, *weight = weights;
-            S sum = 0;
-            GPU_NO_UNROLL for (u32 k = 0; k < terms; k++) {
-                u32 xd = conv_meet(dims[0], p.transposed, (i32)d, a), xh = conv_meet(dims[1], p.transposed, (i32)h, b);
-                u32 xw = conv_meet(dims[2], p.transposed, (i32)w, e);
-                if (xd < (u32)dims[0].in && xh < (u32)dims[1].in && xw < (u32)dims[2].in)
-                    sum = gemm_mad(gemm_up(x[((i64)xd * dims[1].in + xh) * dims[2].in + xw]), gemm_up(*weight), sum);
-                weight++;
-                bool row = ++e == dims[2].kernel;
-                e = row ? 0 : e;
-                b += row;
-                bool plane_next = b == dims[1].kernel;
-                b = plane_next ? 0 : b;
-                a += plane_next;
-                if (a == dims[0].kernel) {
-                    a = 0;
-                    x += p.in_plane;
-                    weight += p.weight_c - taps;
-                }
-            }
-            out[i] = conv_finish<T>(p, channel, sum);
-        }
+        for (u32 i = gpu_block_x() * GPU_BLOCK + gpu_thread(); i < (u32)p.out_plane; i += gpu_blocks_x() * GPU_BLOCK)
+            out[i] = conv_finish<T>(p, channel, conv_sum<T, S, false>(p, dims, i, image, weights));
+    }
+}
+
+/* A transposed convolution of one group from products of the weights of each tap and the input, [n, cout taps, in...]. */
+template <typename T> GPU_FN void conv_gather(const struct gpu_conv &p) {
+    typedef typename gemm_sum<T>::type S;
+    GPU_SHARED struct gpu_conv_dim dims[3];
+    conv_share_dims(p, dims);
+    i64 products = p.in_plane * dims[0].kernel * dims[1].kernel * dims[2].kernel;
+    for (u32 plane = gpu_block_y(); plane < p.planes; plane += p.grid_planes) {
+        const S *x = (const S *)p.x + plane * products;
+        T *out = (T *)p.out + (i64)plane * p.out_plane;
+        for (u32 i = gpu_block_x() * GPU_BLOCK + gpu_thread(); i < (u32)p.out_plane; i += gpu_blocks_x() * GPU_BLOCK)
+            out[i] = conv_finish<T>(p, plane % (u32)p.cout, conv_sum<S, S, true>(p, dims, i, x, (const S *)0));
     }
 }
 
@@ -279,6 +321,9 @@ template <typename T> GPU_FN void conv_direct(const struct gpu_conv &p) {
     GPU_KERNEL(conv_direct_##type, struct gpu_conv) { conv_direct<type>(p); }
 GPU_ALL(CONV)
 GPU_KERNEL_OF(conv_wide_f32, struct gpu_conv, GPU_BLOCK, 2) { conv_tile<f32, 8>(p); }
+
+#define CONV_GATHER(T) GPU_KERNEL(conv_gather_##T, struct gpu_conv) { conv_gather<T>(p); }
+GPU_FLOATS(CONV_GATHER)
 
 #define CONV_WEIGHT(T)                                                                                                 \
     GPU_KERNEL(conv_weight_tile_##T, struct gpu_conv_weight) { conv_weight_tile<T>(p); }                               \

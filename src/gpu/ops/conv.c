@@ -35,8 +35,8 @@ static bool set_dim(struct gpu_conv_dim *dim, const struct wick__call *call, boo
                                  .padding = (i32)padding,
                                  .dilation = (i32)dilation,
                                  .phases = transposed ? (i32)wick__min(stride, out) : 1,
-                                 .tap_step = (i32)(stride / gcd(stride, dilation)),
-                                 .in_step = (i32)(dilation / gcd(stride, dilation))};
+                                 .tap_step = transposed ? (i32)(stride / gcd(stride, dilation)) : 1,
+                                 .in_step = (i32)(transposed ? -dilation / gcd(stride, dilation) : dilation)};
     return kernel * dilation < limit && out * stride < 2 * limit;
 }
 
@@ -74,6 +74,10 @@ static int64_t tiles(const struct gpu_conv *p, int64_t results, int64_t edge) {
     return (p->cout + edge - 1) / edge * ((results + edge - 1) / edge) * p->groups;
 }
 
+static int64_t taps_of(const struct gpu_conv *p) {
+    return (int64_t)p->dim[0].kernel * p->dim[1].kernel * p->dim[2].kernel;
+}
+
 /* Whether the window is one element of every channel, so that an image's result is weight times image. */
 static bool is_product(const struct gpu_conv *p, enum wick_dtype dtype) {
     for (int a = 0; a < 3; a++) {
@@ -82,9 +86,8 @@ static bool is_product(const struct gpu_conv *p, enum wick_dtype dtype) {
     }
     bool floats = dtype == WICK_F32 || dtype == WICK_F64 || dtype == WICK_BF16 || dtype == WICK_F16;
     /* 16-bit products want rows at multiples of 16 bytes; conv_mma does not mind. */
-    bool aligned = p->in_plane % 8 == 0 && p->cin % 8 == 0;
-    return floats && !p->transposed && p->groups == 1 && p->cin > 0 && p->cout >= 8 &&
-           (wick_dtype_bits(dtype) > 16 || aligned);
+    bool aligned = p->in_plane % 8 == 0 && (p->transposed ? p->cout : p->cin) % 8 == 0;
+    return floats && p->groups == 1 && p->cin > 0 && p->cout >= 8 && (wick_dtype_bits(dtype) > 16 || aligned);
 }
 
 static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *p) {
@@ -96,8 +99,8 @@ static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, c
                               .b = p->x,
                               .c = p->out,
                               .c_row = p->in_plane,
-                              .a_row = p->cin,
-                              .a_k = 1,
+                              .a_row = p->weight_m,
+                              .a_k = p->weight_c,
                               .b_k = p->in_plane,
                               .b_column = 1,
                               .bias = p->bias,
@@ -126,9 +129,116 @@ static enum wick_status finish(const struct wick__call *call) {
     return wick__gemm_finish(wick__gpu_of(out), &g);
 }
 
+/* ---- transposed convolutions as products of each tap's weights and the input, which are then gathered ---- */
+
+/* Few channels leave tiles empty, and results of many phases have a term or none for most taps. Where windows lie side
+ * by side each product is of one result. */
+static bool is_gathered(const struct gpu_conv *p) {
+    enum { FEW_CHANNELS = 8, MANY_PHASES = 64, FEW_TERMS = 16 };
+    bool side_by_side = true;
+    for (int a = 0; a < 3; a++) {
+        const struct gpu_conv_dim *dim = &p->dim[a];
+        side_by_side = side_by_side && dim->kernel == dim->stride && dim->padding == 0 && dim->dilation == 1;
+    }
+    int64_t phases = (int64_t)p->dim[0].phases * p->dim[1].phases * p->dim[2].phases;
+    return p->transposed && p->groups == 1 && p->cin >= FEW_TERMS &&
+           (side_by_side || p->cout < FEW_CHANNELS || phases > MANY_PHASES);
+}
+
+/* The products of `images` images. */
+static struct wick__product products_of(const struct gpu_conv *p, enum wick_dtype dtype, int64_t images) {
+    int64_t rows = p->cout * taps_of(p);
+    return (struct wick__product){.dtype = dtype,
+                                  .other_c = wick__size(dtype) < 4,
+                                  .c_dtype = WICK_F32,
+                                  .m = rows,
+                                  .n = p->in_plane,
+                                  .k = p->cin,
+                                  .a = p->weight,
+                                  .b = p->x,
+                                  .c_row = p->in_plane,
+                                  .a_row = 1,
+                                  .a_k = rows,
+                                  .b_k = p->in_plane,
+                                  .b_column = 1,
+                                  .batch_rank = 1,
+                                  .batch_shape = {images},
+                                  .b_batch = {p->cin * p->in_plane}};
+}
+
+static enum wick_status gather(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *p, void *products) {
+    struct gpu_conv part = *p;
+    part.x = products;
+    part.planes = (u32)(p->n * p->cout);
+    part.grid_planes = (u32)wick__min(part.planes, 65535);
+    struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_conv_gather_bf16, dtype),
+                                  .grid = {(unsigned)((p->out_plane + GPU_BLOCK - 1) / GPU_BLOCK), part.grid_planes}};
+    return wick__gpu_launch(gpu, &launch, &part);
+}
+
+/* Some images at a time, whose products a GPU's cache can hold for the most part; *done says whether it takes the call.
+ */
+static enum wick_status multiply_and_gather(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *p,
+                                            bool *done) {
+    const int64_t most = (int64_t)64 << 20, size = wick__max(wick__size(dtype), 4);
+    int64_t image = p->cout * taps_of(p) * p->in_plane * size, at_once = image ? wick__min(p->n, most / image) : 0;
+    struct wick__product g = products_of(p, dtype, at_once);
+    *done = at_once > 0 && p->out_plane < INT32_MAX && at_once * p->cout < INT32_MAX &&
+            (!g.other_c || wick__gemm_mma_takes(gpu, &g));
+    if (!*done) return WICK_OK;
+    struct wick__error quiet = {0};
+    wick__error_swap(&quiet); /* without memory for the products, tiles and direct sums have their turn */
+    enum wick_status status = wick__gpu_scratch(gpu, (size_t)(at_once * image), &g.c);
+    wick__error_swap(&quiet);
+    *done = status == WICK_OK;
+    if (!*done) return WICK_OK;
+    for (int64_t first = 0; first < p->n && status == WICK_OK; first += at_once) {
+        struct gpu_conv part = *p;
+        int64_t bytes = first * (int64_t)wick__size(dtype);
+        part.n = g.batch_shape[0] = wick__min(at_once, p->n - first);
+        g.b = (const char *)p->x + bytes * p->cin * p->in_plane;
+        part.out = (char *)p->out + bytes * p->cout * p->out_plane;
+        status = g.other_c ? wick__gemm_mma(gpu, &g) : wick__gemm_run(gpu, &g);
+        if (status == WICK_OK) status = gather(gpu, dtype, &part, g.c);
+    }
+    wick__gpu_release(gpu, g.c, (size_t)(at_once * image));
+    return status;
+}
+
+/* ---- tiles, and results one by one ---- */
+
+static enum wick_status run_direct(struct wick__gpu *gpu, const struct wick__call *call, struct gpu_conv *p) {
+    int64_t planes = p->n * p->groups * p->cout;
+    if (planes > UINT32_MAX || p->out_plane > INT32_MAX)
+        return wick__fail(WICK_OVERFLOW, "%s: %lld planes of %lld elements are too many for %s", wick_op_name(call->op),
+                          (long long)planes, (long long)p->out_plane, gpu->device->name);
+    p->planes = (u32)planes;
+    p->grid_planes = (u32)wick__min(planes, 65535);
+    struct wick__launch launch = {.kernel = wick__gpu_of_all(WICK__GPU_K_conv_direct_u8, call->out[0]->dtype),
+                                  .grid = {(unsigned)((p->out_plane + GPU_BLOCK - 1) / GPU_BLOCK), p->grid_planes}};
+    return wick__gpu_launch(gpu, &launch, p);
+}
+
+static enum wick_status run_tiles(struct wick__gpu *gpu, const struct wick__call *call, struct gpu_conv *p) {
+    enum { FEW = 8, WIDE = 128, NARROW = 64 };
+    enum wick_dtype dtype = call->out[0]->dtype;
+    int64_t phases = (int64_t)p->dim[0].phases * p->dim[1].phases * p->dim[2].phases, results = p->n;
+    /* Phases are of nearly one size: the first is the largest. */
+    for (int a = 0; a < 3; a++) results *= (p->dim[a].out + p->dim[a].phases - 1) / p->dim[a].phases;
+    int64_t wide = tiles(p, results, WIDE) * phases;
+    bool is_wide = dtype == WICK_F32 && p->cout >= 96 && wide >= gpu->properties.units;
+    int64_t all = is_wide ? wide : tiles(p, results, NARROW) * phases;
+    if (p->cout < FEW || p->cin == 0 || phases > 4096 || results >= INT32_MAX || all >= INT32_MAX ||
+        p->cin * p->in_plane >= INT32_MAX || p->weight_group >= INT32_MAX)
+        return run_direct(gpu, call, p);
+    struct wick__launch launch = {.kernel = is_wide ? WICK__GPU_K_conv_wide_f32
+                                                    : wick__gpu_of_all(WICK__GPU_K_conv_tile_u8, dtype),
+                                  .grid = {(unsigned)all}};
+    return wick__gpu_launch(gpu, &launch, p);
+}
+
 wick__kernel_fn wick__gpu_conv;
 enum wick_status wick__gpu_conv(const struct wick__call *call) {
-    enum { FEW = 8, WIDE = 128, NARROW = 64 };
     enum wick_dtype dtype = call->out[0]->dtype;
     struct wick__gpu *gpu = wick__gpu_of(call->out[0]);
     struct gpu_conv p;
@@ -141,26 +251,6 @@ enum wick_status wick__gpu_conv(const struct wick__call *call) {
                           gpu->device->name);
     if (is_product(&p, dtype)) return multiply(gpu, dtype, &p);
     if (wick__conv_mma_takes(gpu, dtype, &p)) return wick__conv_mma(gpu, dtype, &p);
-    int64_t phases = (int64_t)p.dim[0].phases * p.dim[1].phases * p.dim[2].phases, results = p.n;
-    /* Phases are of nearly one size: the first is the largest. */
-    for (int a = 0; a < 3; a++) results *= (p.dim[a].out + p.dim[a].phases - 1) / p.dim[a].phases;
-    int64_t wide = tiles(&p, results, WIDE) * phases;
-    bool is_wide = dtype == WICK_F32 && p.cout >= 96 && wide >= gpu->properties.units;
-    int64_t all = is_wide ? wide : tiles(&p, results, NARROW) * phases;
-    if (p.cout >= FEW && p.cin > 0 && phases <= 4096 && results < INT32_MAX && all < INT32_MAX &&
-        p.cin * p.in_plane < INT32_MAX && p.weight_group < INT32_MAX) {
-        struct wick__launch launch = {.kernel = is_wide ? WICK__GPU_K_conv_wide_f32
-                                                        : wick__gpu_of_all(WICK__GPU_K_conv_tile_u8, dtype),
-                                      .grid = {(unsigned)all}};
-        return wick__gpu_launch(gpu, &launch, &p);
-    }
-    int64_t planes = p.n * p.groups * p.cout;
-    if (planes > UINT32_MAX || p.out_plane > INT32_MAX)
-        return wick__fail(WICK_OVERFLOW, "%s: %lld planes of %lld elements are too many for %s", wick_op_name(call->op),
-                          (long long)planes, (long long)p.out_plane, gpu->device->name);
-    p.planes = (u32)planes;
-    p.grid_planes = (u32)wick__min(planes, 65535);
-    struct wick__launch launch = {.kernel = wick__gpu_of_all(WICK__GPU_K_conv_direct_u8, dtype),
-                                  .grid = {(unsigned)((p.out_plane + GPU_BLOCK - 1) / GPU_BLOCK), p.grid_planes}};
-    return wick__gpu_launch(gpu, &launch, &p);
+    if (wick_dtype_is_float(dtype) && is_gathered(&p)) WICK__TRY(multiply_and_gather(gpu, dtype, &p, &done));
+    return done ? WICK_OK : run_tiles(gpu, call, &p);
 }
