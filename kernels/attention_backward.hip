@@ -137,9 +137,9 @@ GPU_FN void backward_step(const struct gpu_attention_backward &p, const struct b
     GPU_UNROLL for (int i = 0; i < 4; i++) GPU_UNROLL for (int j = 0; j < shape::MINE; j++) {
         u32 row = ty * 4 + i, other = tx * shape::MINE + j;
         i64 key = of_q ? other0 + other : at.row0 + row;
+        const struct backward_products<S> products = {score[i][j], slope[i][j]};
         weights[other * shape::PITCH + row] =
-            backward_weight<T>(p, p.of == GPU_ATTENTION_OF_V, queries[of_q ? row : other], key, at.keys, score[i][j],
-                               slope[i][j]);
+            backward_weight<T>(p, p.of == GPU_ATTENTION_OF_V, queries[of_q ? row : other], key, at.keys, products);
     }
 }
 

@@ -129,11 +129,16 @@ GPU_FN struct backward_query<S> backward_query_of(const struct gpu_attention_bac
 GPU_FN bool backward_hidden(f32 weight) { return gpu_bits<u32>(weight) == 0x80000000u; }
 GPU_FN bool backward_hidden(f64 weight) { return gpu_bits<u64>(weight) == (u64)1 << 63; }
 
-/* dS before its scale, or `of_v` P, of a query and a key: of their product q k, and of gradient v. */
+/* The products of a query and a key: q k, and gradient v. */
+template <typename S> struct backward_products {
+    S score, slope;
+};
+
+/* dS before its scale, or `of_v` P, of a query and a key. */
 template <typename T, typename S>
 GPU_FN S backward_weight(const struct gpu_attention_backward &p, bool of_v, const struct backward_query<S> &query,
-                         i64 key, i64 keys, S score, S slope) {
-    score *= (S)p.a.scale;
+                         i64 key, i64 keys, const struct backward_products<S> &products) {
+    S score = products.score * (S)p.a.scale;
     S part = 0;
     if (p.a.cap > 0) {
         part = gpu_tanh(score / (S)p.a.cap);
@@ -142,7 +147,7 @@ GPU_FN S backward_weight(const struct gpu_attention_backward &p, bool of_v, cons
     score = attention_seen<T>(p.a, score, query.row, key, keys);
     if (query.row.out < 0 || score == attention_lowest(score)) return (S)-0.0;
     S weight = gpu_exp(score - query.log_sum);
-    if (!of_v) weight *= (slope - query.delta) * ((S)1 - part * part);
+    if (!of_v) weight *= (products.slope - query.delta) * ((S)1 - part * part);
     return weight + (S)0; /* a -0 becomes 0 */
 }
 

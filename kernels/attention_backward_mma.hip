@@ -234,8 +234,9 @@ GPU_FN void backward_go(const struct gpu_attention_backward &p, const struct bac
         struct mma_tile s[tiles::TILES][tiles::COLUMNS], g[tiles::TILES][tiles::COLUMNS];
         feed::template multiply<T>(f, 0, buffer, s);
         feed::template multiply<T>(f, 1, buffer, g);
-        backward_rate<T, OF_KEYS>(p.a, at, part, at.head + turn.member, turn.other0,
-                                  pairs + (OF_KEYS ? buffer * tiles::STEP : 0), line0, s, g);
+        const struct backward_scores<tiles::TILES, tiles::COLUMNS> all = {
+            pairs + (OF_KEYS ? buffer * tiles::STEP : 0), line0, s, g};
+        backward_rate<T, OF_KEYS>(p.a, at, part, at.head + turn.member, turn.other0, all);
 #if MMA_ASYNC
         if (OF_KEYS && t < tiles::STEP) pairs[(1 - buffer) * tiles::STEP + t] = pair;
 #endif
@@ -265,8 +266,10 @@ template <typename T, int DIM, bool OF_KEYS> GPU_FN void backward_run(const stru
     attention_clear(sums_v);
     backward_go<T, DIM, OF_KEYS>(p, at, part, pairs, sums, sums_v);
     f32 up = (f32)(1u << backward_shift<T>::value);
-    backward_store<T, OF_KEYS>(p, at, (u16 *)p.out, (u32)p.a.depth, (f32)p.a.scale / (part.power * up), line0, sums, odd);
-    if (OF_KEYS) backward_store<T, OF_KEYS>(p, at, (u16 *)p.out_v, (u32)p.a.width, 1.0f / up, line0, sums_v, odd);
+    const struct backward_target target = {(u16 *)p.out, (u32)p.a.depth, (f32)p.a.scale / (part.power * up)};
+    const struct backward_target target_v = {(u16 *)p.out_v, (u32)p.a.width, 1.0f / up};
+    backward_store<T, OF_KEYS>(p, at, target, line0, sums, odd);
+    if (OF_KEYS) backward_store<T, OF_KEYS>(p, at, target_v, line0, sums_v, odd);
 #if MMA_ASYNC
     const struct gpu_attention_backward &own = p;
 #else

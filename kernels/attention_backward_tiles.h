@@ -104,34 +104,40 @@ template <bool OF_KEYS> struct backward_element {
         return step.ahead + (OF_KEYS ? (i32)(x.line - x.other) : (i32)(x.other - x.line));
     }
 };
+/* A wave's scores and dP, the pairs of the queries, and the wave's first line. */
+template <int TILES, int COLUMNS> struct backward_scores {
+    const struct backward_pair *pairs;
+    u32 line0;
+    struct mma_tile (&s)[TILES][COLUMNS];
+    struct mma_tile (&g)[TILES][COLUMNS];
+};
 #define BACKWARD_ELEMENTS                                                                                              \
     GPU_UNROLL for (u32 j = 0; j < COLUMNS; j++) GPU_UNROLL for (u32 n = 0; n < ATTENTION_EACH; n++)                    \
         GPU_UNROLL for (u32 i = 0; i < TILES; i++) GPU_UNROLL for (u32 half = 0; half < ATTENTION_LINES; half++)
 
 /* The soft cap on scores; dP becomes dS / P. */
 template <bool OF_KEYS, int TILES, int COLUMNS>
-GPU_FN void backward_cap(f32 cap, f32 power, const struct backward_pair *pairs, u32 line0,
-                         struct mma_tile (&s)[TILES][COLUMNS], struct mma_tile (&g)[TILES][COLUMNS]) {
+GPU_FN void backward_cap(f32 cap, f32 power, const struct backward_scores<TILES, COLUMNS> &all) {
     u32 own = attention_first();
     f32 turn = 2.8853900817779268f / cap;
     BACKWARD_ELEMENTS {
-        const auto at = backward_element<OF_KEYS>::of(own, line0, i, half, j, n);
-        f32 &x = s[i][j].v[at.e], &y = g[i][j].v[at.e];
+        const auto at = backward_element<OF_KEYS>::of(own, all.line0, i, half, j, n);
+        f32 &x = all.s[i][j].v[at.e], &y = all.g[i][j].v[at.e];
         f32 tanh = 1.0f - 2.0f * mma_reciprocal(mma_exp2(x * turn) + 1.0f); /* 1 - 2 / (e^2x + 1) */
         x = cap * tanh;
-        y = gpu_fma(y, power, -pairs[OF_KEYS ? at.other : at.line].delta) * (1.0f - tanh * tanh);
+        y = gpu_fma(y, power, -all.pairs[OF_KEYS ? at.other : at.line].delta) * (1.0f - tanh * tanh);
     }
 }
 
 /* The mask on scores, -inf for what is left out. */
 template <typename T, bool OF_KEYS, int TILES, int COLUMNS>
 GPU_FN void backward_mask(const struct gpu_attention &p, const struct backward_part &part,
-                          const struct backward_step &step, u32 line0, struct mma_tile (&s)[TILES][COLUMNS]) {
+                          const struct backward_step &step, const struct backward_scores<TILES, COLUMNS> &all) {
     u32 own = attention_first();
     BACKWARD_ELEMENTS {
-        const auto at = backward_element<OF_KEYS>::of(own, line0, i, half, j, n);
+        const auto at = backward_element<OF_KEYS>::of(own, all.line0, i, half, j, n);
         i64 from = step.mask + at.line * part.line_step + at.other * part.other_step;
-        f32 &x = s[i][j].v[at.e];
+        f32 &x = all.s[i][j].v[at.e];
         if ((i32)at.line >= step.lines || (i32)at.other >= step.others) continue;
         if (p.masked == GPU_ATTENTION_ADD)
             x = attention_plus(x, gpu_up(((const T *)p.mask)[from]));
@@ -143,53 +149,50 @@ GPU_FN void backward_mask(const struct gpu_attention &p, const struct backward_p
 /* Scores with all that there is to them. */
 template <typename T, bool OF_KEYS, int TILES, int COLUMNS>
 GPU_FN void backward_adjust(const struct gpu_attention &p, const struct backward_part &part,
-                            const struct backward_step &step, const struct backward_pair *pairs, u32 line0,
-                            struct mma_tile (&s)[TILES][COLUMNS], struct mma_tile (&g)[TILES][COLUMNS]) {
+                            const struct backward_step &step, const struct backward_scores<TILES, COLUMNS> &all) {
     u32 own = attention_first();
     i32 left = (i32)p.left, right = (i32)p.right;
-    attention_scale(s, (f32)p.scale);
-    if (p.cap > 0) backward_cap<OF_KEYS>((f32)p.cap, part.power, pairs, line0, s, g);
+    attention_scale(all.s, (f32)p.scale);
+    if (p.cap > 0) backward_cap<OF_KEYS>((f32)p.cap, part.power, all);
     if (p.slopes) BACKWARD_ELEMENTS {
-        const auto at = backward_element<OF_KEYS>::of(own, line0, i, half, j, n);
+        const auto at = backward_element<OF_KEYS>::of(own, all.line0, i, half, j, n);
         i32 ahead = backward_element<OF_KEYS>::ahead(at, step);
-        s[i][j].v[at.e] -= step.slope * (f32)(ahead < 0 ? -ahead : ahead);
+        all.s[i][j].v[at.e] -= step.slope * (f32)(ahead < 0 ? -ahead : ahead);
     }
-    if (p.masked != GPU_ATTENTION_FREE) backward_mask<T, OF_KEYS>(p, part, step, line0, s);
+    if (p.masked != GPU_ATTENTION_FREE) backward_mask<T, OF_KEYS>(p, part, step, all);
     BACKWARD_ELEMENTS {
-        const auto at = backward_element<OF_KEYS>::of(own, line0, i, half, j, n);
+        const auto at = backward_element<OF_KEYS>::of(own, all.line0, i, half, j, n);
         i32 ahead = backward_element<OF_KEYS>::ahead(at, step);
-        if ((i32)at.other >= step.others || ahead > right || -ahead > left) s[i][j].v[at.e] = attention_lowest(0.0f);
+        if ((i32)at.other >= step.others || ahead > right || -ahead > left) all.s[i][j].v[at.e] = attention_lowest(0.0f);
     }
 }
 
 /* P of scores times `by`, and dS of dP, or of what backward_cap made of it. */
 template <bool OF_KEYS, int TILES, int COLUMNS>
-GPU_FN void backward_weigh(f32 by, f32 power, bool capped, const struct backward_pair *pairs, u32 line0,
-                           struct mma_tile (&s)[TILES][COLUMNS], struct mma_tile (&g)[TILES][COLUMNS]) {
+GPU_FN void backward_weigh(f32 by, f32 power, bool capped, const struct backward_scores<TILES, COLUMNS> &all) {
     u32 own = attention_first();
     BACKWARD_ELEMENTS {
-        const auto at = backward_element<OF_KEYS>::of(own, line0, i, half, j, n);
-        const struct backward_pair pair = pairs[OF_KEYS ? at.other : at.line];
-        f32 &x = s[i][j].v[at.e], &y = g[i][j].v[at.e];
+        const auto at = backward_element<OF_KEYS>::of(own, all.line0, i, half, j, n);
+        const struct backward_pair pair = all.pairs[OF_KEYS ? at.other : at.line];
+        f32 &x = all.s[i][j].v[at.e], &y = all.g[i][j].v[at.e];
         x = mma_exp2(gpu_fma(x, by, -pair.base));
         y = x * (capped ? y : gpu_fma(y, power, -pair.delta));
     }
 }
 #undef BACKWARD_ELEMENTS
 
-/* P and dS in place of the scores and the dP of others from number other0 on, for head `head` of q. `pairs` are of the
- * queries, `line0` is the wave's first line. */
+/* P and dS in place of the scores and the dP of others from number other0 on, for head `head` of q. */
 template <typename T, bool OF_KEYS, int TILES, int COLUMNS>
 GPU_FN void backward_rate(const struct gpu_attention &p, const struct backward_place &at,
-                          const struct backward_part &part, i64 head, i64 other0, const struct backward_pair *pairs,
-                          u32 line0, struct mma_tile (&s)[TILES][COLUMNS], struct mma_tile (&g)[TILES][COLUMNS]) {
+                          const struct backward_part &part, i64 head, i64 other0,
+                          const struct backward_scores<TILES, COLUMNS> &all) {
     const f32 log2e = 1.4426950408889634f;
     bool plain = other0 >= part.free && other0 + COLUMNS * 16 <= part.bound;
     if (!plain) {
         struct backward_step step = backward_step_of<OF_KEYS>(p, at, part, head, other0);
-        backward_adjust<T, OF_KEYS>(p, part, step, pairs, line0, s, g);
+        backward_adjust<T, OF_KEYS>(p, part, step, all);
     }
-    backward_weigh<OF_KEYS>(plain ? (f32)p.scale * log2e : log2e, part.power, p.cap > 0, pairs, line0, s, g);
+    backward_weigh<OF_KEYS>(plain ? (f32)p.scale * log2e : log2e, part.power, p.cap > 0, all);
 }
 
 /* ---- results ---- */
@@ -202,20 +205,29 @@ GPU_FN i64 backward_row(const struct gpu_attention_backward &p, const struct bac
     return p.a.q_starts ? row * heads + head : (at.batch * heads + head) * positions + row;
 }
 
-/* Writes the sums of a wave's lines, times `by`, and notes the lines of the block that have one which is not finite. */
+/* Where a gradient goes, in rows of `length`, and what its sums are times. */
+struct backward_target {
+    u16 *out;
+    u32 length;
+    f32 by;
+};
+
+/* Writes the sums of a wave's lines, and notes the lines of the block that have one which is not finite. */
 template <typename T, bool OF_KEYS, int TILES, int STEPS>
-GPU_FN void backward_store(const struct gpu_attention_backward &p, const struct backward_place &at, u16 *out, u32 length,
-                           f32 by, u32 line0, const struct mma_tile (&sums)[TILES][STEPS], u32 *odd) {
+GPU_FN void backward_store(const struct gpu_attention_backward &p, const struct backward_place &at,
+                           const struct backward_target &target, u32 line0,
+                           const struct mma_tile (&sums)[TILES][STEPS], u32 *odd) {
+    const u32 length = target.length;
     GPU_UNROLL for (u32 i = 0; i < TILES; i++) GPU_UNROLL for (u32 half = 0; half < ATTENTION_LINES; half++) {
         u32 line = line0 + i * 16 + attention_line(half);
         if (at.row0 + line >= at.rows) continue;
-        u16 *to = out + backward_row<OF_KEYS>(p, at, line) * length;
+        u16 *to = target.out + backward_row<OF_KEYS>(p, at, line) * length;
         bool finite = true;
         GPU_UNROLL for (u32 c = 0; c < STEPS; c++) {
             struct mma_tile tile = backward_gather(sums[i][c]);
             GPU_UNROLL for (u32 e = 0; e < MMA_SUMS; e += 2) {
                 if (attention_half(e) != half) continue;
-                f32 x = tile.v[e] * by, y = tile.v[e + 1] * by;
+                f32 x = tile.v[e] * target.by, y = tile.v[e + 1] * target.by;
                 u32 pair = mma_pack(x, y, T());
                 u32 column = gpu_anew(c * 16 + backward_column(e));
                 finite = finite && x - x == 0 && y - y == 0;
@@ -248,7 +260,8 @@ GPU_FN f32 backward_weight_of(const struct gpu_attention_backward &p, const stru
     f32 score = 0, slope = 0;
     GPU_NO_UNROLL for (i64 d = 0; d < p.a.depth; d++) score = gpu_fma(gpu_up(q[d]), gpu_up(k[d]), score);
     GPU_NO_UNROLL for (i64 d = 0; d < p.a.width; d++) slope = gpu_fma(gpu_up(g[d]), gpu_up(v[d]), slope);
-    return backward_weight<T>(p, of_v, backward_query_of<f32>(p, at, at.head + member, query), key, at.keys, score, slope);
+    const struct backward_products<f32> products = {score, slope};
+    return backward_weight<T>(p, of_v, backward_query_of<f32>(p, at, at.head + member, query), key, at.keys, products);
 }
 
 /* One line of a gradient, `of_v` that of v. `weights` is LDS for one of each thread. */

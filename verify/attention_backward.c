@@ -273,6 +273,7 @@ static bool sees(const struct verify_case *c, const struct query *x, int64_t j) 
 struct row {
     bool seen[MOST];
     double weight[MOST], slope[MOST], gradient[MOST], size[MOST], kept[MOST], largest, scale; /* kept: by dropout */
+    double positions, top; /* keys and queries of the sequence; the largest element of the gradient */
 };
 
 static double scale_of(const struct verify_case *c, const struct query *x) {
@@ -384,7 +385,7 @@ static double slope_rounding(enum wick_dtype dtype, double slope, double top) {
 }
 
 static void add_row(const struct verify_case *c, const struct verify_array *in, const struct query *x,
-                    const struct row *row, double positions, double top, struct verify_array *out) {
+                    const struct row *row, struct verify_array *out) {
     double mean = 0, centre = centre_size(c, in, x, row), rounded = weight_rounding(c->dtype);
     for (int64_t j = 0; j < x->keys; j++)
         if (row->seen[j]) mean += row->weight[j] * row->gradient[j];
@@ -393,13 +394,13 @@ static void add_row(const struct verify_case *c, const struct verify_array *in, 
         if (!row->seen[j]) continue;
         double ds = row->weight[j] * (row->gradient[j] - mean) * row->slope[j] * row->scale;
         double size = row->weight[j] * row->scale;
-        size *= verify_scale_attention(row->size[j] + centre, row->largest, positions, 0) +
+        size *= verify_scale_attention(row->size[j] + centre, row->largest, row->positions, 0) +
                 verify_scale_attention(centre, 0, 0, rounding(c->dtype) + rounded);
         if (c->n_out > 3) {
             double by = row->slope[j] * row->scale;
             add(&out[3], x->mask_row + j, ds / by, size / row->scale);
         }
-        size += slope_rounding(c->dtype, ds, top * row->scale);
+        size += slope_rounding(c->dtype, ds, row->top * row->scale);
         for (int64_t d = 0; d < x->depth; d++) {
             double q_d = in[1].data[x->q + d], k_d = in[2].data[k + d];
             add(&out[0], x->q + d, ds * k_d, size * fabs(k_d));
@@ -407,7 +408,7 @@ static void add_row(const struct verify_case *c, const struct verify_array *in, 
         }
         for (int64_t e = 0; e < x->width; e++) {
             double term = row->weight[j] * row->kept[j] * in[0].data[x->g + e];
-            add(&out[2], v + e, term, verify_scale_attention(fabs(term), row->largest, positions, rounded));
+            add(&out[2], v + e, term, verify_scale_attention(fabs(term), row->largest, row->positions, rounded));
         }
     }
 }
@@ -423,7 +424,7 @@ static bool attention_backward_reference(const struct verify_case *c, const stru
     bool batched = c->op != WICK_OP_attention_packed_backward, good = true;
     int64_t sequences = batched ? in[1].shape[0] : c->i[6];
     struct row *row = malloc(sizeof *row);
-    double top = top_of(&in[0]);
+    const double top = top_of(&in[0]);
     for (int i = 0; i < c->n_out; i++) good = good && new_zeros(c, &in[1 + i], &out[i]);
     for (int64_t s = 0; good && row && s < sequences; s++) {
         int64_t queries = batched ? in[1].shape[2] : c->i[STARTS + s + 1] - c->i[STARTS + s];
@@ -431,7 +432,9 @@ static bool attention_backward_reference(const struct verify_case *c, const stru
             for (int64_t i = 0; i < queries; i++) {
                 struct query x = query_of(c, in, s, h, i);
                 fill_row(c, in, &x, row);
-                add_row(c, in, &x, row, (double)(x.keys + queries), top, out);
+                row->positions = (double)(x.keys + queries);
+                row->top = top;
+                add_row(c, in, &x, row, out);
             }
     }
     good = good && row;

@@ -39,7 +39,7 @@ static const struct shape shapes[] = {
     {1, 16, 24, 1, {2, 6, 7}, {1, 3, 3}, {0}, {0, 1, 1}, {0}, {0}, false, false},            /* SUBNORMAL */
     {1, 16, 24, 1, {2, 6, 7}, {1, 3, 3}, {0}, {0, 1, 1}, {0}, {0}, true, false},             /* NANS */
     {2, 18, 7, 1, {2, 4, 9}, {1, 3, 2}, {1, 2, 2}, {0, 1, 0}, {0}, {0, 1, 0}, true, true},   /* few channels */
-    {1, 16, 12, 1, {1, 3, 11}, {1, 2, 2}, {1, 2, 2}, {0}, {0}, {0, 1, 0}, true, false},      /* side by side */
+    {1, 16, 12, 1, {1, 3, 11}, {1, 3, 3}, {1, 3, 3}, {0}, {0}, {0, 1, 0}, true, false},      /* side by side */
 };
 
 /* Cases by number, which tools/simulate knows: x is subnormal in f16; some elements of x are NaN. */

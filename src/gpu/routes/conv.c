@@ -62,7 +62,7 @@ static bool is_faster(const struct wick__gpu *gpu, const struct wick__dnn_conv *
     if (wick__capability(gpu) != 90 || c->groups > 1) return false;
     if (c->way == WICK__CONV_WEIGHT) return wide && !is_point(c) && c->n * volume(c, c->out) > 65536;
     if (has_patches(c)) return true;
-    if (c->way == WICK__CONV_DATA) return !narrow && c->cin >= 8 && !(wide && is_point(c));
+    if (c->way == WICK__CONV_DATA) return narrow ? c->cin < 8 && work_of(c) < 1e9 : !(wide && is_point(c));
     if (!narrow) return is_point(c) || (!wide && c->spatial == 3);
     if (c->cin < 8) return c->n * c->cout * volume(c, c->out) >= 1 << 22;
     return c->in[0] == 1 || work_of(c) < 2e8;
@@ -71,7 +71,8 @@ static bool is_faster(const struct wick__gpu *gpu, const struct wick__dnn_conv *
 /* Whether ours is more exact: a gradient by the weight in f32 adds up the products of at most some thousand windows in
  * f32, and cuDNN 9.19 adds up in f16 what is a gradient by x of f16 with some numbers of channels. */
 static bool is_better(const struct wick__dnn_conv *c) {
-    if (c->dtype == WICK_F16 && c->way == WICK__CONV_DATA) return c->cin % 8 != 0 || c->cout % 8 != 0;
+    if (c->dtype == WICK_F16 && c->way == WICK__CONV_DATA)
+        return c->groups == 1 && (c->cin % 8 != 0 || c->cout % 8 != 0);
     return c->dtype == WICK_F32 && c->way == WICK__CONV_WEIGHT && c->n * volume(c, c->out) > 8192;
 }
 
