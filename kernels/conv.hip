@@ -248,7 +248,10 @@ GPU_FN S conv_sum(const struct gpu_conv &p, const struct gpu_conv_dim *dims, u32
     u32 h = rest % (u32)dims[1].out, d = rest / (u32)dims[1].out;
     struct conv_meets md = conv_meets_at(dims[0], p.transposed, (i32)d), mh = conv_meets_at(dims[1], p.transposed, (i32)h);
     struct conv_meets mw = conv_meets_at(dims[2], p.transposed, (i32)w);
-    i32 row = dims[2].kernel, plane = dims[1].kernel * row, first = md.first * plane + mh.first * row + mw.first;
+    i32 row = dims[2].kernel, plane = dims[1].kernel * row, tap = md.first * plane + mh.first * row + mw.first;
+    /* From tap to tap: to the next of a row, from the end of a row to the next one, and so on. */
+    i32 across = dims[2].tap_step, down = dims[1].tap_step * row, deep = dims[0].tap_step * plane;
+    i32 to_row = down - mw.taps * across, to_plane = deep - mh.taps * down, to_first = md.taps * deep;
     u32 terms = (u32)(md.taps * mh.taps * mw.taps) * (products ? 1 : (u32)p.cin);
     /* One loop over channels and taps, with its counters kept by hand: four loops, each with lanes that have left it, take
      * more scalar registers than there are. */
@@ -257,7 +260,6 @@ GPU_FN S conv_sum(const struct gpu_conv &p, const struct gpu_conv_dim *dims, u32
     GPU_NO_UNROLL for (u32 k = 0; k < terms; k++) {
         u32 xd = (u32)(md.at + a * dims[0].in_step), xh = (u32)(mh.at + b * dims[1].in_step);
         u32 xw = (u32)(mw.at + e * dims[2].in_step);
-        i32 tap = first + a * dims[0].tap_step * plane + b * dims[1].tap_step * row + e * dims[2].tap_step;
         if (xd < (u32)dims[0].in && xh < (u32)dims[1].in && xw < (u32)dims[2].in) {
             i64 at = ((i64)xd * dims[1].in + xh) * dims[2].in + xw;
             if (products)
@@ -271,8 +273,10 @@ GPU_FN S conv_sum(const struct gpu_conv &p, const struct gpu_conv_dim *dims, u32
         bool plane_next = b == mh.taps;
         b = plane_next ? 0 : b;
         a += plane_next;
+        tap += across + (row_next ? to_row : 0) + (plane_next ? to_plane : 0);
         if (!products && a == md.taps) {
             a = 0;
+            tap -= to_first;
             x += p.in_plane;
             weight += p.weight_c;
         }
