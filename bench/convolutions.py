@@ -16,7 +16,6 @@ import sys
 import time
 
 import torch
-from torch.nn import functional
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from routes import CHOICES, Routes, measure  # noqa: E402

@@ -292,6 +292,10 @@ WICK_THREADS=many check "WICK_THREADS=many" gives 0 devices
 check "is said once" says 'warning: WICK_THREADS=many is not a number from 1 to 256'
 WICK_ISA=avx3 check "WICK_ISA=avx3" gives 0 devices
 check "is said once, too" says 'warning: WICK_ISA=avx3 is none of baseline, avx2, avx512'
+WICK_LOG=all check "WICK_LOG=all" gives 0 devices
+check "is said, too" says 'warning: WICK_LOG=all is none of error, warning, info, debug; ignored'
+WICK_LOG=error WICK_THREADS=many check "WICK_LOG=error" gives 0 devices
+check "leaves warnings out" [ ! -s err ]
 WICK_THREADS=$'\e[1m' check "WICK_THREADS of escapes" gives 0 devices
 check "is tame" tame
 

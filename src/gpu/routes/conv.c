@@ -24,12 +24,18 @@ static int64_t volume(const struct wick__dnn_conv *c, const int64_t *sizes) {
     return product;
 }
 
+/* The elements of a tensor of `a` times `b` such volumes, in f64: sizes beside a 0 may have any product. */
+static double elements(const struct wick__dnn_conv *c, int64_t a, int64_t b, const int64_t *sizes) {
+    double product = (double)a * (double)b;
+    for (int s = 0; s < c->spatial; s++) product *= (double)sizes[s];
+    return product;
+}
+
 /* Whether every tensor has elements, and none so many that 32 bits can't number them. */
 static bool is_ordinary(const struct wick__dnn_conv *c) {
-    const double limit = 1u << 31;
-    const double x = (double)c->n * (double)(c->groups * c->cin) * (double)volume(c, c->in);
-    const double w = (double)(c->groups * c->cout) * (double)c->cin * (double)volume(c, c->kernel);
-    const double y = (double)c->n * (double)(c->groups * c->cout) * (double)volume(c, c->out);
+    const double limit = 1u << 31, x = elements(c, c->n, c->groups * c->cin, c->in);
+    const double w = elements(c, c->groups * c->cout, c->cin, c->kernel);
+    const double y = elements(c, c->n, c->groups * c->cout, c->out);
     return x > 0 && w > 0 && y > 0 && x < limit && w < limit && y < limit;
 }
 
@@ -52,8 +58,7 @@ static bool is_point(const struct wick__dnn_conv *c) { return volume(c, c->kerne
 
 /* Multiplications. */
 static double work_of(const struct wick__dnn_conv *c) {
-    return (double)c->n * (double)(c->groups * c->cout) * (double)volume(c, c->out) * (double)c->cin *
-           (double)volume(c, c->kernel);
+    return elements(c, c->n, c->groups * c->cout, c->out) * elements(c, c->cin, 1, c->kernel);
 }
 
 /* Whether ours is faster, as measured on an H100 with cuDNN 9.19 (docs/results/convolutions.md). */
@@ -61,8 +66,10 @@ static bool is_faster(const struct wick__gpu *gpu, const struct wick__dnn_conv *
     const bool narrow = wick_dtype_bits(c->dtype) == 16, wide = c->dtype == WICK_F64;
     if (wick__capability(gpu) != 90 || c->groups > 1) return false;
     if (c->way == WICK__CONV_WEIGHT) return wide && !is_point(c) && c->n * volume(c, c->out) > 65536;
+    if (c->way == WICK__CONV_DATA && narrow) /* those that ours makes of products; small patches go by tiles */
+        return (has_patches(c) && volume(c, c->kernel) > 8) || (c->cin < 8 && work_of(c) < 1e9);
+    if (c->way == WICK__CONV_DATA) return !(wide && is_point(c));
     if (has_patches(c)) return true;
-    if (c->way == WICK__CONV_DATA) return narrow ? c->cin < 8 && work_of(c) < 1e9 : !(wide && is_point(c));
     if (!narrow) return is_point(c) || (!wide && c->spatial == 3);
     if (c->cin < 8) return c->n * c->cout * volume(c, c->out) >= 1 << 22;
     return c->in[0] == 1 || work_of(c) < 2e8;

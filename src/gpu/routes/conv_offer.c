@@ -1,6 +1,8 @@
 /* A convolution as libraries take it, offered to the routes. */
 #include "gpu/routes/conv.h"
 
+#include "core/checked.h"
+
 /* The tensors of a call by the part that they have in a convolution of x by w to y. */
 struct parts {
     enum wick__conv_way way;
@@ -44,9 +46,11 @@ static struct wick__dnn_conv describe(const struct wick__call *call) {
         c.in[s + from] = p.x->layout.shape[2 + s];
         c.out[s + from] = p.y->layout.shape[2 + s];
         c.kernel[s + from] = w[2 + s];
-        /* The stride of a single window, and the dilation of a single tap, may be any number. */
-        c.stride[s + from] = p.y->layout.shape[2 + s] == 1 ? 1 : call->p.window.stride[s];
+        /* A stride past the end of x leaves one window, however large it is, and the dilation of a single tap means
+         * nothing. */
         c.padding[s + from] = call->p.window.padding[s];
+        c.stride[s + from] =
+            wick__min(call->p.window.stride[s], wick__max(1, c.in[s + from] + 2 * c.padding[s + from]));
         c.dilation[s + from] = w[2 + s] == 1 ? 1 : call->p.window.dilation[s];
     }
     return c;

@@ -35,7 +35,6 @@ struct run {
     enum wick_dtype dtype;
     struct wick__dnn_conv c;   /* its pointers lie in the host's memory */
     int64_t x, w, y, channels; /* elements; of the bias */
-    void *bias;
 };
 
 /* Half a unit in the last place of 1, or a little more: what a long sum's terms carry beyond 1. */
