@@ -59,12 +59,13 @@ static int64_t lay_out(const struct verify_array *array, struct verify_placing p
     return room + 2 * GUARD + 5;
 }
 
-/* The place in its buffer of the i-th element in row-major order. */
-static int64_t element_at(const struct wick__layout *layout, int64_t i) {
-    int64_t at = layout->offset;
+/* The place in its buffer of the element that follows the one at `at` in row-major order, whose index is `index`. */
+static int64_t element_after(const struct wick__layout *layout, int64_t at, int64_t index[WICK_MAX_RANK]) {
     for (int d = layout->rank - 1; d >= 0; d--) {
-        at += i % layout->shape[d] * layout->stride[d];
-        i /= layout->shape[d];
+        at += layout->stride[d];
+        if (++index[d] < layout->shape[d]) return at;
+        at -= layout->shape[d] * layout->stride[d];
+        index[d] = 0;
     }
     return at;
 }
@@ -101,8 +102,9 @@ bool verify_upload(struct wick_device *device, const struct verify_array *array,
     buffer->bytes = malloc(buffer->nbytes);
     if (!buffer->bytes) return false;
     memset(buffer->bytes, 0xFF, buffer->nbytes);
-    for (int64_t i = 0; i < array->count; i++)
-        verify_encode(array->dtype, array->data[i], buffer->bytes + (size_t)element_at(&layout, i) * size);
+    int64_t index[WICK_MAX_RANK] = {0}, at = layout.offset;
+    for (int64_t i = 0; i < array->count; i++, at = element_after(&layout, at, index))
+        verify_encode(array->dtype, array->data[i], buffer->bytes + (size_t)at * size);
     buffer->base = wick_from_data(device, array->dtype, 1, &room, buffer->bytes, buffer->nbytes);
     if (buffer->base) buffer->view = wick__tensor_view(buffer->base, &layout);
     return buffer->view != NULL;
@@ -171,10 +173,9 @@ static bool intact(const struct verify_buffer *buffer) {
     size_t size = (size_t)wick_dtype_block_bytes(buffer->view->dtype);
     unsigned char *now = malloc(buffer->nbytes);
     bool good = now && wick_read(buffer->base, now, buffer->nbytes) == WICK_OK;
-    for (int64_t i = 0; good && i < wick__layout_count(layout); i++) {
-        size_t at = (size_t)element_at(layout, i) * size;
-        memcpy(now + at, buffer->bytes + at, size);
-    }
+    int64_t index[WICK_MAX_RANK] = {0}, at = layout->offset;
+    for (int64_t i = 0; good && i < wick__layout_count(layout); i++, at = element_after(layout, at, index))
+        memcpy(now + (size_t)at * size, buffer->bytes + (size_t)at * size, size);
     good = good && memcmp(now, buffer->bytes, buffer->nbytes) == 0;
     free(now);
     return good;

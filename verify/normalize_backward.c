@@ -99,26 +99,31 @@ static bool normalize_backward_call(const struct verify_case *c, struct wick_ten
     return out[0] != NULL;
 }
 
-/* What was normalised together, and where its weights are. */
+/* What was normalised together. */
 struct row {
-    const double *g, *x, *weight; /* weight: of the first element; NULL for 1 */
+    const double *g, *x;
     double mean, inverse;
-    int64_t n, plane;
+    int64_t n;
     bool centered;
+    long double *apart, *slope; /* [n]: the normalised elements; their gradients by the inverse deviation */
 };
 
-static long double apart(const struct row *r, int64_t i) { return ((long double)r->x[i] - r->mean) * r->inverse; }
-static long double weight_of(const struct row *r, int64_t i) { return r->weight ? r->weight[i / r->plane] : 1; }
+/* `weight` is that of the first element, one for each `plane` of them; NULL for 1. */
+static void normalised(const struct row *r, const double *weight, int64_t plane) {
+    for (int64_t i = 0; i < r->n; i++) {
+        r->apart[i] = ((long double)r->x[i] - r->mean) * r->inverse;
+        r->slope[i] = (weight ? weight[i / plane] : 1) * (long double)r->g[i] * r->inverse;
+    }
+}
 
 /* Row j of the transposed Jacobian of the normalised elements, times what the gradient is there. */
 static void put(const struct row *r, int64_t j, double *result, double *scale) {
-    long double sum = 0, size = 0;
+    long double sum = 0, size = 0, shared = r->centered ? 1.0L / r->n : 0, here = r->apart[j] / r->n;
+    long double of_mean = fabsl(r->centered ? r->mean * r->inverse * here : 0);
     for (int64_t i = 0; i < r->n; i++) {
-        long double g = weight_of(r, i) * r->g[i], both = apart(r, i) * apart(r, j) / r->n;
-        long double direct = i == j, shared = r->centered ? 1.0L / r->n : 0;
-        sum += g * r->inverse * (direct - shared - both);
-        size += fabsl(g * r->inverse) * (direct + shared + fabsl(both));
-        if (r->centered) size += fabsl(g * r->inverse * r->mean * r->inverse * apart(r, j)) / r->n;
+        long double direct = i == j, both = r->apart[i] * here;
+        sum += r->slope[i] * (direct - shared - both);
+        size += fabsl(r->slope[i]) * (direct + shared + fabsl(both) + of_mean);
     }
     *result = (double)sum;
     *scale = verify_scale_norm_gradient((double)size);
@@ -138,20 +143,23 @@ static bool normalize_backward_reference(const struct verify_case *c, const stru
         if (!verify_array_new(&out[i], c->dtype, by_channel(c->op) ? 1 : (int)c->i[0], shape, true)) return false;
         memset(out[i].scale, 0, sizeof(double) * (size_t)channel_count);
     }
-    long double *sums = calloc(2 * (size_t)channel_count + 1, sizeof *sums); /* of the weight, and of the bias */
-    if (!sums) return false;
     int64_t n = channel_count / groups * plane;
+    /* Of the weight, of the bias; of a row. */
+    long double *sums = calloc(2 * (size_t)channel_count + 2 * (size_t)n + 1, sizeof *sums);
+    if (!sums) return false;
     for (int64_t k = 0; n > 0 && k < x->count / n; k++) {
         int64_t first = k % groups * (channel_count / groups);
-        struct row r = {.g = in[0].data + k * n, .x = x->data + k * n, .n = n, .plane = plane};
+        struct row r = {.g = in[0].data + k * n, .x = x->data + k * n, .n = n};
         r.centered = !is_root(c->op);
         r.mean = r.centered ? in[2].data[k] : 0;
         r.inverse = in[weight - 1].data[k];
-        if (c->in[weight].role != VERIFY_ABSENT) r.weight = in[weight].data + first;
+        r.apart = sums + 2 * channel_count;
+        r.slope = r.apart + n;
+        normalised(&r, c->in[weight].role != VERIFY_ABSENT ? in[weight].data + first : NULL, plane);
         for (int64_t j = 0; j < n; j++) put(&r, j, &out->data[k * n + j], &out->scale[k * n + j]);
         for (int64_t j = 0; j < n && c->n_out > 1; j++) {
             int64_t at = first + j / plane;
-            sums[at] += r.g[j] * apart(&r, j);
+            sums[at] += r.g[j] * r.apart[j];
             sums[channel_count + at] += r.g[j];
             out[1].scale[at] += fabs(r.g[j] * r.inverse) * (fabs(r.x[j]) + fabs(r.mean));
             if (c->n_out > 2) out[2].scale[at] += fabs(r.g[j]);

@@ -180,11 +180,15 @@ static double log_sum_exp(const double *x, int64_t n, double *scale) {
 }
 
 static double floats(const struct verify_case *c, double *x, int64_t n, double *scale) {
-    double y, growth = verify_scale_growth(c->dtype == WICK_F64, (double)n), terms = (double)sum_of(x, n, size, 0);
-    long double mean = sum_of(x, n, itself, 0) / n, squares;
+    double y, growth = verify_scale_growth(c->dtype == WICK_F64, (double)n);
+    long double mean, squares;
     switch (c->op) {
-    case WICK_OP_sum: *scale = verify_scale_sum(terms, growth); return (double)sum_of(x, n, itself, 0);
-    case WICK_OP_mean: *scale = verify_scale_mean(terms, growth, (double)n); return (double)mean;
+    case WICK_OP_sum:
+        *scale = verify_scale_sum((double)sum_of(x, n, size, 0), growth);
+        return (double)sum_of(x, n, itself, 0);
+    case WICK_OP_mean:
+        *scale = verify_scale_mean((double)sum_of(x, n, size, 0), growth, (double)n);
+        return (double)(sum_of(x, n, itself, 0) / n);
     case WICK_OP_prod:
         y = product(x, n);
         *scale = verify_scale_prod(fabs(y), (double)n);
@@ -195,6 +199,7 @@ static double floats(const struct verify_case *c, double *x, int64_t n, double *
         return y;
     case WICK_OP_log_sum_exp: return log_sum_exp(x, n, scale);
     default:
+        mean = sum_of(x, n, itself, 0) / n;
         squares = sum_of(x, n, square_from, mean) / fmaxl(0, n - c->f[0]);
         *scale = c->op == WICK_OP_std ? verify_scale_std(sqrtl(squares), fabsl(mean), growth)
                                       : verify_scale_var(squares, fabsl(mean), growth);

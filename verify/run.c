@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MAX_PRINTED = 3, WHY = 512, LARGE = 20000, SMALL = 2000 };
+enum { MAX_PRINTED = 3, WHY = 512, SMALL = 2000, LARGE = 20000, LARGEST = 100000 };
 
 static const char *const variant_names[VERIFY_VARIANTS] = {
     [VERIFY_CONTIGUOUS] = "contiguous", [VERIFY_OFFSET] = "offset",
@@ -277,18 +277,19 @@ static bool exists(const struct verify_family *family, enum wick_op op, int vari
     return variant < VERIFY_SPECIALS || (with && with(op));
 }
 
-/* Large cases run contiguous and in every third variant, not the same ones for every dtype. A quick run does each case
- * contiguous and in one other variant, and large ones in one variant only. */
+/* Large cases run contiguous and in every third variant, the largest in one other, not the same ones for every dtype. A
+ * quick run does each case contiguous and in one other variant, and large ones in one variant only. */
 static bool wanted(const struct verify_options *options, const struct verify_family *family,
                    const struct verify_case *c, int k, int variant) {
-    bool large = elements(c) > LARGE;
-    int turn = k + (int)c->dtype;
+    int64_t size = elements(c);
+    bool large = size > LARGE;
+    int turn = k + (int)c->dtype, other = 1 + turn % (VERIFY_VARIANTS - 1);
     if (options->layout) return strcmp(options->layout, variant_names[variant]) == 0;
     if (!exists(family, c->op, variant)) return false;
     if (c->in[0].repeated && variant != VERIFY_CONTIGUOUS && variant != VERIFY_EXPONENTS) return false;
     if (options->quick && large) return variant == turn % VERIFY_LAYOUTS;
     if (variant == VERIFY_CONTIGUOUS) return true;
-    if (options->quick) return variant == 1 + turn % (VERIFY_VARIANTS - 1);
+    if (options->quick || size > LARGEST) return variant == other;
     return !large || variant % 3 == turn % 3;
 }
 

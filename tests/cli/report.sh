@@ -59,7 +59,7 @@ check "as it was" cmp -s report.txt before
 
 # A file that is not there, in folders whose names say whose they are; a card's UUID.
 check "of the processor" report WICK_KERNEL_PACK="$work/project-x/packs" CUDA_VISIBLE_DEVICES=GPU-0a1b2c3d-1111-2222-3333-0123456789ab \
-    ROCM_PATH=/home/adalovelace/rocm -- --seconds 2 --device cpu
+    ROCM_PATH=/home/adalovelace/rocm -- --seconds 1 --device cpu
 check "no user" lacks 'adalovelace|home-of-ada'
 check "no folders" lacks 'project-x|/home/|/tmp/|/usr/'
 check "no UUID" lacks '0a1b2c3d'
@@ -77,11 +77,11 @@ fi
 
 if [ -n "$standin" ] && [ -f "$standin/libamdhip64.so.6" ]; then
     stand=(WICK_HIP_PATH="$standin/libamdhip64.so.6" WICK_KERNEL_PACK="$standin/pack" WICK_COMPILE=never STANDIN_DEVICES=gfx90a,gfx1100)
-    check "one of two cards is sick" report "${stand[@]}" STANDIN_SICK=1 -- --seconds 3
+    check "one of two cards is sick" report "${stand[@]}" STANDIN_SICK=1 -- --seconds 2
     check "says so" has '"error": "rocm:1: '
     check "and tries the other" has '^verify rocm:0 '
     check "but not it" lacks '^verify rocm:1 '
-    check "a card that fails later" report "${stand[@]}" STANDIN_FAIL=hipModuleLaunchKernel:40+ -- --seconds 20 --device rocm:0
+    check "a card that fails later" report "${stand[@]}" STANDIN_FAIL=hipModuleLaunchKernel:40+ -- --seconds 5 --device rocm:0
     check "shows which ops" has 'BAD:|fails|Failure'
 fi
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { PAGE = 4096, GUARD = 256, PATTERN = 0xa5 };
+enum { PAGE = 4096, GUARD = 256, PATTERN = 0xa5, KEPT = 16, KEPT_SIZE = 4 << 20 };
 
 /* The pages of an allocation: its base is at a multiple of 256. */
 struct pages {
@@ -17,6 +17,35 @@ static struct pages pages_of(const struct driver_allocation *a) {
     size_t mapped = mapped_for(a->size);
     char *map = standin_settings.page ? a->base + round_up(a->size, GUARD) - mapped : a->base - GUARD;
     return (struct pages){map, mapped};
+}
+
+/* Pages of freed allocations, out of reach, for ones of the same size: new pages cost more than all else. */
+static struct pages kept[KEPT];
+static int kept_next;
+
+/* A page at the end can't be reached. */
+static char *map_pages(size_t mapped) {
+    for (int i = 0; i < KEPT; i++) {
+        char *map = kept[i].map;
+        if (!map || kept[i].mapped != mapped) continue;
+        if (mprotect(map, mapped, PROT_READ | PROT_WRITE) != 0) break;
+        kept[i].map = NULL;
+        return map;
+    }
+    char *map = mmap(NULL, mapped + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED) return NULL;
+    mprotect(map + mapped, PAGE, PROT_NONE);
+    return map;
+}
+
+static void unmap_pages(struct pages pages) {
+    bool keep = pages.mapped <= KEPT_SIZE && mprotect(pages.map, pages.mapped, PROT_NONE) == 0;
+    struct pages *place = &kept[kept_next], gone = keep ? *place : pages;
+    if (keep) {
+        *place = pages;
+        kept_next = (kept_next + 1) % KEPT;
+    }
+    if (gone.map) munmap(gone.map, gone.mapped + PAGE);
 }
 
 static int depth;
@@ -35,9 +64,8 @@ void engine_access(bool open) {
 
 void *engine_allocate(size_t size, bool pinned) {
     size_t mapped = mapped_for(size);
-    char *map = mmap(NULL, mapped + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (map == MAP_FAILED) return NULL;
-    mprotect(map + mapped, PAGE, PROT_NONE);
+    char *map = map_pages(mapped);
+    if (!map) return NULL;
     char *base = standin_settings.page ? map + mapped - round_up(size, GUARD) : map + GUARD;
     memset(map, PATTERN, (size_t)(base - map));
     memset(base, 0xff, size);
@@ -80,7 +108,7 @@ void engine_free(const struct driver_allocation *a) {
     engine_access(true);
     check(a);
     engine_access(false);
-    munmap(pages.map, pages.mapped + PAGE);
+    unmap_pages(pages);
 }
 
 /* Nothing is known of bytes here. */
