@@ -40,8 +40,18 @@
 #endif
 #define GPU_SHARED __shared__
 #define GPU_CONSTANT static __device__ const
+#if defined(__CUDACC__)
+#define GPU_KERNEL_(name, params, threads, blocks)                                                                     \
+    GPU_FN void name##_body(const params &p);                                                                          \
+    extern "C" __global__ void __launch_bounds__(threads, blocks) name(const params p) {                               \
+        gpu_follow();                                                                                                  \
+        name##_body(p);                                                                                                \
+    }                                                                                                                  \
+    GPU_FN void name##_body(const params &p)
+#else
 #define GPU_KERNEL_(name, params, threads, blocks)                                                                     \
     extern "C" __global__ void __launch_bounds__(threads, blocks) name(const params p)
+#endif
 #endif
 
 /* At file scope: LDS whose size the launch says (struct wick__launch), up to 227 KiB on the GPUs that have it. */
@@ -121,6 +131,16 @@ GPU_FN void gpu_sync(void) {
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
     __builtin_amdgcn_s_barrier();
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+#endif
+
+#if defined(GPU_NVIDIA)
+/* From compute capability 9.0 on, a kernel may begin once all blocks of the one ahead of it in the stream have, so that
+ * what a launch costs is paid while the other still runs. It lets the next do so, and waits before it touches memory. */
+GPU_FN void gpu_follow(void) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
+#endif
 }
 #endif
 

@@ -102,6 +102,8 @@ static int properties(int ordinal, struct wick__properties *out) {
     snprintf(out->target, sizeof out->target, "sm_%d%d", major, minor);
     out->shared = (size_t)shared;
     out->integrated = integrated != 0;
+    /* Drivers since 12.3 also record such launches in graphs. */
+    out->follows = major >= 9 && wick__cuda_version >= 12030 && wick__cuda.cuLaunchKernelEx;
     code = wick__cuda.cuDeviceTotalMem_v2(&out->memory, device);
     if (!code) code = wick__cuda.cuDeviceGetPCIBusId(out->bus, sizeof out->bus, device);
     for (char *c = out->bus; *c; c++) /* as the kernel writes it */
@@ -244,8 +246,14 @@ static int function_shared(void *function, size_t nbytes) {
     return wick__cuda.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)nbytes);
 }
 
-static int launch(void *function, const unsigned grid[3], unsigned threads, unsigned shared, void *stream,
-                  void **args) {
+static int launch(void *function, const struct wick__blocks *blocks, void *stream, void **args) {
+    const unsigned *grid = blocks->grid, threads = blocks->threads, shared = blocks->shared;
+    if (blocks->follows) {
+        CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                                       .value.programmaticStreamSerializationAllowed = 1};
+        CUlaunchConfig config = {grid[0], grid[1], grid[2], threads, 1, 1, shared, stream, &attribute, 1};
+        return wick__cuda.cuLaunchKernelEx(&config, function, args, NULL);
+    }
     return wick__cuda.cuLaunchKernel(function, grid[0], grid[1], grid[2], threads, 1, 1, shared, stream, args, NULL);
 }
 

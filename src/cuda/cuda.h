@@ -15,6 +15,21 @@
 #define WICK__TYPE(name, type) typedef type name;
 #include "cuda/cudnn.def"
 
+typedef struct {
+    int id;
+    char pad[4];
+    union {
+        char pad[64];
+        int programmaticStreamSerializationAllowed;
+    } value;
+} CUlaunchAttribute;
+typedef struct {
+    unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
+    CUstream hStream;
+    CUlaunchAttribute *attrs;
+    unsigned numAttrs;
+} CUlaunchConfig;
+
 /* What cuBLASLt fills in for its callers to keep; the same bytes in 11 to 13. */
 typedef struct {
     uint64_t data[8];

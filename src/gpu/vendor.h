@@ -25,6 +25,7 @@ struct wick__properties {
     size_t shared;       /* LDS bytes a block can have without asking for more */
     size_t memory;       /* bytes of device memory; on an integrated GPU the carve-out */
     bool integrated;     /* an APU: shares the host's memory */
+    bool follows;        /* a kernel may begin before those ahead of it have ended (gpu_follow in kernels/gpu.h) */
     int driver, runtime; /* versions as the vendor numbers them */
 };
 
@@ -100,6 +101,13 @@ struct wick__source_job {
     const char *const *options;
 };
 
+/* How many blocks of a kernel, of how many threads and bytes of dynamic LDS. `follows`: the kernel waits for what is
+ * ahead of it in the stream, so that it may begin early; only where the properties say so. */
+struct wick__blocks {
+    unsigned grid[3], threads, shared;
+    bool follows;
+};
+
 struct wick__vendor {
     const char *family; /* "cuda", "rocm" */
     const char *pack;   /* prefix of its targets: "sm_", "gfx" */
@@ -154,7 +162,7 @@ struct wick__vendor {
     int (*module_function)(void **function, void *module, const char *name);
     /* Room for `nbytes` of dynamic LDS, where more than the default is wanted. */
     int (*function_shared)(void *function, size_t nbytes);
-    int (*launch)(void *function, const unsigned grid[3], unsigned threads, unsigned shared, void *stream, void **args);
+    int (*launch)(void *function, const struct wick__blocks *blocks, void *stream, void **args);
 
     /* ---- run-time compiler: opened only when a kernel is really missing ---- */
     /* Compiles; *image is of *nbytes, given back with wick__free. On failure the compiler's log is in wick_error(). */

@@ -210,9 +210,10 @@ static int function_shared(void *function, size_t nbytes) {
     return nbytes <= 65536 ? 0 : hipErrorInvalidValue;
 }
 
-static int launch(void *function, const unsigned grid[3], unsigned threads, unsigned shared, void *stream,
-                  void **args) {
-    return CODE(hipModuleLaunchKernel(function, grid[0], grid[1], grid[2], threads, 1, 1, shared, stream, args, NULL));
+static int launch(void *function, const struct wick__blocks *blocks, void *stream, void **args) {
+    const unsigned *grid = blocks->grid;
+    return CODE(hipModuleLaunchKernel(function, grid[0], grid[1], grid[2], blocks->threads, 1, 1, blocks->shared,
+                                      stream, args, NULL));
 }
 
 const struct wick__vendor wick__rocm_vendor = {

@@ -2,6 +2,13 @@
 #define __CUDA_API_VERSION_INTERNAL /* declares every version of a function */
 #include <cuda.h>
 #include <nvrtc.h>
+#include <stddef.h>
+
+_Static_assert(sizeof(CUlaunchAttribute) == 72 && offsetof(CUlaunchAttribute, value) == 8, "CUlaunchAttribute");
+_Static_assert(sizeof(CUlaunchConfig) == 56 && offsetof(CUlaunchConfig, sharedMemBytes) == 24 &&
+                   offsetof(CUlaunchConfig, hStream) == 32 && offsetof(CUlaunchConfig, attrs) == 40 &&
+                   offsetof(CUlaunchConfig, numAttrs) == 48,
+               "CUlaunchConfig");
 
 #include "tests/headers/check.h"
 

@@ -462,3 +462,13 @@ API int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigne
     struct driver_shape shape = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, {0}, shared, false};
     RETURN(driver_launch(function, &shape, &parameters, on));
 }
+struct launch_config {
+    unsigned grid[3], block[3], shared;
+    void *stream, *attributes;
+    unsigned n_attributes;
+};
+API int cuLaunchKernelEx(const struct launch_config *config, void *function, void **args, void **extra) {
+    const unsigned *grid = config->grid, *block = config->block;
+    return cuLaunchKernel(function, grid[0], grid[1], grid[2], block[0], block[1], block[2], config->shared,
+                          config->stream, args, extra);
+}

@@ -236,8 +236,11 @@ enum wick_status wick__gpu_attention(const struct wick__call *call) {
     }
     p.splits = (u32)wick__max(1, splits);
     if (p.splits == 1) p.split = wick__max(1, p.keys);
-    struct wick__launch launch = {
-        .kernel = way.kernel, .grid = {0, p.splits, (unsigned)chunks}, .threads = way.threads, .shared = way.shared};
+    struct wick__launch launch = {.kernel = way.kernel,
+                                  .grid = {0, p.splits, (unsigned)chunks},
+                                  .threads = way.threads,
+                                  .shared = way.shared,
+                                  .apart = way.rows > GPU_ATTENTION_FEW};
     return p.splits > 1 ? launch_splits(gpu, call->in[0]->dtype, launch, p, blocks)
                         : launch_all(gpu, launch, p, blocks);
 }

@@ -89,7 +89,8 @@ static enum wick_status launch(struct wick__gpu *gpu, const struct wick__call *c
     struct wick__launch launch = {.kernel = way.kernel,
                                   .grid = {0, 1, (unsigned)divide_up(length, way.columns)},
                                   .threads = way.threads,
-                                  .shared = way.shared};
+                                  .shared = way.shared,
+                                  .apart = true};
     p.of = of;
     p.out = wick__data(call->out[of]);
     p.out_v = wick__data(call->out[GPU_ATTENTION_OF_V]);

@@ -77,7 +77,8 @@ static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, c
     p.channel_tiles = (u32)((conv->cout + rows - 1) / rows);
     enum wick__gpu_kernel kernel = wide ? WICK__GPU_K_conv_mma_128_bf16 : WICK__GPU_K_conv_mma_64_bf16;
     struct wick__launch launch = {.kernel = (enum wick__gpu_kernel)(kernel + (dtype != WICK_BF16)),
-                                  .grid = {(unsigned)(columns * p.channel_tiles * p.groups)}};
+                                  .grid = {(unsigned)(columns * p.channel_tiles * p.groups)},
+                                  .apart = true};
     unsigned shared = wick__mma_shared(gpu);
     if (shared) {
         unsigned stage = GPU_CONV_MMA_STAGE(rows);

@@ -139,6 +139,7 @@ enum wick_status wick__gemm_launch(struct wick__gpu *gpu, struct wick__launch la
     p->tile_rows = (u32)divide_up(p->m, rows);
     p->tile_columns = (u32)divide_up(p->n, columns);
     int64_t blocks = (int64_t)p->tile_rows * p->tile_columns * p->batch.count * p->splits;
+    launch.apart = true;
     for (int64_t first = 0; first < blocks; first += BLOCKS_MAX) {
         launch.grid[0] = (unsigned)wick__min(blocks - first, BLOCKS_MAX);
         p->first = (u32)first;

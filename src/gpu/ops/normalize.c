@@ -119,6 +119,9 @@ enum wick_status wick__gpu_normalize(const struct wick__call *call) {
     if (batch) return apply(&s);
     p->group = wick__gpu_row_group(s.dtype, p->in, p->n, GPU_NORMALIZE_KEPT(s.size), GPU_NORMALIZE_THREADS(s.size));
     if (p->group == 0) return in_two_steps(&s);
+    /* Where rows are few, units stand idle: threads of more waves take less of a row each. */
+    if (p->rows * p->group < (int64_t)s.gpu->properties.units * GPU_BLOCK / 2)
+        while (p->group < GPU_NORMALIZE_THREADS(s.size) && p->group * (16 / s.size) < p->n) p->group *= 2;
     struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_normalize_rows_bf16, s.dtype)};
     wick__gpu_row_launch(s.gpu, &launch, p->rows, p->group);
     return wick__gpu_launch(s.gpu, &launch, p);

@@ -50,6 +50,8 @@ struct wick__launch {
     unsigned threads; /* 0: GPU_BLOCK */
     unsigned shared;  /* dynamic LDS, bytes */
     unsigned most;    /* the most that a launch of this kernel asks for on the device; 0: every one as much as this */
+    bool apart;       /* begins after the kernels ahead of it: blocks with much work each that began where others end
+                       * first would leave units unequal shares */
 };
 enum wick_status wick__gpu_launch(struct wick__gpu *gpu, const struct wick__launch *launch, void *params);
 

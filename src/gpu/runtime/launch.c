@@ -84,14 +84,18 @@ static enum wick_status find(struct wick__gpu *gpu, enum wick__gpu_kernel kernel
 }
 
 enum wick_status wick__gpu_launch(struct wick__gpu *gpu, const struct wick__launch *launch, void *params) {
-    unsigned grid[3] = {launch->grid[0], launch->grid[1] ? launch->grid[1] : 1, launch->grid[2] ? launch->grid[2] : 1};
+    struct wick__blocks blocks = {
+        .grid = {launch->grid[0], launch->grid[1] ? launch->grid[1] : 1, launch->grid[2] ? launch->grid[2] : 1},
+        .threads = launch->threads ? launch->threads : GPU_BLOCK,
+        .shared = launch->shared};
     void *function = atomic_load_explicit(&gpu->functions[launch->kernel], memory_order_acquire);
-    if (grid[0] == 0) return WICK_OK;
+    if (blocks.grid[0] == 0) return WICK_OK;
     WICK__TRY(wick__gpu_use(gpu));
     if (!function) WICK__TRY(find(gpu, launch->kernel, launch->most ? launch->most : launch->shared, &function));
+    /* PTX is of an older capability: it does not wait. */
+    blocks.follows = gpu->properties.follows && gpu->native[wick__gpu_entries[launch->kernel].module] && !launch->apart;
     void *args[] = {params};
-    int code = gpu->vendor->launch(function, grid, launch->threads ? launch->threads : GPU_BLOCK, launch->shared,
-                                   gpu->stream, args);
+    int code = gpu->vendor->launch(function, &blocks, gpu->stream, args);
     return code == 0 ? WICK_OK : wick__gpu_check(gpu, code, "launch %s", wick__gpu_entries[launch->kernel].name);
 }
 
