@@ -57,22 +57,26 @@ template <> struct few_transpose<1> {
 template <typename T> GPU_FN void few_scores(const struct gpu_attention &p, struct few_state<T> &state, i64 key0, u32 n) {
     typedef few_shape<T> shape;
     typedef typename shape::S S;
-    enum { PER_WAVE = shape::KEYS / (GPU_BLOCK / GPU_WAVE), LANES = shape::AT_ONCE * shape::ROWS };
+    enum {
+        PER_WAVE = shape::KEYS / (GPU_BLOCK / GPU_WAVE),
+        LANES = shape::AT_ONCE * shape::ROWS,
+        TURNS = 128 / GPU_WAVE /* elements of a key that a lane asks for at once */
+    };
     const T *k = (const T *)p.k + state.at.k;
     const S *q = (const S *)state.tile;
     i64 end = state.at.end;
     GPU_NO_UNROLL for (u32 first = gpu_wave() * PER_WAVE; first < (gpu_wave() + 1) * PER_WAVE; first += shape::AT_ONCE) {
         S dot[LANES];
         GPU_UNROLL for (u32 i = 0; i < LANES; i++) dot[i] = 0;
-        GPU_NO_UNROLL for (u32 d0 = gpu_lane(); d0 < (u32)p.depth; d0 += 2 * GPU_WAVE) {
-            S x[2][shape::AT_ONCE];
-            GPU_UNROLL for (u32 h = 0; h < 2; h++) GPU_UNROLL for (u32 i = 0; i < shape::AT_ONCE; i++) {
+        GPU_NO_UNROLL for (u32 d0 = gpu_lane(); d0 < (u32)p.depth; d0 += TURNS * GPU_WAVE) {
+            S x[TURNS][shape::AT_ONCE];
+            GPU_UNROLL for (u32 h = 0; h < TURNS; h++) GPU_UNROLL for (u32 i = 0; i < shape::AT_ONCE; i++) {
                 i64 key = key0 + first + i < end ? key0 + first + i : end - 1; /* whose score is left out */
                 u32 d = d0 + h * GPU_WAVE;
                 S element = (S)gpu_up(k[key * p.k_stride[2] + (d < (u32)p.depth ? d : d0) * p.k_stride[3]]);
                 x[h][i] = d < (u32)p.depth ? element : (S)0;
             }
-            GPU_UNROLL for (u32 h = 0; h < 2; h++) GPU_UNROLL for (u32 r = 0; r < shape::ROWS; r++) {
+            GPU_UNROLL for (u32 h = 0; h < TURNS; h++) GPU_UNROLL for (u32 r = 0; r < shape::ROWS; r++) {
                 u32 d = d0 + h * GPU_WAVE;
                 S y = d < (u32)p.depth ? q[r * shape::DEPTH + d] : (S)0;
                 GPU_UNROLL for (u32 i = 0; i < shape::AT_ONCE; i++)
@@ -125,7 +129,7 @@ template <typename T, typename S, int CHUNKS>
 GPU_FN void few_add(const struct gpu_attention &p, const struct few_state<T> &state, i64 key0,
                     S (&out)[few_shape<T>::ROWS][CHUNKS]) {
     typedef few_shape<T> shape;
-    enum { SLICE = shape::KEYS / shape::SLICES, AHEAD = SLICE / 2 };
+    enum { SLICE = shape::KEYS / shape::SLICES };
     const T *v = (const T *)p.v + state.at.v;
     u32 column = gpu_thread() % shape::COLUMNS, first = gpu_thread() / shape::COLUMNS * SLICE;
     i64 end = state.at.end;
@@ -134,19 +138,17 @@ GPU_FN void few_add(const struct gpu_attention &p, const struct few_state<T> &st
     GPU_UNROLL for (int c = 0; c < CHUNKS; c++) {
         i64 at = c * shape::COLUMNS + column;
         if (c * shape::COLUMNS >= p.width) continue;
-        GPU_NO_UNROLL for (u32 key = first; key < first + SLICE; key += AHEAD) {
-            S x[AHEAD];
-            GPU_UNROLL for (u32 e = 0; e < AHEAD; e++) {
-                bool there = key0 + key + e < end && at < p.width;
-                i64 from = there ? key0 + key + e : end - 1, column = there ? at : 0;
-                S y = (S)gpu_up(v[from * p.v_stride[2] + column * p.v_stride[3]]);
-                x[e] = there ? y : (S)0;
-            }
-            GPU_UNROLL for (u32 r = 0; r < shape::ROWS; r++) {
-                GPU_UNROLL for (u32 e = 0; e < AHEAD; e += 4) {
-                    few_run<S> w = state.weights[(r * shape::KEYS + key + e) / 4];
-                    GPU_UNROLL for (u32 i = 0; i < 4; i++) out[r][c] = gpu_fma(w.v[i], x[e + i], out[r][c]);
-                }
+        S x[SLICE];
+        GPU_UNROLL for (u32 e = 0; e < SLICE; e++) {
+            bool there = key0 + first + e < end && at < p.width;
+            i64 from = there ? key0 + first + e : end - 1, column = there ? at : 0;
+            S y = (S)gpu_up(v[from * p.v_stride[2] + column * p.v_stride[3]]);
+            x[e] = there ? y : (S)0;
+        }
+        GPU_UNROLL for (u32 r = 0; r < shape::ROWS; r++) {
+            GPU_UNROLL for (u32 e = 0; e < SLICE; e += 4) {
+                few_run<S> w = state.weights[(r * shape::KEYS + first + e) / 4];
+                GPU_UNROLL for (u32 i = 0; i < 4; i++) out[r][c] = gpu_fma(w.v[i], x[e + i], out[r][c]);
             }
         }
     }

@@ -245,7 +245,16 @@ template <typename T> GPU_FN void cast_round(const struct gpu_cast &p) {
     T *out = (T *)p.walk.out;
     u64 first = gpu_tile() * (GPU_BLOCK * S);
     if (cast_cut(p, first)) {
-        for (u64 i = first + gpu_thread(); i < (u64)p.walk.count; i += GPU_BLOCK) gpu_down(&out[i], in[i]);
+        for (u64 i = first + gpu_thread() * E; i < (u64)p.walk.count; i += GPU_BLOCK * E) {
+            if (i + E > (u64)p.walk.count) {
+                for (; i < (u64)p.walk.count; i++) gpu_down(&out[i], in[i]);
+                return;
+            }
+            gpu_vec<f32> v = gpu_load16(in + i);
+            gpu_pack<T, E> pack;
+            GPU_UNROLL for (int e = 0; e < E; e++) gpu_down(&pack.v[e], v.v[e]);
+            gpu_store_pack(out + i, pack);
+        }
         return;
     }
     gpu_vec<f32> v[S / E];
@@ -275,7 +284,16 @@ template <typename T> GPU_FN void cast_widen(const struct gpu_cast &p) {
     f32 *out = (f32 *)p.walk.out;
     u64 first = gpu_tile() * (GPU_BLOCK * S);
     if (cast_cut(p, first)) {
-        for (u64 i = first + gpu_thread(); i < (u64)p.walk.count; i += GPU_BLOCK) out[i] = (f32)gpu_up(in[i]);
+        for (u64 i = first + gpu_thread() * E; i < (u64)p.walk.count; i += GPU_BLOCK * E) {
+            if (i + E > (u64)p.walk.count) {
+                for (; i < (u64)p.walk.count; i++) out[i] = (f32)gpu_up(in[i]);
+                return;
+            }
+            gpu_pack<T, E> x = gpu_load_pack<T, E>(in + i);
+            gpu_vec<f32> r;
+            GPU_UNROLL for (int e = 0; e < E; e++) r.v[e] = (f32)gpu_up(x.v[e]);
+            gpu_store16(out + i, r);
+        }
         return;
     }
     gpu_vec<T> v[S / N];
