@@ -12,18 +12,29 @@ struct pass {
     const struct wick_lm *lm;
     const struct wick__lm_batch *batch;
     struct wick_tensor *angles[2][2]; /* cosines and sines: of all layers, of those with a local rope */
+    struct wick_tensor *heads[2][2];  /* the same for each head, and angles of 0 for those of values; or NULL */
 };
 
 /* ---- layers of weights ---- */
 
-/* x is f32. Plain weights of 16 bits multiply activations of their own dtype. */
+/* Whether a product with a weight takes f32. Plain weights of 16 bits multiply activations of their own dtype. */
+static bool takes_f32(const struct wick_tensor *weight) {
+    enum wick_dtype dtype = wick_tensor_dtype(weight);
+    return wick_dtype_kind(dtype) == WICK_DTYPE_KIND_QUANTISED || dtype == WICK_F32;
+}
+
+/* x is f32 or what the weight takes; the product is what the weight takes. */
+static struct wick_tensor *multiply_plain(const struct wick_lm *lm, const struct wick_tensor *x,
+                                          const struct wick_tensor *weight, enum wick_activation activation) {
+    const struct wick_linear_options options = {.activation = activation, .products = lm->products};
+    return wick_linear_with(takes_f32(weight) ? x : wick_cast(x, wick_tensor_dtype(weight)), weight, NULL, &options);
+}
+
+/* The product is f32. */
 static struct wick_tensor *multiply(const struct wick_lm *lm, const struct wick_tensor *x,
                                     const struct wick_tensor *weight, enum wick_activation activation) {
-    const struct wick_linear_options options = {.activation = activation, .products = lm->products};
-    enum wick_dtype dtype = wick_tensor_dtype(weight);
-    if (wick_dtype_kind(dtype) == WICK_DTYPE_KIND_QUANTISED || dtype == WICK_F32)
-        return wick_linear_with(x, weight, NULL, &options);
-    return wick_cast(wick_linear_with(wick_cast(x, dtype), weight, NULL, &options), WICK_F32);
+    struct wick_tensor *y = multiply_plain(lm, x, weight, activation);
+    return takes_f32(weight) ? y : wick_cast(y, WICK_F32);
 }
 
 /* Shows a product to whoever wants to see it. */
@@ -52,6 +63,25 @@ static struct wick_tensor *norm(const struct wick_lm *lm, const struct wick_tens
     return wick_rms_norm(x, weight, lm->config.epsilon);
 }
 
+/* `onto` + y, after its norm if there is one. */
+static struct wick_tensor *add_to(const struct wick_lm *lm, const struct wick_tensor *onto, struct wick_tensor *y,
+                                  const struct wick_tensor *after) {
+    return wick_add(onto, after ? norm(lm, y, after) : y);
+}
+
+/* `onto` + the last product of attention or of the network. To a single row `onto` is a bias. */
+static struct wick_tensor *join(const struct wick_lm *lm, const struct wick__lm_layer *layer, int part,
+                                const struct wick_tensor *x, const struct wick_tensor *onto) {
+    const struct wick_linear_options options = {.products = lm->products};
+    const struct wick_tensor *after =
+        layer->weight[part == WICK__LM_OUT ? WICK__LM_AFTER_ATTENTION : WICK__LM_AFTER_NETWORK];
+    if (!after && !layer->bias[part] && takes_f32(layer->weight[part]) && wick_tensor_dim(x, 0) == 1) {
+        show(lm, layer, part, x, NULL);
+        return wick_linear_with(x, layer->weight[part], wick_select(onto, 0, 0), &options);
+    }
+    return add_to(lm, onto, linear(lm, layer, part, x), after);
+}
+
 /* ---- attention ---- */
 
 /* Rows [N, heads * head] to [1, N, heads, head], with a norm and positions. */
@@ -68,13 +98,40 @@ static struct wick_tensor *heads_of(const struct pass *pass, const struct wick_t
     return wick_cat(2, (struct wick_tensor *[]){turned, wick_narrow(y, 3, config->rope_dims, rest)}, 3);
 }
 
-/* Queries, keys and values of all tokens, [1, N, heads, head] each. */
-static void project(const struct pass *pass, const struct wick__lm_layer *layer, const struct wick_tensor *x,
-                    struct wick_tensor *const angles[2], struct wick_tensor *qkv[3]) {
+/* Queries, keys and values of all tokens, [1, N, heads, head] each; `joint`: values are behind the keys in kv[0]. */
+struct projected {
+    struct wick_tensor *q, *kv[2];
+    bool joint;
+};
+
+/* Whether queries, keys and values of a layer are one product, which only positions change. */
+static bool is_joint(const struct wick_lm *lm, const struct wick__lm_layer *layer) {
+    bool biased = layer->bias[WICK__LM_QUERY] || layer->bias[WICK__LM_KEY] || layer->bias[WICK__LM_VALUE];
+    return layer->qkv.parts == 3 && !biased && !layer->weight[WICK__LM_QUERY_NORM] &&
+           lm->config.rope_dims == lm->config.head;
+}
+
+/* All heads are turned at once, each by a table of its own. */
+static struct projected project_joint(const struct pass *pass, const struct wick__lm_layer *layer,
+                                      const struct wick_tensor *x, struct wick_tensor *const tables[2]) {
+    const struct wick__lm_config *config = &pass->lm->config;
+    int64_t rest = 2 * config->kv_heads, heads = config->heads + rest;
+    for (int i = 0; i < 3; i++) show(pass->lm, layer, WICK__LM_QUERY + i, x, NULL);
+    struct wick_tensor *all = multiply(pass->lm, x, layer->qkv.weight, WICK_ACTIVATION_NONE);
+    all = wick_transpose(wick_reshape(all, WICK_SHAPE(1, pass->batch->n_tokens, heads, config->head)), 0, 2);
+    all = wick_transpose(wick_rope_thd(all, tables[0], tables[1], config->interleaved), 0, 2);
+    return (struct projected){
+        wick_narrow(all, 2, 0, config->heads), {wick_narrow(all, 2, config->heads, rest), NULL}, true};
+}
+
+static struct projected project(const struct pass *pass, const struct wick__lm_layer *layer,
+                                const struct wick_tensor *x, bool local) {
     const struct wick_lm *lm = pass->lm;
     const struct wick__lm_config *config = &lm->config;
     const int64_t heads[3] = {config->heads, config->kv_heads, config->kv_heads};
     const int norms[2] = {WICK__LM_QUERY_NORM, WICK__LM_KEY_NORM}, parts = layer->qkv.parts;
+    struct wick_tensor *const *angles = pass->angles[local], *qkv[3];
+    if (pass->heads[local][0] && is_joint(lm, layer)) return project_joint(pass, layer, x, pass->heads[local]);
     struct wick_tensor *all = parts ? multiply(lm, x, layer->qkv.weight, WICK_ACTIVATION_NONE) : NULL;
     int64_t start = 0;
     for (int i = 0; i < 3; i++) {
@@ -92,7 +149,7 @@ static void project(const struct pass *pass, const struct wick__lm_layer *layer,
     } else {
         for (int i = 0; i < 2; i++) qkv[i] = heads_of(pass, qkv[i], heads[i], layer->weight[norms[i]], angles);
     }
-    qkv[2] = heads_of(pass, qkv[2], heads[2], NULL, NULL);
+    return (struct projected){qkv[0], {qkv[1], heads_of(pass, qkv[2], heads[2], NULL, NULL)}, false};
 }
 
 /* Rows of a span, [1, heads, n, head]. */
@@ -102,12 +159,14 @@ static struct wick_tensor *rows_of(const struct wick__lm_span *span, const struc
 
 /* Puts keys and values behind those of the sequence, and looks at all of them. -> [1, n, heads, head] */
 static struct wick_tensor *attend_span(const struct pass *pass, int64_t number, const struct wick__lm_span *span,
-                                       struct wick_tensor *const qkv[3]) {
+                                       const struct projected *all) {
     const struct wick__lm_config *config = &pass->lm->config;
     struct wick_sequence *sequence = span->sequence;
-    struct wick_tensor *q = rows_of(span, qkv[0]);
-    for (int i = 0; i < 2; i++)
-        if (wick__kv_put(sequence, 2 * number + i, rows_of(span, qkv[1 + i])) != WICK_OK) return NULL;
+    struct wick_tensor *q = rows_of(span, all->q);
+    for (int i = 0; i < (all->joint ? 1 : 2); i++) {
+        struct wick_tensor *to = all->joint ? sequence->kv[number] : wick__kv_part(sequence, 2 * number + i);
+        if (wick__kv_put(sequence, to, rows_of(span, all->kv[i])) != WICK_OK) return NULL;
+    }
     if (sequence->dtype == WICK_F16 || sequence->dtype == WICK_BF16) q = wick_cast(q, sequence->dtype);
     const struct wick_attention_options options = {.scale = config->scale,
                                                    .soft_cap = config->attention_cap,
@@ -120,25 +179,27 @@ static struct wick_tensor *attend_span(const struct pass *pass, int64_t number, 
     return wick_transpose(wick_cast(mixed, WICK_F32), 1, 2);
 }
 
-static struct wick_tensor *attend(const struct pass *pass, int64_t number, const struct wick_tensor *x) {
+/* `onto` + attention of a layer to x, which is normed. */
+static struct wick_tensor *attend(const struct pass *pass, int64_t number, const struct wick_tensor *x,
+                                  const struct wick_tensor *onto) {
     const struct wick_lm *lm = pass->lm;
     const struct wick__lm_config *config = &lm->config;
     const struct wick__lm_layer *layer = &lm->layers[number];
     const struct wick__lm_batch *batch = pass->batch;
     bool local = config->local_base > 0 && wick__lm_windowed(config, number);
-    struct wick_tensor *mixed, *qkv[3];
-    project(pass, layer, x, pass->angles[local], qkv);
+    struct wick_tensor *mixed;
+    const struct projected all = project(pass, layer, x, local);
     if (batch->n_spans == 1) {
-        mixed = attend_span(pass, number, batch->spans, qkv);
+        mixed = attend_span(pass, number, batch->spans, &all);
     } else {
         struct wick_tensor **parts = wick__alloc((size_t)batch->n_spans * sizeof(struct wick_tensor *));
         if (!parts) return NULL;
-        for (int i = 0; i < batch->n_spans; i++) parts[i] = attend_span(pass, number, &batch->spans[i], qkv);
+        for (int i = 0; i < batch->n_spans; i++) parts[i] = attend_span(pass, number, &batch->spans[i], &all);
         mixed = wick_cat(batch->n_spans, parts, 1);
         wick__free(parts, (size_t)batch->n_spans * sizeof(struct wick_tensor *));
     }
     mixed = wick_reshape(mixed, WICK_SHAPE(batch->n_tokens, config->heads * config->head));
-    return linear(lm, layer, WICK__LM_OUT, mixed);
+    return join(lm, layer, WICK__LM_OUT, mixed, onto);
 }
 
 /* ---- the network of a layer ---- */
@@ -168,16 +229,20 @@ static struct wick_tensor *experts(const struct wick_lm *lm, const struct wick__
     return wick_sum(wick_mul(y, wick_unsqueeze(chance, 2)), 1, (int[]){1}, false);
 }
 
+/* `onto` + the network of a layer of x, which is normed. */
 static struct wick_tensor *network(const struct wick_lm *lm, const struct wick__lm_layer *layer,
-                                   const struct wick_tensor *x) {
-    if (layer->weight[WICK__LM_ROUTER]) return experts(lm, layer, x);
+                                   const struct wick_tensor *x, const struct wick_tensor *onto) {
+    if (layer->weight[WICK__LM_ROUTER])
+        return add_to(lm, onto, experts(lm, layer, x), layer->weight[WICK__LM_AFTER_NETWORK]);
     struct wick_tensor *gate;
     bool silu = lm->config.family->gate == WICK_ACTIVATION_SILU;
     if (layer->gated.weight && silu && !layer->bias[WICK__LM_GATE] && !layer->bias[WICK__LM_UP]) {
         show(lm, layer, WICK__LM_GATE, x, NULL);
         show(lm, layer, WICK__LM_UP, x, NULL);
-        return linear(lm, layer, WICK__LM_DOWN,
-                      wick_swiglu(multiply(lm, x, layer->gated.weight, WICK_ACTIVATION_NONE)));
+        struct wick_tensor *wide = multiply_plain(lm, x, layer->gated.weight, WICK_ACTIVATION_NONE);
+        if (wick_tensor_dtype(wide) != wick_tensor_dtype(layer->weight[WICK__LM_DOWN]))
+            wide = wick_cast(wide, WICK_F32);
+        return join(lm, layer, WICK__LM_DOWN, wick_swiglu(wide), onto);
     }
     if (layer->bias[WICK__LM_GATE]) {
         gate = linear(lm, layer, WICK__LM_GATE, x);
@@ -186,7 +251,7 @@ static struct wick_tensor *network(const struct wick_lm *lm, const struct wick__
         show(lm, layer, WICK__LM_GATE, x, NULL);
         gate = multiply(lm, x, layer->weight[WICK__LM_GATE], lm->config.family->gate);
     }
-    return linear(lm, layer, WICK__LM_DOWN, wick_mul(gate, linear(lm, layer, WICK__LM_UP, x)));
+    return join(lm, layer, WICK__LM_DOWN, wick_mul(gate, linear(lm, layer, WICK__LM_UP, x)), onto);
 }
 
 static struct wick_tensor *run_layer(const struct pass *pass, int64_t number, const struct wick_tensor *x) {
@@ -194,15 +259,31 @@ static struct wick_tensor *run_layer(const struct pass *pass, int64_t number, co
     const struct wick__lm_layer *layer = &lm->layers[number];
     struct wick_tensor *const *w = layer->weight;
     wick_scope_begin();
-    struct wick_tensor *y = attend(pass, number, norm(lm, x, w[WICK__LM_ATTENTION_NORM]));
-    if (w[WICK__LM_AFTER_ATTENTION]) y = norm(lm, y, w[WICK__LM_AFTER_ATTENTION]);
-    y = wick_add(x, y);
-    struct wick_tensor *z = network(lm, layer, norm(lm, y, w[WICK__LM_NETWORK_NORM]));
-    if (w[WICK__LM_AFTER_NETWORK]) z = norm(lm, z, w[WICK__LM_AFTER_NETWORK]);
-    return wick_scope_end(wick_add(y, z));
+    struct wick_tensor *y = attend(pass, number, norm(lm, x, w[WICK__LM_ATTENTION_NORM]), x);
+    return wick_scope_end(network(lm, layer, norm(lm, y, w[WICK__LM_NETWORK_NORM]), y));
 }
 
 /* ---- the whole ---- */
+
+/* Tables of one kind of rope. Those of each head are made of few tokens, for many they would take long. */
+static enum wick_status make_tables(struct pass *pass, bool local, int which, const int64_t *positions) {
+    enum { FEW = 32 };
+    const struct wick_lm *lm = pass->lm;
+    const struct wick__lm_config *config = &lm->config;
+    int64_t n = pass->batch->n_tokens, heads[2] = {1, 0};
+    for (int64_t i = 0; n <= FEW && heads[1] == 0 && i < config->n_layers; i++) {
+        if (!is_joint(lm, &lm->layers[i])) continue;
+        heads[0] = config->heads + config->kv_heads;
+        heads[1] = config->kv_heads;
+    }
+    struct wick_tensor *tables[2];
+    WICK__TRY(wick__lm_angles(lm, which, heads, n, positions, tables));
+    for (int i = 0; i < 2; i++) {
+        pass->angles[local][i] = wick_select(tables[i], 0, 0);
+        pass->heads[local][i] = heads[1] ? tables[i] : NULL;
+    }
+    return WICK_OK;
+}
 
 /* Cosines and sines of every token's position. */
 static enum wick_status make_angles(struct pass *pass) {
@@ -216,10 +297,9 @@ static enum wick_status make_angles(struct pass *pass) {
         for (int64_t i = 0; i < batch->spans[s].n; i++) positions[at++] = batch->spans[s].sequence->length + i;
     }
     bool stretched = lm->ropes[WICK__LM_ROPE_LONG].angle && context > lm->config.original_context;
-    enum wick_status status =
-        wick__lm_angles(lm, stretched ? WICK__LM_ROPE_LONG : WICK__LM_ROPE, at, positions, pass->angles[0]);
+    enum wick_status status = make_tables(pass, false, stretched ? WICK__LM_ROPE_LONG : WICK__LM_ROPE, positions);
     if (status == WICK_OK && lm->ropes[WICK__LM_ROPE_LOCAL].angle)
-        status = wick__lm_angles(lm, WICK__LM_ROPE_LOCAL, at, positions, pass->angles[1]);
+        status = make_tables(pass, true, WICK__LM_ROPE_LOCAL, positions);
     wick__free(positions, nbytes);
     return status;
 }

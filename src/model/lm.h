@@ -192,9 +192,10 @@ const char *wick__lm_part_name(const struct wick_lm *lm, int part);
 
 /* Fills the tables of angles; factors divide angles where the files have any. */
 enum wick_status wick__lm_make_ropes(struct wick_lm *lm, const struct wick__lm_source *source);
-/* Cosines and sines [n, rope_dims / 2] f32 of n positions. */
-enum wick_status wick__lm_angles(const struct wick_lm *lm, int which, int64_t n, const int64_t *positions,
-                                 struct wick_tensor *tables[2]);
+/* Cosines and sines [heads, n, rope_dims / 2] f32 of n positions, for heads[0] heads that turn and heads[1] that stay
+ * as they are. */
+enum wick_status wick__lm_angles(const struct wick_lm *lm, int which, const int64_t heads[2], int64_t n,
+                                 const int64_t *positions, struct wick_tensor *tables[2]);
 
 /* Keys and values of one sequence. */
 struct wick_sequence {
@@ -202,15 +203,18 @@ struct wick_sequence {
     enum wick_dtype dtype;
     int64_t length, capacity, context;
     int32_t *ids;               /* room for `capacity` */
-    struct wick_tensor **kv;    /* 2 a layer, as wick__kv_shape says */
+    struct wick_tensor **kv;    /* keys of each layer, and values behind them in dim 1 */
     struct wick_tensor *logits; /* of what follows; NULL: not known */
     atomic_bool cancelled;
 };
 
 /* The dtype and the shape in which keys or values of n tokens lie. */
 enum wick_dtype wick__kv_shape(const struct wick_sequence *sequence, int64_t n, int64_t shape[4]);
-/* Puts rows [1, kv_heads, n, head] f32 behind the keys or values that `number` counts. */
-enum wick_status wick__kv_put(const struct wick_sequence *sequence, int64_t number, const struct wick_tensor *rows);
+/* Keys (even numbers) or values (odd ones) of layer number / 2. */
+struct wick_tensor *wick__kv_part(const struct wick_sequence *sequence, int64_t number);
+/* Puts rows [1, heads, n, head] f32 behind those of a layer's keys, values or both. */
+enum wick_status wick__kv_put(const struct wick_sequence *sequence, struct wick_tensor *to,
+                              const struct wick_tensor *rows);
 /* Attention of q [1, heads, n, head], of the cache's dtype or f32 where that is of blocks, to the first `total` keys.
  */
 struct wick_tensor *wick__kv_attend(const struct wick_sequence *sequence, int64_t layer, const struct wick_tensor *q,

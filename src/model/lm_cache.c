@@ -1,6 +1,6 @@
 /* Keys and values of a sequence: how they lie in memory, and attention to them.
  *
- * A cache of floats is [1, kv_heads, capacity, head]. One of q8_0 is the bytes of its blocks, u8 [1, kv_heads,
+ * A cache of floats is [1, 2 kv_heads, capacity, head]. One of q8_0 is the bytes of its blocks, u8 [1, 2 kv_heads,
  * capacity, head / 32 * 34], which ops write and copy by rows as any others. Attention makes floats of BLOCK keys at a
  * time, and merges what it finds in each: a softmax over all keys is the mean of those over some, weighted by their
  * sums. */
@@ -51,19 +51,25 @@ static struct wick_tensor *quantise(const struct wick_tensor *rows) {
     return wick_reshape(wick_cat(2, parts, 4), WICK_SHAPE(1, heads, n, groups * GROUP_BYTES));
 }
 
-enum wick_status wick__kv_put(const struct wick_sequence *sequence, int64_t number, const struct wick_tensor *rows) {
+struct wick_tensor *wick__kv_part(const struct wick_sequence *sequence, int64_t number) {
+    int64_t heads = sequence->lm->config.kv_heads;
+    return wick_narrow(sequence->kv[number / 2], 1, number % 2 * heads, heads);
+}
+
+enum wick_status wick__kv_put(const struct wick_sequence *sequence, struct wick_tensor *to,
+                              const struct wick_tensor *rows) {
     bool blocks = sequence->dtype == WICK_DTYPE_q8_0;
     const struct wick_tensor *kept = blocks                                       ? quantise(rows)
                                      : wick_tensor_dtype(rows) == sequence->dtype ? rows
                                                                                   : wick_cast(rows, sequence->dtype);
-    return wick_slice_set_inplace(sequence->kv[number], kept, 2, sequence->length);
+    return wick_slice_set_inplace(to, kept, 2, sequence->length);
 }
 
 /* ---- out of it ---- */
 
 /* Keys or values first .. first + n - 1. */
 static struct wick_tensor *seen(const struct wick_sequence *sequence, int64_t number, int64_t first, int64_t n) {
-    struct wick_tensor *rows = wick_narrow(sequence->kv[number], 2, first, n);
+    struct wick_tensor *rows = wick_narrow(wick__kv_part(sequence, number), 2, first, n);
     if (sequence->dtype != WICK_DTYPE_q8_0) return rows;
     return wick_cast(retype(rows, WICK_DTYPE_q8_0, sequence->lm->config.head), WICK_F32);
 }

@@ -34,8 +34,8 @@ static int64_t token_bytes(const struct wick__lm_config *config, enum wick_dtype
     return times(2 * config->n_layers * config->kv_heads, head);
 }
 
-/* What the widest layer makes of a batch of tokens, the logits, and the old keys of a layer beside the new ones while
- * its cache grows. Blocks of a pool may be larger by a quarter. */
+/* What the widest layer makes of a batch of tokens, the logits, and the old keys and values of a layer beside the new
+ * ones while its cache grows. Blocks of a pool may be larger by a quarter. */
 static int64_t work_bytes(const struct wick__lm_config *config, const struct wick_lm_use *use, int64_t length,
                           int64_t cache) {
     int64_t tokens = wick__min(length, WICK__LM_BATCH);
@@ -44,7 +44,7 @@ static int64_t work_bytes(const struct wick__lm_config *config, const struct wic
     int64_t layer = times(tokens, plus(12 * config->hidden, plus(wide, heads)));
     int64_t rows = use->all ? (length > WICK__LM_BATCH ? times(2, length) : length) : 1;
     int64_t logits = times(plus(rows, config->final_cap > 0 ? 3 * tokens : 1), config->vocab);
-    int64_t bytes = plus(times(sizeof(float), plus(layer, logits)), cache / (2 * config->n_layers));
+    int64_t bytes = plus(times(sizeof(float), plus(layer, logits)), cache / config->n_layers);
     return plus(bytes, bytes / 4);
 }
 

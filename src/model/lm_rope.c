@@ -111,20 +111,25 @@ enum wick_status wick__lm_make_ropes(struct wick_lm *lm, const struct wick__lm_s
     return status;
 }
 
-enum wick_status wick__lm_angles(const struct wick_lm *lm, int which, int64_t n, const int64_t *positions,
-                                 struct wick_tensor *tables[2]) {
+enum wick_status wick__lm_angles(const struct wick_lm *lm, int which, const int64_t heads[2], int64_t n,
+                                 const int64_t *positions, struct wick_tensor *tables[2]) {
     const struct wick__lm_rope *rope = &lm->ropes[which];
-    int64_t pairs = lm->config.rope_dims / 2;
-    size_t nbytes = (size_t)(n * pairs) * sizeof(float);
+    int64_t pairs = lm->config.rope_dims / 2, one = n * pairs, turned = heads[0] * one, all = turned + heads[1] * one;
+    size_t nbytes = (size_t)all * sizeof(float);
     float *values = wick__alloc(2 * nbytes);
     if (!values) return WICK_MEMORY;
-    for (int64_t i = 0; i < n * pairs; i++) {
+    for (int64_t i = 0; i < one; i++) {
         double angle = (double)positions[i / pairs] * rope->angle[i % pairs];
         values[i] = (float)(cos(angle) * rope->gain);
-        values[n * pairs + i] = (float)(sin(angle) * rope->gain);
+        values[all + i] = (float)(sin(angle) * rope->gain);
+    }
+    for (int64_t i = one; i < all; i++) {
+        values[i] = i < turned ? values[i - one] : 1;
+        values[all + i] = i < turned ? values[all + i - one] : 0;
     }
     for (int i = 0; i < 2; i++)
-        tables[i] = wick_from_data(lm->device, WICK_F32, WICK_SHAPE(n, pairs), values + i * n * pairs, nbytes);
+        tables[i] =
+            wick_from_data(lm->device, WICK_F32, WICK_SHAPE(heads[0] + heads[1], n, pairs), values + i * all, nbytes);
     wick__free(values, 2 * nbytes);
     return tables[0] && tables[1] ? WICK_OK : wick__latest();
 }

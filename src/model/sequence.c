@@ -30,7 +30,7 @@ struct wick_sequence *wick_sequence_open(const struct wick_lm *lm, const struct 
     sequence->lm = lm;
     sequence->dtype = dtype;
     sequence->context = options->context ? options->context : lm->config.context;
-    sequence->kv = wick__calloc((size_t)lm->config.n_layers, 2 * sizeof *sequence->kv);
+    sequence->kv = wick__calloc((size_t)lm->config.n_layers, sizeof *sequence->kv);
     if (sequence->kv) return sequence;
     wick_sequence_close(sequence);
     return NULL;
@@ -38,7 +38,7 @@ struct wick_sequence *wick_sequence_open(const struct wick_lm *lm, const struct 
 
 void wick_sequence_close(struct wick_sequence *sequence) {
     if (!sequence) return;
-    int64_t n = 2 * sequence->lm->config.n_layers;
+    int64_t n = sequence->lm->config.n_layers;
     for (int64_t i = 0; sequence->kv && i < n; i++) wick_release(sequence->kv[i]);
     wick__free(sequence->kv, (size_t)n * sizeof *sequence->kv);
     wick__free(sequence->ids, (size_t)sequence->capacity * sizeof *sequence->ids);
@@ -70,11 +70,12 @@ void wick_sequence_cancel(struct wick_sequence *sequence) {
 
 /* ---- memory ---- */
 
-/* A larger copy of one layer's keys or values. */
+/* A larger copy of one layer's keys and values. */
 static struct wick_tensor *grow_one(const struct wick_sequence *sequence, const struct wick_tensor *old,
                                     int64_t capacity) {
     int64_t shape[4];
     enum wick_dtype dtype = wick__kv_shape(sequence, capacity, shape);
+    shape[1] *= 2;
     wick_scope_begin();
     struct wick_tensor *more = wick_empty(sequence->lm->device, dtype, 4, shape);
     if (more && old && sequence->length > 0 &&
@@ -93,7 +94,7 @@ enum wick_status wick__sequence_reserve(struct wick_sequence *sequence, int64_t 
     int64_t capacity = sequence->capacity + wick__max(sequence->capacity / 8, GROWTH);
     capacity = wick__max(n, wick__min(capacity, sequence->context));
     struct wick_device *device = sequence->lm->device;
-    int64_t layers = 2 * sequence->lm->config.n_layers;
+    int64_t layers = sequence->lm->config.n_layers;
     /* A layer that has grown already is no harm if a later one can't: capacity is that of the smallest. */
     for (int64_t i = 0; i < layers; i++) {
         struct wick_tensor *more = grow_one(sequence, sequence->kv[i], capacity);

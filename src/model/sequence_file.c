@@ -19,7 +19,7 @@
 
 enum { NAME = 32, OTHERS = 3 /* ids, norm, logits */ };
 
-/* The name of keys or values: i is their place in sequence->kv. */
+/* The name of keys or values, as wick__kv_part counts them. */
 static void name_kv(int64_t i, char name[NAME]) {
     snprintf(name, NAME, "layers.%lld.%s", (long long)(i / 2), i % 2 ? "v" : "k");
 }
@@ -66,7 +66,7 @@ static enum wick_status write_file(const struct wick_sequence *sequence, const c
     if (sequence->logits) put(saved, "logits", sequence->logits);
     for (int64_t i = 0; i < 2 * lm->config.n_layers; i++) {
         name_kv(i, name);
-        put(saved, name, wick_narrow(sequence->kv[i], 2, 0, sequence->length));
+        put(saved, name, wick_narrow(wick__kv_part(sequence, i), 2, 0, sequence->length));
     }
     for (int64_t i = 0; i < saved->n; i++)
         if (!saved->tensors[i]) return wick__latest();
@@ -198,7 +198,7 @@ static enum wick_status read_kv(const struct loader *loader, int64_t n) {
     if (status == WICK_OK) status = wick__sequence_reserve(sequence, n);
     if (status == WICK_OK) status = wick_sequence_truncate(sequence, 0);
     for (int64_t i = 0; i < count && status == WICK_OK; i++)
-        status = wick_slice_set_inplace(sequence->kv[i], kv[i], 2, 0);
+        status = wick_slice_set_inplace(wick__kv_part(sequence, i), kv[i], 2, 0);
     wick__free(kv, nbytes);
     return status;
 }
