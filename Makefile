@@ -3,7 +3,7 @@
 BUILD ?= build
 JOBS  ?= $(shell nproc)
 
-.PHONY: all demo test check check-full check-rocblas kernels bench lint format fuzz install docs clean
+.PHONY: all demo test check check-full check-rocblas check-miopen kernels bench lint format fuzz install docs clean
 
 all: $(BUILD)/build.ninja
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -39,6 +39,11 @@ check-full: all
 check-rocblas: all
 	@tools/install-dependencies --kernels --rocblas
 	@JOBS=$(JOBS) tools/check-rocblas $(BUILD)
+
+# Convolutions by the real MIOpen, in the same chroot.
+check-miopen: all
+	@tools/install-dependencies --kernels --miopen
+	@JOBS=$(JOBS) tools/check-miopen $(BUILD)
 
 # The GPU kernels compiled ahead of time, and what each uses; $(BUILD)/wick-kernels/report.txt has all of it.
 kernels:

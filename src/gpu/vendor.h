@@ -53,6 +53,7 @@ struct wick__companion {
     const char *(*version)(void); /* "rocBLAS 4.4.0"; "" when there is none */
     /* Why the library can't be used for a target, "librocblas.so.4 has no kernels for gfx1103"; NULL when it can. */
     const char *(*missing)(const char *target);
+    bool only_chosen; /* it compiles for seconds at each new shape, so none but a user's choice takes it */
 };
 
 /* A matrix product as BLAS sees it, for each of `batch` problems: C = A B, all row-major, C [m,n], A [m,k], B [k,n];

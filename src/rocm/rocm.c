@@ -1,6 +1,7 @@
 /* AMD's vendor table: devices, memory, streams, graphs and modules on libamdhip64, HIP 5.2 to 7. */
 #include "rocm/rocm.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +15,9 @@ static void error_text(int code, char *text, size_t size) {
         snprintf(text, size, "%s (%d)", wick__rocblas_status_text(status), status);
     } else if (code & WICK__HIPBLASLT_CODE) {
         snprintf(text, size, "hipBLASLt status %d", code & ~WICK__HIPBLASLT_CODE);
+    } else if (code & WICK__MIOPEN_CODE) {
+        int status = code & ~WICK__MIOPEN_CODE;
+        snprintf(text, size, "%s (%d)", wick__miopen_status_text(status), status);
     } else if (wick__hip_opener.handle) {
         const char *name = wick__hip.hipGetErrorName(code), *meaning = wick__hip.hipGetErrorString(code);
         snprintf(text, size, "%s (%d): %s", name ? name : "HIP error", code, meaning ? meaning : "unknown");
@@ -24,7 +28,8 @@ static void error_text(int code, char *text, size_t size) {
 
 static bool out_of_memory(int code) {
     return code == hipErrorOutOfMemory || code == (WICK__ROCBLAS_CODE | rocblas_status_memory_error) ||
-           code == (WICK__HIPBLASLT_CODE | HIPBLAS_STATUS_ALLOC_FAILED);
+           code == (WICK__HIPBLASLT_CODE | HIPBLAS_STATUS_ALLOC_FAILED) ||
+           code == (WICK__MIOPEN_CODE | miopenStatusAllocFailed);
 }
 
 static enum wick_status load(void) {
@@ -57,7 +62,7 @@ static void library(enum wick__library_kind kind, struct wick__library *out) {
         wick__hipblaslt_open();
         wick__library_describe(&wick__hipblaslt_opener, out);
         break;
-    default: *out = (struct wick__library){.name = "libMIOpen", .fault = "not used: convolutions run on own kernels"};
+    default: wick__miopen_open(); wick__library_describe(&wick__miopen_opener, out);
     }
 }
 
@@ -273,4 +278,13 @@ const struct wick__vendor wick__rocm_vendor = {
     .lt_plan = wick__hipblaslt_plan,
     .lt_run = wick__hipblaslt_run,
     .lt_forget = wick__hipblaslt_forget,
+    .dnn = {.create = wick__miopen_create,
+            .destroy = wick__miopen_destroy,
+            .set_stream = wick__miopen_set_stream,
+            .version = wick__miopen_version,
+            .missing = wick__miopen_missing,
+            .only_chosen = true},
+    .conv_plan = wick__miopen_plan,
+    .conv_run = wick__miopen_run,
+    .conv_forget = wick__miopen_forget,
 };

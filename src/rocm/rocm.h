@@ -12,6 +12,8 @@
 #include "rocm/rocblas.def"
 #define WICK__TYPE(name, type) typedef type name;
 #include "rocm/hipblaslt.def"
+#define WICK__TYPE(name, type) typedef type name;
+#include "rocm/miopen.def"
 
 /* What hipBLASLt fills in for its callers to keep. */
 typedef struct {
@@ -26,6 +28,14 @@ typedef struct {
     int reserved[4];
 } hipblasLtMatmulHeuristicResult_t;
 
+/* What MIOpen says of a way that it has for a convolution. */
+typedef struct {
+    float time;
+    size_t workspace_size;
+    uint64_t solution_id;
+    miopenConvAlgorithm_t algorithm;
+} miopenConvSolution_t;
+
 enum {
 #define WICK__CONSTANT(name, value) name = value,
 #define WICK__OFFSET(generation, field, offset) WICK__##generation##_##field = offset,
@@ -36,6 +46,8 @@ enum {
 #include "rocm/rocblas.def"
 #define WICK__CONSTANT(name, value) name = value,
 #include "rocm/hipblaslt.def"
+#define WICK__CONSTANT(name, value) name = value,
+#include "rocm/miopen.def"
 };
 
 struct wick__hip {
@@ -55,8 +67,14 @@ struct wick__hipblaslt {
 #include "rocm/hipblaslt.def"
 };
 
+struct wick__miopen {
+#define WICK__FN(need, result, name, parameters) result(*name) parameters;
+#include "rocm/miopen.def"
+};
+
 extern struct wick__hip wick__hip;
-extern struct wick__opener wick__hip_opener, wick__hiprtc_opener, wick__rocblas_opener, wick__hipblaslt_opener;
+extern struct wick__opener wick__hip_opener, wick__hiprtc_opener, wick__rocblas_opener, wick__hipblaslt_opener,
+    wick__miopen_opener;
 
 /* Where ROCm is looked for, for openers. */
 extern const char *const wick__rocm_roots[];
@@ -73,7 +91,7 @@ int wick__rocm_code(hipError_t error);
 int wick__rocm_target(int ordinal, char *name, size_t name_size, char *target, size_t target_size);
 
 /* Codes of other libraries are told from HIP's by these bits. */
-enum { WICK__ROCBLAS_CODE = 0x10000, WICK__HIPBLASLT_CODE = 0x20000 };
+enum { WICK__ROCBLAS_CODE = 0x10000, WICK__HIPBLASLT_CODE = 0x20000, WICK__MIOPEN_CODE = 0x40000 };
 
 /* beside.c */
 /* Opens a library of the HIP runtime's own version, whose names end as `versions` says for HIP 5, 6 and 7; one that
@@ -110,5 +128,22 @@ int wick__hipblaslt_run(void *plan, const struct wick__blas_product *product, vo
 void wick__hipblaslt_forget(void *plan);
 const char *wick__hipblaslt_version(void);
 const char *wick__hipblaslt_missing(const char *target);
+
+/* dnn.c */
+void wick__miopen_open(void);
+int wick__miopen_create(void **dnn, void *stream);
+int wick__miopen_destroy(void *dnn);
+int wick__miopen_set_stream(void *dnn, void *stream);
+int wick__miopen_plan(void *dnn, const struct wick__dnn_conv *conv, size_t most, void **plan, size_t *workspace);
+int wick__miopen_run(void *dnn, void *plan, const struct wick__dnn_conv *conv, void *workspace);
+void wick__miopen_forget(void *plan);
+const char *wick__miopen_version(void);
+const char *wick__miopen_missing(const char *target);
+const char *wick__miopen_status_text(int status);
+
+/* dnn_compiler.c */
+/* Why an open MIOpen can't compile kernels for a target: "it compiles its kernels by ..., which is not there"; NULL
+ * when nothing speaks against it. */
+const char *wick__miopen_compiler_fault(const char *target);
 
 #endif

@@ -13,9 +13,9 @@ for folder in "$@"; do
     [ -f "$folder/$header" ] || continue
     "$cc" -std=gnu11 -fsyntax-only -Wall -Wno-deprecated-declarations -Werror -isystem "$folder" -I"$root/src" -I"$root" \
         "$root/tests/headers/$file"
-    grep -rhoE '(HIP_VERSION_(MAJOR|MINOR)|CUDA_VERSION|CUBLAS_VER_(MAJOR|MINOR)|ROCBLAS_VERSION_(MAJOR|MINOR)) +[0-9]+' \
+    grep -rhoE '(HIP_VERSION_(MAJOR|MINOR)|CUDA_VERSION|CUBLAS_VER_(MAJOR|MINOR)|(ROCBLAS|MIOPEN)_VERSION_(MAJOR|MINOR)) +[0-9]+' \
         "$folder/$(dirname "$header")" --include='hip_version.h' --include='cuda.h' --include='cublas_api.h' \
-        --include='rocblas-version.h' | sort -u
+        --include='rocblas-version.h' --include='version.h' | sort -u
     exit 0
 done
 echo "skipped: $header is in none of: $*"

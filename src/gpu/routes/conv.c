@@ -39,6 +39,14 @@ static bool is_ordinary(const struct wick__dnn_conv *c) {
     return x > 0 && w > 0 && y > 0 && x < limit && w < limit && y < limit;
 }
 
+/* Whether y has all the windows that fit into x. A transposed convolution's output_padding may leave room for more, and
+ * MIOpen computes them, wherever they lie. */
+static bool has_all_windows(const struct wick__dnn_conv *c) {
+    for (int s = 0; s < c->spatial; s++)
+        if ((wick__conv_places(c, s) - 1) / c->stride[s] + 1 != c->out[s]) return false;
+    return true;
+}
+
 /* Some kernels of cuDNN 9.19 fault at other addresses, whatever they are told of them. */
 static bool is_aligned(const struct wick__dnn_conv *c) {
     return wick__aligned16(c->x) && wick__aligned16(c->w) && wick__aligned16(c->y) && wick__aligned16(c->bias);
@@ -92,6 +100,8 @@ static int takes(const struct wick__gpu *gpu, enum wick__choice choice, const st
         *reason = "it has no convolutions of the dtype";
     else if (!is_ordinary(c))
         *reason = "an operand is empty, or has 2^31 elements or more";
+    else if (!has_all_windows(c))
+        *reason = "there is room for more windows";
     else if (!is_aligned(c))
         *reason = "an operand doesn't start at a multiple of 16 bytes";
     else if (is_better(c))

@@ -12,6 +12,11 @@ struct wick__conv_offer {
     bool rest; /* the library leaves bias and relu to the caller */
 };
 
+/* The places in spatial dim s where a window may begin. */
+static inline int64_t wick__conv_places(const struct wick__dnn_conv *c, int s) {
+    return c->in[s] + 2 * c->padding[s] - c->dilation[s] * (c->kernel[s] - 1);
+}
+
 /* Runs the call by a vendor's library, if one has it, is chosen, and passed its check; *done says so, and *rest that
  * bias and relu of a result in f32 or f64 are left to do. */
 enum wick_status wick__conv_run(const struct wick__call *call, bool *done, bool *rest);

@@ -98,6 +98,11 @@ static const char *missing(struct wick__gpu *gpu, int route, const struct state 
     return fault ? fault : "it gave no handle";
 }
 
+static bool is_left_out(struct wick__gpu *gpu, const struct wick__routes *all, int route) {
+    return routes[route]->library(gpu->vendor)->only_chosen && all->choice[routes[route]->chooser] == WICK__AUTO;
+}
+static const char left_out[] = "it compiles each kernel when it first needs it, so it is only used where it is chosen";
+
 /* ---- trust ---- */
 
 /* A verdict: one that another process has found or, if a fresh one is wanted or there is none, that of a check, which
@@ -145,6 +150,8 @@ static bool try(struct wick__gpu *gpu, struct wick__routes *all, int route, stru
         *reason = "own kernels are chosen";
         return false;
     }
+    *reason = left_out;
+    if (is_left_out(gpu, all, route)) return false;
     int which = routes[route]->takes(gpu, choice, offer, reason);
     if (which < 0) return false;
     if (!have_handle(gpu, route, state)) {
@@ -203,24 +210,30 @@ static bool is_off(const struct wick__routes *all, int route) {
 }
 
 /* Whether the library is there; with its verdicts, if all are wanted. */
-static bool look(struct wick__gpu *gpu, int route, struct state *state, bool check_all) {
-    if (!exists(gpu, route) || (gpu->capturing ? !state->held.handle : !have_handle(gpu, route, state))) return false;
+static bool look(struct wick__gpu *gpu, struct wick__routes *all, int route, bool check_all) {
+    struct state *state = &all->state[route];
+    if (!exists(gpu, route) || is_left_out(gpu, all, route) ||
+        (gpu->capturing ? !state->held.handle : !have_handle(gpu, route, state)))
+        return false;
     for (int i = 0; check_all && routes[route]->checks[i]; i++) check(gpu, route, state, i, true);
     return true;
 }
 
-static const char *fault_of(struct wick__gpu *gpu, int route, const struct state *state) {
-    return exists(gpu, route) ? missing(gpu, route, state) : "not supported";
+static const char *fault_of(struct wick__gpu *gpu, const struct wick__routes *all, int route) {
+    if (!exists(gpu, route)) return "not supported";
+    if (!is_left_out(gpu, all, route)) return missing(gpu, route, &all->state[route]);
+    const char *fault = routes[route]->library(gpu->vendor)->missing(gpu->properties.target);
+    return fault ? fault : left_out;
 }
 
 enum wick_status wick__routes_blas(struct wick__gpu *gpu, bool check_all, struct wick_blas_info *info) {
     struct wick__routes *all = routes_lock(gpu);
     if (!all) return WICK_MEMORY;
     struct state *state = &all->state[WICK__BLAS_ROUTE];
-    bool there = look(gpu, WICK__BLAS_ROUTE, state, check_all);
+    bool there = look(gpu, all, WICK__BLAS_ROUTE, check_all);
     *info = (struct wick_blas_info){.blas = (enum wick_blas)all->choice[WICK__CHOOSE_BLAS],
                                     .library = there ? gpu->vendor->blas.version() : NULL,
-                                    .fault = there ? NULL : fault_of(gpu, WICK__BLAS_ROUTE, state),
+                                    .fault = there ? NULL : fault_of(gpu, all, WICK__BLAS_ROUTE),
                                     .bf16 = (enum wick_blas_verdict)state->verdict[0],
                                     .f16 = (enum wick_blas_verdict)state->verdict[1],
                                     .f32 = (enum wick_blas_verdict)state->verdict[2],
@@ -273,14 +286,14 @@ enum wick_status wick__routes_describe(struct wick__gpu *gpu, int route, bool ch
     for (; at < WICK__VENDOR_ROUTES; at++)
         if (exists(gpu, at) && route-- == 0) break;
     struct state *state = &all->state[at];
-    bool there = !is_off(all, at) && look(gpu, at, state, check_all);
+    bool there = !is_off(all, at) && look(gpu, all, at, check_all);
     put_verdicts(routes[at], state);
     *info = (struct wick_route_info){.name = routes[at]->name,
                                      .op = routes[at]->op,
                                      .library = there ? routes[at]->library(gpu->vendor)->version() : NULL,
                                      .fault = there             ? NULL
                                               : is_off(all, at) ? "own kernels are chosen"
-                                                                : fault_of(gpu, at, state),
+                                                                : fault_of(gpu, all, at),
                                      .verdict = state->text,
                                      .used = state->used,
                                      .refused = state->refused};
