@@ -53,6 +53,9 @@ struct wick__companion {
     const char *(*version)(void); /* "rocBLAS 4.4.0"; "" when there is none */
     /* Why the library can't be used for a target, "librocblas.so.4 has no kernels for gfx1103"; NULL when it can. */
     const char *(*missing)(const char *target);
+    /* Files that results depend on besides the library's own: a compiler that it starts, another library; NULL after
+     * the last. NULL where there are none. */
+    const char *(*beside)(int number);
     bool only_chosen; /* it compiles for seconds at each new shape, so none but a user's choice takes it */
 };
 

@@ -60,6 +60,14 @@ const char *wick__miopen_missing(const char *target) {
     return wick__miopen_opener.handle ? wick__miopen_compiler_fault(target) : wick__miopen_opener.fault;
 }
 
+/* Its results are those of the compiler that it starts, and of rocBLAS. */
+const char *wick__miopen_beside(int number) {
+    const char *const files[] = {wick__miopen_compiler(), wick__rocblas_opener.path};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (files[i] && number-- == 0) return files[i];
+    return NULL;
+}
+
 const char *wick__miopen_status_text(int status) {
     return wick__miopen_opener.handle ? miopen.miopenGetErrorString(status) : "MIOpen status";
 }

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
+#include <pthread.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,30 +25,30 @@ struct text {
 };
 
 /* Takes the path of a compiler around `name`, "/usr/bin/clang++-21". */
-static void note_compiler(struct text *text, const char *name, const char *begin, const char *end) {
+static void note_compiler(struct text *t, const char *name, const char *begin, const char *end) {
     const char *from = name, *to = name + strlen("/clang");
     while (from > begin && from[-1]) from--;
     bool hip = *to == '+';
     while (to < end && *to && strchr("+-.0123456789", *to)) to++;
     if (to == end || *to || *from != '/' || memchr(from, ' ', (size_t)(to - from))) return;
     if (access(from, X_OK) != 0)
-        text->lost = from;
+        t->lost = from;
     else if (hip)
-        text->hip = from;
+        t->hip = from;
 }
 
 static int read_text(struct dl_phdr_info *info, size_t size, void *context) {
-    struct text *text = context;
+    struct text *t = context;
     (void)size;
-    if (info->dlpi_addr != text->base) return 0;
+    if (info->dlpi_addr != t->base) return 0;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
         if (part->p_type != PT_LOAD || (part->p_flags & PF_W)) continue;
-        const char *begin = (const char *)(text->base + part->p_vaddr), *end = begin + part->p_filesz, *at = begin;
-        text->compiles = text->compiles || memmem(begin, part->p_filesz, "libhiprtc.so", 12) ||
-                         memmem(begin, part->p_filesz, "libamd_comgr.so", 15);
-        while (!text->compiles && (at = memmem(at, (size_t)(end - at), "/clang", 6)) != NULL)
-            note_compiler(text, at++, begin, end);
+        const char *begin = (const char *)(t->base + part->p_vaddr), *end = begin + part->p_filesz, *at = begin;
+        t->compiles = t->compiles || memmem(begin, part->p_filesz, "libhiprtc.so", 12) ||
+                      memmem(begin, part->p_filesz, "libamd_comgr.so", 15);
+        while (!t->compiles && (at = memmem(at, (size_t)(end - at), "/clang", 6)) != NULL)
+            note_compiler(t, at++, begin, end);
     }
     return 1;
 }
@@ -76,21 +77,62 @@ static bool compiles(const char *compiler, const char *gfx) {
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+/* ---- what is known of it, for as long as the process lives: a compiler takes a while to start ---- */
+
+enum { TARGETS = 16 };
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* of all below */
+static bool is_read;
+static struct text text;
+static struct {
+    char gfx[32];
+    bool compiles;
+} tried[TARGETS];
+static int tried_count;
+
+static const struct text *text_of_library(void) {
+    struct link_map *map = NULL;
+    if (!is_read && dlinfo(wick__miopen_opener.handle, RTLD_DI_LINKMAP, &map) == 0) {
+        text.base = map->l_addr;
+        dl_iterate_phdr(read_text, &text);
+        is_read = true;
+    }
+    return &text;
+}
+
+static bool compiles_for(const char *compiler, const char *gfx) {
+    for (int i = 0; i < tried_count; i++)
+        if (strcmp(tried[i].gfx, gfx) == 0) return tried[i].compiles;
+    bool does = compiles(compiler, gfx);
+    if (tried_count < TARGETS) {
+        snprintf(tried[tried_count].gfx, sizeof tried->gfx, "%s", gfx);
+        tried[tried_count++].compiles = does;
+    }
+    return does;
+}
+
 const char *wick__miopen_compiler_fault(const char *target) {
     static _Thread_local char reason[PATH_MAX + 128];
     char gfx[32];
-    struct link_map *map = NULL;
-    struct text text = {0};
-    if (dlinfo(wick__miopen_opener.handle, RTLD_DI_LINKMAP, &map) != 0) return NULL;
-    text.base = map->l_addr;
-    dl_iterate_phdr(read_text, &text);
+    const char *fault = reason;
     snprintf(gfx, sizeof gfx, "%.*s", (int)strcspn(target, ":"), target);
-    if (text.compiles) return NULL;
-    if (text.lost)
-        snprintf(reason, sizeof reason, "it compiles its kernels by %s, which is not there", text.lost);
-    else if (text.hip && !compiles(text.hip, gfx))
-        snprintf(reason, sizeof reason, "it compiles its kernels by %s, which fails to compile for %s", text.hip, gfx);
+    pthread_mutex_lock(&mutex);
+    const struct text *t = text_of_library();
+    if (t->compiles)
+        fault = NULL;
+    else if (t->lost)
+        snprintf(reason, sizeof reason, "it compiles its kernels by %s, which is not there", t->lost);
+    else if (t->hip && !compiles_for(t->hip, gfx))
+        snprintf(reason, sizeof reason, "it compiles its kernels by %s, which fails to compile for %s", t->hip, gfx);
     else
-        return NULL;
-    return reason;
+        fault = NULL;
+    pthread_mutex_unlock(&mutex);
+    return fault;
+}
+
+const char *wick__miopen_compiler(void) {
+    pthread_mutex_lock(&mutex);
+    const struct text *t = text_of_library();
+    const char *compiler = t->compiles ? NULL : t->hip;
+    pthread_mutex_unlock(&mutex);
+    return compiler;
 }

@@ -283,6 +283,7 @@ const struct wick__vendor wick__rocm_vendor = {
             .set_stream = wick__miopen_set_stream,
             .version = wick__miopen_version,
             .missing = wick__miopen_missing,
+            .beside = wick__miopen_beside,
             .only_chosen = true},
     .conv_plan = wick__miopen_plan,
     .conv_run = wick__miopen_run,

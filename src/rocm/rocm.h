@@ -139,11 +139,14 @@ int wick__miopen_run(void *dnn, void *plan, const struct wick__dnn_conv *conv, v
 void wick__miopen_forget(void *plan);
 const char *wick__miopen_version(void);
 const char *wick__miopen_missing(const char *target);
+const char *wick__miopen_beside(int number);
 const char *wick__miopen_status_text(int status);
 
 /* dnn_compiler.c */
 /* Why an open MIOpen can't compile kernels for a target: "it compiles its kernels by ..., which is not there"; NULL
  * when nothing speaks against it. */
 const char *wick__miopen_compiler_fault(const char *target);
+/* The path of the compiler that it starts, if it starts one. */
+const char *wick__miopen_compiler(void);
 
 #endif

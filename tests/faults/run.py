@@ -181,7 +181,9 @@ def on_standin(table):
 def standin(folder):
     """The settings by which it is found."""
     names = {"WICK_HIP_PATH": "libamdhip64.so.6", "WICK_CUDA_PATH": "libcuda.so.1", "WICK_ROCBLAS_PATH": "librocblas.so.4",
-             "WICK_CUBLAS_PATH": "libcublas.so.13", "WICK_CUBLASLT_PATH": "libcublasLt.so.13", "WICK_HIPBLASLT_PATH": "libhipblaslt.so.0", "WICK_CUDNN_PATH": "libcudnn.so.9",
+             "WICK_CUBLAS_PATH": "libcublas.so.13", "WICK_CUBLASLT_PATH": "libcublasLt.so.13",
+             "WICK_HIPBLASLT_PATH": "libhipblaslt.so.0", "WICK_CUDNN_PATH": "libcudnn.so.9",
+             "WICK_MIOPEN_PATH": "libMIOpen.so.1",
              "WICK_KERNEL_PACK": "pack"}
     return dict({name: os.path.join(os.path.abspath(folder), file) for name, file in names.items()}, WICK_COMPILE="never")
 

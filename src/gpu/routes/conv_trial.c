@@ -240,8 +240,7 @@ enum wick__verdict wick__conv_trials(struct wick__gpu *gpu, struct wick__held *h
         struct run r = run_of(&trials[i], dtype, way);
         enum wick__verdict here = try(gpu, held, &r, convolve);
         if (here == WICK__WRONG && r.t->kind == SUBNORMAL) here = WICK__FLUSHES;
-        /* Nothing is lost where the library has convolutions alone, without bias and relu. */
-        if (here == WICK__GOOD || (here == WICK__ABSENT && (r.c.bias || r.c.relu))) continue;
+        if (here == WICK__GOOD) continue;
         wick__log(WICK_LOG_DEBUG, "%s: check %d of convolutions of %s, way %d: %s", gpu->device->name, (int)i,
                   wick_dtype_name(dtype), (int)way,
                   here == WICK__FLUSHES ? "subnormal operands are taken as 0"

@@ -1,29 +1,42 @@
 /* A verdict is an entry of one byte in the cache of compiled kernels (gpu/code/cache.h), whose key is the library's
- * file, its size and time, its version, the card and its driver. */
+ * file and those that it depends on, their sizes and times, its version, the card and its driver. */
 #include "gpu/routes/verdicts.h"
 
 #include "core/memory.h"
 #include "gpu/code/cache.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 /* To be raised when a check is changed: what it found before counts no more. */
 enum { CHECKS_VERSION = 1 };
 
+/* Adds "library=/usr/lib/librocblas.so.4 12345 1700000000", the last two its size and time. */
+static bool put_file(struct wick__cache_key *key, const char *what, const char *path) {
+    struct stat file;
+    const size_t at = strlen(key->text), left = sizeof key->text - at;
+    if (!path || stat(path, &file) != 0) return false;
+    int n = snprintf(key->text + at, left, "%s=%s %lld %lld\n", what, path, (long long)file.st_size,
+                     (long long)file.st_mtime);
+    return n > 0 && (size_t)n < left;
+}
+
 static bool key_of(const struct wick__gpu *gpu, const struct wick__vendor_route *route, int check,
                    struct wick__cache_key *key) {
     struct wick__library library;
-    struct stat file;
+    const struct wick__companion *companion = route->library(gpu->vendor);
+    const char *path;
     gpu->vendor->library(route->kind, &library);
-    if (!library.path || stat(library.path, &file) != 0) return false;
-    int n = snprintf(key->text, sizeof key->text,
-                     "checks=%d\ncheck=%s\nlibrary=%s\nbytes=%lld\ntime=%lld\ncard=%s\ntarget=%s\ndriver=%d\n",
-                     CHECKS_VERSION, route->checks[check], library.path, (long long)file.st_size,
-                     (long long)file.st_mtime, gpu->properties.name, gpu->properties.target, gpu->properties.driver);
+    int n =
+        snprintf(key->text, sizeof key->text, "checks=%d\ncheck=%s\ncard=%s\ntarget=%s\ndriver=%d\n", CHECKS_VERSION,
+                 route->checks[check], gpu->properties.name, gpu->properties.target, gpu->properties.driver);
+    if (n <= 0 || (size_t)n >= sizeof key->text || !put_file(key, "library", library.path)) return false;
+    for (int i = 0; companion->beside && (path = companion->beside(i)) != NULL; i++)
+        if (!put_file(key, "beside", path)) return false;
     snprintf(key->name, sizeof key->name, "route-%s-%s", route->name, gpu->properties.target);
-    snprintf(key->compiler, sizeof key->compiler, "%s", route->library(gpu->vendor)->version());
-    return n > 0 && (size_t)n < sizeof key->text && *key->compiler;
+    snprintf(key->compiler, sizeof key->compiler, "%s", companion->version());
+    return *key->compiler;
 }
 
 /* Whether it says something of the library, and not of the moment. */
