@@ -28,6 +28,7 @@ machine() {
     file etc/os-release $'PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nID=debian'
     node user ada "${1:-users}"
     export WICK_HIP_PATH=$standin/libamdhip64.so.6 WICK_HIPRTC_PATH=$none WICK_ROCBLAS_PATH=$none WICK_HIPBLASLT_PATH=$none \
+        WICK_MIOPEN_PATH=$none \
         WICK_CUDA_PATH=$standin/libcuda.so.1 STANDIN_DEVICES= WICK_NVRTC_PATH=$none WICK_CUBLAS_PATH=$none WICK_CUBLASLT_PATH=$none WICK_CUDNN_PATH=$none WICK_COMPILE=never WICK_KERNEL_PACK=$standin/pack \
         WICK_CACHE_DIR=$work WICK_DOCTOR_ROOT=$root
 }
@@ -87,6 +88,10 @@ amd_no_blas_files() { amd "users render"; export ROCBLAS_TENSILE_LIBPATH=$root; 
 amd_blas_wrong() { amd "users render"; export STANDIN_BLAS=wrong; }
 amd_blas_refuses() { amd "users render"; export STANDIN_BLAS=refuse; }
 amd_blas_flushes() { amd "users render"; export STANDIN_BLAS=flush; }
+# MIOpen, where it is not chosen, where it is, and where the compiler that it starts is not there.
+amd_dnn() { amd "users render"; export WICK_MIOPEN_PATH=$standin/libMIOpen.so.1; }
+amd_dnn_chosen() { amd_dnn; export WICK_DNN=vendor; }
+amd_dnn_compiler() { amd_dnn_chosen; export WICK_MIOPEN_PATH=$standin/libMIOpen-starts.so.1; }
 # Which of several runtimes is taken: the newest name; one that is loaded already, before all; of wheels, rocBLAS.
 offer() { # FOLDER FILE...: the stand-in's files there
     mkdir -p "$1"
@@ -122,7 +127,8 @@ nvidia_compiler() {
 
 cases=(nothing healthy amd_no_module amd_no_kfd amd_container amd_group amd_login amd_container_group amd_mode amd_no_render
     amd_wrong_path amd_not_hip amd_damaged amd_old_runtime amd_init amd_hidden amd_override amd_sick amd_apu amd_no_kernels
-    amd_no_blas_files amd_blas_wrong amd_blas_refuses amd_blas_flushes amd_newest amd_loaded amd_two amd_wheel nvidia_no_module nvidia_container nvidia_mode nvidia_no_uvm nvidia_mismatch nvidia_fabric
+    amd_no_blas_files amd_blas_wrong amd_blas_refuses amd_blas_flushes amd_dnn amd_dnn_chosen
+    amd_dnn_compiler amd_newest amd_loaded amd_two amd_wheel nvidia_no_module nvidia_container nvidia_mode nvidia_no_uvm nvidia_mismatch nvidia_fabric
     nvidia_hidden nvidia_memory_full nvidia_compiler)
 
 # ---- running them ----

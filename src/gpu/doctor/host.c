@@ -222,6 +222,7 @@ static void variables(struct wick__doctor *doctor) {
                                         "WICK_HIPRTC_PATH",
                                         "WICK_ROCBLAS_PATH",
                                         "WICK_HIPBLASLT_PATH",
+                                        "WICK_MIOPEN_PATH",
                                         "WICK_CUDA_PATH",
                                         "WICK_NVRTC_PATH",
                                         "WICK_CUBLAS_PATH",
