@@ -161,26 +161,24 @@ static bool is_right(const struct standin_conv *c, uint64_t id) {
     return id == FIRST + 5 || (id == FIRST + 2 && (c->result == 'y' || c->dtype == STANDIN_F32));
 }
 
-static int solve(bool fits, size_t most, size_t *count, struct solution *solutions) {
-    if (!fits) return BAD_PARAM;
+static int solve(size_t most, size_t *count, struct solution *solutions) {
     *count = most < SOLUTIONS ? most : SOLUTIONS;
     memcpy(solutions, offered, *count * sizeof *offered);
     return SUCCESS;
 }
 
-static int compile(struct handle *handle, bool fits, uint64_t id) {
-    if (!fits || id < FIRST || id >= FIRST + SOLUTIONS) return BAD_PARAM;
+static int compile(struct handle *handle, uint64_t id) {
+    if (id < FIRST || id >= FIRST + SOLUTIONS) return BAD_PARAM;
     if (id == FIRST + 4) return UNKNOWN;
     handle->compiled[id - FIRST] = true;
     return SUCCESS;
 }
 
 static int run(const struct standin_blas_driver *d, const struct handle *handle, const struct standin_conv *c,
-               bool fits, void *workspace, size_t nbytes, uint64_t id) {
+               void *workspace, size_t nbytes, uint64_t id) {
     if (id == FIRST + 2 && getenv("ROCBLAS_TENSILE_LIBPATH"))
         abort(); /* as rocBLAS does without kernels for the card */
-    if (!fits || !is_right(c, id) || !handle->compiled[id - FIRST] || nbytes != WORKSPACE ||
-        !d->is_memory(workspace, nbytes))
+    if (!is_right(c, id) || !handle->compiled[id - FIRST] || nbytes != WORKSPACE || !d->is_memory(workspace, nbytes))
         return BAD_PARAM;
     int code = d->convolve(c, handle->blas.stream);
     return code == DRIVER_OK          ? SUCCESS
@@ -197,26 +195,26 @@ static int run(const struct standin_blas_driver *d, const struct handle *handle,
         struct standin_conv c;                                                                                         \
         ENTER(miopenConvolution##name##GetSolution);                                                                   \
         (void)handle;                                                                                                  \
-        bool fits = read(x, w, y, windows, result, &c);                                                                \
-        return d->leave(solve(fits, most, count, solutions));                                                          \
+        if (!read(x, w, y, windows, result, &c)) return d->leave(BAD_PARAM);                                           \
+        return d->leave(solve(most, count, solutions));                                                                \
     }                                                                                                                  \
     API int miopenConvolution##name##CompileSolution(struct handle *handle, struct tensor *a, struct tensor *b,        \
                                                      struct windows *windows, struct tensor *to, uint64_t id) {        \
         struct standin_conv c;                                                                                         \
         ENTER(miopenConvolution##name##CompileSolution);                                                               \
-        bool fits = read(x, w, y, windows, result, &c);                                                                \
-        return d->leave(compile(handle, fits, id));                                                                    \
+        if (!read(x, w, y, windows, result, &c)) return d->leave(BAD_PARAM);                                           \
+        return d->leave(compile(handle, id));                                                                          \
     }                                                                                                                  \
     API int miopenConvolution##name##Immediate(                                                                        \
         struct handle *handle, struct tensor *a, void *a##_at, struct tensor *b, void *b##_at,                         \
         struct windows *windows, struct tensor *to, void *to##_at, void *workspace, size_t nbytes, uint64_t id) {      \
         struct standin_conv c;                                                                                         \
         ENTER(miopenConvolution##name##Immediate);                                                                     \
-        bool fits = read(x, w, y, windows, result, &c);                                                                \
+        if (!read(x, w, y, windows, result, &c)) return d->leave(BAD_PARAM);                                           \
         c.x = x_at;                                                                                                    \
         c.w = w_at;                                                                                                    \
         c.y = y_at;                                                                                                    \
-        return d->leave(run(d, handle, &c, fits, workspace, nbytes, id));                                              \
+        return d->leave(run(d, handle, &c, workspace, nbytes, id));                                                    \
     }
 DIRECTION(Forward, 'y', w, x, y)
 DIRECTION(BackwardData, 'x', y, w, x)
