@@ -13,7 +13,7 @@ for folder in "$@"; do
     [ -f "$folder/$header" ] || continue
     "$cc" -std=gnu11 -fsyntax-only -Wall -Wno-deprecated-declarations -Werror -isystem "$folder" -I"$root/src" -I"$root" \
         "$root/tests/headers/$file"
-    grep -rhoE '(HIP_VERSION_(MAJOR|MINOR)|CUDA_VERSION|CUBLAS_VER_(MAJOR|MINOR)|(ROCBLAS|MIOPEN)_VERSION_(MAJOR|MINOR)) +[0-9]+' \
+    grep -rhoE '(CUDA_VERSION|(CUBLAS_VER|(HIP|ROCBLAS|MIOPEN)_VERSION)_(MAJOR|MINOR)) +[0-9]+' \
         "$folder/$(dirname "$header")" --include='hip_version.h' --include='cuda.h' --include='cublas_api.h' \
         --include='rocblas-version.h' --include='version.h' | sort -u
     exit 0
