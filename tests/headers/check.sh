@@ -11,8 +11,8 @@ for folder in "$@"; do
         folder=$("$root/tools/unpack-headers") || { echo "skipped: the headers of ROCm 6 can't be had"; exit 77; }
     fi
     [ -f "$folder/$header" ] || continue
-    "$cc" -std=gnu11 -fsyntax-only -Wall -Wno-deprecated-declarations -Werror -isystem "$folder" -I"$root/src" -I"$root" \
-        "$root/tests/headers/$file"
+    "$cc" -std=gnu11 -fsyntax-only -Wall -Wno-deprecated-declarations -Werror -isystem "$folder" \
+        -I"$root/src" -I"$root" "$root/tests/headers/$file"
     grep -rhoE '(CUDA_VERSION|(CUBLAS_VER|(HIP|ROCBLAS|MIOPEN)_VERSION)_(MAJOR|MINOR)) +[0-9]+' \
         "$folder/$(dirname "$header")" --include='hip_version.h' --include='cuda.h' --include='cublas_api.h' \
         --include='rocblas-version.h' --include='version.h' | sort -u
