@@ -5,36 +5,62 @@
 #include "params.h"
 
 /* out[batch, position, channel] = in[batch, channel, position], channels filled up with zeros to `pitch`, a multiple of
- * 8, and each dim of the positions with `margin` zeros on both sides. Elements of 16 bits, or of f8e4m3 that become f16. */
+ * 8. Position o of a dim is position o + first of `in`, or zeros where there is none. Elements of 16 bits, or of f8e4m3
+ * that become f16. */
 struct gpu_conv_pack {
     const void *in;
     void *out;
     i64 batch, in_batch; /* how many, and elements from one to the next in `in` */
     u32 channels, pitch;
-    u32 size[3], margin[3];
+    u32 size[3], out_size[3];
+    i32 first[3];
     u32 channel_step, step; /* elements of `in` from one channel, and from one position of the first dim, to the next */
-    u32 out_plane;          /* product of size + 2 margin */
+    u32 out_plane;          /* product of out_size */
     u32 channel_tiles;      /* of 64; blocks in x are these times runs of 64 positions */
     u32 grid_batch, f8;
 };
 
-/* The product of weights, [groups, cout, k], and windows, where k = taps pitch runs over taps and channels, channels
- * faster. Row q of the windows starts at its result's place in `x`, which gpu_conv_pack wrote, and the tap's step away. */
+/* One dim's phases: results that meet the same taps. A convolution has one; of a transposed one every stride-th result is
+ * of a phase, and in it the results are those of a convolution of stride 1. */
+enum { GPU_CONV_PHASES = 8 };
+struct gpu_conv_phases {
+    u32 phases;
+    u32 taps[GPU_CONV_PHASES], results[GPU_CONV_PHASES];
+    u32 first[GPU_CONV_PHASES]; /* where in the packed input the first result meets its first tap */
+};
+
+/* Weights of a transposed convolution, [groups, cin, cout, taps], become [phases, groups, cout, k], where k has room for
+ * the most taps of a phase by channels, channels faster. The positions of `pack` are those of [cout, taps]. */
+struct gpu_conv_pack_weights {
+    struct gpu_conv_pack pack;
+    u32 groups, cout, k;
+    u32 kernel[3], stride[3], padding[3], dilation[3];
+    u32 tap_step[3]; /* from a tap of a phase to the next */
+    struct gpu_conv_phases dim[3];
+};
+
+/* The product of weights, [phases, groups, cout, k], and windows, where k runs over taps and channels, channels faster.
+ * Row q of the windows starts at its result's place in `x`, which gpu_conv_pack wrote, and the tap's step away. */
 struct gpu_conv_mma {
-    const void *x;      /* [n, groups, in + 2 margin..., pitch] */
-    const void *weight; /* [groups, cout, taps, pitch] */
+    const void *x;      /* [n, groups, positions..., pitch] */
+    const void *weight; /* [phases, groups, cout, taps, pitch] */
     const void *bias;   /* [groups cout], NULL: none */
     void *out;          /* [n, groups cout, out...] */
-    u32 cout, pitch, k; /* of a group */
-    u32 groups, channel_tiles, images;
-    u32 out_size[3], out_plane;
-    u32 taps_h, taps_w;     /* taps of the last two dims */
-    i64 tap_step[3];        /* elements from one tap to the next, by dim */
-    i64 result_step[3];     /* elements from one result to the next, by dim */
-    i64 image, group;       /* elements of all groups, and of one, in x */
-    u32 relu, f8;           /* f8: the result is f8e4m3 */
-    u32 stages;             /* where copies are asynchronous: steps that LDS holds, all or at least 2 */
-    struct gpu_divisor by_plane, by_h, by_w; /* out_plane, out_size[1], out_size[2] */
+    u32 cout, pitch;    /* of a group */
+    u32 k;              /* from one row of weights to the next */
+    u32 groups, phases, channel_tiles, images;
+    u32 results[3], plane; /* of the largest phase, and their product */
+    i64 tap_step[3];       /* elements of x from one tap to the next, by dim */
+    i64 step[3];           /* from one position to the next */
+    i64 result_step[3];    /* from one result to the next */
+    i64 out_step[3];       /* elements of out from one result of a phase to the next */
+    i64 out_next[3];       /* from one phase to the next */
+    i64 image, group;      /* elements of all groups, and of one, in x */
+    i64 out_plane;         /* of a channel of out */
+    u32 relu, f8;          /* f8: the result is f8e4m3 */
+    u32 stages;            /* where copies are asynchronous: steps that LDS holds, all or at least 2 */
+    struct gpu_divisor by_plane, by_h, by_w; /* plane, results[1], results[2] */
+    struct gpu_conv_phases dim[3];
 };
 
 /* LDS of a step of k, where copies are asynchronous. */

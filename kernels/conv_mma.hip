@@ -12,13 +12,31 @@
 
 /* ---- packing: 64 positions by 64 channels through LDS ---- */
 
-GPU_KERNEL(conv_pack, struct gpu_conv_pack) {
+/* Where position `place` of batch b goes, or -1 for nowhere. */
+GPU_FN i64 conv_pack_to(const struct gpu_conv_pack &p, i64 b, u32 place) { return (b * p.out_plane + place) * p.pitch; }
+
+/* A tap belongs to the phase (tap dilation - padding) mod stride, and is there one of every tap_step. */
+GPU_FN i64 conv_pack_to(const struct gpu_conv_pack_weights &p, i64 b, u32 place) {
+    u32 taps = p.kernel[0] * p.kernel[1] * p.kernel[2], channel = place / taps, rest = place - channel * taps;
+    u32 row = rest / p.kernel[2], of[3] = {row / p.kernel[1], row % p.kernel[1], rest % p.kernel[2]};
+    u32 phase = 0, tap = 0;
+    GPU_UNROLL for (int a = 0; a < 3; a++) {
+        u32 short_of = p.padding[a] % p.stride[a]; /* of a multiple of the stride */
+        u32 which = (of[a] * p.dilation[a] + p.stride[a] - short_of) % p.stride[a];
+        if (which >= p.dim[a].phases) return -1;
+        phase = phase * p.dim[a].phases + which;
+        tap = tap * p.dim[a].taps[which] + of[a] / p.tap_step[a];
+    }
+    return (((i64)phase * p.groups + b) * p.cout + channel) * p.k + tap * p.pack.pitch;
+}
+
+template <typename P> GPU_FN void conv_pack_tiles(const struct gpu_conv_pack &p, const P &whole) {
     enum { EDGE = 64, PITCH = EDGE + 2 };
     GPU_SHARED u16 tile[EDGE * PITCH]; /* [position][channel] */
     u32 t = gpu_thread(), channel0 = gpu_block_x() % p.channel_tiles * EDGE;
     u32 place0 = gpu_block_x() / p.channel_tiles * EDGE, place = place0 + t % EDGE;
-    u32 row = p.size[2] + 2 * p.margin[2], lines = p.size[1] + 2 * p.margin[1];
-    u32 w = place % row - p.margin[2], h = place / row % lines - p.margin[1], d = place / row / lines - p.margin[0];
+    u32 row = p.out_size[2], lines = p.out_size[1], w = place % row + (u32)p.first[2];
+    u32 h = place / row % lines + (u32)p.first[1], d = place / row / lines + (u32)p.first[0];
     bool inside = place < p.out_plane && w < p.size[2] && h < p.size[1] && d < p.size[0];
     u32 channels = p.channels - channel0, filled = p.pitch - channel0 < EDGE ? p.pitch - channel0 : EDGE;
     u32 from = inside ? d * p.step + h * p.size[2] + w : 0;
@@ -41,27 +59,65 @@ GPU_KERNEL(conv_pack, struct gpu_conv_pack) {
         gpu_sync();
         GPU_NO_UNROLL for (u32 u = t; u < EDGE * (filled / 8); u += GPU_BLOCK) {
             u32 position = u / (filled / 8), c = u % (filled / 8) * 8;
-            if (place0 + position < p.out_plane) {
+            i64 to = place0 + position < p.out_plane ? conv_pack_to(whole, b, place0 + position) : -1;
+            if (to >= 0) {
                 gpu_16 v;
                 const u32 *words = (const u32 *)(tile + position * PITCH + c);
                 GPU_UNROLL for (int i = 0; i < 4; i++) v.word[i] = words[i];
-                *(gpu_16 *)((u16 *)p.out + (b * p.out_plane + place0 + position) * p.pitch + channel0 + c) = v;
+                *(gpu_16 *)((u16 *)p.out + to + channel0 + c) = v;
             }
         }
         gpu_sync();
     }
 }
 
+GPU_KERNEL(conv_pack, struct gpu_conv_pack) { conv_pack_tiles(p, p); }
+GPU_KERNEL(conv_pack_weights, struct gpu_conv_pack_weights) { conv_pack_tiles(p.pack, p); }
+
 #if MMA
 enum { WAVES = GPU_BLOCK / GPU_WAVE, WAVE_COLUMNS = WAVES / 2, COLUMNS = GPU_CONV_MMA_COLUMNS,
        NI = COLUMNS / 16 / WAVE_COLUMNS };
 
-/* Offset in x of result q's window. */
-GPU_FN i64 conv_window(const struct gpu_conv_mma &p, u32 q) {
-    u32 image = gpu_divide(q, p.by_plane), rest = q - image * p.out_plane;
-    u32 line = gpu_divide(rest, p.by_w), w = rest - line * p.out_size[2];
-    u32 d = gpu_divide(line, p.by_h), h = line - d * p.out_size[1];
-    return image * p.image + d * p.result_step[0] + h * p.result_step[1] + w * p.result_step[2];
+/* The phase of this block. */
+struct conv_phase {
+    u32 number, which[3];
+    u32 k, taps_h, taps_w; /* without terms, taps are counted as 1 */
+};
+GPU_FN struct conv_phase conv_phase_of(const struct gpu_conv_mma &p) {
+    struct conv_phase r;
+    r.number = gpu_block_x() % p.phases;
+    r.which[2] = r.number % p.dim[2].phases;
+    u32 rest = r.number / p.dim[2].phases;
+    r.which[1] = rest % p.dim[1].phases;
+    r.which[0] = rest / p.dim[1].phases;
+    r.taps_h = p.dim[1].taps[r.which[1]];
+    r.taps_w = p.dim[2].taps[r.which[2]];
+    r.k = p.dim[0].taps[r.which[0]] * r.taps_h * r.taps_w * p.pitch;
+    if (r.k == 0) r.taps_h = r.taps_w = 1;
+    return r;
+}
+
+/* Result q of a phase. */
+struct conv_position {
+    u32 image, at[3];
+};
+GPU_FN struct conv_position conv_position_of(const struct gpu_conv_mma &p, u32 q) {
+    struct conv_position r;
+    r.image = gpu_divide(q, p.by_plane);
+    u32 rest = q - r.image * p.plane, line = gpu_divide(rest, p.by_w);
+    r.at[2] = rest - line * p.results[2];
+    r.at[0] = gpu_divide(line, p.by_h);
+    r.at[1] = line - r.at[0] * p.results[1];
+    return r;
+}
+
+/* Offset in x of result q's window; results past the end have that of the first. */
+GPU_FN i64 conv_window(const struct gpu_conv_mma &p, const struct conv_phase &phase, u32 q) {
+    struct conv_position o = conv_position_of(p, q < p.images * p.plane ? q : 0);
+    i64 r = o.image * p.image;
+    GPU_UNROLL for (int a = 0; a < 3; a++)
+        r += o.at[a] * p.result_step[a] + p.dim[a].first[phase.which[a]] * p.step[a];
+    return r;
 }
 
 /* A run of eight terms of the sum, and where it is in x. */
@@ -71,48 +127,55 @@ struct conv_terms {
     i64 offset;
 };
 
-GPU_FN struct conv_terms conv_terms_of(const struct gpu_conv_mma &p, u32 k) {
+GPU_FN struct conv_terms conv_terms_of(const struct gpu_conv_mma &p, const struct conv_phase &phase, u32 k) {
     struct conv_terms r;
     u32 tap = k / p.pitch;
     r.k = k;
     r.channel = k - tap * p.pitch;
-    r.w = tap % p.taps_w;
-    tap /= p.taps_w;
-    r.h = tap % p.taps_h;
-    r.offset = tap / p.taps_h * p.tap_step[0] + r.h * p.tap_step[1] + r.w * p.tap_step[2] + r.channel;
+    r.w = tap % phase.taps_w;
+    tap /= phase.taps_w;
+    r.h = tap % phase.taps_h;
+    r.offset = tap / phase.taps_h * p.tap_step[0] + r.h * p.tap_step[1] + r.w * p.tap_step[2] + r.channel;
     return r;
 }
 
-GPU_FN void conv_terms_next(const struct gpu_conv_mma &p, struct conv_terms &r, u32 step) {
+GPU_FN void conv_terms_next(const struct gpu_conv_mma &p, const struct conv_phase &phase, struct conv_terms &r,
+                            u32 step) {
     r.k += step;
     r.channel += step;
     r.offset += step;
     GPU_NO_UNROLL while (r.channel >= p.pitch) {
         r.channel -= p.pitch;
         r.offset += p.tap_step[2] - p.pitch;
-        if (++r.w == p.taps_w) {
+        if (++r.w == phase.taps_w) {
             r.w = 0;
-            r.offset += p.tap_step[1] - p.taps_w * p.tap_step[2];
-            if (++r.h == p.taps_h) {
+            r.offset += p.tap_step[1] - phase.taps_w * p.tap_step[2];
+            if (++r.h == phase.taps_h) {
                 r.h = 0;
-                r.offset += p.tap_step[0] - p.taps_h * p.tap_step[1];
+                r.offset += p.tap_step[0] - phase.taps_h * p.tap_step[1];
             }
         }
     }
 }
 
 struct conv_block {
-    u32 group, channel0, q0, results;
+    struct conv_phase phase;
+    u32 group, channel0, q0;
 };
 
 GPU_FN struct conv_block conv_block_of(const struct gpu_conv_mma &p, u32 rows) {
     struct conv_block r;
-    u32 which = gpu_block_x() % (p.channel_tiles * p.groups);
-    r.q0 = gpu_block_x() / (p.channel_tiles * p.groups) * COLUMNS;
+    u32 block = gpu_block_x() / p.phases, which = block % (p.channel_tiles * p.groups);
+    r.phase = conv_phase_of(p);
+    r.q0 = block / (p.channel_tiles * p.groups) * COLUMNS;
     r.group = which / p.channel_tiles;
     r.channel0 = which % p.channel_tiles * rows;
-    r.results = p.images * p.out_plane;
     return r;
+}
+
+/* Where the weights of a channel of the tile lie. */
+GPU_FN i64 conv_weights_of(const struct gpu_conv_mma &p, const struct conv_block &at, u32 channel) {
+    return (((i64)at.phase.number * p.groups + at.group) * p.cout + at.channel0 + channel) * p.k;
 }
 
 /* Where result q of the first channel lies, and whether it is there. */
@@ -122,9 +185,13 @@ struct conv_result {
 };
 GPU_FN struct conv_result conv_result_at(const struct gpu_conv_mma &p, const struct conv_block &at, u32 q) {
     struct conv_result r;
-    u32 image = gpu_divide(q, p.by_plane);
-    r.to = (i64)image * p.groups * p.cout * p.out_plane + (q - image * p.out_plane);
-    r.there = q < at.results;
+    struct conv_position o = conv_position_of(p, q);
+    r.to = (i64)o.image * p.groups * p.cout * p.out_plane;
+    r.there = q < p.images * p.plane;
+    GPU_UNROLL for (int a = 0; a < 3; a++) {
+        r.to += o.at[a] * p.out_step[a] + at.phase.which[a] * p.out_next[a];
+        r.there = r.there && o.at[a] < p.dim[a].results[at.phase.which[a]];
+    }
     return r;
 }
 template <typename T>
@@ -179,6 +246,7 @@ template <int ROWS> struct conv_source {
     enum { STAGE = GPU_CONV_MMA_STAGE(ROWS), B = ROWS * STEP * 2 };
     const u16 *weight, *x;
     i64 window[COLUMNS / LINES];
+    struct conv_phase phase;
     struct conv_terms terms;
     u32 channels, place; /* channels from this thread's first to the end */
     u32 left, filled;    /* steps not asked for yet, the stage of the next */
@@ -187,7 +255,7 @@ template <int ROWS> struct conv_source {
 template <int ROWS> GPU_FN void conv_fill(const struct gpu_conv_mma &p, struct conv_source<ROWS> &s) {
     if (s.left > 0) {
         u8 *to = (u8 *)conv_shared + s.filled * conv_source<ROWS>::STAGE + s.place;
-        u32 there = s.terms.k < p.k ? 16 : 0;
+        u32 there = s.terms.k < s.phase.k ? 16 : 0;
         GPU_UNROLL for (u32 j = 0; j < ROWS / LINES; j++) {
             u32 n = j * LINES < s.channels ? there : 0;
             mma_copy16(to + j * (LINES * STEP * 2), n ? s.weight + (i64)j * LINES * p.k : (const u16 *)p.weight, n);
@@ -196,7 +264,7 @@ template <int ROWS> GPU_FN void conv_fill(const struct gpu_conv_mma &p, struct c
             mma_copy16(to + conv_source<ROWS>::B + j * (LINES * STEP * 2),
                        there ? s.x + s.window[j] + s.terms.offset : s.x, there);
         s.weight += STEP;
-        conv_terms_next(p, s.terms, STEP);
+        conv_terms_next(p, s.phase, s.terms, STEP);
         s.filled = s.filled + 1 == p.stages ? 0 : s.filled + 1;
         s.left--;
     }
@@ -209,14 +277,13 @@ GPU_FN struct conv_source<ROWS> conv_source_of(const struct gpu_conv_mma &p, con
     struct conv_source<ROWS> s;
     u32 line = gpu_thread() / PIECES, piece = gpu_thread() % PIECES;
     s.place = line * (STEP * 2) + (piece ^ line % 8) * 16;
-    s.weight = (const u16 *)p.weight + ((i64)at.group * p.cout + at.channel0 + line) * p.k + piece * 8;
+    s.weight = (const u16 *)p.weight + conv_weights_of(p, at, line) + piece * 8;
     s.x = (const u16 *)p.x + at.group * p.group;
     s.channels = p.cout > at.channel0 + line ? p.cout - at.channel0 - line : 0;
-    GPU_UNROLL for (u32 j = 0; j < COLUMNS / LINES; j++) {
-        u32 q = at.q0 + line + j * LINES;
-        s.window[j] = conv_window(p, q < at.results ? q : 0);
-    }
-    s.terms = conv_terms_of(p, piece * 8);
+    GPU_UNROLL for (u32 j = 0; j < COLUMNS / LINES; j++)
+        s.window[j] = conv_window(p, at.phase, at.q0 + line + j * LINES);
+    s.phase = at.phase;
+    s.terms = conv_terms_of(p, at.phase, piece * 8);
     s.left = steps;
     s.filled = 0;
     GPU_NO_UNROLL for (u32 i = 0; i < ahead; i++) conv_fill(p, s);
@@ -257,7 +324,7 @@ template <typename T, int ROWS> GPU_FN void conv_mma(const struct gpu_conv_mma &
     enum { HIGH = ROWS / 64, N = COLUMNS / (2 / HIGH) };
     typedef struct conv_source<ROWS> source_type;
     struct conv_block at = conv_block_of(p, ROWS);
-    u32 steps = (p.k + STEP - 1) / STEP, ahead = steps <= p.stages ? steps : p.stages - 1, used = 0;
+    u32 steps = (at.phase.k + STEP - 1) / STEP, ahead = steps <= p.stages ? steps : p.stages - 1, used = 0;
     source_type source = conv_source_of<ROWS>(p, at, steps, ahead);
     u32 group = group_number(), row = HIGH == 2 ? group * 64 : 0, column = HIGH == 2 ? 0 : group * N;
     const u8 *a = (const u8 *)conv_shared + row * (STEP * 2);
@@ -290,7 +357,7 @@ template <typename T, int ROWS> GPU_FN void conv_mma(const struct gpu_conv_mma &
     enum { MI = ROWS / 32 };
     typedef struct conv_source<ROWS> source_type;
     struct conv_block at = conv_block_of(p, ROWS);
-    u32 steps = (p.k + STEP - 1) / STEP, ahead = steps <= p.stages ? steps : p.stages - 1, used = 0;
+    u32 steps = (at.phase.k + STEP - 1) / STEP, ahead = steps <= p.stages ? steps : p.stages - 1, used = 0;
     source_type source = conv_source_of<ROWS>(p, at, steps, ahead);
     struct mma_tile sum[MI][NI];
     conv_clear(sum);
@@ -342,29 +409,27 @@ template <typename T, int ROWS> GPU_FN void conv_mma(const struct gpu_conv_mma &
     u16 *lds = (u16 *)shared;
     struct conv_block at = conv_block_of(p, ROWS);
     u32 line = gpu_thread() / PIECES, piece = gpu_thread() % PIECES, place = line * PITCH + piece * 8;
-    const u16 *weight = (const u16 *)p.weight + ((i64)at.group * p.cout + at.channel0 + line) * p.k + piece * 8;
+    const u16 *weight = (const u16 *)p.weight + conv_weights_of(p, at, line) + piece * 8;
     const u16 *x = (const u16 *)p.x + at.group * p.group;
     u32 channels = p.cout - at.channel0;
     i64 window[COLUMNS / LINES];
-    GPU_UNROLL for (u32 j = 0; j < COLUMNS / LINES; j++) {
-        u32 q = at.q0 + line + j * LINES;
-        window[j] = conv_window(p, q < at.results ? q : 0);
-    }
-    struct conv_terms terms = conv_terms_of(p, piece * 8);
+    GPU_UNROLL for (u32 j = 0; j < COLUMNS / LINES; j++)
+        window[j] = conv_window(p, at.phase, at.q0 + line + j * LINES);
+    struct conv_terms terms = conv_terms_of(p, at.phase, piece * 8);
     struct mma_tile sum[MI][NI];
     conv_clear(sum);
-    u32 steps = (p.k + STEP - 1) / STEP;
+    u32 steps = (at.phase.k + STEP - 1) / STEP;
     const u32 a_base = gpu_wave() / WAVE_COLUMNS * (MI * 16) * PITCH;
     const u32 b_base = B + gpu_wave() % WAVE_COLUMNS * (NI * 16) * PITCH;
     gpu_16 a_next[ROWS / LINES], b_next[COLUMNS / LINES];
     GPU_NO_UNROLL for (u32 step = 0; step <= steps; step++) {
         /* Past the last step zeros are fetched, which nobody uses. */
-        bool there = terms.k < p.k;
+        bool there = terms.k < at.phase.k;
         GPU_UNROLL for (u32 j = 0; j < ROWS / LINES; j++)
             a_next[j] = conv_fetch(weight + (i64)j * LINES * p.k, there && line + j * LINES < channels);
         GPU_UNROLL for (u32 j = 0; j < COLUMNS / LINES; j++) b_next[j] = conv_fetch(x + window[j] + terms.offset, there);
         weight += STEP;
-        conv_terms_next(p, terms, STEP);
+        conv_terms_next(p, at.phase, terms, STEP);
         if (step > 0) {
             const u16 *from = lds + (step - 1) % 2 * STAGE;
             GPU_UNROLL for (int t = 0; t < STEP; t += MMA_K) {

@@ -40,6 +40,10 @@ static const struct shape shapes[] = {
     {1, 16, 24, 1, {2, 6, 7}, {1, 3, 3}, {0}, {0, 1, 1}, {0}, {0}, true, false},             /* NANS */
     {2, 18, 7, 1, {2, 4, 9}, {1, 3, 2}, {1, 2, 2}, {0, 1, 0}, {0}, {0, 1, 0}, true, true},   /* few channels */
     {1, 16, 12, 1, {1, 3, 11}, {1, 3, 3}, {1, 3, 3}, {0}, {0}, {0, 1, 0}, true, false},      /* side by side */
+    {2, 20, 70, 1, {2, 6, 9}, {2, 3, 3}, {2, 2, 2}, {1, 1, 1}, {0}, {1, 0, 1}, true, true},  /* phases */
+    {1, 40, 34, 2, {2, 9, 11}, {2, 4, 5}, {1, 3, 2}, {0, 2, 1}, {1, 2, 3}, {0, 1, 0}, true, false},
+    {1, 24, 16, 1, {3, 5, 8}, {1, 2, 1}, {2, 3, 4}, {0}, {0}, {1, 2, 3}, true, false}, /* phases without taps */
+    {1, 72, 136, 1, {1, 9, 17}, {1, 3, 3}, {1, 1, 1}, {0, 2, 0}, {0}, {0}, true, false},
 };
 
 /* Cases by number, which tools/simulate knows: x is subnormal in f16; some elements of x are NaN. */

@@ -251,7 +251,8 @@ enum wick_status wick__gpu_conv(const struct wick__call *call) {
         return wick__fail(WICK_OVERFLOW, "%s: a spatial size or option is beyond 2^30, on %s", wick_op_name(call->op),
                           gpu->device->name);
     if (is_product(&p, dtype)) return multiply(gpu, dtype, &p);
-    if (wick__conv_mma_takes(gpu, dtype, &p)) return wick__conv_mma(gpu, dtype, &p);
     if (wick_dtype_is_float(dtype) && is_gathered(&p)) WICK__TRY(multiply_and_gather(gpu, dtype, &p, &done));
-    return done ? WICK_OK : run_tiles(gpu, call, &p);
+    if (done) return WICK_OK;
+    if (wick__conv_mma_takes(gpu, dtype, &p)) return wick__conv_mma(gpu, dtype, &p);
+    return run_tiles(gpu, call, &p);
 }

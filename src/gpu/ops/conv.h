@@ -1,14 +1,23 @@
-/* Convolutions by matrix instructions, for src/gpu/ops/conv.c. */
+/* Convolutions and their gradients by matrix instructions, for src/gpu/ops/conv.c and conv_backward.c. */
 #ifndef WICK_GPU_OPS_CONV_H
 #define WICK_GPU_OPS_CONV_H
 
 #include "gpu/runtime/gpu.h"
 
 #include "kernels/conv.h"
+#include "kernels/conv_mma.h"
+#include "kernels/conv_weight.h"
 
 /* Whether a convolution is one for matrix instructions: 16-bit or 8-bit floats, channels enough, on a device that has
  * them, and room for a padded copy of the input. */
 bool wick__conv_mma_takes(const struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv);
 enum wick_status wick__conv_mma(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv);
+
+/* A copy with channels innermost; the sizes that follow from others are filled in. */
+enum wick_status wick__conv_pack(struct wick__gpu *gpu, struct gpu_conv_pack *p);
+
+/* The same for the gradient by the weight. */
+bool wick__conv_weight_mma_takes(const struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv_weight *g);
+enum wick_status wick__conv_weight_mma(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv_weight *g);
 
 #endif

@@ -3,9 +3,8 @@
 #include "gpu/ops/gemm.h"
 
 #include "core/checked.h"
-#include "kernels/conv_mma.h"
 
-enum { EDGE = 64, FEW_CHANNELS = 16, FEW_TERMS = 24 };
+enum { EDGE = 64, FEW_CHANNELS = 8, FEW_TERMS = 24 };
 
 static int64_t round_up8(int64_t n) { return (n + 7) / 8 * 8; }
 
@@ -13,64 +12,133 @@ static int64_t taps_of(const struct gpu_conv *conv) {
     return (int64_t)conv->dim[0].kernel * conv->dim[1].kernel * conv->dim[2].kernel;
 }
 
-/* Elements of a plane of x with its margins. */
-static int64_t padded_plane(const struct gpu_conv *conv) {
+/* One dim of the packed input: what windows read of x, from place `first` of it on. */
+struct side {
+    struct gpu_conv_phases phases;
+    int64_t first, size;
+    int64_t results; /* of the largest phase */
+};
+
+/* Results r, r + stride, .. of a transposed convolution: the first tap that meets the input is returned, and *at is where
+ * it meets it for the first result. */
+static int64_t first_tap(const struct gpu_conv_dim *dim, int64_t r, int64_t *at) {
+    int64_t tap = 0, last = wick__min(dim->tap_step, dim->kernel);
+    *at = r + dim->padding;
+    for (; tap < last && *at % dim->stride != 0; tap++) *at -= dim->dilation;
+    *at /= dim->stride;
+    return tap;
+}
+
+static struct side side_of(const struct gpu_conv_dim *dim, bool transposed) {
+    struct side s = {.phases.phases = (u32)dim->phases,
+                     .results = (dim->out + (int64_t)dim->phases - 1) / dim->phases};
+    int64_t at[GPU_CONV_PHASES], low = INT64_MAX, high = INT64_MIN, step = transposed ? 1 : dim->stride;
+    for (int64_t r = 0; r < dim->phases; r++) {
+        int64_t tap = 0, taps = dim->kernel;
+        at[r] = -dim->padding;
+        if (transposed) {
+            tap = first_tap(dim, r, &at[r]);
+            taps = tap < wick__min(dim->tap_step, dim->kernel) ? (dim->kernel - tap - 1) / dim->tap_step + 1 : 0;
+        }
+        s.phases.taps[r] = (u32)taps;
+        s.phases.results[r] = (u32)((dim->out - r - 1) / dim->phases + 1);
+        if (taps == 0) continue;
+        int64_t reach = (taps - 1) * dim->in_step;
+        low = wick__min(low, at[r] + wick__min(reach, 0));
+        high = wick__max(high, at[r] + wick__max(reach, 0) + (s.results - 1) * step);
+    }
+    s.first = low <= high ? low : 0;
+    s.size = low <= high ? high - low + 1 : 1;
+    for (int64_t r = 0; r < dim->phases; r++) s.phases.first[r] = (u32)(s.phases.taps[r] ? at[r] - s.first : 0);
+    return s;
+}
+
+/* Elements of a plane of the packed input. */
+static int64_t packed_plane(const struct gpu_conv *conv) {
     int64_t plane = 1;
-    for (int a = 0; a < 3; a++) plane *= conv->dim[a].in + 2 * (int64_t)conv->dim[a].padding;
+    for (int a = 0; a < 3; a++) plane *= side_of(&conv->dim[a], conv->transposed).size;
     return plane;
 }
 
-bool wick__conv_mma_takes(const struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv) {
-    int64_t taps = taps_of(conv);
-    if (dtype != WICK_BF16 && dtype != WICK_F16 && dtype != WICK_F8E4M3) return false;
-    if (conv->transposed || conv->cout < FEW_CHANNELS || conv->cin * taps < FEW_TERMS) return false;
-    for (int a = 0; a < 3; a++)
-        if (conv->dim[a].padding > 4 + 2 * conv->dim[a].in) return false;
-    int64_t plane = padded_plane(conv), results = conv->n * conv->out_plane, k = taps * round_up8(conv->cin);
-    int64_t weights = conv->groups * conv->cout * conv->cin * taps;
-    return plane < INT32_MAX && results < INT32_MAX && weights < INT32_MAX && k < INT32_MAX &&
-           conv->n * conv->groups < INT32_MAX && wick__has_mma(gpu);
+/* Taps of a phase, at most. */
+static int64_t most_taps(const struct gpu_conv *conv) {
+    int64_t taps = 1;
+    for (int a = 0; a < 3; a++) taps *= (conv->dim[a].kernel - 1) / conv->dim[a].tap_step + 1;
+    return taps;
 }
 
-static enum wick_status pack(struct wick__gpu *gpu, struct gpu_conv_pack *p) {
-    p->out_plane = 1;
-    for (int a = 0; a < 3; a++) p->out_plane *= p->size[a] + 2 * p->margin[a];
+static int64_t phases_of(const struct gpu_conv *conv) {
+    return (int64_t)conv->dim[0].phases * conv->dim[1].phases * conv->dim[2].phases;
+}
+
+bool wick__conv_mma_takes(const struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv) {
+    if (dtype != WICK_BF16 && dtype != WICK_F16 && dtype != WICK_F8E4M3) return false;
+    if (conv->cout < FEW_CHANNELS || conv->cin * most_taps(conv) < FEW_TERMS) return false;
+    int64_t plane = 1, results = conv->n * phases_of(conv), taps = most_taps(conv) * phases_of(conv);
+    for (int a = 0; a < 3; a++) {
+        const struct gpu_conv_dim *dim = &conv->dim[a];
+        if (dim->phases > GPU_CONV_PHASES) return false;
+        struct side s = side_of(dim, conv->transposed);
+        if (s.size > 9 + 5 * (int64_t)dim->in) return false;
+        plane *= s.size;
+        results *= s.results;
+    }
+    int64_t pitch = round_up8(conv->cin), weights = conv->groups * conv->cout * wick__max(taps, taps_of(conv));
+    return plane < INT32_MAX && results < INT32_MAX && weights < INT32_MAX / pitch &&
+           conv->n * conv->groups < INT32_MAX && conv->in_plane < INT32_MAX && wick__has_mma(gpu);
+}
+
+static enum wick_status launch_pack(struct wick__gpu *gpu, enum wick__gpu_kernel kernel, struct gpu_conv_pack *p,
+                                    void *params) {
+    p->out_plane = p->out_size[0] * p->out_size[1] * p->out_size[2];
     p->channel_tiles = (p->pitch + EDGE - 1) / EDGE;
     p->grid_batch = (u32)wick__min(p->batch, 65535);
-    struct wick__launch launch = {.kernel = WICK__GPU_K_conv_pack,
+    struct wick__launch launch = {.kernel = kernel,
                                   .grid = {(p->out_plane + EDGE - 1) / EDGE * p->channel_tiles, p->grid_batch}};
-    return wick__gpu_launch(gpu, &launch, p);
+    return wick__gpu_launch(gpu, &launch, params);
+}
+
+enum wick_status wick__conv_pack(struct wick__gpu *gpu, struct gpu_conv_pack *p) {
+    return launch_pack(gpu, WICK__GPU_K_conv_pack, p, p);
 }
 
 static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv,
                                  const void *x, const void *weight) {
-    int64_t pitch = round_up8(conv->cin), step = pitch, taps = taps_of(conv);
+    int64_t pitch = round_up8(conv->cin), step = pitch, out_step = 1;
     struct gpu_conv_mma p = {.x = x,
                              .weight = weight,
                              .bias = conv->bias,
                              .out = conv->out,
                              .cout = (u32)conv->cout,
                              .pitch = (u32)pitch,
-                             .k = (u32)(taps * pitch),
+                             .k = (u32)(most_taps(conv) * pitch),
                              .groups = (u32)conv->groups,
+                             .phases = (u32)phases_of(conv),
                              .images = (u32)conv->n,
-                             .out_plane = (u32)conv->out_plane,
-                             .taps_h = (u32)conv->dim[1].kernel,
-                             .taps_w = (u32)conv->dim[2].kernel,
+                             .plane = 1,
+                             .out_plane = conv->out_plane,
                              .relu = conv->relu,
                              .f8 = dtype == WICK_F8E4M3};
     for (int a = 2; a >= 0; a--) {
-        p.out_size[a] = (u32)conv->dim[a].out;
-        p.tap_step[a] = step * conv->dim[a].dilation;
-        p.result_step[a] = step * conv->dim[a].stride;
-        step *= conv->dim[a].in + 2 * (int64_t)conv->dim[a].padding;
+        const struct gpu_conv_dim *dim = &conv->dim[a];
+        struct side s = side_of(dim, conv->transposed);
+        p.dim[a] = s.phases;
+        p.results[a] = (u32)s.results;
+        p.plane *= p.results[a];
+        p.tap_step[a] = step * dim->in_step;
+        p.step[a] = step;
+        p.result_step[a] = step * (conv->transposed ? 1 : dim->stride);
+        p.out_next[a] = out_step;
+        p.out_step[a] = out_step * dim->phases;
+        step *= s.size;
+        out_step *= dim->out;
     }
     p.group = step;
     p.image = step * conv->groups;
-    wick__gpu_divisor(&p.by_plane, p.out_plane);
-    wick__gpu_divisor(&p.by_h, p.out_size[1]);
-    wick__gpu_divisor(&p.by_w, p.out_size[2]);
-    int64_t columns = (conv->n * conv->out_plane + GPU_CONV_MMA_COLUMNS - 1) / GPU_CONV_MMA_COLUMNS;
+    wick__gpu_divisor(&p.by_plane, p.plane);
+    wick__gpu_divisor(&p.by_h, p.results[1]);
+    wick__gpu_divisor(&p.by_w, p.results[2]);
+    int64_t columns = (conv->n * p.plane + GPU_CONV_MMA_COLUMNS - 1) / GPU_CONV_MMA_COLUMNS * p.phases;
     /* Larger tiles read less of LDS for each product; smaller ones give more units work. */
     bool wide = conv->cout > 64 && 2 * columns * ((conv->cout + 127) / 128) * conv->groups >= gpu->properties.units;
     unsigned rows = wide ? 128 : 64;
@@ -90,7 +158,7 @@ static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, c
     return wick__gpu_launch(gpu, &launch, &p);
 }
 
-/* The input with channels innermost and its margins. */
+/* What windows read of the input, with channels innermost. */
 static enum wick_status pack_input(struct wick__gpu *gpu, const struct gpu_conv *conv, bool f8, void *to) {
     struct gpu_conv_pack p = {.in = conv->x,
                               .out = to,
@@ -102,37 +170,55 @@ static enum wick_status pack_input(struct wick__gpu *gpu, const struct gpu_conv 
                               .step = (u32)conv->dim[1].in * (u32)conv->dim[2].in,
                               .f8 = f8};
     for (int a = 0; a < 3; a++) {
+        struct side s = side_of(&conv->dim[a], conv->transposed);
         p.size[a] = (u32)conv->dim[a].in;
-        p.margin[a] = (u32)conv->dim[a].padding;
+        p.out_size[a] = (u32)s.size;
+        p.first[a] = (i32)s.first;
     }
-    return pack(gpu, &p);
+    return wick__conv_pack(gpu, &p);
 }
 
 /* The weights with channels innermost: every channel of the result and tap is a position. */
-static enum wick_status pack_weight(struct wick__gpu *gpu, const struct gpu_conv *conv, bool f8, int64_t taps,
-                                    void *to) {
-    struct gpu_conv_pack p = {.in = conv->weight,
-                              .out = to,
-                              .batch = 1,
-                              .channels = (u32)conv->cin,
-                              .pitch = (u32)round_up8(conv->cin),
-                              .size = {(u32)(conv->groups * conv->cout), 1, (u32)taps},
-                              .channel_step = (u32)taps,
-                              .step = (u32)(conv->cin * taps),
-                              .f8 = f8};
-    return pack(gpu, &p);
+static enum wick_status pack_weight(struct wick__gpu *gpu, const struct gpu_conv *conv, bool f8, void *to) {
+    u32 taps = (u32)taps_of(conv), rows = (u32)(conv->transposed ? conv->cout : conv->groups * conv->cout);
+    struct gpu_conv_pack_weights p = {.pack = {.in = conv->weight,
+                                               .out = to,
+                                               .batch = conv->transposed ? conv->groups : 1,
+                                               .in_batch = conv->weight_group,
+                                               .channels = (u32)conv->cin,
+                                               .pitch = (u32)round_up8(conv->cin),
+                                               .size = {rows, 1, taps},
+                                               .out_size = {rows, 1, taps},
+                                               .channel_step = (u32)conv->weight_c,
+                                               .step = (u32)conv->weight_m,
+                                               .f8 = f8},
+                                      .groups = (u32)conv->groups,
+                                      .cout = (u32)conv->cout,
+                                      .k = (u32)(most_taps(conv) * round_up8(conv->cin))};
+    if (!conv->transposed) return wick__conv_pack(gpu, &p.pack);
+    for (int a = 0; a < 3; a++) {
+        const struct gpu_conv_dim *dim = &conv->dim[a];
+        p.kernel[a] = (u32)dim->kernel;
+        p.stride[a] = (u32)dim->stride;
+        p.padding[a] = (u32)dim->padding;
+        p.dilation[a] = (u32)dim->dilation;
+        p.tap_step[a] = (u32)dim->tap_step;
+        p.dim[a] = side_of(dim, true).phases;
+    }
+    return launch_pack(gpu, WICK__GPU_K_conv_pack_weights, &p.pack, &p);
 }
 
 enum wick_status wick__conv_mma(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv) {
-    int64_t pitch = round_up8(conv->cin), taps = taps_of(conv);
-    bool f8 = dtype == WICK_F8E4M3, ready = taps == 1 && pitch == conv->cin && !f8 && wick__aligned16(conv->weight);
-    size_t x_bytes = (size_t)(conv->n * conv->groups * padded_plane(conv) * pitch) * 2;
+    int64_t pitch = round_up8(conv->cin), taps = phases_of(conv) * most_taps(conv);
+    bool f8 = dtype == WICK_F8E4M3, plain = !conv->transposed && taps == 1 && !f8;
+    bool ready = plain && pitch == conv->cin && wick__aligned16(conv->weight);
+    size_t x_bytes = (size_t)(conv->n * conv->groups * packed_plane(conv) * pitch) * 2;
     size_t weight_bytes = ready ? 0 : (size_t)(conv->groups * conv->cout * taps * pitch) * 2;
     void *x;
     WICK__TRY(wick__gpu_scratch(gpu, x_bytes + weight_bytes, &x));
     void *packed = (char *)x + x_bytes;
     enum wick_status status = pack_input(gpu, conv, f8, x);
-    if (status == WICK_OK && !ready) status = pack_weight(gpu, conv, f8, taps, packed);
+    if (status == WICK_OK && !ready) status = pack_weight(gpu, conv, f8, packed);
     if (status == WICK_OK) status = multiply(gpu, dtype, conv, x, ready ? conv->weight : packed);
     wick__gpu_release(gpu, x, x_bytes + weight_bytes);
     return status;
