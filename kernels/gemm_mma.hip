@@ -7,7 +7,7 @@
  * is two of them, one above the other or side by side. */
 #include "gemm_common.h"
 #include "gemm_mma_pack.h"
-#include "mma_group.h"
+#include "mma_across.h"
 
 #if MMA
 enum { WAVES = GPU_BLOCK / GPU_WAVE, WAVE_COLUMNS = WAVES / 2 };
@@ -48,17 +48,13 @@ template <int MI, int NI> GPU_FN void mma_clear(struct mma_tile (&sum)[MI][NI]) 
 #endif
 
 #if MMA && MMA_ASYNC
-/* ---- asynchronous copies ----
- *
- * LDS holds some steps of 64 terms. A step of an operand lies there in lines of 128 bytes: the terms of a row or, when
- * the operand's rows are neighbours in memory (ACROSS), one term of 64 rows, 64 such lines for each 64 rows. 16-byte
- * pieces of a line change places, piece c of line l being at c ^ l % 8, so that neither copies nor fragments meet in a
- * bank. */
+/* ---- asynchronous copies: LDS holds some steps of 64 terms, as mma_across.h says ---- */
+
 struct alignas(1024) mma_page {
     u8 bytes[1024];
 };
 GPU_DYNAMIC_SHARED(struct mma_page, mma_shared);
-enum { STEP = GPU_MMA_STEP, LINE = 128, LINES = 64 };
+enum { STEP = GPU_MMA_STEP, LINE = MMA_LINE, LINES = MMA_LINES };
 
 /* This thread's pieces of an operand: ROWS / 32 of them, `next` bytes apart in memory and mma_next in LDS. */
 struct mma_source {
@@ -256,18 +252,6 @@ GPU_FN void group_run(const struct gpu_gemm &p) {
 
 /* ---- products by waves ---- */
 
-/* A lane's part of the address of a fragment, and the fragment of tile i and terms 16 t. `second` says which of the lane
- * number's upper bits picks the second eight rows, the other picks the second eight terms. */
-template <bool ACROSS> GPU_FN u32 mma_fragment_base(u32 row0, u32 second) {
-    u32 lane = gpu_lane(), low = lane % 8, rows = lane / (second ? 16 : 8) % 2, terms = lane / (second ? 8 : 16) % 2;
-    if (ACROSS) return (row0 / 64 * LINES + low + terms * 8) * LINE + ((row0 % 64 / 8 + rows) ^ low) * 16;
-    return (row0 + low + rows * 8) * LINE + (terms ^ low) * 16;
-}
-template <bool ACROSS> GPU_FN struct mma_fragment mma_fragment_at(const u8 *lds, u32 base, u32 i, u32 t) {
-    if (ACROSS) return mma_load<true>(lds + (base ^ i * 32) + t * (16 * LINE));
-    return mma_load<false>(lds + (base ^ t * 32) + i * (16 * LINE));
-}
-
 template <typename T, int MI, int NI, bool A_ACROSS, bool B_ACROSS> GPU_FN void mma_run(const struct gpu_gemm &p) {
     enum { ROWS = 2 * MI * 16, COLUMNS = WAVE_COLUMNS * NI * 16 };
     typedef struct mma_ring<ROWS, COLUMNS, A_ACROSS, B_ACROSS> ring_type;
@@ -387,11 +371,7 @@ template <int ROWS> GPU_FN void mma_source_fetch(struct mma_source &s) {
 template <int ROWS> GPU_FN void mma_source_put(const struct mma_source &s, u16 *lds) {
     if (s.across) {
         if (s.place % PITCH >= STEP) return;
-        GPU_UNROLL for (int i = 0; i < 4; i++) {
-            u32 low = s.v[0].word[i], high = s.v[1].word[i];
-            *(u32 *)(lds + s.place + i * 2 * PITCH) = (low & 0xffff) | high << 16;
-            *(u32 *)(lds + s.place + (i * 2 + 1) * PITCH) = low >> 16 | (high & 0xffff0000u);
-        }
+        mma_put_across(lds + s.place, PITCH, s.v);
     } else {
         GPU_UNROLL for (int j = 0; j < ROWS / 64; j++) *(gpu_16 *)(lds + s.place + j * 64 * PITCH) = s.v[j];
     }

@@ -1,10 +1,10 @@
-/* Gradients of convolutions by their weights: a product in tiles or element by element, in parts, which are joined. */
+/* Gradients of convolutions by their weights in plain arithmetic: a product in tiles or element by element, in parts, which
+ * are joined. */
+#include "gpu/ops/conv.h"
 #include "gpu/ops/rows.h"
 #include "gpu/routes/conv.h"
 
 #include "core/checked.h"
-
-#include "kernels/conv_weight.h"
 
 enum {
     EDGE = 64,           /* of a tile */
@@ -110,6 +110,7 @@ enum wick_status wick__gpu_conv_backward(const struct wick__call *call) {
     if (!set_params(&p, call))
         return wick__fail(WICK_OVERFLOW, "%s: a size or option is beyond 2^30, on %s", wick_op_name(call->op),
                           gpu->device->name);
+    if (wick__conv_weight_mma_takes(gpu, dtype, &p)) return wick__conv_weight_mma(gpu, dtype, &p);
     int64_t row_tiles = ceil_div(p.rows, EDGE), column_tiles = ceil_div(p.across, EDGE);
     int64_t tiles = row_tiles * column_tiles;
     struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_conv_weight_element_bf16, dtype)};

@@ -1,0 +1,164 @@
+/* Gradients of convolutions by their weights by matrix instructions: both sides with channels innermost, and the launches.
+ */
+#include "gpu/ops/conv.h"
+#include "gpu/ops/gemm.h"
+
+#include "core/checked.h"
+#include "kernels/conv_weight_mma.h"
+
+enum {
+    FEW_ROWS = 8,
+    FEW_COLUMNS = 16,
+    LONG = 4096,     /* terms of a part: f32 sums stay short */
+    SHORT = 256,     /* least terms of a part */
+    BLOCKS = 264,    /* that fill a device: two a unit of an H100 */
+    MOST = 256 << 20 /* bytes of all parts */
+};
+
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t round_up8(int64_t n) { return (n + 7) / 8 * 8; }
+
+/* What windows read of a dim of the large side. */
+static int64_t reach_of(const struct gpu_conv_weight_dim *dim) {
+    return (int64_t)(dim->small - 1) * dim->stride + (int64_t)(dim->kernel - 1) * dim->dilation + 1;
+}
+
+static int64_t packed_plane(const struct gpu_conv_weight *g) {
+    return reach_of(&g->dim[0]) * reach_of(&g->dim[1]) * reach_of(&g->dim[2]);
+}
+
+bool wick__conv_weight_mma_takes(const struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv_weight *g) {
+    const int64_t limit = INT32_MAX, columns = round_up8(g->channels);
+    if (dtype != WICK_BF16 && dtype != WICK_F16 && dtype != WICK_F8E4M3) return false;
+    if (g->rows < FEW_ROWS || g->across < FEW_COLUMNS || g->terms == 0 || !wick__has_mma(gpu)) return false;
+    for (int a = 0; a < 3; a++)
+        if (reach_of(&g->dim[a]) > 9 + 5 * (int64_t)g->dim[a].large) return false;
+    int64_t images = g->terms / g->small_plane * g->groups, plane = packed_plane(g);
+    return plane < limit && g->large_plane < limit && columns * g->taps < limit && images < limit / plane &&
+           images * plane < limit / columns * 8 && g->terms * g->groups < limit / round_up8(g->rows) * 8;
+}
+
+static enum wick_status pack_small(struct wick__gpu *gpu, const struct gpu_conv_weight *g, bool f8, void *to) {
+    u32 plane = (u32)g->small_plane;
+    struct gpu_conv_pack p = {.in = g->small,
+                              .out = to,
+                              .batch = g->terms / g->small_plane * g->groups,
+                              .in_batch = g->rows * g->small_plane,
+                              .channels = (u32)g->rows,
+                              .pitch = (u32)round_up8(g->rows),
+                              .size = {1, 1, plane},
+                              .out_size = {1, 1, plane},
+                              .channel_step = plane,
+                              .step = plane,
+                              .f8 = f8};
+    return wick__conv_pack(gpu, &p);
+}
+
+static enum wick_status pack_large(struct wick__gpu *gpu, const struct gpu_conv_weight *g, bool f8, void *to) {
+    struct gpu_conv_pack p = {.in = g->large,
+                              .out = to,
+                              .batch = g->terms / g->small_plane * g->groups,
+                              .in_batch = g->channels * g->large_plane,
+                              .channels = (u32)g->channels,
+                              .pitch = (u32)round_up8(g->channels),
+                              .channel_step = (u32)g->large_plane,
+                              .step = (u32)g->dim[1].large * (u32)g->dim[2].large,
+                              .f8 = f8};
+    for (int a = 0; a < 3; a++) {
+        p.size[a] = (u32)g->dim[a].large;
+        p.out_size[a] = (u32)reach_of(&g->dim[a]);
+        p.first[a] = -g->dim[a].padding;
+    }
+    return wick__conv_pack(gpu, &p);
+}
+
+/* Rows of a tile, and how many tiles and parts there are: by shape alone, so that the same shape has the same bits on all
+ * devices of a kind. */
+struct cut {
+    int64_t rows, row_tiles, column_tiles, parts;
+};
+
+static struct cut cut_of(const struct gpu_conv_weight *g) {
+    int64_t across = g->taps * round_up8(g->channels), rows = g->rows > 64 ? 128 : 64;
+    struct cut c = {.rows = rows,
+                    .row_tiles = ceil_div(g->rows, rows),
+                    .column_tiles = ceil_div(across, GPU_CONV_WEIGHT_COLUMNS)};
+    int64_t blocks = c.row_tiles * c.column_tiles * g->groups, parts = ceil_div(g->terms, LONG);
+    parts = wick__max(parts, wick__min(BLOCKS / blocks, ceil_div(g->terms, SHORT)));
+    parts = wick__min(parts, wick__max(1, MOST / (g->groups * g->rows * across * 4)));
+    c.parts = parts;
+    return c;
+}
+
+static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv_weight *g,
+                                 const struct cut *c, struct gpu_conv_weight_mma *p) {
+    u32 step = p->large_pitch / 8;
+    for (int a = 2; a >= 0; a--) {
+        p->small_size[a] = (u32)g->dim[a].small;
+        p->tap_step[a] = step * (u32)g->dim[a].dilation;
+        p->window_step[a] = step * (u32)g->dim[a].stride;
+        step *= (u32)reach_of(&g->dim[a]);
+    }
+    p->large_group = step;
+    p->small_group = p->small_plane * (p->small_pitch / 8);
+    wick__gpu_divisor(&p->by_plane, p->small_plane);
+    wick__gpu_divisor(&p->by_h, p->small_size[1]);
+    wick__gpu_divisor(&p->by_w, p->small_size[2]);
+    p->part = (u32)(ceil_div(ceil_div(g->terms, c->parts), GPU_CONV_WEIGHT_STEP) * GPU_CONV_WEIGHT_STEP);
+    int64_t parts = ceil_div(g->terms, p->part);
+    enum wick__gpu_kernel kernel = c->rows == 128 ? WICK__GPU_K_conv_weight_128_bf16 : WICK__GPU_K_conv_weight_64_bf16;
+    struct wick__launch launch = {
+        .kernel = (enum wick__gpu_kernel)(kernel + (dtype != WICK_BF16)),
+        .grid = {(unsigned)(c->row_tiles * c->column_tiles * g->groups * parts)}};
+    unsigned shared = wick__mma_shared(gpu);
+    if (shared) {
+        unsigned stage = GPU_CONV_WEIGHT_STAGE((unsigned)c->rows), stages = (unsigned)wick__min(3, shared / stage);
+        launch.most = stages * stage;
+        p->stages = (u32)wick__min(stages, p->part / GPU_CONV_WEIGHT_STEP);
+        launch.shared = p->stages * stage;
+    }
+    WICK__TRY(wick__gpu_launch(gpu, &launch, p));
+    struct gpu_conv_weight_finish finish = {.sums = p->sums,
+                                            .out = g->out,
+                                            .count = g->groups * g->rows * p->across,
+                                            .parts = (u32)parts,
+                                            .across = p->across,
+                                            .pitch = p->large_pitch,
+                                            .channels = (u32)g->channels,
+                                            .taps = g->taps,
+                                            .f8 = dtype == WICK_F8E4M3};
+    struct wick__launch last = {.kernel = dtype == WICK_BF16 ? WICK__GPU_K_conv_weight_finish_bf16
+                                                             : WICK__GPU_K_conv_weight_finish_f16,
+                                .grid = {wick__gpu_blocks(gpu, finish.count, 1)}};
+    return wick__gpu_launch(gpu, &last, &finish);
+}
+
+enum wick_status wick__conv_weight_mma(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv_weight *g) {
+    int64_t images = g->terms / g->small_plane;
+    struct cut c = cut_of(g);
+    struct gpu_conv_weight_mma p = {.groups = (u32)g->groups,
+                                    .rows = (u32)g->rows,
+                                    .across = (u32)(g->taps * round_up8(g->channels)),
+                                    .row_tiles = (u32)c.row_tiles,
+                                    .column_tiles = (u32)c.column_tiles,
+                                    .terms = g->terms,
+                                    .small_pitch = (u32)round_up8(g->rows),
+                                    .large_pitch = (u32)round_up8(g->channels),
+                                    .small_plane = (u32)g->small_plane,
+                                    .taps_h = (u32)g->dim[1].kernel,
+                                    .taps_w = (u32)g->dim[2].kernel};
+    size_t sums = (size_t)c.parts * (size_t)(g->groups * g->rows * p.across) * 4;
+    size_t small = (size_t)(g->terms * g->groups * p.small_pitch) * 2;
+    size_t large = (size_t)(images * g->groups * packed_plane(g) * p.large_pitch) * 2, all = sums + small + large;
+    void *scratch;
+    WICK__TRY(wick__gpu_scratch(gpu, all, &scratch));
+    p.small = scratch;
+    p.large = (char *)scratch + small;
+    p.sums = (char *)scratch + small + large;
+    bool f8 = dtype == WICK_F8E4M3;
+    enum wick_status status = pack_small(gpu, g, f8, scratch);
+    if (status == WICK_OK) status = pack_large(gpu, g, f8, (char *)scratch + small);
+    if (status == WICK_OK) status = multiply(gpu, dtype, g, &c, &p);
+    wick__gpu_release(gpu, scratch, all);
+    return status;
+}
