@@ -1,5 +1,5 @@
-/* Gradients of convolutions by their weights in plain arithmetic: a product in tiles or element by element, in parts, which
- * are joined. */
+/* Gradients of convolutions by their weights in plain arithmetic: a product in tiles or element by element, in parts,
+ * which are joined. */
 #include "gpu/ops/conv.h"
 #include "gpu/ops/rows.h"
 #include "gpu/routes/conv.h"

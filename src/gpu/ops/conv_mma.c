@@ -19,8 +19,8 @@ struct side {
     int64_t results; /* of the largest phase */
 };
 
-/* Results r, r + stride, .. of a transposed convolution: the first tap that meets the input is returned, and *at is where
- * it meets it for the first result. */
+/* Results r, r + stride, .. of a transposed convolution: the first tap that meets the input is returned, and *at is
+ * where it meets it for the first result. */
 static int64_t first_tap(const struct gpu_conv_dim *dim, int64_t r, int64_t *at) {
     int64_t tap = 0, last = wick__min(dim->tap_step, dim->kernel);
     *at = r + dim->padding;
@@ -30,8 +30,7 @@ static int64_t first_tap(const struct gpu_conv_dim *dim, int64_t r, int64_t *at)
 }
 
 static struct side side_of(const struct gpu_conv_dim *dim, bool transposed) {
-    struct side s = {.phases.phases = (u32)dim->phases,
-                     .results = (dim->out + (int64_t)dim->phases - 1) / dim->phases};
+    struct side s = {.phases.phases = (u32)dim->phases, .results = (dim->out + (int64_t)dim->phases - 1) / dim->phases};
     int64_t at[GPU_CONV_PHASES], low = INT64_MAX, high = INT64_MIN, step = transposed ? 1 : dim->stride;
     for (int64_t r = 0; r < dim->phases; r++) {
         int64_t tap = 0, taps = dim->kernel;

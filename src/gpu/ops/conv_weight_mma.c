@@ -1,4 +1,5 @@
-/* Gradients of convolutions by their weights by matrix instructions: both sides with channels innermost, and the launches.
+/* Gradients of convolutions by their weights by matrix instructions: both sides with channels innermost, and the
+ * launches.
  */
 #include "gpu/ops/conv.h"
 #include "gpu/ops/gemm.h"
@@ -72,17 +73,16 @@ static enum wick_status pack_large(struct wick__gpu *gpu, const struct gpu_conv_
     return wick__conv_pack(gpu, &p);
 }
 
-/* Rows of a tile, and how many tiles and parts there are: by shape alone, so that the same shape has the same bits on all
- * devices of a kind. */
+/* Rows of a tile, and how many tiles and parts there are: by shape alone, so that the same shape has the same bits on
+ * all devices of a kind. */
 struct cut {
     int64_t rows, row_tiles, column_tiles, parts;
 };
 
 static struct cut cut_of(const struct gpu_conv_weight *g) {
     int64_t across = g->taps * round_up8(g->channels), rows = g->rows > 64 ? 128 : 64;
-    struct cut c = {.rows = rows,
-                    .row_tiles = ceil_div(g->rows, rows),
-                    .column_tiles = ceil_div(across, GPU_CONV_WEIGHT_COLUMNS)};
+    struct cut c = {
+        .rows = rows, .row_tiles = ceil_div(g->rows, rows), .column_tiles = ceil_div(across, GPU_CONV_WEIGHT_COLUMNS)};
     int64_t blocks = c.row_tiles * c.column_tiles * g->groups, parts = ceil_div(g->terms, LONG);
     parts = wick__max(parts, wick__min(BLOCKS / blocks, ceil_div(g->terms, SHORT)));
     parts = wick__min(parts, wick__max(1, MOST / (g->groups * g->rows * across * 4)));
@@ -107,9 +107,8 @@ static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, c
     p->part = (u32)(ceil_div(ceil_div(g->terms, c->parts), GPU_CONV_WEIGHT_STEP) * GPU_CONV_WEIGHT_STEP);
     int64_t parts = ceil_div(g->terms, p->part);
     enum wick__gpu_kernel kernel = c->rows == 128 ? WICK__GPU_K_conv_weight_128_bf16 : WICK__GPU_K_conv_weight_64_bf16;
-    struct wick__launch launch = {
-        .kernel = (enum wick__gpu_kernel)(kernel + (dtype != WICK_BF16)),
-        .grid = {(unsigned)(c->row_tiles * c->column_tiles * g->groups * parts)}};
+    struct wick__launch launch = {.kernel = (enum wick__gpu_kernel)(kernel + (dtype != WICK_BF16)),
+                                  .grid = {(unsigned)(c->row_tiles * c->column_tiles * g->groups * parts)}};
     unsigned shared = wick__mma_shared(gpu);
     if (shared) {
         unsigned stage = GPU_CONV_WEIGHT_STAGE((unsigned)c->rows), stages = (unsigned)wick__min(3, shared / stage);
