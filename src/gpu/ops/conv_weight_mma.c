@@ -107,7 +107,8 @@ static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, c
     p->part = (u32)(ceil_div(ceil_div(g->terms, c->parts), GPU_CONV_WEIGHT_STEP) * GPU_CONV_WEIGHT_STEP);
     int64_t parts = ceil_div(g->terms, p->part);
     enum wick__gpu_kernel kernel = c->rows == 128 ? WICK__GPU_K_conv_weight_128_bf16 : WICK__GPU_K_conv_weight_64_bf16;
-    struct wick__launch launch = {.kernel = (enum wick__gpu_kernel)(kernel + (dtype != WICK_BF16)),
+    struct wick__launch launch = {.apart = true,
+                                  .kernel = (enum wick__gpu_kernel)(kernel + (dtype != WICK_BF16)),
                                   .grid = {(unsigned)(c->row_tiles * c->column_tiles * g->groups * parts)}};
     unsigned shared = wick__mma_shared(gpu);
     if (shared) {
