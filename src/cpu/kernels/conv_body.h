@@ -218,6 +218,8 @@ static void NAME(store_row)(const struct conv *conv, const VALUE *tile, const st
             for (int64_t i = 0; i < run[r].n; i++) ((VALUE *)(void *)to)[i] = from[i];
         else if (pitch == 1)
             FROM_VALUES(conv->dtype, from, to, run[r].n);
+        else if (conv->plain)
+            for (int64_t i = 0; i < run[r].n; i++) ((VALUE *)(void *)to)[i * pitch] = from[i];
         else
             for (int64_t i = 0; i < run[r].n; i++)
                 FROM_VALUES(conv->dtype, from + i, to + (size_t)(i * pitch) * conv->size, 1);
@@ -384,33 +386,43 @@ static void NAME(run_items)(void *context, int worker, int64_t begin, int64_t en
     }
 }
 
-/* Rows of n elements of weight as VALUEs, for threads. */
+/* Rows `row` .. row+n-1 of one group of a transposed convolution's weight, n <= TAKEN: where neighbours in a row lie
+ * far apart, those of neighbouring rows lie close. */
+enum { NAME(TAKEN) = 16 };
+static void NAME(take_transposed)(const struct conv *conv, const char *weight, int64_t row, int64_t n) {
+    const struct conv_plan *plan = conv->plan;
+    const int64_t *kernel = conv->kernel, volume = kernel[0] * kernel[1] * kernel[2];
+    int64_t group = row / conv->out_channels, column = row % conv->out_channels;
+    VALUE *to = (VALUE *)conv->taken + row * plan->terms, taken[NAME(TAKEN)];
+    for (int64_t c = 0; c < conv->in_channels; c++) {
+        int64_t start = ((group * conv->in_channels + c) * conv->out_channels + column) * volume;
+        for (int64_t t = 0; t < plan->dim[0].taps; t++)
+            for (int64_t i = 0; i < plan->dim[1].taps; i++)
+                for (int64_t j = 0; j < plan->dim[2].taps; j++, to++) {
+                    int64_t at = plan->dim[0].tap[t].kernel * kernel[1] + plan->dim[1].tap[i].kernel;
+                    at = start + at * kernel[2] + plan->dim[2].tap[j].kernel;
+                    TO_VALUES(conv->dtype, weight + (size_t)at * conv->size, volume, taken, n);
+                    for (int64_t r = 0; r < n; r++) to[r * plan->terms] = taken[r];
+                }
+    }
+}
+
+/* Rows of weight as VALUEs, for threads. */
 static void NAME(take_weight)(void *context, int worker, int64_t begin, int64_t end) {
     const struct conv *conv = context;
-    const struct conv_plan *plan = conv->plan;
+    int64_t terms = conv->plan->terms;
     const char *weight = wick__data(conv->call->in[1]);
     (void)worker;
-    if (plan->terms == 0) return;
-    VALUE *to = (VALUE *)conv->taken + begin * plan->terms;
+    if (terms == 0) return;
     if (!conv->transposed) {
-        TO_VALUES(conv->dtype, weight + (size_t)(begin * plan->terms) * conv->size, 1, to, (end - begin) * plan->terms);
+        TO_VALUES(conv->dtype, weight + (size_t)(begin * terms) * conv->size, 1, (VALUE *)conv->taken + begin * terms,
+                  (end - begin) * terms);
         return;
     }
-    const int64_t *kernel = conv->kernel;
-    int64_t volume = kernel[0] * kernel[1] * kernel[2];
-    for (int64_t row = begin; row < end; row++)
-        for (int64_t c = 0; c < conv->in_channels; c++) {
-            int64_t group = row / conv->out_channels, column = row % conv->out_channels;
-            int64_t start = ((group * conv->in_channels + c) * conv->out_channels + column) * volume;
-            for (int64_t t = 0; t < plan->dim[0].taps; t++)
-                for (int64_t i = 0; i < plan->dim[1].taps; i++)
-                    for (int64_t j = 0; j < plan->dim[2].taps; j++) {
-                        int64_t at = plan->dim[0].tap[t].kernel * kernel[1] + plan->dim[1].tap[i].kernel;
-                        at = start + at * kernel[2] + plan->dim[2].tap[j].kernel;
-                        TO_VALUES(conv->dtype, weight + (size_t)at * conv->size, 1, to, 1);
-                        to++;
-                    }
-        }
+    for (int64_t row = begin, n; row < end; row += n) {
+        n = wick__min(wick__min(NAME(TAKEN), end - row), conv->out_channels - row % conv->out_channels);
+        NAME(take_transposed)(conv, weight, row, n);
+    }
 }
 
 static void NAME(take_bias)(const struct conv *conv) {

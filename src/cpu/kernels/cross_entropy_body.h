@@ -56,13 +56,16 @@ static void NAME(loss_line)(const struct classes *c, int64_t line) {
     const char *x = c->x + start_of(c, line), *target = c->soft ? c->target + start_of(c, line) : NULL;
     double sum = 0, sums[2] = {0, 0}, weight = 1, loss = 0, own = 0;
     int64_t id = c->soft ? 0 : id_of(c, line);
-    T room[PIECE], most = -(T)INFINITY;
+    T room[PIECE], most = -(T)INFINITY, lane[LANES];
     bool weighed = c->soft || c->smoothing > 0;
+    for (int l = 0; l < LANES; l++) lane[l] = most;
     for (int64_t i = 0; !c->nll && i < c->n; i += PIECE) {
         int64_t n = wick__min(PIECE, c->n - i);
         NAME(take)(c, x, i, n, -(T)INFINITY, room);
-        for (int64_t k = 0; k < n; k++) most = room[k] > most ? room[k] : most;
+        for (int64_t k = 0; k < n; k += LANES)
+            for (int l = 0; l < LANES; l++) lane[l] = room[k + l] > lane[l] ? room[k + l] : lane[l];
     }
+    for (int l = 0; l < LANES; l++) most = lane[l] > most ? lane[l] : most;
     for (int64_t i = 0; !c->nll && i < c->n; i += PIECE) {
         int64_t n = wick__min(PIECE, c->n - i);
         NAME(take)(c, x, i, n, -(T)INFINITY, room);

@@ -144,9 +144,14 @@ static void run_blocks(void *context, int worker, int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; block++) {
         int64_t first = block * WICK__BLOCK;
         row.n = wick__min(WICK__BLOCK, job->count - first);
+        char *to = job->out + (size_t)first * job->out_size;
+        if (job->e->copies && !job->stream) {
+            const char *from = gather(&job->in[0], first, row.n, to);
+            if (from) memcpy(to, from, (size_t)row.n * job->out_size);
+            continue;
+        }
         for (int i = 0; i < job->n_in; i++)
             if (!fixed[i]) row.in[i] = load(&job->in[i], first, row.n, &in[i]);
-        char *to = job->out + (size_t)first * job->out_size;
         const void *result = row.in[0];
         if (!job->e->copies) {
             row.out = job->out_convert || job->stream ? out.bytes : to;

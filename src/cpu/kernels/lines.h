@@ -98,6 +98,16 @@ static inline void gather_run(char *to, const char *from, int64_t n, int64_t str
     }
 }
 
+/* How many of the elements from `first` to end-1 of a line to load at once: those of a long run side by side alone, as
+ * they are then read where they lie. */
+static inline int64_t line_piece(const struct lines *lines, int64_t first, int64_t end) {
+    enum { LONG_RUN = 256 };
+    const struct dims *dims = &lines->reduced;
+    int64_t n = wick__min(LINE_BLOCK, end - first), last = dims->n - 1;
+    if (lines->direct || dims->stride[last] != 1 || dims->shape[last] < LONG_RUN) return n;
+    return wick__min(n, dims->shape[last] - first % dims->shape[last]);
+}
+
 /* Elements first .. first+n-1 of the line at `base`, an offset in elements; n <= LINE_BLOCK. Small floats come as
  * f32. The address is good until the next call with the same buffer. */
 static inline const void *line_load(const struct lines *lines, int64_t base, int64_t first, int64_t n,
@@ -111,14 +121,16 @@ static inline const void *line_load(const struct lines *lines, int64_t base, int
         int64_t at = first % dims->shape[last], outer = first / dims->shape[last];
         struct dims outside = *dims;
         outside.n = last;
-        for (int64_t done = 0; done < n; at = 0, outer++) {
+        bool beside = dims->stride[last] == 1 && at + n <= dims->shape[last];
+        if (beside) data += (dims_offset(&outside, outer) + at) * (int64_t)lines->size;
+        for (int64_t done = 0; done < n && !beside; at = 0, outer++) {
             int64_t run = wick__min(dims->shape[last] - at, n - done);
             int64_t from = dims_offset(&outside, outer) + at * dims->stride[last];
             gather_run(buffer->raw + done * (int64_t)lines->size, data + from * (int64_t)lines->size, run,
                        dims->stride[last], lines->size);
             done += run;
         }
-        data = buffer->raw;
+        if (!beside) data = buffer->raw;
     }
     switch (lines->dtype) {
     case WICK_BF16:

@@ -7,12 +7,15 @@
 #include "cpu/kernels/lines.h"
 #include "cpu/kernels/reduce_types.h"
 #include "cpu/runtime/parallel.h"
+#include "cpu/runtime/pool.h"
 
 #include "core/memory.h"
 
 enum {
     SEGMENT = 16 * LINE_BLOCK, /* elements of a line in one task */
     TILE = 2048,               /* lines side by side in one task */
+    APART = 256,               /* lines in one task whose neighbours lie apart */
+    FEW = 64,                  /* elements up to which lines that lie apart are taken so */
     TILE_ROWS = 128,           /* elements of each of them in one task */
     GRAIN = 32 * 1024          /* elements below which nothing is shared out */
 };
@@ -37,8 +40,9 @@ struct reduce {
     struct part *parts;        /* outs x segments */
     struct wick_tensor *out;
 
-    /* Lines side by side: `across` of them, TILE in a task; one kind of sweep after the other. */
-    int64_t across, tiles;
+    /* Lines side by side: `across` of them, `tile` in a task, `step` elements from one to the next; one kind of sweep
+     * after the other. */
+    int64_t across, tile, tiles, step;
     union cell *cells;  /* segments x outs */
     union cell *totals; /* outs */
     double *centers;    /* outs */
@@ -226,8 +230,8 @@ static void finish(const struct reduce *reduce, int64_t i, const struct part *pa
 static struct part range_part(const struct reduce *reduce, int64_t base, int64_t begin, int64_t end,
                               struct line_buffer *buffer) {
     struct part part = empty_part(reduce);
-    for (int64_t i = begin; i < end; i += LINE_BLOCK) {
-        int64_t n = wick__min(LINE_BLOCK, end - i);
+    for (int64_t i = begin, n; i < end; i += n) {
+        n = line_piece(&reduce->lines, i, end);
         struct part block = block_part(reduce, line_load(&reduce->lines, base, i, n, buffer), n);
         if (n == reduce->lines.terms) return block;
         join_part(reduce, &part, &block);
@@ -302,6 +306,7 @@ static void tile_segment(const struct reduce *reduce, union cell *acc, int64_t b
     static const wick__dtypes small = WICK__BIT(bf16) | WICK__BIT(f16) | WICK__BIT(f8e4m3);
     const struct lines *lines = &reduce->lines;
     _Alignas(64) float wide[ROWS][TILE];
+    _Alignas(64) char apart[ROWS][APART * 8];
     int64_t end = wick__min((segment + 1) * reduce->segment, lines->terms);
     for (int64_t j = 0; j < (n + LANES - 1) / LANES * LANES; j++) acc[j] = start(reduce, reduce->kind);
     for (int64_t r = segment * reduce->segment; r < end; r += ROWS) {
@@ -310,6 +315,10 @@ static void tile_segment(const struct reduce *reduce, union cell *acc, int64_t b
         for (int i = 0; i < count; i++) {
             int64_t offset = base + dims_offset(&lines->reduced, r + i);
             rows[i] = lines->data + offset * (int64_t)lines->size;
+            if (reduce->step != 1) {
+                gather_run(apart[i], rows[i], n, reduce->step, lines->size);
+                rows[i] = apart[i];
+            }
             if (!wick__has(small, lines->dtype)) continue;
             wick__row_to_f32(lines->dtype, rows[i], 1, wide[i], n);
             rows[i] = wide[i];
@@ -326,8 +335,8 @@ static void tile_tasks(void *context, int worker, int64_t begin, int64_t end) {
     if (reduce->kind == SQUARES || reduce->kind == EXPS || reduce->kind == POWERS) memset(centers, 0, sizeof centers);
     for (int64_t task = begin; task < end; task++) {
         int64_t segment = task % reduce->segments, tile = task / reduce->segments;
-        int64_t first = tile / reduce->tiles * reduce->across + tile % reduce->tiles * TILE;
-        int64_t n = wick__min(TILE, reduce->across - tile % reduce->tiles * TILE);
+        int64_t first = tile / reduce->tiles * reduce->across + tile % reduce->tiles * reduce->tile;
+        int64_t n = wick__min(reduce->tile, reduce->across - tile % reduce->tiles * reduce->tile);
         if (reduce->centers) memcpy(centers, reduce->centers + first, sizeof *centers * (size_t)n);
         tile_segment(reduce, acc, dims_offset(&reduce->lines.kept, first), n, segment, centers);
         memcpy(reduce->cells + segment * reduce->lines.outs + first, acc, sizeof *acc * (size_t)n);
@@ -370,11 +379,12 @@ static void finish_tiles(void *context, int worker, int64_t begin, int64_t end) 
 
 static void sweep(struct reduce *reduce, enum kind kind) {
     int64_t outs = reduce->lines.outs;
-    int64_t work = reduce->segment * wick__min(reduce->across, TILE);
+    int64_t work = wick__min(reduce->segment, reduce->lines.terms) * wick__min(reduce->across, reduce->tile);
     reduce->kind = kind;
     wick__parallel(outs / reduce->across * reduce->tiles * reduce->segments, wick__max(1, GRAIN / work), tile_tasks,
                    reduce);
-    wick__parallel(outs, wick__max(LANES, GRAIN / reduce->segments), join_tiles, reduce);
+    if (reduce->totals != reduce->cells)
+        wick__parallel(outs, wick__max(LANES, GRAIN / reduce->segments), join_tiles, reduce);
 }
 
 static enum wick_status run_tiles(struct reduce *reduce) {
@@ -382,16 +392,19 @@ static enum wick_status run_tiles(struct reduce *reduce) {
     int64_t outs = lines->outs, terms = lines->terms;
     enum kind kind = reduce->kind;
     reduce->across = lines->kept.shape[lines->kept.n - 1];
-    reduce->tiles = (reduce->across + TILE - 1) / TILE;
+    reduce->step = lines->kept.stride[lines->kept.n - 1];
+    reduce->tile = reduce->step == 1 ? TILE : APART;
+    reduce->tiles = (reduce->across + reduce->tile - 1) / reduce->tile;
     reduce->segment = TILE_ROWS;
     reduce->segments = (terms + reduce->segment - 1) / reduce->segment;
     size_t n = (size_t)outs * (size_t)(reduce->segments + 1 + reduce->centered), nbytes = n * sizeof(union cell);
-    union cell *scratch = wick__alloc(nbytes);
-    if (!scratch) return WICK_MEMORY;
+    void *scratch;
+    enum wick_status status = wick__pool_alloc(nbytes, &scratch);
+    if (status != WICK_OK) return status;
     reduce->cells = scratch;
-    reduce->totals = scratch + outs * reduce->segments;
+    reduce->totals = reduce->segments > 1 ? reduce->cells + outs * reduce->segments : reduce->cells;
     if (reduce->centered) {
-        double *centers = &reduce->totals[outs].f;
+        double *centers = &reduce->cells[outs * (reduce->segments + 1)].f;
         sweep(reduce, kind == SQUARES ? TOTAL : kind == MANTISSAS ? EXPONENTS : extreme_of(reduce));
         for (int64_t i = 0; i < outs; i++)
             centers[i] = kind == SQUARES ? reduce->totals[i].f / (double)terms : reduce->totals[i].f;
@@ -399,7 +412,7 @@ static enum wick_status run_tiles(struct reduce *reduce) {
     }
     sweep(reduce, kind);
     wick__parallel(outs, GRAIN / 4, finish_tiles, reduce);
-    wick__free(scratch, nbytes);
+    wick__pool_free(scratch, nbytes);
     return WICK_OK;
 }
 
@@ -459,7 +472,8 @@ enum wick_status WICK__ISA(wick__cpu_reduce)(const struct wick__call *call) {
     lines_init(&reduce.lines, call->in[0], call->p.reduce.dims, false);
     if (reduce.lines.outs == 0) return WICK_OK;
     if (reduce.lines.terms == 1 && is_copy(call->op)) return copy_ones(call);
-    bool beside = kept->n > 0 && kept->stride[kept->n - 1] == 1 && kept->shape[kept->n - 1] >= 2 * LANES;
-    if (beside && !reduce.lines.direct && reduce.lines.terms > 1) return run_tiles(&reduce);
+    bool many = kept->n > 0 && kept->shape[kept->n - 1] >= 2 * LANES && reduce.lines.terms > 1;
+    bool beside = many && !reduce.lines.direct && kept->stride[kept->n - 1] == 1;
+    if (beside || (many && reduce.lines.terms <= FEW)) return run_tiles(&reduce);
     return run_lines(&reduce);
 }

@@ -57,14 +57,30 @@ static inline void store(const struct scan *s, const union value *x, char *out, 
         wick__row_from_i64(s->dtype, (const int64_t *)&x->u, out, n);
 }
 
+/* Running sums of n elements from `value` on; returns the last. Four stretches at once, as each addition waits for the
+ * one before it; then all but the first take in what comes before them. */
+static double add_up(union value *x, int64_t n, double value) {
+    int64_t stretch = n / 4;
+    double sum[4] = {value};
+    for (int64_t j = 0; j < stretch; j++)
+        for (int k = 0; k < 4; k++) x[k * stretch + j].f = sum[k] += x[k * stretch + j].f;
+    value = sum[0];
+    for (int k = 1; k < 4; k++) {
+        for (int64_t j = 0; j < stretch; j++) x[k * stretch + j].f += value;
+        value += sum[k];
+    }
+    for (int64_t j = 4 * stretch; j < n; j++) x[j].f = value += x[j].f;
+    return value;
+}
+
 /* Runs through n elements from `value` on, and returns the last; `out` may be NULL. */
 static union value run_through(const struct scan *s, const char *in, char *out, int64_t n, union value value) {
     union value x[RUN];
     for (int64_t i = 0; i < n; i += RUN) {
         int64_t m = wick__min(RUN, n - i);
         load(s, in + i * (int64_t)s->size, x, m);
-        if (s->is_float && !s->product)
-            for (int64_t j = 0; j < m; j++) x[j].f = value.f += x[j].f;
+        if (s->is_float && !s->product && s->dtype != WICK_F64) /* f64 might overflow within a stretch alone */
+            value.f = add_up(x, m, value.f);
         else
             for (int64_t j = 0; j < m; j++) x[j] = value = step(s, value, x[j]);
         if (out) store(s, x, out + i * (int64_t)s->size, m);

@@ -3,6 +3,8 @@
 #include "cpu/kernels/reduce_kinds.h"
 #include "cpu/runtime/parallel.h"
 
+#include <string.h>
+
 #undef KINDS
 #undef INT_KINDS
 #undef FLOAT_KINDS
@@ -20,7 +22,7 @@
 #define FLOAT 1
 #include "cpu/kernels/reduce_body.h"
 
-enum { KEPT = 4 * BLOCK, GRAIN = 16 * 1024 };
+enum { KEPT = 4 * BLOCK, SHORT = 256, GRAIN = 16 * 1024 };
 
 struct softmax {
     enum wick_dtype dtype;
@@ -58,9 +60,9 @@ static void rows_task(void *context, int worker, int64_t begin, int64_t end) {
     (void)worker;
     for (int64_t i = begin; i < end; i++) {
         if (s->dtype == WICK_F64)
-            softmax_row_f64(s, s->in + i * row, s->out + i * row);
+            (s->n <= SHORT ? softmax_short_f64 : softmax_row_f64)(s, s->in + i * row, s->out + i * row);
         else
-            softmax_row_f32(s, s->in + i * row, s->out + i * row);
+            (s->n <= SHORT ? softmax_short_f32 : softmax_row_f32)(s, s->in + i * row, s->out + i * row);
     }
     if (s->stream) _mm_sfence();
 }

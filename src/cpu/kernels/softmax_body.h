@@ -31,17 +31,49 @@ static double FN(total)(const T *x, int64_t n) {
         low += FN(half)(four, 0);
         if (sizeof(T) == 4) high += FN(half)(four, 1);
     }
+    for (; i + WIDTH <= n; i += WIDTH) {
+        FN(wide) one = *(const FN(wide_at) *)(x + i);
+        low += FN(half)(one, 0);
+        if (sizeof(T) == 4) high += FN(half)(one, 1);
+    }
     low += high;
     for (int l = 0; l < LANES; l++) sum += low[l];
     for (; i < n; i++) sum += (double)x[i];
     return sum;
 }
 
-/* One row side by side. Short rows keep their exponentials in `kept`; long ones compute them again. */
+/* A row of up to SHORT elements, by whole vectors: what lies beyond its end is -infinity. */
+static void FN(softmax_short)(const struct softmax *s, const char *in, char *out) {
+    _Alignas(64) T x[SHORT], y[SHORT];
+    int64_t whole = (s->n + WIDTH - 1) / WIDTH * WIDTH;
+    const T *row = FN(block_in)(s->dtype, in, s->n, x);
+    T *to = FN(block_out)(s->dtype, out, false, y);
+    if (row != x) memcpy(x, row, sizeof *x * (size_t)s->n);
+    for (int64_t i = s->n; i < whole; i++) x[i] = -(T)INFINITY;
+    FN(wide) best = *(const FN(wide_at) *)x;
+    for (int64_t i = WIDTH; i < whole; i += WIDTH) best = FN(better)(MAX, best, *(const FN(wide_at) *)(x + i));
+    T most = best[0];
+    for (int l = 1; l < WIDTH; l++) most = best[l] > most || best[l] != best[l] ? best[l] : most;
+    FN(exps)(x, most, y, whole, s->n);
+    double sum = FN(total)(y, whole);
+    if (s->log) {
+        T less = (T)log(sum);
+        for (int64_t i = 0; i < whole; i++) y[i] = x[i] - most - less;
+    } else {
+        T scale = (T)(1 / sum);
+        for (int64_t i = 0; i < whole; i++) y[i] *= scale;
+    }
+    if (to != y) memcpy(to, y, sizeof *y * (size_t)s->n);
+    FN(block_done)(s->dtype, out, s->n, false, y);
+}
+
+/* One row side by side. Exponentials are kept in the result, or in `kept`; those of long rows of small floats are
+ * computed again. */
 static void FN(softmax_row)(const struct softmax *s, const char *in, char *out) {
-    _Alignas(64) T loaded[BLOCK], buffer[BLOCK], kept[KEPT];
+    _Alignas(64) T loaded[BLOCK], buffer[BLOCK], kept_here[KEPT];
     int64_t size = (int64_t)s->size;
-    bool keep = s->n <= KEPT && !s->log;
+    T *kept = FN(block_out)(s->dtype, out, s->stream, kept_here);
+    bool keep = !s->log && (s->n <= KEPT || kept != kept_here);
     T most = -(T)INFINITY;
     double sum = 0;
     for (int64_t i = 0; i < s->n; i += BLOCK) {
@@ -57,7 +89,7 @@ static void FN(softmax_row)(const struct softmax *s, const char *in, char *out) 
         FN(exps)(x, most, y, n, s->n);
         sum += FN(total)(y, n);
     }
-    T scale = (T)(1 / sum), less = (T)log(sum);
+    T scale = (T)(1 / sum), less = s->log ? (T)log(sum) : 0;
     for (int64_t i = 0; i < s->n; i += BLOCK) {
         int64_t n = wick__min(BLOCK, s->n - i);
         T *y = FN(block_out)(s->dtype, out + i * size, s->stream, buffer);

@@ -25,10 +25,10 @@ struct job {
     bool stream;
 };
 
-/* ---- squares in registers: from `in`, rows `step` elements apart, to `out`, rows SIDE elements apart ---- */
+/* ---- squares in registers: from `in`, rows `step` elements apart, to `out`, rows `to` elements apart ---- */
 
 #if defined(__x86_64__)
-static inline void square_16(const uint16_t *in, int64_t step, uint16_t *out) {
+static inline void square_16(const uint16_t *in, int64_t step, uint16_t *out, int64_t to) {
     __m128i a[8], b[8];
     for (int i = 0; i < 8; i++) a[i] = _mm_loadu_si128((const void *)(in + i * step));
     for (int i = 0; i < 4; i++) {
@@ -40,15 +40,15 @@ static inline void square_16(const uint16_t *in, int64_t step, uint16_t *out) {
         a[2 * i + 1] = _mm_unpackhi_epi16(b[i], b[i + 4]);
     }
     for (int i = 0; i < 4; i++) {
-        _mm_storeu_si128((void *)(out + 2 * i * SIDE), _mm_unpacklo_epi16(a[i], a[i + 4]));
-        _mm_storeu_si128((void *)(out + (2 * i + 1) * SIDE), _mm_unpackhi_epi16(a[i], a[i + 4]));
+        _mm_storeu_si128((void *)(out + 2 * i * to), _mm_unpacklo_epi16(a[i], a[i + 4]));
+        _mm_storeu_si128((void *)(out + (2 * i + 1) * to), _mm_unpackhi_epi16(a[i], a[i + 4]));
     }
 }
 #endif
 
 #if WICK_ISA_LEVEL >= 1
 enum { SQUARE_32 = 8 };
-static inline void square_32(const uint32_t *in, int64_t step, uint32_t *out) {
+static inline void square_32(const uint32_t *in, int64_t step, uint32_t *out, int64_t to) {
     __m256 a[8], b[8];
     for (int i = 0; i < 8; i++) a[i] = _mm256_loadu_ps((const void *)(in + i * step));
     for (int i = 0; i < 8; i += 2) {
@@ -62,12 +62,12 @@ static inline void square_32(const uint32_t *in, int64_t step, uint32_t *out) {
         a[i + 3] = _mm256_shuffle_ps(b[i + 1], b[i + 3], 0xEE);
     }
     for (int i = 0; i < 4; i++) {
-        _mm256_storeu_ps((void *)(out + i * SIDE), _mm256_permute2f128_ps(a[i], a[i + 4], 0x20));
-        _mm256_storeu_ps((void *)(out + (i + 4) * SIDE), _mm256_permute2f128_ps(a[i], a[i + 4], 0x31));
+        _mm256_storeu_ps((void *)(out + i * to), _mm256_permute2f128_ps(a[i], a[i + 4], 0x20));
+        _mm256_storeu_ps((void *)(out + (i + 4) * to), _mm256_permute2f128_ps(a[i], a[i + 4], 0x31));
     }
 }
 enum { SQUARE_64 = 4 };
-static inline void square_64(const uint64_t *in, int64_t step, uint64_t *out) {
+static inline void square_64(const uint64_t *in, int64_t step, uint64_t *out, int64_t to) {
     __m256d a[4], b[4];
     for (int i = 0; i < 4; i++) a[i] = _mm256_loadu_pd((const void *)(in + i * step));
     for (int i = 0; i < 4; i += 2) {
@@ -75,50 +75,50 @@ static inline void square_64(const uint64_t *in, int64_t step, uint64_t *out) {
         b[i + 1] = _mm256_unpackhi_pd(a[i], a[i + 1]);
     }
     for (int i = 0; i < 2; i++) {
-        _mm256_storeu_pd((void *)(out + i * SIDE), _mm256_permute2f128_pd(b[i], b[i + 2], 0x20));
-        _mm256_storeu_pd((void *)(out + (i + 2) * SIDE), _mm256_permute2f128_pd(b[i], b[i + 2], 0x31));
+        _mm256_storeu_pd((void *)(out + i * to), _mm256_permute2f128_pd(b[i], b[i + 2], 0x20));
+        _mm256_storeu_pd((void *)(out + (i + 2) * to), _mm256_permute2f128_pd(b[i], b[i + 2], 0x31));
     }
 }
 #else
 enum { SQUARE_32 = 4, SQUARE_64 = 4 };
 #define SQUARE(bits)                                                                                                   \
-    static inline void square_##bits(const uint##bits##_t *in, int64_t step, uint##bits##_t *out) {                    \
+    static inline void square_##bits(const uint##bits##_t *in, int64_t step, uint##bits##_t *out, int64_t to) {        \
         for (int c = 0; c < SQUARE_##bits; c++)                                                                        \
-            for (int r = 0; r < SQUARE_##bits; r++) out[r * SIDE + c] = in[c * step + r];                              \
+            for (int r = 0; r < SQUARE_##bits; r++) out[r * to + c] = in[c * step + r];                                \
     }
 SQUARE(32)
 SQUARE(64)
 #endif
 enum { SQUARE_8 = 8, SQUARE_16 = 8 };
 
-static inline void square_8(const uint8_t *in, int64_t step, uint8_t *out) {
+static inline void square_8(const uint8_t *in, int64_t step, uint8_t *out, int64_t to) {
     for (int c = 0; c < SQUARE_8; c++)
-        for (int r = 0; r < SQUARE_8; r++) out[r * SIDE + c] = in[c * step + r];
+        for (int r = 0; r < SQUARE_8; r++) out[r * to + c] = in[c * step + r];
 }
 
 #if !defined(__x86_64__)
-static inline void square_16(const uint16_t *in, int64_t step, uint16_t *out) {
+static inline void square_16(const uint16_t *in, int64_t step, uint16_t *out, int64_t to) {
     for (int c = 0; c < SQUARE_16; c++)
-        for (int r = 0; r < SQUARE_16; r++) out[r * SIDE + c] = in[c * step + r];
+        for (int r = 0; r < SQUARE_16; r++) out[r * to + c] = in[c * step + r];
 }
 #endif
 
 /* ---- blocks ---- */
 
-/* Turns `columns` rows of `rows` elements each, up to SIDE of both, into `out`. */
+/* Turns `columns` rows of `rows` elements each, up to SIDE of both, into `out`, whose rows lie `to` elements apart. */
 #define TURN(bits)                                                                                                     \
-    static void turn_##bits(const uint##bits##_t *in, int64_t step, int64_t rows, int64_t columns,                     \
-                            uint##bits##_t *out) {                                                                     \
-        int64_t c = 0;                                                                                                 \
+    static void turn_##bits(const uint##bits##_t *in, int64_t step, const int64_t size[2], uint##bits##_t *out,        \
+                            int64_t to) {                                                                              \
+        int64_t rows = size[0], columns = size[1], c = 0;                                                              \
         for (; c + SQUARE_##bits <= columns; c += SQUARE_##bits) {                                                     \
             int64_t r = 0;                                                                                             \
             for (; r + SQUARE_##bits <= rows; r += SQUARE_##bits)                                                      \
-                square_##bits(in + c * step + r, step, out + r * SIDE + c);                                            \
+                square_##bits(in + c * step + r, step, out + r * to + c, to);                                          \
             for (; r < rows; r++)                                                                                      \
-                for (int64_t k = 0; k < SQUARE_##bits; k++) out[r * SIDE + c + k] = in[(c + k) * step + r];            \
+                for (int64_t k = 0; k < SQUARE_##bits; k++) out[r * to + c + k] = in[(c + k) * step + r];              \
         }                                                                                                              \
         for (; c < columns; c++)                                                                                       \
-            for (int64_t r = 0; r < rows; r++) out[r * SIDE + c] = in[c * step + r];                                   \
+            for (int64_t r = 0; r < rows; r++) out[r * to + c] = in[c * step + r];                                     \
     }
 TURN(8)
 TURN(16)
@@ -138,24 +138,28 @@ static int64_t plane_start(const struct wick__layout *layout, int dim, int64_t p
 
 static void copy_block(const struct job *job, int64_t plane, int64_t row, int64_t column, void *buffer) {
     int last = job->from.rank - 1;
-    int64_t rows = wick__min(SIDE, job->rows - row), columns = wick__min(SIDE, job->columns - column);
+    int64_t size[2] = {wick__min(SIDE, job->rows - row), wick__min(SIDE, job->columns - column)};
     int64_t step = job->from.stride[last], out_step = job->to.stride[job->dim];
     int64_t from = plane_start(&job->from, job->dim, plane) + row + column * step;
     int64_t to = plane_start(&job->to, job->dim, plane) + row * out_step + column;
     const void *in = job->in + (size_t)from * job->size;
+    /* Short rows that follow each other need no buffer: they share the lines they are written to. */
+    bool straight = out_step == size[1] && !job->stream;
+    void *turned = straight ? job->out + (size_t)to * job->size : buffer;
+    int64_t apart = straight ? out_step : SIDE;
     switch (job->size) {
-    case 1: turn_8(in, step, rows, columns, buffer); break;
-    case 2: turn_16(in, step, rows, columns, buffer); break;
-    case 4: turn_32(in, step, rows, columns, buffer); break;
-    default: turn_64(in, step, rows, columns, buffer); break;
+    case 1: turn_8(in, step, size, turned, apart); break;
+    case 2: turn_16(in, step, size, turned, apart); break;
+    case 4: turn_32(in, step, size, turned, apart); break;
+    default: turn_64(in, step, size, turned, apart); break;
     }
-    for (int64_t r = 0; r < rows; r++) {
+    for (int64_t r = 0; r < size[0] && !straight; r++) {
         char *out = job->out + (size_t)(to + r * out_step) * job->size;
-        const char *turned = (const char *)buffer + (size_t)(r * SIDE) * job->size;
+        const char *from_row = (const char *)buffer + (size_t)(r * SIDE) * job->size;
         if (job->stream)
-            wick__stream_copy(out, turned, (size_t)columns * job->size);
+            wick__stream_copy(out, from_row, (size_t)size[1] * job->size);
         else
-            memcpy(out, turned, (size_t)columns * job->size);
+            memcpy(out, from_row, (size_t)size[1] * job->size);
     }
 }
 
