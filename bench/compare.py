@@ -19,20 +19,15 @@ import sys
 import tempfile
 import time
 
-import numpy
 import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import rows  # noqa: E402
 import others  # noqa: E402
+from timing import empty_caches  # noqa: E402
 from wick import Wick  # noqa: E402
 
 BLOCKS = 4
-FLUSH = numpy.zeros(96 << 20, numpy.uint8)
-
-
-def empty_caches():
-    FLUSH[::64] += 1
 
 
 def block(call, finish, cold, count, warm_up=True):

@@ -12,6 +12,7 @@ Wick's, more than 1 is faster than PyTorch."""
 import argparse
 import ctypes
 import fnmatch
+import functools
 import math
 import pathlib
 import statistics
@@ -23,7 +24,9 @@ import numpy
 import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from api import Api  # noqa: E402
 from rows import BOOL, DOUBLE, INT, INT64, NAMES, POINTER, RESNET_50, TORCH, ConvOptions, Number, to_wick  # noqa: E402
+from timing import Side, in_turns  # noqa: E402
 from wick import DTYPES, Wick  # noqa: E402
 
 SIZES = {"64KiB": 1 << 16, "4MiB": 1 << 22, "64MiB": 1 << 26, "1GiB": 1 << 30}
@@ -39,14 +42,6 @@ class Row:
     def __init__(self, name, dtype, size, inputs, theirs, ours, moved=0, flops=0, exact=True):
         self.name, self.dtype, self.size, self.inputs = name, dtype, size, inputs
         self.theirs, self.ours, self.moved, self.flops, self.exact = theirs, ours, moved, flops, exact
-
-
-def batch_time(call, count, wait, sets):
-    began = time.perf_counter()
-    for i in range(count):
-        call(*sets[i % len(sets)])
-    wait()
-    return (time.perf_counter() - began) / count
 
 
 def measure(row, wick, options):
@@ -70,20 +65,13 @@ def measure(row, wick, options):
         del exact
     wick.release(ours_result)
     del theirs_result
-    times = ([], [])
-    sides = ((row.theirs, torch.cuda.synchronize, torch_sets), (ours, wick.synchronize, wick_sets))
-    counts = []
-    for call, wait, sets in sides:
-        wait()
-        probe = min(batch_time(call, 3, wait, sets) for _ in range(2))
-        counts.append(max(3, min(400, int(options.batch / max(probe, 1e-7)))))
-    for _ in range(options.repeats):
-        for i, (call, wait, sets) in enumerate(sides):
-            times[i].append(batch_time(call, counts[i], wait, sets))
+    sides = [Side([functools.partial(call, *inputs) for inputs in sets], wait) for call, wait, sets in (
+        (row.theirs, torch.cuda.synchronize, torch_sets), (ours, wick.synchronize, wick_sets))]
+    times = in_turns(sides, options.repeats, options.batch)
     for tensors in wick_sets:
         for tensor in tensors:
             wick.release(tensor)
-    return statistics.median(times[0]), statistics.median(times[1]), errors
+    return *times, errors
 
 
 # ---- rows ----
@@ -278,22 +266,15 @@ def f8_rows():
                   flops=2 * m * n * k)
 
 
-class AttentionOptions(ctypes.Structure):
-    """struct wick_attention_options of nn.h."""
-    _fields_ = [("scale", DOUBLE), ("soft_cap", DOUBLE), ("causal", BOOL), ("align_last", BOOL), ("windowed", BOOL),
-                ("left", ctypes.c_int64), ("right", ctypes.c_int64), ("slopes", POINTER), ("log_sums", POINTER),
-                ("reserved", ctypes.c_uint64 * 8)]
-
-
 def attention_rows():
     for dtype, (b, h, s, d), causal in (("bf16", (4, 32, 4096, 128), True), ("bf16", (4, 32, 4096, 128), False),
                                         ("f16", (32, 12, 128, 64), False), ("f32", (4, 16, 1024, 64), True)):
-        options = AttentionOptions(causal=causal)
         yield Row("attention, causal" if causal else "attention", dtype, f"{b}×{h}×{s}×{d}",
                   lambda b=b, h=h, s=s, d=d, t=dtype: [values(0, t, (b, h, s, d)) for _ in range(3)],
                   lambda q, k, v, c=causal: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=c),
-                  lambda wick, o=options: (lambda op: lambda q, k, v: op(q, k, v, None, ctypes.byref(o)))(
-                      wick.op("scaled_dot_product_attention", POINTER, POINTER, POINTER, POINTER, POINTER)),
+                  lambda wick, c=causal: (lambda op, o: lambda q, k, v: op(q, k, v, None, ctypes.byref(o)))(
+                      wick.op("scaled_dot_product_attention", POINTER, POINTER, POINTER, POINTER, POINTER),
+                      Api(wick).options("attention", causal=c)),
                   flops=4 * b * h * s * s * d / (2 if causal else 1), exact=s <= 1024)
 
 

@@ -11,7 +11,6 @@ import argparse
 import ctypes
 import fnmatch
 import pathlib
-import statistics
 import sys
 import time
 
@@ -20,6 +19,7 @@ from torch.nn import functional
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from rows import BOOL, INT, INT64, POINTER, TORCH, to_wick  # noqa: E402
+from timing import Side, in_turns  # noqa: E402
 from wick import Wick  # noqa: E402
 
 CHOICES = ("auto", "own", "vendor")  # in the order of enum wick_blas
@@ -63,31 +63,65 @@ class Routes:
     def used(self):
         return {info.name.decode(): info.used for info in self.all()}
 
-
-def batch_time(call, count, wait):
-    began = time.perf_counter()
-    for _ in range(count):
-        call()
-    wait()
-    return (time.perf_counter() - began) / count
+    def taken_since(self, before):
+        return ", ".join(name for name, used in self.used().items() if used > before[name]) or "own"
 
 
-def measure(sides, repeats, seconds):
-    """Medians of the sides, (prepare, call, wait) each, timed in turns."""
-    counts, times = [], [[] for _ in sides]
-    for prepare, call, wait in sides:
-        prepare()
-        batch_time(call, 2, wait)
-        counts.append(max(3, min(200, int(seconds / max(batch_time(call, 3, wait), 1e-7)))))
-    for _ in range(repeats):
-        for i, (prepare, call, wait) in enumerate(sides):
-            prepare()
-            times[i].append(batch_time(call, counts[i], wait))
-    return [statistics.median(side) for side in times]
+class Run:
+    """One run over rows, by the options that all such scripts have."""
+
+    def __init__(self, arguments):
+        arguments.add_argument("--build", default="build")
+        arguments.add_argument("--device", default="cuda:0")
+        arguments.add_argument("--dtypes", default="bf16,f16,f32")
+        arguments.add_argument("--only", default="*", help="patterns of rows' names")
+        arguments.add_argument("--repeats", type=int, default=5)
+        arguments.add_argument("--batch", type=float, default=0.004, help="seconds a batch takes")
+        arguments.add_argument("--log", action="store_true", help="print what the library says of its routes")
+        arguments.add_argument("--minutes", type=float, default=60, help="stop after this long")
+        self.options = arguments.parse_args()
+        self.began = time.monotonic()
+        torch.manual_seed(0)
+        torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
+        torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
+        torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
+        self.wick = Wick(self.options.build, self.options.device)
+        self.routes = Routes(self.wick)
+
+    def begin(self, columns, texts):
+        """Prints what takes part, and the head of a table of which the first `texts` columns are no numbers."""
+        heard = ctypes.CFUNCTYPE(None, POINTER, INT, ctypes.c_char_p)
+        line = heard(lambda _, level, text: print(text.decode(), flush=True))
+        if self.options.log:
+            self.wick.function("log_set", None, type(line), POINTER, INT)(line, None, 3)
+        print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, "
+              f"its cuDNN {torch.backends.cudnn.version()}")
+        for info in self.routes.all(check=True):
+            print(f"{info.name.decode()}: {(info.library or info.fault).decode()}: {info.verdict.decode()}")
+        if self.options.log:
+            self.wick.function("log_set", None, POINTER, POINTER, INT)(None, None, 0)
+        print(f"| {columns} |\n{'| --- ' * texts}{'| ---: ' * (columns.count('|') + 1 - texts)}|", flush=True)
+
+    def wanted(self, name):
+        return any(fnmatch.fnmatch(name, pattern) for pattern in self.options.only.split(","))
+
+    def is_over(self):
+        over = time.monotonic() - self.began > 60 * self.options.minutes
+        if over:
+            print("stopped: out of time")
+        return over
+
+    def times(self, theirs, ours, choose):
+        """Seconds of PyTorch and of each choice of Wick's; choose(i) makes the choice."""
+        def released():
+            self.wick.release(ours())
+        sides = [Side([theirs], torch.cuda.synchronize)]
+        sides += [Side([released], self.wick.synchronize, lambda i=i: choose(i)) for i in range(len(CHOICES))]
+        return in_turns(sides, self.options.repeats, self.options.batch)
 
 
-def row(wick, routes, case, options):
-    dtype, (m, n, k), biased, activation = case
+def row(run, dtype, size, biased, activation):
+    wick, routes, (m, n, k) = run.wick, run.routes, size
     code, theirs_activation = ACTIVATIONS[activation]
     inputs = [torch.randn(m, k, device="cuda"), torch.randn(n, k, device="cuda") / k**0.5, torch.randn(n, device="cuda")]
     x, w, b = [tensor.to(TORCH[dtype]) for tensor in inputs]
@@ -97,20 +131,18 @@ def row(wick, routes, case, options):
     exact = theirs_activation(functional.linear(x.double(), w.double(), None if b is None else b.double()))
     scale = float(exact.abs().max())
     errors, taken = {}, "own"
-    for choice in CHOICES:
-        routes.set(wick.device, CHOICES.index(choice))
+    for i, choice in enumerate(CHOICES):
+        routes.set(wick.device, i)
         before = routes.used()
         result = linear(*tensors, code)
         if choice == "auto":
-            taken = ", ".join(name for name, used in routes.used().items() if used > before[name]) or "own"
+            taken = routes.taken_since(before)
         errors[choice] = float((torch.from_numpy(wick.numpy(result)).cuda().double() - exact).abs().max()) / scale
         wick.release(result)
     errors["PyTorch"] = float((theirs_activation(functional.linear(x, w, b)).double() - exact).abs().max()) / scale
     del exact
-    sides = [(lambda: None, lambda: theirs_activation(functional.linear(x, w, b)), torch.cuda.synchronize)]
-    sides += [(lambda c=c: routes.set(wick.device, c), lambda: wick.release(linear(*tensors, code)), wick.synchronize)
-              for c in range(3)]
-    times = measure(sides, options.repeats, options.batch)
+    times = run.times(lambda: theirs_activation(functional.linear(x, w, b)), lambda: linear(*tensors, code),
+                      lambda i: routes.set(wick.device, i))
     for tensor in tensors:
         if tensor:
             wick.release(tensor)
@@ -118,44 +150,19 @@ def row(wick, routes, case, options):
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    arguments.add_argument("--build", default="build")
-    arguments.add_argument("--device", default="cuda:0")
-    arguments.add_argument("--dtypes", default="bf16,f16,f32")
-    arguments.add_argument("--only", default="*")
-    arguments.add_argument("--repeats", type=int, default=5)
-    arguments.add_argument("--batch", type=float, default=0.004, help="seconds a batch takes")
-    arguments.add_argument("--log", action="store_true", help="print what the library says of its routes")
-    arguments.add_argument("--minutes", type=float, default=60, help="stop after this long")
-    options = arguments.parse_args()
-    torch.manual_seed(0)
-    torch.backends.cuda.matmul.allow_tf32 = False
-    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
-    torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
-    began = time.monotonic()
-    wick = Wick(options.build, options.device)
-    routes = Routes(wick)
-    line = ctypes.CFUNCTYPE(None, POINTER, INT, ctypes.c_char_p)(lambda _, level, text: print(text.decode(), flush=True))
-    if options.log:
-        wick.function("log_set", None, type(line), POINTER, INT)(line, None, 3)
-    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}")
-    for info in routes.all(check=True):
-        print(f"{info.name.decode()}: {(info.library or info.fault).decode()}: {info.verdict.decode()}")
-    if options.log:
-        wick.function("log_set", None, POINTER, POINTER, INT)(None, None, 0)
-    print("| size | dtype | bias | activation | PyTorch µs | auto | own | vendor | ratio | auto took | error PyTorch | auto | vendor |\n"
-          "| --- | --- | --- | --- | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: | ---: |", flush=True)
-    for dtype in options.dtypes.split(","):
+    run = Run(argparse.ArgumentParser(description=__doc__.split("\n")[0]))
+    run.begin("size | dtype | bias | activation | PyTorch µs | auto | own | vendor | ratio | auto took | error PyTorch "
+              "| auto | vendor", 4)
+    for dtype in run.options.dtypes.split(","):
         for name, size, biased, activations in SIZES:
             for activation in activations.split():
                 label = f"{name} {'×'.join(map(str, size))}"
-                if not any(fnmatch.fnmatch(f"{label} {dtype} {activation}", p) for p in options.only.split(",")):
+                if not run.wanted(f"{label} {dtype} {activation}"):
                     continue
-                if time.monotonic() - began > 60 * options.minutes:
-                    print("stopped: out of time")
+                if run.is_over():
                     return
                 with torch.inference_mode():
-                    times, taken, errors = row(wick, routes, (dtype, size, biased, activation), options)
+                    times, taken, errors = row(run, dtype, size, biased, activation)
                 theirs, *ours = [t * 1e6 for t in times]
                 print(f"| {label} | {dtype} | {'yes' if biased else 'no'} | {activation} | {theirs:.1f} | {ours[0]:.1f} | "
                       f"{ours[1]:.1f} | {ours[2]:.1f} | {theirs / ours[0]:.2f} | {taken} | {errors['PyTorch']:.0e} | "

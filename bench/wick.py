@@ -13,7 +13,8 @@ class Wick:
     """Functions of libwick by name, without the prefix. Results that are tensors are raw addresses: release them."""
 
     def __init__(self, build, device="cpu"):
-        self.library = ctypes.CDLL(str(pathlib.Path(build) / "src" / "libwick.so"))
+        self.build = pathlib.Path(build)
+        self.library = ctypes.CDLL(str(self.build / "src" / "libwick.so"))
         self.library.wick_error.restype = ctypes.c_char_p
         self.library.wick_version.restype = ctypes.c_char_p
         self.device = self.function("device_open", ctypes.c_void_p, ctypes.c_char_p)(device.encode())
@@ -52,7 +53,7 @@ class Wick:
 
     def tensor(self, array, dtype):
         """A tensor of a NumPy array; bf16 arrays come as uint16 bit patterns."""
-        array = numpy.ascontiguousarray(array)
+        array = numpy.asarray(array, order="C")
         shape = (ctypes.c_int64 * array.ndim)(*array.shape)
         result = self.from_data(self.device, DTYPES[dtype], array.ndim, shape, array.ctypes.data,
                                 array.nbytes)
