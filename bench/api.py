@@ -1,4 +1,4 @@
-"""Wick's functions by the list of its API that the build makes (docs/api.md): no struct or prototype is written twice."""
+"""Wick's functions by the list of the API that the build makes (docs/api.md): no prototype is written twice."""
 import ctypes
 import json
 
@@ -57,8 +57,8 @@ class Api:
         return self.structs["wick_number"](real=value, is_real=True)
 
     def bind(self, name, *values):
-        """A function without arguments that calls wick_NAME and returns the result's tensor and those of Outs. The length
-        of an array is not among the values."""
+        """A function without arguments that calls wick_NAME and returns the result's tensor and those of Outs. The
+        length of an array is not among the values."""
         listed = self.functions["wick_" + name]["arguments"]
         lengths = {argument["length"]: None for argument in listed if argument["role"] == "array"}
         values, made, outs = iter(values), [], []

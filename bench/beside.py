@@ -130,7 +130,7 @@ def summary(done, void, on_gpu):
         worst = min(done, key=lambda row: row[2][i])
         above = sum(ratio >= bar for ratio in ratios)
         share = 100 * above / len(ratios)
-        yield (f"{state}: {len(ratios)} rows, geometric mean of the ratios {geometric_mean(ratios):.2f}, {above} of them "
+        yield (f"{state}: {len(ratios)} rows, geometric mean of the ratios {geometric_mean(ratios):.2f}, {above} "
                f"({share:.1f} %) at least {bar}, lowest {worst[2][i]:.2f} ({worst[0]}: {worst[1]}).")
     yield f"Void: {void} rows."
     kinds = sorted({row[0] for row in done})

@@ -28,7 +28,7 @@ def linear(x, n, dtype="f32", bias=True, layout=""):
 
 # ---- attention ----
 
-def attention(q, keys, kv_heads, dtype="f32", causal=False, layout="moved", way=""):
+def attention(q, keys, kv_heads, dtype="f32", causal=False, layout="moved", *, backward=False):
     """q [batch, heads, queries, elements]; layout "moved": as a projection leaves it, [batch, queries, heads, ...]."""
     batch, heads, queries, width = q
     k = (batch, kv_heads, keys, width)
@@ -36,18 +36,19 @@ def attention(q, keys, kv_heads, dtype="f32", causal=False, layout="moved", way=
     def function(q, k, v):
         return functional.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=heads != kv_heads)
 
-    def backward(api, dy, q, k, v):
+    def ours_backward(api, dy, q, k, v):
         asked = api.options("attention", causal=causal, log_sums=Out())
         result, log_sums = api.made("scaled_dot_product_attention", q, k, v, None, asked)
         return api.bind("scaled_dot_product_attention_backward", dy, q, k, v, api.options(
             "attention_backward", result=result, log_sums=log_sums, function=api.options("attention", causal=causal),
             k_gradient=Out(), v_gradient=Out()))
     operands = [q, k, k]
-    kind = f"attention{', causal' if causal else ''}{way and ', backward'}"
+    kind = f"attention{', causal' if causal else ''}{', backward' if backward else ''}"
     size = f"{shape_text(q)} · {kv_heads}×{keys}"
-    if way:
-        return Case(kind, size, dtype=dtype, layout=layout, gradient=True, ours=backward,
-                    theirs=by_autograd(function, 3), make=lambda: [values(q, dtype)] + [values(shape, dtype, layout) for shape in operands])
+    if backward:
+        return Case(kind, size, dtype=dtype, layout=layout, gradient=True, ours=ours_backward,
+                    theirs=by_autograd(function, 3),
+                    make=lambda: [values(q, dtype)] + [values(shape, dtype, layout) for shape in operands])
     return Case(kind, size, dtype=dtype, layout=layout, theirs=call(function),
                 make=lambda: [values(shape, dtype, layout) for shape in operands],
                 ours=lambda api, q, k, v: api.bind("scaled_dot_product_attention", q, k, v, None,
@@ -137,7 +138,7 @@ class Convolution:
 
 # ---- pooling and resizing ----
 
-def pool(kind, x, kernel, stride=None, padding=0, dtype="f32", layout="", backward=False):
+def pool(kind, x, kernel, stride=None, padding=0, dtype="f32", *, layout="", backward=False):
     """kind: max or avg."""
     n, stride = len(x) - 2, stride or kernel
     out = (*x[:2], *[(size + 2 * padding - kernel) // stride + 1 for size in x[2:]])
@@ -188,7 +189,8 @@ def resize(kind, x, size, dtype="f32", layout="", backward=False):
     text = f"{shape_text(x)} → {shape_text(size)}"
     if backward:
         return Case(f"{name}, backward", text, dtype=dtype, layout=layout, gradient=True,
-                    theirs=by_autograd(function, 1), make=lambda: [values((*x[:2], *size), dtype, layout), values(x, dtype, layout)],
+                    theirs=by_autograd(function, 1),
+                    make=lambda: [values((*x[:2], *size), dtype, layout), values(x, dtype, layout)],
                     ours=lambda api, dy, _: api.bind(gradient, dy, list(x[2:]), None))
     return Case(name, text, dtype=dtype, layout=layout, make=lambda: [values(x, dtype, layout)], theirs=call(function),
                 ours=op(f"upsample_{name}", list(size), None))
@@ -265,14 +267,16 @@ def cross_entropy(rows, classes, dtype="f32", backward=False):
     if backward:
         return Case("cross entropy, backward", text, dtype=dtype, gradient=True, ours=ours_backward,
                     make=lambda: [values((), dtype), *operands()], theirs=by_autograd(function, 1))
-    return Case("cross entropy", text, dtype=dtype, make=operands, theirs=call(function), ours=op("cross_entropy", None))
+    return Case("cross entropy", text, dtype=dtype, make=operands, theirs=call(function),
+                ours=op("cross_entropy", None))
 
 
 def embedding(rows, width, count, dtype="f32", backward=False):
     text = f"{shape_text((rows, width))} · {count}"
     if backward:
         return Case("embedding, backward", text, dtype=dtype,
-                    make=lambda: [values((count, width), dtype), ids(rows, count)], theirs=call(lambda dy, at: ATEN.embedding_dense_backward(dy, at, rows, -1, False)),
+                    make=lambda: [values((count, width), dtype), ids(rows, count)],
+                    theirs=call(lambda dy, at: ATEN.embedding_dense_backward(dy, at, rows, -1, False)),
                     ours=op("embedding_backward", rows, -1))
     return Case("embedding", text, dtype=dtype, make=lambda: [values((rows, width), dtype), ids(rows, count)],
                 theirs=call(lambda w, at: functional.embedding(at, w)), ours=op("embedding"))

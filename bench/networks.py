@@ -86,10 +86,11 @@ def text_rows(batch, dtype):
         q = (items * batch, heads, queries, width)
         yield name, kinds.attention(q, keys, kv_heads, dtype, causal)
         if queries > 1:
-            yield name, kinds.attention(q, keys, kv_heads, dtype, causal, way="backward")
+            yield name, kinds.attention(q, keys, kv_heads, dtype, causal, backward=True)
     # name, rows, terms, columns
     for name, m, k, n in (("ViT-B/16 up", 197, 768, 3072), ("ViT-B/16 down", 197, 3072, 768),
-                          ("Whisper", 1500, 512, 512), ("UNet", 1024, 320, 2560), ("Llama prefill", 128, 2048, 8192), ("GPT-2", 512, 768, 2304)):
+                          ("Whisper", 1500, 512, 512), ("UNet", 1024, 320, 2560),
+                          ("Llama prefill", 128, 2048, 8192), ("GPT-2", 512, 768, 2304)):
         yield name, kinds.linear((batch, m, k), n, dtype)
         yield f"{name}, dx", kinds.matmul((batch * m, n), (n, k), dtype)
         yield f"{name}, dw", kinds.matmul((n, batch * m), (batch * m, k), dtype, ("transposed", ""))

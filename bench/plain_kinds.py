@@ -8,9 +8,11 @@ from wick import DTYPES
 
 # Wick's names of PyTorch's functions of one operand, which may be negative but for those of POSITIVE.
 UNARY = {"exp": torch.exp, "log": torch.log, "sin": torch.sin, "tanh": torch.tanh, "sqrt": torch.sqrt,
-         "rsqrt": torch.rsqrt, "recip": torch.reciprocal, "abs": torch.abs, "neg": torch.neg, "sqr": torch.square, "floor": torch.floor,
+         "rsqrt": torch.rsqrt, "recip": torch.reciprocal, "abs": torch.abs, "neg": torch.neg, "sqr": torch.square,
+         "floor": torch.floor,
          "round": torch.round, "erf": torch.erf, "sigmoid": torch.sigmoid, "relu": torch.relu,
-         "relu6": functional.relu6, "gelu": functional.gelu, "silu": functional.silu, "softplus": functional.softplus, "mish": functional.mish,
+         "relu6": functional.relu6, "gelu": functional.gelu, "silu": functional.silu,
+         "softplus": functional.softplus, "mish": functional.mish,
          "hard_swish": functional.hardswish, "hard_sigmoid": functional.hardsigmoid,
          "log_sigmoid": functional.logsigmoid,
          "gelu_tanh": lambda x: functional.gelu(x, approximate="tanh")}
@@ -75,12 +77,14 @@ def reduction(name, x, dims, dtype="f32", layout=""):
 
 def argmax(x, dim, dtype="f32", layout=""):
     return Case("argmax", f"{shape_text(x)} over {dim}", dtype=dtype, layout=layout,
-                make=lambda: [values(x, dtype, layout)], theirs=call(lambda x: torch.argmax(x, dim)), ours=op("argmax", [dim], False))
+                make=lambda: [values(x, dtype, layout)], theirs=call(lambda x: torch.argmax(x, dim)),
+                ours=op("argmax", [dim], False))
 
 
 def cumsum(x, dim, dtype="f32", layout=""):
     return Case("cumsum", f"{shape_text(x)} along {dim}", dtype=dtype, layout=layout,
-                make=lambda: [values(x, dtype, layout)], theirs=call(lambda x: torch.cumsum(x, dim)), ours=op("cumsum", dim))
+                make=lambda: [values(x, dtype, layout)], theirs=call(lambda x: torch.cumsum(x, dim)),
+                ours=op("cumsum", dim))
 
 
 def softmax(x, dim, dtype="f32", layout="", log=False, backward=False):

@@ -58,21 +58,21 @@ class Draw:
     def few_rows(self):
         return self.linear(8)
 
-    def attention(self, way=""):
+    def attention(self, backward=False):
         while True:
             batch, kv_heads, group = self.size(1, 8), self.size(1, 16), self.pick(1, 1, 4)
             width, queries, keys = self.pick(32, 40, 64, 64, 80, 96, 128), self.size(1, 1024), self.size(16, 2048)
             causal = self.pick(True, False)
             if self.pick(True, False) or causal:
                 keys = queries
-            queries = 1 if self.pick(0, 0, 1) and not way and not causal else queries
+            queries = 1 if self.pick(0, 0, 1) and not backward and not causal else queries
             if self.within(4 * batch * kv_heads * group * queries * keys * width):
                 break
         q = (batch, kv_heads * group, queries, width)
-        return kinds.attention(q, keys, kv_heads, self.dtype, causal, self.pick("", "moved"), way)
+        return kinds.attention(q, keys, kv_heads, self.dtype, causal, self.pick("", "moved"), backward=backward)
 
     def attention_backward(self):
-        return self.attention("backward")
+        return self.attention(True)
 
     def convolution(self, way="y", transposed=False):
         while True:
@@ -109,7 +109,8 @@ class Draw:
 
     def pool(self, backward=False):
         kernel, layout = self.pick(2, 3), self.pick("", "", "channels-last")
-        return kinds.pool(self.pick("max", "avg"), self.image(), kernel, 2, kernel // 3, self.dtype, layout, backward)
+        return kinds.pool(self.pick("max", "avg"), self.image(), kernel, 2, kernel // 3, self.dtype, layout=layout,
+                          backward=backward)
 
     def pool_backward(self):
         return self.pool(True)
@@ -221,7 +222,8 @@ class Draw:
 KINDS = ("matmul", "linear", "few_rows", "attention", "attention_backward", "convolution", "convolution_dx",
          "convolution_dw", "convolution_transposed", "pool", "pool_backward", "adaptive_pool", "resize",
          "resize_backward", "norm", "norm_backward", "softmax", "softmax_backward", "reduction", "argmax", "cumsum",
-         "unary", "activation_backward", "binary", "copy", "cast", "indices", "embedding", "embedding_backward", "cross_entropy", "cross_entropy_backward", "others")
+         "unary", "activation_backward", "binary", "copy", "cast", "indices", "embedding", "embedding_backward",
+         "cross_entropy", "cross_entropy_backward", "others")
 
 
 def rows(seed, count, on_gpu, dtypes):

@@ -32,7 +32,7 @@ def batch_time(side, count):
 
 def in_turns(sides, repeats, seconds, *, pause=0, batches=1, figure=statistics.median):
     """A figure of each side over `repeats` turns of some batches of some `seconds`. The pause before a turn lets the
-    other library's threads go to sleep: PyTorch's spin for some 10 ms after a call, on the cores the next call needs."""
+    other library's threads go to sleep: PyTorch's spin for some 10 ms after a call, on cores the next one needs."""
     counts, times = [], [[] for _ in sides]
     for side in sides:
         side.prepare()
