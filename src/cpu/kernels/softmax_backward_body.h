@@ -20,14 +20,13 @@ static void NAME(exps)(const T *x, T *y, int64_t n) {
 
 /* The sum of g y, or of g. */
 static double NAME(sum)(const T *g, const T *y, int64_t n, bool log) {
-    double part[LANES_OF_SUMS] = {0};
+    double part[LANES_OF_SUMS] = {0}, sum = 0;
     int64_t i = 0;
     for (; i + LANES_OF_SUMS <= n; i += LANES_OF_SUMS)
         for (int l = 0; l < LANES_OF_SUMS; l++) part[l] += (double)g[i + l] * (log ? 1.0 : (double)y[i + l]);
-    for (int l = 0; i + l < n; l++) part[l] += (double)g[i + l] * (log ? 1.0 : (double)y[i + l]);
-    for (int half = LANES_OF_SUMS / 2; half > 0; half /= 2)
-        for (int l = 0; l < half; l++) part[l] += part[l + half];
-    return part[0];
+    for (; i < n; i++) sum += (double)g[i] * (log ? 1.0 : (double)y[i]);
+    for (int l = 0; l < LANES_OF_SUMS; l++) sum += part[l];
+    return sum;
 }
 
 /* A row whose elements lie side by side, `at` bytes from the beginning. */

@@ -107,8 +107,8 @@ static inline void square_16(const uint16_t *in, int64_t step, uint16_t *out, in
 
 /* Turns `columns` rows of `rows` elements each, up to SIDE of both, into `out`, whose rows lie `to` elements apart. */
 #define TURN(bits)                                                                                                     \
-    static void turn_##bits(const uint##bits##_t *in, int64_t step, const int64_t size[2], uint##bits##_t *out,        \
-                            int64_t to) {                                                                              \
+    static inline __attribute__((always_inline)) void turn_##bits(                                                     \
+        const uint##bits##_t *in, int64_t step, const int64_t size[2], uint##bits##_t *out, int64_t to) {              \
         int64_t rows = size[0], columns = size[1], c = 0;                                                              \
         for (; c + SQUARE_##bits <= columns; c += SQUARE_##bits) {                                                     \
             int64_t r = 0;                                                                                             \
@@ -124,6 +124,17 @@ TURN(8)
 TURN(16)
 TURN(32)
 TURN(64)
+
+/* The same by an element's bytes. Inlined, so that the usual distance of rows is a constant. */
+static inline __attribute__((always_inline)) void turn(size_t bytes, const void *in, int64_t step,
+                                                       const int64_t size[2], void *out, int64_t to) {
+    switch (bytes) {
+    case 1: turn_8(in, step, size, out, to); break;
+    case 2: turn_16(in, step, size, out, to); break;
+    case 4: turn_32(in, step, size, out, to); break;
+    default: turn_64(in, step, size, out, to); break;
+    }
+}
 
 /* Where a plane begins, in elements: `plane` counts through all dims but `dim` and the last. */
 static int64_t plane_start(const struct wick__layout *layout, int dim, int64_t plane) {
@@ -143,23 +154,18 @@ static void copy_block(const struct job *job, int64_t plane, int64_t row, int64_
     int64_t from = plane_start(&job->from, job->dim, plane) + row + column * step;
     int64_t to = plane_start(&job->to, job->dim, plane) + row * out_step + column;
     const void *in = job->in + (size_t)from * job->size;
-    /* Short rows that follow each other need no buffer: they share the lines they are written to. */
-    bool straight = out_step == size[1] && !job->stream;
-    void *turned = straight ? job->out + (size_t)to * job->size : buffer;
-    int64_t apart = straight ? out_step : SIDE;
-    switch (job->size) {
-    case 1: turn_8(in, step, size, turned, apart); break;
-    case 2: turn_16(in, step, size, turned, apart); break;
-    case 4: turn_32(in, step, size, turned, apart); break;
-    default: turn_64(in, step, size, turned, apart); break;
+    char *out = job->out + (size_t)to * job->size;
+    if (out_step == size[1] && !job->stream) { /* rows that share the lines they are written to need no buffer */
+        turn(job->size, in, step, size, out, out_step);
+        return;
     }
-    for (int64_t r = 0; r < size[0] && !straight; r++) {
-        char *out = job->out + (size_t)(to + r * out_step) * job->size;
-        const char *from_row = (const char *)buffer + (size_t)(r * SIDE) * job->size;
+    turn(job->size, in, step, size, buffer, SIDE);
+    for (int64_t r = 0; r < size[0]; r++, out += (size_t)out_step * job->size) {
+        const char *turned = (const char *)buffer + (size_t)(r * SIDE) * job->size;
         if (job->stream)
-            wick__stream_copy(out, from_row, (size_t)size[1] * job->size);
+            wick__stream_copy(out, turned, (size_t)size[1] * job->size);
         else
-            memcpy(out, from_row, (size_t)size[1] * job->size);
+            memcpy(out, turned, (size_t)size[1] * job->size);
     }
 }
 
