@@ -164,7 +164,7 @@ def parse():
 def heading(options, wick):
     revision = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     where = (torch.cuda.get_device_name() if options.torch == "cuda" else
-             f"{processor()}, {options.threads} threads each, PyTorch with {torch.backends.cpu.get_cpu_capability()}")
+             f"{processor()}, threads of each: {options.threads}, PyTorch with {torch.backends.cpu.get_cpu_capability()}")
     what = f"random rows of seed {options.seed}" if options.rows == "random" else "layers of networks"
     yield (f"Made by bench/beside.py ({time.strftime('%Y-%m-%d')}): {what}; Wick "
            f"{wick.library.wick_version().decode()} at {revision}, PyTorch {torch.__version__}, {where}.")
