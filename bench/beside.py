@@ -162,7 +162,8 @@ def parse():
 
 
 def heading(options, wick):
-    revision = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    revision = subprocess.run("git rev-parse --short HEAD || echo unknown", shell=True, capture_output=True,
+                              text=True).stdout.strip()
     where = (torch.cuda.get_device_name() if options.torch == "cuda" else
              f"{processor()}, threads of each: {options.threads}, PyTorch with {torch.backends.cpu.get_cpu_capability()}")
     what = f"random rows of seed {options.seed}" if options.rows == "random" else "layers of networks"
