@@ -22,27 +22,45 @@ GPU_FN struct gemv_place gemv_locate(const struct gpu_gemv &p, u64 task, u64 uni
     return at;
 }
 
-/* Lanes take 16 bytes of the row each in turn, some turns at a time; a tree adds up the lanes. */
-template <typename T> GPU_FN void gemv_rows(const struct gpu_gemv &p) {
+/* N neighbours, by loads of 16 bytes. */
+template <typename V, int N> struct gemv_run {
+    V v[N];
+};
+template <typename V, int N> GPU_FN gemv_run<V, N> gemv_take(const V *from) {
+    enum { EACH = gpu_vec<V>::N };
+    gemv_run<V, N> run;
+    GPU_UNROLL for (int i = 0; i < N; i += EACH) {
+        gpu_vec<V> part = gpu_load16(from + i);
+        GPU_UNROLL for (int j = 0; j < EACH; j++) run.v[i + j] = part.v[j];
+    }
+    return run;
+}
+
+/* Lanes take 16 bytes of the row each in turn, some turns at a time; a tree adds up the lanes. V is the dtype of the
+ * vector and of the result. */
+template <typename T, typename V> GPU_FN void gemv_rows(const struct gpu_gemv &p) {
     typedef typename gemm_sum<T>::type S;
     enum { N = gpu_vec<T>::N, TURNS = N == 16 ? 2 : 4, STEP = N * GPU_WAVE };
     u64 task = (u64)gpu_block_x() * (GPU_BLOCK / GPU_WAVE) + gpu_wave();
     bool there = task < (u64)p.tasks;
     struct gemv_place at = gemv_locate(p, there ? task : 0, (u64)p.rows);
-    const T *row = (const T *)p.matrix + at.matrix + at.task * p.row, *vector = (const T *)p.vector + at.vector;
+    const T *row = (const T *)p.matrix + at.matrix + at.task * p.row;
+    const V *vector = (const V *)p.vector + at.vector;
     S sum[4];
     GPU_UNROLL for (int u = 0; u < 4; u++) sum[u] = 0;
     i64 k = at.k0;
     if (p.vector_load) {
         GPU_NO_UNROLL for (; k + TURNS * STEP <= at.k1; k += TURNS * STEP) {
-            gpu_vec<T> x[TURNS], y[TURNS];
+            gpu_vec<T> x[TURNS];
+            gemv_run<V, N> y[TURNS];
             GPU_UNROLL for (int u = 0; u < TURNS; u++) x[u] = gpu_load16(row + k + u * STEP + gpu_lane() * N);
-            GPU_UNROLL for (int u = 0; u < TURNS; u++) y[u] = gpu_load16(vector + k + u * STEP + gpu_lane() * N);
+            GPU_UNROLL for (int u = 0; u < TURNS; u++) y[u] = gemv_take<V, N>(vector + k + u * STEP + gpu_lane() * N);
             GPU_UNROLL for (int u = 0; u < TURNS; u++)
                 GPU_UNROLL for (int j = 0; j < N; j++) sum[u] = gemm_mad(gemm_up(x[u].v[j]), gemm_up(y[u].v[j]), sum[u]);
         }
         GPU_NO_UNROLL for (; k + STEP <= at.k1; k += STEP) {
-            gpu_vec<T> x = gpu_load16(row + k + gpu_lane() * N), y = gpu_load16(vector + k + gpu_lane() * N);
+            gpu_vec<T> x = gpu_load16(row + k + gpu_lane() * N);
+            gemv_run<V, N> y = gemv_take<V, N>(vector + k + gpu_lane() * N);
             GPU_UNROLL for (int j = 0; j < N; j++) sum[0] = gemm_mad(gemm_up(x.v[j]), gemm_up(y.v[j]), sum[0]);
         }
     } else {
@@ -56,7 +74,7 @@ template <typename T> GPU_FN void gemv_rows(const struct gpu_gemv &p) {
         sum[1] = gemm_mad(gemm_up(row[k * p.step]), gemm_up(vector[k * p.vector_step]), sum[1]);
     S total = gpu_wave_join<gpu_join_add>((S)((sum[0] + sum[1]) + (sum[2] + sum[3])));
     gemm_quad<S> x = {{total, 0, 0, 0}};
-    if (there && gpu_lane() == 0) gemm_store<T>(p.out, at.to + at.task, at.task, 1, x);
+    if (there && gpu_lane() == 0) gemm_store<V>(p.out, at.to + at.task, at.task, 1, x);
 }
 
 /* A block takes GPU_WAVE * N rows, N a lane; its waves take the terms in turn, and their sums are added in order. */
@@ -101,7 +119,10 @@ template <typename T> GPU_FN void gemv_columns(const struct gpu_gemv &p) {
     }
 }
 
-#define GEMV_ROWS(type) GPU_KERNEL_OF(gemv_rows_##type, struct gpu_gemv, GPU_BLOCK, 3) { gemv_rows<type>(p); }
+#define GEMV_ROWS(type) GPU_KERNEL_OF(gemv_rows_##type, struct gpu_gemv, GPU_BLOCK, 3) { gemv_rows<type, type>(p); }
 #define GEMV_COLUMNS(type) GPU_KERNEL_OF(gemv_columns_##type, struct gpu_gemv, GPU_BLOCK, 2) { gemv_columns<type>(p); }
 GPU_ALL(GEMV_ROWS)
 GPU_ALL(GEMV_COLUMNS)
+/* Rows of 16 bits by a vector of f32. */
+GPU_KERNEL_OF(gemv_wide_bf16, struct gpu_gemv, GPU_BLOCK, 3) { gemv_rows<bf16, f32>(p); }
+GPU_KERNEL_OF(gemv_wide_f16, struct gpu_gemv, GPU_BLOCK, 3) { gemv_rows<f16, f32>(p); }

@@ -10,7 +10,7 @@
  * have the same bias. Zeros are good defaults; strides count elements. */
 struct wick__product {
     enum wick_dtype dtype; /* of A and B, and of C and bias unless */
-    bool other_c;          /* these have a dtype of their own, c_dtype, which gpu/ops/gemm_mma.c alone knows */
+    bool other_c;          /* these have a dtype of their own, c_dtype, which only kernels of gpu/ops know */
     enum wick_dtype c_dtype;
     int64_t m, n, k;
     const void *a, *b;

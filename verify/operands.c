@@ -49,6 +49,7 @@ static enum wick_dtype dtype_of(const struct verify_case *c, int i, enum wick_dt
     case VERIFY_F32: return WICK_F32;
     case VERIFY_STATISTIC: return c->dtype == WICK_F64 ? WICK_F64 : WICK_F32;
     case VERIFY_BLOCKS: return c->in[i].blocks;
+    case VERIFY_HALVES: return c->dtype == WICK_F32 ? c->in[i].blocks : c->dtype;
     case VERIFY_VALUE:
     case VERIFY_ABSENT: break;
     }

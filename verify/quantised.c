@@ -158,9 +158,28 @@ static const struct {
 } few_shapes[] = {{1, 37, 0}, {4, 5, 0}, {1, 20, 10240}};
 enum { FEW_SHAPES = sizeof few_shapes / sizeof *few_shapes, FEW_WIDTH = 13 * 32 };
 
+/* Behind those, weights of 16 bits, by f32 alone. Each shape has both types and both ways. */
+static const struct {
+    int64_t m, n, k;
+} half_shapes[] = {{1, 37, 300}, {1, 20, 4352}, {33, 70, 67}, {1, 1, 20}, {7, 40, 64}, {2, 3, 0}, {130, 264, 72}};
+enum { HALF_SHAPES = sizeof half_shapes / sizeof *half_shapes, BLOCK_CASES = TYPES * (LAYER_TURNS + FEW_SHAPES) };
+
 static int layer_cases(enum wick_op op) {
     (void)op;
-    return TYPES * (LAYER_TURNS + FEW_SHAPES);
+    return BLOCK_CASES + 4 * HALF_SHAPES;
+}
+
+static void half_make(int k, struct verify_case *c) {
+    int64_t m = half_shapes[k / 4].m, n = half_shapes[k / 4].n, width = half_shapes[k / 4].k;
+    c->n_in = 3;
+    c->n_out = 1;
+    c->in[0] = (struct verify_operand){.role = VERIFY_VALUE, .rank = 2, .shape = {m, width}, .low = -2, .high = 2};
+    c->in[1] = (struct verify_operand){.role = VERIFY_HALVES, .rank = 2, .shape = {n, width}, .low = -2, .high = 2};
+    c->in[1].blocks = k % 2 ? WICK_F16 : WICK_BF16;
+    c->in[2] = (struct verify_operand){
+        .role = k / 4 % 3 == 2 ? VERIFY_ABSENT : VERIFY_VALUE, .rank = 1, .shape = {n}, .low = -2, .high = 2};
+    c->i[0] = k % WICK_ACTIVATION_COUNT;
+    c->i[1] = k / 2 % 2;
 }
 
 static void layer_make(enum wick_op op, int k, struct verify_case *c) {
@@ -168,6 +187,10 @@ static void layer_make(enum wick_op op, int k, struct verify_case *c) {
     int turn = k / TYPES, shape = (turn / 2 + 2 * (k % TYPES)) % LAYER_SHAPES;
     int64_t m = layer_shapes[shape].m, n = layer_shapes[shape].n, width = layer_shapes[shape].k;
     (void)op;
+    if (k >= BLOCK_CASES) {
+        half_make(k - BLOCK_CASES, c);
+        return;
+    }
     if (width >= 512) width -= 256 - wick_dtype_block(blocks);
     if (turn >= LAYER_TURNS) {
         m = few_shapes[turn - LAYER_TURNS].m;
@@ -220,7 +243,7 @@ static double rounding(const double *x, const double *w, int64_t n) {
     double sum = 0;
     for (int64_t k = 0; k < n; k += 32) {
         double most = 0, weights = 0;
-        for (int64_t i = k; i < k + 32; i++) {
+        for (int64_t i = k; i < k + 32 && i < n; i++) {
             most = fmax(most, fabs(x[i]));
             weights += fabs(w[i]);
         }

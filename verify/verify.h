@@ -20,6 +20,7 @@ enum verify_role {
     VERIFY_F32,       /* f32 values whatever the dtype under test */
     VERIFY_STATISTIC, /* f64 values for f64, f32 values for all other dtypes */
     VERIFY_BLOCKS,    /* blocks of the quantised dtype `blocks`, of any bits but scales that are not finite */
+    VERIFY_HALVES,    /* values of the dtype `blocks`, of 16 bits, beside f32; else of the dtype under test */
     VERIFY_ABSENT     /* an optional operand left out: NULL */
 };
 
@@ -33,7 +34,7 @@ struct verify_operand {
     int zero_every;         /* of extreme exponents one in so many is 0; 0: none */
     int nan_every;          /* of floats one in so many is NaN; 0: none */
     bool tame;              /* never of extreme exponents: what others are multiplied with */
-    enum wick_dtype blocks; /* of VERIFY_BLOCKS */
+    enum wick_dtype blocks; /* of VERIFY_BLOCKS and VERIFY_HALVES */
     bool normal;            /* set by the driver: what would be subnormal is the least normal value instead */
 };
 

@@ -60,26 +60,28 @@ WICK_API struct wick_tensor *wick_baddbmm(const struct wick_tensor *input, const
 WICK_API struct wick_tensor *wick_linear(const struct wick_tensor *x, const struct wick_tensor *weight,
                                          const struct wick_tensor *bias, enum wick_activation activation);
 
-/* ---- weights of GGML's blocks ---- */
+/* ---- weights of GGML's blocks, and of 16 bits ---- */
 
-/* How a layer multiplies weights of blocks. docs/numerics.md has the bounds of both. */
+/* How a layer multiplies weights of blocks, or weights of bf16 or f16 by f32. docs/numerics.md has the bounds. */
 enum wick_products {
     WICK_PRODUCTS_EXACT, /* activations as they are, by the numbers that the blocks stand for */
-    /* Activations rounded to whole numbers of 8 bits, 32 of them by one scale, as GGML does. Much faster. */
+    /* Activations rounded to whole numbers of 8 bits, 32 of them by one scale, as GGML does. Much faster. For weights
+     * of 16 bits a GPU rounds many rows of activations to the weights' dtype, one row not. */
     WICK_PRODUCTS_8_BIT,
     WICK_PRODUCTS_COUNT
 };
 
 struct wick_linear_options {
     enum wick_activation activation;
-    enum wick_products products; /* of weights of blocks; other weights have one way */
+    enum wick_products products; /* where x and weight differ in dtype; there is one way for others */
     WICK_RESERVED;
 };
 
 /* wick_linear with options, which may be NULL. Weights may have a dtype of blocks; x and bias are then f32, f16 or
- * bf16, sums are f32, and results are rounded once. With products of 8 bits, 32 activations of which one is infinite or
- * NaN give NaN. The same weights and activations give the same bits on any number of threads. WICK_INVALID for an
- * activation or products outside their enums. wick_linear is the same with exact products. */
+ * bf16, sums are f32, and results are rounded once. Weights of bf16 or f16 may have x and bias of f32. With products of
+ * 8 bits, 32 activations of which one is infinite or NaN give NaN. The same weights and activations give the same bits
+ * on any number of threads. WICK_INVALID for an activation or products outside their enums. wick_linear is the same
+ * with exact products. */
 WICK_API struct wick_tensor *wick_linear_with(const struct wick_tensor *x, const struct wick_tensor *weight,
                                               const struct wick_tensor *bias,
                                               const struct wick_linear_options *options);

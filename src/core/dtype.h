@@ -49,6 +49,8 @@ _Static_assert(WICK_DTYPE_COUNT <= 64, "a set of dtypes has 64 bits");
 /* GGML's blocks, and the floats that they are made of, become, and are multiplied with. */
 #define WICK__BLOCKS (WICK__STORABLE & ~(WICK__BIT(q4_0) - 1))
 #define WICK__PLAIN_FLOATS (WICK__BIT(bf16) | WICK__BIT(f16) | WICK__BIT(f32))
+#define WICK__HALVES (WICK__BIT(bf16) | WICK__BIT(f16))
+#define WICK__BLOCKS_OR_HALVES (WICK__BLOCKS | WICK__HALVES)
 #define WICK__BYTES_OR_BLOCKS (WICK__BYTES | WICK__BLOCKS)
 #define WICK__STORABLE ((UINT64_C(1) << WICK_DTYPE_COUNT) - 1)
 

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdio.h>
 
+enum { FEW = 32 }; /* rows, for which casts and tables of each head count */
+
 struct pass {
     const struct wick_lm *lm;
     const struct wick__lm_batch *batch;
@@ -17,24 +19,38 @@ struct pass {
 
 /* ---- layers of weights ---- */
 
-/* Whether a product with a weight takes f32. Plain weights of 16 bits multiply activations of their own dtype. */
-static bool takes_f32(const struct wick_tensor *weight) {
+static bool is_half(const struct wick_tensor *weight) {
     enum wick_dtype dtype = wick_tensor_dtype(weight);
+    return dtype == WICK_BF16 || dtype == WICK_F16;
+}
+
+/* Whether a product of x with a weight takes f32. Plain weights of 16 bits multiply activations of their own dtype:
+ * but few rows on a GPU, where casts would take longer than they save. */
+static bool takes_f32(const struct wick_lm *lm, const struct wick_tensor *x, const struct wick_tensor *weight) {
+    enum wick_dtype dtype = wick_tensor_dtype(weight);
+    if (is_half(weight)) return !lm->device->heap->host_visible && wick_tensor_dim(x, 0) <= FEW;
     return wick_dtype_kind(dtype) == WICK_DTYPE_KIND_QUANTISED || dtype == WICK_F32;
+}
+
+static struct wick_linear_options options_of(const struct wick_lm *lm, const struct wick_tensor *weight,
+                                             enum wick_activation activation) {
+    return (struct wick_linear_options){.activation = activation,
+                                        .products = is_half(weight) ? WICK_PRODUCTS_8_BIT : lm->products};
 }
 
 /* x is f32 or what the weight takes; the product is what the weight takes. */
 static struct wick_tensor *multiply_plain(const struct wick_lm *lm, const struct wick_tensor *x,
                                           const struct wick_tensor *weight, enum wick_activation activation) {
-    const struct wick_linear_options options = {.activation = activation, .products = lm->products};
-    return wick_linear_with(takes_f32(weight) ? x : wick_cast(x, wick_tensor_dtype(weight)), weight, NULL, &options);
+    const struct wick_linear_options options = options_of(lm, weight, activation);
+    return wick_linear_with(takes_f32(lm, x, weight) ? x : wick_cast(x, wick_tensor_dtype(weight)), weight, NULL,
+                            &options);
 }
 
 /* The product is f32. */
 static struct wick_tensor *multiply(const struct wick_lm *lm, const struct wick_tensor *x,
                                     const struct wick_tensor *weight, enum wick_activation activation) {
     struct wick_tensor *y = multiply_plain(lm, x, weight, activation);
-    return takes_f32(weight) ? y : wick_cast(y, WICK_F32);
+    return takes_f32(lm, x, weight) ? y : wick_cast(y, WICK_F32);
 }
 
 /* Shows a product to whoever wants to see it. */
@@ -72,12 +88,12 @@ static struct wick_tensor *add_to(const struct wick_lm *lm, const struct wick_te
 /* `onto` + the last product of attention or of the network. To a single row `onto` is a bias. */
 static struct wick_tensor *join(const struct wick_lm *lm, const struct wick__lm_layer *layer, int part,
                                 const struct wick_tensor *x, const struct wick_tensor *onto) {
-    const struct wick_linear_options options = {.products = lm->products};
-    const struct wick_tensor *after =
-        layer->weight[part == WICK__LM_OUT ? WICK__LM_AFTER_ATTENTION : WICK__LM_AFTER_NETWORK];
-    if (!after && !layer->bias[part] && takes_f32(layer->weight[part]) && wick_tensor_dim(x, 0) == 1) {
+    const int behind = part == WICK__LM_OUT ? WICK__LM_AFTER_ATTENTION : WICK__LM_AFTER_NETWORK;
+    const struct wick_tensor *weight = layer->weight[part], *after = layer->weight[behind];
+    const struct wick_linear_options options = options_of(lm, weight, WICK_ACTIVATION_NONE);
+    if (!after && !layer->bias[part] && wick_tensor_dim(x, 0) == 1 && takes_f32(lm, x, weight)) {
         show(lm, layer, part, x, NULL);
-        return wick_linear_with(x, layer->weight[part], wick_select(onto, 0, 0), &options);
+        return wick_linear_with(x, weight, wick_select(onto, 0, 0), &options);
     }
     return add_to(lm, onto, linear(lm, layer, part, x), after);
 }
@@ -265,9 +281,8 @@ static struct wick_tensor *run_layer(const struct pass *pass, int64_t number, co
 
 /* ---- the whole ---- */
 
-/* Tables of one kind of rope. Those of each head are made of few tokens, for many they would take long. */
+/* Tables of one kind of rope. Those of each head are made of FEW tokens, for many they would take long. */
 static enum wick_status make_tables(struct pass *pass, bool local, int which, const int64_t *positions) {
-    enum { FEW = 32 };
     const struct wick_lm *lm = pass->lm;
     const struct wick__lm_config *config = &lm->config;
     int64_t n = pass->batch->n_tokens, heads[2] = {1, 0};

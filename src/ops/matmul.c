@@ -109,9 +109,10 @@ static bool check_linear(const struct wick__call *call) {
 struct wick_tensor *wick_linear_with(const struct wick_tensor *x, const struct wick_tensor *weight,
                                      const struct wick_tensor *bias, const struct wick_linear_options *options) {
     static const struct wick_linear_options plain = {.activation = WICK_ACTIVATION_NONE};
-    bool blocks = weight && wick__has(WICK__BLOCKS, weight->dtype);
+    bool wide = x && x->dtype == WICK_F32; /* which weights of 16 bits take, too */
+    bool narrow = weight && wick__has(wide ? WICK__BLOCKS_OR_HALVES : WICK__BLOCKS, weight->dtype);
     struct wick__call call = {
-        .op = blocks ? WICK_OP_linear_quantised : WICK_OP_linear, .n_in = 3, .in = {x, weight, bias}};
+        .op = narrow ? WICK_OP_linear_quantised : WICK_OP_linear, .n_in = 3, .in = {x, weight, bias}};
     if (!options) options = &plain;
     if (!wick__call_check(&call) || !wick__call_reserved(&call, options->reserved) || !check_linear(&call)) return NULL;
     if ((unsigned)options->activation >= WICK_ACTIVATION_COUNT) {
@@ -128,7 +129,7 @@ struct wick_tensor *wick_linear_with(const struct wick_tensor *x, const struct w
     shape[in->rank - 1] = weight->layout.shape[0];
     if (!wick__call_out(&call, x->dtype, in->rank, shape)) return NULL;
     call.p.linear.activation = (int)options->activation;
-    call.p.linear.products = blocks ? (int)options->products : 0;
+    call.p.linear.products = narrow ? (int)options->products : 0;
     return wick__call_run(&call);
 }
 

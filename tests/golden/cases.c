@@ -37,7 +37,8 @@ static const char *stored_as(const struct verify_case *c, int i) {
     case VERIFY_CONDITION: return "u8";
     case VERIFY_F32:
     case VERIFY_STATISTIC: return "f32";
-    case VERIFY_BLOCKS: return wick_dtype_name(c->in[i].blocks);
+    case VERIFY_BLOCKS:
+    case VERIFY_HALVES: return wick_dtype_name(c->in[i].blocks);
     case VERIFY_VALUE:
     case VERIFY_ABSENT: break;
     }

@@ -1,5 +1,5 @@
-/* Layers with weights of blocks, and the exact way of multiplying them: slabs of weights become f32, and wick__gemm
- * multiplies. */
+/* Layers with weights of blocks, or of 16 bits, and the exact way of multiplying them: slabs of weights become f32, and
+ * wick__gemm multiplies. */
 #include "cpu/kernels/activate.h"
 #include "cpu/kernels/gemm.h"
 #include "cpu/kernels/quantised_linear.h"
@@ -16,6 +16,15 @@ struct slab {
     int64_t first; /* row of the weights */
     float *out;
 };
+
+/* Rows of 16 bits. */
+static void widen_rows(void *context, int worker, int64_t begin, int64_t end) {
+    const struct slab *s = context;
+    int64_t k = s->l->k;
+    (void)worker;
+    wick__row_to_f32(s->l->weight_dtype, (const char *)s->l->weight + (s->first + begin) * s->l->row_nbytes, 1,
+                     s->out + begin * k, (end - begin) * k);
+}
 
 static void unpack_rows(void *context, int worker, int64_t begin, int64_t end) {
     const struct slab *s = context;
@@ -48,8 +57,8 @@ static bool wide_nbytes(const struct wick__quantised_linear *l, int64_t rows, si
 
 static void multiply_slab(const struct wick__quantised_linear *l, const struct wide *w, int64_t first, int64_t rows,
                           enum wick_status *status) {
-    struct slab slab = {l, WICK__ISA(wick__unpack)(l->weight_dtype), first, w->slab};
-    bool narrow = l->dtype != WICK_F32;
+    bool narrow = l->dtype != WICK_F32, blocks = wick__has(WICK__BLOCKS, l->weight_dtype);
+    struct slab slab = {l, blocks ? WICK__ISA(wick__unpack)(l->weight_dtype) : NULL, first, w->slab};
     struct wick__product g = {.dtype = WICK_F32,
                               .m = l->m,
                               .n = rows,
@@ -65,7 +74,7 @@ static void multiply_slab(const struct wick__quantised_linear *l, const struct w
                               .activation = l->activation,
                               .bias_step = 1};
     if (l->bias) g.bias = narrow ? w->bias + first : (const float *)(const void *)l->bias + first;
-    wick__parallel(rows, wick__max(1, 8192 / wick__max(1, l->k)), unpack_rows, &slab);
+    wick__parallel(rows, wick__max(1, 8192 / wick__max(1, l->k)), blocks ? unpack_rows : widen_rows, &slab);
     *status = WICK__ISA(wick__gemm)(&g);
     if (*status != WICK_OK || !narrow) return;
     for (int64_t i = 0; i < l->m; i++)
@@ -113,6 +122,8 @@ enum wick_status WICK__ISA(wick__cpu_linear_quantised)(const struct wick__call *
                                        .row_nbytes = k / traits->elements * traits->nbytes};
     if (wick__count(call->out[0]) == 0) return WICK_OK;
     l.m = wick__count(call->out[0]) / l.n;
-    if (call->p.linear.products == WICK_PRODUCTS_8_BIT && k > 0) return WICK__ISA(wick__quantised_linear_8_bit)(&l);
+    bool blocks = wick__has(WICK__BLOCKS, weight->dtype);
+    if (blocks && call->p.linear.products == WICK_PRODUCTS_8_BIT && k > 0)
+        return WICK__ISA(wick__quantised_linear_8_bit)(&l);
     return multiply_exactly(&l);
 }

@@ -196,8 +196,15 @@ static enum wick_status run_tiles(struct wick__gpu *gpu, const struct wick__prod
 
 /* ---- a matrix and a vector ---- */
 
-static enum wick_status run_vector(struct wick__gpu *gpu, const struct wick__product *g) {
-    bool is_row = g->m == 1 && g->n != 1; /* the vector is A, the matrix B */
+static enum wick__gpu_kernel vector_kernel(enum wick_dtype dtype, bool columns, bool wide) {
+    if (wide) return dtype == WICK_BF16 ? WICK__GPU_K_gemv_wide_bf16 : WICK__GPU_K_gemv_wide_f16;
+    return wick__gpu_of_all(columns ? WICK__GPU_K_gemv_columns_u8 : WICK__GPU_K_gemv_rows_u8, dtype);
+}
+
+/* `wide`: A is the vector, and A, bias and C are f32. */
+static enum wick_status run_vector(struct wick__gpu *gpu, const struct wick__product *g, bool wide) {
+    bool is_row = wide || (g->m == 1 && g->n != 1); /* the vector is A, the matrix B */
+    struct wick__product sums = *g;
     struct gpu_gemv p = {.rows = is_row ? g->n : g->m, .k = g->k};
     struct gpu_layout strides[2];
     int64_t size = (int64_t)size_of(g->dtype), count = 16 / size, wave = gpu->properties.wave;
@@ -230,19 +237,27 @@ static enum wick_status run_vector(struct wick__gpu *gpu, const struct wick__pro
     p.split = split.terms;
     p.splits = split.count;
     p.tasks = units_of_work * split.count;
-    WICK__TRY(wick__split_begin(gpu, g, &split, &p.out));
+    if (wide) {
+        sums.dtype = WICK_F32;
+        sums.other_c = false;
+    }
+    WICK__TRY(wick__split_begin(gpu, &sums, &split, &p.out));
     /* The kernel's columns are the matrix's rows; a column of C has one bias for all of them. */
     if (!is_row && !g->bias_by_row) p.out.bias_step = 0;
     int64_t blocks = columns ? p.tasks : divide_up(p.tasks, GPU_BLOCK / wave);
-    struct wick__launch launch = {
-        .kernel = wick__gpu_of_all(columns ? WICK__GPU_K_gemv_columns_u8 : WICK__GPU_K_gemv_rows_u8, g->dtype),
-        .grid = {(unsigned)blocks}};
-    return wick__split_end(gpu, g, &split, wick__gpu_launch(gpu, &launch, &p));
+    struct wick__launch launch = {.kernel = vector_kernel(g->dtype, columns, wide), .grid = {(unsigned)blocks}};
+    return wick__split_end(gpu, &sums, &split, wick__gpu_launch(gpu, &launch, &p));
+}
+
+bool wick__gemm_wide_takes(const struct wick__product *g) { return g->m == 1 && g->b_k == 1 && g->n < BLOCKS_MAX; }
+
+enum wick_status wick__gemm_wide(struct wick__gpu *gpu, const struct wick__product *g) {
+    return run_vector(gpu, g, true);
 }
 
 enum wick_status wick__gemm_own(struct wick__gpu *gpu, const struct wick__product *g) {
     if ((g->m == 1 || g->n == 1) && wick__product_batches(g) * wick__max(g->m, g->n) < BLOCKS_MAX)
-        return run_vector(gpu, g);
+        return run_vector(gpu, g, false);
     if (wick__gemm_mma_takes(gpu, g)) return wick__gemm_mma(gpu, g);
     return run_tiles(gpu, g);
 }

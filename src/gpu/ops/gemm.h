@@ -13,6 +13,11 @@ enum wick_status wick__gemm_run(struct wick__gpu *gpu, const struct wick__produc
 /* The same with our kernels alone: matrix instructions where the device has them, or plain arithmetic. */
 enum wick_status wick__gemm_own(struct wick__gpu *gpu, const struct wick__product *g);
 
+/* Whether a product of one row of f32 by B of 16 bits, g's dtype, has a kernel, and that product: C and bias are f32.
+ */
+bool wick__gemm_wide_takes(const struct wick__product *g);
+enum wick_status wick__gemm_wide(struct wick__gpu *gpu, const struct wick__product *g);
+
 /* ---- parts of the above ---- */
 
 /* One operand's rows or columns, k, and the batch strides, as kernels take them. */

@@ -1,4 +1,4 @@
-/* Tensors of blocks: dequantise, and layers with such weights. */
+/* Tensors of blocks: dequantise; layers with such weights, and with weights of 16 bits by f32. */
 #include "gpu/ops/gemm.h"
 
 #include "core/checked.h"
@@ -103,25 +103,32 @@ static enum wick_status multiply_8_bit(struct wick__gpu *gpu, struct gpu_linear_
     return status;
 }
 
-/* For many rows of activations: the weights become floats once, and a matrix product follows. Products of 8 bits take
- * bf16 for both, which errs less than rounding activations to 8 bits, has the range of f32, and has matrix
- * instructions. */
-static enum wick_status multiply_dequantised(struct wick__gpu *gpu, const struct wick__call *call) {
+/* What weights and many rows of activations both become. Products of 8 bits by blocks take bf16, which errs less than
+ * rounding activations to 8 bits, has the range of f32, and has matrix instructions. */
+static enum wick_dtype common_dtype(const struct wick__call *call) {
+    if (call->p.linear.products != WICK_PRODUCTS_8_BIT) return call->in[0]->dtype;
+    return wick__has(WICK__BLOCKS, call->in[1]->dtype) ? WICK_BF16 : call->in[1]->dtype;
+}
+
+/* x in another dtype. NULL after a failure. */
+static struct wick_tensor *convert(const struct wick_tensor *x, enum wick_dtype dtype) {
+    if (x->dtype == dtype) return wick_retain(x);
+    struct wick_tensor *y =
+        wick__tensor_new("linear_quantised", wick__device(x), dtype, x->layout.rank, x->layout.shape);
+    bool blocks = wick__has(WICK__BLOCKS, x->dtype);
+    struct wick__call call = {
+        .op = blocks ? WICK_OP_dequantise : WICK_OP_cast, .n_in = 1, .in = {x}, .n_out = 1, .out = {y}};
+    if (!y || (blocks ? wick__gpu_dequantise : wick__gpu_cast)(&call) == WICK_OK) return y;
+    wick_release(y);
+    return NULL;
+}
+
+/* For many rows of activations: both operands become floats of one dtype, and a matrix product follows. */
+static enum wick_status multiply_converted(struct wick__gpu *gpu, const struct wick__call *call) {
     const struct wick_tensor *x = call->in[0], *weight = call->in[1];
-    bool rounded = call->p.linear.products == WICK_PRODUCTS_8_BIT;
-    enum wick_dtype dtype = rounded ? WICK_BF16 : x->dtype;
-    struct wick_tensor *plain =
-        wick__tensor_new("linear_quantised", wick__device(weight), dtype, 2, weight->layout.shape);
-    struct wick_tensor *rows = dtype == x->dtype ? wick_retain(x)
-                                                 : wick__tensor_new("linear_quantised", wick__device(x), dtype,
-                                                                    x->layout.rank, x->layout.shape);
-    enum wick_status status = plain && rows ? WICK_OK : wick__latest();
-    if (status == WICK_OK)
-        status = wick__gpu_dequantise(
-            &(struct wick__call){.op = WICK_OP_dequantise, .n_in = 1, .in = {weight}, .n_out = 1, .out = {plain}});
-    if (status == WICK_OK && dtype != x->dtype)
-        status =
-            wick__gpu_cast(&(struct wick__call){.op = WICK_OP_cast, .n_in = 1, .in = {x}, .n_out = 1, .out = {rows}});
+    enum wick_dtype dtype = common_dtype(call);
+    struct wick_tensor *plain = convert(weight, dtype), *rows = plain ? convert(x, dtype) : NULL;
+    enum wick_status status = rows ? WICK_OK : wick__latest();
     if (status == WICK_OK) {
         struct wick__call linear = *call;
         linear.op = WICK_OP_linear;
@@ -130,15 +137,25 @@ static enum wick_status multiply_dequantised(struct wick__gpu *gpu, const struct
         struct wick__product g = wick__product_of(&linear);
         g.other_c = dtype != x->dtype;
         g.c_dtype = x->dtype;
-        status = rounded ? wick__gemm_mma(gpu, &g) : wick__gemm_run(gpu, &g);
+        bool rounded = call->p.linear.products == WICK_PRODUCTS_8_BIT;
+        status = rounded ? wick__gemm_own(gpu, &g) : wick__gemm_run(gpu, &g);
     }
     wick_release(plain);
     wick_release(rows);
     return status;
 }
 
+/* Weights of 16 bits by activations of f32. */
+static enum wick_status multiply_wide(struct wick__gpu *gpu, const struct wick__call *call) {
+    struct wick__call linear = *call;
+    linear.op = WICK_OP_linear;
+    struct wick__product g = wick__product_of(&linear);
+    g.dtype = call->in[1]->dtype;
+    return wick__gemm_wide_takes(&g) ? wick__gemm_wide(gpu, &g) : multiply_converted(gpu, call);
+}
+
 /* Exact products of 16-bit activations are those of f32 weights, for which there is no matrix product. */
-static bool is_dequantised(const struct wick__gpu *gpu, const struct wick__call *call, int64_t m, int64_t k) {
+static bool is_converted(const struct wick__gpu *gpu, const struct wick__call *call, int64_t m, int64_t k) {
     enum { MANY = 64, MANY_ROUNDED = 9 }; /* two passes over the weights by columns take less */
     if (call->p.linear.products == WICK_PRODUCTS_8_BIT)
         return m >= MANY_ROUNDED && wick__has_mma(gpu) && k > 0 && k < INT32_MAX;
@@ -152,7 +169,8 @@ enum wick_status wick__gpu_linear_quantised(const struct wick__call *call) {
     struct wick__gpu *gpu = wick__gpu_of(y);
     int64_t count = wick__count(y), k = weight->layout.shape[1], n = weight->layout.shape[0];
     if (count == 0) return WICK_OK;
-    if (is_dequantised(gpu, call, count / n, k)) return multiply_dequantised(gpu, call);
+    if (!wick__has(WICK__BLOCKS, weight->dtype)) return multiply_wide(gpu, call);
+    if (is_converted(gpu, call, count / n, k)) return multiply_converted(gpu, call);
     struct gpu_linear_quantised p = {.x = wick__data(x),
                                      .weight = wick__data(weight),
                                      .bias = bias ? wick__data(bias) : NULL,

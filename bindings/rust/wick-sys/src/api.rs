@@ -505,7 +505,7 @@ pub const WICK_ACTIVATION_GELU_TANH: wick_activation = 3;
 pub const WICK_ACTIVATION_SILU: wick_activation = 4;
 pub const WICK_ACTIVATION_TANH: wick_activation = 5;
 
-/// How a layer multiplies weights of blocks. docs/numerics.md has the bounds of both.
+/// How a layer multiplies weights of blocks, or weights of bf16 or f16 by f32. docs/numerics.md has the bounds.
 pub type wick_products = c_uint;
 pub const WICK_PRODUCTS_EXACT: wick_products = 0;
 pub const WICK_PRODUCTS_8_BIT: wick_products = 1;
@@ -2277,10 +2277,10 @@ functions! {
     /// activation outside the enum.
     fn wick_linear(x: *const wick_tensor, weight: *const wick_tensor, bias: *const wick_tensor, activation: wick_activation) -> *mut wick_tensor;
     /// wick_linear with options, which may be NULL. Weights may have a dtype of blocks; x and bias are then
-    /// f32, f16 or bf16, sums are f32, and results are rounded once. With products of 8 bits, 32 activations of
-    /// which one is infinite or NaN give NaN. The same weights and activations give the same bits on any number
-    /// of threads. WICK_INVALID for an activation or products outside their enums. wick_linear is the same with
-    /// exact products.
+    /// f32, f16 or bf16, sums are f32, and results are rounded once. Weights of bf16 or f16 may have x and bias
+    /// of f32. With products of 8 bits, 32 activations of which one is infinite or NaN give NaN. The same
+    /// weights and activations give the same bits on any number of threads. WICK_INVALID for an activation or
+    /// products outside their enums. wick_linear is the same with exact products.
     fn wick_linear_with(x: *const wick_tensor, weight: *const wick_tensor, bias: *const wick_tensor, options: *const wick_linear_options) -> *mut wick_tensor;
     /// A mixture of experts: out\[t,u\] = activation(x\[t,u\] weight\[e\]^T + bias\[e\]) with e = ids\[t,u\]. x
     /// \[T,U,K\], or \[T,1,K\] where all U experts of t take the same row; weight \[E,N,K\] of x's dtype or of
