@@ -5,6 +5,7 @@
  * once, its lanes the elements, so that loads are of neighbours; each query's weights: a wave; sums: a thread a column
  * and a quarter of the keys. */
 #include "attention_common.h"
+#include "attention_step.h"
 
 template <typename T> struct few_shape {
     typedef typename gpu_compute<T>::type S;
@@ -203,18 +204,13 @@ GPU_FN void few_store(const struct gpu_attention &p, struct few_state<T> &state,
     }
 }
 
-template <typename T> GPU_FN void attention_few(const struct gpu_attention &params) {
+/* What a block does, for parameters that its first thread has put into the state. */
+template <typename T> GPU_FN void few_run_block(struct few_state<T> &state) {
     typedef few_shape<T> shape;
     typedef typename shape::S S;
-    GPU_SHARED struct few_state<T> state;
     const struct gpu_attention &p = state.p;
     static_assert(shape::ROWS * shape::DEPTH <= shape::TILE, "room for the queries");
     u32 t = gpu_thread();
-    if (t == 0) {
-        state.any = 0;
-        state.p = params;
-        state.at = attention_locate(params, shape::ROWS);
-    }
     gpu_sync();
     if (state.at.row0 >= state.at.rows) return;
     if (t < shape::ROWS) {
@@ -248,8 +244,56 @@ template <typename T> GPU_FN void attention_few(const struct gpu_attention &para
         attention_mend<T, shape::ROWS, GPU_BLOCK>(p, state.at, state.rows, (S *)state.weights, 0, p.width);
 }
 
+template <typename T> GPU_FN void attention_few(const struct gpu_attention &params) {
+    GPU_SHARED struct few_state<T> state;
+    if (gpu_thread() == 0) {
+        state.any = 0;
+        state.p = params;
+        state.at = attention_locate(params, few_shape<T>::ROWS);
+    }
+    few_run_block(state);
+}
+
+/* A sequence's keys and values are those of its cache. */
+template <typename T> GPU_FN void attention_step(const struct gpu_attention_step &params) {
+    GPU_SHARED struct few_state<T> state;
+    if (gpu_thread() == 0) {
+        const struct gpu_attention_cache &cache = params.cache[gpu_block_x() / (params.all.units * params.all.tiles)];
+        state.any = 0;
+        state.p = params.all;
+        state.p.keys = cache.keys;
+        state.p.k = cache.at;
+        state.p.v = (const T *)cache.at + params.all.heads / params.all.group * cache.stride[0];
+        state.p.k_stride[0] = state.p.v_stride[0] = 0;
+        GPU_UNROLL for (int d = 0; d < 3; d++) state.p.k_stride[d + 1] = state.p.v_stride[d + 1] = cache.stride[d];
+        state.at = attention_locate(state.p, few_shape<T>::ROWS);
+    }
+    few_run_block(state);
+}
+
+GPU_KERNEL(attention_put, struct gpu_attention_put) {
+    for (u64 u = gpu_global(); u < (u64)p.count; u += gpu_stride()) {
+        i64 row = (i64)(u / (u64)p.depth), d = (i64)u - row * p.depth, sequence = row / p.heads;
+        i64 head = row - sequence * p.heads;
+        const struct gpu_attention_cache &cache = p.cache[sequence];
+        i64 from = sequence * p.stride[0] + head * p.stride[1] + d * p.stride[2];
+        i64 to = head * cache.stride[0] + (cache.keys - 1) * cache.stride[1] + d * cache.stride[2];
+        switch (p.size) {
+        case 1: ((u8 *)cache.at)[to] = ((const u8 *)p.from)[from]; break;
+        case 2: ((u16 *)cache.at)[to] = ((const u16 *)p.from)[from]; break;
+        case 4: ((u32 *)cache.at)[to] = ((const u32 *)p.from)[from]; break;
+        default: ((u64 *)cache.at)[to] = ((const u64 *)p.from)[from]; break;
+        }
+    }
+}
+
 GPU_KERNEL(attention_few_bf16, struct gpu_attention) { attention_few<bf16>(p); }
 GPU_KERNEL(attention_few_f16, struct gpu_attention) { attention_few<f16>(p); }
 GPU_KERNEL(attention_few_f32, struct gpu_attention) { attention_few<f32>(p); }
 GPU_KERNEL(attention_few_f64, struct gpu_attention) { attention_few<f64>(p); }
 GPU_KERNEL(attention_few_f8e4m3, struct gpu_attention) { attention_few<f8e4m3>(p); }
+GPU_KERNEL(attention_step_bf16, struct gpu_attention_step) { attention_step<bf16>(p); }
+GPU_KERNEL(attention_step_f16, struct gpu_attention_step) { attention_step<f16>(p); }
+GPU_KERNEL(attention_step_f32, struct gpu_attention_step) { attention_step<f32>(p); }
+GPU_KERNEL(attention_step_f64, struct gpu_attention_step) { attention_step<f64>(p); }
+GPU_KERNEL(attention_step_f8e4m3, struct gpu_attention_step) { attention_step<f8e4m3>(p); }

@@ -145,7 +145,8 @@ struct wick__call {
     bool view;                                      /* out[0] shares in[0]'s elements, nothing is to be run */
     const struct wick_tensor *in[WICK__MAX_INPUTS]; /* NULL for an optional operand left out */
     struct wick__suspect **suspect;                 /* what the call came to be suspected of; core/doubt.h */
-    int n_list;                                     /* cat, stack: all operands, in[0] is the first of them */
+    int n_list;    /* cat, stack, attention_step: all operands, in[0] is the first of them */
+    int n_targets; /* the last so many of them are written in place */
     struct wick_tensor *const *list;
     struct wick_tensor *out[WICK__MAX_OUTPUTS];
     union wick__params p;

@@ -187,6 +187,16 @@ WICK_API struct wick_tensor *wick_attention_packed(const struct wick_tensor *q, 
                                                    const struct wick_tensor *k_starts,
                                                    const struct wick_attention_options *options);
 
+/* One more query of each of n sequences, each of which keeps keys and values in a tensor of its own, and attention of
+ * it: q [n,H,1,D], kv [n,2K,1,D] of new keys and, behind those of K heads, their values, caches[i] [1,2K,N,D] of the
+ * same -> [n,H,1,D]. Writes the row of kv to the last position of each cache and then looks at all N, whose number may
+ * differ from cache to cache: narrow views of longer tensors will do. Scale, soft cap and the window's left side are
+ * those of `options`, which may be NULL; WICK_INVALID for slopes, dropout and log_sums. WICK_SHAPE unless sizes agree,
+ * WICK_INVALID for caches that share elements with q or kv; those of no two may be the same. */
+WICK_API struct wick_tensor *wick_attention_step(const struct wick_tensor *q, const struct wick_tensor *kv, int n,
+                                                 struct wick_tensor *const *caches,
+                                                 const struct wick_attention_options *options);
+
 #ifdef __cplusplus
 }
 #endif

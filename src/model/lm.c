@@ -195,6 +195,43 @@ static struct wick_tensor *attend_span(const struct pass *pass, int64_t number, 
     return wick_transpose(wick_cast(mixed, WICK_F32), 1, 2);
 }
 
+/* Whether each sequence of a batch has one token, and caches are floats of one dtype, so that one call does for all. */
+static bool is_step(const struct wick__lm_batch *batch) {
+    enum wick_dtype dtype = batch->spans[0].sequence->dtype;
+    bool good = batch->n_tokens == batch->n_spans && dtype != WICK_DTYPE_q8_0;
+    for (int i = 1; i < batch->n_spans && good; i++) good = batch->spans[i].sequence->dtype == dtype;
+    return good;
+}
+
+/* Room for a tensor of each sequence. */
+static size_t parts_nbytes(const struct wick__lm_batch *batch) {
+    return (size_t)batch->n_spans * sizeof(struct wick_tensor *);
+}
+
+/* The same for one token of each sequence. -> [n, heads, 1, head] */
+static struct wick_tensor *attend_step(const struct pass *pass, int64_t number, const struct projected *all) {
+    const struct wick__lm_config *config = &pass->lm->config;
+    const struct wick__lm_batch *batch = pass->batch;
+    const enum wick_dtype dtype = batch->spans[0].sequence->dtype;
+    const struct wick_attention_options options = {.scale = config->scale,
+                                                   .soft_cap = config->attention_cap,
+                                                   .windowed = wick__lm_windowed(config, number),
+                                                   .left = config->window - 1,
+                                                   .right = -1};
+    struct wick_tensor *q = wick_transpose(wick_transpose(all->q, 0, 1), 1, 2);
+    struct wick_tensor *kv = all->joint ? all->kv[0] : wick_cat(2, all->kv, 2);
+    kv = wick_transpose(wick_transpose(kv, 0, 1), 1, 2);
+    struct wick_tensor **caches = wick__alloc(parts_nbytes(batch)), *mixed;
+    if (!caches) return NULL;
+    for (int i = 0; i < batch->n_spans; i++) {
+        const struct wick_sequence *sequence = batch->spans[i].sequence;
+        caches[i] = wick_narrow(sequence->kv[number], 2, 0, sequence->length + 1);
+    }
+    mixed = wick_attention_step(wick_cast(q, dtype), wick_cast(kv, dtype), batch->n_spans, caches, &options);
+    wick__free(caches, parts_nbytes(batch));
+    return wick_cast(mixed, WICK_F32);
+}
+
 /* `onto` + attention of a layer to x, which is normed. */
 static struct wick_tensor *attend(const struct pass *pass, int64_t number, const struct wick_tensor *x,
                                   const struct wick_tensor *onto) {
@@ -207,12 +244,14 @@ static struct wick_tensor *attend(const struct pass *pass, int64_t number, const
     const struct projected all = project(pass, layer, x, local);
     if (batch->n_spans == 1) {
         mixed = attend_span(pass, number, batch->spans, &all);
+    } else if (is_step(batch)) {
+        mixed = attend_step(pass, number, &all);
     } else {
-        struct wick_tensor **parts = wick__alloc((size_t)batch->n_spans * sizeof(struct wick_tensor *));
+        struct wick_tensor **parts = wick__alloc(parts_nbytes(batch));
         if (!parts) return NULL;
         for (int i = 0; i < batch->n_spans; i++) parts[i] = attend_span(pass, number, &batch->spans[i], &all);
         mixed = wick_cat(batch->n_spans, parts, 1);
-        wick__free(parts, (size_t)batch->n_spans * sizeof(struct wick_tensor *));
+        wick__free(parts, parts_nbytes(batch));
     }
     mixed = wick_reshape(mixed, WICK_SHAPE(batch->n_tokens, config->heads * config->head));
     return join(lm, layer, WICK__LM_OUT, mixed, onto);

@@ -325,6 +325,7 @@ static const struct row {
     {"batch_norm", NULL},
     {"rope", rope_params},
     {"attention", attention_params},
+    {"attention_step", attention_params},
     {"attention_backward", attention_params},
     {"recurrent_cell", cell_params},
     {"loss", loss_params},

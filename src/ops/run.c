@@ -82,6 +82,11 @@ static enum wick_status note(struct wick_device *device, const struct wick__call
     return status;
 }
 
+static void set_doubt(struct wick_tensor *x, struct wick__doubt *doubt) {
+    if (doubt) wick__doubt_retain(doubt);
+    wick__doubt_set(x->storage, doubt);
+}
+
 /* Runs a call on a device that finds failures late: its results are in doubt when its operands are, or itself. */
 static enum wick_status run_in_doubt(struct wick_device *device, struct wick__call *call) {
     struct wick__suspect *suspect = NULL;
@@ -98,10 +103,8 @@ static enum wick_status run_in_doubt(struct wick_device *device, struct wick__ca
     if (status == WICK_OK && recorded) {
         status = note(device, call);
     } else if (status == WICK_OK) {
-        for (int i = 0; i < call->n_out && status == WICK_OK; i++) {
-            if (doubt) wick__doubt_retain(doubt);
-            wick__doubt_set(call->out[i]->storage, doubt);
-        }
+        for (int i = 0; i < call->n_out; i++) set_doubt(call->out[i], doubt);
+        for (int i = call->n_list - call->n_targets; i < call->n_list; i++) set_doubt(call->list[i], doubt);
     }
     wick__doubt_release(doubt);
     if (suspect) wick__doubt_release(&suspect->doubt);

@@ -97,6 +97,8 @@ enum wick_status wick__trail_add(struct wick__trail *trail, const struct wick__c
         WICK__TRY(join(trail, &value, own));
     }
     for (int i = 0; i < call->n_out; i++) WICK__TRY(set_value(trail, call->out[i]->storage, value, call->inplace));
+    for (int i = call->n_list - call->n_targets; i < call->n_list; i++)
+        WICK__TRY(set_value(trail, call->list[i]->storage, value, true));
     return WICK_OK;
 }
 

@@ -1,6 +1,6 @@
 /* Attention on the device named in argv[1] ("cpu"): keys that are left out hold NaN and infinities in k and v, at sizes
- * around the blocks of every kernel; and packed sequences with starts that are wrong. Expected values are sums in f64
- * over the keys that a query sees. */
+ * around the blocks of every kernel; and packed sequences with starts that are wrong; arguments of steps. Expected
+ * values are sums in f64 over the keys that a query sees. */
 #include "tests/test.h"
 
 enum { MOST = 160, HEADS = 2 };
@@ -196,6 +196,42 @@ static void check_arguments(void) {
     CHECK(wick_scaled_dot_product_attention(x, x, x, NULL, &options) != NULL);
 }
 
+static void check_step_arguments(void) {
+    struct wick_tensor *q = wick_ones(device, WICK_F32, WICK_SHAPE(2, 4, 1, 8)),
+                       *kv = wick_ones(device, WICK_F32, WICK_SHAPE(2, 4, 1, 8)),
+                       *caches[] = {wick_zeros(device, WICK_F32, WICK_SHAPE(1, 4, 3, 8)),
+                                    wick_zeros(device, WICK_F32, WICK_SHAPE(1, 4, 1, 8))},
+                       *narrow[] = {caches[0], wick_zeros(device, WICK_F32, WICK_SHAPE(1, 2, 3, 8))},
+                       *half[] = {caches[0], wick_zeros(device, WICK_F16, WICK_SHAPE(1, 4, 3, 8))},
+                       *wide[] = {caches[0], wick_narrow(kv, 0, 0, 1)}, *missing[] = {caches[0], NULL};
+    const struct wick_attention_options sloped = {.slopes = wick_ones(device, WICK_F32, WICK_SHAPE(4))};
+    check_refused(wick_attention_step(q, kv, 0, caches, NULL), WICK_INVALID, "0 caches");
+    check_refused(wick_attention_step(q, kv, 2, NULL, NULL), WICK_INVALID, "2 caches at NULL");
+    check_refused(wick_attention_step(q, kv, 1, caches, NULL), WICK_SHAPE, "one position of each sequence");
+    check_refused(wick_attention_step(q, wick_narrow(kv, 1, 0, 3), 2, caches, NULL), WICK_SHAPE, "twice as many heads");
+    check_refused(wick_attention_step(wick_narrow(q, 3, 0, 4), kv, 2, caches, NULL), WICK_SHAPE, "last dims");
+    check_refused(wick_attention_step(q, kv, 2, narrow, NULL), WICK_SHAPE, "cache 1 is [1,2,3,8]");
+    check_refused(wick_attention_step(q, kv, 2, half, NULL), WICK_DTYPE, "dtypes differ");
+    check_refused(wick_attention_step(q, kv, 2, wide, NULL), WICK_INVALID, "cache 1 shares its elements");
+    check_refused(wick_attention_step(q, kv, 2, missing, NULL), WICK_INVALID, "is NULL");
+    check_refused(wick_attention_step(q, kv, 2, caches, &sloped), WICK_INVALID, "no slopes");
+    CHECK(wick_attention_step(q, kv, 2, caches, NULL) != NULL);
+}
+
+/* What a GPU finds wrong late about an operand is wrong with the caches, too. */
+static void check_step_in_doubt(void) {
+    const int32_t ids[] = {0, 5};
+    float values[4];
+    struct wick_tensor *rows = wick_ones(device, WICK_F32, WICK_SHAPE(2, 1, 1, 2)), *cache[2], *kv;
+    for (int i = 0; i < 2; i++) cache[i] = wick_zeros(device, WICK_F32, WICK_SHAPE(1, 2, 1, 2));
+    kv = wick_index_select(rows, 0, wick_from_data(device, WICK_I32, WICK_SHAPE(2), ids, sizeof ids));
+    if (kv) {
+        CHECK(wick_attention_step(rows, wick_cat(2, (struct wick_tensor *[]){kv, kv}, 1), 2, cache, NULL) != NULL);
+        CHECK(wick_read(cache[1], values, sizeof values) == WICK_RANGE);
+    }
+    wick_error_clear();
+}
+
 int main(int argc, char **argv) {
     device = wick_device_open(argc > 1 ? argv[1] : "cpu");
     CHECK(device != NULL);
@@ -203,6 +239,8 @@ int main(int argc, char **argv) {
     wick_scope_begin();
     check_sizes();
     check_arguments();
+    check_step_arguments();
+    check_step_in_doubt();
     check_starts();
     wick_scope_end(NULL);
     wick_device_close(device);

@@ -173,9 +173,8 @@ enum wick_status wick__gpu_attention_suspect(const struct wick__call *call, cons
     return WICK_OK;
 }
 
-/* How rows are put into tiles. */
-static void share_out(struct gpu_attention *p, const struct wick__attention_sizes *sizes, int64_t key_heads,
-                      int64_t tile_rows) {
+void wick__gpu_attention_share(struct gpu_attention *p, const struct wick__attention_sizes *sizes, int64_t key_heads,
+                               int64_t tile_rows) {
     p->group = key_heads > 0 ? (u32)(p->heads / key_heads) : 1;
     /* The heads that share keys go into one tile where one alone would not fill it. */
     p->merged = p->group > 1 && p->queries / (sizes->packed ? sizes->sequences : 1) < tile_rows;
@@ -224,7 +223,7 @@ enum wick_status wick__gpu_attention(const struct wick__call *call) {
     p.out = wick__data(call->out[0]);
     if (call->n_out > 1) p.log_sums = wick__data(call->out[1]);
     if (sizes.packed) WICK__TRY(wick__gpu_attention_suspect(call, &sizes, &p.report));
-    share_out(&p, &sizes, call->in[1]->layout.shape[1], way.rows);
+    wick__gpu_attention_share(&p, &sizes, call->in[1]->layout.shape[1], way.rows);
     int64_t chunks = wick__max(1, divide_up(p.width, way.columns)), units = gpu->properties.units;
     int64_t blocks = sizes.batches * p.units * p.tiles, length = p.keys / (sizes.packed ? sizes.sequences : 1);
     int64_t least = way.rows == GPU_ATTENTION_FEW ? 64 : 256; /* keys that are worth a block */

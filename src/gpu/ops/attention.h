@@ -27,6 +27,10 @@ bool wick__gpu_attention_aligned(const struct wick_tensor *x);
 struct gpu_attention wick__gpu_attention_describe(const struct wick__call *call,
                                                   const struct wick__attention_sizes *sizes);
 
+/* How rows are put into tiles: sets the members of p that say so. */
+void wick__gpu_attention_share(struct gpu_attention *p, const struct wick__attention_sizes *sizes, int64_t key_heads,
+                               int64_t tile_rows);
+
 /* Lets the starts of packed sequences be reported, to what belongs into the parameters. */
 enum wick_status wick__gpu_attention_suspect(const struct wick__call *call, const struct wick__attention_sizes *sizes,
                                              struct gpu_report *report);

@@ -355,6 +355,7 @@ pub const WICK_OP_rope: wick_op = 170;
 pub const WICK_OP_rope_thd: wick_op = 171;
 pub const WICK_OP_scaled_dot_product_attention: wick_op = 172;
 pub const WICK_OP_attention_packed: wick_op = 182;
+pub const WICK_OP_attention_step: wick_op = 360;
 pub const WICK_OP_multi_head_attention: wick_op = 359;
 pub const WICK_OP_local_response_norm: wick_op = 344;
 pub const WICK_OP_softmax_backward: wick_op = 220;
@@ -907,6 +908,7 @@ pub const ENUMERATORS: &[(&str, c_uint)] = &[
     ("WICK_OP_rope_thd", WICK_OP_rope_thd),
     ("WICK_OP_scaled_dot_product_attention", WICK_OP_scaled_dot_product_attention),
     ("WICK_OP_attention_packed", WICK_OP_attention_packed),
+    ("WICK_OP_attention_step", WICK_OP_attention_step),
     ("WICK_OP_multi_head_attention", WICK_OP_multi_head_attention),
     ("WICK_OP_local_response_norm", WICK_OP_local_response_norm),
     ("WICK_OP_softmax_backward", WICK_OP_softmax_backward),
@@ -2135,6 +2137,14 @@ functions! {
     /// has the shape \[M,H\]. Other starts are WICK_RANGE, which a GPU reports when the result is read; those
     /// of an empty result are not checked. WICK_SHAPE unless M and N are below 2^31.
     fn wick_attention_packed(q: *const wick_tensor, k: *const wick_tensor, v: *const wick_tensor, q_starts: *const wick_tensor, k_starts: *const wick_tensor, options: *const wick_attention_options) -> *mut wick_tensor;
+    /// One more query of each of n sequences, each of which keeps keys and values in a tensor of its own, and
+    /// attention of it: q \[n,H,1,D\], kv \[n,2K,1,D\] of new keys and, behind those of K heads, their values,
+    /// caches\[i\] \[1,2K,N,D\] of the same -\> \[n,H,1,D\]. Writes the row of kv to the last position of each
+    /// cache and then looks at all N, whose number may differ from cache to cache: narrow views of longer
+    /// tensors will do. Scale, soft cap and the window's left side are those of `options`, which may be NULL;
+    /// WICK_INVALID for slopes, dropout and log_sums. WICK_SHAPE unless sizes agree, WICK_INVALID for caches
+    /// that share elements with q or kv; those of no two may be the same.
+    fn wick_attention_step(q: *const wick_tensor, kv: *const wick_tensor, n: c_int, caches: *const *mut wick_tensor, options: *const wick_attention_options) -> *mut wick_tensor;
     /// tanh(input + hidden), or its positive part with `relu`: \[N,H\].
     fn wick_rnn_cell(input: *const wick_tensor, hidden: *const wick_tensor, relu: bool) -> *mut wick_tensor;
     /// c \[N,H\] in f32 (f64 for f64) -\> h' \[N,H\]. \*next_c receives c' \[N,H\], and \*gates, unless `gates`

@@ -1,0 +1,32 @@
+/* attention_step: each sequence in turn. */
+#include "cpu/runtime/isa.h"
+
+#include "core/error.h"
+#include "step.h"
+
+#include <string.h>
+
+/* Puts the new keys and values of a sequence at the last position of its cache. */
+static void put(const struct wick__call *call, int sequence) {
+    const struct wick_tensor *kv = call->in[1], *cache = wick__step_cache(call, sequence);
+    const struct wick__layout *from = &kv->layout, *to = &cache->layout;
+    int64_t size = (int64_t)wick__size(kv->dtype), last = to->shape[2] - 1;
+    for (int64_t head = 0; head < from->shape[1]; head++) {
+        const char *source =
+            (const char *)wick__data(kv) + (sequence * from->stride[0] + head * from->stride[1]) * size;
+        char *target = (char *)wick__data(cache) + (head * to->stride[1] + last * to->stride[2]) * size;
+        for (int64_t d = 0; d < from->shape[3]; d++)
+            memcpy(target + d * to->stride[3] * size, source + d * from->stride[3] * size, (size_t)size);
+    }
+}
+
+wick__kernel_fn WICK__ISA(wick__cpu_attention), WICK__ISA(wick__cpu_attention_step);
+enum wick_status WICK__ISA(wick__cpu_attention_step)(const struct wick__call *call) {
+    for (int i = 0; i < wick__step_sequences(call); i++) {
+        struct wick__step parts;
+        struct wick__call one = wick__step_call(call, i, &parts);
+        put(call, i);
+        WICK__TRY(WICK__ISA(wick__cpu_attention)(&one));
+    }
+    return WICK_OK;
+}

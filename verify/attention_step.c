@@ -1,0 +1,143 @@
+/* Cases of attention_step. Operands: q, kv, then a cache of each of i[0] sequences. i[1]: windowed, i[2]: left. f[0]:
+ * scale, f[1]: soft cap. Results: attention, then the caches as they are after the call. */
+#include "verify/verify.h"
+#include "verify/scales.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 3, CACHES = 2 /* the first operand that is a cache */ };
+
+static const struct {
+    int64_t heads, key_heads, depth, keys[MOST]; /* 0: no more sequences */
+    double scale, soft_cap;
+    int64_t window; /* keys that are seen; 0: all */
+    int nan_every;
+} shapes[] = {
+    {1, 1, 1, {1}, .scale = 0},
+    {2, 1, 8, {5, 2}, .scale = 0.5},
+    {4, 2, 64, {1, 70, 300}, .scale = 0},
+    {8, 1, 80, {130, 3, 64}, .soft_cap = 2},
+    {2, 2, 128, {65, 2, 40}, .window = 7},
+    {6, 2, 32, {600, 1, 130}, .window = 500},
+    {2, 1, 40, {300, 150}, .window = 70, .nan_every = 3000},
+    {2, 2, 200, {9, 140}, .scale = 0},
+    {2, 1, 260, {4, 7}, .scale = 0},
+    {2, 1, 0, {3, 2}, .scale = 0},
+};
+
+static int step_cases(enum wick_op op) {
+    (void)op;
+    return sizeof shapes / sizeof *shapes;
+}
+
+static void step_make(enum wick_op op, int k, struct verify_case *c) {
+    int n = 0;
+    (void)op;
+    while (n < MOST && shapes[k].keys[n] > 0) n++;
+    c->n_in = CACHES + n;
+    c->n_out = 1 + n;
+    for (int i = 0; i < c->n_in; i++)
+        c->in[i] = (struct verify_operand){.role = VERIFY_VALUE, .rank = 4, .low = -1, .high = 1};
+    memcpy(c->in[0].shape, (int64_t[]){n, shapes[k].heads, 1, shapes[k].depth}, 32);
+    memcpy(c->in[1].shape, (int64_t[]){n, 2 * shapes[k].key_heads, 1, shapes[k].depth}, 32);
+    for (int i = 0; i < n; i++) {
+        struct verify_operand *cache = &c->in[CACHES + i];
+        memcpy(cache->shape, (int64_t[]){1, 2 * shapes[k].key_heads, shapes[k].keys[i], shapes[k].depth}, 32);
+        cache->nan_every = shapes[k].nan_every;
+    }
+    c->i[0] = n;
+    c->i[1] = shapes[k].window > 0;
+    c->i[2] = shapes[k].window - 1;
+    c->f[0] = shapes[k].scale;
+    c->f[1] = shapes[k].soft_cap;
+}
+
+static bool step_bench(enum wick_op op, struct verify_case *c) {
+    step_make(op, 2, c);
+    for (int i = 0; i < MOST; i++) verify_operand_resize(&c->in[CACHES + i], 4, (const int64_t[]){1, 16, 4096, 64});
+    verify_operand_resize(&c->in[0], 4, (const int64_t[]){MOST, 32, 1, 64});
+    verify_operand_resize(&c->in[1], 4, (const int64_t[]){MOST, 16, 1, 64});
+    return true;
+}
+
+static bool step_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
+    const struct wick_attention_options options = {
+        .scale = c->f[0], .soft_cap = c->f[1], .windowed = c->i[1] != 0, .left = c->i[2], .right = -1};
+    int n = (int)c->i[0];
+    bool good = true;
+    for (int i = 0; i < n; i++) good = (out[1 + i] = verify_target(in[CACHES + i])) && good;
+    if (good) out[0] = wick_attention_step(in[0], in[1], n, out + 1, &options);
+    return out[0] != NULL;
+}
+
+/* One head of a sequence: keys and values by rows of `depth`, as they are after the step. */
+struct head {
+    const double *q, *k, *v;
+    int64_t keys, depth;
+};
+
+static double score_of(const struct verify_case *c, const struct head *x, int64_t j, double *size) {
+    double scale = c->f[0] == 0 ? 1 / sqrt((double)(x->depth > 0 ? x->depth : 1)) : c->f[0], sum = 0;
+    *size = 0;
+    for (int64_t d = 0; d < x->depth; d++) {
+        sum += scale * x->q[d] * x->k[j * x->depth + d];
+        *size += fabs(scale * x->q[d] * x->k[j * x->depth + d]);
+    }
+    return c->f[1] > 0 ? c->f[1] * tanh(sum / c->f[1]) : sum;
+}
+
+/* `weight` has room for a number for each key. */
+static void attend(const struct verify_case *c, const struct head *x, double *weight, double *out, double *bound) {
+    int64_t first = c->i[1] && x->keys - 1 > c->i[2] ? x->keys - 1 - c->i[2] : 0;
+    double most = -INFINITY, largest = 0, total = 0;
+    for (int64_t j = first; j < x->keys; j++) {
+        double size;
+        weight[j] = score_of(c, x, j, &size);
+        most = fmax(most, weight[j]);
+        largest = fmax(largest, size);
+    }
+    for (int64_t j = first; j < x->keys; j++) total += weight[j] = exp(weight[j] - most);
+    for (int64_t d = 0; d < x->depth; d++) {
+        double sum = 0, terms = 0;
+        for (int64_t j = first; j < x->keys; j++) {
+            sum += weight[j] / total * x->v[j * x->depth + d];
+            terms += fabs(weight[j] / total * x->v[j * x->depth + d]);
+        }
+        out[d] = sum;
+        bound[d] = verify_scale_attention(terms, largest, (double)x->keys, 0);
+    }
+}
+
+static bool step_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {
+    int64_t n = c->i[0], heads = in[0].shape[1], rows = in[1].shape[1], depth = in[0].shape[3];
+    double *weight = malloc(sizeof *weight * 4096);
+    bool good = weight && verify_array_new(&out[0], c->dtype, 4, in[0].shape, true);
+    for (int64_t s = 0; s < n && good; s++) {
+        const struct verify_array *before = &in[CACHES + s];
+        struct verify_array *after = &out[1 + s];
+        int64_t keys = before->shape[2];
+        good = verify_array_new(after, c->dtype, 4, before->shape, false);
+        if (!good) break;
+        memcpy(after->data, before->data, sizeof(double) * (size_t)before->count);
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t d = 0; d < depth; d++)
+                after->data[(r * keys + keys - 1) * depth + d] = in[1].data[(s * rows + r) * depth + d];
+        for (int64_t h = 0; h < heads; h++) {
+            int64_t row = s * heads + h, shared = h / (heads / (rows / 2));
+            struct head x = {in[0].data + row * depth, after->data + shared * keys * depth,
+                             after->data + (rows / 2 + shared) * keys * depth, keys, depth};
+            attend(c, &x, weight, out[0].data + row * depth, out[0].scale + row * depth);
+        }
+    }
+    free(weight);
+    return good;
+}
+
+const struct verify_family verify_attention_step = {.name = "attention_step",
+                                                    .cases = step_cases,
+                                                    .make = step_make,
+                                                    .bench = step_bench,
+                                                    .call = step_call,
+                                                    .reference = step_reference};
