@@ -152,6 +152,41 @@ WICK_API int wick_route_count(const struct wick_device *device);
 WICK_API WICK_CHECKED enum wick_status wick_route_describe(struct wick_device *device, int route, bool check,
                                                            struct wick_route_info *info);
 
+/* Whether a GPU measures which route is the fastest for a call. If so, the first product or convolution of a shape is
+ * run some dozens of times, by each route that takes it and has passed its check, by the algorithms that its library
+ * proposes, and by Wick's own kernels. The fastest is kept in the folder of compiled kernels, for this card, driver,
+ * libraries and Wick's kernels, and taken from there by later processes, whatever they are set to, where WICK_BLAS_AUTO
+ * and WICK_DNN_AUTO choose. Results are as exact by any route, but their last bits may differ between routes. Nothing
+ * is measured while a graph is recorded. The default is WICK_TUNE from the environment, "off", "new" or "all", or else
+ * off. */
+enum wick_tune {
+    WICK_TUNE_OFF, /* measures nothing */
+    WICK_TUNE_NEW, /* measures shapes of which nothing is kept */
+    WICK_TUNE_ALL  /* measures each shape once more in this process */
+};
+/* WICK_UNSUPPORTED on the CPU, WICK_INVALID for a value that is none of the enum. */
+WICK_API WICK_CHECKED enum wick_status wick_tune_set(struct wick_device *device, enum wick_tune tune);
+
+/* What was measured of a call by one route. */
+struct wick_tune_info {
+    int call;              /* the same number for all routes of a call, from 0 */
+    const char *op;        /* "product", "convolution" */
+    const char *sizes;     /* "512 x 1024 x 1024, bias" */
+    enum wick_dtype dtype; /* of its operands */
+    const char *route;     /* as wick_route_info names it, or "own" */
+    double us;             /* microseconds, the least of some batches */
+    int ways;              /* algorithms of the route that were timed; `us` is of the fastest */
+    bool chosen;           /* the fastest route */
+    WICK_RESERVED;
+};
+/* The number of such rows since the device was opened, of up to 1024 calls that more than one route took; 0 for the CPU
+ * and for NULL. */
+WICK_API int wick_tune_count(const struct wick_device *device);
+/* Describes the row of this number, from 0. Texts belong to the device. WICK_UNSUPPORTED on the CPU, WICK_INVALID for a
+ * number that is none. */
+WICK_API WICK_CHECKED enum wick_status wick_tune_describe(struct wick_device *device, int row,
+                                                          struct wick_tune_info *info);
+
 /* Seeds the device's random numbers; the default is 0. See random.h. */
 WICK_API WICK_CHECKED enum wick_status wick_seed_set(struct wick_device *device, uint64_t seed);
 /* The seed as it was set last; 0 for NULL. */

@@ -252,6 +252,8 @@ struct search {
     void *handle, *graph;
     const struct wick__dnn_conv *c;
     size_t most; /* bytes of workspace */
+    struct wick__way *way;
+    int64_t place; /* of those met that will do */
 };
 
 /* Whether an engine keeps to what numerics.md promises: no operands or sums of fewer bits (tensor cores take f32 as
@@ -279,6 +281,32 @@ static bool keeps(struct made *made, void *config, enum wick_dtype dtype) {
     return good;
 }
 
+/* The name of a configuration: its engine's number, and the choice at each of its knobs. */
+static uint64_t name_of(void *config) {
+    enum { KNOBS = 16 };
+    struct made made = {.code = 0};
+    void *knobs[KNOBS], *engine = make(&made, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+    int64_t index = 0, count = 0, one = 0;
+    for (int i = 0; i < KNOBS; i++) knobs[i] = make(&made, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
+    if (!made.code && !cudnn.cudnnBackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_ENGINE,
+                                                      CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &one, &engine))
+        cudnn.cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &one, &index);
+    uint64_t name = wick__fnv(0, &index, sizeof index);
+    if (made.code || cudnn.cudnnBackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
+                                                    CUDNN_TYPE_BACKEND_DESCRIPTOR, KNOBS, &count, knobs))
+        count = 0;
+    for (int64_t i = 0; i < count && i < KNOBS; i++) {
+        int type = -1;
+        int64_t value = -1;
+        cudnn.cudnnBackendGetAttribute(knobs[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1, &one,
+                                       &type);
+        cudnn.cudnnBackendGetAttribute(knobs[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, 1, &one, &value);
+        name = wick__fnv(wick__fnv(name, &type, sizeof type), &value, sizeof value);
+    }
+    release(&made, 0);
+    return name;
+}
+
 /* Makes the plan of a configuration, unless it wants too much memory. */
 static bool plan_of(const struct search *search, void *config, struct plan *plan) {
     struct made *made = &plan->made;
@@ -294,11 +322,15 @@ static bool plan_of(const struct search *search, void *config, struct plan *plan
     return !made->code && nbytes >= 0 && (uint64_t)nbytes <= search->most;
 }
 
-/* Takes a configuration, which belongs to the plan then, if it will do. */
-static bool take(const struct search *search, struct made *found, void *config, struct plan *plan) {
+/* Takes a configuration, which belongs to the plan then, if it will do and is the way that is wanted. */
+static bool take(struct search *search, struct made *found, void *config, struct plan *plan) {
     struct made *made = &plan->made;
+    struct wick__way *way = search->way;
     int before = made->count;
-    bool taken = made->count < MADE - 2 && keeps(made, config, search->c->dtype) && plan_of(search, config, plan);
+    bool taken = made->count < MADE - 2 && keeps(made, config, search->c->dtype) &&
+                 (!way->name || way->name == name_of(config)) && plan_of(search, config, plan);
+    if (taken && !way->name) taken = ++search->place >= way->place;
+    if (taken && way->place) way->name = name_of(config);
     made->code = 0;
     if (!taken) release(made, before);
     for (int i = 0; i < found->count && taken; i++)
@@ -310,7 +342,7 @@ static bool take(const struct search *search, struct made *found, void *config, 
 }
 
 /* Takes the first of the configurations that the library proposes in this mode, best first, that will do. */
-static bool propose(const struct search *search, int mode, struct plan *plan) {
+static bool propose(struct search *search, int mode, struct plan *plan) {
     struct made found = {.code = 0}, *made = &plan->made;
     void *list[RESULTS];
     int64_t count = 0;
@@ -339,12 +371,13 @@ void wick__cudnn_forget(void *memory) {
     wick__free(plan, sizeof *plan);
 }
 
-int wick__cudnn_plan(void *handle, const struct wick__dnn_conv *c, size_t most, void **out, size_t *workspace) {
+int wick__cudnn_plan(void *handle, const struct wick__dnn_conv *c, size_t most, struct wick__way *way, void **out,
+                     size_t *workspace) {
     struct plan *plan = wick__alloc_quiet(sizeof *plan);
     *out = NULL;
     if (!plan) return CUDA_ERROR_OUT_OF_MEMORY;
     *plan = (struct plan){.plan = NULL};
-    const struct search search = {handle, graph_of(&plan->made, handle, c), c, most};
+    struct search search = {handle, graph_of(&plan->made, handle, c), c, most, way, 0};
     int code = plan->made.code;
     if (!code && !propose(&search, CUDNN_HEUR_MODE_A, plan) && !propose(&search, CUDNN_HEUR_MODE_FALLBACK, plan))
         code = WICK__CUDNN_CODE | CUDNN_STATUS_NOT_SUPPORTED;

@@ -27,6 +27,7 @@ static char version_text[32];
 #define LT_F32 CUDA_R_32F
 #define LT_TYPE(dtype) ((dtype) == WICK_F16 ? CUDA_R_16F : (dtype) == WICK_BF16 ? CUDA_R_16BF : CUDA_R_32F)
 #define LT_NOT_SUPPORTED CUBLAS_STATUS_NOT_SUPPORTED
+#define LT_NO_MEMORY CUDA_ERROR_OUT_OF_MEMORY
 static int lt_wish(cublasLtMatmulPreference_t preference, const struct wick__blas_product *g);
 #include "gpu/lt.h"
 
@@ -60,7 +61,7 @@ const char *wick__cublaslt_missing(const char *target) {
 int wick__cublaslt_create(void **out, void *stream) {
     *out = NULL;
     wick__cublaslt_open();
-    return wick__cublaslt_opener.handle ? handle_create(out, stream, CUDA_ERROR_OUT_OF_MEMORY) : 0;
+    return wick__cublaslt_opener.handle ? handle_create(out, stream) : 0;
 }
 
 int wick__cublaslt_destroy(void *handle) { return handle_destroy(handle); }
@@ -96,8 +97,9 @@ static int lt_wish(cublasLtMatmulPreference_t preference, const struct wick__bla
 
 void wick__cublaslt_forget(void *plan) { plan_forget(plan); }
 
-int wick__cublaslt_plan(void *handle, const struct wick__blas_product *g, size_t most, void **out, size_t *workspace) {
-    return plan_make(handle, g, most, out, workspace, CUDA_ERROR_OUT_OF_MEMORY);
+int wick__cublaslt_plan(void *handle, const struct wick__blas_product *g, size_t most, struct wick__way *way,
+                        void **out, size_t *workspace) {
+    return plan_make(handle, g, most, way, out, workspace);
 }
 
 int wick__cublaslt_run(void *plan, const struct wick__blas_product *g, void *workspace, size_t nbytes, void *handle) {

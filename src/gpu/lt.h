@@ -1,8 +1,8 @@
 /* Products with bias and activation by a library of cuBLASLt's interface: cuBLASLt itself and hipBLASLt, which differ
  * in names and numbers. The file that binds one defines, before it includes this once: LT(name), LT_(NAME)      the
  * library's name for a function or type, and for a constant lt                       its functions LT_NO,
- * LT_TRANSPOSED, LT_SUMS, LT_TYPE(dtype), LT_F32, LT_CODE, LT_NOT_SUPPORTED   numbers lt_wish(preference, g)   what
- * else is asked of a plan, or 0 */
+ * LT_TRANSPOSED, LT_SUMS, LT_TYPE(dtype), LT_F32, LT_CODE, LT_NOT_SUPPORTED, LT_NO_MEMORY   numbers lt_wish(preference,
+ * g)   what else is asked of a plan, or 0 */
 #include "core/memory.h"
 
 struct handle {
@@ -20,9 +20,9 @@ static int code_of(int status) { return status == 0 ? 0 : LT_CODE | status; }
 
 /* ---- handles ---- */
 
-static int handle_create(void **out, void *stream, int no_memory) {
+static int handle_create(void **out, void *stream) {
     struct handle *handle = wick__alloc_quiet(sizeof *handle);
-    if (!handle) return no_memory;
+    if (!handle) return LT_NO_MEMORY;
     *handle = (struct handle){.stream = stream};
     int code = code_of(lt.LT(Create)(&handle->handle));
     if (code)
@@ -75,11 +75,23 @@ static int describe(const struct wick__blas_product *g, struct plan *plan) {
     return code;
 }
 
-/* The first way that the library proposes. */
-static int search(const struct handle *handle, const struct wick__blas_product *g, size_t most, struct plan *plan,
-                  size_t *workspace) {
+/* Takes a result if it is the way that is wanted; `place` counts those that will do. */
+static bool takes_way(const LT(MatmulHeuristicResult_t) * result, size_t most, struct wick__way *way, int64_t *place) {
+    const uint64_t name = wick__fnv(0, &result->algo, sizeof result->algo);
+    if (result->state != 0 || result->workspaceSize > most) return false;
+    if (way->name ? way->name != name : ++*place < way->place) return false;
+    if (way->place) way->name = name;
+    return true;
+}
+
+/* The way that is wanted, of those that the library proposes. */
+static int search(const struct handle *handle, const struct wick__blas_product *g, size_t most, struct wick__way *way,
+                  struct plan *plan, size_t *workspace) {
+    enum { PROPOSALS = 8 };
     LT(MatmulPreference_t) preference = NULL;
-    LT(MatmulHeuristicResult_t) result = {.state = 0};
+    LT(MatmulHeuristicResult_t) results[PROPOSALS] = {{.state = 0}};
+    int64_t place = 0;
+    int wanted = way->place || way->name ? PROPOSALS : 1;
     const uint64_t bytes = most;
     int found = 0, code = code_of(lt.LT(MatmulPreferenceCreate)(&preference));
     if (code) return code;
@@ -88,13 +100,16 @@ static int search(const struct handle *handle, const struct wick__blas_product *
     if (!code) code = lt_wish(preference, g);
     if (!code)
         code = code_of(lt.LT(MatmulAlgoGetHeuristic)(handle->handle, plan->desc, plan->a, plan->b, plan->c, plan->c,
-                                                     preference, 1, &result, &found));
+                                                     preference, wanted, results, &found));
     lt.LT(MatmulPreferenceDestroy)(preference);
-    if (!code) code = found < 1 ? LT_CODE | LT_NOT_SUPPORTED : code_of(result.state);
-    if (!code && result.workspaceSize > most) code = LT_CODE | LT_NOT_SUPPORTED;
-    plan->algo = result.algo;
-    *workspace = result.workspaceSize;
-    return code;
+    if (code) return code;
+    for (int i = 0; i < found && i < wanted; i++) {
+        if (!takes_way(&results[i], most, way, &place)) continue;
+        plan->algo = results[i].algo;
+        *workspace = results[i].workspaceSize;
+        return 0;
+    }
+    return LT_CODE | LT_NOT_SUPPORTED;
 }
 
 static void plan_forget(void *memory) {
@@ -106,14 +121,14 @@ static void plan_forget(void *memory) {
     wick__free(plan, sizeof *plan);
 }
 
-static int plan_make(void *handle, const struct wick__blas_product *g, size_t most, void **out, size_t *workspace,
-                     int no_memory) {
+static int plan_make(void *handle, const struct wick__blas_product *g, size_t most, struct wick__way *way, void **out,
+                     size_t *workspace) {
     struct plan *plan = wick__alloc_quiet(sizeof *plan);
     *out = NULL;
-    if (!plan) return no_memory;
+    if (!plan) return LT_NO_MEMORY;
     *plan = (struct plan){.desc = NULL};
     int code = describe(g, plan);
-    if (!code) code = search(handle, g, most, plan, workspace);
+    if (!code) code = search(handle, g, most, way, plan, workspace);
     if (code)
         plan_forget(plan);
     else

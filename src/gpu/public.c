@@ -193,6 +193,27 @@ enum wick_status wick_dnn_set(struct wick_device *device, enum wick_dnn choice) 
     return wick__routes_set(gpu, WICK__CHOOSE_DNN, (enum wick__choice)choice);
 }
 
+enum wick_status wick_tune_set(struct wick_device *device, enum wick_tune tune) {
+    struct wick__gpu *gpu;
+    if ((unsigned)tune > WICK_TUNE_ALL) return wick__fail(WICK_INVALID, "tune_set: there is no choice %d", (int)tune);
+    WICK__TRY(routed_gpu("tune_set", device, &gpu));
+    return wick__routes_tune(gpu, tune);
+}
+
+int wick_tune_count(const struct wick_device *device) {
+    struct wick__gpu *gpu = device && wick__device_check("tune_count", device) == WICK_OK ? gpu_of(device) : NULL;
+    return gpu ? wick__routes_tuned(gpu) : 0;
+}
+
+enum wick_status wick_tune_describe(struct wick_device *device, int row, struct wick_tune_info *info) {
+    struct wick__gpu *gpu;
+    if (!info) return wick__fail(WICK_INVALID, "tune_describe: info is NULL");
+    WICK__TRY(routed_gpu("tune_describe", device, &gpu));
+    if (row < 0 || !wick__routes_describe_tuned(gpu, row, info))
+        return wick__fail(WICK_INVALID, "tune_describe: %s has no row %d", device->name, row);
+    return WICK_OK;
+}
+
 enum wick_status wick_blas_describe(struct wick_device *device, bool check_all, struct wick_blas_info *info) {
     struct wick__gpu *gpu;
     if (!info) return wick__fail(WICK_INVALID, "blas_describe: info is NULL");

@@ -15,6 +15,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* FNV-1a, which starts from 0: for names of ways. */
+static inline uint64_t wick__fnv(uint64_t hash, const void *data, size_t nbytes) {
+    if (hash == 0) hash = 0xcbf29ce484222325;
+    for (size_t i = 0; i < nbytes; i++) hash = (hash ^ ((const unsigned char *)data)[i]) * 0x100000001b3;
+    return hash;
+}
+
 struct wick__properties {
     char name[128];      /* "AMD Instinct MI300X", "NVIDIA H200" */
     char target[64];     /* what its code is compiled for: "gfx942:sramecc+:xnack-", "sm_90" */
@@ -94,6 +101,14 @@ struct wick__dnn_conv {
     void *y;    /* [n, groups cout, out...] */
     void *bias; /* one a channel of the result, or NULL */
     bool relu;
+};
+
+/* One of the ways that a library proposes for a call and that will do: the one of this name or, where that is 0, the
+ * one at this place, from 1. With neither it is the first, and its name is not asked for; else making a plan sets it.
+ */
+struct wick__way {
+    int64_t place;
+    uint64_t name;
 };
 
 /* Source to be compiled, which includes `headers` by their names. */
@@ -183,14 +198,16 @@ struct wick__vendor {
     struct wick__companion lt;
     /* Looks for a way to make products of these dtypes, sizes, strides and alignments, with at most `most` bytes of
      * workspace, or answers a code that is not 0; and makes one that way. */
-    int (*lt_plan)(void *lt, const struct wick__blas_product *product, size_t most, void **plan, size_t *workspace);
+    int (*lt_plan)(void *lt, const struct wick__blas_product *product, size_t most, struct wick__way *way, void **plan,
+                   size_t *workspace);
     int (*lt_run)(void *plan, const struct wick__blas_product *product, void *workspace, size_t nbytes, void *lt);
     void (*lt_forget)(void *plan);
 
     /* ---- convolutions ---- */
     struct wick__companion dnn;
     /* As lt_plan, lt_run and lt_forget. The plan depends on all but the addresses. */
-    int (*conv_plan)(void *dnn, const struct wick__dnn_conv *conv, size_t most, void **plan, size_t *workspace);
+    int (*conv_plan)(void *dnn, const struct wick__dnn_conv *conv, size_t most, struct wick__way *way, void **plan,
+                     size_t *workspace);
     int (*conv_run)(void *dnn, void *plan, const struct wick__dnn_conv *conv, void *workspace);
     void (*conv_forget)(void *plan);
 };

@@ -208,10 +208,13 @@ static bool takes(const struct dnn *dnn, const struct wick__dnn_conv *c, const m
             algorithm == miopenConvolutionAlgoDirect || algorithm == miopenConvolutionAlgoImplicitGEMM);
 }
 
-/* The first of its solutions, the fastest by its own account, that will do and can be compiled. */
-static int choose(const struct dnn *dnn, const struct wick__dnn_conv *c, struct plan *plan, size_t most) {
+/* The solution that is wanted, of those that will do and can be compiled, the fastest by its own account first. A
+ * solution's number is its name. */
+static int choose(const struct dnn *dnn, const struct wick__dnn_conv *c, struct wick__way *wanted, struct plan *plan,
+                  size_t most) {
     miopenConvSolution_t solutions[16];
     size_t count = 0;
+    int64_t place = 0;
     const struct way *way = &plan->way;
     int code = code_of(way->solve(dnn->handle, plan->a, plan->b, plan->conv, plan->c,
                                   sizeof solutions / sizeof *solutions, &count, solutions));
@@ -219,10 +222,13 @@ static int choose(const struct dnn *dnn, const struct wick__dnn_conv *c, struct 
     code = WICK__MIOPEN_CODE | miopenStatusNotImplemented;
     for (size_t i = 0; i < count && code; i++) {
         if (!takes(dnn, c, &solutions[i], most)) continue;
+        if (wanted->name && wanted->name != solutions[i].solution_id) continue;
         plan->solution = solutions[i].solution_id;
         plan->workspace = solutions[i].workspace_size;
         code = code_of(way->compile(dnn->handle, plan->a, plan->b, plan->conv, plan->c, plan->solution));
+        if (!code && !wanted->name && ++place < wanted->place) code = WICK__MIOPEN_CODE | miopenStatusNotImplemented;
     }
+    if (!code && wanted->place) wanted->name = plan->solution;
     return code;
 }
 
@@ -235,14 +241,15 @@ void wick__miopen_forget(void *memory) {
     wick__free(plan, sizeof *plan);
 }
 
-int wick__miopen_plan(void *handle, const struct wick__dnn_conv *c, size_t most, void **out, size_t *workspace) {
+int wick__miopen_plan(void *handle, const struct wick__dnn_conv *c, size_t most, struct wick__way *way, void **out,
+                      size_t *workspace) {
     *out = NULL;
     if (c->bias || c->relu || c->dtype == WICK_F64) return WICK__MIOPEN_CODE | miopenStatusNotImplemented;
     struct plan *plan = wick__alloc_quiet(sizeof *plan);
     if (!plan) return hipErrorOutOfMemory;
     *plan = (struct plan){.x = NULL};
     int code = describe(c, plan);
-    if (!code) code = choose(handle, c, plan, most);
+    if (!code) code = choose(handle, c, way, plan, most);
     *workspace = plan->workspace;
     if (code)
         wick__miopen_forget(plan);

@@ -29,6 +29,7 @@ static char version_text[32];
 #define LT_F32 HIP_R_32F
 #define LT_TYPE(dtype) ((dtype) == WICK_F16 ? HIP_R_16F : (dtype) == WICK_BF16 ? HIP_R_16BF : HIP_R_32F)
 #define LT_NOT_SUPPORTED HIPBLAS_STATUS_NOT_SUPPORTED
+#define LT_NO_MEMORY hipErrorOutOfMemory
 /* It has no further wishes to be told. */
 static int lt_wish(hipblasLtMatmulPreference_t preference, const struct wick__blas_product *g) {
     (void)preference, (void)g;
@@ -77,7 +78,7 @@ int wick__hipblaslt_create(void **out, void *stream) {
     if (!code) code = wick__rocm_target(ordinal, name, sizeof name, target, sizeof target);
     if (code) return code;
     if (wick__hipblaslt_missing(target)) return 0;
-    code = handle_create(out, stream, hipErrorOutOfMemory);
+    code = handle_create(out, stream);
     if (!code) note_version(*out);
     return code;
 }
@@ -88,8 +89,9 @@ int wick__hipblaslt_set_stream(void *handle, void *stream) { return handle_set_s
 
 void wick__hipblaslt_forget(void *plan) { plan_forget(plan); }
 
-int wick__hipblaslt_plan(void *handle, const struct wick__blas_product *g, size_t most, void **out, size_t *workspace) {
-    return plan_make(handle, g, most, out, workspace, hipErrorOutOfMemory);
+int wick__hipblaslt_plan(void *handle, const struct wick__blas_product *g, size_t most, struct wick__way *way,
+                         void **out, size_t *workspace) {
+    return plan_make(handle, g, most, way, out, workspace);
 }
 
 int wick__hipblaslt_run(void *plan, const struct wick__blas_product *g, void *workspace, size_t nbytes, void *handle) {

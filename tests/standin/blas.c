@@ -146,8 +146,25 @@ static bool is_memory(const void *p, size_t nbytes) {
 
 static void count(int change) { driver_live_of[DRIVER_BLAS] += change; }
 
+/* ---- ways ---- */
+
+static const char *last = "";
+
+static bool has(const char *way) { return !strstr(standin_settings.without, way); }
+
+static void ran(const char *way) {
+    last = way;
+    standin_dawdle(way);
+}
+
+API const char *standin_ran(void) {
+    const char *way = last;
+    last = "";
+    return way;
+}
+
 __attribute__((visibility("default"))) const struct standin_blas_driver *standin_blas_driver(void) {
-    static const struct standin_blas_driver driver = {driver_enter, driver_leave,     count,
-                                                      gemm,         standin_convolve, is_memory};
+    static const struct standin_blas_driver driver = {driver_enter,     driver_leave, count, gemm,
+                                                      standin_convolve, is_memory,    has,   ran};
     return &driver;
 }

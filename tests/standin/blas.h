@@ -48,9 +48,14 @@ struct standin_blas_driver {
     int (*gemm)(const struct standin_gemm *gemm, void *stream);
     int (*convolve)(const struct standin_conv *conv, void *stream); /* the same for a convolution */
     bool (*is_memory)(const void *p, size_t nbytes);                /* of the device, and live */
+    /* Whether a library's way, "dnn-2", is there at all; and that it runs, which may take long. */
+    bool (*has)(const char *way);
+    void (*ran)(const char *way);
 };
 const struct standin_blas_driver *standin_blas_driver(void);
 int standin_convolve(const struct standin_conv *conv, void *stream);
+/* The way that ran last, since this was asked before; "" for none. For tests. */
+const char *standin_ran(void);
 
 /* A handle of either library. */
 struct standin_blas {

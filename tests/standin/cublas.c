@@ -99,6 +99,7 @@ API int cublasGemmStridedBatchedEx(struct standin_blas *handle, int trans_a, int
     gemm.a = a;
     gemm.b = b;
     gemm.c = c;
+    d->ran("blas");
     int code = d->gemm(&gemm, handle->stream);
     return d->leave(code == DRIVER_OK          ? SUCCESS
                     : code == DRIVER_NOT_FOUND ? NOT_SUPPORTED

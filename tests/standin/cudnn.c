@@ -15,6 +15,7 @@ enum {
     CONFIG = 3,
     HEURISTIC = 4,
     PLAN = 5,
+    KNOB = 7,
     FORWARD = 10,
     FILTER = 11,
     DATA = 12,
@@ -23,11 +24,11 @@ enum {
     PACK = 16,
     TENSOR = 17
 };
-enum { WORKSPACE = 4096, ENGINES = 6, VALUES = 8, ATTRIBUTES = 12 };
+enum { WORKSPACE = 4096, ENGINES = 7, GOOD = 5, VALUES = 8, ATTRIBUTES = 12 };
 
 /* Of any type: its attributes as they were set, each of up to eight values of up to eight bytes. */
 struct object {
-    int type, engine; /* of a configuration or an engine: its number */
+    int type, engine; /* of a configuration or an engine: its number; of a knob: its value */
     bool final;
     struct object *graph; /* that a configuration is for */
     int count;
@@ -228,9 +229,10 @@ static bool read_graph(const struct object *graph, struct standin_conv *c, struc
 
 /* ---- plans ---- */
 
-/* Numerical notes of engine number i, and behavior notes: what each before the last has must keep it from being taken.
- */
-static const int notes[ENGINES] = {1, 2, 4, 5, -1, -1}, behavior[ENGINES] = {-1, -1, -1, -1, 0, -1};
+/* Numerical notes of configuration number i, and behavior notes: what each before GOOD has must keep it from being
+ * taken. Two are of the engine GOOD, which has a knob. */
+static const int notes[ENGINES] = {1, 2, 4, 5, -1, -1, -1}, behavior[ENGINES] = {-1, -1, -1, -1, 0, -1, -1};
+static const char *const ways[ENGINES] = {"", "", "", "", "", "dnn-1", "dnn-2"};
 
 static int notes_of(const struct object *engine, const int *list, int64_t wanted, int64_t *count, void *values) {
     int note = list[engine->engine];
@@ -239,7 +241,8 @@ static int notes_of(const struct object *engine, const int *list, int64_t wanted
     return SUCCESS;
 }
 
-static int propose(const struct object *heuristic, int64_t wanted, int64_t *count, void *values) {
+static int propose(const struct standin_blas_driver *d, const struct object *heuristic, int64_t wanted, int64_t *count,
+                   void *values) {
     struct object *graph = part(heuristic, 201, GRAPH), *config;
     const uint64_t *mode = values_of(heuristic, 200, 8, 1);
     struct standin_conv c;
@@ -248,10 +251,11 @@ static int propose(const struct object *heuristic, int64_t wanted, int64_t *coun
     if (!graph || !mode || !read_graph(graph, &c, &g)) return BAD_PARAM;
     /* It adds a bias in the same pass, but not to a gradient by x in f32: that is left to its caller. */
     if (*mode != 3 || (c.result == 'x' && g.bias && c.dtype == STANDIN_F32)) return SUCCESS;
-    for (; *count < ENGINES && *count < wanted; ++*count) {
-        memcpy(&config, (char *)values + (size_t)*count * sizeof config, sizeof config);
+    for (int number = 0; number < ENGINES && *count < wanted; number++) {
+        if (number >= GOOD && !d->has(ways[number])) continue;
+        memcpy(&config, (char *)values + (size_t)(*count)++ * sizeof config, sizeof config);
         if (!config || config->type != CONFIG) return BAD_PARAM;
-        config->engine = (int)*count;
+        config->engine = number;
         config->graph = graph;
         config->final = true;
     }
@@ -261,13 +265,14 @@ static int propose(const struct object *heuristic, int64_t wanted, int64_t *coun
 API int cudnnBackendGetAttribute(struct object *object, int name, int type, int64_t wanted, int64_t *count,
                                  void *values) {
     ENTER(cudnnBackendGetAttribute);
-    const int64_t workspace = WORKSPACE;
+    const int64_t workspace = WORKSPACE, index = object->engine < GOOD ? object->engine : GOOD, knob = object->engine;
+    const int knob_type = 3;
     struct object *engine;
     int status = BAD_PARAM;
     *count = 1;
     if (!object->final && object->type != ENGINE) return d->leave(BAD_PARAM);
     if (object->type == HEURISTIC && name == 202 && type == 15) {
-        status = propose(object, wanted, count, values);
+        status = propose(d, object, wanted, count, values);
     } else if (object->type == CONFIG && name == 300 && type == 15 && wanted == 1) {
         memcpy(&engine, values, sizeof engine);
         engine->engine = object->engine;
@@ -276,6 +281,20 @@ API int cudnnBackendGetAttribute(struct object *object, int name, int type, int6
         status = notes_of(object, notes, wanted, count, values);
     } else if (object->type == ENGINE && name == 1305 && type == 19) {
         status = notes_of(object, behavior, wanted, count, values);
+    } else if (object->type == CONFIG && name == 302 && type == 15 && object->engine >= GOOD && wanted > 0) {
+        memcpy(&engine, values, sizeof engine);
+        status = engine->type == KNOB ? SUCCESS : BAD_PARAM;
+        engine->engine = object->engine - GOOD;
+        engine->final = true;
+    } else if (object->type == ENGINE && name == 1301 && type == 3 && wanted == 1) {
+        memcpy(values, &index, sizeof index);
+        status = SUCCESS;
+    } else if (object->type == KNOB && name == 600 && type == 9 && wanted == 1) {
+        memcpy(values, &knob_type, sizeof knob_type);
+        status = SUCCESS;
+    } else if (object->type == KNOB && name == 601 && type == 3 && wanted == 1) {
+        memcpy(values, &knob, sizeof knob);
+        status = SUCCESS;
     } else if (object->type == PLAN && name == 402 && type == 3 && wanted == 1) {
         memcpy(values, &workspace, sizeof workspace);
         status = SUCCESS;
@@ -298,7 +317,7 @@ API int cudnnBackendExecute(struct standin_blas *handle, struct object *plan, st
     struct standin_conv c;
     struct graph g;
     if (!handle || plan->type != PLAN || pack->type != PACK || !plan->final || !pack->final || !config ||
-        config->engine != ENGINES - 1 || !read_graph(config->graph, &c, &g))
+        config->engine < GOOD || !read_graph(config->graph, &c, &g))
         return d->leave(BAD_PARAM);
     c.x = address(pack, g.x);
     c.w = address(pack, g.w);
@@ -307,6 +326,7 @@ API int cudnnBackendExecute(struct standin_blas *handle, struct object *plan, st
     if (((uintptr_t)c.x | (uintptr_t)c.w | (uintptr_t)c.y | (uintptr_t)c.bias) % 16 != 0 || (g.bias && !c.bias) ||
         !workspace || !d->is_memory((void *)(uintptr_t)*workspace, WORKSPACE))
         return d->leave(BAD_PARAM);
+    d->ran(ways[config->engine]);
     int code = d->convolve(&c, handle->stream);
     return d->leave(code == DRIVER_OK          ? SUCCESS
                     : code == DRIVER_NOT_FOUND ? NOT_SUPPORTED

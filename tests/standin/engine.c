@@ -18,6 +18,8 @@ void engine_settings(void) {
     standin_settings.page = strcmp(driver_setting("GUARD"), "page") == 0;
     standin_settings.seed = strtoul(driver_setting("SEED"), NULL, 0);
     standin_settings.blas = driver_setting("BLAS");
+    standin_settings.slow = driver_setting("SLOW");
+    standin_settings.without = driver_setting("WITHOUT");
 }
 
 /* Any target there might be. */

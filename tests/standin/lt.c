@@ -133,6 +133,8 @@ static bool fits(const struct desc *desc, const struct layout *a, const struct l
            desc->compute == SUMS && desc->scale == 0 && dtype_of(a->type) != STANDIN_NO_DTYPE;
 }
 
+static const char *const ways[] = {"lt-1", "lt-2"};
+
 /* Sums that are split in 16 bits, or added up in any order, are not what is wanted of it. */
 API int LT(MatmulAlgoGetHeuristic)(struct standin_blas *handle, struct desc *desc, struct layout *a, struct layout *b,
                                    struct layout *c, struct layout *to, struct preference *preference, int wanted,
@@ -141,12 +143,12 @@ API int LT(MatmulAlgoGetHeuristic)(struct standin_blas *handle, struct desc *des
     *found = 0;
     if (!handle || wanted < 1 || c != to || !fits(desc, a, b, to)) return d->leave(INVALID_VALUE);
     if (preference->most < WORKSPACE) return d->leave(NOT_SUPPORTED);
-    results[0] = (struct result){.algo = {.data = {1}}, .workspace = WORKSPACE};
+    for (uint64_t i = 0; i < 2 && *found < wanted; i++)
+        if (d->has(ways[i])) results[(*found)++] = (struct result){.algo = {.data = {i}}, .workspace = WORKSPACE};
 #ifndef HIPBLASLT
     if (preference->schemes != (to->type == 0 ? 2 : 0)) return d->leave(NOT_SUPPORTED);
-    for (int i = 0; i < 4; i++) results[0].algo.data[1 + i] = preference->align[i];
+    for (int i = 0; i < 4 * *found; i++) results[i / 4].algo.data[1 + i % 4] = preference->align[i % 4];
 #endif
-    *found = 1;
     return d->leave(SUCCESS);
 }
 
@@ -158,7 +160,7 @@ API int LT(Matmul)(struct standin_blas *handle, struct desc *desc, const void *a
                    void *workspace, size_t nbytes, void *stream) {
     ENTER(LT(Matmul));
     if (!handle || c != to || c_layout != to_layout || !fits(desc, a_layout, b_layout, to_layout) ||
-        algo->data[0] != 1 || nbytes < WORKSPACE || !d->is_memory(workspace, nbytes) || !aligned(workspace, 256))
+        algo->data[0] > 1 || nbytes < WORKSPACE || !d->is_memory(workspace, nbytes) || !aligned(workspace, 256))
         return d->leave(INVALID_VALUE);
 #ifndef HIPBLASLT
     if (!aligned(a, algo->data[1]) || !aligned(b, algo->data[2]) || !aligned(to, algo->data[4]))
@@ -180,6 +182,7 @@ API int LT(Matmul)(struct standin_blas *handle, struct desc *desc, const void *a
     gemm.c = to;
     gemm.bias = desc->epilogue & 4 ? desc->bias : NULL;
     gemm.activation = desc->epilogue & 2 ? STANDIN_RELU : desc->epilogue & 32 ? STANDIN_GELU : STANDIN_NONE;
+    d->ran(ways[algo->data[0]]);
     int code = d->gemm(&gemm, stream);
     return d->leave(code == DRIVER_OK          ? SUCCESS
                     : code == DRIVER_NOT_FOUND ? NOT_SUPPORTED

@@ -103,6 +103,7 @@ API int rocblas_gemm_strided_batched_ex(struct standin_blas *handle, int trans_a
     gemm.a = a;
     gemm.b = b;
     gemm.c = to;
+    d->ran("blas");
     int code = d->gemm(&gemm, handle->stream);
     return d->leave(code == DRIVER_OK          ? SUCCESS
                     : code == DRIVER_NOT_FOUND ? NOT_IMPLEMENTED

@@ -10,7 +10,8 @@
 struct standin_settings {
     bool protect, page;
     unsigned long seed;
-    const char *blas; /* "", "wrong", "refuse", ...: README.md */
+    const char *blas;           /* "", "wrong", "refuse", ...: README.md */
+    const char *slow, *without; /* lists of libraries' ways */
 };
 extern struct standin_settings standin_settings;
 
@@ -20,6 +21,8 @@ struct standin_code {
     void *library;
     int file;
 };
+/* Takes a while, if the settings say that this way, or "own", is slow. */
+void standin_dawdle(const char *way);
 /* Runs a kernel over a grid; DRIVER_LAUNCH when threads of a block wait for ever. */
 int standin_run(const struct driver_function *function, const unsigned grid[3], unsigned threads, const void *params);
 

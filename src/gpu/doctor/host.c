@@ -233,6 +233,7 @@ static void variables(struct wick__doctor *doctor) {
                                         "WICK_COMPILE",
                                         "WICK_BLAS",
                                         "WICK_DNN",
+                                        "WICK_TUNE",
                                         "WICK_THREADS",
                                         "WICK_ISA"};
     for (size_t i = 0; i < sizeof names / sizeof *names && doctor->variables < WICK__DOCTOR_VARIABLES; i++)

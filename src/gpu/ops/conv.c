@@ -245,7 +245,7 @@ enum wick_status wick__gpu_conv(const struct wick__call *call) {
     struct gpu_conv p;
     bool done, rest;
     if (wick__count(call->out[0]) == 0) return WICK_OK;
-    WICK__TRY(wick__conv_run(call, &done, &rest));
+    WICK__TRY(wick__conv_run(call, wick__gpu_conv, &done, &rest));
     if (done) return rest ? finish(call) : WICK_OK;
     if (!set_params(&p, call))
         return wick__fail(WICK_OVERFLOW, "%s: a spatial size or option is beyond 2^30, on %s", wick_op_name(call->op),

@@ -265,7 +265,7 @@ enum wick_status wick__gemm_own(struct wick__gpu *gpu, const struct wick__produc
 enum wick_status wick__gemm_run(struct wick__gpu *gpu, const struct wick__product *g) {
     bool done = false;
     struct wick__product_rest rest = {0};
-    WICK__TRY(wick__product_route(gpu, g, &done, &rest));
+    WICK__TRY(wick__product_route(gpu, g, wick__gemm_run, &done, &rest));
     if (!done) return wick__gemm_own(gpu, g);
     if (!rest.left) return WICK_OK;
     enum wick_status status = add_up(gpu, g, rest.sums ? rest.sums : g->c, 1); /* in place where they are C's dtype */

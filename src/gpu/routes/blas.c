@@ -82,6 +82,7 @@ static enum wick__ran run(struct wick__gpu *gpu, struct wick__held *held, struct
 
 const struct wick__vendor_route wick__blas_route = {.name = "BLAS",
                                                     .op = "product",
+                                                    .key = wick__product_key,
                                                     .say = wick__product_say,
                                                     .checks = names,
                                                     .wrong = WICK_LOG_ERROR,

@@ -121,7 +121,10 @@ static void say(const struct wick__offer *offer, char *text, size_t size) {
     at += snprintf(text + at, size - (size_t)at, "], weight [%lld,%lld", (long long)(c->groups * c->cout),
                    (long long)c->cin);
     for (int s = 0; s < c->spatial; s++) at += snprintf(text + at, size - (size_t)at, ",%lld", (long long)c->kernel[s]);
-    snprintf(text + at, size - (size_t)at, "]%s", ways[c->way]);
+    at += snprintf(text + at, size - (size_t)at, "]%s", ways[c->way]);
+    const int64_t stride = c->stride[c->spatial - 1];
+    if (stride > 1) at += snprintf(text + at, size - (size_t)at, ", stride %lld", (long long)stride);
+    snprintf(text + at, size - (size_t)at, "%s%s", c->bias ? ", bias" : "", c->relu ? ", relu" : "");
 }
 
 /* ---- plans ---- */
@@ -131,11 +134,11 @@ static int64_t *put(int64_t *key, const struct wick__dnn_conv *c, const int64_t 
     return key;
 }
 
-/* All that the library's choice depends on. */
+/* All that the library's choice depends on; the first number is none of a product's key. */
 static void key_of(const struct wick__dnn_conv *c, int64_t key[WICK__PLAN_KEY]) {
     int64_t *at = key;
     memset(key, 0, sizeof *key * WICK__PLAN_KEY);
-    *at++ = (int64_t)c->way * 256 + (int64_t)c->dtype * 4 + (c->bias ? 2 : 0) + (c->relu ? 1 : 0);
+    *at++ = 1024 + (int64_t)c->way * 256 + (int64_t)c->dtype * 4 + (c->bias ? 2 : 0) + (c->relu ? 1 : 0);
     *at++ = c->n;
     *at++ = c->groups;
     *at++ = c->cin;
@@ -148,8 +151,9 @@ static void key_of(const struct wick__dnn_conv *c, int64_t key[WICK__PLAN_KEY]) 
     put(at, c, c->dilation);
 }
 
-static int make_plan(struct wick__gpu *gpu, void *handle, const void *call, void **plan, size_t *workspace) {
-    return gpu->vendor->conv_plan(handle, call, WORKSPACE, plan, workspace);
+static int make_plan(struct wick__gpu *gpu, void *handle, const void *call, struct wick__way *way, void **plan,
+                     size_t *workspace) {
+    return gpu->vendor->conv_plan(handle, call, WORKSPACE, way, plan, workspace);
 }
 
 static int run_plan(struct wick__gpu *gpu, void *handle, void *plan, const void *call, void *workspace, size_t nbytes) {
@@ -167,6 +171,11 @@ static enum wick__ran convolve(struct wick__gpu *gpu, struct wick__held *held, c
     return wick__plans_run(gpu, held, &planner, key, c);
 }
 
+static bool offer_key(const struct wick__offer *offer, int64_t key[WICK__PLAN_KEY]) {
+    key_of(&((const struct wick__conv_offer *)offer)->c, key);
+    return true;
+}
+
 static enum wick__verdict check(struct wick__gpu *gpu, struct wick__held *held, int which) {
     return wick__conv_trials(gpu, held, dtypes[which / WAYS], (enum wick__conv_way)(which % WAYS), convolve);
 }
@@ -176,12 +185,14 @@ static enum wick__ran run(struct wick__gpu *gpu, struct wick__held *held, struct
     struct wick__conv_offer *o = (struct wick__conv_offer *)offer;
     struct wick__error quiet = {0};
     wick__error_swap(&quiet); /* without memory for its workspace, ours has its turn */
+    const struct wick__way way = held->way;
     enum wick__ran ran = convolve(gpu, held, &o->c);
     bool exact = wick_dtype_bits(o->c.dtype) > 16;
     if (ran == WICK__REFUSED && (o->c.bias || o->c.relu) && exact) {
         struct wick__dnn_conv plain = o->c;
         plain.bias = NULL;
         plain.relu = false;
+        held->way = way;
         ran = convolve(gpu, held, &plain);
         o->rest = ran == WICK__RAN;
     }
@@ -201,5 +212,6 @@ const struct wick__vendor_route wick__conv_route = {.name = "DNN",
                                                     .takes = takes,
                                                     .check = check,
                                                     .run = run,
+                                                    .key = offer_key,
                                                     .say = say,
                                                     .forget = forget};

@@ -10,6 +10,8 @@ struct wick__conv_offer {
     struct wick__offer offer;
     struct wick__dnn_conv c;
     bool rest; /* the library leaves bias and relu to the caller */
+    const struct wick__call *call;
+    wick__kernel_fn *whole;
 };
 
 /* The places in spatial dim s where a window may begin. */
@@ -18,8 +20,9 @@ static inline int64_t wick__conv_places(const struct wick__dnn_conv *c, int s) {
 }
 
 /* Runs the call by a vendor's library, if one has it, is chosen, and passed its check; *done says so, and *rest that
- * bias and relu of a result in f32 or f64 are left to do. */
-enum wick_status wick__conv_run(const struct wick__call *call, bool *done, bool *rest);
+ * bias and relu of a result in f32 or f64 are left to do. `whole`, which calls this and does the rest, is called anew
+ * where ways are to be timed. */
+enum wick_status wick__conv_run(const struct wick__call *call, wick__kernel_fn *whole, bool *done, bool *rest);
 
 /* Runs a convolution. */
 typedef enum wick__ran wick__convolve_fn(struct wick__gpu *gpu, struct wick__held *held,

@@ -56,10 +56,16 @@ static struct wick__dnn_conv describe(const struct wick__call *call) {
     return c;
 }
 
-enum wick_status wick__conv_run(const struct wick__call *call, bool *done, bool *rest) {
+static enum wick_status again(struct wick__gpu *gpu, const struct wick__offer *offer) {
+    const struct wick__conv_offer *o = (const struct wick__conv_offer *)offer;
+    (void)gpu;
+    return o->whole(o->call);
+}
+
+enum wick_status wick__conv_run(const struct wick__call *call, wick__kernel_fn *whole, bool *done, bool *rest) {
     const struct parts p = parts_of(call);
     struct wick__gpu *gpu = wick__gpu_of(call->out[0]);
-    struct wick__conv_offer o = {.offer = {.dtype = call->out[0]->dtype}};
+    struct wick__conv_offer o = {.offer = {.dtype = call->out[0]->dtype, .again = again}, .call = call, .whole = whole};
     *done = *rest = false;
     if (!gpu->vendor->dnn.create) return WICK_OK;
     o.c = describe(call);

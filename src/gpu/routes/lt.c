@@ -3,8 +3,6 @@
 #include "gpu/routes/products.h"
 #include "gpu/routes/trial.h"
 
-#include <string.h>
-
 /* The most memory that a product gets besides its operands. */
 enum { WORKSPACE = 32 << 20 };
 
@@ -55,25 +53,9 @@ static int takes(const struct wick__gpu *gpu, enum wick__choice choice, const st
 
 /* ---- plans ---- */
 
-/* All that the library's choice depends on. */
-static void key_of(const struct wick__blas_product *g, int64_t key[WICK__PLAN_KEY]) {
-    const int64_t all[WICK__PLAN_KEY] = {g->dtype,
-                                         g->activation,
-                                         g->m,
-                                         g->n,
-                                         g->k,
-                                         g->lda,
-                                         g->ldb,
-                                         g->ldc,
-                                         (int64_t)((uintptr_t)g->a % 16),
-                                         (int64_t)((uintptr_t)g->b % 16),
-                                         (int64_t)((uintptr_t)g->c % 16),
-                                         (g->bias ? 4 : 0) + (g->transpose_a ? 2 : 0) + (g->transpose_b ? 1 : 0)};
-    memcpy(key, all, sizeof all);
-}
-
-static int make_plan(struct wick__gpu *gpu, void *handle, const void *call, void **plan, size_t *workspace) {
-    return gpu->vendor->lt_plan(handle, call, WORKSPACE, plan, workspace);
+static int make_plan(struct wick__gpu *gpu, void *handle, const void *call, struct wick__way *way, void **plan,
+                     size_t *workspace) {
+    return gpu->vendor->lt_plan(handle, call, WORKSPACE, way, plan, workspace);
 }
 
 static int run_plan(struct wick__gpu *gpu, void *handle, void *plan, const void *call, void *workspace, size_t nbytes) {
@@ -86,7 +68,7 @@ static const struct wick__planner planner = {make_plan, run_plan, forget_plan};
 
 static enum wick__ran multiply(struct wick__gpu *gpu, struct wick__held *held, const struct wick__blas_product *g) {
     int64_t key[WICK__PLAN_KEY];
-    key_of(g, key);
+    wick__product_plan_key(g, key);
     return wick__plans_run(gpu, held, &planner, key, g);
 }
 
@@ -112,6 +94,7 @@ static void forget(struct wick__gpu *gpu, struct wick__held *held) { wick__plans
 
 const struct wick__vendor_route wick__lt_route = {.name = "BLASLt",
                                                   .op = "product",
+                                                  .key = wick__product_key,
                                                   .say = wick__product_say,
                                                   .checks = names,
                                                   .wrong = WICK_LOG_INFO, /* 13.1 is, of some activations */

@@ -32,9 +32,14 @@ static bool describe(const struct wick__product *g, struct wick__blas_product *b
            lead(g->k, g->n, g->b_k, g->b_column, &b->transpose_b, &b->ldb);
 }
 
-enum wick_status wick__product_route(struct wick__gpu *gpu, const struct wick__product *g, bool *done,
-                                     struct wick__product_rest *rest) {
-    struct wick__product_offer p = {.offer = {.dtype = g->dtype}, .g = g};
+static enum wick_status again(struct wick__gpu *gpu, const struct wick__offer *offer) {
+    const struct wick__product_offer *p = (const struct wick__product_offer *)offer;
+    return p->whole(gpu, p->g);
+}
+
+enum wick_status wick__product_route(struct wick__gpu *gpu, const struct wick__product *g, wick__product_fn *whole,
+                                     bool *done, struct wick__product_rest *rest) {
+    struct wick__product_offer p = {.offer = {.dtype = g->dtype, .again = again}, .g = g, .whole = whole};
     p.described = describe(g, &p.b);
     enum wick_status status = wick__routes_run(gpu, WICK__LT_ROUTE, WICK__BLAS_ROUTE, &p.offer, done);
     *rest = p.rest;

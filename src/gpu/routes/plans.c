@@ -10,7 +10,9 @@ enum { SETS = 64, WAYS = 4 };
 struct plan {
     bool known;
     int64_t key[WICK__PLAN_KEY];
-    void *plan; /* NULL: the library has none */
+    struct wick__way asked;
+    uint64_t name; /* of the way that it is; 0: was not asked for */
+    void *plan;    /* NULL: the library has none */
     size_t workspace;
 };
 
@@ -20,16 +22,16 @@ struct plans {
     unsigned char next[SETS];
 };
 
-static unsigned set_of(const int64_t key[WICK__PLAN_KEY]) {
-    uint64_t hash = 0xcbf29ce484222325;
-    for (int i = 0; i < WICK__PLAN_KEY; i++) hash = (hash ^ (uint64_t)key[i]) * 0x100000001b3;
-    return (unsigned)(hash >> 40) % SETS;
-}
+static unsigned set_of(const int64_t key[WICK__PLAN_KEY]) { return (unsigned)(wick__plan_hash(key) >> 40) % SETS; }
 
-static const struct plan *find(const struct plans *plans, const int64_t key[WICK__PLAN_KEY]) {
+static const struct plan *find(const struct plans *plans, const int64_t key[WICK__PLAN_KEY],
+                               const struct wick__way *way) {
     const struct plan *set = plans->all[set_of(key)];
     for (int i = 0; i < WAYS; i++)
-        if (set[i].known && memcmp(set[i].key, key, sizeof set[i].key) == 0) return &set[i];
+        if (set[i].known && memcmp(set[i].key, key, sizeof set[i].key) == 0 &&
+            (way->name ? set[i].name == way->name || set[i].asked.name == way->name
+                       : !set[i].asked.name && set[i].asked.place == way->place))
+            return &set[i];
     return NULL;
 }
 
@@ -46,12 +48,14 @@ static const struct plan *plan_of(struct wick__gpu *gpu, struct wick__held *held
     if (!held->kept) held->kept = wick__calloc(1, sizeof(struct plans));
     struct plans *plans = held->kept;
     if (!plans) return NULL;
-    const struct plan *found = find(plans, key);
+    const struct plan *found = find(plans, key, &held->way);
     if (!found) {
         *ran = WICK__NOT_NOW;
         if (gpu->capturing) return NULL;
         *ran = WICK__REFUSED;
-        int code = planner->make(gpu, held->handle, call, &made.plan, &made.workspace);
+        struct wick__way way = made.asked = held->way;
+        int code = planner->make(gpu, held->handle, call, &way, &made.plan, &made.workspace);
+        made.name = way.name;
         if (code != 0 && wick__log_takes(WICK_LOG_DEBUG)) {
             char text[256];
             gpu->vendor->error_text(code, text, sizeof text);
@@ -75,6 +79,7 @@ enum wick__ran wick__plans_run(struct wick__gpu *gpu, struct wick__held *held, c
     const struct plan *plan = plan_of(gpu, held, planner, key, call, &ran);
     if (!plan) return ran;
     if (plan->workspace && wick__gpu_scratch(gpu, plan->workspace, &workspace) != WICK_OK) return WICK__REFUSED;
+    held->way.name = plan->name;
     int code = planner->run(gpu, held->handle, plan->plan, call, workspace, plan->workspace);
     if (plan->workspace) wick__gpu_release(gpu, workspace, plan->workspace);
     return code == 0 ? WICK__RAN : WICK__REFUSED;

@@ -4,18 +4,23 @@
 
 #include "gpu/routes/route.h"
 
-enum { WICK__PLAN_KEY = 26 };
-
 /* What a route does with its library's plans. Functions that return int give the vendor's code. */
 struct wick__planner {
     /* Asks for a plan of a call, and for the bytes of workspace that it wants. */
-    int (*make)(struct wick__gpu *gpu, void *handle, const void *call, void **plan, size_t *workspace);
+    int (*make)(struct wick__gpu *gpu, void *handle, const void *call, struct wick__way *way, void **plan,
+                size_t *workspace);
     int (*run)(struct wick__gpu *gpu, void *handle, void *plan, const void *call, void *workspace, size_t nbytes);
     void (*forget)(const struct wick__gpu *gpu, void *plan);
 };
 
-/* Runs a call by the plan of its key. A plan that is not known is made, though not while a graph is recorded, and kept;
- * so is the fact that the library has none. */
+static inline uint64_t wick__plan_hash(const int64_t key[WICK__PLAN_KEY]) {
+    uint64_t hash = 0xcbf29ce484222325;
+    for (int i = 0; i < WICK__PLAN_KEY; i++) hash = (hash ^ (uint64_t)key[i]) * 0x100000001b3;
+    return hash;
+}
+
+/* Runs a call by the plan of its key and of held->way, whose name is set where it has one. A plan that is not known is
+ * made, though not while a graph is recorded, and kept; so is the fact that the library has none. */
 enum wick__ran wick__plans_run(struct wick__gpu *gpu, struct wick__held *held, const struct wick__planner *planner,
                                const int64_t key[WICK__PLAN_KEY], const void *call);
 /* Forgets all plans; frees what wick__plans_run made in held->kept. */

@@ -4,6 +4,7 @@
 #include "gpu/runtime/target.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Whether the product is of a vector and a matrix whose terms don't lie side by side: ours sums parts of that in a
  * second launch. */
@@ -28,7 +29,36 @@ bool wick__product_is_askew(const struct wick__gpu *gpu, const struct wick__blas
     return !wick__aligned16(b->a) || !wick__aligned16(b->b) || !wick__aligned16(b->c);
 }
 
+void wick__product_plan_key(const struct wick__blas_product *g, int64_t key[WICK__PLAN_KEY]) {
+    const bool many = g->batch > 1;
+    const int64_t all[WICK__PLAN_KEY] = {g->dtype,
+                                         g->activation,
+                                         g->m,
+                                         g->n,
+                                         g->k,
+                                         g->lda,
+                                         g->ldb,
+                                         g->ldc,
+                                         (int64_t)((uintptr_t)g->a % 16),
+                                         (int64_t)((uintptr_t)g->b % 16),
+                                         (int64_t)((uintptr_t)g->c % 16),
+                                         (g->bias ? 4 : 0) + (g->transpose_a ? 2 : 0) + (g->transpose_b ? 1 : 0),
+                                         g->batch,
+                                         many ? g->stride_a : 0,
+                                         many ? g->stride_b : 0};
+    memcpy(key, all, sizeof all);
+}
+
+bool wick__product_key(const struct wick__offer *offer, int64_t key[WICK__PLAN_KEY]) {
+    const struct wick__product_offer *p = (const struct wick__product_offer *)offer;
+    if (!p->described) return false;
+    wick__product_plan_key(&p->b, key);
+    key[WICK__PLAN_KEY - 1] = p->g->bias_by_row;
+    return true;
+}
+
 void wick__product_say(const struct wick__offer *offer, char *text, size_t size) {
     const struct wick__product *g = ((const struct wick__product_offer *)offer)->g;
-    snprintf(text, size, "%lld x %lld x %lld", (long long)g->m, (long long)g->n, (long long)g->k);
+    snprintf(text, size, "%lld x %lld x %lld%s", (long long)g->m, (long long)g->n, (long long)g->k,
+             g->bias ? ", bias" : "");
 }

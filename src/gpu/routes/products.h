@@ -13,6 +13,9 @@ struct wick__product_rest {
     size_t nbytes;
 };
 
+/* Makes a whole product. */
+typedef enum wick_status wick__product_fn(struct wick__gpu *gpu, const struct wick__product *g);
+
 /* A product that is offered to routes, as they know it and as libraries do. */
 struct wick__product_offer {
     struct wick__offer offer;
@@ -20,6 +23,7 @@ struct wick__product_offer {
     struct wick__blas_product b;
     bool described; /* b is: libraries can have the operands where they lie */
     struct wick__product_rest rest;
+    wick__product_fn *whole;
 };
 
 /* Whether the product is small, or of a vector whose terms lie side by side: those are our own kernels' in any case. */
@@ -30,12 +34,15 @@ bool wick__product_is_small(const struct wick__product *g);
  * 456 us and cuBLAS 1052; 4096 x 4096 x 4100, 506 and 563. */
 bool wick__product_is_askew(const struct wick__gpu *gpu, const struct wick__blas_product *b);
 
+/* All that a library's choice of a way depends on; and a route's `key`. */
+void wick__product_plan_key(const struct wick__blas_product *g, int64_t key[WICK__PLAN_KEY]);
+bool wick__product_key(const struct wick__offer *offer, int64_t key[WICK__PLAN_KEY]);
 /* A route's `say`: "m x n x k". */
 void wick__product_say(const struct wick__offer *offer, char *text, size_t size);
 
 /* Makes the product by a vendor's library, if one has it, is chosen, and passed its check; *done says so, and *rest
- * what is left to do then. */
-enum wick_status wick__product_route(struct wick__gpu *gpu, const struct wick__product *g, bool *done,
-                                     struct wick__product_rest *rest);
+ * what is left to do then. `whole`, which calls this and does the rest, is called anew where ways are to be timed. */
+enum wick_status wick__product_route(struct wick__gpu *gpu, const struct wick__product *g, wick__product_fn *whole,
+                                     bool *done, struct wick__product_rest *rest);
 
 #endif

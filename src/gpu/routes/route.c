@@ -2,6 +2,7 @@
  * with, and counts. It is kept in memory, for as long as the device is open; what libraries are trusted with on disk
  * too. */
 #include "gpu/routes/route.h"
+#include "gpu/routes/tune.h"
 #include "gpu/routes/verdicts.h"
 
 #include "core/memory.h"
@@ -10,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct wick__vendor_route *const routes[WICK__VENDOR_ROUTES] = {
+const struct wick__vendor_route *const wick__routes[WICK__VENDOR_ROUTES] = {
     [WICK__LT_ROUTE] = &wick__lt_route, [WICK__BLAS_ROUTE] = &wick__blas_route, [WICK__CONV_ROUTE] = &wick__conv_route};
 
 struct state {
@@ -26,12 +27,24 @@ struct wick__routes {
     pthread_mutex_t mutex; /* of all below: a handle serves one thread at a time */
     enum wick__choice choice[WICK__CHOOSERS];
     struct state state[WICK__VENDOR_ROUTES];
+    enum wick_tune tune;
+    struct winners {
+        bool looked; /* for those on disk */
+        struct wick__winners *list;
+    } winners[WICK__CHOOSERS];
+    struct wick__timings *timings; /* NULL: none */
 };
 
 static enum wick__choice choice_from_environment(enum wick__chooser chooser) {
     static const char *const words[] = {[WICK__AUTO] = "auto", [WICK__OWN] = "own", [WICK__VENDOR] = "vendor", NULL};
     static const char *const variables[] = {[WICK__CHOOSE_BLAS] = "WICK_BLAS", [WICK__CHOOSE_DNN] = "WICK_DNN"};
     return (enum wick__choice)wick__setting_word(variables[chooser], words, WICK__AUTO);
+}
+
+static enum wick_tune tune_from_environment(void) {
+    static const char *const words[] = {
+        [WICK_TUNE_OFF] = "off", [WICK_TUNE_NEW] = "new", [WICK_TUNE_ALL] = "all", NULL};
+    return (enum wick_tune)wick__setting_word("WICK_TUNE", words, WICK_TUNE_OFF);
 }
 
 /* The device's state, made when first asked for, locked. NULL when out of memory. */
@@ -41,6 +54,7 @@ static struct wick__routes *routes_lock(struct wick__gpu *gpu) {
         struct wick__routes *made = wick__calloc(1, sizeof *made);
         if (made) {
             for (int i = 0; i < WICK__CHOOSERS; i++) made->choice[i] = choice_from_environment((enum wick__chooser)i);
+            made->tune = tune_from_environment();
             pthread_mutex_init(&made->mutex, NULL);
             gpu->routes = made;
         }
@@ -56,21 +70,23 @@ void wick__routes_close(struct wick__gpu *gpu) {
     if (!all) return;
     for (int i = WICK__VENDOR_ROUTES - 1; i >= 0; i--) {
         struct wick__held *held = &all->state[i].held;
-        if (routes[i]->forget) routes[i]->forget(gpu, held);
-        if (held->handle) routes[i]->library(gpu->vendor)->destroy(held->handle);
+        if (wick__routes[i]->forget) wick__routes[i]->forget(gpu, held);
+        if (held->handle) wick__routes[i]->library(gpu->vendor)->destroy(held->handle);
     }
+    for (int i = 0; i < WICK__CHOOSERS; i++) wick__winners_free(all->winners[i].list);
+    wick__timings_free(all->timings);
     pthread_mutex_destroy(&all->mutex);
     wick__free(all, sizeof *all);
     gpu->routes = NULL;
 }
 
-static bool exists(const struct wick__gpu *gpu, int route) { return routes[route]->library(gpu->vendor)->create; }
+static bool exists(const struct wick__gpu *gpu, int route) { return wick__routes[route]->library(gpu->vendor)->create; }
 
 /* ---- handles ---- */
 
 /* Makes the handle, once, and keeps it on the device's stream. Not for the first time while a graph is recorded. */
 static bool have_handle(struct wick__gpu *gpu, int route, struct state *state) {
-    const struct wick__companion *library = routes[route]->library(gpu->vendor);
+    const struct wick__companion *library = wick__routes[route]->library(gpu->vendor);
     char reason[256];
     if (!state->tried) {
         if (gpu->capturing || wick__gpu_use(gpu) != WICK_OK) return false;
@@ -80,7 +96,7 @@ static bool have_handle(struct wick__gpu *gpu, int route, struct state *state) {
         if (code != 0) {
             state->held.handle = NULL;
             gpu->vendor->error_text(code, reason, sizeof reason);
-            wick__log(WICK_LOG_WARNING, "%s: no %s handle: %s", gpu->device->name, routes[route]->name, reason);
+            wick__log(WICK_LOG_WARNING, "%s: no %s handle: %s", gpu->device->name, wick__routes[route]->name, reason);
         }
     }
     if (!state->held.handle) return false;
@@ -94,12 +110,13 @@ static bool have_handle(struct wick__gpu *gpu, int route, struct state *state) {
 /* Why there is no handle. */
 static const char *missing(struct wick__gpu *gpu, int route, const struct state *state) {
     if (!state->tried && gpu->capturing) return "it can't be opened while a graph is recorded";
-    const char *fault = routes[route]->library(gpu->vendor)->missing(gpu->properties.target);
+    const char *fault = wick__routes[route]->library(gpu->vendor)->missing(gpu->properties.target);
     return fault ? fault : "it gave no handle";
 }
 
 static bool is_left_out(struct wick__gpu *gpu, const struct wick__routes *all, int route) {
-    return routes[route]->library(gpu->vendor)->only_chosen && all->choice[routes[route]->chooser] == WICK__AUTO;
+    return wick__routes[route]->library(gpu->vendor)->only_chosen &&
+           all->choice[wick__routes[route]->chooser] == WICK__AUTO;
 }
 static const char left_out[] = "it compiles each kernel when it first needs it, so it is only used where it is chosen";
 
@@ -109,7 +126,7 @@ static const char left_out[] = "it compiles each kernel when it first needs it, 
  * waits for the device, so not while a graph is recorded. */
 static enum wick__verdict check(struct wick__gpu *gpu, int route, struct state *state, int which, bool fresh) {
     struct wick__error quiet = {0};
-    const struct wick__vendor_route *r = routes[route];
+    const struct wick__vendor_route *r = wick__routes[route];
     if (state->verdict[which] != WICK__UNCHECKED || gpu->capturing) return state->verdict[which];
     wick__error_swap(&quiet); /* a check that fails is not a failure of the op */
     enum wick__verdict verdict = fresh ? WICK__UNCHECKED : wick__verdict_find(gpu, r, which);
@@ -141,18 +158,19 @@ static const char *distrust(enum wick__verdict verdict) {
 
 /* ---- calls ---- */
 
-/* Whether the route ran the call; or why not. */
+/* Whether the route ran the call; or why not. `winner` is the way to run it, NULL where rules decide: what is slow by
+ * their account, and what only a user's choice takes, a winner may be. */
 static bool try(struct wick__gpu *gpu, struct wick__routes *all, int route, struct wick__offer *offer,
-                const char **reason) {
+                struct wick__winner *winner, const char **reason) {
     struct state *state = &all->state[route];
-    const enum wick__choice choice = all->choice[routes[route]->chooser];
+    const enum wick__choice choice = all->choice[wick__routes[route]->chooser];
     if (choice == WICK__OWN) {
         *reason = "own kernels are chosen";
         return false;
     }
     *reason = left_out;
-    if (is_left_out(gpu, all, route)) return false;
-    int which = routes[route]->takes(gpu, choice, offer, reason);
+    if (!winner && is_left_out(gpu, all, route)) return false;
+    int which = wick__routes[route]->takes(gpu, winner ? WICK__VENDOR : choice, offer, reason);
     if (which < 0) return false;
     if (!have_handle(gpu, route, state)) {
         *reason = missing(gpu, route, state);
@@ -161,37 +179,91 @@ static bool try(struct wick__gpu *gpu, struct wick__routes *all, int route, stru
     enum wick__verdict verdict = check(gpu, route, state, which, false);
     enum wick__ran ran = WICK__NOT_NOW;
     *reason = "the graph that is recorded leaves no time to search";
+    const bool counts = !winner || winner->way.place == 0; /* those that are timed do not */
     if (!is_trusted(verdict, choice)) {
         *reason = distrust(verdict);
-        if (verdict == WICK__ABSENT) state->refused++;
+        state->refused += counts && verdict == WICK__ABSENT;
         return false;
     }
-    if (wick__gpu_use(gpu) == WICK_OK) ran = routes[route]->run(gpu, &state->held, offer);
-    if (ran == WICK__RAN) state->used++;
+    if (winner) state->held.way = winner->way;
+    if (wick__gpu_use(gpu) == WICK_OK) ran = wick__routes[route]->run(gpu, &state->held, offer);
+    if (winner && ran == WICK__RAN) winner->way.name = state->held.way.name;
+    state->held.way = (struct wick__way){0};
+    state->used += counts && ran == WICK__RAN;
     if (ran == WICK__REFUSED) {
-        state->refused++;
+        state->refused += counts;
         *reason = "it refused the call";
     }
     return ran == WICK__RAN;
 }
 
-enum wick_status wick__routes_run(struct wick__gpu *gpu, int first, int last, struct wick__offer *offer, bool *done) {
+/* Offers the call to each route, or to the winner's alone; whether one ran it. */
+static bool offer_to(struct wick__gpu *gpu, struct wick__routes *all, int first, int last, struct wick__offer *offer,
+                     struct wick__winner *winner) {
     char sizes[256];
-    struct wick__routes *all = NULL;
-    *done = false;
-    for (int route = first; route <= last && !*done; route++) {
-        const char *reason = "";
-        if (!exists(gpu, route)) continue;
-        if (!all) all = routes_lock(gpu);
-        if (!all) return WICK_MEMORY;
-        *done = try(gpu, all, route, offer, &reason);
-        if (!*done && wick__log_takes(WICK_LOG_DEBUG)) {
-            routes[route]->say(offer, sizes, sizeof sizes);
-            wick__log(WICK_LOG_DEBUG, "%s: %s of %s, %s: not by %s: %s", gpu->device->name, routes[route]->op,
-                      wick_dtype_name(offer->dtype), sizes, routes[route]->name, reason);
-        }
+    for (int route = first; route <= last; route++) {
+        const char *reason = "another way was measured to be faster";
+        if (!exists(gpu, route) || (winner && winner->route != route && wick__tune_now(NULL))) continue;
+        if ((!winner || winner->route == route) && try(gpu, all, route, offer, winner, &reason)) return true;
+        if (!wick__log_takes(WICK_LOG_DEBUG)) continue;
+        wick__routes[route]->say(offer, sizes, sizeof sizes);
+        wick__log(WICK_LOG_DEBUG, "%s: %s of %s, %s: not by %s: %s", gpu->device->name, wick__routes[route]->op,
+                  wick_dtype_name(offer->dtype), sizes, wick__routes[route]->name, reason);
     }
-    if (all) pthread_mutex_unlock(&all->mutex);
+    return false;
+}
+
+/* Times the call's ways, without the lock: they are calls, too. What comes of it is kept. */
+static struct wick__winner *tune(struct wick__gpu *gpu, struct wick__routes *all, int first, int last,
+                                 const struct wick__offer *offer, const int64_t key[WICK__PLAN_KEY]) {
+    const enum wick__chooser chooser = wick__routes[first]->chooser;
+    struct wick__timing timing;
+    pthread_mutex_unlock(&all->mutex);
+    wick__tune(gpu, first, last, offer, key, &timing);
+    if (timing.n > 1) wick__winners_keep(gpu, chooser, &timing.winner);
+    pthread_mutex_lock(&all->mutex);
+    wick__timings_add(&all->timings, &timing);
+    wick__winners_put(&all->winners[chooser].list, &timing.winner);
+    return wick__winners_find(all->winners[chooser].list, key);
+}
+
+/* What is known of the call from measurements, in this process or before; it may be measured now, though not while a
+ * graph is recorded. NULL: nothing is, rules decide. */
+static struct wick__winner *winner_of(struct wick__gpu *gpu, struct wick__routes *all, int first, int last,
+                                      const struct wick__offer *offer, const int64_t key[WICK__PLAN_KEY]) {
+    const enum wick__chooser chooser = wick__routes[first]->chooser;
+    struct winners *winners = &all->winners[chooser];
+    if (!winners->looked && !gpu->capturing) {
+        winners->looked = true;
+        if (all->tune != WICK_TUNE_ALL) winners->list = wick__winners_read(gpu, chooser);
+    }
+    struct wick__winner *winner = wick__winners_find(winners->list, key);
+    if (!winner && all->tune != WICK_TUNE_OFF && !gpu->capturing) winner = tune(gpu, all, first, last, offer, key);
+    return winner && winner->route != WICK__BY_RULES ? winner : NULL;
+}
+
+enum wick_status wick__routes_run(struct wick__gpu *gpu, int first, int last, struct wick__offer *offer, bool *done) {
+    int64_t key[WICK__PLAN_KEY];
+    struct wick__winner *winner = NULL;
+    *done = false;
+    while (first <= last && !exists(gpu, first)) first++;
+    if (first > last) return WICK_OK;
+    struct wick__routes *all = routes_lock(gpu);
+    if (!all) return WICK_MEMORY;
+    bool measured = all->choice[wick__routes[first]->chooser] == WICK__AUTO && wick__routes[first]->key(offer, key);
+    struct wick__timed *timed = measured ? wick__tune_now(key) : NULL;
+    if (timed)
+        winner = &timed->winner;
+    else if (measured)
+        winner = winner_of(gpu, all, first, last, offer, key);
+    *done = offer_to(gpu, all, first, last, offer, winner);
+    if (timed) {
+        timed->ran = *done;
+    } else if (winner && winner->route != WICK__OWN_ROUTE && !*done) {
+        if (!gpu->capturing) winner->route = WICK__BY_RULES; /* the library refuses it now */
+        *done = offer_to(gpu, all, first, last, offer, NULL);
+    }
+    pthread_mutex_unlock(&all->mutex);
     return WICK_OK;
 }
 
@@ -206,7 +278,7 @@ enum wick_status wick__routes_set(struct wick__gpu *gpu, enum wick__chooser choo
 }
 
 static bool is_off(const struct wick__routes *all, int route) {
-    return all->choice[routes[route]->chooser] == WICK__OWN;
+    return all->choice[wick__routes[route]->chooser] == WICK__OWN;
 }
 
 /* Whether the library is there; with its verdicts, if all are wanted. */
@@ -215,14 +287,14 @@ static bool look(struct wick__gpu *gpu, struct wick__routes *all, int route, boo
     if (!exists(gpu, route) || is_left_out(gpu, all, route) ||
         (gpu->capturing ? !state->held.handle : !have_handle(gpu, route, state)))
         return false;
-    for (int i = 0; check_all && routes[route]->checks[i]; i++) check(gpu, route, state, i, true);
+    for (int i = 0; check_all && wick__routes[route]->checks[i]; i++) check(gpu, route, state, i, true);
     return true;
 }
 
 static const char *fault_of(struct wick__gpu *gpu, const struct wick__routes *all, int route) {
     if (!exists(gpu, route)) return "not supported";
     if (!is_left_out(gpu, all, route)) return missing(gpu, route, &all->state[route]);
-    const char *fault = routes[route]->library(gpu->vendor)->missing(gpu->properties.target);
+    const char *fault = wick__routes[route]->library(gpu->vendor)->missing(gpu->properties.target);
     return fault ? fault : left_out;
 }
 
@@ -239,7 +311,7 @@ enum wick_status wick__routes_blas(struct wick__gpu *gpu, bool check_all, struct
                                     .f32 = (enum wick_blas_verdict)state->verdict[2],
                                     .f64 = (enum wick_blas_verdict)state->verdict[3]};
     for (int i = 0; i < WICK__VENDOR_ROUTES; i++) {
-        if (routes[i]->chooser != WICK__CHOOSE_BLAS) continue;
+        if (wick__routes[i]->chooser != WICK__CHOOSE_BLAS) continue;
         info->used += all->state[i].used;
         info->refused += all->state[i].refused;
     }
@@ -287,10 +359,10 @@ enum wick_status wick__routes_describe(struct wick__gpu *gpu, int route, bool ch
         if (exists(gpu, at) && route-- == 0) break;
     struct state *state = &all->state[at];
     bool there = !is_off(all, at) && look(gpu, all, at, check_all);
-    put_verdicts(routes[at], state);
-    *info = (struct wick_route_info){.name = routes[at]->name,
-                                     .op = routes[at]->op,
-                                     .library = there ? routes[at]->library(gpu->vendor)->version() : NULL,
+    put_verdicts(wick__routes[at], state);
+    *info = (struct wick_route_info){.name = wick__routes[at]->name,
+                                     .op = wick__routes[at]->op,
+                                     .library = there ? wick__routes[at]->library(gpu->vendor)->version() : NULL,
                                      .fault = there             ? NULL
                                               : is_off(all, at) ? "own kernels are chosen"
                                                                 : fault_of(gpu, all, at),
@@ -299,4 +371,34 @@ enum wick_status wick__routes_describe(struct wick__gpu *gpu, int route, bool ch
                                      .refused = state->refused};
     pthread_mutex_unlock(&all->mutex);
     return WICK_OK;
+}
+
+/* ---- tuning ---- */
+
+enum wick_status wick__routes_tune(struct wick__gpu *gpu, enum wick_tune tune) {
+    struct wick__routes *all = routes_lock(gpu);
+    if (!all) return WICK_MEMORY;
+    all->tune = tune;
+    for (int i = 0; i < WICK__CHOOSERS && tune == WICK_TUNE_ALL; i++) {
+        wick__winners_free(all->winners[i].list);
+        all->winners[i] = (struct winners){.looked = true};
+    }
+    pthread_mutex_unlock(&all->mutex);
+    return WICK_OK;
+}
+
+int wick__routes_tuned(struct wick__gpu *gpu) {
+    struct wick__routes *all = routes_lock(gpu);
+    if (!all) return 0;
+    int count = wick__timings_count(all->timings);
+    pthread_mutex_unlock(&all->mutex);
+    return count;
+}
+
+bool wick__routes_describe_tuned(struct wick__gpu *gpu, int row, struct wick_tune_info *info) {
+    struct wick__routes *all = routes_lock(gpu);
+    if (!all) return false;
+    bool found = wick__timings_describe(all->timings, row, info);
+    pthread_mutex_unlock(&all->mutex);
+    return found;
 }

@@ -7,12 +7,15 @@
 
 #include "gpu/runtime/gpu.h"
 
-/* The most things that a library is checked for by themselves, a dtype each for example. */
-enum { WICK__ROUTE_CHECKS = 16 };
+/* The most things that a library is checked for by themselves, a dtype each for example; and the numbers that tell
+ * calls of an op from one another, as far as speed goes: dtype, sizes, strides, alignments. */
+enum { WICK__ROUTE_CHECKS = 16, WICK__PLAN_KEY = 26 };
 
 /* What routes know of a call without knowing the op; an op's own struct begins with it. */
 struct wick__offer {
     enum wick_dtype dtype;
+    /* Makes the whole call again, by whatever way; its result is the same. */
+    enum wick_status (*again)(struct wick__gpu *gpu, const struct wick__offer *offer);
 };
 
 /* Whose kernels are wanted: enum wick_blas and enum wick_dnn, which have the same values. */
@@ -33,8 +36,9 @@ enum wick__verdict {
 
 /* What a route has on a device. */
 struct wick__held {
-    void *handle; /* the library's */
-    void *kept;   /* the route's own: plans for example; NULL at first */
+    void *handle;         /* the library's */
+    void *kept;           /* the route's own: plans for example; NULL at first */
+    struct wick__way way; /* of its library that a call is to run by; `run` sets its name, where ways have names */
 };
 
 /* What became of a call. NOT_NOW: running it would need what can't be done while a graph is recorded. */
@@ -56,13 +60,16 @@ struct wick__vendor_route {
     enum wick__verdict (*check)(struct wick__gpu *gpu, struct wick__held *held, int check);
     enum wick__ran (*run)(struct wick__gpu *gpu, struct wick__held *held, struct wick__offer *offer);
     void (*say)(const struct wick__offer *offer, char *text, size_t size); /* a call's sizes, for the log */
+    /* The key of a call, the same for all routes of an op; false when no library can have its operands. */
+    bool (*key)(const struct wick__offer *offer, int64_t key[WICK__PLAN_KEY]);
     void (*forget)(struct wick__gpu *gpu,
                    struct wick__held *held); /* frees `kept`; NULL for a route that keeps nothing */
 };
 
-/* The routes of products, in their order, and those of convolutions. */
-enum { WICK__LT_ROUTE, WICK__BLAS_ROUTE, WICK__CONV_ROUTE, WICK__VENDOR_ROUTES };
+/* The routes of products, in their order, and those of convolutions; behind them our own kernels. */
+enum { WICK__LT_ROUTE, WICK__BLAS_ROUTE, WICK__CONV_ROUTE, WICK__VENDOR_ROUTES, WICK__OWN_ROUTE = WICK__VENDOR_ROUTES };
 extern const struct wick__vendor_route wick__lt_route, wick__blas_route, wick__conv_route;
+extern const struct wick__vendor_route *const wick__routes[WICK__VENDOR_ROUTES];
 
 /* Offers a call to the routes from `first` to `last`; *done tells whether one ran it. */
 enum wick_status wick__routes_run(struct wick__gpu *gpu, int first, int last, struct wick__offer *offer, bool *done);
@@ -74,6 +81,10 @@ void wick__routes_close(struct wick__gpu *gpu);
 enum wick_status wick__routes_set(struct wick__gpu *gpu, enum wick__chooser chooser, enum wick__choice choice);
 enum wick_status wick__routes_blas(struct wick__gpu *gpu, bool check_all, struct wick_blas_info *info);
 enum wick_status wick__routes_describe(struct wick__gpu *gpu, int route, bool check_all, struct wick_route_info *info);
+/* wick_tune_set, wick_tune_count and wick_tune_describe of a GPU; the last gives false for a row that is none. */
+enum wick_status wick__routes_tune(struct wick__gpu *gpu, enum wick_tune tune);
+int wick__routes_tuned(struct wick__gpu *gpu);
+bool wick__routes_describe_tuned(struct wick__gpu *gpu, int row, struct wick_tune_info *info);
 /* The number of the device's routes: those whose libraries the vendor has at all. */
 int wick__routes_count(const struct wick__gpu *gpu);
 

@@ -13,30 +13,39 @@
 enum { CHECKS_VERSION = 1 };
 
 /* Adds "library=/usr/lib/librocblas.so.4 12345 1700000000", the last two its size and time. */
-static bool put_file(struct wick__cache_key *key, const char *what, const char *path) {
+static bool put_file(char *text, size_t size, const char *what, const char *path) {
     struct stat file;
-    const size_t at = strlen(key->text), left = sizeof key->text - at;
+    const size_t at = strlen(text), left = size - at;
     if (!path || stat(path, &file) != 0) return false;
-    int n = snprintf(key->text + at, left, "%s=%s %lld %lld\n", what, path, (long long)file.st_size,
-                     (long long)file.st_mtime);
+    int n =
+        snprintf(text + at, left, "%s=%s %lld %lld\n", what, path, (long long)file.st_size, (long long)file.st_mtime);
     return n > 0 && (size_t)n < left;
 }
 
-static bool key_of(const struct wick__gpu *gpu, const struct wick__vendor_route *route, int check,
-                   struct wick__cache_key *key) {
+bool wick__verdict_library(const struct wick__gpu *gpu, const struct wick__vendor_route *route, char *text,
+                           size_t size) {
     struct wick__library library;
     const struct wick__companion *companion = route->library(gpu->vendor);
     const char *path;
     gpu->vendor->library(route->kind, &library);
+    *text = '\0';
+    if (!put_file(text, size, "library", library.path)) return false;
+    for (int i = 0; companion->beside && (path = companion->beside(i)) != NULL; i++)
+        if (!put_file(text, size, "beside", path)) return false;
+    return *companion->version();
+}
+
+static bool key_of(const struct wick__gpu *gpu, const struct wick__vendor_route *route, int check,
+                   struct wick__cache_key *key) {
     int n =
         snprintf(key->text, sizeof key->text, "checks=%d\ncheck=%s\ncard=%s\ntarget=%s\ndriver=%d\n", CHECKS_VERSION,
                  route->checks[check], gpu->properties.name, gpu->properties.target, gpu->properties.driver);
-    if (n <= 0 || (size_t)n >= sizeof key->text || !put_file(key, "library", library.path)) return false;
-    for (int i = 0; companion->beside && (path = companion->beside(i)) != NULL; i++)
-        if (!put_file(key, "beside", path)) return false;
+    if (n <= 0 || (size_t)n >= sizeof key->text ||
+        !wick__verdict_library(gpu, route, key->text + n, sizeof key->text - (size_t)n))
+        return false;
     snprintf(key->name, sizeof key->name, "route-%s-%s", route->name, gpu->properties.target);
-    snprintf(key->compiler, sizeof key->compiler, "%s", companion->version());
-    return *key->compiler;
+    snprintf(key->compiler, sizeof key->compiler, "%s", route->library(gpu->vendor)->version());
+    return true;
 }
 
 /* Whether it says something of the library, and not of the moment. */

@@ -4,6 +4,10 @@
 
 #include "gpu/routes/route.h"
 
+/* The route's library as text: its file and those that it depends on, with their sizes and times. False
+ * when there is no library, or it tells no version, or there is no room for all that. */
+bool wick__verdict_library(const struct wick__gpu *gpu, const struct wick__vendor_route *route, char *text,
+                           size_t size);
 /* The verdict of a check on this device by this very file of the library; UNCHECKED when none is kept. */
 enum wick__verdict wick__verdict_find(const struct wick__gpu *gpu, const struct wick__vendor_route *route, int check);
 /* Keeps a verdict, if it is one that lasts. */

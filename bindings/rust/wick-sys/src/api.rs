@@ -105,6 +105,18 @@ pub const WICK_BLAS_ABSENT: wick_blas_verdict = 2;
 pub const WICK_BLAS_WRONG: wick_blas_verdict = 3;
 pub const WICK_BLAS_FLUSHES: wick_blas_verdict = 4;
 
+/// Whether a GPU measures which route is the fastest for a call. If so, the first product or convolution of a
+/// shape is run some dozens of times, by each route that takes it and has passed its check, by the algorithms
+/// that its library proposes, and by Wick's own kernels. The fastest is kept in the folder of compiled kernels,
+/// for this card, driver, libraries and Wick's kernels, and taken from there by later processes, whatever they
+/// are set to, where WICK_BLAS_AUTO and WICK_DNN_AUTO choose. Results are as exact by any route, but their last
+/// bits may differ between routes. Nothing is measured while a graph is recorded. The default is WICK_TUNE from
+/// the environment, "off", "new" or "all", or else off.
+pub type wick_tune = c_uint;
+pub const WICK_TUNE_OFF: wick_tune = 0;
+pub const WICK_TUNE_NEW: wick_tune = 1;
+pub const WICK_TUNE_ALL: wick_tune = 2;
+
 /// A number out of kernels.h.
 pub type wick_route = c_uint;
 pub const WICK_ROUTE_NONE: wick_route = 0;
@@ -663,6 +675,9 @@ pub const ENUMERATORS: &[(&str, c_uint)] = &[
     ("WICK_BLAS_ABSENT", WICK_BLAS_ABSENT),
     ("WICK_BLAS_WRONG", WICK_BLAS_WRONG),
     ("WICK_BLAS_FLUSHES", WICK_BLAS_FLUSHES),
+    ("WICK_TUNE_OFF", WICK_TUNE_OFF),
+    ("WICK_TUNE_NEW", WICK_TUNE_NEW),
+    ("WICK_TUNE_ALL", WICK_TUNE_ALL),
     ("WICK_ROUTE_NONE", WICK_ROUTE_NONE),
     ("WICK_ROUTE_PACK", WICK_ROUTE_PACK),
     ("WICK_ROUTE_CACHE", WICK_ROUTE_CACHE),
@@ -1183,6 +1198,18 @@ structs! {
         verdict: *const c_char,
         used: i64,
         refused: i64,
+        reserved: [u64; 8],
+    }
+    /// What was measured of a call by one route.
+    wick_tune_info {
+        call: c_int,
+        op: *const c_char,
+        sizes: *const c_char,
+        dtype: wick_dtype,
+        route: *const c_char,
+        us: f64,
+        ways: c_int,
+        chosen: bool,
         reserved: [u64; 8],
     }
     /// Memory that the caller owns.
@@ -1718,6 +1745,14 @@ functions! {
     /// library, until the next call for this device. WICK_UNSUPPORTED on the CPU, WICK_INVALID for a number
     /// that is none.
     fn wick_route_describe(device: *mut wick_device, route: c_int, check: bool, info: *mut wick_route_info) -> wick_status;
+    /// WICK_UNSUPPORTED on the CPU, WICK_INVALID for a value that is none of the enum.
+    fn wick_tune_set(device: *mut wick_device, tune: wick_tune) -> wick_status;
+    /// The number of such rows since the device was opened, of up to 1024 calls that more than one route took;
+    /// 0 for the CPU and for NULL.
+    fn wick_tune_count(device: *const wick_device) -> c_int;
+    /// Describes the row of this number, from 0. Texts belong to the device. WICK_UNSUPPORTED on the CPU,
+    /// WICK_INVALID for a number that is none.
+    fn wick_tune_describe(device: *mut wick_device, row: c_int, info: *mut wick_tune_info) -> wick_status;
     /// Seeds the device's random numbers; the default is 0. See random.h.
     fn wick_seed_set(device: *mut wick_device, seed: u64) -> wick_status;
     /// The seed as it was set last; 0 for NULL.
