@@ -21,6 +21,7 @@
     COMMAND(quantize, "IN OUT TYPE", "writes a language model in fewer bits")                                          \
     COMMAND(report, "[FILE]", "writes what works here, and how fast, to a file for an issue")                          \
     COMMAND(search, "QUESTION FILE...", "shows the passages that come closest to a question")                          \
+    COMMAND(tune, "MODEL", "measures which routes are fastest for a model, and keeps that")                            \
     COMMAND(verify, "", "runs every op on every dtype and layout against references")
 
 #define COMMAND(name, operands, summary) int command_##name(int argc, char **argv);
