@@ -69,5 +69,7 @@ class Wick:
         if self.read(tensor, array.ctypes.data, array.nbytes) != 0:
             raise RuntimeError(self.library.wick_error().decode())
         if dtype == "bf16":
-            array = (array.astype(numpy.uint32) << 16).view(numpy.float32)
+            wide = numpy.zeros((*shape, 2), numpy.uint16)  # the lower halves stay 0
+            wide[..., 1] = array
+            array = wide.view(numpy.float32).reshape(shape)
         return array
