@@ -167,9 +167,14 @@ static int64_t meets(const struct form *f, int a, int64_t o, int64_t k) {
     return at >= 0 && at < f->in[a] ? at : -1;
 }
 
-/* Adds the products of one channel of the input, x, and its kernel at the result's position `at`. */
-static void add_channel(const struct form *f, const int64_t at[3], const double *x, const double *kernel,
-                        double sum[2]) {
+/* An element of a channel of the input and the element of its kernel that it meets. */
+struct pair {
+    int64_t x, kernel;
+};
+
+/* The pairs of the result's position `at`; how many. */
+static int64_t pairs_at(const struct form *f, const int64_t at[3], struct pair *pairs) {
+    int64_t n = 0;
     for (int64_t i = 0; i < f->kernel[0]; i++) {
         int64_t d = meets(f, 0, at[0], i);
         if (d < 0) continue;
@@ -179,11 +184,20 @@ static void add_channel(const struct form *f, const int64_t at[3], const double 
             for (int64_t k = 0; k < f->kernel[2]; k++) {
                 int64_t w = meets(f, 2, at[2], k);
                 if (w < 0) continue;
-                double term = x[(d * f->in[1] + h) * f->in[2] + w] * kernel[(i * f->kernel[1] + j) * f->kernel[2] + k];
-                sum[0] += term;
-                sum[1] += fabs(term);
+                pairs[n++] =
+                    (struct pair){(d * f->in[1] + h) * f->in[2] + w, (i * f->kernel[1] + j) * f->kernel[2] + k};
             }
         }
+    }
+    return n;
+}
+
+/* Adds the products of one channel of the input, x, and its kernel. */
+static void add_channel(const struct pair *pairs, int64_t n, const double *x, const double *kernel, double sum[2]) {
+    for (int64_t i = 0; i < n; i++) {
+        double term = x[pairs[i].x] * kernel[pairs[i].kernel];
+        sum[0] += term;
+        sum[1] += fabs(term);
     }
 }
 
@@ -197,22 +211,26 @@ static bool conv_reference(const struct verify_case *c, const struct verify_arra
     memcpy(shape + 2, f.out + 3 - spatial, sizeof(int64_t) * (size_t)spatial);
     if (!verify_array_new(out, c->dtype, in[0].rank, shape, true)) return false;
     int64_t plane = f.in[0] * f.in[1] * f.in[2], volume = f.kernel[0] * f.kernel[1] * f.kernel[2];
+    struct pair *pairs = malloc(sizeof *pairs * (size_t)volume + 1);
+    if (!pairs) return false;
     for (int64_t i = 0; i < out->count; i++) {
         int64_t at[3] = {i / f.out[2] / f.out[1] % f.out[0], i / f.out[2] % f.out[1], i % f.out[2]};
         int64_t channel = i / (f.out[0] * f.out[1] * f.out[2]) % shape[1], group = channel / out_channels;
         int64_t n = i / (f.out[0] * f.out[1] * f.out[2]) / shape[1];
         double sum[2] = {0, 0};
         if (in[2].data) sum[0] = in[2].data[channel], sum[1] = fabs(sum[0]);
+        const int64_t n_pairs = pairs_at(&f, at, pairs);
         for (int64_t ci = 0; ci < in_channels; ci++) {
             int64_t pair = f.transposed ? (group * in_channels + ci) * out_channels + channel % out_channels
                                         : channel * in_channels + ci;
-            add_channel(&f, at, in[0].data + ((n * groups + group) * in_channels + ci) * plane,
+            add_channel(pairs, n_pairs, in[0].data + ((n * groups + group) * in_channels + ci) * plane,
                         in[1].data + pair * volume, sum);
         }
         out->data[i] = wrap(c->dtype, sum[0]);
         if (c->i[13] && out->data[i] < 0) out->data[i] = 0;
         out->scale[i] = verify_scale_convolution(sum[1]);
     }
+    free(pairs);
     return true;
 }
 

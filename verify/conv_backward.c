@@ -172,13 +172,15 @@ static void scatter(const struct verify_case *c, int64_t images, const struct si
     for (int64_t position = 0; position < small->plane; position++)
         for (int64_t k = 0; k < weight->plane; k++) {
             int64_t place = tap_place(c, small, large, weight, position, k);
-            for (int64_t i = 0; place >= 0 && i < images * small->channels * columns; i++) {
-                int64_t row = i / columns, n = row / small->channels, m = row % small->channels;
-                int64_t s = row * small->plane + position, w = (m * columns + i % columns) * weight->plane + k;
-                int64_t l = (n * large->channels + m / rows * columns + i % columns) * large->plane + place;
-                if (weight->sums) meet(small, s, large, l, weight, w);
-                if (small->sums) meet(large, l, weight, w, small, s);
-                if (large->sums) meet(small, s, weight, w, large, l);
+            for (int64_t row = 0; place >= 0 && row < images * small->channels; row++) {
+                int64_t n = row / small->channels, m = row % small->channels;
+                int64_t s = row * small->plane + position, w = m * columns * weight->plane + k;
+                int64_t l = (n * large->channels + m / rows * columns) * large->plane + place;
+                for (int64_t i = 0; i < columns; i++, w += weight->plane, l += large->plane) {
+                    if (weight->sums) meet(small, s, large, l, weight, w);
+                    if (small->sums) meet(large, l, weight, w, small, s);
+                    if (large->sums) meet(small, s, weight, w, large, l);
+                }
             }
         }
 }
