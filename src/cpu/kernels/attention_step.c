@@ -11,6 +11,7 @@ static void put(const struct wick__call *call, int sequence) {
     const struct wick_tensor *kv = call->in[1], *cache = wick__step_cache(call, sequence);
     const struct wick__layout *from = &kv->layout, *to = &cache->layout;
     int64_t size = (int64_t)wick__size(kv->dtype), last = to->shape[2] - 1;
+    if (from->shape[3] == 0) return;
     for (int64_t head = 0; head < from->shape[1]; head++) {
         const char *source =
             (const char *)wick__data(kv) + (sequence * from->stride[0] + head * from->stride[1]) * size;
@@ -23,9 +24,10 @@ static void put(const struct wick__call *call, int sequence) {
 wick__kernel_fn WICK__ISA(wick__cpu_attention), WICK__ISA(wick__cpu_attention_step);
 enum wick_status WICK__ISA(wick__cpu_attention_step)(const struct wick__call *call) {
     for (int i = 0; i < wick__step_sequences(call); i++) {
+        put(call, i);
+        if (wick__count(call->out[0]) == 0) continue;
         struct wick__step parts;
         struct wick__call one = wick__step_call(call, i, &parts);
-        put(call, i);
         WICK__TRY(WICK__ISA(wick__cpu_attention)(&one));
     }
     return WICK_OK;

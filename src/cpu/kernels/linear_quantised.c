@@ -22,6 +22,7 @@ static void widen_rows(void *context, int worker, int64_t begin, int64_t end) {
     const struct slab *s = context;
     int64_t k = s->l->k;
     (void)worker;
+    if (k == 0) return;
     wick__row_to_f32(s->l->weight_dtype, (const char *)s->l->weight + (s->first + begin) * s->l->row_nbytes, 1,
                      s->out + begin * k, (end - begin) * k);
 }

@@ -25,9 +25,9 @@ static enum wick_status put(struct wick__gpu *gpu, const struct wick__call *call
                                   .heads = layout->shape[1],
                                   .depth = layout->shape[3],
                                   .stride = {layout->stride[0], layout->stride[1], layout->stride[3]}};
-    p.from = (const char *)wick__data(kv) + first * p.stride[0] * (i64)p.size;
     p.count = n * p.heads * p.depth;
     if (p.count == 0) return WICK_OK;
+    p.from = (const char *)wick__data(kv) + first * p.stride[0] * (i64)p.size;
     find_caches(call, first, n, p.cache);
     struct wick__launch launch = {.kernel = WICK__GPU_K_attention_put, .grid = {wick__gpu_blocks(gpu, p.count, 1)}};
     return wick__gpu_launch(gpu, &launch, &p);
