@@ -99,15 +99,16 @@ static int run_model(const struct tuning *t) {
 
 /* ---- what was measured ---- */
 
-static void print_row(const struct wick_tune_info *row) {
-    if (row->call >= 0) printf("%s of %s, %s\n", row->op, wick_dtype_name(row->dtype), row->sizes);
+/* `first`: of its call. */
+static void print_row(const struct wick_tune_info *row, bool first) {
+    if (first) printf("%s of %s, %s\n", row->op, wick_dtype_name(row->dtype), row->sizes);
     printf("  %c %-8s %12.1f us", row->chosen ? '*' : ' ', row->route, row->us);
     if (row->ways > 1) printf(", the best of %d ways", row->ways);
     putchar('\n');
 }
 
-static void add_row(json_t *calls, const struct wick_tune_info *row) {
-    if (row->call >= 0)
+static void add_row(json_t *calls, const struct wick_tune_info *row, bool first) {
+    if (first)
         json_add(calls, json_pack("{s:s, s:s, s:s, s:[]}", "op", row->op, "dtype", wick_dtype_name(row->dtype), "sizes",
                                   row->sizes, "routes"));
     json_t *call = json_array_get(calls, json_array_size(calls) - 1);
@@ -122,13 +123,11 @@ static int report(const struct tuning *t) {
     for (int i = 0, last = -1; i < rows; i++) {
         struct wick_tune_info row;
         if (wick_tune_describe(t->device, i, &row) != WICK_OK) return command_fail("tune", "row %d", i);
-        const int call = row.call;
-        if (call == last) row.call = -1; /* it has its heading */
-        last = call;
         if (t->json)
-            add_row(calls, &row);
+            add_row(calls, &row, row.call != last);
         else
-            print_row(&row);
+            print_row(&row, row.call != last);
+        last = row.call;
     }
     if (t->json)
         return json_print(calls, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) ? 0 : command_fail("tune", "out of memory");

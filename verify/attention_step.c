@@ -112,7 +112,9 @@ static void attend(const struct verify_case *c, const struct head *x, double *we
 
 static bool step_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {
     int64_t n = c->i[0], heads = in[0].shape[1], rows = in[1].shape[1], depth = in[0].shape[3];
-    double *weight = malloc(sizeof *weight * 4096);
+    int64_t most = 0;
+    for (int64_t s = 0; s < n; s++) most = in[CACHES + s].shape[2] > most ? in[CACHES + s].shape[2] : most;
+    double *weight = malloc(sizeof *weight * (size_t)most);
     bool good = weight && verify_array_new(&out[0], c->dtype, 4, in[0].shape, true);
     for (int64_t s = 0; s < n && good; s++) {
         const struct verify_array *before = &in[CACHES + s];

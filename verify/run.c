@@ -152,7 +152,7 @@ static enum verify_outcome check_repeats(struct trial *t) {
     return outcome;
 }
 
-/* What is made once and kept may stay, and a busy device may need more slots once: a leak is what each call adds. */
+/* What is made once and kept, as tables are, may stay, though a second call made it: a leak is what each call adds. */
 static enum verify_outcome check_memory_kept(struct trial *t) {
     size_t added = 0;
     for (int i = 0; i < 3; i++) {

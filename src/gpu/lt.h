@@ -1,8 +1,8 @@
 /* Products with bias and activation by a library of cuBLASLt's interface: cuBLASLt itself and hipBLASLt, which differ
- * in names and numbers. The file that binds one defines, before it includes this once: LT(name), LT_(NAME)      the
- * library's name for a function or type, and for a constant lt                       its functions LT_NO,
- * LT_TRANSPOSED, LT_SUMS, LT_TYPE(dtype), LT_F32, LT_CODE, LT_NOT_SUPPORTED, LT_NO_MEMORY   numbers lt_wish(preference,
- * g)   what else is asked of a plan, or 0 */
+ * in names and numbers. The file that binds one includes this once, and defines before it: LT(name) and LT_(NAME), the
+ * library's name for a function or type and for a constant; lt, its functions; the numbers LT_NO, LT_TRANSPOSED,
+ * LT_SUMS, LT_TYPE(dtype), LT_F32, LT_CODE, LT_NOT_SUPPORTED and LT_NO_MEMORY; and lt_wish(preference, g), which asks
+ * for what else a plan must have, and returns a code, or 0. */
 #include "core/memory.h"
 
 struct handle {

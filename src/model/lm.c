@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { FEW = 32 }; /* rows, for which casts and tables of each head count */
+enum { FEW = 32 }; /* rows up to which launches take longer than the work in them */
 
 struct pass {
     const struct wick_lm *lm;
@@ -24,8 +24,8 @@ static bool is_half(const struct wick_tensor *weight) {
     return dtype == WICK_BF16 || dtype == WICK_F16;
 }
 
-/* Whether a product of x with a weight takes f32. Plain weights of 16 bits multiply activations of their own dtype:
- * but few rows on a GPU, where casts would take longer than they save. */
+/* Whether a product of x with a weight takes f32. Plain weights of 16 bits multiply activations of their own dtype,
+ * except for few rows on a GPU, where casts take longer than they save. */
 static bool takes_f32(const struct wick_lm *lm, const struct wick_tensor *x, const struct wick_tensor *weight) {
     enum wick_dtype dtype = wick_tensor_dtype(weight);
     if (is_half(weight)) return !lm->device->heap->host_visible && wick_tensor_dim(x, 0) <= FEW;

@@ -4,23 +4,15 @@
 set -uo pipefail
 wick=$(realpath "$1") shim=$(realpath "${2:-/dev/null}")
 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../checks.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 unset WICK_MODEL WICK_INDEX_LIMIT WICK_THREADS WICK_ISA
 export XDG_CACHE_HOME=$work/cache LC_ALL=C
 python3 "$here/models.py" "$work" || exit 1
 cd "$work" || exit 1
-failed=0 checks=0
+evidence() { head -n 12 out err; }
 
-check() { # NAME CONDITION...
-    local name=$1
-    shift
-    checks=$((checks + 1))
-    "$@" && return
-    echo "failed: $name"
-    sed 's/^/    /' out err 2>/dev/null | cat -v | head -12
-    failed=$((failed + 1))
-}
 gives() { # STATUS ARGUMENT...: runs wick; the results are in out and err
     local status=$1
     shift
@@ -308,5 +300,4 @@ for command in $("$wick" --help | sed -nE 's/^  ([a-z]+) .*/\1/p'); do
 done
 check "the manual has every option" python3 "$here/manual.py" "$here/../../packaging/wick.1" help.*
 
-echo "$checks checks, $failed failed"
-[ "$failed" -eq 0 ]
+end_checks

@@ -4,24 +4,16 @@
 #   DRIVER is the library made of driver.c, STANDIN the folder of the stand-in driver, if it is there, SHIM the library of
 #   tests/faults
 set -uo pipefail
+. "$(dirname "$0")/../checks.sh"
 wick=$(realpath "$1") driver=$(realpath "$2") standin=${3:-} shim=${4:+$(realpath "$4")}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
-failed=0 checks=0
+evidence() { tail -n 25 report.txt; }
 # Only what each case sets reaches the report.
 clean=(env -i PATH="$PATH" HOME="$work/home-of-ada" USER=adalovelace LOGNAME=adalovelace
     WICK_CUDA_PATH=none WICK_HIP_PATH=none WICK_THREADS=2 "ASAN_OPTIONS=${ASAN_OPTIONS:-}")
 
-check() { # NAME CONDITION...
-    local name=$1
-    shift
-    checks=$((checks + 1))
-    "$@" && return
-    echo "failed: $name"
-    tail -n 25 report.txt 2>/dev/null | cat -v | cut -c 1-160 | sed 's/^/    /'
-    failed=$((failed + 1))
-}
 report() { # SETTING=VALUE... -- ARGUMENT...
     local settings=()
     while [ "$1" != -- ]; do settings+=("$1"); shift; done
@@ -85,5 +77,4 @@ if [ -n "$standin" ] && [ -f "$standin/libamdhip64.so.6" ]; then
     check "shows which ops" has 'BAD:|fails|Failure'
 fi
 
-echo "$checks checks, $failed failed"
-[ "$failed" -eq 0 ]
+end_checks

@@ -4,22 +4,14 @@
 set -uo pipefail
 wick=$(realpath "$1")
 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../checks.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export WICK_CACHE_DIR=$work/cache STANDIN_SLOW=blas
 python3 "$here/models.py" "$work" || exit 1
 cd "$work" || exit 1
-failed=0 checks=0
+evidence() { head -n 20 out err; }
 
-check() { # NAME CONDITION...
-    local name=$1
-    shift
-    checks=$((checks + 1))
-    "$@" && return
-    echo "failed: $name"
-    head -n 20 out err | cat -v
-    failed=$((failed + 1))
-}
 gives() { # STATUS ARGUMENT...: runs wick; the results are in out and err
     local status=$1
     shift
@@ -56,5 +48,4 @@ check "has no routes" grep -q 'nothing to measure' err
 check "no model" gives 2 tune
 check "a model that is not there" gives 1 tune none --device cuda:0
 check "two models" gives 2 tune bert bert
-echo "$checks checks, $failed failed"
-[ "$failed" -eq 0 ]
+end_checks

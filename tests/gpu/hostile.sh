@@ -2,6 +2,7 @@
 # Drivers that lie about how many devices there are, and a machine without the device nodes of a driver.
 # Usage: tests/gpu/hostile.sh WICK STANDIN     (exit status 77: skipped, the stand-in is not built)
 set -uo pipefail
+. "$(dirname "$0")/../checks.sh"
 wick=$1 standin=$2
 [ -f "$standin/libamdhip64.so.6" ] && [ -f "$standin/libcuda.so.1" ] ||
     { echo "skipped: the stand-in driver is not built; ninja standin builds it"; exit 77; }
@@ -10,11 +11,7 @@ for name in $(compgen -e); do
 done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-failed=0 checks=0
-check() { # NAME CONDITION...
-    checks=$((checks + 1))
-    "${@:2}" || { echo "failed: $1"; cat "$work/out"; failed=$((failed + 1)); }
-}
+evidence() { cat "$work/out"; }
 says() { grep -qF -- "$1" "$work/out"; }
 says_not() { ! says "$1"; }
 none=$work/none.so
@@ -68,5 +65,4 @@ if [ "$(id -u)" = 0 ]; then
     fi
 fi
 
-echo "$checks checks, $failed failed"
-[ "$failed" -eq 0 ]
+end_checks

@@ -2,6 +2,7 @@
 # wick kernels on the stand-in driver: routes, export, import, what is missing.
 # Usage: tests/gpu/kernels.sh WICK ENVIRONMENT     (exit status 77: skipped, the stand-in is not built)
 set -uo pipefail
+. "$(dirname "$0")/../checks.sh"
 wick=$1
 [ -f "$2" ] && . "$2"
 [ -f "${WICK_HIP_PATH:-}" ] && [ -f "${WICK_KERNEL_PACK:-}/gfx90a.pack" ] ||
@@ -10,14 +11,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export STANDIN_DEVICES=gfx90a,gfx1100 WICK_CACHE_DIR=$work/cache WICK_COMPILE=never
 mkdir "$work/empty" "$work/nothing"
-failed=0 checks=0
 
-check() { # NAME CONDITION...
-    local name=$1
-    shift
-    checks=$((checks + 1))
-    "$@" || { echo "failed: $name"; failed=$((failed + 1)); }
-}
 says() { # TEXT FILE
     grep -qF -- "$1" "$2" || { cat "$2"; false; }
 }
@@ -61,5 +55,4 @@ run kernels --device cpu --export "$work/cpu"
 check "the CPU has no packs" says "cpu is not a GPU" "$work/err"
 run kernels --frobnicate
 check "wrong usage" [ $? -eq 2 ]
-echo "$checks checks, $failed failed"
-[ "$failed" -eq 0 ]
+end_checks

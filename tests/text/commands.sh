@@ -2,6 +2,7 @@
 # wick embed and wick search as they are used: output formats, the index and what can happen to it, bad files.
 # Usage: tests/text/commands.sh WICK     (exit status 77: skipped, the model is not there)
 set -uo pipefail
+. "$(dirname "$0")/../checks.sh"
 wick=$(realpath "$1")
 model=${WICK_MODEL:-${XDG_CACHE_HOME:-$HOME/.cache}/wick/models/all-MiniLM-L6-v2}
 [ -f "$model/model.safetensors" ] || { echo "skipped: the model is not there; tools/fetch-model fetches it"; exit 77; }
@@ -9,14 +10,6 @@ export WICK_MODEL=$model
 work=$(mktemp -d)
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 export XDG_CACHE_HOME=$work/cache
-failed=0 checks=0
-
-check() { # NAME CONDITION...
-    local name=$1
-    shift
-    checks=$((checks + 1))
-    "$@" || { echo "failed: $name"; failed=$((failed + 1)); }
-}
 
 cat >"$work/a.md" <<'TEXT'
 # Cooking
@@ -96,5 +89,4 @@ check "an unknown output format" [ $? -eq 2 ]
 : | "$wick" embed >out 2>err
 check "no text at all" [ $? -eq 0 ]
 
-echo "$checks checks, $failed failed"
-[ "$failed" -eq 0 ]
+end_checks
