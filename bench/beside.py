@@ -4,6 +4,7 @@
     bench/beside.py --build build --rows networks              layers of real networks, forward and backward
     bench/beside.py --build build --rows random --seed 7       ops, dtypes, layouts and shapes from a seed
     bench/beside.py --build build --rows random --seed 7 --device cuda:0 --dtypes f32,bf16,f16
+    bench/beside.py --build build --rows FILE              those of a file's rows, as random tables print them
 
 Warm: batches of the same call on the same operands. Cold: on a CPU single calls, with the caches emptied before each;
 on a GPU the operands change from call to call, so that up to 8 sets of them fill its cache. A figure is the time of a
@@ -144,7 +145,7 @@ def parse():
     arguments.add_argument("--build", default="build")
     arguments.add_argument("--device", default="cpu", help="Wick's")
     arguments.add_argument("--torch", help="PyTorch's device: cuda, unless Wick's is cpu")
-    arguments.add_argument("--rows", choices=("networks", "random"), default="networks")
+    arguments.add_argument("--rows", default="networks", help="networks, random, or a file of random rows")
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--count", type=int, default=224, help="of random rows")
     arguments.add_argument("--dtypes", default="f32")
@@ -166,7 +167,8 @@ def heading(options, wick):
                               text=True).stdout.strip()
     where = (torch.cuda.get_device_name() if options.torch == "cuda" else
              f"{processor()}, threads of each: {options.threads}, PyTorch with {torch.backends.cpu.get_cpu_capability()}")
-    what = f"random rows of seed {options.seed}" if options.rows == "random" else "layers of networks"
+    what = {"networks": "layers of networks", "random": random_rows.title(options.seed, options.dtypes)}.get(
+        options.rows, f"random rows chosen by {pathlib.Path(options.rows).name}")
     yield (f"Made by bench/beside.py ({time.strftime('%Y-%m-%d')}): {what}; Wick "
            f"{wick.library.wick_version().decode()} at {revision}, PyTorch {torch.__version__}, {where}.")
     if options.rows == "random":
@@ -182,8 +184,12 @@ def main():
     api, began, done, void = Api(wick), time.monotonic(), [], 0
     wick.library.wick_threads_set(options.threads)
     dtypes = options.dtypes.split(",")
-    cases = (networks.rows(options.on_gpu, dtypes) if options.rows == "networks" else
-             random_rows.rows(options.seed, options.count, options.on_gpu, dtypes))
+    if options.rows == "networks":
+        cases = networks.rows(options.on_gpu, dtypes)
+    elif options.rows == "random":
+        cases = random_rows.rows(options.seed, options.count, options.on_gpu, dtypes)
+    else:
+        cases = random_rows.chosen(pathlib.Path(options.rows).read_text(), options.on_gpu)
     head = list(heading(options, wick))
     lines = ["| row | op | size | dtype | layout | PyTorch µs | Wick µs | ratio | PyTorch µs, cold | Wick µs, cold "
              "| ratio, cold | error, PyTorch | error, Wick |", "| --- " * 5 + "| ---: " * 8 + "|"]

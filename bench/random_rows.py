@@ -1,5 +1,6 @@
 """Rows drawn at random from a seed: op, dtype, layout and shape. RANGES is what the table says of them."""
 import random
+import re
 
 import kinds
 import plain_kinds as plain
@@ -225,6 +226,8 @@ KINDS = ("matmul", "linear", "few_rows", "attention", "attention_backward", "con
          "unary", "activation_backward", "binary", "copy", "cast", "indices", "embedding", "embedding_backward",
          "cross_entropy", "cross_entropy_backward", "others")
 
+SEARCHED = 4096  # rows of a seed, for those that are chosen
+
 
 def rows(seed, count, on_gpu, dtypes):
     """(kind, case) of each."""
@@ -233,6 +236,29 @@ def rows(seed, count, on_gpu, dtypes):
         kind = KINDS[i % len(KINDS)]
         draw.dtype = draw.pick(*dtypes)
         yield kind, getattr(draw, kind)()
+
+
+def title(seed, dtypes):
+    """What `chosen` reads of a table's heading."""
+    return f"random rows of seed {seed} in {dtypes}"
+
+
+def chosen(text, on_gpu):
+    """(kind, case) of the rows that a text lists: headings with a `title`, and below each the rows of its seed, as a
+    table begins them: | kind | op | size | dtype | layout |. They are drawn anew."""
+    parts = re.split(r"random rows of seed (\d+) in ([\w,]+)", text)
+    for seed, dtypes, lines in zip(parts[1::3], parts[2::3], parts[3::3]):
+        cells = [[cell.strip() for cell in line.split("|")[1:6]] for line in lines.splitlines() if line.startswith("| ")]
+        wanted = {tuple(row) for row in cells if row[0] in KINDS}
+        for kind, case in rows(int(seed), SEARCHED, on_gpu, dtypes.split(",")):
+            if not wanted:
+                break
+            found = (kind, case.kind, case.size, case.dtype, case.layout)
+            if found in wanted:
+                wanted.remove(found)
+                yield kind, case
+        if wanted:
+            raise ValueError(f"seed {seed} has no such rows: {sorted(wanted)}")
 
 
 def ranges(seed, on_gpu):
