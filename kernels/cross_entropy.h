@@ -20,7 +20,7 @@ struct gpu_cross_entropy {
     double smoothing;
     u32 across; /* lines side by side that a block takes, a power of two; 0: `group` threads take a line */
     u32 group;
-    u32 vectors; /* lines are whole vectors of 16 bytes */
+    u32 vectors; /* inner == 1: lines are read, and gradients written, by vectors of 16 bytes */
     u32 ignore;  /* there is an ignored id */
     u32 nll;
     u32 wide;   /* losses are stored as they are computed */

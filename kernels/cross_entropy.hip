@@ -88,6 +88,19 @@ template <typename T> GPU_FN f64 classes_share(const struct gpu_cross_entropy &p
     return share * (f64)classes_weight<T>(p, c);
 }
 
+/* A line of n elements at x as whole vectors of 16 bytes and elements before and after them, all of them where vectors
+ * are not wanted. */
+struct classes_span {
+    i64 head, body; /* elements before the vectors, and in them */
+};
+template <typename T> GPU_FN classes_span classes_cut(const T *x, i64 n, u32 vectors) {
+    classes_span s;
+    s.head = vectors ? (i64)((16 - ((u64)x & 15)) % 16 / sizeof(T)) : n;
+    if (s.head > n) s.head = n;
+    s.body = (n - s.head) / gpu_vec<T>::N * gpu_vec<T>::N;
+    return s;
+}
+
 /* The id of a line, 2^64 - 1 where it is left out. */
 GPU_FN u64 classes_id(const struct gpu_cross_entropy &p, i64 line) {
     u64 v = p.ids.width == 8   ? ((const u64 *)p.ids.data)[line]
@@ -155,12 +168,11 @@ template <typename T> GPU_FN void classes_losses(const struct gpu_cross_entropy 
     reduce_least(&q.most);
     q.sum = q.weight = q.product = 0;
     i64 n = at.live && !p.nll ? p.n : 0;
-    if (p.vectors) {
-        GPU_NO_UNROLL for (i64 c = (i64)at.lane * N; c < n; c += (i64)at.lanes * N)
-            classes_take<T, N>(&q, p, at.start, c);
-    } else {
-        GPU_NO_UNROLL for (i64 c = at.lane; c < n; c += at.lanes) classes_take<T, 1>(&q, p, at.start, c);
-    }
+    classes_span s = classes_cut((const T *)p.x + at.start, n, p.vectors);
+    GPU_NO_UNROLL for (i64 c = (i64)at.lane * N; c < s.body; c += (i64)at.lanes * N)
+        classes_take<T, N>(&q, p, at.start, s.head + c);
+    GPU_NO_UNROLL for (i64 c = at.lane; c < n - s.body; c += at.lanes)
+        classes_take<T, 1>(&q, p, at.start, c < s.head ? c : c + s.body);
     if (!p.nll) q = classes_all<classes_join>(q, p, room);
     if (at.live && at.lane == 0) classes_finish<T>(q, p, at);
 }
@@ -225,12 +237,11 @@ template <typename T> GPU_FN void classes_gradients(const struct gpu_cross_entro
     }
     l.log_sum = p.log_sums[at.line];
     factor += l.own;
-    if (p.vectors) {
-        GPU_NO_UNROLL for (i64 c = (i64)at.lane * N; c < p.n; c += (i64)at.lanes * N)
-            classes_slopes<T, N>(p, at.start, c, l, factor);
-    } else {
-        GPU_NO_UNROLL for (i64 c = at.lane; c < p.n; c += at.lanes) classes_slopes<T, 1>(p, at.start, c, l, factor);
-    }
+    classes_span s = classes_cut((const T *)p.x + at.start, p.n, p.vectors);
+    GPU_NO_UNROLL for (i64 c = (i64)at.lane * N; c < s.body; c += (i64)at.lanes * N)
+        classes_slopes<T, N>(p, at.start, s.head + c, l, factor);
+    GPU_NO_UNROLL for (i64 c = at.lane; c < p.n - s.body; c += at.lanes)
+        classes_slopes<T, 1>(p, at.start, c < s.head ? c : c + s.body, l, factor);
 }
 
 #define CROSS_ENTROPY(T)                                                                                               \

@@ -35,8 +35,7 @@ static void set_grid(struct gpu_cross_entropy *p, const struct wick__gpu *gpu, i
         wick__gpu_reduce_grid(launch, p->lines / p->inner * p->tiles);
         return;
     }
-    p->vectors = !p->nll && wick__aligned16(p->x) && wick__aligned16(p->out) && p->n * size % 16 == 0;
-    int64_t items = p->vectors ? p->n * size / 16 : p->n;
+    int64_t items = p->vectors ? (p->n * size + 15) / 16 : p->n;
     p->group = p->nll && p->log_sums ? 1 : wick__gpu_power((items + 1) / 2, GPU_BLOCK);
     wick__gpu_row_launch(gpu, launch, p->lines, p->group);
 }
@@ -70,6 +69,8 @@ enum wick_status wick__gpu_cross_entropy(const struct wick__call *call) {
         p.weights = wick__data(call->out[1]);
         p.log_sums = wick__data(call->out[2]);
     }
+    bool alike = (((uintptr_t)p.x ^ (uintptr_t)p.out) & 15) == 0; /* lines of x and of its gradient begin alike */
+    p.vectors = p.inner == 1 && !p.nll && (!backward || alike);
     struct wick__launch launch = {.kernel = 0};
     set_grid(&p, gpu, (int64_t)wick__size(x->dtype), &launch);
     enum wick__gpu_kernel kernel = backward ? WICK__GPU_K_cross_entropy_backward_bf16 : WICK__GPU_K_cross_entropy_bf16;
