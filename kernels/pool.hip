@@ -1,5 +1,5 @@
-/* Max and average pooling over 1 to 3 dims, plain and adaptive: a thread makes an element, or a block where windows are
- * large. Averages of floats are summed in f64, those of integers in 128 bits. */
+/* Max and average pooling over 1 to 3 dims, plain and adaptive: a thread makes an element, or several do where windows
+ * are large. Averages of floats are summed in f64, those of integers in 128 bits. */
 #include "dtype.h"
 #include "layout.h"
 #include "wave.h"
@@ -33,18 +33,19 @@ GPU_KERNEL(pool_windows, struct gpu_pool) {
     for (u64 o = gpu_global(); o < (u64)p.to[d]; o += gpu_stride()) p.windows[d][o] = find_window(p, (int)d, (i64)o);
 }
 
-/* Window of element i of the result. */
+/* Window of element i of the result; `made`: pool_windows has filled the windows. */
 struct place {
     i64 plane;
     struct gpu_window w[3];
 };
 
-GPU_FN struct place find_place(const struct gpu_pool &p, u64 i) {
+template <bool made> GPU_FN struct place find_place(const struct gpu_pool &p, u64 i) {
     struct place at;
     u64 rest = i;
     GPU_UNROLL for (int d = 2; d >= 0; d--) {
         u64 quotient = p.narrow ? gpu_divide((u32)rest, p.by[d]) : rest / (u64)p.to[d];
-        at.w[d] = p.windows[d][rest - quotient * (u64)p.to[d]];
+        u64 o = rest - quotient * (u64)p.to[d];
+        at.w[d] = made ? p.windows[d][o] : find_window(p, d, (i64)o);
         rest = quotient;
     }
     at.plane = (i64)rest;
@@ -137,7 +138,7 @@ GPU_FN void look(const struct gpu_pool &p, const struct place &at, i64 row, i64 
 template <typename T, bool MAX> GPU_FN void pool_each(const struct gpu_pool &p) {
     typedef typename gpu_compute<T>::type V;
     for (u64 i = gpu_global(); i < (u64)p.count; i += gpu_stride()) {
-        struct place at = find_place(p, i);
+        struct place at = find_place<true>(p, i);
         V most = lowest((V)0);
         auto sum = zero_of((typename wide_of<T>::type)0);
         for (i64 d = 0; d < at.w[0].count; d++)
@@ -152,30 +153,30 @@ template <typename T, bool MAX> GPU_FN void pool_each(const struct gpu_pool &p) 
     }
 }
 
-/* A block for each element: waves take rows of the window, lanes the elements of a row. */
+/* `group` threads for each element, `across` of them along a row of the window. */
 template <typename T, bool MAX> GPU_FN void pool_wide(const struct gpu_pool &p) {
     typedef typename gpu_compute<T>::type V;
     typedef decltype(zero_of((typename wide_of<T>::type)0)) S;
     GPU_SHARED V most_shared[GPU_WAVES];
     GPU_SHARED S sum_shared[GPU_WAVES];
-    u32 i = gpu_block_x();
-    struct place at = find_place(p, i);
+    u32 lane = gpu_thread() % p.group, i = gpu_block_x() * (GPU_BLOCK / p.group) + gpu_thread() / p.group;
+    bool live = i < (u32)p.count;
+    struct place at = find_place<false>(p, live ? i : 0);
     V most = lowest((V)0);
     S sum = zero_of((typename wide_of<T>::type)0);
     i64 rows = at.w[0].count * at.w[1].count;
-    /* Few rows: all threads go along each. */
-    bool along = rows < GPU_BLOCK / GPU_WAVE;
-    GPU_NO_UNROLL for (i64 r = along ? 0 : gpu_wave(); r < rows; r += along ? 1 : GPU_BLOCK / GPU_WAVE) {
+    u32 beside = lane / p.across, step = p.group / p.across;
+    GPU_NO_UNROLL for (i64 r = live ? beside : rows; r < rows; r += step) {
         i64 d = r / at.w[1].count, h = r - d * at.w[1].count;
         i64 row = (at.plane * p.from[0] + at.w[0].start + d * p.step[0]) * p.from[1] + at.w[1].start + h * p.step[1];
-        look<T, MAX>(p, at, row, along ? gpu_thread() : gpu_lane(), along ? GPU_BLOCK : GPU_WAVE, &most, &sum);
+        look<T, MAX>(p, at, row, lane - beside * p.across, p.across, &most, &sum);
     }
     if (MAX) {
-        most = gpu_block_join<gpu_join_max>(most, most_shared);
-        if (gpu_thread() == 0) ((T *)p.out)[i] = gpu_round<T>(most);
+        most = gpu_group_join<gpu_join_max>(most, p.group, most_shared);
+        if (live && lane == 0) ((T *)p.out)[i] = gpu_round<T>(most);
     } else {
-        sum = gpu_block_join<join_plus>(sum, sum_shared);
-        if (gpu_thread() == 0) put_mean<T>(p, at, (i64)i, sum);
+        sum = gpu_group_join<join_plus>(sum, p.group, sum_shared);
+        if (live && lane == 0) put_mean<T>(p, at, (i64)i, sum);
     }
 }
 
@@ -183,7 +184,7 @@ template <typename T, bool MAX> GPU_FN void pool_wide(const struct gpu_pool &p) 
 template <typename T> GPU_FN void pool_index(const struct gpu_pool &p) {
     typedef typename gpu_compute<T>::type V;
     for (u64 i = gpu_global(); i < (u64)p.count; i += gpu_stride()) {
-        struct place at = find_place(p, i);
+        struct place at = find_place<true>(p, i);
         const T *plane = (const T *)p.in + at.plane * p.from[0] * p.from[1] * p.from[2];
         V most = (V)0;
         u32 index = ~0u;

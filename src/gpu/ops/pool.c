@@ -1,19 +1,39 @@
-/* Pooling: a thread an element, or a block where windows are large. */
-#include "gpu/runtime/gpu.h"
+/* Pooling: a thread an element, or several where windows are large and elements few. */
+#include "gpu/ops/reduce.h"
 #include "kernels/pool.h"
 
 #include "core/checked.h"
 
-enum { LARGE = 256 }; /* from so many elements on, a window is a block's work */
+enum {
+    LARGE = 256, /* from so many elements on, a window is a block's work */
+    MIDDLE = 32, /* from so many on, it may be that of as many threads, */
+    FEW = 400,   /* while there are at most so many windows for each element of one */
+    ALONE = 1024 /* or a block's, while there are no more windows than this */
+};
 
 static bool is_max(enum wick_op op) {
     return (op >= WICK_OP_max_pool1d && op <= WICK_OP_max_pool3d) ||
            (op >= WICK_OP_adaptive_max_pool1d && op <= WICK_OP_adaptive_max_pool3d);
 }
 
-/* Makes the windows, then the result, and where its elements come from. */
-static enum wick_status run(struct wick__gpu *gpu, const struct wick__launch *launch, enum wick_dtype dtype,
-                            struct gpu_pool *p) {
+/* How many threads an element gets, 1 for a kernel that gives each of its threads elements of its own. */
+static uint32_t group_of(const struct gpu_pool *p, int64_t taps) {
+    if (!p->narrow || taps < MIDDLE) return 1;
+    if (taps >= LARGE || p->count <= ALONE) return GPU_BLOCK;
+    return p->count <= FEW * taps ? MIDDLE : 1;
+}
+
+static enum wick_status run_wide(struct wick__gpu *gpu, enum wick_dtype dtype, struct gpu_pool *p) {
+    int64_t row = p->adaptive ? (p->from[2] + p->to[2] - 1) / p->to[2] : p->kernel[2];
+    p->across = wick__gpu_power(wick__min(row, p->from[2]), p->group);
+    int64_t per_block = GPU_BLOCK / p->group;
+    struct wick__launch launch = {.kernel = wick__gpu_of_all(WICK__GPU_K_pool_wide_u8, dtype),
+                                  .grid = {(unsigned)((p->count + per_block - 1) / per_block)}};
+    return wick__gpu_launch(gpu, &launch, p);
+}
+
+/* Makes the windows, then the result unless that is there, and where its elements come from. */
+static enum wick_status run(struct wick__gpu *gpu, enum wick_dtype dtype, struct gpu_pool *p, bool there) {
     int64_t most = wick__max(p->to[0], wick__max(p->to[1], p->to[2]));
     size_t nbytes = (size_t)(p->to[0] + p->to[1] + p->to[2]) * sizeof(struct gpu_window);
     struct wick__launch windows = {.kernel = WICK__GPU_K_pool_windows, .grid = {wick__gpu_blocks(gpu, most, 1), 3}};
@@ -23,9 +43,10 @@ static enum wick_status run(struct wick__gpu *gpu, const struct wick__launch *la
     p->windows[1] = p->windows[0] + p->to[0];
     p->windows[2] = p->windows[1] + p->to[1];
     enum wick_status status = wick__gpu_launch(gpu, &windows, p);
-    if (status == WICK_OK) status = wick__gpu_launch(gpu, launch, p);
-    struct wick__launch index = {.kernel = wick__gpu_of_all(WICK__GPU_K_pool_index_u8, dtype),
-                                 .grid = {wick__gpu_blocks(gpu, p->count, 1)}};
+    struct wick__launch each = {.kernel = wick__gpu_of_all(WICK__GPU_K_pool_each_u8, dtype),
+                                .grid = {wick__gpu_blocks(gpu, p->count, 1)}};
+    if (status == WICK_OK && !there) status = wick__gpu_launch(gpu, &each, p);
+    struct wick__launch index = {.kernel = wick__gpu_of_all(WICK__GPU_K_pool_index_u8, dtype), .grid = {each.grid[0]}};
     if (status == WICK_OK && p->indices) status = wick__gpu_launch(gpu, &index, p);
     wick__gpu_release(gpu, memory, nbytes);
     return status;
@@ -60,9 +81,7 @@ enum wick_status wick__gpu_pool(const struct wick__call *call) {
         taps = wick__min(taps, LARGE);
         if (p.narrow) wick__gpu_divisor(&p.by[d], (u32)p.to[d]);
     }
-    bool wide = taps >= LARGE && p.narrow;
-    struct wick__launch launch = {
-        .kernel = wick__gpu_of_all(wide ? WICK__GPU_K_pool_wide_u8 : WICK__GPU_K_pool_each_u8, x->dtype),
-        .grid = {wide ? (unsigned)p.count : wick__gpu_blocks(gpu, p.count, 1)}};
-    return run(gpu, &launch, x->dtype, &p);
+    p.group = group_of(&p, taps);
+    if (p.group > 1) WICK__TRY(run_wide(gpu, x->dtype, &p));
+    return p.group == 1 || p.indices ? run(gpu, x->dtype, &p, p.group > 1) : WICK_OK;
 }
