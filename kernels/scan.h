@@ -17,6 +17,7 @@ struct gpu_scan {
     i64 tiles;            /* inner > 1: of `group` vectors */
     u32 group;            /* inner == 1: threads for a segment, a wave or a block; otherwise: threads across */
     u32 product;
+    u32 together; /* inner > 1, elements of 2 bytes or more: one block has all segments of its lines, in one launch */
     u32 aligned; /* inner == 1: in and out begin alike, modulo 16 bytes; otherwise: every row begins at a multiple */
 };
 

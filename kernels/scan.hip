@@ -120,23 +120,10 @@ template <typename T, typename J> GPU_FN void scan_rows(const struct gpu_scan &p
     if (!p.out && gpu_thread() % p.group == 0) p.totals[item] = reduce_word(carry);
 }
 
-template <typename T, typename J> GPU_FN void scan_columns(const struct gpu_scan &p) {
-    enum { N = gpu_vec<T>::N, ROWS = N > 8 ? 2 : 4 };
-    typedef typename scan_type<T>::type A;
-    i64 item = reduce_block(), beside = GPU_BLOCK / p.group, blocks = (p.segments + beside - 1) / beside;
-    i64 tile = item % p.tiles, outer = item / p.tiles / blocks;
-    i64 segment = (item / p.tiles - outer * blocks) * beside + gpu_thread() / p.group;
-    i64 column = (tile * p.group + gpu_thread() % p.group) * N, left = p.inner - column;
-    if (outer >= p.outer || segment >= p.segments || left <= 0) return;
-    i64 from = segment * p.length, to = from + p.length < p.n ? from + p.length : p.n;
-    i64 word = (outer * p.segments + segment) * p.inner + column, base = outer * p.n * p.inner + column;
-    const T *x = (const T *)p.in + base;
-    T *out = (T *)p.out + base;
-    A s[N];
-    GPU_UNROLL for (int i = 0; i < N; i++) {
-        s[i] = J::template unit<A>();
-        if (p.before && i < left) reduce_unword(&s[i], p.before[word + i]);
-    }
+/* Rows from .. to-1 of a thread's columns go on from s; out may be NULL. */
+template <typename T, typename J, typename A, int N>
+GPU_FN void scan_fall(const struct gpu_scan &p, const T *x, T *out, i64 from, i64 to, i64 left, A (&s)[N]) {
+    enum { ROWS = N > 8 ? 2 : 4 };
     bool whole = p.aligned && left >= N;
     i64 r = from;
     GPU_NO_UNROLL for (; whole && r + ROWS <= to; r += ROWS) {
@@ -147,15 +134,53 @@ template <typename T, typename J> GPU_FN void scan_columns(const struct gpu_scan
                 s[i] = J::of(s[i], (A)gpu_up(u[k].v[i]));
                 scan_down(&u[k].v[i], s[i]);
             }
-            if (p.out) gpu_store16(out + (r + k) * p.inner, u[k]);
+            if (out) gpu_store16(out + (r + k) * p.inner, u[k]);
         }
     }
     GPU_NO_UNROLL for (; r < to; r++) {
         GPU_UNROLL for (int i = 0; i < N; i++) {
             if (i >= left) continue;
             s[i] = J::of(s[i], (A)gpu_up(x[r * p.inner + i]));
-            if (p.out) scan_down(&out[r * p.inner + i], s[i]);
+            if (out) scan_down(&out[r * p.inner + i], s[i]);
         }
+    }
+}
+
+/* Totals of the segments that threads of a block have become what stands in front of each. */
+template <typename J, typename A, int N> GPU_FN void scan_meet(const struct gpu_scan &p, A (&s)[N], A *room) {
+    u32 segment = gpu_thread() / p.group, lane = gpu_thread() % p.group;
+    GPU_UNROLL for (int i = 0; i < N; i++) {
+        room[gpu_thread()] = s[i];
+        gpu_sync();
+        s[i] = J::template unit<A>();
+        GPU_NO_UNROLL for (u32 k = 0; k < segment && k < (u32)p.segments; k++)
+            s[i] = J::of(s[i], room[k * p.group + lane]);
+        gpu_sync();
+    }
+}
+
+template <typename T, typename J> GPU_FN void scan_columns(const struct gpu_scan &p, u64 *room) {
+    enum { N = gpu_vec<T>::N };
+    typedef typename scan_type<T>::type A;
+    i64 item = reduce_block(), beside = GPU_BLOCK / p.group, blocks = (p.segments + beside - 1) / beside;
+    i64 tile = item % p.tiles, outer = item / p.tiles / blocks;
+    i64 segment = (item / p.tiles - outer * blocks) * beside + gpu_thread() / p.group;
+    i64 column = (tile * p.group + gpu_thread() % p.group) * N, left = p.inner - column;
+    bool live = outer < p.outer && segment < p.segments && left > 0, together = N <= 8 && p.together;
+    if (!live && !together) return;
+    i64 from = segment * p.length, to = from + p.length < p.n ? from + p.length : p.n;
+    i64 word = (outer * p.segments + segment) * p.inner + column, base = outer * p.n * p.inner + column;
+    const T *x = (const T *)p.in + base;
+    T *out = (T *)p.out + base;
+    A s[N];
+    GPU_UNROLL for (int i = 0; i < N; i++) {
+        s[i] = J::template unit<A>();
+        if (p.before && i < left) reduce_unword(&s[i], p.before[word + i]);
+    }
+    /* Where all segments of a line are in one block, it goes along them twice. */
+    GPU_NO_UNROLL for (u32 pass = together ? 0 : 1; pass < 2; pass++) {
+        if (live) scan_fall<T, J>(p, x, pass > 0 && p.out ? out : (T *)0, from, to, left, s);
+        if (pass == 0) scan_meet<J>(p, s, (A *)room);
     }
     if (p.out) return;
     GPU_UNROLL for (int i = 0; i < N; i++)
@@ -171,10 +196,11 @@ template <typename T, typename J> GPU_FN void scan_columns(const struct gpu_scan
             scan_rows<T, scan_add>(p, room);                                                                           \
     }                                                                                                                  \
     GPU_KERNEL(scan_columns_##suffix, struct gpu_scan) {                                                               \
+        GPU_SHARED u64 room[GPU_BLOCK];                                                                                \
         if (p.product)                                                                                                 \
-            scan_columns<T, scan_multiply>(p);                                                                         \
+            scan_columns<T, scan_multiply>(p, room);                                                                   \
         else                                                                                                           \
-            scan_columns<T, scan_add>(p);                                                                              \
+            scan_columns<T, scan_add>(p, room);                                                                        \
     }
 SCAN(b1, u8)
 SCAN(b2, u16)

@@ -5,8 +5,10 @@
 #include "kernels/scan.h"
 
 enum {
-    SPREAD = 2048,        /* blocks that keep a device busy */
-    THREADS = SPREAD * 64 /* threads that do, where each takes columns of its own */
+    SPREAD = 2048,         /* blocks that keep a device busy */
+    THREADS = SPREAD * 64, /* threads that do, where each takes columns of its own */
+    SHORT = 512,           /* rows that are not worth a second launch */
+    TOGETHER = 16          /* segments that a block takes of such lines */
 };
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -29,6 +31,8 @@ static int64_t cut_columns(struct gpu_scan *p, int64_t size) {
     int64_t segments = wick__max(1, wick__min(ceil_div(THREADS, all), p->n / 32));
     p->group = wick__gpu_power(vectors, segments > 1 ? 64 : GPU_BLOCK);
     p->tiles = ceil_div(vectors, p->group);
+    p->together = segments > 1 && p->n <= SHORT && size > 1;
+    if (p->together) segments = wick__min(wick__min(TOGETHER, GPU_BLOCK / p->group), p->n / 8);
     p->length = ceil_div(p->n, segments);
     p->segments = ceil_div(p->n, p->length);
     p->aligned = wick__aligned16(p->in) && wick__aligned16(p->out) && p->inner * size % 16 == 0;
@@ -67,7 +71,7 @@ enum wick_status wick__gpu_scan(const struct wick__call *call) {
     struct wick__launch launch = {.kernel = is_float ? wick__gpu_of_floats(floats, x->dtype)
                                                      : wick__gpu_of_size(sizes, (size_t)size)};
     wick__gpu_reduce_grid(&launch, rows ? cut_rows(gpu, &p, size) : cut_columns(&p, size));
-    if (p.segments == 1) return wick__gpu_launch(gpu, &launch, &p);
+    if (p.segments == 1 || p.together) return wick__gpu_launch(gpu, &launch, &p);
     void *totals;
     size_t nbytes = (size_t)(p.outer * p.segments * p.inner) * sizeof(u64);
     WICK__TRY(wick__gpu_scratch(gpu, nbytes, &totals));
