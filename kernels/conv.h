@@ -18,6 +18,8 @@ struct gpu_conv_dim {
     i32 in_step;  /* and that in the input: dilation; transposed: -dilation / gcd(stride, dilation) */
 };
 
+enum { GPU_CONV_ROWS = 4 }; /* results of a thread of conv_direct */
+
 struct gpu_conv {
     const void *x;      /* [n, groups cin, in...]; conv_gather: [n, cout, kernel..., in...], f32 or f64 */
     const void *weight; /* convolution: [groups cout, cin, kernel...]; transposed: [groups cin, cout, kernel...] */
@@ -27,7 +29,8 @@ struct gpu_conv {
     i64 in_plane, out_plane; /* products of the dims */
     i64 weight_m, weight_c, weight_group; /* strides of the weight along cout, cin and groups */
     u32 transposed, relu;
-    u32 planes, grid_planes; /* conv_direct and conv_gather: images times channels, and how many of them the grid has in y */
+    u32 planes, grid_planes; /* images times channels; conv_gather: how many of them the grid has in y */
+    u32 row_runs;            /* conv_direct: runs of GPU_CONV_ROWS rows of a phase, of all phases */
     struct gpu_conv_dim dim[3];
 };
 

@@ -229,7 +229,7 @@ template <typename T, int SIDE> GPU_FN void conv_tile(const struct gpu_conv &p) 
     }
 }
 
-/* ---- one result a thread ---- */
+/* ---- a few results a thread ---- */
 
 /* The taps that meet result `o`; `at` is the input's coordinate for this result. */
 GPU_FN struct conv_meets conv_meets_at(const struct gpu_conv_dim &d, u32 transposed, i32 o) {
@@ -239,15 +239,33 @@ GPU_FN struct conv_meets conv_meets_at(const struct gpu_conv_dim &d, u32 transpo
     return r;
 }
 
-/* The sums of `terms` taps that meet result `i` of a plane: the taps of a channel of the input, those of the next, and so on.
+/* R results of one column and of neighbouring rows of a phase, which meet the same taps. */
+template <int R> struct conv_column {
+    u32 d, h, w; /* the first */
+    i32 count;   /* how many there are */
+};
+/* Column i of a plane that has `runs` of R rows. */
+template <int R> GPU_FN conv_column<R> conv_column_of(const struct gpu_conv_dim *dims, u32 runs, u32 i) {
+    conv_column<R> c;
+    u32 rest = i / (u32)dims[2].out, run, height = (u32)dims[1].out, phases = R > 1 ? (u32)dims[1].phases : 1;
+    c.w = i - rest * (u32)dims[2].out;
+    c.d = rest / runs;
+    run = rest - c.d * runs;
+    c.h = R > 1 ? run / phases * R * phases + run % phases : run;
+    c.count = c.h < height ? (i32)((height - c.h + phases - 1) / phases) : 0;
+    return c;
+}
+
+/* The sums of `terms` taps that meet a column's results: the taps of a channel of the input, those of the next, and so on.
  * Where `products` is false, x is an image and a term the product with a weight; a channel's weights are weight_c apart.
  * Else x has planes of such products, one a tap. */
-template <typename T, typename S, bool products>
-GPU_FN S conv_sum(const struct gpu_conv &p, const struct gpu_conv_dim *dims, u32 i, const T *x, const T *weight) {
-    u32 w = i % (u32)dims[2].out, rest = i / (u32)dims[2].out;
-    u32 h = rest % (u32)dims[1].out, d = rest / (u32)dims[1].out;
-    struct conv_meets md = conv_meets_at(dims[0], p.transposed, (i32)d), mh = conv_meets_at(dims[1], p.transposed, (i32)h);
-    struct conv_meets mw = conv_meets_at(dims[2], p.transposed, (i32)w);
+template <typename T, typename S, bool products, int R>
+GPU_FN void conv_sum(const struct gpu_conv &p, const struct gpu_conv_dim *dims, const conv_column<R> &c, const T *x,
+                     const T *weight, S (&sum)[R]) {
+    struct conv_meets md = conv_meets_at(dims[0], p.transposed, (i32)c.d);
+    struct conv_meets mh = conv_meets_at(dims[1], p.transposed, (i32)c.h);
+    struct conv_meets mw = conv_meets_at(dims[2], p.transposed, (i32)c.w);
+    i32 in_width = dims[2].in, in_height = dims[1].in, row_step = p.transposed ? 1 : dims[1].stride;
     i32 row = dims[2].kernel, plane = dims[1].kernel * row, tap = md.first * plane + mh.first * row + mw.first;
     /* From tap to tap: to the next of a row, from the end of a row to the next one, and so on. */
     i32 across = dims[2].tap_step, down = dims[1].tap_step * row, deep = dims[0].tap_step * plane;
@@ -256,16 +274,18 @@ GPU_FN S conv_sum(const struct gpu_conv &p, const struct gpu_conv_dim *dims, u32
     /* One loop over channels and taps, with its counters kept by hand: four loops, each with lanes that have left it, take
      * more scalar registers than there are. */
     i32 a = 0, b = 0, e = 0;
-    S sum = 0;
+    GPU_UNROLL for (int r = 0; r < R; r++) sum[r] = 0;
     GPU_NO_UNROLL for (u32 k = 0; k < terms; k++) {
-        u32 xd = (u32)(md.at + a * dims[0].in_step), xh = (u32)(mh.at + b * dims[1].in_step);
-        u32 xw = (u32)(mw.at + e * dims[2].in_step);
-        if (xd < (u32)dims[0].in && xh < (u32)dims[1].in && xw < (u32)dims[2].in) {
-            i64 at = ((i64)xd * dims[1].in + xh) * dims[2].in + xw;
-            if (products)
-                sum += gemm_up(x[tap * p.in_plane + at]);
-            else
-                sum = gemm_mad(gemm_up(x[at]), gemm_up(weight[tap]), sum);
+        i32 xd = md.at + a * dims[0].in_step, xh = mh.at + b * dims[1].in_step, xw = mw.at + e * dims[2].in_step;
+        if ((u32)xd < (u32)dims[0].in && (u32)xw < (u32)in_width) {
+            const T *plane = x + (products ? tap * p.in_plane : 0) + (i64)xd * in_height * in_width + xw;
+            S by = products ? (S)1 : gemm_up(weight[tap]);
+            GPU_UNROLL for (int r = 0; r < R; r++) {
+                i32 row = xh + r * row_step;
+                if ((R > 1 && r >= c.count) || (u32)row >= (u32)in_height) continue;
+                S term = gemm_up(plane[(i64)row * in_width]);
+                sum[r] = products ? sum[r] + term : gemm_mad(term, by, sum[r]);
+            }
         }
         bool row_next = ++e == mw.taps;
         e = row_next ? 0 : e;
@@ -281,7 +301,6 @@ GPU_FN S conv_sum(const struct gpu_conv &p, const struct gpu_conv_dim *dims, u32
             weight += p.weight_c;
         }
     }
-    return sum;
 }
 
 GPU_FN void conv_share_dims(const struct gpu_conv &p, struct gpu_conv_dim *dims) {
@@ -294,15 +313,20 @@ GPU_FN void conv_share_dims(const struct gpu_conv &p, struct gpu_conv_dim *dims)
 template <typename T> GPU_FN void conv_direct(const struct gpu_conv &p) {
     typedef typename gemm_sum<T>::type S;
     GPU_SHARED struct gpu_conv_dim dims[3]; /* as in conv_tile */
-    u32 channels = (u32)(p.groups * p.cout);
     conv_share_dims(p, dims);
-    for (u32 plane = gpu_block_y(); plane < p.planes; plane += p.grid_planes) {
-        u32 n = plane / channels, channel = plane % channels, group = channel / (u32)p.cout;
+    u32 channels = (u32)(p.groups * p.cout), each = (u32)dims[0].out * p.row_runs * (u32)dims[2].out;
+    u64 items = (u64)p.planes * each;
+    GPU_NO_UNROLL for (u64 i = gpu_global(); i < items; i += gpu_stride()) {
+        u32 plane = (u32)(i / each), n = plane / channels, channel = plane - n * channels, group = channel / (u32)p.cout;
+        auto column = conv_column_of<GPU_CONV_ROWS>(dims, p.row_runs, (u32)(i - (u64)plane * each));
         const T *image = (const T *)p.x + ((i64)n * p.groups + group) * p.cin * p.in_plane;
-        const T *weights = (const T *)p.weight + group * p.weight_group + (channel - group * p.cout) * p.weight_m;
-        T *out = (T *)p.out + (i64)plane * p.out_plane;
-        for (u32 i = gpu_block_x() * GPU_BLOCK + gpu_thread(); i < (u32)p.out_plane; i += gpu_blocks_x() * GPU_BLOCK)
-            out[i] = conv_finish<T>(p, channel, conv_sum<T, S, false>(p, dims, i, image, weights));
+        const T *weights = (const T *)p.weight + group * p.weight_group + (channel - group * (u32)p.cout) * p.weight_m;
+        T *out = (T *)p.out + (i64)plane * p.out_plane + (column.d * (u32)dims[1].out + column.h) * (u32)dims[2].out + column.w;
+        S sum[GPU_CONV_ROWS];
+        conv_sum<T, S, false>(p, dims, column, image, weights, sum);
+        u32 step = (u32)(dims[1].phases * dims[2].out);
+        GPU_UNROLL for (int r = 0; r < GPU_CONV_ROWS; r++)
+            if (r < column.count) out[(u32)r * step] = conv_finish<T>(p, channel, sum[r]);
     }
 }
 
@@ -315,8 +339,11 @@ template <typename T> GPU_FN void conv_gather(const struct gpu_conv &p) {
     for (u32 plane = gpu_block_y(); plane < p.planes; plane += p.grid_planes) {
         const S *x = (const S *)p.x + plane * products;
         T *out = (T *)p.out + (i64)plane * p.out_plane;
-        for (u32 i = gpu_block_x() * GPU_BLOCK + gpu_thread(); i < (u32)p.out_plane; i += gpu_blocks_x() * GPU_BLOCK)
-            out[i] = conv_finish<T>(p, plane % (u32)p.cout, conv_sum<S, S, true>(p, dims, i, x, (const S *)0));
+        for (u32 i = gpu_block_x() * GPU_BLOCK + gpu_thread(); i < (u32)p.out_plane; i += gpu_blocks_x() * GPU_BLOCK) {
+            S sum[1];
+            conv_sum<S, S, true>(p, dims, conv_column_of<1>(dims, (u32)dims[1].out, i), x, (const S *)0, sum);
+            out[i] = conv_finish<T>(p, plane % (u32)p.cout, sum[0]);
+        }
     }
 }
 

@@ -213,10 +213,13 @@ static enum wick_status run_direct(struct wick__gpu *gpu, const struct wick__cal
     if (planes > UINT32_MAX || p->out_plane > INT32_MAX)
         return wick__fail(WICK_OVERFLOW, "%s: %lld planes of %lld elements are too many for %s", wick_op_name(call->op),
                           (long long)planes, (long long)p->out_plane, gpu->device->name);
+    const struct gpu_conv_dim *rows = &p->dim[1];
+    int64_t of_phase = (rows->out + rows->phases - 1) / rows->phases; /* of the first, which is the largest */
     p->planes = (u32)planes;
-    p->grid_planes = (u32)wick__min(planes, 65535);
+    p->row_runs = (u32)((of_phase + GPU_CONV_ROWS - 1) / GPU_CONV_ROWS * rows->phases);
+    int64_t each = p->out_plane / rows->out * p->row_runs;
     struct wick__launch launch = {.kernel = wick__gpu_of_all(WICK__GPU_K_conv_direct_u8, call->out[0]->dtype),
-                                  .grid = {(unsigned)((p->out_plane + GPU_BLOCK - 1) / GPU_BLOCK), p->grid_planes}};
+                                  .grid = {wick__gpu_blocks(gpu, planes * each, 1)}};
     return wick__gpu_launch(gpu, &launch, p);
 }
 
