@@ -120,13 +120,18 @@ template <typename T, typename J> GPU_FN void scan_rows(const struct gpu_scan &p
     if (!p.out && gpu_thread() % p.group == 0) p.totals[item] = reduce_word(carry);
 }
 
-/* Rows from .. to-1 of a thread's columns go on from s; out may be NULL. */
+/* Rows from .. to-1 of a thread's columns, `left` of which are there. */
+struct scan_piece {
+    i64 from, to, left;
+};
+
+/* They go on from s; out may be NULL. */
 template <typename T, typename J, typename A, int N>
-GPU_FN void scan_fall(const struct gpu_scan &p, const T *x, T *out, i64 from, i64 to, i64 left, A (&s)[N]) {
+GPU_FN void scan_fall(const struct gpu_scan &p, const T *x, T *out, const scan_piece &at, A (&s)[N]) {
     enum { ROWS = N > 8 ? 2 : 4 };
-    bool whole = p.aligned && left >= N;
-    i64 r = from;
-    GPU_NO_UNROLL for (; whole && r + ROWS <= to; r += ROWS) {
+    bool whole = p.aligned && at.left >= N;
+    i64 r = at.from;
+    GPU_NO_UNROLL for (; whole && r + ROWS <= at.to; r += ROWS) {
         gpu_vec<T> u[ROWS];
         GPU_UNROLL for (int k = 0; k < ROWS; k++) u[k] = gpu_load16(x + (r + k) * p.inner);
         GPU_UNROLL for (int k = 0; k < ROWS; k++) {
@@ -137,9 +142,9 @@ GPU_FN void scan_fall(const struct gpu_scan &p, const T *x, T *out, i64 from, i6
             if (out) gpu_store16(out + (r + k) * p.inner, u[k]);
         }
     }
-    GPU_NO_UNROLL for (; r < to; r++) {
+    GPU_NO_UNROLL for (; r < at.to; r++) {
         GPU_UNROLL for (int i = 0; i < N; i++) {
-            if (i >= left) continue;
+            if (i >= at.left) continue;
             s[i] = J::of(s[i], (A)gpu_up(x[r * p.inner + i]));
             if (out) scan_down(&out[r * p.inner + i], s[i]);
         }
@@ -179,7 +184,7 @@ template <typename T, typename J> GPU_FN void scan_columns(const struct gpu_scan
     }
     /* Where all segments of a line are in one block, it goes along them twice. */
     GPU_NO_UNROLL for (u32 pass = together ? 0 : 1; pass < 2; pass++) {
-        if (live) scan_fall<T, J>(p, x, pass > 0 && p.out ? out : (T *)0, from, to, left, s);
+        if (live) scan_fall<T, J>(p, x, pass > 0 && p.out ? out : (T *)0, {from, to, left}, s);
         if (pass == 0) scan_meet<J>(p, s, (A *)room);
     }
     if (p.out) return;
