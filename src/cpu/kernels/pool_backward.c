@@ -1,5 +1,6 @@
-/* Gradients of max and average pooling, row by row: a row gathers from every row of windows that reaches it. Sums are
- * f64, in the order of the windows. */
+/* Gradients of max and average pooling. A row of averages gathers from every row of windows that reaches it. Of the
+ * largest, a slab of neighbouring rows goes through the windows that reach it once, and each adds to the place that its
+ * index names. Sums are f64, in the order of the windows. */
 #include "backend.h"
 #include "core/checked.h"
 #include "core/convert.h"
@@ -9,7 +10,7 @@
 
 #include <string.h>
 
-enum { GRAIN = 16 * 1024 };
+enum { GRAIN = 16 * 1024, SLAB = 4096, RUN = 512 }; /* elements of a task, of a slab, of windows converted at once */
 
 /* One dim: `in` elements, `out` windows. */
 struct axis {
@@ -26,7 +27,18 @@ struct pool_backward {
     struct axis axis[3];
     bool count_padding;
     int64_t divisor;
-    double *scratch; /* of each worker: a row of x, and one of windows */
+    double *scratch; /* of each worker: sums of a row or a slab of x, and values of windows */
+    int64_t sums, values;
+    int64_t depths, rows;         /* of a slab */
+    int64_t deep, across;         /* slabs of a plane in each of these dims */
+    double per_width, per_height; /* 1 / in */
+};
+
+/* Rows h .. h + rows - 1 at depths d .. d + depths - 1, which lie side by side. */
+struct slab {
+    int64_t plane, d, depths, h, rows;
+    int64_t first, n; /* its elements, as positions in its plane */
+    double *sums;     /* [n] */
 };
 
 /* The windows that reach element i: begin .. end - 1. */
@@ -46,15 +58,31 @@ static int64_t counted(const struct pool_backward *s, const struct axis *a, int6
     return s->count_padding ? end - begin : wick__min(end, a->in) - wick__max(begin, 0);
 }
 
-/* Adds the gradients of a row of windows to those elements of the row of x that begins at position `first` of its plane
- * where the indices point. */
-static void add_largest(const struct pool_backward *s, const uint32_t *index, const double *g, int64_t first,
-                        double *row) {
-    const struct axis *a = &s->axis[2];
+static int reaches(const struct axis *a, int64_t o, int64_t i) {
+    return (uint64_t)(i + a->padding - o * a->stride) <= (uint64_t)((a->kernel - 1) * a->step);
+}
+
+/* Adds the gradients of the windows of a plane of one row where their indices point, as far as that is in the windows
+ * and in the row. */
+static void add_largest_of_row(const struct axis *a, const uint32_t *index, const double *g, double *row) {
     int64_t reach = (a->kernel - 1) * a->step;
     for (int64_t o = 0; o < a->out; o++) {
-        int64_t at = (int64_t)index[o] - first, inside = at + a->padding - o * a->stride;
-        if (at >= 0 && at < a->in && inside >= 0 && inside <= reach) row[at] += g[o];
+        int64_t at = index[o], inside = at + a->padding - o * a->stride;
+        if (at < a->in && inside >= 0 && inside <= reach) row[at] += g[o];
+    }
+}
+
+/* Adds the gradients of a row of windows where its indices point, as far as that is in the windows and in the slab.
+ * Half an element more makes the products with reciprocals exact divisions. */
+static void add_largest(const struct pool_backward *s, const struct slab *slab, int64_t od, int64_t oh,
+                        const uint32_t *index, const double *g) {
+    const struct axis *depth = &s->axis[0], *height = &s->axis[1], *width = &s->axis[2];
+    for (int64_t o = 0; o < width->out; o++) {
+        int64_t at = index[o], row = (int64_t)(((double)at + 0.5) * s->per_width);
+        int64_t d = (int64_t)(((double)row + 0.5) * s->per_height);
+        int inside = reaches(width, o, at - row * width->in) & reaches(height, oh, row - d * height->in) &
+                     reaches(depth, od, d) & ((uint64_t)(at - slab->first) < (uint64_t)slab->n);
+        if (inside) slab->sums[at - slab->first] += g[o];
     }
 }
 
@@ -67,7 +95,7 @@ static void add_averages(const struct pool_backward *s, int64_t divisor, const d
     }
 }
 
-static void backward_row(const struct pool_backward *s, int64_t row, double *sums, double *g) {
+static void average_row(const struct pool_backward *s, int64_t row, double *sums, double *g) {
     const struct axis *depth = &s->axis[0], *height = &s->axis[1], *width = &s->axis[2];
     int64_t h = row % height->in, d = row / height->in % depth->in, plane = row / height->in / depth->in;
     struct range over = windows_of(depth, d), down = windows_of(height, h);
@@ -76,18 +104,68 @@ static void backward_row(const struct pool_backward *s, int64_t row, double *sum
         for (int64_t oh = down.begin; oh < down.end; oh++) {
             int64_t at = ((plane * depth->out + od) * height->out + oh) * width->out;
             wick__row_to_f64(s->dtype, s->gradient + at * (int64_t)s->size, 1, g, width->out);
-            if (s->indices)
-                add_largest(s, s->indices + at, g, (d * height->in + h) * width->in, sums);
-            else
-                add_averages(s, counted(s, depth, od) * counted(s, height, oh), g, sums);
+            add_averages(s, counted(s, depth, od) * counted(s, height, oh), g, sums);
         }
     wick__row_from_f64(s->dtype, sums, s->out + row * width->in * (int64_t)s->size, width->in);
 }
 
+static void largest_slab(const struct pool_backward *s, const struct slab *slab, double *g) {
+    const struct axis *depth = &s->axis[0], *height = &s->axis[1], *width = &s->axis[2];
+    int64_t od_end = windows_of(depth, slab->d + slab->depths - 1).end;
+    int64_t oh_begin = windows_of(height, slab->h).begin, oh_end = windows_of(height, slab->h + slab->rows - 1).end;
+    int64_t at_once = s->values / wick__max(1, width->out);
+    bool single = depth->in * height->in == 1;
+    memset(slab->sums, 0, sizeof *slab->sums * (size_t)slab->n);
+    for (int64_t od = windows_of(depth, slab->d).begin; od < od_end; od++)
+        for (int64_t oh = oh_begin; oh < oh_end; oh++) {
+            int64_t at = ((slab->plane * depth->out + od) * height->out + oh) * width->out;
+            int64_t kept = (oh - oh_begin) % at_once; /* rows of windows since the last that were converted */
+            if (kept == 0)
+                wick__row_to_f64(s->dtype, s->gradient + at * (int64_t)s->size, 1, g,
+                                 wick__min(at_once, oh_end - oh) * width->out);
+            if (single)
+                add_largest_of_row(width, s->indices + at, g + kept * width->out, slab->sums);
+            else
+                add_largest(s, slab, od, oh, s->indices + at, g + kept * width->out);
+        }
+    int64_t to = slab->plane * depth->in * height->in * width->in + slab->first;
+    wick__row_from_f64(s->dtype, slab->sums, s->out + to * (int64_t)s->size, slab->n);
+}
+
 static void rows_task(void *context, int worker, int64_t begin, int64_t end) {
     const struct pool_backward *s = context;
-    double *sums = s->scratch + worker * (s->axis[2].in + s->axis[2].out);
-    for (int64_t row = begin; row < end; row++) backward_row(s, row, sums, sums + s->axis[2].in);
+    double *sums = s->scratch + worker * (s->sums + s->values);
+    for (int64_t row = begin; row < end; row++) average_row(s, row, sums, sums + s->sums);
+}
+
+static void slabs_task(void *context, int worker, int64_t begin, int64_t end) {
+    const struct pool_backward *s = context;
+    double *sums = s->scratch + worker * (s->sums + s->values);
+    for (int64_t i = begin; i < end; i++) {
+        int64_t h = i % s->across * s->rows, d = i / s->across % s->deep * s->depths;
+        struct slab slab = {.plane = i / s->across / s->deep,
+                            .d = d,
+                            .depths = wick__min(s->depths, s->axis[0].in - d),
+                            .h = h,
+                            .rows = wick__min(s->rows, s->axis[1].in - h),
+                            .first = (d * s->axis[1].in + h) * s->axis[2].in,
+                            .sums = sums};
+        slab.n = slab.depths * slab.rows * s->axis[2].in;
+        largest_slab(s, &slab, sums + s->sums);
+    }
+}
+
+/* Slabs of some SLAB elements: a row, rows of a depth, or whole depths. */
+static void set_slabs(struct pool_backward *s) {
+    int64_t height = s->axis[1].in, width = s->axis[2].in;
+    s->rows = wick__min(height, wick__max(1, SLAB / width));
+    s->depths = s->rows < height ? 1 : wick__min(s->axis[0].in, wick__max(1, SLAB / (height * width)));
+    s->across = (height + s->rows - 1) / s->rows;
+    s->deep = (s->axis[0].in + s->depths - 1) / s->depths;
+    s->per_width = 1 / (double)width;
+    s->per_height = 1 / (double)height;
+    s->sums = s->depths * s->rows * width;
+    s->values = wick__max(s->axis[2].out, RUN);
 }
 
 enum wick_status WICK__ISA(wick__cpu_pool_backward)(const struct wick__call *call);
@@ -110,12 +188,16 @@ enum wick_status WICK__ISA(wick__cpu_pool_backward)(const struct wick__call *cal
         s.axis[a] = (struct axis){out->layout.shape[2 + i], gradient->layout.shape[2 + i], call->p.window.kernel[i],
                                   call->p.window.stride[i], call->p.window.padding[i],     call->p.window.dilation[i]};
     }
-    int64_t width = s.axis[2].in, each = width + s.axis[2].out;
+    s.sums = s.axis[2].in;
+    s.values = s.axis[2].out;
+    if (s.indices) set_slabs(&s);
     int workers = wick__workers();
-    size_t nbytes = sizeof *s.scratch * (size_t)each * (size_t)workers;
+    size_t nbytes = sizeof *s.scratch * (size_t)(s.sums + s.values) * (size_t)workers;
     s.scratch = wick__alloc(nbytes);
     if (!s.scratch) return WICK_MEMORY;
-    wick__parallel_with(workers, count / width, wick__max(1, GRAIN / each), rows_task, &s);
+    int64_t rows = count / s.axis[2].in, grain = wick__max(1, GRAIN / (s.sums + s.values));
+    int64_t slabs = rows / (s.axis[0].in * s.axis[1].in) * s.across * s.deep;
+    wick__parallel_with(workers, s.indices ? slabs : rows, grain, s.indices ? slabs_task : rows_task, &s);
     wick__free(s.scratch, nbytes);
     return WICK_OK;
 }
