@@ -1,6 +1,8 @@
 /* Gradients of layer, RMS and group norm. All is taken in f64. Sums over rows are cut into parts whose number depends
  * on the shape alone, and joined in order: the result does not depend on the number of threads. */
 #include "cpu/kernels/float_rows.h"
+#include "cpu/kernels/muladd.h"
+#include "cpu/kernels/vmath.h"
 #include "cpu/runtime/isa.h"
 #include "cpu/runtime/parallel.h"
 
@@ -8,7 +10,7 @@
 
 #include <string.h>
 
-enum { GRAIN = 16 * 1024, TILE = 512, MAX_PARTS = 64, LANES_OF_SUMS = 16 };
+enum { GRAIN = 16 * 1024, TILE = 512, MAX_PARTS = 64, AT_ONCE = 4 };
 
 /* gradient, x and out are [outer,channels,plane]. per * plane elements that follow each other were normalised together,
  * a row; weights go by channel. */
@@ -21,21 +23,43 @@ struct normalize_backward {
     int64_t outer, channels, plane, per;
     int64_t rows;               /* of outer, in a part of the sums for the weight and the bias */
     int64_t parts, tile, tiles; /* of channels */
-    double *sums;               /* [parts,2,channels] */
+    double *sums;               /* [parts,2,channels], NULL when nobody wants them */
     bool stream;
 };
 
+/* What the gradient of x is made of: inverse (g weight - constant - (x - mean) slope). */
+struct slopes {
+    double weight, mean, inverse, constant, slope;
+};
+
+typedef wick__vd vector_f64;
+
+/* The sum of all lanes of AT_ONCE vectors. */
+static inline double lanes_sum(const wick__vd x[AT_ONCE]) {
+    wick__vd one = (x[0] + x[1]) + (x[2] + x[3]);
+    double sum = 0;
+    for (int l = 0; l < WICK__VD; l++) sum += one[l];
+    return sum;
+}
+
 #define T float
+#define LOAD wick__vd_of_f32
 #define SUFFIX f32
 #include "cpu/kernels/normalize_backward_body.h"
 #define T double
+#define LOAD wick__vd_load
 #define SUFFIX f64
 #include "cpu/kernels/normalize_backward_body.h"
 
 static void rows_task(void *context, int worker, int64_t begin, int64_t end) {
     const struct normalize_backward *s = context;
+    bool wide = s->dtype == WICK_F64;
     (void)worker;
-    for (int64_t i = begin; i < end; i++) (s->dtype == WICK_F64 ? backward_row_f64 : backward_row_f32)(s, i);
+    for (int64_t i = begin; i < end; i++)
+        if (s->plane == 1)
+            (wide ? backward_row_f64 : backward_row_f32)(s, i);
+        else
+            (wide ? backward_planes_f64 : backward_planes_f32)(s, i);
     if (s->stream) _mm_sfence();
 }
 
@@ -62,15 +86,22 @@ static void join(const struct normalize_backward *s, int which, struct wick_tens
     }
 }
 
-static enum wick_status sum_parameters(struct normalize_backward *s, const struct wick__call *call) {
-    s->tile = wick__max(1, wick__min(wick__min(TILE, s->channels), BLOCK / s->plane));
+/* Cuts the sums into parts: of planes each image is one. */
+static void set_parts(struct normalize_backward *s) {
+    s->tile = wick__min(TILE, s->channels);
     s->tiles = (s->channels + s->tile - 1) / s->tile;
-    s->rows = wick__max((s->outer + MAX_PARTS - 1) / MAX_PARTS, wick__max(1, 4 * GRAIN / (s->tile * s->plane)));
+    s->rows = s->plane > 1 ? 1 : wick__max((s->outer + MAX_PARTS - 1) / MAX_PARTS, wick__max(1, 4 * GRAIN / s->tile));
     s->parts = (s->outer + s->rows - 1) / s->rows;
+}
+
+/* The gradient of x, and those of weight and bias where they are wanted. */
+static enum wick_status backward(struct normalize_backward *s, const struct wick__call *call) {
+    int64_t n = s->per * s->plane;
     size_t nbytes = sizeof *s->sums * 2 * (size_t)s->parts * (size_t)s->channels;
-    s->sums = wick__alloc(nbytes);
-    if (!s->sums) return WICK_MEMORY;
-    wick__parallel(s->parts * s->tiles, 1, sums_task, s);
+    if (call->n_out > 1 && !(s->sums = wick__alloc(nbytes))) return WICK_MEMORY;
+    wick__parallel(s->outer * (s->channels / s->per), wick__max(1, GRAIN / n), rows_task, s);
+    if (!s->sums) return WICK_OK;
+    if (s->plane == 1) wick__parallel(s->parts * s->tiles, 1, sums_task, s);
     for (int i = 1; i < call->n_out; i++) join(s, i - 1, call->out[i]);
     wick__free(s->sums, nbytes);
     return WICK_OK;
@@ -89,6 +120,7 @@ static void set_sizes(struct normalize_backward *s, const struct wick__call *cal
         s->per = s->channels;
     }
     s->outer = count / (s->channels * s->plane);
+    set_parts(s);
 }
 
 enum wick_status WICK__ISA(wick__cpu_normalize_backward)(const struct wick__call *call);
@@ -114,8 +146,7 @@ enum wick_status WICK__ISA(wick__cpu_normalize_backward)(const struct wick__call
     if (narrow && !wide) return WICK_MEMORY;
     if (narrow) wick__row_to_f32(s.dtype, s.weight, 1, wide, s.channels);
     if (narrow) s.weight = wide;
-    int64_t n = s.per * s.plane;
-    wick__parallel(count / n, wick__max(1, GRAIN / n), rows_task, &s);
+    enum wick_status status = backward(&s, call);
     wick__free(wide, nbytes);
-    return call->n_out > 1 ? sum_parameters(&s, call) : WICK_OK;
+    return status;
 }

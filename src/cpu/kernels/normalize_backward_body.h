@@ -2,8 +2,9 @@
  *
  *   SUFFIX  of the names made here
  *   T       float or double
+ *   LOAD    a wick__vd of some
  *
- * and undefines both. */
+ * and undefines all of them. */
 #define NAME(name) WICK__JOIN(name, SUFFIX)
 
 /* A row's mean and inverse deviation. */
@@ -16,76 +17,123 @@ static inline double NAME(inverse_of)(const struct normalize_backward *s, int64_
 
 /* Adds the sums of g and of g (x - mean) to total[0] and [1]. */
 static void NAME(add_sums)(const T *g, const T *x, int64_t n, double mean, double total[2]) {
-    double a[LANES_OF_SUMS] = {0}, b[LANES_OF_SUMS] = {0};
+    wick__vd a[AT_ONCE] = {0}, b[AT_ONCE] = {0}, means = wick__vd_all(mean);
     int64_t i = 0;
-    for (; i + LANES_OF_SUMS <= n; i += LANES_OF_SUMS)
-        for (int l = 0; l < LANES_OF_SUMS; l++) {
-            a[l] += (double)g[i + l];
-            b[l] += (double)g[i + l] * ((double)x[i + l] - mean);
+    for (; i + AT_ONCE * WICK__VD <= n; i += AT_ONCE * WICK__VD)
+        for (int k = 0; k < AT_ONCE; k++) {
+            wick__vd gs = LOAD(g + i + k * WICK__VD);
+            a[k] += gs;
+            b[k] = MULADD_F64(gs, LOAD(x + i + k * WICK__VD) - means, b[k]);
         }
+    for (; i + WICK__VD <= n; i += WICK__VD) {
+        a[0] += LOAD(g + i);
+        b[0] = MULADD_F64(LOAD(g + i), LOAD(x + i) - means, b[0]);
+    }
     for (; i < n; i++) {
         total[0] += (double)g[i];
         total[1] += (double)g[i] * ((double)x[i] - mean);
     }
-    for (int l = 0; l < LANES_OF_SUMS; l++) {
-        total[0] += a[l];
-        total[1] += b[l];
-    }
+    total[0] += lanes_sum(a);
+    total[1] += lanes_sum(b);
 }
 
-/* n elements of the gradient of the normalised elements, from number i of a row on, whose first channel is `channel`:
- * those of the result times the weight, in `loaded` unless they lie ready. */
-static const T *NAME(weighed)(const struct normalize_backward *s, const char *in, int64_t channel, int64_t i, int64_t n,
+/* Where planes are single elements: n elements of the gradient of the normalised elements, whose first channel is
+ * `channel`. Those of the result times the weight, in `loaded` unless they lie ready. */
+static const T *NAME(weighed)(const struct normalize_backward *s, const char *in, int64_t channel, int64_t n,
                               T *loaded) {
     const T *g = NAME(block_in)(s->dtype, in, n, loaded), *weight = s->weight;
     if (!weight) return g;
-    if (s->plane == 1)
-        for (int64_t j = 0; j < n; j++) loaded[j] = g[j] * weight[channel + i + j];
-    else
-        for (int64_t j = 0, next; j < n; j = next) {
-            T w = weight[channel + (i + j) / s->plane];
-            next = wick__min(n, ((i + j) / s->plane + 1) * s->plane - i);
-            for (int64_t k = j; k < next; k++) loaded[k] = g[k] * w;
-        }
+    for (int64_t j = 0; j < n; j++) loaded[j] = g[j] * weight[channel + j];
     return loaded;
 }
 
-/* The gradient of a row of x. */
+/* n elements of the gradient of x. Of floats, whose products stay within the range of double, terms are put together.
+ */
+static inline void NAME(finish)(const T *g, const T *x, int64_t n, const struct slopes *slopes, T *out) {
+    const struct slopes k = *slopes;
+    double by_g = k.inverse * k.weight, by_x = -k.inverse * k.slope, rest = -k.inverse * k.constant - k.mean * by_x;
+    int64_t j = 0;
+    for (; sizeof(T) == sizeof(float) && j + WICK__VD <= n; j += WICK__VD) {
+        wick__vd y = MULADD_F64(LOAD(x + j), wick__vd_all(by_x), wick__vd_all(rest));
+        wick__vd_to_f32((void *)(out + j), MULADD_F64(LOAD(g + j), wick__vd_all(by_g), y));
+    }
+    for (; j < n; j++)
+        out[j] = (T)(k.inverse * ((double)g[j] * k.weight - k.constant - ((double)x[j] - k.mean) * k.slope));
+}
+
+static inline struct slopes NAME(slopes_of)(const struct normalize_backward *s, int64_t row, const double total[2]) {
+    double n = (double)(s->per * s->plane), inverse = NAME(inverse_of)(s, row);
+    return (struct slopes){.weight = 1,
+                           .mean = NAME(mean_of)(s, row),
+                           .inverse = inverse,
+                           .constant = s->mean ? total[0] / n : 0,
+                           .slope = total[1] * inverse * inverse / n};
+}
+
+/* The gradient of a row of x of single elements. */
 static void NAME(backward_row)(const struct normalize_backward *s, int64_t row) {
     _Alignas(64) T loaded[2][BLOCK], buffer[BLOCK];
-    int64_t n = s->per * s->plane, size = (int64_t)s->size, at = row * n * size;
+    int64_t n = s->per, size = (int64_t)s->size, at = row * n * size;
     int64_t channel = row % (s->channels / s->per) * s->per;
-    double mean = NAME(mean_of)(s, row), inverse = NAME(inverse_of)(s, row), total[2] = {0};
+    double mean = NAME(mean_of)(s, row), total[2] = {0};
     for (int64_t i = 0; i < n; i += BLOCK) {
         int64_t m = wick__min(BLOCK, n - i);
-        const T *g = NAME(weighed)(s, s->gradient + at + i * size, channel, i, m, loaded[0]);
+        const T *g = NAME(weighed)(s, s->gradient + at + i * size, channel + i, m, loaded[0]);
         NAME(add_sums)(g, NAME(block_in)(s->dtype, s->x + at + i * size, m, loaded[1]), m, mean, total);
     }
-    double constant = s->mean ? total[0] / (double)n : 0, slope = total[1] * inverse * inverse / (double)n;
+    struct slopes slopes = NAME(slopes_of)(s, row, total);
     for (int64_t i = 0; i < n; i += BLOCK) {
         int64_t m = wick__min(BLOCK, n - i);
-        const T *g = NAME(weighed)(s, s->gradient + at + i * size, channel, i, m, loaded[0]);
+        const T *g = NAME(weighed)(s, s->gradient + at + i * size, channel + i, m, loaded[0]);
         const T *x = NAME(block_in)(s->dtype, s->x + at + i * size, m, loaded[1]);
-        T *out = NAME(block_out)(s->dtype, s->out + at + i * size, s->stream, buffer);
-        for (int64_t j = 0; j < m; j++)
-            out[j] = (T)(inverse * ((double)g[j] - constant - ((double)x[j] - mean) * slope));
+        NAME(finish)(g, x, m, &slopes, NAME(block_out)(s->dtype, s->out + at + i * size, s->stream, buffer));
         NAME(block_done)(s->dtype, s->out + at + i * size, m, s->stream, buffer);
     }
 }
 
-/* One channel of one image, whose plane begins at element `at`. */
-static void NAME(backward_plane)(const struct normalize_backward *s, int64_t at, double mean, double total[2]) {
+/* The sums of g and of g (x - mean) of the plane that begins at byte `at`. */
+static void NAME(plane_sums)(const struct normalize_backward *s, int64_t at, double mean, double total[2]) {
     _Alignas(64) T loaded[2][BLOCK];
     int64_t size = (int64_t)s->size;
     for (int64_t i = 0; i < s->plane; i += BLOCK) {
         int64_t n = wick__min(BLOCK, s->plane - i);
-        const T *g = NAME(block_in)(s->dtype, s->gradient + (at + i) * size, n, loaded[0]);
-        const T *x = NAME(block_in)(s->dtype, s->x + (at + i) * size, n, loaded[1]);
+        const T *g = NAME(block_in)(s->dtype, s->gradient + at + i * size, n, loaded[0]);
+        const T *x = NAME(block_in)(s->dtype, s->x + at + i * size, n, loaded[1]);
         NAME(add_sums)(g, x, n, mean, total);
     }
 }
 
-/* Where planes are single elements: a piece of an image's channels that were normalised together. */
+/* The gradient of a row of x of planes, and the row's terms of the sums for the weight and the bias. */
+static void NAME(backward_planes)(const struct normalize_backward *s, int64_t row) {
+    _Alignas(64) T loaded[2][BLOCK], buffer[BLOCK];
+    int64_t size = (int64_t)s->size, groups = s->channels / s->per, channel = row % groups * s->per;
+    double mean = NAME(mean_of)(s, row), total[2] = {0}, *sums = s->sums;
+    const T *weight = s->weight;
+    if (sums) sums += row / groups * 2 * s->channels + channel;
+    for (int64_t c = 0; c < s->per; c++) {
+        double own[2] = {0}, w = weight ? (double)weight[channel + c] : 1;
+        NAME(plane_sums)(s, (row * s->per + c) * s->plane * size, mean, own);
+        total[0] += own[0] * w;
+        total[1] += own[1] * w;
+        if (!sums) continue;
+        sums[c] = own[1] * NAME(inverse_of)(s, row);
+        sums[c + s->channels] = own[0];
+    }
+    struct slopes slopes = NAME(slopes_of)(s, row, total);
+    for (int64_t c = 0; c < s->per; c++) {
+        int64_t at = (row * s->per + c) * s->plane * size;
+        if (weight) slopes.weight = (double)weight[channel + c];
+        for (int64_t i = 0; i < s->plane; i += BLOCK) {
+            int64_t n = wick__min(BLOCK, s->plane - i);
+            const T *g = NAME(block_in)(s->dtype, s->gradient + at + i * size, n, loaded[0]);
+            const T *x = NAME(block_in)(s->dtype, s->x + at + i * size, n, loaded[1]);
+            NAME(finish)(g, x, n, &slopes, NAME(block_out)(s->dtype, s->out + at + i * size, s->stream, buffer));
+            NAME(block_done)(s->dtype, s->out + at + i * size, n, s->stream, buffer);
+        }
+    }
+}
+
+/* A piece of an image's channels, single elements, that were normalised together. */
 static void NAME(backward_points)(const struct normalize_backward *s, int64_t at, int64_t n, int64_t row,
                                   double *weight, double *bias) {
     _Alignas(64) T loaded[2][TILE];
@@ -99,28 +147,23 @@ static void NAME(backward_points)(const struct normalize_backward *s, int64_t at
     }
 }
 
-/* The sums for the weight and the bias of a tile of channels over a part of the rows: [2,channels] from `sums` on. */
+/* The same of a tile of channels over a part of the rows: the sums for the weight and the bias, [2,channels] from
+ * `sums` on. */
 static void NAME(backward_sums)(const struct normalize_backward *s, int64_t part, int64_t first, double *sums) {
     double weight[TILE] = {0}, bias[TILE] = {0};
     int64_t width = wick__min(s->tile, s->channels - first), groups = s->channels / s->per;
     int64_t from = part * s->rows, to = wick__min(from + s->rows, s->outer);
     for (int64_t o = from; o < to; o++)
         for (int64_t c = 0, next; c < width; c = next) {
-            int64_t group = (first + c) / s->per, row = o * groups + group, at = o * s->channels + first + c;
-            next = s->plane == 1 ? wick__min(width, (group + 1) * s->per - first) : c + 1;
-            if (s->plane == 1) {
-                NAME(backward_points)(s, at, next - c, row, weight + c, bias + c);
-                continue;
-            }
-            double total[2] = {0};
-            NAME(backward_plane)(s, at * s->plane, NAME(mean_of)(s, row), total);
-            weight[c] += total[1] * NAME(inverse_of)(s, row);
-            bias[c] += total[0];
+            int64_t group = (first + c) / s->per, row = o * groups + group;
+            next = wick__min(width, (group + 1) * s->per - first);
+            NAME(backward_points)(s, o * s->channels + first + c, next - c, row, weight + c, bias + c);
         }
     memcpy(sums, weight, sizeof *sums * (size_t)width);
     memcpy(sums + s->channels, bias, sizeof *sums * (size_t)width);
 }
 
 #undef NAME
+#undef LOAD
 #undef T
 #undef SUFFIX

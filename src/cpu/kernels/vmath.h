@@ -102,6 +102,15 @@ static inline wick__vd wick__vd_of_f32(const float *p) {
     return _mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64((const void *)p)));
 #endif
 }
+static inline void wick__vd_to_f32(float *p, wick__vd x) {
+#if WICK_ISA_LEVEL >= 2
+    _mm256_storeu_ps(p, _mm512_cvtpd_ps(x));
+#elif WICK_ISA_LEVEL >= 1
+    _mm_storeu_ps(p, _mm256_cvtpd_ps(x));
+#else
+    _mm_storel_epi64((void *)p, _mm_castps_si128(_mm_cvtpd_ps(x)));
+#endif
+}
 static inline void wick__vd_store(double *p, wick__vd x) { WICK__MM(storeu_pd)(p, x); }
 static inline wick__vd wick__vd_all(double c) { return WICK__MM(set1_pd)(c); }
 static inline wick__vd wick__vd_max(wick__vd a, wick__vd b) { return WICK__MM(max_pd)(a, b); }
