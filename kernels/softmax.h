@@ -4,8 +4,7 @@
 
 #include "params.h"
 
-/* Rows that `group` threads keep in registers: up to GPU_WAVE lanes, or a block of as many threads. softmax_long: rows of a
- * block each. */
+/* Rows that `group` threads keep in registers: up to GPU_WAVE lanes, or a block of as many threads. */
 struct gpu_softmax_rows {
     const void *in;
     void *out;

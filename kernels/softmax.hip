@@ -1,8 +1,7 @@
-/* Softmax and its logarithm. Rows that fit are kept in registers: read once, written once. Longer rows, where there
- * are many, are read twice. Of other lines, reductions have found the greatest element and the sum. */
+/* Softmax and its logarithm. Rows that fit are kept in registers: read once, written once. Of longer rows, and of lines
+ * that lie across memory, reductions have found the greatest element and the sum. */
 #include "reduce_body.h"
 #include "rows.h"
-#include "some.h"
 #include "softmax.h"
 
 template <typename T> GPU_FN void softmax_rows(const struct gpu_softmax_rows &p) {
@@ -37,36 +36,6 @@ template <typename T> GPU_FN void softmax_rows(const struct gpu_softmax_rows &p)
     if (live) gpu_row_store(r, (T *)p.out + number * p.n, p.aligned);
 }
 
-/* ---- rows that are longer ---- */
-
-/* The greatest element so far, and the sum of e^(x - most). */
-template <typename C> struct softmax_part {
-    C most;
-    f64 sum;
-};
-/* e^(x - most), 0 before there was any element, or where all are -infinity. */
-template <typename C> GPU_FN C softmax_exp(C x, C most) {
-    C none;
-    reduce_least(&none);
-    return x == none ? (C)0 : reduce_exp(x - most);
-}
-struct softmax_join {
-    template <typename P> GPU_FN P of(P a, P b) {
-        P y;
-        y.most = gpu_join_max::of(a.most, b.most);
-        y.sum = a.sum * (f64)softmax_exp(a.most, y.most) + b.sum * (f64)softmax_exp(b.most, y.most);
-        return y;
-    }
-};
-template <int N, typename T, typename C> GPU_FN void softmax_take(softmax_part<C> *q, const T *x) {
-    C v[N], most;
-    gpu_some_load<N>(x, v);
-    most = gpu_join_max::of(q->most, gpu_tree<N>::template of<gpu_join_max>(v));
-    GPU_UNROLL for (int i = 0; i < N; i++) v[i] = softmax_exp(v[i], most);
-    q->sum = q->sum * (f64)softmax_exp(q->most, most) + (f64)gpu_tree<N>::template of<gpu_join_add>(v);
-    q->most = most;
-}
-
 /* What a line's elements become: exp(x - most) * scale, or x - most - less. */
 template <typename C> struct softmax_line {
     C most, scale;
@@ -79,37 +48,6 @@ template <typename C> GPU_FN softmax_line<C> softmax_stats(const struct gpu_soft
 template <typename T, typename C> GPU_FN T softmax_of(T x, softmax_line<C> s, u32 log) {
     C d = gpu_up(x) - s.most;
     return gpu_round<T>(log ? d - s.scale : reduce_exp(d) * s.scale);
-}
-
-/* A block a row, which it reads twice: the second time most of it comes from a cache. */
-template <typename T> GPU_FN void softmax_long(const struct gpu_softmax_rows &p) {
-    enum { N = gpu_vec<T>::N };
-    typedef typename gpu_compute<T>::type C;
-    GPU_SHARED softmax_part<C> room[GPU_WAVES];
-    i64 row = reduce_block(), threads = gpu_threads();
-    if (row >= p.rows) return;
-    const T *x = (const T *)p.in + row * p.n;
-    T *out = (T *)p.out + row * p.n;
-    i64 head = p.aligned ? (i64)((16 - ((u64)x & 15)) % 16 / sizeof(T)) : p.n;
-    if (head > p.n) head = p.n;
-    i64 body = (p.n - head) / N * N;
-    softmax_part<C> q;
-    reduce_least(&q.most);
-    q.sum = 0;
-    GPU_NO_UNROLL for (i64 i = (i64)gpu_thread() * N; i < body; i += threads * N) softmax_take<N>(&q, x + head + i);
-    GPU_NO_UNROLL for (i64 i = gpu_thread(); i < p.n - body; i += threads)
-        softmax_take<1>(&q, x + (i < head ? i : i + body));
-    q = gpu_block_join<softmax_join>(q, room);
-    softmax_line<C> s = {q.most, (C)(p.log ? gpu_log(q.sum) : 1 / q.sum)};
-    GPU_NO_UNROLL for (i64 i = (i64)gpu_thread() * N; i < body; i += threads * N) {
-        gpu_vec<T> a = gpu_load16(x + head + i);
-        GPU_UNROLL for (int k = 0; k < N; k++) a.v[k] = softmax_of(a.v[k], s, p.log);
-        gpu_store16(out + head + i, a);
-    }
-    GPU_NO_UNROLL for (i64 i = gpu_thread(); i < p.n - body; i += threads) {
-        i64 at = i < head ? i : i + body;
-        out[at] = softmax_of(x[at], s, p.log);
-    }
 }
 
 /* A piece of a line whose elements lie side by side: vectors of the piece's range, whole ones. */
@@ -173,9 +111,6 @@ template <typename T> GPU_FN void softmax_across(const struct gpu_softmax_apply 
 #define SOFTMAX(T)                                                                                                     \
     GPU_KERNEL_OF(softmax_rows_##T, struct gpu_softmax_rows, GPU_SOFTMAX_THREADS, sizeof(T) == 8 ? 1 : 2) {                \
         softmax_rows<T>(p);                                                                                            \
-    }                                                                                                                  \
-    GPU_KERNEL_OF(softmax_long_##T, struct gpu_softmax_rows, GPU_SOFTMAX_THREADS, sizeof(T) == 8 ? 1 : 2) {            \
-        softmax_long<T>(p);                                                                                            \
     }                                                                                                                  \
     GPU_KERNEL(softmax_apply_##T, struct gpu_softmax_apply) { softmax_apply<T>(p); }                                   \
     GPU_KERNEL(softmax_across_##T, struct gpu_softmax_apply) { softmax_across<T>(p); }

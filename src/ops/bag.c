@@ -91,11 +91,12 @@ static bool begin(const struct wick_tensor *ids, struct bags *b) {
     return b->bag && b->rows;
 }
 
-/* The sums [B,D] of rows [N,D] by bag. */
-static struct wick_tensor *sums_of(const struct bags *b, const struct wick_tensor *rows) {
-    if (!rows) return NULL;
-    const int64_t shape[2] = {b->bags, b->d};
-    return wick_index_add(wick_zeros(wick__device(rows), rows->dtype, 2, shape), 0, b->bag, rows);
+/* The sums [n,D] of those rows [N,D] that have one id; ids [N] are below n. */
+static struct wick_tensor *sums_by(const struct wick_tensor *ids, const struct wick_tensor *rows, int64_t n) {
+    if (!ids || !rows) return NULL;
+    struct wick_tensor *zero = wick_zeros(wick__device(rows), rows->dtype, 0, NULL);
+    const int64_t shape[2] = {n, rows->layout.shape[1]};
+    return wick_index_add(wick_broadcast_to(zero, 2, shape), 0, ids, rows);
 }
 
 /* The weights as [N,1], in f32 or f64. */
@@ -124,9 +125,9 @@ static struct wick_tensor *largest(const struct bags *b) {
 static struct wick_tensor *joined(const struct bags *b) {
     if (b->options->mode == WICK_BAG_MAX) return largest(b);
     if (b->options->mode == WICK_BAG_MEAN)
-        return wick_cast(wick_div(sums_of(b, wick_cast(b->rows, b->wide)), counts_of(b)), b->dtype);
-    if (!b->options->weights) return sums_of(b, b->rows);
-    return wick_cast(sums_of(b, wick_mul(wick_cast(b->rows, b->wide), factors(b))), b->dtype);
+        return wick_cast(wick_div(sums_by(b->bag, wick_cast(b->rows, b->wide), b->bags), counts_of(b)), b->dtype);
+    if (!b->options->weights) return sums_by(b->bag, b->rows, b->bags);
+    return wick_cast(sums_by(b->bag, wick_mul(wick_cast(b->rows, b->wide), factors(b)), b->bags), b->dtype);
 }
 
 struct wick_tensor *wick_embedding_bag(const struct wick_tensor *weight, const struct wick_tensor *ids,
@@ -141,9 +142,7 @@ struct wick_tensor *wick_embedding_bag(const struct wick_tensor *weight, const s
 /* ---- gradients ---- */
 
 static struct wick_tensor *back(const struct bags *b, const struct wick_tensor *rows) {
-    if (!rows) return NULL;
-    struct wick_tensor *zeros = wick_zeros(wick__device(rows), rows->dtype, 2, b->weight->layout.shape);
-    return wick_cast(wick_index_add(zeros, 0, b->ids, rows), b->dtype);
+    return wick_cast(sums_by(b->ids, rows, b->weight->layout.shape[0]), b->dtype);
 }
 
 /* Each element's gradient goes to the row of the first id that has the maximum. */
@@ -217,9 +216,8 @@ struct wick_tensor *wick_embedding_backward(const struct wick_tensor *gradient, 
                         (long long)rows);
         return NULL;
     }
-    int64_t d = gradient->layout.shape[rank], from[2] = {wick__count(ids), d}, to[2] = {rows, d};
+    const int64_t from[2] = {wick__count(ids), gradient->layout.shape[rank]};
     wick_scope_begin();
-    struct wick_tensor *zeros = wick_zeros(wick__device(gradient), gradient->dtype, 2, to);
     struct wick_tensor *list = skipping(ids, padding >= 0, padding);
-    return wick_scope_end(list ? wick_index_add(zeros, 0, list, wick_reshape(gradient, 2, from)) : NULL);
+    return wick_scope_end(list ? sums_by(list, wick_reshape(gradient, 2, from), rows) : NULL);
 }

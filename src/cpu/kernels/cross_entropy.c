@@ -63,6 +63,7 @@ static void put(struct wick_tensor *y, int64_t i, double value) {
 #define VECTOR(name) WICK__JOIN(wick__vf, name)
 #define LANES WICK__VF
 #define EXP WICK__VF_FN(exp, u10)
+#define DOUBLES wick__vd_of_f32
 #define SUFFIX f32
 #include "cpu/kernels/cross_entropy_body.h"
 #define T double
@@ -70,6 +71,7 @@ static void put(struct wick_tensor *y, int64_t i, double value) {
 #define VECTOR(name) WICK__JOIN(wick__vd, name)
 #define LANES WICK__VD
 #define EXP WICK__VD_FN(exp, u10)
+#define DOUBLES wick__vd_load
 #define SUFFIX f64
 #include "cpu/kernels/cross_entropy_body.h"
 

@@ -4,6 +4,7 @@
  *   T                        float or double
  *   V, LANES, VECTOR(name)   vectors of T and their functions (cpu/kernels/vmath.h)
  *   EXP                      SLEEF's, for V
+ *   DOUBLES                  a wick__vd of some T
  *
  * and undefines all of them. */
 #define NAME(name) WICK__JOIN(name, SUFFIX)
@@ -26,12 +27,15 @@ static void NAME(give)(const struct classes *c, char *data, int64_t from, int64_
 
 /* The sum of e^(x - less), in f64. */
 static double NAME(exps)(T *x, int64_t n, T less) {
-    double sums[LANES] = {0}, all = 0;
+    enum { PARTS = LANES / WICK__VD };
+    wick__vd sums[PARTS] = {0};
+    double all = 0;
     for (int64_t i = 0; i < n; i += LANES) {
         VECTOR(store)(x + i, EXP(VECTOR(load)(x + i) - VECTOR(all)(less)));
-        for (int k = 0; k < LANES; k++) sums[k] += (double)x[i + k];
+        for (int k = 0; k < PARTS; k++) sums[k] += DOUBLES(x + i + k * WICK__VD);
     }
-    for (int k = 0; k < LANES; k++) all += sums[k];
+    for (int k = 0; k < PARTS; k++)
+        for (int l = 0; l < WICK__VD; l++) all += sums[k][l];
     return all;
 }
 
@@ -56,14 +60,13 @@ static void NAME(loss_line)(const struct classes *c, int64_t line) {
     const char *x = c->x + start_of(c, line), *target = c->soft ? c->target + start_of(c, line) : NULL;
     double sum = 0, sums[2] = {0, 0}, weight = 1, loss = 0, own = 0;
     int64_t id = c->soft ? 0 : id_of(c, line);
-    T room[PIECE], most = -(T)INFINITY, lane[LANES];
+    T room[PIECE], most = -(T)INFINITY;
+    V lane = VECTOR(all)(most);
     bool weighed = c->soft || c->smoothing > 0;
-    for (int l = 0; l < LANES; l++) lane[l] = most;
     for (int64_t i = 0; !c->nll && i < c->n; i += PIECE) {
         int64_t n = wick__min(PIECE, c->n - i);
         NAME(take)(c, x, i, n, -(T)INFINITY, room);
-        for (int64_t k = 0; k < n; k += LANES)
-            for (int l = 0; l < LANES; l++) lane[l] = room[k + l] > lane[l] ? room[k + l] : lane[l];
+        for (int64_t k = 0; k < n; k += LANES) lane = VECTOR(max)(VECTOR(load)(room + k), lane);
     }
     for (int l = 0; l < LANES; l++) most = lane[l] > most ? lane[l] : most;
     for (int64_t i = 0; !c->nll && i < c->n; i += PIECE) {
@@ -137,4 +140,5 @@ static void NAME(gradient_line)(const struct classes *c, int64_t line) {
 #undef VECTOR
 #undef LANES
 #undef EXP
+#undef DOUBLES
 #undef SUFFIX

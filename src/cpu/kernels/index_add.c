@@ -22,6 +22,7 @@ struct index_add {
     const int64_t *first; /* row r is named at places[first[r]] .. places[first[r + 1] - 1] of ids */
     const int64_t *places;
     bool stream;
+    bool even; /* all elements of x are one, rows are whole and lie one behind the other */
 };
 
 #define ADD(type)                                                                                                      \
@@ -47,8 +48,11 @@ static void add_row(enum wick_dtype dtype, void *sums, const void *from, int64_t
 }
 
 static void copy_run(void *to, const char *from, int64_t step, int64_t n, int64_t size) {
+    static const char zero[8];
     if (step == 1)
         memcpy(to, from, (size_t)(n * size));
+    else if (step == 0 && memcmp(from, zero, (size_t)size) == 0)
+        memset(to, 0, (size_t)(n * size));
     else
         for (int64_t i = 0; i < n; i++) memcpy((char *)to + i * size, from + i * step * size, (size_t)size);
 }
@@ -94,7 +98,15 @@ static void sum_piece(const struct index_add *a, const struct piece *p, const in
         wick__stream_copy(out, at, (size_t)(n * a->size));
 }
 
-/* Units are pieces of rows, which are numbered over the outer dims and dim. */
+/* How many rows from r on, at most `most`, no id names. */
+static int64_t unnamed(const struct index_add *a, int64_t r, int64_t most) {
+    int64_t count = 0;
+    while (count < most && a->first[r + count] == a->first[r + count + 1]) count++;
+    return count;
+}
+
+/* Units are pieces of rows, which are numbered over the outer dims and dim. Rows of one value that no id names are
+ * written together. */
 static void index_add_pieces(void *context, int worker, int64_t begin, int64_t end) {
     const struct index_add *a = context;
     int last = a->layout[0].rank - 1;
@@ -105,6 +117,13 @@ static void index_add_pieces(void *context, int worker, int64_t begin, int64_t e
     wick__walk_to(&walk, row / a->n);
     for (int64_t unit = begin; unit < end; unit++) {
         int64_t first = piece * PIECE, count = wick__min(PIECE, n - first);
+        int64_t rows = a->even ? unnamed(a, r, wick__min(end - unit, a->n - r)) : 0;
+        if (rows > 1) {
+            copy_run(a->out + r * n * a->size, a->x, 0, rows * n, a->size);
+            unit += rows - 1;
+            r += rows;
+            continue;
+        }
         const struct piece one = {a->out + (walk.at[0] + r * a->step[0] + first) * a->size,
                                   a->x + (walk.at[1] + first * step[1]) * a->size,
                                   a->source + (walk.at[2] + first * step[2]) * a->size, r, count};
@@ -162,6 +181,7 @@ static void run(struct index_add *a, int64_t count) {
     int64_t width = a->layout[0].shape[a->layout[0].rank - 1];
     a->pieces = (width + PIECE - 1) / PIECE;
     a->stream = count * a->size >= WICK__STREAM_FROM && width * a->size >= 256;
+    a->even = !a->stream && a->pieces == 1 && a->layout[0].rank == 1 && a->layout[1].stride[0] == 0 && a->step[1] == 0;
     wick__parallel(count / width * a->pieces, wick__max(1, GRAIN / width), index_add_pieces, a);
 }
 

@@ -218,6 +218,14 @@ static bool aligned(const struct lines *lines, const struct gpu_reduce_columns *
     return all;
 }
 
+/* Threads of a block side by side, a vector each: as many as leave no more than an eighth idle in the last tile. */
+static uint32_t across_of(int64_t vectors) {
+    enum { MOST = 64, LEAST_ACROSS = 8 };
+    uint32_t across = wick__gpu_power(vectors, MOST);
+    while (across > LEAST_ACROSS && 8 * vectors < 7 * ceil_div(vectors, across) * across) across /= 2;
+    return across;
+}
+
 static enum wick_status run_columns(const struct lines *lines, int dim) {
     struct gpu_reduce_columns p = {.in = lines->data, .limit = INT64_MAX, .end = lines->reduction->end};
     struct wick__layout kept[2] = {lines->kept, lines->kept_out}, reduced = lines->reduced;
@@ -238,7 +246,7 @@ static enum wick_status run_columns(const struct lines *lines, int dim) {
     wick__gpu_shape(&reduced, 1, &p.reduced, p.reduced_at);
     p.aligned = aligned(lines, &p);
     int64_t vectors = ceil_div(p.width, per_vector);
-    p.end.group = wick__gpu_power(vectors, 64);
+    p.end.group = across_of(vectors);
     p.tiles = ceil_div(vectors, p.end.group);
     int64_t beside = GPU_BLOCK / p.end.group, tiles = p.kept.count * p.tiles;
     int64_t splits = wick__max(1, wick__min(ceil_div(ACROSS, tiles), p.rows / (beside * 16)));

@@ -8,7 +8,9 @@ enum {
     SPREAD = 2048,         /* blocks that keep a device busy */
     THREADS = SPREAD * 64, /* threads that do, where each takes columns of its own */
     SHORT = 512,           /* rows that are not worth a second launch */
-    TOGETHER = 16          /* segments that a block takes of such lines */
+    TOGETHER = 16,         /* segments that a block takes of such lines */
+    WIDE_ENOUGH = 8,       /* threads side by side, with 16 bytes each, where blocks are few */
+    BLOCKS = 256           /* that are not few */
 };
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -32,6 +34,9 @@ static int64_t cut_columns(struct gpu_scan *p, int64_t size) {
     p->group = wick__gpu_power(vectors, segments > 1 ? 64 : GPU_BLOCK);
     p->tiles = ceil_div(vectors, p->group);
     p->together = segments > 1 && p->n <= SHORT && size > 1;
+    for (; p->together && p->group > WIDE_ENOUGH && p->outer * p->tiles < BLOCKS;
+         p->tiles = ceil_div(vectors, p->group))
+        p->group /= 2;
     if (p->together) segments = wick__min(wick__min(TOGETHER, GPU_BLOCK / p->group), p->n / 8);
     p->length = ceil_div(p->n, segments);
     p->segments = ceil_div(p->n, p->length);

@@ -26,20 +26,6 @@ static enum wick_status kept_rows(const struct softmax *s, uint32_t group) {
     return wick__gpu_launch(s->gpu, &launch, &p);
 }
 
-/* A block a row, however long they are: for as many rows as keep a device busy. */
-static enum wick_status long_rows(const struct softmax *s) {
-    struct gpu_softmax_rows p = {.in = s->in,
-                                 .out = s->out,
-                                 .rows = s->lines,
-                                 .n = s->n,
-                                 .group = GPU_SOFTMAX_THREADS,
-                                 .log = s->call->op == WICK_OP_log_softmax,
-                                 .aligned = (((uintptr_t)s->in ^ (uintptr_t)s->out) & 15) == 0};
-    struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_softmax_long_bf16, s->dtype)};
-    wick__gpu_row_launch(s->gpu, &launch, s->lines, p.group);
-    return wick__gpu_launch(s->gpu, &launch, &p);
-}
-
 static enum wick_status apply(const struct softmax *s, const void *stats) {
     struct gpu_softmax_apply p = {.in = s->in,
                                   .out = s->out,
@@ -89,7 +75,6 @@ enum wick_status wick__gpu_softmax(const struct wick__call *call) {
     uint32_t group =
         wick__gpu_row_group(s.dtype, s.in, s.n, GPU_SOFTMAX_KEPT((int)wick__size(s.dtype)), GPU_SOFTMAX_THREADS);
     if (s.inner == 1 && group > 0) return kept_rows(&s, group);
-    if (s.inner == 1 && s.lines >= s.gpu->properties.units) return long_rows(&s);
     void *stats;
     size_t nbytes = (size_t)s.lines * 2 * sizeof(u64);
     WICK__TRY(wick__gpu_scratch(s.gpu, nbytes, &stats));
