@@ -100,9 +100,19 @@ def nvidia_command(target, folder):
             "--keep", "--keep-dir", folder, "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra"]
 
 
+def host_features():
+    """This processor's instructions for f16 and fused products, which would be calls of functions that take long."""
+    try:
+        with open("/proc/cpuinfo") as file:
+            flags = next((line.split() for line in file if line.startswith("flags")), [])
+    except OSError:
+        flags = []
+    return ["-m" + name for name in ("f16c", "fma") if name in flags]
+
+
 def host_command(target):
     return [tool("clang-19"), "-x", "c++", "-std=c++14", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-DGPU_HOST",
-            "-DGPU_WAVE=%d" % wave(target), *["-D" + HOST_DEFINES.get(target, "")] * (target in HOST_DEFINES),
+            *host_features(), "-DGPU_WAVE=%d" % wave(target), *["-D" + HOST_DEFINES.get(target, "")] * (target in HOST_DEFINES),
             "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-Wno-pass-failed", "-Wl,--no-as-needed", "-lm"]
 
 
