@@ -25,11 +25,12 @@ has() { grep -qE -- "$1" report.txt; }
 lacks() { ! grep -qiE -- "$1" report.txt; }
 
 for how in crash hang exit talk; do
-    check "$how" report BROKEN_DRIVER=$how WICK_HIP_PATH="$driver" -- --seconds 2 --device rocm:0
+    case $how in hang | talk) limit=1 ;; *) limit=5 ;; esac
+    check "$how" report BROKEN_DRIVER=$how WICK_HIP_PATH="$driver" -- --seconds $limit --device rocm:0
     case $how in
     crash) said='crashed: Aborted' ;;
     exit) said='exit status 3' ;;
-    *) said='took too long, and was ended after 2 s' ;;
+    *) said='took too long, and was ended after 1 s' ;;
     esac
     check "$how: the doctor" has "^---- doctor: $said"
     check "$how: verify" has "^verify rocm:0 .* s  $said"
@@ -62,7 +63,7 @@ check "a summary" has '^==== summary'
 
 # The end of a part's output is not taken for all of it when a read fails.
 if [ -n "$shim" ]; then
-    check "a read fails" report LD_PRELOAD="$shim" FAULT=read:1=EIO -- --seconds 5 --device cpu
+    check "a read fails" report LD_PRELOAD="$shim" FAULT=read:1=EIO -- --seconds 1 --device cpu
     check "the part says so" has "^---- doctor: was ended: its output can't be read: Input/output error"
     check "the summary, too" has '^doctor .* s  was ended: its output'
 fi

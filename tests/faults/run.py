@@ -27,6 +27,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "cli"))
 import gguf_files  # noqa: E402
 FILES = os.path.join(HERE, "..", "files")
+SLOW = ("bench", "bench-json", "report")  # they measure for a while
 GROWING = ("verify", "report")  # they write their files bit by bit, and replace none
 COPYING = ("embed", "search", "classify")  # they read their models into memory
 BEFORE = b"what was there before"
@@ -304,7 +305,7 @@ def main():
             if (arguments[0] in COPYING or "--no-mmap" in arguments) and sound[5]["mmap"]:
                 print("%s: maps a file" % name)
                 bad += 1
-            most = options.most // 4 if name == "report" else options.most  # which takes seconds
+            most = options.most // 4 if name in SLOW else options.most
             faults = [("%s:%d%s" % (kind, n, how), harmless) for kind in options.kind or KINDS
                       for how, harmless in KINDS[kind] for n in places(sound[5][kind], most)]
             results = pool.map(lambda fault: bench.judge(arguments, output, fault[0], fault[1], sound), faults)

@@ -69,7 +69,9 @@ static char *take_stack(void) {
 
 /* ---- threads ---- */
 
-static int wave_of(int thread) { return thread / block.wave; }
+/* A wave has 32 or 64 lanes. */
+static int wave_of(int thread) { return thread >> __builtin_ctz((unsigned)block.wave); }
+static int lane_of(int thread) { return thread & (block.wave - 1); }
 
 /* Where in order[] the next thread of the wave is that can run, the current one last; -1 when there is none. */
 static int next_lane(void) {
@@ -98,8 +100,9 @@ static void go(void **save, int position) {
     if (block.state[thread] == FRESH) {
         stack = take_stack();
         /* Six registers, the address to return to, and above it one that is never used, so that the stack is aligned as
-         * at the start of a function. */
-        void **top = (void **)(stack + STACK) - 8;
+         * at the start of a function. Stacks lie 33 pages apart; their ends take turns in a page, as all would be in
+         * the same lines of the processor's cache otherwise. */
+        void **top = (void **)(stack + STACK - (uintptr_t)stack / PAGE % 32 * 128) - 8;
         memset(top, 0, 8 * sizeof *top);
         *(void (**)(void))(top + 6) = run_threads;
         to = top;
@@ -130,7 +133,7 @@ static void release_wave(int wave, int next) {
 }
 
 static void end_thread(int thread) {
-    int wave = wave_of(thread), lane = thread % block.wave;
+    int wave = wave_of(thread), lane = lane_of(thread);
     block.state[thread] = ENDED;
     /* What it gave in its last exchange may still be read. */
     block.slots[wave][block.parity[thread]][lane] = 0xdeadbeefdeadbeef;
@@ -171,7 +174,7 @@ static const u64 *exchange(u64 v) {
     int thread = (int)block.host->thread, wave = wave_of(thread);
     u64 *slots = block.slots[wave][block.parity[thread]];
     block.parity[thread] ^= 1;
-    slots[thread % block.wave] = v;
+    slots[lane_of(thread)] = v;
     if (++block.arrived[wave] == block.alive[wave]) {
         release_wave(wave, block.parity[thread]);
         return slots;
