@@ -2,7 +2,7 @@
 #ifndef WICK_KERNELS_QUANTISED_H
 #define WICK_KERNELS_QUANTISED_H
 
-#include "params.h"
+#include "gemm.h"
 
 /* Types are enum block_type of blocks.h. */
 struct gpu_dequantise {
@@ -43,5 +43,40 @@ struct gpu_linear_quantised {
 
 /* X(name) of those that stream_8_bit takes, where x, the weights and their rows begin at multiples of 16 bytes. */
 #define GPU_QUANTISED_STREAM_TYPES(X) X(q8_0) X(q4_k) X(q5_k) X(q6_k)
+
+/* ---- by matrix instructions of signed bytes, from two rows of activations on (quantised_mma.hip) ---- */
+
+/* X(name) of the types that kernels of tiles take, where the weights begin at a multiple of 16 bytes and k is one of
+ * GPU_TILE_STEP. Each has a kernel for so many columns, X(name, columns). */
+#define GPU_QUANTISED_TILE_TYPES(X) X(q4_0) X(q8_0) X(q4_k) X(q5_k) X(q6_k)
+#define GPU_QUANTISED_TILES(X, name) X(name, 8) X(name, 16) X(name, 32) X(name, 64)
+enum { GPU_TILE_ROWS = 128, GPU_TILE_STEP = 256, GPU_TILE_GROUP = 16, GPU_TILE_STAGES = 4 };
+/* Bytes between rows of weights in LDS: a step of a row, and what keeps eight rows off each other's banks. And the most
+ * columns of a tile of which registers leave room for two blocks on a unit. */
+enum { GPU_TILE_PITCH_q4_0 = 144, GPU_TILE_PAIR_q4_0 = 32 };
+enum { GPU_TILE_PITCH_q8_0 = 272, GPU_TILE_PAIR_q8_0 = 32 };
+enum { GPU_TILE_PITCH_q4_k = 144, GPU_TILE_PAIR_q4_k = 32 };
+enum { GPU_TILE_PITCH_q5_k = 176, GPU_TILE_PAIR_q5_k = 32 };
+enum { GPU_TILE_PITCH_q6_k = 240, GPU_TILE_PAIR_q6_k = 16 };
+/* Bytes of a step of 16 columns of activations: their numbers, then their scales and what shifts are multiplied by. */
+enum { GPU_TILE_SCALES = 16 * GPU_TILE_STEP, GPU_TILE_X = GPU_TILE_SCALES + 16 * GPU_TILE_STEP / 32 * 8 };
+
+/* Activations to [k / 256, groups, GPU_TILE_X]; columns behind the last are 0. */
+struct gpu_round_tiles {
+    const void *x;
+    u8 *to;
+    i64 columns, k;
+    u32 groups;
+};
+
+/* Block (x, y, z) of the grid: 128 rows of weights, one of the splits of k, and columns. */
+struct gpu_linear_tiles {
+    const u8 *weight, *end, *x; /* end: of weight; x: as gpu_round_tiles leaves it */
+    i64 rows, columns, row_nbytes;
+    u32 steps, split; /* steps of k, and those of a split */
+    u32 groups, stages;
+    u32 dtype; /* of the result, enum gpu_plain */
+    struct gpu_gemm_out out;
+};
 
 #endif

@@ -164,9 +164,36 @@ static const struct {
 } half_shapes[] = {{1, 37, 300}, {1, 20, 4352}, {33, 70, 67}, {1, 1, 20}, {7, 40, 64}, {2, 3, 0}, {130, 264, 72}};
 enum { HALF_SHAPES = sizeof half_shapes / sizeof *half_shapes, BLOCK_CASES = TYPES * (LAYER_TURNS + FEW_SHAPES) };
 
+/* Behind those, products of 8 bits of more weights than a GPU's tile has rows, with as many rows of x as tiles of each
+ * width take, and several. */
+static const struct {
+    int64_t m, n, k;
+} tile_shapes[] = {{2, 131, 2304}, {16, 300, 1280}, {32, 128, 512}, {37, 130, 768}, {100, 260, 256}};
+static const enum wick_dtype tile_types[] = {WICK_DTYPE_q4_0, WICK_DTYPE_q8_0, WICK_DTYPE_q4_k, WICK_DTYPE_q5_k,
+                                             WICK_DTYPE_q6_k};
+enum {
+    TILE_SHAPES = sizeof tile_shapes / sizeof *tile_shapes,
+    TILE_TYPES = sizeof tile_types / sizeof *tile_types,
+    BEFORE_TILES = BLOCK_CASES + 4 * HALF_SHAPES
+};
+
 static int layer_cases(enum wick_op op) {
     (void)op;
-    return BLOCK_CASES + 4 * HALF_SHAPES;
+    return BEFORE_TILES + TILE_TYPES * TILE_SHAPES;
+}
+
+static void tile_make(int k, struct verify_case *c) {
+    int64_t m = tile_shapes[k % TILE_SHAPES].m, n = tile_shapes[k % TILE_SHAPES].n,
+            width = tile_shapes[k % TILE_SHAPES].k;
+    c->n_in = 3;
+    c->n_out = 1;
+    c->in[0] = (struct verify_operand){.role = VERIFY_VALUE, .rank = 2, .shape = {m, width}, .low = -2, .high = 2};
+    c->in[1] = (struct verify_operand){
+        .role = VERIFY_BLOCKS, .rank = 2, .shape = {n, width}, .blocks = tile_types[k / TILE_SHAPES]};
+    c->in[2] = (struct verify_operand){
+        .role = k % 3 == 1 ? VERIFY_ABSENT : VERIFY_VALUE, .rank = 1, .shape = {n}, .low = -2, .high = 2};
+    c->i[0] = k % WICK_ACTIVATION_COUNT;
+    c->i[1] = WICK_PRODUCTS_8_BIT;
 }
 
 static void half_make(int k, struct verify_case *c) {
@@ -187,6 +214,10 @@ static void layer_make(enum wick_op op, int k, struct verify_case *c) {
     int turn = k / TYPES, shape = (turn / 2 + 2 * (k % TYPES)) % LAYER_SHAPES;
     int64_t m = layer_shapes[shape].m, n = layer_shapes[shape].n, width = layer_shapes[shape].k;
     (void)op;
+    if (k >= BEFORE_TILES) {
+        tile_make(k - BEFORE_TILES, c);
+        return;
+    }
     if (k >= BLOCK_CASES) {
         half_make(k - BLOCK_CASES, c);
         return;

@@ -1,4 +1,6 @@
 /* Tensors of blocks: dequantise; layers with such weights, and with weights of 16 bits by f32. */
+#include "gpu/ops/quantised.h"
+
 #include "gpu/ops/gemm.h"
 
 #include "core/checked.h"
@@ -170,6 +172,8 @@ enum wick_status wick__gpu_linear_quantised(const struct wick__call *call) {
     int64_t count = wick__count(y), k = weight->layout.shape[1], n = weight->layout.shape[0];
     if (count == 0) return WICK_OK;
     if (!wick__has(WICK__BLOCKS, weight->dtype)) return multiply_wide(gpu, call);
+    if (call->p.linear.products == WICK_PRODUCTS_8_BIT && wick__tiles_take(gpu, call))
+        return wick__tiles_multiply(gpu, call);
     if (is_converted(gpu, call, count / n, k)) return multiply_converted(gpu, call);
     struct gpu_linear_quantised p = {.x = wick__data(x),
                                      .weight = wick__data(weight),

@@ -1,0 +1,112 @@
+/* Blocks of quantised dtypes in LDS as operands of mma_bytes.h: a step is 256 weights of a row, of which half a step, four
+ * runs of 32, is unpacked by one wave. Lane l has terms l % 4 * 4 and 16 + l % 4 * 4 of a run, four a word, and makes the
+ * scales of run l % 4. */
+#ifndef WICK_KERNELS_QUANTISED_TILES_H
+#define WICK_KERNELS_QUANTISED_TILES_H
+
+#include "mma_bytes.h"
+
+/* What the numbers of a run are scaled by: all by `first`, with `second` added; or, in PARTS, the first 16 by `first` and
+ * the others by `second`. */
+struct tile_scales {
+    f32 first, second;
+};
+
+/* Bytes of w, each less N. */
+template <u32 N> GPU_FN u32 tile_less(u32 w) { return ((w | 0x80808080u) - N * 0x01010101u) ^ 0x80808080u; }
+/* The word that begins two bytes behind from[0]. */
+GPU_FN u32 tile_halves(const u32 *from) { return from[0] >> 16 | from[1] << 16; }
+/* The word at a byte that is a multiple of 2; the word behind it is read too. */
+GPU_FN u32 tile_word(const u8 *row, u32 byte) {
+    const u32 *from = (const u32 *)row + byte / 4;
+    return (u32)(((u64)from[1] << 32 | from[0]) >> byte % 4 * 8);
+}
+
+/* NBYTES of a step. PIECES of 16 bytes hold it; where it need not begin at a multiple of 16 (LOOSE), `at` says where in
+ * them it begins.
+ *
+ * run(turn, s): the run that words() unpacks as w[s] in each of two turns. */
+template <int TYPE> struct tile_type;
+
+/* q4_k, and q5_k with its fifth bits. */
+template <bool FIVE> struct tile_type_k {
+    enum { NBYTES = FIVE ? 176 : 144, PIECES = NBYTES / 16, LOOSE = 0, SHIFT = 1, PARTS = 0 };
+    enum { PITCH = FIVE ? GPU_TILE_PITCH_q5_k : GPU_TILE_PITCH_q4_k };
+    GPU_FN u32 run(u32 turn, u32 s) { return 2 * turn + s; }
+    GPU_FN struct tile_scales scales(const u8 *row, u32, u32 half, u32 t) {
+        gpu_vec<u32> b = *(const gpu_vec<u32> *)row;
+        u32 scale = b.v[1] >> 8 * t & 63, least = b.v[2] >> 8 * t & 63;
+        if (half) {
+            u32 low = b.v[3] >> 8 * t;
+            scale = (low & 15) | (b.v[1] >> 8 * t & 0xc0) >> 2;
+            least = (low >> 4 & 15) | (b.v[2] >> 8 * t & 0xc0) >> 2;
+        }
+        f32 d = block_from_f16((u16)b.v[0]), dmin = block_from_f16((u16)(b.v[0] >> 16));
+        return tile_scales{d * (f32)scale, -(dmin * (f32)least)};
+    }
+    GPU_FN void words(const u8 *row, u32, u32 half, u32 turn, u32 t, u32 (&w)[2][2]) {
+        const u32 *q = (const u32 *)(row + (FIVE ? 48 : 16) + 64 * half + 32 * turn) + t;
+        GPU_UNROLL for (int i = 0; i < 2; i++) {
+            w[0][i] = q[4 * i] & 0x0f0f0f0fu;
+            w[1][i] = q[4 * i] >> 4 & 0x0f0f0f0fu;
+            if (FIVE) {
+                u32 high = ((const u32 *)(row + 16))[t + 4 * i] >> (4 * half + 2 * turn);
+                w[0][i] |= high << 4 & 0x10101010u;
+                w[1][i] |= high << 3 & 0x10101010u;
+            }
+        }
+    }
+};
+template <> struct tile_type<BLOCK_q4_k> : tile_type_k<false> {};
+template <> struct tile_type<BLOCK_q5_k> : tile_type_k<true> {};
+
+template <> struct tile_type<BLOCK_q6_k> {
+    enum { NBYTES = 210, PIECES = 14, PITCH = GPU_TILE_PITCH_q6_k, LOOSE = 1, SHIFT = 0, PARTS = 1 };
+    GPU_FN u32 run(u32 turn, u32 s) { return turn + 2 * s; }
+    GPU_FN struct tile_scales scales(const u8 *row, u32 at, u32 half, u32 t) {
+        f32 d = block_from_f16(*(const u16 *)(row + at + 208));
+        u32 both = *(const u16 *)(row + at + 192 + 8 * half + 2 * t);
+        return tile_scales{d * (f32)(i8)both, d * (f32)(i8)(both >> 8)};
+    }
+    GPU_FN void words(const u8 *row, u32 at, u32 half, u32 turn, u32 t, u32 (&w)[2][2]) {
+        GPU_UNROLL for (u32 i = 0; i < 2; i++) {
+            u32 low = tile_word(row, at + 64 * half + 32 * turn + 16 * i + 4 * t);
+            u32 high = tile_word(row, at + 128 + 32 * half + 16 * i + 4 * t) >> 2 * turn;
+            w[0][i] = tile_less<32>((low & 0x0f0f0f0fu) | (high << 4 & 0x30303030u));
+            w[1][i] = tile_less<32>((low >> 4 & 0x0f0f0f0fu) | (high & 0x30303030u));
+        }
+    }
+};
+
+template <> struct tile_type<BLOCK_q8_0> {
+    enum { NBYTES = 272, PIECES = 17, PITCH = GPU_TILE_PITCH_q8_0, LOOSE = 0, SHIFT = 0, PARTS = 0 };
+    GPU_FN u32 run(u32 turn, u32 s) { return 2 * turn + s; }
+    GPU_FN struct tile_scales scales(const u8 *row, u32, u32 half, u32 t) {
+        return tile_scales{block_from_f16(*(const u16 *)(row + 34 * (4 * half + t))), 0};
+    }
+    GPU_FN void words(const u8 *row, u32, u32 half, u32 turn, u32 t, u32 (&w)[2][2]) {
+        const u32 *q = (const u32 *)(row + 136 * half + 68 * turn) + t;
+        GPU_UNROLL for (int i = 0; i < 2; i++) {
+            w[0][i] = tile_halves(q + 4 * i);
+            w[1][i] = q[9 + 4 * i];
+        }
+    }
+};
+
+template <> struct tile_type<BLOCK_q4_0> {
+    enum { NBYTES = 144, PIECES = 9, PITCH = GPU_TILE_PITCH_q4_0, LOOSE = 0, SHIFT = 0, PARTS = 0 };
+    GPU_FN u32 run(u32 turn, u32 s) { return 2 * turn + s; }
+    GPU_FN struct tile_scales scales(const u8 *row, u32, u32 half, u32 t) {
+        return tile_scales{block_from_f16(*(const u16 *)(row + 18 * (4 * half + t))), 0};
+    }
+    GPU_FN void words(const u8 *row, u32, u32 half, u32 turn, u32 t, u32 (&w)[2][2]) {
+        const u32 *q = (const u32 *)(row + 72 * half + 36 * turn) + t;
+        u32 both[2] = {tile_halves(q), q[5]};
+        GPU_UNROLL for (int s = 0; s < 2; s++) {
+            w[s][0] = tile_less<8>(both[s] & 0x0f0f0f0fu);
+            w[s][1] = tile_less<8>(both[s] >> 4 & 0x0f0f0f0fu);
+        }
+    }
+};
+
+#endif
