@@ -42,10 +42,10 @@ struct way {
 
 bool wick__gpu_attention_aligned(const struct wick_tensor *x) {
     const struct wick__layout *layout = &x->layout;
-    int last = layout->rank - 1;
+    int last = layout->rank - 1, piece = 16 / (int)wick__size(x->dtype);
     if (!wick__aligned16(wick__data(x)) || (layout->shape[last] > 1 && layout->stride[last] != 1)) return false;
     for (int d = 0; d < last; d++)
-        if (layout->shape[d] > 1 && layout->stride[d] % 8 != 0) return false;
+        if (layout->shape[d] > 1 && layout->stride[d] % piece != 0) return false;
     return true;
 }
 
@@ -108,6 +108,35 @@ static bool takes_mma(const struct wick__gpu *gpu, const struct wick__call *call
                                          in[2]->layout.stride[positions] < GPU_ATTENTION_STRIDE);
 }
 
+/* The kernel of f32 by tiles in registers: the most rows a block with which every unit still has blocks. 128 rows want
+ * more LDS than leaves room for waves enough on AMD. */
+static struct way way_of_plain(const struct wick__gpu *gpu, const struct wick__call *call,
+                               const struct wick__attention_sizes *sizes, int64_t dim) {
+    static const enum wick__gpu_kernel low[] = {WICK__GPU_K_attention_plain_32_32, WICK__GPU_K_attention_plain_32_64,
+                                                WICK__GPU_K_attention_plain_32_96, WICK__GPU_K_attention_plain_32_128};
+    static const enum wick__gpu_kernel middle[] = {WICK__GPU_K_attention_plain_64_32, WICK__GPU_K_attention_plain_64_64,
+                                                   WICK__GPU_K_attention_plain_64_96,
+                                                   WICK__GPU_K_attention_plain_64_128};
+    static const enum wick__gpu_kernel high[] = {WICK__GPU_K_attention_plain_128_32,
+                                                 WICK__GPU_K_attention_plain_128_64};
+    int64_t chunk = (dim - 1) / 32, units = gpu->properties.units, length = sizes->queries;
+    int64_t lines = sizes->batches * call->in[0]->layout.shape[1];
+    if (chunk < 2 && wick__capability(gpu) > 0 && lines * divide_up(length, 128) >= 2 * units)
+        return (struct way){high[chunk], 128, 128, 128, 0};
+    if (lines * divide_up(length, 64) >= units) return (struct way){middle[chunk], 64, 128, 128, 0};
+    return (struct way){low[chunk], 32, 128, 128, 0};
+}
+
+static bool takes_plain(const struct wick__call *call, const struct wick__attention_sizes *sizes, int64_t dim) {
+    const struct wick_tensor *const *in = call->in;
+    if (in[0]->dtype != WICK_F32 || dim > 128 || sizes->depth == 0 || sizes->width == 0 || sizes->depth % 4 != 0 ||
+        sizes->width % 4 != 0)
+        return false;
+    for (int i = 0; i < 3; i++)
+        if (!wick__gpu_attention_aligned(in[i])) return false;
+    return wick__aligned16(wick__data(call->out[0]));
+}
+
 static struct way way_of(struct wick__gpu *gpu, const struct wick__call *call,
                          const struct wick__attention_sizes *sizes) {
     const struct wick_tensor *q = call->in[0];
@@ -120,6 +149,7 @@ static struct way way_of(struct wick__gpu *gpu, const struct wick__call *call,
     if (takes_mma(gpu, call, sizes, dim))
         return wick__mma_shared(gpu) > 0 ? way_of_tiles(gpu, dtype == WICK_BF16, dim)
                                          : way_of_registers(gpu, dtype == WICK_BF16, dim);
+    if (takes_plain(call, sizes, dim)) return way_of_plain(gpu, call, sizes, dim);
     return (struct way){wick__gpu_of_floats(WICK__GPU_K_attention_bf16, dtype), 64, dtype == WICK_F64 ? 64 : 128, 0, 0};
 }
 
@@ -226,7 +256,8 @@ enum wick_status wick__gpu_attention(const struct wick__call *call) {
     wick__gpu_attention_share(&p, &sizes, call->in[1]->layout.shape[1], way.rows);
     int64_t chunks = wick__max(1, divide_up(p.width, way.columns)), units = gpu->properties.units;
     int64_t blocks = sizes.batches * p.units * p.tiles, length = p.keys / (sizes.packed ? sizes.sequences : 1);
-    int64_t least = way.rows == GPU_ATTENTION_FEW ? 64 : 256; /* keys that are worth a block */
+    /* Keys that are worth a block. */
+    int64_t least = way.rows == GPU_ATTENTION_FEW ? 64 : call->in[0]->dtype == WICK_F32 ? 128 : 256;
     int64_t splits =
         blocks * chunks < units && p.width > 0 ? wick__min(2 * units / (blocks * chunks), length / least) : 1;
     if (splits > 1 && !sizes.packed) {

@@ -1,0 +1,172 @@
+/* Products of attention in f32 by tiles in registers: operands pass through LDS a slab at a time, the next slab on its way
+ * while this one is multiplied.
+ *
+ * A block has 128 threads, 16 x 8. Thread (y, x) has R rows of a tile, y + 16 i, and of its 64 columns the eight
+ * x + 8 j. All threads of a row are in one wave. */
+#ifndef WICK_KERNELS_ATTENTION_PLAIN_H
+#define WICK_KERNELS_ATTENTION_PLAIN_H
+
+#include "attention_common.h"
+
+enum {
+    PLAIN_THREADS = 128,
+    PLAIN_HIGH = 16,
+    PLAIN_WIDE = 64, /* columns of a tile */
+    PLAIN_SLAB = 16, /* elements of rows that are in LDS at a time */
+    PLAIN_PITCH = PLAIN_SLAB + 4,
+    PLAIN_WEIGHTS = PLAIN_WIDE + 4 /* from a row of weights to the next */
+};
+
+/* R rows of a thread, the result's rows of up to DIM elements: numbers of f32 in LDS. Weights lie where the slabs of the
+ * first product were. */
+template <int R, int DIM> struct plain_shape {
+    enum {
+        ROWS = R * PLAIN_HIGH,
+        SLABS = 2 * (ROWS + PLAIN_WIDE) * PLAIN_PITCH,
+        FIRST = SLABS > ROWS * PLAIN_WEIGHTS ? SLABS : ROWS * PLAIN_WEIGHTS,
+        TERMS = DIM > 96 ? 8 : 16, /* rows of the second product's slab */
+        TOTAL = FIRST + 2 * TERMS * DIM,
+        CHUNKS = DIM / 32
+    };
+};
+
+/* Where a thread is. Lanes 1 and 2 apart share a row or a column, so that what two of them read is one word. */
+GPU_FN u32 plain_x(void) { return gpu_lane() / 2 % 8; }
+GPU_FN u32 plain_y(void) { return gpu_wave() * (GPU_WAVE / 8) + gpu_lane() / 16 * 2 + gpu_lane() % 2; }
+
+/* Over the eight threads of a row. */
+template <typename J> GPU_FN f32 plain_join(f32 v) {
+    GPU_UNROLL for (u32 lanes = 2; lanes < 16; lanes *= 2) v = J::of(v, gpu_shuffle_xor(v, lanes));
+    return v;
+}
+struct plain_add_two {
+    GPU_FN f32 of(f32 a, f32 b) { return a + b; }
+};
+struct plain_most {
+    GPU_FN f32 of(f32 a, f32 b) { return b > a ? b : a; }
+};
+
+/* The exponential of a number up to 0, within some units in its last place. */
+GPU_FN f32 plain_exp(f32 x) { return gpu_exp2(x * 1.4426950408889634f); }
+
+/* Rows of equal distance, the first `count` of them; elements side by side, whole fours. */
+struct plain_rows {
+    const f32 *from;
+    i64 stride;
+    u32 count, length;
+};
+GPU_FN const f32 *plain_row(const struct plain_rows &x, u32 r) { return r < x.count ? x.from + (i64)r * x.stride : 0; }
+
+GPU_FN gpu_vec<f32> plain_take(const f32 *row, u32 d, u32 length) {
+    gpu_vec<f32> v;
+    GPU_UNROLL for (int e = 0; e < 4; e++) v.v[e] = 0;
+    if (row && d < length) v = gpu_load16(row + d);
+    return v;
+}
+
+/* ---- the product of rows with rows ---- */
+
+/* A thread's pieces of a slab of ROWS rows, and how they get into LDS. */
+template <int ROWS, typename X> GPU_FN void plain_fetch(const X &x, u32 d0, gpu_vec<f32> (&v)[ROWS / 32]) {
+    GPU_UNROLL for (u32 i = 0; i < ROWS / 32; i++)
+        v[i] = plain_take(plain_row(x, gpu_thread() / 4 + i * 32), d0 + gpu_thread() % 4 * 4, x.length);
+}
+template <int ROWS> GPU_FN void plain_put(const gpu_vec<f32> (&v)[ROWS / 32], f32 *slab) {
+    GPU_UNROLL for (u32 i = 0; i < ROWS / 32; i++)
+        *(gpu_vec<f32> *)(slab + (gpu_thread() / 4 + i * 32) * PLAIN_PITCH + gpu_thread() % 4 * 4) = v[i];
+}
+
+template <int R> GPU_FN void plain_multiply_slab(const f32 *slab, f32 (&sum)[R][8]) {
+    const f32 *xs = slab + plain_y() * PLAIN_PITCH, *ys = slab + (R * PLAIN_HIGH + plain_x()) * PLAIN_PITCH;
+    GPU_NO_UNROLL for (u32 d = 0; d < PLAIN_SLAB; d += 4) {
+        gpu_vec<f32> x[R];
+        GPU_UNROLL for (int i = 0; i < R; i++) x[i] = *(const gpu_vec<f32> *)(xs + i * PLAIN_HIGH * PLAIN_PITCH + d);
+        GPU_UNROLL for (int j = 0; j < 8; j++) {
+            gpu_vec<f32> y = *(const gpu_vec<f32> *)(ys + j * 8 * PLAIN_PITCH + d);
+            GPU_UNROLL for (int e = 0; e < 4; e++)
+                GPU_UNROLL for (int i = 0; i < R; i++) sum[i][j] = gpu_fma(x[i].v[e], y.v[e], sum[i][j]);
+        }
+    }
+}
+
+/* sum[i][j] = x[y + 16 i] y[x + 8 j]. `lds` has the two slabs; nobody may read it any more, nor does anybody after. */
+template <int R, typename X, typename Y>
+GPU_FN void plain_multiply(const X &x, const Y &y, f32 *lds, f32 (&sum)[R][8]) {
+    enum { ROWS = R * PLAIN_HIGH, PART = (ROWS + PLAIN_WIDE) * PLAIN_PITCH };
+    gpu_vec<f32> xs[ROWS / 32], ys[PLAIN_WIDE / 32];
+    GPU_UNROLL for (int i = 0; i < R; i++) GPU_UNROLL for (int j = 0; j < 8; j++) sum[i][j] = 0;
+    plain_fetch<ROWS>(x, 0, xs);
+    plain_fetch<PLAIN_WIDE>(y, 0, ys);
+    plain_put<ROWS>(xs, lds);
+    plain_put<PLAIN_WIDE>(ys, lds + ROWS * PLAIN_PITCH);
+    gpu_sync();
+    u32 buffer = 0, length = x.length;
+    GPU_NO_UNROLL for (u32 d0 = PLAIN_SLAB;; d0 += PLAIN_SLAB) {
+        bool more = d0 < length;
+        if (more) {
+            plain_fetch<ROWS>(x, d0, xs);
+            plain_fetch<PLAIN_WIDE>(y, d0, ys);
+        }
+        plain_multiply_slab<R>(lds + buffer * PART, sum);
+        buffer ^= 1;
+        if (more) {
+            plain_put<ROWS>(xs, lds + buffer * PART);
+            plain_put<PLAIN_WIDE>(ys, lds + buffer * PART + ROWS * PLAIN_PITCH);
+        }
+        gpu_sync();
+        if (!more) break;
+    }
+}
+
+/* ---- the product of weights with rows ---- */
+
+template <int DIM, int TERMS>
+GPU_FN void plain_fetch_terms(const struct plain_rows &y, u32 first, gpu_vec<f32> (&v)[TERMS * DIM / 512]) {
+    GPU_UNROLL for (u32 i = 0; i < TERMS * DIM / 512; i++) {
+        u32 u = gpu_thread() + i * PLAIN_THREADS;
+        v[i] = plain_take(plain_row(y, first + u / (DIM / 4)), u % (DIM / 4) * 4, y.length);
+    }
+}
+template <int DIM, int TERMS> GPU_FN void plain_put_terms(const gpu_vec<f32> (&v)[TERMS * DIM / 512], f32 *slab) {
+    GPU_UNROLL for (u32 i = 0; i < TERMS * DIM / 512; i++)
+        *(gpu_vec<f32> *)(slab + (gpu_thread() + i * PLAIN_THREADS) * 4) = v[i];
+}
+
+template <int R, int DIM, int TERMS>
+GPU_FN void plain_add_slab(const f32 *weights, const f32 *slab, f32 (&out)[R][DIM / 32][4]) {
+    weights += plain_y() * PLAIN_WEIGHTS;
+    slab += plain_x() * 4;
+    GPU_NO_UNROLL for (u32 k = 0; k < TERMS; k += 4) {
+        gpu_vec<f32> x[R];
+        GPU_UNROLL for (int i = 0; i < R; i++)
+            x[i] = *(const gpu_vec<f32> *)(weights + i * PLAIN_HIGH * PLAIN_WEIGHTS + k);
+        GPU_UNROLL for (int e = 0; e < 4; e++) GPU_UNROLL for (int c = 0; c < DIM / 32; c++) {
+            gpu_vec<f32> y = *(const gpu_vec<f32> *)(slab + (k + e) * DIM + c * 32);
+            GPU_UNROLL for (int j = 0; j < 4; j++)
+                GPU_UNROLL for (int i = 0; i < R; i++) out[i][c][j] = gpu_fma(x[i].v[e], y.v[j], out[i][c][j]);
+        }
+    }
+}
+
+/* Adds weights times up to 64 rows y to the thread's columns 32 c + 4 x + j. The weights, [row][column] in LDS, need not
+ * be visible to others yet; `lds` has the two slabs, of which what plain_multiply's says holds. */
+template <int R, int DIM>
+GPU_FN void plain_add(const f32 *weights, const struct plain_rows &y, f32 *lds, f32 (&out)[R][DIM / 32][4]) {
+    enum { TERMS = plain_shape<R, DIM>::TERMS, PART = TERMS * DIM };
+    gpu_vec<f32> ys[PART / 512];
+    plain_fetch_terms<DIM, TERMS>(y, 0, ys);
+    plain_put_terms<DIM, TERMS>(ys, lds);
+    gpu_sync();
+    u32 buffer = 0;
+    GPU_NO_UNROLL for (u32 first = 0;; first += TERMS) {
+        bool more = first + TERMS < y.count;
+        if (more) plain_fetch_terms<DIM, TERMS>(y, first + TERMS, ys);
+        plain_add_slab<R, DIM, TERMS>(weights + first, lds + buffer * PART, out);
+        buffer ^= 1;
+        if (more) plain_put_terms<DIM, TERMS>(ys, lds + buffer * PART);
+        gpu_sync();
+        if (!more) break;
+    }
+}
+
+#endif
