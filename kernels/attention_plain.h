@@ -1,5 +1,5 @@
-/* Products of attention in f32 by tiles in registers: operands pass through LDS a slab at a time, the next slab on its way
- * while this one is multiplied.
+/* Products of attention in f32 by tiles in registers: operands pass through LDS a slab at a time, the next slab on its
+ * way while this one is multiplied.
  *
  * A block has 128 threads, 16 x 8. Thread (y, x) has R rows of a tile, y + 16 i, and of its 64 columns the eight
  * x + 8 j. All threads of a row are in one wave. */
@@ -17,8 +17,8 @@ enum {
     PLAIN_WEIGHTS = PLAIN_WIDE + 4 /* from a row of weights to the next */
 };
 
-/* R rows of a thread, the result's rows of up to DIM elements: numbers of f32 in LDS. Weights lie where the slabs of the
- * first product were. */
+/* R rows of a thread, the result's rows of up to DIM elements: numbers of f32 in LDS. Weights lie where the slabs of
+ * the first product were. */
 template <int R, int DIM> struct plain_shape {
     enum {
         ROWS = R * PLAIN_HIGH,
@@ -89,7 +89,7 @@ template <int R> GPU_FN void plain_multiply_slab(const f32 *slab, f32 (&sum)[R][
     }
 }
 
-/* sum[i][j] = x[y + 16 i] y[x + 8 j]. `lds` has the two slabs; nobody may read it any more, nor does anybody after. */
+/* sum[i][j] = x[y + 16 i] y[x + 8 j]. `lds` has the two slabs, in use by nobody before and after. */
 template <int R, typename X, typename Y>
 GPU_FN void plain_multiply(const X &x, const Y &y, f32 *lds, f32 (&sum)[R][8]) {
     enum { ROWS = R * PLAIN_HIGH, PART = (ROWS + PLAIN_WIDE) * PLAIN_PITCH };
@@ -148,8 +148,8 @@ GPU_FN void plain_add_slab(const f32 *weights, const f32 *slab, f32 (&out)[R][DI
     }
 }
 
-/* Adds weights times up to 64 rows y to the thread's columns 32 c + 4 x + j. The weights, [row][column] in LDS, need not
- * be visible to others yet; `lds` has the two slabs, of which what plain_multiply's says holds. */
+/* Adds weights times up to 64 rows y to the thread's columns 32 c + 4 x + j. The weights, [row][column] in LDS, need
+ * not be visible to others yet. `lds` has the two slabs, which nobody may read any more, nor does anybody after. */
 template <int R, int DIM>
 GPU_FN void plain_add(const f32 *weights, const struct plain_rows &y, f32 *lds, f32 (&out)[R][DIM / 32][4]) {
     enum { TERMS = plain_shape<R, DIM>::TERMS, PART = TERMS * DIM };

@@ -1,8 +1,8 @@
 /* Scaled dot product attention of f32 in plain arithmetic, for rows of whole fours of up to 128 elements side by side,
  * without the matrix of scores (Dao et al., "FlashAttention").
  *
- * A block has 32, 64 or 128 queries of one unit, and goes through the keys in steps of 64: scores, weights of them by the
- * running maximum of each row, and their products with the values. */
+ * A block has 32, 64 or 128 queries of one unit, and goes through the keys in steps of 64: scores, weights of them by
+ * the running maximum of each row, and their products with the values. */
 #include "attention_plain.h"
 
 /* The queries of a block, one a row. */

@@ -47,6 +47,11 @@ static const struct shape shapes[] = {
     {1, 4, 1, 33, 150, 40, 64, NONE, 0, .causal = true, .last = true, .left = 65, .right = 1, .slopes = 1},
     {1, 2, 1, 130, 135, 64, 48, NONE, 0, .left = 20, .right = 30, .nan = 3000},
     {1, 1, 1, 66, 130, 128, 128, ADD, 4, .soft_cap = 1.5, .nan = 9000},
+    /* for tiles in registers of f32: more rows of up to 32, 64 and 96 elements */
+    {1, 1, 1, 70, 130, 96, 88, NONE, 0, .causal = true, .nan = 5000},
+    {1, 4, 2, 130, 140, 88, 96, KEEP, 4, .causal = true, .slopes = 1},
+    {1, 1, 1, 20, 66, 28, 32, ADD, 2, .soft_cap = 2},
+    {1, 1, 1, 150, 90, 64, 60, NONE, 0, .left = 30, .right = 20, .nan = 4000},
 };
 
 /* Packed: lengths of queries and keys of each sequence, -1 ends them. */

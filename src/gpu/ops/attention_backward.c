@@ -16,6 +16,7 @@ struct way {
     int64_t rows, columns;
     unsigned threads, shared;
 };
+enum kind { PLAIN, TILES, MMA };
 
 static int64_t divide_up(int64_t x, int64_t by) { return x / by + (x % by != 0); }
 
@@ -44,6 +45,43 @@ static struct gpu_attention_backward describe(const struct wick__call *call,
 static struct way plain_way(enum wick_dtype dtype) {
     return (struct way){wick__gpu_of_floats(WICK__GPU_K_attention_backward_bf16, dtype), 64,
                         dtype == WICK_F64 ? 64 : 128, 0, 0};
+}
+
+/* Whether the kernels of f32 by tiles in registers take the call. */
+static bool takes_tiles(const struct wick__call *call, const struct wick__attention_sizes *sizes) {
+    if (call->in[1]->dtype != WICK_F32 || sizes->depth > 128 || sizes->width > 128 || sizes->depth % 4 != 0 ||
+        sizes->width % 4 != 0)
+        return false;
+    for (int i = 0; i < 4; i++)
+        if (wick__count(call->in[i]) == 0 || !wick__gpu_attention_aligned(call->in[i])) return false;
+    for (int i = 0; i < 3; i++)
+        if (!wick__aligned16(wick__data(call->out[i]))) return false;
+    return true;
+}
+
+/* Those, of 64 rows where every unit then has a block, else of 32, as are wide keys on AMD, which lacks registers for
+ * more. *together: that of k makes the gradient of v too. */
+static struct way way_of_tiles(const struct wick__gpu *gpu, const struct wick__attention_sizes *sizes,
+                               const struct gpu_attention_backward *p, enum gpu_attention_of of, bool *together) {
+    static const enum wick__gpu_kernel kernels[][4] = {
+        {WICK__GPU_K_attention_backward_plain_q_32_32, WICK__GPU_K_attention_backward_plain_q_32_64,
+         WICK__GPU_K_attention_backward_plain_q_32_96, WICK__GPU_K_attention_backward_plain_q_32_128},
+        {WICK__GPU_K_attention_backward_plain_kv_32_32, WICK__GPU_K_attention_backward_plain_kv_32_64,
+         WICK__GPU_K_attention_backward_plain_kv_32_96, WICK__GPU_K_attention_backward_plain_kv_32_128},
+        {WICK__GPU_K_attention_backward_plain_q_64_32, WICK__GPU_K_attention_backward_plain_q_64_64,
+         WICK__GPU_K_attention_backward_plain_q_64_96, WICK__GPU_K_attention_backward_plain_q_64_128},
+        {WICK__GPU_K_attention_backward_plain_kv_64_32, WICK__GPU_K_attention_backward_plain_kv_64_64,
+         WICK__GPU_K_attention_backward_plain_k_64_96, WICK__GPU_K_attention_backward_plain_k_64_128},
+        {WICK__GPU_K_attention_backward_plain_kv_64_32, WICK__GPU_K_attention_backward_plain_kv_64_64,
+         WICK__GPU_K_attention_backward_plain_v_64_96, WICK__GPU_K_attention_backward_plain_v_64_128}};
+    bool of_q = of == GPU_ATTENTION_OF_Q;
+    int64_t lines = sizes->batches * (of_q ? p->a.heads : p->key_heads), chunk = wick__max(sizes->depth, sizes->width);
+    bool high = lines * divide_up(of_q ? sizes->queries : sizes->keys, 64) >= gpu->properties.units;
+    chunk = (chunk - 1) / 32;
+    if (!of_q && chunk > 0 && wick__capability(gpu) == 0) high = false;
+    *together = !(high && chunk > 1);
+    return (struct way){
+        .kernel = kernels[high ? 2 + (int)of : !of_q][chunk], .rows = high ? 64 : 32, .columns = 128, .threads = 128};
 }
 
 /* Whether the matrix kernels take the call: they count positions in 32 bits. */
@@ -105,10 +143,10 @@ static enum wick_status launch(struct wick__gpu *gpu, const struct wick__call *c
     return WICK_OK;
 }
 
-/* sum(gradient result), then the gradients: of k and v together by matrix instructions, else one by one. */
+/* sum(gradient result), then the gradients: of k and v together where there is a kernel for that, else one by one. */
 static enum wick_status launch_all(struct wick__gpu *gpu, const struct wick__call *call,
                                    const struct wick__attention_sizes *sizes, struct gpu_attention_backward *p,
-                                   bool mma) {
+                                   enum kind kind) {
     enum wick_dtype dtype = call->in[1]->dtype;
     const struct wick__launch delta = {.kernel = wick__gpu_of_floats(WICK__GPU_K_attention_delta_bf16, dtype),
                                        .grid = {wick__gpu_blocks(gpu, p->a.total * 16, 1)}};
@@ -116,9 +154,14 @@ static enum wick_status launch_all(struct wick__gpu *gpu, const struct wick__cal
                                        .grid = {(unsigned)(sizes->batches * p->key_heads)}};
     if (p->a.total > 0) WICK__TRY(wick__gpu_launch(gpu, &delta, p));
     if (p->tops) WICK__TRY(wick__gpu_launch(gpu, &power, p));
-    for (int of = GPU_ATTENTION_OF_Q; of <= (mma ? GPU_ATTENTION_OF_K : GPU_ATTENTION_OF_V); of++) {
-        struct way way = mma ? way_of(gpu, call, sizes, (enum gpu_attention_of)of) : plain_way(dtype);
-        WICK__TRY(launch(gpu, call, sizes, *p, (enum gpu_attention_of)of, way));
+    bool together = kind == MMA;
+    for (int i = GPU_ATTENTION_OF_Q; i <= GPU_ATTENTION_OF_V; i++) {
+        enum gpu_attention_of of = (enum gpu_attention_of)i;
+        struct way way = kind == MMA     ? way_of(gpu, call, sizes, of)
+                         : kind == TILES ? way_of_tiles(gpu, sizes, p, of, &together)
+                                         : plain_way(dtype);
+        WICK__TRY(launch(gpu, call, sizes, *p, of, way));
+        if (of == GPU_ATTENTION_OF_K && together) break;
     }
     return WICK_OK;
 }
@@ -132,8 +175,9 @@ enum wick_status wick__gpu_attention_backward(const struct wick__call *call) {
     if (wick__count(call->out[0]) == 0 && wick__count(call->out[1]) == 0 && wick__count(call->out[2]) == 0)
         return WICK_OK;
     if (packed) WICK__TRY(wick__gpu_attention_suspect(call, &sizes, &p.a.report));
-    if (p.a.total == 0) return launch_all(gpu, call, &sizes, &p, false);
-    bool mma = takes_mma(gpu, call, &sizes), scaled = mma && call->in[1]->dtype == WICK_F16;
+    if (p.a.total == 0) return launch_all(gpu, call, &sizes, &p, PLAIN);
+    enum kind kind = takes_mma(gpu, call, &sizes) ? MMA : takes_tiles(call, &sizes) ? TILES : PLAIN;
+    bool scaled = kind == MMA && call->in[1]->dtype == WICK_F16;
     size_t total = (size_t)p.a.total, powers = (size_t)sizes.batches * p.key_heads;
     size_t nbytes = total * (call->in[1]->dtype == WICK_F64 ? 8 : 4) + (scaled ? (total + powers) * 4 : 0);
     WICK__TRY(wick__gpu_scratch(gpu, nbytes, &p.delta));
@@ -141,7 +185,7 @@ enum wick_status wick__gpu_attention_backward(const struct wick__call *call) {
         p.tops = (char *)p.delta + total * 4;
         p.powers = (char *)p.tops + total * 4;
     }
-    enum wick_status status = launch_all(gpu, call, &sizes, &p, mma);
+    enum wick_status status = launch_all(gpu, call, &sizes, &p, kind);
     wick__gpu_release(gpu, p.delta, nbytes);
     return status;
 }
