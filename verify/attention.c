@@ -64,6 +64,10 @@ static const struct shape shapes[] = {
     {1, 8, 8, 130, 70, 24, 32, NONE, 0, true, .last = true, .nan_v = 300, .sums = true},
     {1, 4, 2, 66, 200, 96, 88, ADD, 2, false, .soft_cap = 2, .sums = true},
     {1, 2, 1, 20, 280, 128, 112, NONE, 0, false, .nan_k = 20000, .sums = true},
+    {1, 1, 1, 20, 70, 32, 24, NONE, 0, true, .last = true, .sums = true},
+    {1, 1, 1, 18, 30, 40, 64, NONE, 0, false, .slopes = 1},
+    {1, 1, 1, 33, 66, 96, 80, KEEP, 4, false, .nan_v = 800},
+    {1, 1, 1, 17, 65, 100, 128, NONE, 0, false, .scale = 0.5},
 };
 
 /* Packed: lengths of queries and keys of each sequence, -1 ends them. */

@@ -52,6 +52,10 @@ static const struct shape shapes[] = {
     {1, 4, 2, 130, 140, 88, 96, KEEP, 4, .causal = true, .slopes = 1},
     {1, 1, 1, 20, 66, 28, 32, ADD, 2, .soft_cap = 2},
     {1, 1, 1, 150, 90, 64, 60, NONE, 0, .left = 30, .right = 20, .nan = 4000},
+    {1, 1, 1, 20, 30, 32, 24, NONE, 0, .causal = true, .last = true},
+    {1, 1, 1, 33, 34, 64, 64, KEEP, 4, .nan = 2000},
+    {1, 1, 1, 18, 20, 80, 96, NONE, 0, .scale = 0.5},
+    {1, 1, 1, 20, 40, 128, 100, NONE, 0, .slopes = 1},
 };
 
 /* Packed: lengths of queries and keys of each sequence, -1 ends them. */
