@@ -58,7 +58,7 @@ GPU_FN void plain_weights(const struct gpu_attention_backward &p, const struct b
     f32 scale = (f32)p.a.scale;
     GPU_UNROLL for (int i = 0; i < R; i++) GPU_UNROLL for (int j = 0; j < 8; j++) {
         u32 q = plain_query<OF_Q>(plain_y() + i * PLAIN_HIGH, plain_x() + j * 8);
-        pairs.score[i][j] = plain_exp(pairs.score[i][j] * scale - queries[q].log_sum);
+        pairs.score[i][j] = gpu_exp2((pairs.score[i][j] * scale - queries[q].log_sum) * 1.4426950408889634f);
         if (SLOPES) pairs.slope[i][j] = pairs.score[i][j] * (pairs.slope[i][j] - queries[q].delta);
     }
 }
@@ -136,7 +136,7 @@ GPU_FN void plain_add_masked(const f32 *weights, const struct plain_rows &y, f32
         if (odd[buffer] == turn)
             plain_add_odd<R, DIM, TERMS>(weights + first, lds + buffer * PART, out);
         else
-            plain_add_slab<R, DIM, TERMS>(weights + first, lds + buffer * PART, out);
+            plain_add_slab<R, DIM>(weights + first, lds + buffer * PART, TERMS, out);
     }
     gpu_sync();
 }

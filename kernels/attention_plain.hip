@@ -11,7 +11,7 @@ struct plain_queries {
     const struct attention_row *rows;
     u32 length;
 };
-GPU_FN const f32 *plain_row(const struct plain_queries &x, u32 r) { return x.rows[r].out < 0 ? 0 : x.q + x.rows[r].q; }
+GPU_FN const f32 *plain_row(const struct plain_queries &x, u32 r) { return x.q + x.rows[x.rows[r].out < 0 ? 0 : r].q; }
 
 /* What a thread has of its rows; of the sum of weights its own columns' part. */
 template <int R, int DIM> struct plain_sums {
@@ -167,7 +167,7 @@ template <int R, int DIM> GPU_FN void attention_plain(const struct gpu_attention
 #define ATTENTION_PLAIN_BLOCKS 2
 #else
 #define ATTENTION_PLAIN_HIGH(dim) attention_plain<8, dim>(p)
-#define ATTENTION_PLAIN_BLOCKS 4
+#define ATTENTION_PLAIN_BLOCKS 3
 #endif
 #define ATTENTION_PLAIN(dim)                                                                                           \
     GPU_KERNEL_OF(attention_plain_32_##dim, struct gpu_attention, PLAIN_THREADS, ATTENTION_PLAIN_BLOCKS) {             \
