@@ -26,10 +26,12 @@ struct plain_turn {
     u32 member, count;
 };
 
-/* Rows of an operand: those of the tile, or a step's. */
-GPU_FN struct plain_rows plain_rows_of(const struct backward_operand &x, i64 first, u32 most, i64 end, i64 more) {
+/* Rows of an operand: those of the tile, or a step's. `data`: as x has it, for an address that comes from LDS could
+ * be one of anything to the compiler. */
+GPU_FN struct plain_rows plain_rows_of(const void *data, const struct backward_operand &x, i64 first, u32 most,
+                                       i64 end) {
     i64 left = (end < x.count ? end : x.count) - first;
-    return {(const f32 *)x.data + x.at + more + first * x.row, x.row, left < most ? (u32)left : most, (u32)x.length};
+    return {(const f32 *)data + x.at + first * x.row, x.row, left < most ? (u32)left : most, (u32)x.length};
 }
 
 /* Whether every row of the tile and every one of the step meet, with nothing done to the scores. */
@@ -199,15 +201,20 @@ GPU_FN void plain_step(const struct gpu_attention_backward &p, struct plain_stat
     const struct backward_place &at = state.at;
     f32 *lds = (f32 *)state.slabs;
     struct plain_pairs<R> pairs;
-    i64 more_q = of_q ? 0 : turn.member * p.a.q_stride[1], more_g = of_q ? 0 : turn.member * p.gradient_stride[1];
-    struct plain_rows x = plain_rows_of(at.operand[of_q ? BACKWARD_Q : BACKWARD_K], at.row0, ROWS, at.rows, 0);
+    const struct backward_operand *in = at.operand;
+    struct plain_rows x =
+        plain_rows_of(of_q ? p.a.q : p.a.k, in[of_q ? BACKWARD_Q : BACKWARD_K], at.row0, ROWS, at.rows);
     struct plain_rows y =
-        plain_rows_of(at.operand[of_q ? BACKWARD_K : BACKWARD_Q], turn.other0, PLAIN_WIDE, at.end, more_q);
+        plain_rows_of(of_q ? p.a.k : p.a.q, in[of_q ? BACKWARD_K : BACKWARD_Q], turn.other0, PLAIN_WIDE, at.end);
     struct plain_rows z =
-        plain_rows_of(at.operand[of_q ? BACKWARD_V : BACKWARD_G], turn.other0, PLAIN_WIDE, at.end, more_g);
+        plain_rows_of(of_q ? p.a.v : p.gradient, in[of_q ? BACKWARD_V : BACKWARD_G], turn.other0, PLAIN_WIDE, at.end);
+    if (!of_q) {
+        y.from += turn.member * p.a.q_stride[1];
+        z.from += turn.member * p.gradient_stride[1];
+    }
     plain_multiply<R>(x, y, lds, pairs.score);
     if (slopes) {
-        x = plain_rows_of(at.operand[of_q ? BACKWARD_G : BACKWARD_V], at.row0, ROWS, at.rows, 0);
+        x = plain_rows_of(of_q ? p.gradient : p.a.v, in[of_q ? BACKWARD_G : BACKWARD_V], at.row0, ROWS, at.rows);
         plain_multiply<R>(x, z, lds, pairs.slope);
     }
     bool whole = plain_is_whole<ROWS, of_q>(p, at, turn);

@@ -49,8 +49,15 @@ template <typename J> GPU_FN f32 plain_join(f32 v) {
 struct plain_add_two {
     GPU_FN f32 of(f32 a, f32 b) { return a + b; }
 };
+/* The greater, not a NaN where one is a number. */
 struct plain_most {
-    GPU_FN f32 of(f32 a, f32 b) { return b > a ? b : a; }
+    GPU_FN f32 of(f32 a, f32 b) {
+#if defined(GPU_NVIDIA)
+        return fmaxf(a, b);
+#else
+        return __builtin_fmaxf(a, b);
+#endif
+    }
 };
 
 /* The exponential of a number up to 0, within some units in its last place, or 0 for one below 2^-126. */

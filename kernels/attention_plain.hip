@@ -49,7 +49,7 @@ GPU_FN void plain_weigh(const f32 (&score)[R][8], f32 *weights, struct plain_sum
     f32 *own = weights + plain_y() * PLAIN_WEIGHTS + plain_x();
     GPU_UNROLL for (int i = 0; i < R; i++) {
         f32 high = sums.most[i], sum = 0;
-        GPU_UNROLL for (int j = 0; j < 8; j++) high = score[i][j] > high ? score[i][j] : high;
+        GPU_UNROLL for (int j = 0; j < 8; j++) high = plain_most::of(high, score[i][j]);
         high = plain_join<plain_most>(high);
         /* While all scores are -inf their weights are 0, as exp(-inf - 0) is. */
         f32 base = high == attention_lowest(high) ? 0.0f : high, fade = plain_exp(sums.most[i] - base);
