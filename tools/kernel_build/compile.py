@@ -11,9 +11,10 @@ HOST = ["host32", "host90", "host12", "host64"]
 HOST_DEFINES = {"host90": "GPU_HOST_GROUP", "host12": "GPU_HOST_WMMA"}
 BITCODE_FOLDERS = ["/usr/lib/x86_64-linux-gnu/amdgcn/bitcode", "/usr/lib/aarch64-linux-gnu/amdgcn/bitcode",
                    "/opt/rocm/amdgcn/bitcode"]
-# Modules in which clang would move the constants of f64 functions out of loops, into more scalar registers than there are.
+# Modules in which clang would move the constants of f64 functions, or parameters, out of loops, into more scalar registers
+# than there are.
 # The others keep the pass: it shortens the loops around matrix instructions.
-CONSTANTS_STAY = {"gemm", "math", "special", "attention", "attention_backward", "reduce", "reduce_stats", "resize",
+CONSTANTS_STAY = {"gemm", "math", "special", "attention", "attention_backward", "attention_backward_plain", "reduce", "reduce_stats", "resize",
                   "cross_entropy", "ctc", "loss"}
 OWN = {"sm_90"}  # compiled with the instructions that no later GPU has: sm_90a
 PTX = "sm_80"  # the oldest architecture that the PTX pack serves
