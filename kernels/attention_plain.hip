@@ -1,7 +1,7 @@
 /* Scaled dot product attention of f32 in plain arithmetic, for rows of whole fours of up to 128 elements side by side,
  * without the matrix of scores (Dao et al., "FlashAttention").
  *
- * A block has 32, 64 or 128 queries of one unit, and goes through the keys in steps of 64: scores, weights of them by
+ * A block has 32 or 64 queries of one unit, and goes through the keys in steps of 64: scores, weights of them by
  * the running maximum of each row, and their products with the values. */
 #include "attention_plain.h"
 
@@ -162,11 +162,8 @@ template <int R, int DIM> GPU_FN void attention_plain(const struct gpu_attention
 }
 
 #if defined(GPU_AMD)
-/* The LDS of 128 rows leaves a unit one block, of too few waves; the host does not ask for them. */
-#define ATTENTION_PLAIN_HIGH(dim) (void)p
 #define ATTENTION_PLAIN_BLOCKS 2
 #else
-#define ATTENTION_PLAIN_HIGH(dim) attention_plain<8, dim>(p)
 #define ATTENTION_PLAIN_BLOCKS 3
 #endif
 #define ATTENTION_PLAIN(dim)                                                                                           \
@@ -179,5 +176,3 @@ ATTENTION_PLAIN(32)
 ATTENTION_PLAIN(64)
 ATTENTION_PLAIN(96)
 ATTENTION_PLAIN(128)
-GPU_KERNEL_OF(attention_plain_128_32, struct gpu_attention, PLAIN_THREADS, 2) { ATTENTION_PLAIN_HIGH(32); }
-GPU_KERNEL_OF(attention_plain_128_64, struct gpu_attention, PLAIN_THREADS, 2) { ATTENTION_PLAIN_HIGH(64); }

@@ -59,7 +59,7 @@ static const struct shape shapes[] = {
     {2, 4, 2, 5, 9, 4, 3, KEEP, 4, true, .sums = true, .slopes = 1, .dropout = 0.25},
     {1, 2, 1, 7, 6, 3, 4, ADD, 2, false, .left = 3, .right = 2, .soft_cap = 2, .dropout = 0.5},
     {1, 2, 2, 3, 0, 2, 2, NONE, 0, false, .sums = true, .dropout = 0.5},
-    /* tiles in registers of f32: rows of up to 32, 64, 96 and 128 elements, tiles of 32, 64 and 128 rows */
+    /* tiles in registers of f32: rows of up to 32, 64, 96 and 128 elements, tiles of 32 and 64 rows */
     {2, 3, 1, 70, 130, 32, 28, KEEP, 4, true, .slopes = 1, .nan_v = 700, .sums = true},
     {1, 8, 8, 130, 70, 24, 32, NONE, 0, true, .last = true, .nan_v = 300, .sums = true},
     {1, 4, 2, 66, 200, 96, 88, ADD, 2, false, .soft_cap = 2, .sums = true},

@@ -108,8 +108,7 @@ static bool takes_mma(const struct wick__gpu *gpu, const struct wick__call *call
                                          in[2]->layout.stride[positions] < GPU_ATTENTION_STRIDE);
 }
 
-/* The kernel of f32 by tiles in registers: the most rows a block with which every unit still has blocks. 128 rows want
- * more LDS than leaves room for waves enough on AMD. */
+/* The kernel of f32 by tiles in registers: the most rows a block with which every unit still has blocks. */
 static struct way way_of_plain(const struct wick__gpu *gpu, const struct wick__call *call,
                                const struct wick__attention_sizes *sizes, int64_t dim) {
     static const enum wick__gpu_kernel low[] = {WICK__GPU_K_attention_plain_32_32, WICK__GPU_K_attention_plain_32_64,
@@ -117,13 +116,9 @@ static struct way way_of_plain(const struct wick__gpu *gpu, const struct wick__c
     static const enum wick__gpu_kernel middle[] = {WICK__GPU_K_attention_plain_64_32, WICK__GPU_K_attention_plain_64_64,
                                                    WICK__GPU_K_attention_plain_64_96,
                                                    WICK__GPU_K_attention_plain_64_128};
-    static const enum wick__gpu_kernel high[] = {WICK__GPU_K_attention_plain_128_32,
-                                                 WICK__GPU_K_attention_plain_128_64};
-    int64_t chunk = (dim - 1) / 32, units = gpu->properties.units, length = sizes->queries;
-    int64_t lines = sizes->batches * call->in[0]->layout.shape[1];
-    if (chunk < 2 && wick__capability(gpu) > 0 && lines * divide_up(length, 128) >= 2 * units)
-        return (struct way){high[chunk], 128, 128, 128, 0};
-    if (lines * divide_up(length, 64) >= units) return (struct way){middle[chunk], 64, 128, 128, 0};
+    int64_t chunk = (dim - 1) / 32, lines = sizes->batches * call->in[0]->layout.shape[1];
+    if (lines * divide_up(sizes->queries, 64) >= gpu->properties.units)
+        return (struct way){middle[chunk], 64, 128, 128, 0};
     return (struct way){low[chunk], 32, 128, 128, 0};
 }
 
