@@ -12,6 +12,7 @@ struct gpu_resample_axis {
     struct gpu_position at;
     double back, ahead;       /* the element at place p of x is number p back + ahead of the gradient, nearly */
     struct gpu_divisor by_in; /* when narrow */
+    struct gpu_divisor by_mul;
 };
 
 /* gradient [planes, out...] to out [planes, in...], both contiguous; missing leading dims have one element. */
@@ -22,6 +23,9 @@ struct gpu_resize_backward {
     i64 count;  /* of out */
     u32 kind;   /* enum gpu_resample */
     u32 narrow; /* count < 2^31 */
+    /* Of nearest: rows are vectors of so many elements, and numbers of 32 bits do for places; or 0. */
+    u32 together;
+    struct gpu_divisor by_vector; /* vectors of a row */
     struct gpu_resample_axis axis[3];
 };
 

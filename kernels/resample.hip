@@ -118,6 +118,69 @@ template <typename T> GPU_FN void resize_backward(const struct gpu_resize_backwa
     }
 }
 
+/* ---- the gradient of nearest: the results that take an element are a range in each dim, from where the one before
+ * ends ---- */
+
+/* The first result that takes element `at` of dim d or one behind it. */
+GPU_FN u32 nearest_first(const struct gpu_resize_backward &p, u32 d, u32 at) {
+    const struct gpu_resample_axis &a = p.axis[gpu_anew(d)];
+    u32 by = a.at.divisor.d, add = (u32)a.at.add, out = (u32)a.out;
+    if (at >= (u32)a.in) return out;
+    if (at == 0 || at * by <= add) return 0;
+    u32 first = gpu_divide(at * by - add + a.by_mul.d - 1, a.by_mul);
+    return first < out ? first : out;
+}
+
+template <typename T, int N> GPU_FN void nearest_store(T *r, const f64 (&sum)[N]) {
+    gpu_vec<T> v;
+    GPU_UNROLL for (int k = 0; k < N; k++) v.v[k] = gpu_round<T>((typename gpu_compute<T>::type)sum[k]);
+    gpu_store16(r, v);
+}
+template <typename T> GPU_FN void nearest_store(T *r, const f64 (&sum)[1]) {
+    *r = gpu_round<T>((typename gpu_compute<T>::type)sum[0]);
+}
+
+/* N neighbours of a row at once: what the outer dims give is the same for all, and first terms load together. */
+template <typename T, int N> GPU_FN void nearest_backward(const struct gpu_resize_backward &p) {
+    for (u64 i = gpu_global(); i < (u64)p.count / N; i += gpu_stride()) {
+        u32 row = gpu_divide((u32)i, p.by_vector), above = gpu_divide(row, p.axis[1].by_in);
+        u32 plane = gpu_divide(above, p.axis[0].by_in);
+        u32 h = row - above * p.axis[1].by_in.d, d = above - plane * p.axis[0].by_in.d;
+        u32 edge[N + 1], d_end = nearest_first(p, 0, d + 1), h_begin = nearest_first(p, 1, h);
+        u32 h_end = nearest_first(p, 1, h + 1), out = (u32)p.axis[2].out;
+        f64 sum[N];
+        GPU_UNROLL for (int k = 0; k <= N; k++)
+            edge[k] = nearest_first(p, 2, ((u32)i - row * p.by_vector.d) * N + (u32)k);
+        GPU_UNROLL for (int k = 0; k < N; k++) sum[k] = 0;
+        GPU_NO_UNROLL for (d = nearest_first(p, 0, d); d < d_end; d++) {
+            GPU_NO_UNROLL for (h = h_begin; h < h_end; h++) {
+                u32 layer = plane * (u32)p.axis[0].out + d;
+                const T *line = (const T *)p.gradient + (layer * (u32)p.axis[1].out + h) * out;
+                GPU_UNROLL for (int k = 0; k < N; k++) {
+                    f64 v = (f64)gpu_up(line[edge[k] < out ? edge[k] : out - 1]);
+                    sum[k] += edge[k] < edge[k + 1] ? v : 0;
+                }
+                GPU_UNROLL for (int k = 0; k < N; k++)
+                    GPU_NO_UNROLL for (u32 w = edge[k] + 1; w < edge[k + 1]; w++) sum[k] += (f64)gpu_up(line[w]);
+            }
+        }
+        nearest_store((T *)p.out + i * N, sum);
+    }
+}
+
+template <typename T, int N> GPU_FN void nearest_backward_by(const struct gpu_resize_backward &p) {
+    if (p.together == 1)
+        nearest_backward<T, 1>(p);
+    else
+        nearest_backward<T, N>(p);
+}
+GPU_KERNEL(nearest_backward_bf16, struct gpu_resize_backward) { nearest_backward_by<bf16, 8>(p); }
+GPU_KERNEL(nearest_backward_f16, struct gpu_resize_backward) { nearest_backward_by<f16, 8>(p); }
+GPU_KERNEL(nearest_backward_f32, struct gpu_resize_backward) { nearest_backward_by<f32, 4>(p); }
+GPU_KERNEL(nearest_backward_f64, struct gpu_resize_backward) { nearest_backward_by<f64, 2>(p); }
+/* Sixteen sums would need more registers than there are. */
+GPU_KERNEL(nearest_backward_f8e4m3, struct gpu_resize_backward) { nearest_backward<f8e4m3, 1>(p); }
+
 /* ---- the gradient of padding ---- */
 
 /* How many elements of a padded dim show element i of n. */

@@ -97,6 +97,21 @@ static void invert(struct gpu_resample_axis *a, const struct wick__position *at)
     } /* 0: x or the gradient has one element in this dim, and the ranges are whole */
 }
 
+/* How many neighbours of a row a thread makes where numbers of 32 bits do for places of nearest; 0 where they don't. */
+static int together(struct gpu_resize_backward *p, enum wick_dtype dtype, int64_t results) {
+    if (p->kind != GPU_NEAREST || p->indices || !p->narrow || results > INT32_MAX) return 0;
+    for (int d = 0; d < 3; d++) {
+        struct gpu_resample_axis *a = &p->axis[d];
+        int64_t mul = a->at.mul ? a->at.mul : 1; /* 0: of a missing dim */
+        if (!a->at.narrow || a->at.add < 0 || a->at.by > (INT32_MAX - mul) / a->in) return 0;
+        wick__gpu_divisor(&a->by_mul, (u32)mul);
+    }
+    int n = dtype == WICK_F8E4M3 ? 1 : (int)(16 / wick__size(dtype));
+    if (p->axis[2].in % n != 0 || (uintptr_t)p->out % 16 != 0) n = 1;
+    wick__gpu_divisor(&p->by_vector, (u32)(p->axis[2].in / n));
+    return n;
+}
+
 wick__kernel_fn wick__gpu_resize_backward;
 enum wick_status wick__gpu_resize_backward(const struct wick__call *call) {
     const struct wick_tensor *gradient = call->in[0], *x = call->out[0];
@@ -118,7 +133,9 @@ enum wick_status wick__gpu_resize_backward(const struct wick__call *call) {
         invert(a, &at);
         if (p.narrow) wick__gpu_divisor(&a->by_in, (uint32_t)a->in);
     }
-    struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_resize_backward_bf16, x->dtype),
-                                  .grid = {wick__gpu_blocks(gpu, p.count, 1)}};
+    p.together = (u32)together(&p, x->dtype, wick__count(gradient));
+    enum wick__gpu_kernel first = p.together ? WICK__GPU_K_nearest_backward_bf16 : WICK__GPU_K_resize_backward_bf16;
+    struct wick__launch launch = {.kernel = wick__gpu_of_floats(first, x->dtype),
+                                  .grid = {wick__gpu_blocks(gpu, p.count, p.together ? (int)p.together : 1)}};
     return wick__gpu_launch(gpu, &launch, &p);
 }
