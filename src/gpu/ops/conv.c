@@ -5,6 +5,8 @@
 
 #include "core/checked.h"
 
+#include <math.h>
+
 static int64_t gcd(int64_t a, int64_t b) {
     while (b) {
         int64_t rest = a % b;
@@ -131,10 +133,31 @@ static enum wick_status finish(const struct wick__call *call) {
 
 /* ---- transposed convolutions as products of each tap's weights and the input, which are then gathered ---- */
 
+/* Microseconds on an H100, nearly, which takes 35 million operations of a product in one, 17 of tiles while there are
+ * blocks enough (28 where they are wide), and two million bytes. */
+static double product_time(const struct gpu_conv *p) {
+    double images = (double)p->n * (double)p->in_plane, rows = (double)p->cout * (double)taps_of(p);
+    return 8 + 2 * images * rows * (double)p->cin / 35e6 + images * rows * 4 * 2 / 2e6;
+}
+
+static double tile_time(const struct gpu_conv *p) {
+    enum { EDGE = 64, BLOCKS = 264, WIDE_CHANNELS = 96 };
+    double phases = 1, results = (double)p->n;
+    for (int a = 0; a < 3; a++) {
+        phases *= p->dim[a].phases;
+        results *= (p->dim[a].out + p->dim[a].phases - 1) / p->dim[a].phases;
+    }
+    double across = ceil(results / EDGE), down = (double)((p->cout + EDGE - 1) / EDGE), blocks = across * down * phases;
+    /* All phases together meet each tap once. */
+    double work = 2 * across * EDGE * down * EDGE * (double)p->cin * (double)taps_of(p);
+    bool wide = p->cout >= WIDE_CHANNELS && blocks >= 2 * BLOCKS;
+    return 4 + work / (wide ? 28e6 : 17e6) * (blocks < BLOCKS ? BLOCKS / blocks : 1);
+}
+
 /* Few channels leave tiles empty, and results of many phases have a term or none for most taps. Where large windows lie
  * side by side each product is of one result; small ones are faster by tiles (2 x 2 on an H100: 94 us and 149 in f32).
  */
-static bool is_gathered(const struct gpu_conv *p) {
+static bool is_gathered(const struct gpu_conv *p, enum wick_dtype dtype) {
     enum { FEW_CHANNELS = 8, MANY_PHASES = 64, FEW_TERMS = 16, SMALL = 8 };
     bool side_by_side = taps_of(p) > SMALL;
     for (int a = 0; a < 3; a++) {
@@ -143,7 +166,8 @@ static bool is_gathered(const struct gpu_conv *p) {
     }
     int64_t phases = (int64_t)p->dim[0].phases * p->dim[1].phases * p->dim[2].phases;
     return p->transposed && p->groups == 1 && p->cin >= FEW_TERMS &&
-           (side_by_side || p->cout < FEW_CHANNELS || phases > MANY_PHASES);
+           (side_by_side || p->cout < FEW_CHANNELS || phases > MANY_PHASES ||
+            (dtype == WICK_F32 && taps_of(p) > SMALL && product_time(p) < 0.8 * tile_time(p)));
 }
 
 /* The products of `images` images. */
@@ -177,12 +201,14 @@ static enum wick_status gather(struct wick__gpu *gpu, enum wick_dtype dtype, con
     return wick__gpu_launch(gpu, &launch, &part);
 }
 
-/* Some images at a time, whose products a GPU's cache can hold for the most part; *done says whether it takes the call.
+/* Some images at a time, whose products a GPU's cache can hold for the most part, or one; *done says whether it takes
+ * it.
  */
 static enum wick_status multiply_and_gather(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *p,
                                             bool *done) {
-    const int64_t most = (int64_t)64 << 20, size = wick__max(wick__size(dtype), 4);
-    int64_t image = p->cout * taps_of(p) * p->in_plane * size, at_once = image ? wick__min(p->n, most / image) : 0;
+    const int64_t usual = (int64_t)64 << 20, most = (int64_t)256 << 20, size = wick__max(wick__size(dtype), 4);
+    int64_t image = p->cout * taps_of(p) * p->in_plane * size, at_once = 0;
+    if (image > 0 && image <= most) at_once = wick__min(p->n, wick__max(1, usual / image));
     struct wick__product g = products_of(p, dtype, at_once);
     *done = at_once > 0 && p->out_plane < INT32_MAX && at_once * p->cout < INT32_MAX &&
             (!g.other_c || wick__gemm_mma_takes(gpu, &g));
@@ -254,7 +280,7 @@ enum wick_status wick__gpu_conv(const struct wick__call *call) {
         return wick__fail(WICK_OVERFLOW, "%s: a spatial size or option is beyond 2^30, on %s", wick_op_name(call->op),
                           gpu->device->name);
     if (is_product(&p, dtype)) return multiply(gpu, dtype, &p);
-    if (wick_dtype_is_float(dtype) && is_gathered(&p)) WICK__TRY(multiply_and_gather(gpu, dtype, &p, &done));
+    if (wick_dtype_is_float(dtype) && is_gathered(&p, dtype)) WICK__TRY(multiply_and_gather(gpu, dtype, &p, &done));
     if (done) return WICK_OK;
     if (wick__conv_mma_takes(gpu, dtype, &p)) return wick__conv_mma(gpu, dtype, &p);
     return run_tiles(gpu, call, &p);
