@@ -34,4 +34,22 @@ struct gpu_conv {
     struct gpu_conv_dim dim[3];
 };
 
+/* Convolutions of one channel a group, over one or two dims, by tiles of planes. */
+enum {
+    GPU_CONV_TILE = 1024,        /* results of a block, of a phase */
+    GPU_CONV_TILE_BYTES = 12288, /* LDS for what their windows cover, as numbers that are multiplied */
+    GPU_CONV_TILE_TAPS = 512,    /* of all planes of a block */
+    GPU_CONV_TILE_PHASES = 8     /* of a dim */
+};
+
+struct gpu_conv_planes {
+    struct gpu_conv conv;
+    u32 planes;           /* of a block, each with a tile: a power of 2 */
+    u32 rows, columns;    /* results of a tile, of a phase */
+    u32 down, across;     /* tiles of a plane */
+    u32 height, width;    /* what the windows of a tile cover, of all phases */
+    i32 top, left;        /* where that begins in the input, for the first tile */
+    struct gpu_divisor by_columns, by_width;
+};
+
 #endif

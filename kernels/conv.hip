@@ -347,13 +347,126 @@ template <typename T> GPU_FN void conv_gather(const struct gpu_conv &p) {
     }
 }
 
+/* ---- one channel a group: a tile of a plane's results a block, from what their windows cover, in LDS ---- */
+
+/* A result of a tile: its place in LDS under tap 0, and its row and column of the phase. */
+struct conv_spot {
+    u32 base, row, column;
+    bool there;
+};
+
+GPU_FN struct conv_spot conv_spot_of(const struct gpu_conv_planes &p, const struct conv_dim &h, const struct conv_dim &w,
+                                     u32 row0, u32 column0, u32 i) {
+    struct conv_spot s;
+    u32 row = gpu_divide(i, p.by_columns), column = i - row * p.columns;
+    s.row = row0 + row;
+    s.column = column0 + column;
+    s.there = row < p.rows && s.row < (u32)h.count && s.column < (u32)w.count;
+    if (!s.there) row = column = 0;
+    s.base = (row * (u32)h.in_mul + (u32)(h.in_first - p.top)) * p.width + column * (u32)w.in_mul +
+             (u32)(w.in_first - p.left);
+    return s;
+}
+
+/* A result by those taps alone that meet the input: where a weight is not finite, its product with padding is not 0. */
+template <typename S>
+GPU_FN S conv_planes_sum(const struct gpu_conv_planes &p, const struct conv_dim &h, const struct conv_dim &w,
+                         const struct conv_spot &s, const S *covered, const S *weights) {
+    S sum = 0;
+    GPU_NO_UNROLL for (i32 a = 0; a < h.taps; a++) {
+        i32 y = (i32)s.row * h.in_mul + h.in_first + a * h.in_step;
+        GPU_NO_UNROLL for (i32 b = 0; b < w.taps; b++) {
+            i32 x = (i32)s.column * w.in_mul + w.in_first + b * w.in_step;
+            if ((u32)y >= (u32)p.conv.dim[1].in || (u32)x >= (u32)p.conv.dim[2].in) continue;
+            u32 tap = (u32)((h.tap_first + a * h.tap_step) * p.conv.dim[2].kernel + w.tap_first + b * w.tap_step);
+            sum = gemm_mad(covered[s.base + (u32)(a * h.in_step) * p.width + (u32)(b * w.in_step)], weights[tap], sum);
+        }
+    }
+    return sum;
+}
+
+/* R results of a phase, a block's threads apart. */
+template <int R, typename S>
+GPU_FN void conv_planes_sums(const struct gpu_conv_planes &p, const struct conv_dim &h, const struct conv_dim &w,
+                             const u32 (&base)[R], const S *covered, const S *weights, S (&sum)[R]) {
+    u32 down = (u32)h.in_step * p.width, across = (u32)w.in_step, taps = (u32)w.taps, step = (u32)w.tap_step;
+    GPU_UNROLL for (int r = 0; r < R; r++) sum[r] = 0;
+    GPU_NO_UNROLL for (u32 a = 0; a < (u32)h.taps; a++) {
+        const S *by = weights + ((u32)h.tap_first + a * (u32)h.tap_step) * (u32)p.conv.dim[2].kernel + w.tap_first;
+        u32 at = a * down;
+        GPU_NO_UNROLL for (u32 b = 0; b < taps; b++) {
+            S weight = by[b * step];
+            GPU_UNROLL for (int r = 0; r < R; r++) sum[r] = gemm_mad(covered[base[r] + at], weight, sum[r]);
+            at += across;
+        }
+    }
+}
+
+template <typename T> GPU_FN void conv_planes(const struct gpu_conv_planes &p) {
+    typedef typename gemm_sum<T>::type S;
+    enum { R = GPU_CONV_TILE / GPU_BLOCK };
+    GPU_SHARED S all_covered[GPU_CONV_TILE_BYTES / sizeof(S)];
+    GPU_SHARED S all_weights[GPU_CONV_TILE_TAPS];
+    GPU_SHARED conv_dim ph[2][GPU_CONV_TILE_PHASES];
+    GPU_SHARED u32 odd; /* a weight is not finite */
+    const struct gpu_conv &c = p.conv;
+    u32 t = gpu_thread(), tiles = p.down * p.across, first = gpu_block_x() / tiles, tile = gpu_block_x() - first * tiles;
+    u32 row0 = tile / p.across * p.rows, column0 = tile % p.across * p.columns, taps = (u32)(c.dim[1].kernel * c.dim[2].kernel);
+    u32 phases_down = (u32)c.dim[1].phases, phases_across = (u32)c.dim[2].phases;
+    /* The threads of a plane; those of planes behind the last one repeat it, and store nothing. */
+    u32 threads = GPU_BLOCK / p.planes, which = t / threads, lane = t - which * threads, plane = first * p.planes + which;
+    bool there = plane < c.planes;
+    if (!there) plane = c.planes - 1;
+    u32 channels = (u32)(c.groups * c.cout), n = plane / channels, channel = plane - n * channels;
+    u32 group = channel / (u32)c.cout;
+    S *covered = all_covered + which * p.height * p.width, *weights = all_weights + which * taps;
+
+    if (t == 0) odd = 0;
+    if (t < phases_down) ph[0][t] = conv_dim_of(c.dim[1], c.transposed, (i32)t);
+    if (t < phases_across) ph[1][t] = conv_dim_of(c.dim[2], c.transposed, (i32)t);
+    gpu_sync();
+    const T *x = (const T *)c.x + ((i64)n * c.groups + group) * c.in_plane;
+    i32 top = p.top + (i32)row0 * ph[0][0].in_mul, left = p.left + (i32)column0 * ph[1][0].in_mul;
+    GPU_NO_UNROLL for (u32 i = lane; i < p.height * p.width; i += threads) {
+        u32 row = gpu_divide(i, p.by_width);
+        i32 h = top + (i32)row, w = left + (i32)(i - row * p.width);
+        bool in = (u32)h < (u32)c.dim[1].in && (u32)w < (u32)c.dim[2].in;
+        covered[i] = in ? gemm_up(x[h * c.dim[2].in + w]) : (S)0;
+    }
+    const T *weight = (const T *)c.weight + group * c.weight_group + (channel - group * (u32)c.cout) * c.weight_m;
+    GPU_NO_UNROLL for (u32 i = lane; i < taps; i += threads) {
+        S v = gemm_up(weight[i]);
+        weights[i] = v;
+        if (!(v - v == 0)) gpu_atomic_max(&odd, 1);
+    }
+    gpu_sync();
+
+    T *out = (T *)c.out + (i64)plane * c.out_plane;
+    GPU_NO_UNROLL for (u32 phase = 0; phase < phases_down * phases_across; phase++) {
+        const struct conv_dim &h = ph[0][phase / phases_across], &w = ph[1][phase % phases_across];
+        u32 base[R];
+        S sum[R];
+        GPU_UNROLL for (int r = 0; r < R; r++) base[r] = conv_spot_of(p, h, w, row0, column0, lane + r * threads).base;
+        if (!odd) conv_planes_sums<R>(p, h, w, base, covered, weights, sum);
+        GPU_UNROLL for (int r = 0; r < R; r++) {
+            struct conv_spot s = conv_spot_of(p, h, w, row0, column0, lane + r * threads);
+            if (!s.there || !there) continue;
+            if (odd) sum[r] = conv_planes_sum(p, h, w, s, covered, weights);
+            u32 at = (s.row * (u32)h.out_mul + (u32)h.out_first) * (u32)c.dim[2].out;
+            out[at + s.column * (u32)w.out_mul + (u32)w.out_first] = conv_finish<T>(c, channel, sum[r]);
+        }
+    }
+}
+
 #define CONV(type)                                                                                                     \
     GPU_KERNEL(conv_tile_##type, struct gpu_conv) { conv_tile<type, 4>(p); }                                           \
     GPU_KERNEL(conv_direct_##type, struct gpu_conv) { conv_direct<type>(p); }
 GPU_ALL(CONV)
 GPU_KERNEL_OF(conv_wide_f32, struct gpu_conv, GPU_BLOCK, 2) { conv_tile<f32, 8>(p); }
 
-#define CONV_GATHER(T) GPU_KERNEL(conv_gather_##T, struct gpu_conv) { conv_gather<T>(p); }
+#define CONV_GATHER(T)                                                                                                 \
+    GPU_KERNEL(conv_gather_##T, struct gpu_conv) { conv_gather<T>(p); }                                                \
+    GPU_KERNEL(conv_planes_##T, struct gpu_conv_planes) { conv_planes<T>(p); }
 GPU_FLOATS(CONV_GATHER)
 
 #define CONV_WEIGHT(T)                                                                                                 \

@@ -44,6 +44,8 @@ static const struct shape shapes[] = {
     {1, 40, 34, 2, {2, 9, 11}, {2, 4, 5}, {1, 3, 2}, {0, 2, 1}, {1, 2, 3}, {0, 1, 0}, true, false},
     {1, 24, 16, 1, {3, 5, 8}, {1, 2, 1}, {2, 3, 4}, {0}, {0}, {1, 2, 3}, true, false}, /* phases without taps */
     {1, 72, 136, 1, {1, 9, 17}, {1, 3, 3}, {1, 1, 1}, {0, 2, 0}, {0}, {0}, true, false},
+    {1, 2, 2, 2, {1, 40, 70}, {1, 5, 4}, {1, 1, 2}, {0, 3, 1}, {1, 1, 3}, {0}, true, true}, /* tiles of planes */
+    {5, 7, 7, 7, {1, 6, 5}, {1, 3, 3}, {1, 1, 1}, {0, 1, 1}, {0}, {0}, true, false},        /* planes of a block */
 };
 
 /* Cases by number, which tools/simulate knows: x is subnormal in f16; some elements of x are NaN. */

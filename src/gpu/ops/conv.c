@@ -232,10 +232,97 @@ static enum wick_status multiply_and_gather(struct wick__gpu *gpu, enum wick_dty
     return status;
 }
 
+/* ---- one channel a group: tiles of planes ---- */
+
+/* What the windows of a tile cover of a dim, for tiles of one result of each phase, and where for the first one. */
+static int64_t covered_by(const struct gpu_conv_dim *dim, bool transposed, i32 *first) {
+    int64_t low = INT64_MAX, high = INT64_MIN;
+    for (int64_t r = 0; r < dim->phases; r++) {
+        int64_t at = -(int64_t)dim->padding, taps = dim->kernel;
+        if (transposed) {
+            int64_t tap = wick__conv_first_tap(dim, r, &at);
+            taps = tap < wick__min(dim->tap_step, dim->kernel) ? (dim->kernel - tap - 1) / dim->tap_step + 1 : 0;
+        }
+        if (taps == 0) continue;
+        int64_t reach = (taps - 1) * dim->in_step;
+        low = wick__min(low, at + wick__min(reach, 0));
+        high = wick__max(high, at + wick__max(reach, 0));
+    }
+    *first = low <= high ? (i32)low : 0;
+    return low <= high ? high - low + 1 : 1;
+}
+
+static int64_t pieces(int64_t n, int64_t most) { return (n + most - 1) / most; }
+
+/* Cuts planes into tiles whose windows cover what LDS holds; false where that is far more than they need. */
+static bool set_tiles(struct gpu_conv_planes *p, size_t size) {
+    enum { WIDE = 64, LEAST = 16, MOST_PLANES = 16 };
+    const struct gpu_conv *c = &p->conv;
+    int64_t room = GPU_CONV_TILE_BYTES / (int64_t)size, taps = taps_of(c), results[2], mul[2], reach[2];
+    for (int a = 0; a < 2; a++) {
+        const struct gpu_conv_dim *dim = &c->dim[1 + a];
+        results[a] = (dim->out + dim->phases - 1) / dim->phases;
+        mul[a] = c->transposed ? 1 : dim->stride;
+        reach[a] = covered_by(dim, c->transposed, a == 0 ? &p->top : &p->left);
+    }
+    int64_t columns = pieces(results[1], pieces(results[1], results[0] == 1 ? GPU_CONV_TILE : WIDE));
+    int64_t rows = wick__min(results[0], GPU_CONV_TILE / columns), height, width;
+    rows = pieces(results[0], pieces(results[0], rows));
+    for (;;) {
+        height = (rows - 1) * mul[0] + reach[0];
+        width = (columns - 1) * mul[1] + reach[1];
+        if (height <= room && width <= room && height * width <= room) break;
+        if (rows * columns <= LEAST) return false;
+        if (rows > 1 && height >= width)
+            rows = (rows + 1) / 2;
+        else if (columns > 1)
+            columns = (columns + 1) / 2;
+        else
+            rows = (rows + 1) / 2;
+    }
+    int64_t planes = 1;
+    while (planes < MOST_PLANES && 2 * planes * rows * columns <= GPU_CONV_TILE &&
+           2 * planes * height * width <= room && 2 * planes * taps <= GPU_CONV_TILE_TAPS)
+        planes *= 2;
+    p->planes = (u32)planes;
+    p->rows = (u32)rows;
+    p->columns = (u32)columns;
+    p->down = (u32)pieces(results[0], rows);
+    p->across = (u32)pieces(results[1], columns);
+    p->height = (u32)height;
+    p->width = (u32)width;
+    wick__gpu_divisor(&p->by_columns, p->columns);
+    wick__gpu_divisor(&p->by_width, p->width);
+    return height * width <= 2 * rows * columns * taps;
+}
+
+/* Whether it is one for them: then its launch, too. */
+static bool by_planes(const struct gpu_conv *c, enum wick_dtype dtype, struct gpu_conv_planes *p, int64_t *blocks) {
+    enum { FEW = 8 };
+    int64_t planes = c->n * c->groups * c->cout, taps = taps_of(c);
+    bool flat = c->dim[0].in == 1 && c->dim[0].out == 1 && c->dim[0].kernel == 1 && c->dim[0].padding == 0;
+    if (!wick_dtype_is_float(dtype) || !flat || c->cin != 1 || c->cout >= FEW || taps == 1 ||
+        taps > GPU_CONV_TILE_TAPS || c->dim[1].phases > GPU_CONV_TILE_PHASES ||
+        c->dim[2].phases > GPU_CONV_TILE_PHASES || planes > INT32_MAX || c->in_plane > INT32_MAX ||
+        c->out_plane > INT32_MAX)
+        return false;
+    *p = (struct gpu_conv_planes){.conv = *c};
+    p->conv.planes = (u32)planes;
+    if (!set_tiles(p, dtype == WICK_F64 ? 8 : 4)) return false;
+    *blocks = pieces(planes, p->planes) * p->down * p->across;
+    return *blocks < INT32_MAX;
+}
+
 /* ---- tiles, and results one by one ---- */
 
 static enum wick_status run_direct(struct wick__gpu *gpu, const struct wick__call *call, struct gpu_conv *p) {
-    int64_t planes = p->n * p->groups * p->cout;
+    int64_t planes = p->n * p->groups * p->cout, blocks;
+    struct gpu_conv_planes tiled;
+    if (by_planes(p, call->out[0]->dtype, &tiled, &blocks)) {
+        struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_conv_planes_bf16, call->out[0]->dtype),
+                                      .grid = {(unsigned)blocks}};
+        return wick__gpu_launch(gpu, &launch, &tiled);
+    }
     if (planes > UINT32_MAX || p->out_plane > INT32_MAX)
         return wick__fail(WICK_OVERFLOW, "%s: %lld planes of %lld elements are too many for %s", wick_op_name(call->op),
                           (long long)planes, (long long)p->out_plane, gpu->device->name);

@@ -8,6 +8,10 @@
 #include "kernels/conv_mma.h"
 #include "kernels/conv_weight.h"
 
+/* Results r, r + stride, .. of a transposed convolution: the first tap that meets the input is returned, and *at is
+ * where it meets it for the first result. */
+int64_t wick__conv_first_tap(const struct gpu_conv_dim *dim, int64_t r, int64_t *at);
+
 /* Whether a convolution is one for matrix instructions: 16-bit or 8-bit floats, channels enough, on a device that has
  * them, and room for a padded copy of the input. */
 bool wick__conv_mma_takes(const struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv);

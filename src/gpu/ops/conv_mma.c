@@ -19,9 +19,7 @@ struct side {
     int64_t results; /* of the largest phase */
 };
 
-/* Results r, r + stride, .. of a transposed convolution: the first tap that meets the input is returned, and *at is
- * where it meets it for the first result. */
-static int64_t first_tap(const struct gpu_conv_dim *dim, int64_t r, int64_t *at) {
+int64_t wick__conv_first_tap(const struct gpu_conv_dim *dim, int64_t r, int64_t *at) {
     int64_t tap = 0, last = wick__min(dim->tap_step, dim->kernel);
     *at = r + dim->padding;
     for (; tap < last && *at % dim->stride != 0; tap++) *at -= dim->dilation;
@@ -36,7 +34,7 @@ static struct side side_of(const struct gpu_conv_dim *dim, bool transposed) {
         int64_t tap = 0, taps = dim->kernel;
         at[r] = -dim->padding;
         if (transposed) {
-            tap = first_tap(dim, r, &at[r]);
+            tap = wick__conv_first_tap(dim, r, &at[r]);
             taps = tap < wick__min(dim->tap_step, dim->kernel) ? (dim->kernel - tap - 1) / dim->tap_step + 1 : 0;
         }
         s.phases.taps[r] = (u32)taps;
