@@ -368,10 +368,15 @@ GPU_FN struct conv_spot conv_spot_of(const struct gpu_conv_planes &p, const stru
     return s;
 }
 
+/* What the windows of a tile cover, and the weights, in LDS. */
+template <typename S> struct conv_staged {
+    S *covered, *weights;
+};
+
 /* A result by those taps alone that meet the input: where a weight is not finite, its product with padding is not 0. */
 template <typename S>
 GPU_FN S conv_planes_sum(const struct gpu_conv_planes &p, const struct conv_dim &h, const struct conv_dim &w,
-                         const struct conv_spot &s, const S *covered, const S *weights) {
+                         const struct conv_spot &s, const conv_staged<S> &from) {
     S sum = 0;
     GPU_NO_UNROLL for (i32 a = 0; a < h.taps; a++) {
         i32 y = (i32)s.row * h.in_mul + h.in_first + a * h.in_step;
@@ -379,7 +384,8 @@ GPU_FN S conv_planes_sum(const struct gpu_conv_planes &p, const struct conv_dim 
             i32 x = (i32)s.column * w.in_mul + w.in_first + b * w.in_step;
             if ((u32)y >= (u32)p.conv.dim[1].in || (u32)x >= (u32)p.conv.dim[2].in) continue;
             u32 tap = (u32)((h.tap_first + a * h.tap_step) * p.conv.dim[2].kernel + w.tap_first + b * w.tap_step);
-            sum = gemm_mad(covered[s.base + (u32)(a * h.in_step) * p.width + (u32)(b * w.in_step)], weights[tap], sum);
+            S term = from.covered[s.base + (u32)(a * h.in_step) * p.width + (u32)(b * w.in_step)];
+            sum = gemm_mad(term, from.weights[tap], sum);
         }
     }
     return sum;
@@ -388,15 +394,15 @@ GPU_FN S conv_planes_sum(const struct gpu_conv_planes &p, const struct conv_dim 
 /* R results of a phase, a block's threads apart. */
 template <int R, typename S>
 GPU_FN void conv_planes_sums(const struct gpu_conv_planes &p, const struct conv_dim &h, const struct conv_dim &w,
-                             const u32 (&base)[R], const S *covered, const S *weights, S (&sum)[R]) {
+                             const u32 (&base)[R], const conv_staged<S> &from, S (&sum)[R]) {
     u32 down = (u32)h.in_step * p.width, across = (u32)w.in_step, taps = (u32)w.taps, step = (u32)w.tap_step;
     GPU_UNROLL for (int r = 0; r < R; r++) sum[r] = 0;
     GPU_NO_UNROLL for (u32 a = 0; a < (u32)h.taps; a++) {
-        const S *by = weights + ((u32)h.tap_first + a * (u32)h.tap_step) * (u32)p.conv.dim[2].kernel + w.tap_first;
+        const S *by = from.weights + ((u32)h.tap_first + a * (u32)h.tap_step) * (u32)p.conv.dim[2].kernel + w.tap_first;
         u32 at = a * down;
         GPU_NO_UNROLL for (u32 b = 0; b < taps; b++) {
             S weight = by[b * step];
-            GPU_UNROLL for (int r = 0; r < R; r++) sum[r] = gemm_mad(covered[base[r] + at], weight, sum[r]);
+            GPU_UNROLL for (int r = 0; r < R; r++) sum[r] = gemm_mad(from.covered[base[r] + at], weight, sum[r]);
             at += across;
         }
     }
@@ -419,7 +425,7 @@ template <typename T> GPU_FN void conv_planes(const struct gpu_conv_planes &p) {
     if (!there) plane = c.planes - 1;
     u32 channels = (u32)(c.groups * c.cout), n = plane / channels, channel = plane - n * channels;
     u32 group = channel / (u32)c.cout;
-    S *covered = all_covered + which * p.height * p.width, *weights = all_weights + which * taps;
+    conv_staged<S> to = {all_covered + which * p.height * p.width, all_weights + which * taps};
 
     if (t == 0) odd = 0;
     if (t < phases_down) ph[0][t] = conv_dim_of(c.dim[1], c.transposed, (i32)t);
@@ -431,12 +437,12 @@ template <typename T> GPU_FN void conv_planes(const struct gpu_conv_planes &p) {
         u32 row = gpu_divide(i, p.by_width);
         i32 h = top + (i32)row, w = left + (i32)(i - row * p.width);
         bool in = (u32)h < (u32)c.dim[1].in && (u32)w < (u32)c.dim[2].in;
-        covered[i] = in ? gemm_up(x[h * c.dim[2].in + w]) : (S)0;
+        to.covered[i] = in ? gemm_up(x[h * c.dim[2].in + w]) : (S)0;
     }
     const T *weight = (const T *)c.weight + group * c.weight_group + (channel - group * (u32)c.cout) * c.weight_m;
     GPU_NO_UNROLL for (u32 i = lane; i < taps; i += threads) {
         S v = gemm_up(weight[i]);
-        weights[i] = v;
+        to.weights[i] = v;
         if (!(v - v == 0)) gpu_atomic_max(&odd, 1);
     }
     gpu_sync();
@@ -447,11 +453,11 @@ template <typename T> GPU_FN void conv_planes(const struct gpu_conv_planes &p) {
         u32 base[R];
         S sum[R];
         GPU_UNROLL for (int r = 0; r < R; r++) base[r] = conv_spot_of(p, h, w, row0, column0, lane + r * threads).base;
-        if (!odd) conv_planes_sums<R>(p, h, w, base, covered, weights, sum);
+        if (!odd) conv_planes_sums<R>(p, h, w, base, to, sum);
         GPU_UNROLL for (int r = 0; r < R; r++) {
             struct conv_spot s = conv_spot_of(p, h, w, row0, column0, lane + r * threads);
             if (!s.there || !there) continue;
-            if (odd) sum[r] = conv_planes_sum(p, h, w, s, covered, weights);
+            if (odd) sum[r] = conv_planes_sum(p, h, w, s, to);
             u32 at = (s.row * (u32)h.out_mul + (u32)h.out_first) * (u32)c.dim[2].out;
             out[at + s.column * (u32)w.out_mul + (u32)w.out_first] = conv_finish<T>(c, channel, sum[r]);
         }
