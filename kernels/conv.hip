@@ -477,6 +477,15 @@ GPU_FLOATS(CONV_GATHER)
 
 #define CONV_WEIGHT(T)                                                                                                 \
     GPU_KERNEL(conv_weight_tile_##T, struct gpu_conv_weight) { conv_weight_tile<T>(p); }                               \
-    GPU_KERNEL(conv_weight_element_##T, struct gpu_conv_weight) { conv_weight_element<T>(p); }                         \
     GPU_KERNEL(conv_weight_join_##T, struct gpu_conv_weight_join) { conv_weight_join<T>(p); }
 GPU_FLOATS(CONV_WEIGHT)
+
+/* One row a group, as depthwise layers have, or several. */
+#define CONV_WEIGHT_FEW(T, COLUMNS)                                                                                    \
+    GPU_KERNEL(conv_weight_one_##T, struct gpu_conv_weight) { conv_weight_few<T, 1, COLUMNS>(p); }                     \
+    GPU_KERNEL(conv_weight_few_##T, struct gpu_conv_weight) { conv_weight_few<T, GPU_CONV_FEW_ROWS, COLUMNS>(p); }
+CONV_WEIGHT_FEW(bf16, GPU_CONV_FEW_COLUMNS)
+CONV_WEIGHT_FEW(f16, GPU_CONV_FEW_COLUMNS)
+CONV_WEIGHT_FEW(f32, GPU_CONV_FEW_COLUMNS)
+CONV_WEIGHT_FEW(f64, GPU_CONV_FEW_COLUMNS_F64) /* and so f8e4m3: registers are few */
+CONV_WEIGHT_FEW(f8e4m3, GPU_CONV_FEW_COLUMNS_F64)

@@ -16,6 +16,9 @@ struct gpu_conv_weight_dim {
     i32 stride, padding, dilation;
 };
 
+/* Of conv_weight_few: elements of a block. */
+enum { GPU_CONV_FEW_ROWS = 4, GPU_CONV_FEW_COLUMNS = 4, GPU_CONV_FEW_COLUMNS_F64 = 2 };
+
 struct gpu_conv_weight {
     const void *small; /* [n, groups rows, small...] */
     const void *large; /* [n, groups channels, large...] */

@@ -1,5 +1,5 @@
 /* The gradient of a convolution by its weight: as an implicit product whose operands are fetched from both sides as
- * they lie, tile by tile; and, for groups of few channels, element by element. Terms are cut into parts, whose sums a
+ * they lie, tile by tile; and, for groups of few channels, a few elements a block. Terms are cut into parts, whose sums a
  * second kernel adds in f64, in order. */
 #ifndef WICK_KERNELS_CONV_WEIGHT_BODY_H
 #define WICK_KERNELS_CONV_WEIGHT_BODY_H
@@ -134,29 +134,44 @@ template <typename T> GPU_FN void conv_weight_tile(const struct gpu_conv_weight 
     }
 }
 
-/* ---- one element a block ---- */
+/* ---- a few rows by a few columns a block, for groups of few channels: what a term needs is found once for all ---- */
 
-template <typename T> GPU_FN void conv_weight_element(const struct gpu_conv_weight &p) {
+template <typename T, int ROWS, int COLUMNS> GPU_FN void conv_weight_few(const struct gpu_conv_weight &p) {
     typedef typename gpu_compute<T>::type S;
     GPU_SHARED f64 room[GPU_WAVES];
-    i64 item = (i64)gpu_block_y() * gpu_blocks_x() + gpu_block_x(), part = item / p.count, at = item - part * p.count;
-    if (part >= p.parts) return;
-    i64 row = at / p.across, group = row / p.rows;
-    struct weight_column column = weight_column_of(p, (u32)(at - row * p.across));
-    const T *small = (const T *)p.small + row * p.small_plane;
+    GPU_SHARED weight_column columns[COLUMNS];
+    i64 item = (i64)gpu_block_y() * gpu_blocks_x() + gpu_block_x(), blocks = p.groups * p.row_tiles * p.column_tiles;
+    u32 part = (u32)(item / blocks), at = (u32)(item - part * blocks), above = at / p.column_tiles;
+    if (item >= blocks * p.parts) return;
+    u32 column0 = (at - above * p.column_tiles) * COLUMNS, group = above / p.row_tiles;
+    i64 row0 = (i64)(above - group * p.row_tiles) * ROWS;
+    if (gpu_thread() < COLUMNS) columns[gpu_thread()] = weight_column_of(p, column0 + gpu_thread());
+    gpu_sync();
+    const T *small = (const T *)p.small + (group * p.rows + row0) * p.small_plane;
     const T *large = (const T *)p.large + group * p.channels * p.large_plane;
-    u32 first = (u32)part * p.part, end = first + p.part < p.terms ? first + p.part : p.terms;
-    f64 sum = 0;
+    u32 first = part * p.part, end = first + p.part < p.terms ? first + p.part : p.terms;
+    S sum[ROWS][COLUMNS];
+    GPU_UNROLL for (int i = 0; i < ROWS; i++) GPU_UNROLL for (int j = 0; j < COLUMNS; j++) sum[i][j] = 0;
     GPU_NO_UNROLL for (u32 term = first + gpu_thread(); term < end; term += GPU_BLOCK) {
         struct weight_term e = weight_term_of(p, term, end);
-        sum = gpu_fma((f64)gpu_up(small[e.small]), (f64)weight_meet<T>(p, large, e, column), sum);
+        S meets[COLUMNS];
+        GPU_UNROLL for (int j = 0; j < COLUMNS; j++) meets[j] = weight_meet<T>(p, large, e, columns[j]);
+        GPU_UNROLL for (int i = 0; i < ROWS; i++) {
+            S v = row0 + i < p.rows ? gpu_up(small[i * p.small_plane + e.small]) : (S)0;
+            GPU_UNROLL for (int j = 0; j < COLUMNS; j++) sum[i][j] = gpu_fma(v, meets[j], sum[i][j]);
+        }
     }
-    sum = gpu_block_join<gpu_join_add>(sum, room);
-    if (gpu_thread() > 0) return;
-    if (p.parts == 1)
-        ((T *)p.out)[at] = gpu_round<T>((S)sum);
-    else
-        ((S *)p.sums)[item] = (S)sum;
+    GPU_UNROLL for (int i = 0; i < ROWS; i++) {
+        GPU_UNROLL for (int j = 0; j < COLUMNS; j++) {
+            f64 all = gpu_block_join<gpu_join_add>((f64)sum[i][j], room);
+            if (gpu_thread() > 0 || row0 + i >= p.rows || column0 + j >= p.across) continue;
+            i64 to = (group * p.rows + row0 + i) * p.across + column0 + j;
+            if (p.parts == 1)
+                ((T *)p.out)[to] = gpu_round<T>((S)all);
+            else
+                ((S *)p.sums)[part * p.count + to] = (S)all;
+        }
+    }
 }
 
 /* ---- the sum of the parts ---- */

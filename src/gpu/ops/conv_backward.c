@@ -9,10 +9,11 @@
 enum {
     EDGE = 64,           /* of a tile */
     DEPTH = 16,          /* terms of a step of a tile */
-    WASTE = 16,          /* tiles that have so many more elements than the result has are not worth it */
+    WASTE = 3,           /* tiles that have so many more elements than the result has are not worth it */
     LONG = 4096,         /* terms of a tile's part: f32 sums stay short */
-    VERY_LONG = 1 << 16, /* of an element's, whose sum is f64 */
-    SHORT = 256,         /* least terms of a part */
+    VERY_LONG = 1 << 16, /* of a few elements', of which each thread adds a part */
+    SHORT = 256,         /* least terms of a tile's part */
+    NOT_SHORT = 2048,    /* and of a few elements', whose threads' sums take as long to add as many terms */
     BLOCKS = 512,        /* that fill a device */
     MOST = 256 << 20     /* bytes of all parts */
 };
@@ -74,10 +75,10 @@ static bool set_params(struct gpu_conv_weight *p, const struct wick__call *call)
 }
 
 /* Cuts the terms into parts: by shape alone, so that the same shape has the same bits on every device. */
-static void set_parts(struct gpu_conv_weight *p, int64_t blocks, int64_t longest, int64_t size) {
+static void set_parts(struct gpu_conv_weight *p, int64_t blocks, int64_t least, int64_t longest, int64_t size) {
     int64_t parts = wick__max(1, ceil_div(p->terms, longest));
     if (parts * blocks < BLOCKS)
-        parts = wick__max(parts, wick__min(ceil_div(BLOCKS, blocks), ceil_div(p->terms, SHORT)));
+        parts = wick__max(parts, wick__min(ceil_div(BLOCKS, blocks), ceil_div(p->terms, least)));
     parts = wick__min(parts, wick__max(1, MOST / (p->count * size)));
     p->part = (u32)(ceil_div(ceil_div(p->terms, parts), DEPTH) * DEPTH);
     p->parts = (u32)wick__max(1, ceil_div(p->terms, wick__max(1, p->part)));
@@ -97,6 +98,25 @@ static enum wick_status run(struct wick__gpu *gpu, enum wick_dtype dtype, struct
     return status;
 }
 
+/* A few elements a block. */
+static enum wick_status run_few(struct wick__gpu *gpu, const struct wick__call *call, struct gpu_conv_weight *p) {
+    enum wick_dtype dtype = call->out[0]->dtype;
+    bool one = p->rows == 1, less = dtype == WICK_F64 || dtype == WICK_F8E4M3;
+    int64_t row_tiles = ceil_div(p->rows, one ? 1 : GPU_CONV_FEW_ROWS);
+    int64_t column_tiles = ceil_div(p->across, less ? GPU_CONV_FEW_COLUMNS_F64 : GPU_CONV_FEW_COLUMNS), blocks;
+    struct wick__launch launch = {
+        .kernel =
+            wick__gpu_of_floats(one ? WICK__GPU_K_conv_weight_one_bf16 : WICK__GPU_K_conv_weight_few_bf16, dtype)};
+    if (__builtin_mul_overflow(row_tiles * column_tiles, p->groups, &blocks) || blocks >= INT32_MAX)
+        return wick__fail(WICK_OVERFLOW, "%s: a result of %lld elements is too large for %s", wick_op_name(call->op),
+                          (long long)p->count, gpu->device->name);
+    p->row_tiles = (u32)row_tiles;
+    p->column_tiles = (u32)column_tiles;
+    set_parts(p, blocks, NOT_SHORT, VERY_LONG, dtype == WICK_F64 ? 8 : 4);
+    wick__gpu_reduce_grid(&launch, blocks * p->parts);
+    return run(gpu, dtype, p, &launch);
+}
+
 wick__kernel_fn wick__gpu_conv_backward;
 enum wick_status wick__gpu_conv_backward(const struct wick__call *call) {
     enum wick_dtype dtype = call->out[0]->dtype;
@@ -113,17 +133,13 @@ enum wick_status wick__gpu_conv_backward(const struct wick__call *call) {
     if (wick__conv_weight_mma_takes(gpu, dtype, &p)) return wick__conv_weight_mma(gpu, dtype, &p);
     int64_t row_tiles = ceil_div(p.rows, EDGE), column_tiles = ceil_div(p.across, EDGE);
     int64_t tiles = row_tiles * column_tiles;
-    struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_conv_weight_element_bf16, dtype)};
+    struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_conv_weight_tile_bf16, dtype)};
     if (tiles < INT32_MAX / p.groups && tiles * (EDGE * EDGE) <= WASTE * p.rows * p.across) {
         p.row_tiles = (u32)row_tiles;
         p.column_tiles = (u32)column_tiles;
-        set_parts(&p, tiles * p.groups, LONG, size);
-        launch.kernel = wick__gpu_of_floats(WICK__GPU_K_conv_weight_tile_bf16, dtype);
+        set_parts(&p, tiles * p.groups, SHORT, LONG, size);
         launch.grid[0] = (unsigned)(tiles * p.groups * p.parts);
         if (tiles * p.groups * p.parts < INT32_MAX) return run(gpu, dtype, &p, &launch);
     }
-    launch.kernel = wick__gpu_of_floats(WICK__GPU_K_conv_weight_element_bf16, dtype);
-    set_parts(&p, p.count, VERY_LONG, size);
-    wick__gpu_reduce_grid(&launch, p.count * p.parts);
-    return run(gpu, dtype, &p, &launch);
+    return run_few(gpu, call, &p);
 }
