@@ -124,11 +124,9 @@ template <typename T> GPU_FN void resize_backward(const struct gpu_resize_backwa
 /* The first result that takes element `at` of dim d or one behind it. */
 GPU_FN u32 nearest_first(const struct gpu_resize_backward &p, u32 d, u32 at) {
     const struct gpu_resample_axis &a = p.axis[gpu_anew(d)];
-    u32 by = a.at.divisor.d, add = (u32)a.at.add, out = (u32)a.out;
-    if (at >= (u32)a.in) return out;
-    if (at == 0 || at * by <= add) return 0;
-    u32 first = gpu_divide(at * by - add + a.by_mul.d - 1, a.by_mul);
-    return first < out ? first : out;
+    u32 n = at * a.at.divisor.d, add = (u32)a.at.add, out = (u32)a.out;
+    u32 first = gpu_divide(n > add ? n - add + a.by_mul.d - 1 : 0, a.by_mul);
+    return at >= (u32)a.in || first > out ? out : first;
 }
 
 template <typename T, int N> GPU_FN void nearest_store(T *r, const f64 (&sum)[N]) {
@@ -140,8 +138,9 @@ template <typename T> GPU_FN void nearest_store(T *r, const f64 (&sum)[1]) {
     *r = gpu_round<T>((typename gpu_compute<T>::type)sum[0]);
 }
 
-/* N neighbours of a row at once: what the outer dims give is the same for all, and first terms load together. */
+/* N neighbours of a row at once: what the outer dims give is the same for all, and their first terms load together. */
 template <typename T, int N> GPU_FN void nearest_backward(const struct gpu_resize_backward &p) {
+    enum { AT_ONCE = 2 }; /* terms of a row that most elements have */
     for (u64 i = gpu_global(); i < (u64)p.count / N; i += gpu_stride()) {
         u32 row = gpu_divide((u32)i, p.by_vector), above = gpu_divide(row, p.axis[1].by_in);
         u32 plane = gpu_divide(above, p.axis[0].by_in);
@@ -156,12 +155,15 @@ template <typename T, int N> GPU_FN void nearest_backward(const struct gpu_resiz
             GPU_NO_UNROLL for (h = h_begin; h < h_end; h++) {
                 u32 layer = plane * (u32)p.axis[0].out + d;
                 const T *line = (const T *)p.gradient + (layer * (u32)p.axis[1].out + h) * out;
-                GPU_UNROLL for (int k = 0; k < N; k++) {
-                    f64 v = (f64)gpu_up(line[edge[k] < out ? edge[k] : out - 1]);
-                    sum[k] += edge[k] < edge[k + 1] ? v : 0;
+                GPU_UNROLL for (u32 term = 0; term < AT_ONCE; term++) {
+                    GPU_UNROLL for (int k = 0; k < N; k++) {
+                        u32 w = gpu_anew(edge[k]) + term;
+                        f64 v = (f64)gpu_up(line[w < out ? w : out - 1]);
+                        sum[k] += w < edge[k + 1] ? v : 0;
+                    }
                 }
                 GPU_UNROLL for (int k = 0; k < N; k++)
-                    GPU_NO_UNROLL for (u32 w = edge[k] + 1; w < edge[k + 1]; w++) sum[k] += (f64)gpu_up(line[w]);
+                    GPU_NO_UNROLL for (u32 w = edge[k] + AT_ONCE; w < edge[k + 1]; w++) sum[k] += (f64)gpu_up(line[w]);
             }
         }
         nearest_store((T *)p.out + i * N, sum);
