@@ -69,10 +69,20 @@ static double work_of(const struct wick__dnn_conv *c) {
     return elements(c, c->n, c->groups * c->cout, c->out) * elements(c, c->cin, 1, c->kernel);
 }
 
+/* The same for groups, on an H200: tiles of planes where a channel is a group and taps are many, or few of many belong
+ * to a result; gradients of weights where a group has some channels. */
+static bool is_faster_in_groups(const struct wick__dnn_conv *c) {
+    if (c->way == WICK__CONV_WEIGHT) return c->dtype == WICK_F32 && c->cin >= 8;
+    if (c->cin > 1 || c->cout > 1 || c->spatial > 2 || c->dtype == WICK_F64) return false;
+    bool strides = volume(c, c->stride) > 1;
+    return c->way == WICK__CONV_DATA ? strides || volume(c, c->kernel) > 9 : !strides && volume(c, c->kernel) > 9;
+}
+
 /* Whether ours is faster, as measured on an H100 with cuDNN 9.19 (docs/results/convolutions.md). */
 static bool is_faster(const struct wick__gpu *gpu, const struct wick__dnn_conv *c) {
     const bool narrow = wick_dtype_bits(c->dtype) == 16, wide = c->dtype == WICK_F64;
-    if (wick__capability(gpu) != 90 || c->groups > 1) return false;
+    if (wick__capability(gpu) != 90) return false;
+    if (c->groups > 1) return is_faster_in_groups(c);
     if (c->way == WICK__CONV_WEIGHT) return wide && !is_point(c) && c->n * volume(c, c->out) > 65536;
     if (c->way == WICK__CONV_DATA && narrow) /* those that ours makes of products; small patches go by tiles */
         return (has_patches(c) && volume(c, c->kernel) > 8) || (c->cin < 8 && work_of(c) < 1e9);
