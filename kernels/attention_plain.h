@@ -67,7 +67,7 @@ GPU_FN f32 plain_exp(f32 x) {
     f32 y;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
-#elif defined(GPU_AMD)
+#elif __has_builtin(__builtin_amdgcn_exp2f)
     return __builtin_amdgcn_exp2f(x);
 #else
     return gpu_exp2(x);
