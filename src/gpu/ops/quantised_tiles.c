@@ -2,6 +2,7 @@
 #include "gpu/ops/gemm.h"
 #include "gpu/ops/quantised.h"
 
+#include "core/checked.h"
 #include "kernels/quantised.h"
 
 enum { SIZES = 4 }; /* 8, 16, 32 and 64 columns */
