@@ -138,7 +138,8 @@ template <typename T> GPU_FN void conv_weight_tile(const struct gpu_conv_weight 
 
 template <typename T, int ROWS, int COLUMNS> GPU_FN void conv_weight_few(const struct gpu_conv_weight &p) {
     typedef typename gpu_compute<T>::type S;
-    GPU_SHARED f64 room[GPU_WAVES];
+    enum { N = ROWS * COLUMNS, WAVES = GPU_BLOCK / GPU_WAVE };
+    GPU_SHARED f64 room[N * WAVES];
     GPU_SHARED weight_column columns[COLUMNS];
     i64 item = (i64)gpu_block_y() * gpu_blocks_x() + gpu_block_x(), blocks = p.groups * p.row_tiles * p.column_tiles;
     u32 part = (u32)(item / blocks), at = (u32)(item - part * blocks), above = at / p.column_tiles;
@@ -161,17 +162,19 @@ template <typename T, int ROWS, int COLUMNS> GPU_FN void conv_weight_few(const s
             GPU_UNROLL for (int j = 0; j < COLUMNS; j++) sum[i][j] = gpu_fma(v, meets[j], sum[i][j]);
         }
     }
-    GPU_UNROLL for (int i = 0; i < ROWS; i++) {
-        GPU_UNROLL for (int j = 0; j < COLUMNS; j++) {
-            f64 all = gpu_block_join<gpu_join_add>((f64)sum[i][j], room);
-            if (gpu_thread() > 0 || row0 + i >= p.rows || column0 + j >= p.across) continue;
-            i64 to = (group * p.rows + row0 + i) * p.across + column0 + j;
-            if (p.parts == 1)
-                ((T *)p.out)[to] = gpu_round<T>((S)all);
-            else
-                ((S *)p.sums)[part * p.count + to] = (S)all;
-        }
-    }
+    f64 all[N];
+    GPU_UNROLL for (int i = 0; i < N; i++) all[i] = sum[i / COLUMNS][i % COLUMNS];
+    u32 number = gpu_wave_join_each<gpu_join_add, N>(all);
+    if (gpu_lane() < N) room[number * WAVES + gpu_wave()] = all[0];
+    gpu_sync();
+    u32 t = gpu_thread(), row = t / COLUMNS, column = t % COLUMNS;
+    if (t >= N || row0 + row >= p.rows || column0 + column >= p.across) return;
+    f64 v = gpu_tree<WAVES>::template of<gpu_join_add>(room + t * WAVES);
+    i64 to = (group * p.rows + row0 + row) * p.across + column0 + column;
+    if (p.parts == 1)
+        ((T *)p.out)[to] = gpu_round<T>((S)v);
+    else
+        ((S *)p.sums)[part * p.count + to] = (S)v;
 }
 
 /* ---- the sum of the parts ---- */

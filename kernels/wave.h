@@ -40,6 +40,23 @@ template <typename J, typename T> GPU_FN T gpu_wave_join(T v, u32 group = GPU_WA
     return v;
 }
 
+/* N values from each lane of the wave, a power of two of them up to its lanes, each joined as gpu_wave_join does. A lane
+ * gets the value whose number is returned, in v[0]: lanes 0 to N - 1 have one each. Every lane must take part. */
+template <typename J, int N, typename T> GPU_FN u32 gpu_wave_join_each(T *v) {
+    u32 number = 0;
+    GPU_UNROLL for (u32 step = 0; step < GPU_WAVE_LOG2; step++) {
+        u32 mask = 1u << step, half = (u32)N >> (step + 1);
+        bool upper = (gpu_lane() & mask) != 0;
+        if (upper) number += half;
+        GPU_UNROLL for (u32 i = 0; i < (u32)N; i++) {
+            if (i > 0 && i >= half) break;
+            T mine = upper ? v[i + half] : v[i], other = gpu_shuffle_xor(upper ? v[i] : v[i + half], mask);
+            v[i] = upper ? J::of(other, mine) : J::of(mine, other);
+        }
+    }
+    return number;
+}
+
 /* N values that one thread has, a power of two of them: neighbours first. */
 template <int N> struct gpu_tree {
     template <typename J, typename T> GPU_FN T of(const T *v) {
