@@ -9,7 +9,7 @@ struct gpu_cross_entropy {
     const void *x, *probabilities; /* probabilities NULL: ids */
     const void *weight;            /* [n], or NULL */
     void *out;                     /* losses, or the gradient of x */
-    void *weights;                 /* losses: of the lines */
+    void *weights;                 /* losses: of the lines, as they are computed */
     double *log_sums;              /* losses: written; gradients: read */
     const void *gradient;          /* of the lines, or single */
     void *of_target;               /* gradients: of the probabilities, or NULL */
@@ -25,6 +25,13 @@ struct gpu_cross_entropy {
     u32 nll;
     u32 wide;   /* losses are stored as they are computed */
     u32 single; /* the gradient is one element */
+};
+
+/* The mean of losses by weights, by one block. */
+struct gpu_cross_entropy_mean {
+    const void *losses, *weights; /* [lines], as they are computed */
+    void *out, *total;            /* scalars: the mean in the dtype of x, the sum of the weights as it is computed */
+    i64 lines;
 };
 
 #endif

@@ -177,6 +177,32 @@ template <typename T> GPU_FN void classes_losses(const struct gpu_cross_entropy 
     if (at.live && at.lane == 0) classes_finish<T>(q, p, at);
 }
 
+template <typename T> GPU_FN void classes_mean(const struct gpu_cross_entropy_mean &p) {
+    typedef typename gpu_compute<T>::type C;
+    enum { UNROLL = 4 };
+    GPU_SHARED f64 room[2 * GPU_WAVES];
+    f64 sums[2] = {0, 0};
+    GPU_NO_UNROLL for (i64 i = gpu_thread(); i < p.lines; i += GPU_BLOCK * UNROLL) {
+        GPU_UNROLL for (int k = 0; k < UNROLL; k++) {
+            i64 line = i + k * GPU_BLOCK;
+            bool in = line < p.lines;
+            sums[0] += in ? (f64)((const C *)p.losses)[line] : 0;
+            sums[1] += in ? (f64)((const C *)p.weights)[line] : 0;
+        }
+    }
+    u32 number = gpu_wave_join_each<gpu_join_add, 2>(sums), waves = gpu_threads() / GPU_WAVE;
+    if (gpu_lane() < 2) room[number * GPU_WAVES + gpu_wave()] = sums[0];
+    gpu_sync();
+    if (gpu_thread() > 0) return;
+    f64 loss = 0, weight = 0;
+    for (u32 w = 0; w < waves; w++) {
+        loss += room[w];
+        weight += room[GPU_WAVES + w];
+    }
+    *(T *)p.out = gpu_round<T>((C)(loss / weight));
+    *(C *)p.total = (C)weight;
+}
+
 /* ---- gradients ---- */
 
 /* What the elements of a line's gradient depend on. */
@@ -246,5 +272,6 @@ template <typename T> GPU_FN void classes_gradients(const struct gpu_cross_entro
 
 #define CROSS_ENTROPY(T)                                                                                               \
     GPU_KERNEL(cross_entropy_##T, struct gpu_cross_entropy) { classes_losses<T>(p); }                                  \
-    GPU_KERNEL(cross_entropy_backward_##T, struct gpu_cross_entropy) { classes_gradients<T>(p); }
+    GPU_KERNEL(cross_entropy_backward_##T, struct gpu_cross_entropy) { classes_gradients<T>(p); }                      \
+    GPU_KERNEL(cross_entropy_mean_##T, struct gpu_cross_entropy_mean) { classes_mean<T>(p); }
 GPU_FLOATS(CROSS_ENTROPY)

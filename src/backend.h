@@ -118,6 +118,7 @@ union wick__params {
         double smoothing;
         bool ignore; /* the id that follows */
         int64_t ignored;
+        bool mean; /* losses: out[0] is their mean by weights, a scalar, and out[1] the sum of the weights */
     } classes;
     struct {
         int64_t blank;

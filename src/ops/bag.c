@@ -18,13 +18,19 @@ struct bags {
 
 static const struct wick_bag_options defaults = {.mode = WICK_BAG_SUM};
 
-/* i64 ids [N] of a tensor of them, the sentinel kept, and in place of `padding` too where it is one. */
+/* Ids [N] of a tensor of them, with the sentinel in place of `padding` too where it is one. */
 static struct wick_tensor *skipping(const struct wick_tensor *ids, bool padded, int64_t padding) {
-    int64_t n = wick__count(ids);
-    struct wick_tensor *list = wick_cast(wick_reshape(ids, 1, &n), WICK_I64);
-    struct wick_tensor *skip = wick_eq_scalar(list, WICK_INT(wick__ids_none(ids->dtype)));
-    if (padded) skip = wick_logical_or(skip, wick_eq_scalar(list, WICK_INT(padding)));
-    return wick_masked_fill(list, skip, WICK_INT(INT64_MAX));
+    int64_t n = wick__count(ids), none = wick__ids_none(ids->dtype);
+    struct wick_tensor *list = wick_reshape(ids, 1, &n);
+    if (!padded || padding >= none) return list;
+    return wick_masked_fill(list, wick_eq_scalar(list, WICK_INT(padding)), WICK_INT(none));
+}
+
+/* The same as i64, with the sentinel of that. */
+static struct wick_tensor *wide_ids(struct wick_tensor *ids) {
+    if (!ids || ids->dtype == WICK_I64) return ids;
+    struct wick_tensor *list = wick_cast(ids, WICK_I64);
+    return wick_masked_fill(list, wick_eq_scalar(list, WICK_INT(wick__ids_none(ids->dtype))), WICK_INT(INT64_MAX));
 }
 
 /* ---- checks ---- */
@@ -84,7 +90,7 @@ static struct wick_tensor *bag_of(const struct bags *b) {
 /* Begins a scope and finds rows and bags. */
 static bool begin(const struct wick_tensor *ids, struct bags *b) {
     wick_scope_begin();
-    b->ids = skipping(ids, b->options->padded, b->options->padding);
+    b->ids = wide_ids(skipping(ids, b->options->padded, b->options->padding));
     struct wick_tensor *none = wick_eq_scalar(b->ids, WICK_INT(INT64_MAX));
     b->bag = wick_masked_fill(bag_of(b), none, WICK_INT(INT64_MAX));
     b->rows = wick_index_select(b->weight, 0, b->ids);

@@ -1,8 +1,11 @@
-/* Losses of classes, and their gradients. The kernel gives each row's loss, weight and log(sum(exp)); reductions of the
- * first two are ops of their own. */
+/* Losses of classes, and their gradients. The kernel gives each row's loss, weight and log(sum(exp)), or the mean of up
+ * to MEAN_ROWS rows; other reductions of the first two are ops of their own. */
 #include "ops/loss.h"
 
 #include <string.h>
+
+/* Rows that one block of a GPU adds up as fast as a launch takes. */
+enum { MEAN_ROWS = 8192 };
 
 static const struct wick_cross_entropy_options defaults;
 
@@ -92,12 +95,18 @@ static struct wick_tensor *forward(struct classes *c) {
     o = c->options;
     enum wick_dtype wide = wick__loss_wide(x);
     struct wick_tensor *y, *total = NULL;
+    bool mean = o->reduction == WICK_LOSS_MEAN && !c->soft, at_once = false;
+    if (mean) at_once = wick__count(call->in[1]) > 0 && wick__count(call->in[1]) <= MEAN_ROWS;
+    int rank = at_once ? 0 : c->rank;
+    call->p.classes.mean = at_once;
     wick_scope_begin();
-    if (!wick__call_out(call, o->reduction == WICK_LOSS_NONE ? x->dtype : wide, c->rank, c->shape) ||
-        !wick__call_out(call, wide, c->rank, c->shape) || !wick__call_out(call, WICK_F64, c->rank, c->shape) ||
+    if (!wick__call_out(call, at_once || o->reduction == WICK_LOSS_NONE ? x->dtype : wide, rank, c->shape) ||
+        !wick__call_out(call, wide, rank, c->shape) || !wick__call_out(call, WICK_F64, c->rank, c->shape) ||
         !(y = wick__call_run(call)))
         return wick_scope_end(NULL);
-    if (o->reduction == WICK_LOSS_MEAN && !c->soft)
+    if (at_once)
+        total = call->out[1];
+    else if (mean)
         y = weighted_mean(y, call->out[1], x->dtype, &total);
     else
         y = wick__loss_reduce(y, o->reduction, x->dtype);

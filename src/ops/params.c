@@ -258,6 +258,7 @@ static void loss_params(const struct wick__call *call, struct text *text) {
 static void classes_params(const struct wick__call *call, struct text *text) {
     put_number(text, "smoothing", call->p.classes.smoothing);
     if (call->p.classes.ignore) put_int(text, "ignored", call->p.classes.ignored);
+    if (call->p.classes.mean) put_int(text, "mean", 1);
 }
 
 static void ctc_params(const struct wick__call *call, struct text *text) {

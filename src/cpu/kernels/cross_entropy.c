@@ -19,9 +19,10 @@ enum { PIECE = 512, GRAIN = 16 * 1024 };
 struct classes {
     const struct wick__call *call;
     enum wick_dtype dtype;
-    int64_t n, inner, size; /* size: bytes of an element */
+    int64_t n, inner, count, size; /* count: of lines; size: bytes of an element */
     const char *x, *target;
     const double *weight; /* of the classes */
+    double *rows;         /* for the mean: losses of all lines, then their weights; else NULL */
     double smoothing;
     bool soft, nll, backward;
     atomic_bool *bad; /* an id is out of range */
@@ -112,6 +113,22 @@ static void kinds_of(struct classes *c) {
     c->backward = op >= WICK_OP_cross_entropy_backward;
 }
 
+static enum wick_status run(struct classes *c) {
+    size_t nbytes = c->call->p.classes.mean && !c->backward ? sizeof(double) * 2 * (size_t)c->count : 0;
+    double loss = 0, weight = 0;
+    if (nbytes && !(c->rows = wick__alloc(nbytes))) return wick__latest();
+    wick__parallel(c->count, wick__max(1, GRAIN / wick__max(1, c->n)), lines, c);
+    if (!nbytes) return WICK_OK;
+    for (int64_t i = 0; i < c->count; i++) {
+        loss += c->rows[i];
+        weight += c->rows[c->count + i];
+    }
+    put(c->call->out[0], 0, loss / weight);
+    put(c->call->out[1], 0, weight);
+    wick__free(c->rows, nbytes);
+    return WICK_OK;
+}
+
 wick__kernel_fn WICK__ISA(wick__cpu_cross_entropy);
 enum wick_status WICK__ISA(wick__cpu_cross_entropy)(const struct wick__call *call) {
     const struct wick_tensor *x = call->in[0], *weight = call->in[call->n_in - 1];
@@ -127,18 +144,19 @@ enum wick_status WICK__ISA(wick__cpu_cross_entropy)(const struct wick__call *cal
                         .target = wick__data(call->in[1]),
                         .smoothing = call->p.classes.smoothing,
                         .bad = &bad};
-    int64_t count = along ? layout->shape[0] : 1;
     size_t nbytes = sizeof(double) * (size_t)(c.n + 1);
+    c.count = along ? layout->shape[0] : 1;
     for (int d = 2; d < layout->rank; d++) c.inner *= layout->shape[d];
-    count *= c.inner;
-    if (count == 0) return WICK_OK;
+    c.count *= c.inner;
+    if (c.count == 0) return WICK_OK;
     kinds_of(&c);
     atomic_init(&bad, false);
     double *weights = wick__alloc(nbytes);
     if (!weights) return wick__latest();
     for (int64_t i = 0; i < c.n; i++) weights[i] = weight ? at(weight, i) : 1;
     c.weight = weights;
-    wick__parallel(count, wick__max(1, GRAIN / wick__max(1, c.n)), lines, &c);
+    enum wick_status status = run(&c);
     wick__free(weights, nbytes);
-    return atomic_load(&bad) ? find_bad(&c, count) : WICK_OK;
+    if (status != WICK_OK) return status;
+    return atomic_load(&bad) ? find_bad(&c, c.count) : WICK_OK;
 }

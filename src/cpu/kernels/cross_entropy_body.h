@@ -84,8 +84,13 @@ static void NAME(loss_line)(const struct classes *c, int64_t line) {
     if (id >= 0) loss = weighed ? sums[0] * all - sums[1] : 0;
     if (id >= 0 && !c->soft)
         loss += c->nll ? -weight * own : (1 - c->smoothing) * weight * ((double)most - own + log_sum);
-    put(c->call->out[0], line, loss);
-    put(c->call->out[1], line, weight);
+    if (c->rows) {
+        c->rows[line] = loss;
+        c->rows[c->count + line] = weight;
+    } else {
+        put(c->call->out[0], line, loss);
+        put(c->call->out[1], line, weight);
+    }
     put(c->call->out[2], line, c->nll ? 0 : all);
 }
 

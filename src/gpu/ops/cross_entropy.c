@@ -40,6 +40,24 @@ static void set_grid(struct gpu_cross_entropy *p, const struct wick__gpu *gpu, i
     wick__gpu_row_launch(gpu, launch, p->lines, p->group);
 }
 
+/* Losses and weights of lines in memory of their own, and then their mean. */
+static enum wick_status run_mean(struct wick__gpu *gpu, const struct wick__call *call,
+                                 const struct wick__launch *launch, struct gpu_cross_entropy *p) {
+    enum wick_dtype dtype = call->in[0]->dtype;
+    size_t size = (size_t)p->lines * (dtype == WICK_F64 ? 8 : 4);
+    struct gpu_cross_entropy_mean mean = {
+        .out = wick__data(call->out[0]), .total = wick__data(call->out[1]), .lines = p->lines};
+    struct wick__launch last = {.kernel = wick__gpu_of_floats(WICK__GPU_K_cross_entropy_mean_bf16, dtype), .grid = {1}};
+    void *memory;
+    WICK__TRY(wick__gpu_scratch(gpu, 2 * size, &memory));
+    mean.losses = p->out = memory;
+    mean.weights = p->weights = (char *)memory + size;
+    enum wick_status status = wick__gpu_launch(gpu, launch, p);
+    if (status == WICK_OK) status = wick__gpu_launch(gpu, &last, &mean);
+    wick__gpu_release(gpu, memory, 2 * size);
+    return status;
+}
+
 wick__kernel_fn wick__gpu_cross_entropy;
 enum wick_status wick__gpu_cross_entropy(const struct wick__call *call) {
     const struct wick_tensor *x = call->in[0], *weight = call->in[call->n_in - 1];
@@ -65,7 +83,7 @@ enum wick_status wick__gpu_cross_entropy(const struct wick__call *call) {
         p.log_sums = p.nll ? NULL : wick__data(call->in[3]);
         p.of_target = call->n_out > 1 ? wick__data(call->out[1]) : NULL;
     } else {
-        p.wide = call->out[0]->dtype != x->dtype;
+        p.wide = call->p.classes.mean || call->out[0]->dtype != x->dtype;
         p.weights = wick__data(call->out[1]);
         p.log_sums = wick__data(call->out[2]);
     }
@@ -75,5 +93,6 @@ enum wick_status wick__gpu_cross_entropy(const struct wick__call *call) {
     set_grid(&p, gpu, (int64_t)wick__size(x->dtype), &launch);
     enum wick__gpu_kernel kernel = backward ? WICK__GPU_K_cross_entropy_backward_bf16 : WICK__GPU_K_cross_entropy_bf16;
     launch.kernel = wick__gpu_of_floats(kernel, x->dtype);
+    if (!backward && call->p.classes.mean) return run_mean(gpu, call, &launch, &p);
     return wick__gpu_launch(gpu, &launch, &p);
 }
