@@ -13,6 +13,9 @@ struct gpu_resample_axis {
     double back, ahead;       /* the element at place p of x is number p back + ahead of the gradient, nearly */
     struct gpu_divisor by_in; /* when narrow */
     struct gpu_divisor by_mul;
+    u32 *spans;      /* [in,2]: the first result that an element is in, and how many; or NULL */
+    double *weights; /* [in,most]: its weights in those */
+    i64 most;
 };
 
 /* gradient [planes, out...] to out [planes, in...], both contiguous; missing leading dims have one element. */

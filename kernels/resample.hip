@@ -118,6 +118,52 @@ template <typename T> GPU_FN void resize_backward(const struct gpu_resize_backwa
     }
 }
 
+/* ---- the same with the results and weights of each dim found once, a thread an element of a dim ---- */
+
+GPU_KERNEL(resize_spans, struct gpu_resize_backward) {
+    i64 at = (i64)gpu_global();
+    u32 d = 0;
+    GPU_NO_UNROLL while (d < 3 && at >= p.axis[d].in) at -= p.axis[d++].in;
+    if (d == 3) return;
+    const struct gpu_resample_axis &a = p.axis[d];
+    struct resample_range r = resample_results_of(p, d, at);
+    GPU_NO_UNROLL while (r.begin < r.end && resample_weight(p, d, at, r.begin) == 0) r.begin++;
+    GPU_NO_UNROLL while (r.begin < r.end && resample_weight(p, d, at, r.end - 1) == 0) r.end--;
+    a.spans[2 * at] = (u32)r.begin;
+    a.spans[2 * at + 1] = (u32)(r.end - r.begin);
+    GPU_NO_UNROLL for (i64 o = r.begin; o < r.end; o++) a.weights[at * a.most + o - r.begin] = resample_weight(p, d, at, o);
+}
+
+template <typename T> GPU_FN void resize_gather(const struct gpu_resize_backward &p) {
+    typedef typename gpu_compute<T>::type C;
+    for (u64 i = gpu_global(); i < (u64)p.count; i += gpu_stride()) {
+        u32 rest = (u32)i, begin[3], n[3];
+        const f64 *weights[3];
+        GPU_UNROLL for (int d = 2; d >= 0; d--) {
+            const struct gpu_resample_axis &a = p.axis[d];
+            u32 quotient = gpu_divide(rest, a.by_in), at = rest - quotient * a.by_in.d;
+            begin[d] = a.spans[2 * at];
+            n[d] = a.spans[2 * at + 1];
+            weights[d] = a.weights + at * a.most;
+            rest = quotient;
+        }
+        f64 sum = 0;
+        GPU_NO_UNROLL for (u32 d = 0; d < n[0]; d++) {
+            f64 over = weights[0][d];
+            GPU_NO_UNROLL for (u32 h = 0; h < n[1] && over != 0; h++) {
+                f64 down = over * weights[1][h];
+                i64 row = ((i64)rest * p.axis[0].out + begin[0] + d) * p.axis[1].out + begin[1] + h;
+                const T *line = (const T *)p.gradient + row * p.axis[2].out + begin[2];
+                GPU_NO_UNROLL for (u32 w = 0; w < n[2] && down != 0; w++) {
+                    f64 weight = down * weights[2][w];
+                    if (weight != 0) sum += weight * (f64)gpu_up(line[w]);
+                }
+            }
+        }
+        ((T *)p.out)[i] = gpu_round<T>((C)sum);
+    }
+}
+
 /* ---- the gradient of nearest: the results that take an element are a range in each dim, from where the one before
  * ends ---- */
 
@@ -295,6 +341,7 @@ template <typename T> GPU_FN void fold(const struct gpu_fold &p) {
 #define RESAMPLE(T)                                                                                                    \
     GPU_KERNEL(resize_cubic_##T, struct gpu_resize) { resize_cubic<T>(p); }                                            \
     GPU_KERNEL(resize_backward_##T, struct gpu_resize_backward) { resize_backward<T>(p); }                             \
+    GPU_KERNEL(resize_gather_##T, struct gpu_resize_backward) { resize_gather<T>(p); }                                 \
     GPU_KERNEL(pad_backward_##T, struct gpu_pad_backward) { pad_backward<T>(p); }                                      \
     GPU_KERNEL(fold_##T, struct gpu_fold) { fold<T>(p); }
 GPU_FLOATS(RESAMPLE)

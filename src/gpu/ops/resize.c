@@ -2,6 +2,8 @@
 #include "gpu/runtime/gpu.h"
 #include "kernels/resample.h"
 
+#include "core/checked.h"
+
 static int64_t common_factor(int64_t a, int64_t b) {
     while (b != 0) {
         int64_t rest = a % b;
@@ -112,6 +114,54 @@ static int together(struct gpu_resize_backward *p, enum wick_dtype dtype, int64_
     return n;
 }
 
+/* At least as many results as an element of the dim has a weight in: the ranges that the kernel finds are no longer. */
+static int64_t most_results(const struct gpu_resize_backward *p, const struct gpu_resample_axis *a) {
+    double out = (double)a->out, reach = p->kind == GPU_CUBIC ? 2 : p->kind == GPU_LINEAR ? 1 : 0;
+    double ahead = reach > 0 ? reach : 1, last = (double)(a->in - 1);
+    double inside = (reach + ahead) * a->back, first = ahead * a->back + a->ahead;
+    double behind = out - ((last - reach) * a->back + a->ahead); /* results that only the last element may take */
+    if (p->kind == GPU_AREA) return wick__min(a->out, a->out / a->in + 3);
+    if (a->back <= 0) return a->out;
+    double most = inside > first ? inside : first;
+    most = (most > behind ? most : behind) + 4;
+    return most < out ? (int64_t)most : a->out;
+}
+
+/* Where the spans and weights of the dims lie in memory: their bytes, or 0 where a thread had better find its own. */
+static size_t place_spans(struct gpu_resize_backward *p, char *memory) {
+    enum { FEW = 512, LARGE = 1 << 22 };
+    size_t nbytes = 0;
+    if (p->together || p->indices || !p->narrow || p->count <= FEW) return 0;
+    for (int d = 0; d < 3; d++) {
+        struct gpu_resample_axis *a = &p->axis[d];
+        a->most = most_results(p, a);
+        if (a->out >= INT32_MAX || a->most > LARGE / 8 / a->in) return 0;
+        size_t size = (size_t)(a->in * a->most) * 8;
+        if (memory) {
+            a->weights = (double *)(void *)(memory + nbytes);
+            a->spans = (u32 *)(void *)(memory + nbytes + size);
+        }
+        nbytes += size + (size_t)a->in * 8;
+    }
+    return nbytes;
+}
+
+static enum wick_status gather(struct wick__gpu *gpu, enum wick_dtype dtype, struct gpu_resize_backward *p,
+                               size_t nbytes) {
+    void *memory;
+    WICK__TRY(wick__gpu_scratch(gpu, nbytes, &memory));
+    place_spans(p, memory);
+    int64_t items = p->axis[0].in + p->axis[1].in + p->axis[2].in;
+    struct wick__launch spans = {.kernel = WICK__GPU_K_resize_spans,
+                                 .grid = {(unsigned)((items + GPU_BLOCK - 1) / GPU_BLOCK)}};
+    struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_resize_gather_bf16, dtype),
+                                  .grid = {wick__gpu_blocks(gpu, p->count, 1)}};
+    enum wick_status status = wick__gpu_launch(gpu, &spans, p);
+    if (status == WICK_OK) status = wick__gpu_launch(gpu, &launch, p);
+    wick__gpu_release(gpu, memory, nbytes);
+    return status;
+}
+
 wick__kernel_fn wick__gpu_resize_backward;
 enum wick_status wick__gpu_resize_backward(const struct wick__call *call) {
     const struct wick_tensor *gradient = call->in[0], *x = call->out[0];
@@ -134,6 +184,8 @@ enum wick_status wick__gpu_resize_backward(const struct wick__call *call) {
         if (p.narrow) wick__gpu_divisor(&a->by_in, (uint32_t)a->in);
     }
     p.together = (u32)together(&p, x->dtype, wick__count(gradient));
+    size_t nbytes = place_spans(&p, NULL);
+    if (nbytes > 0) return gather(gpu, x->dtype, &p, nbytes);
     enum wick__gpu_kernel first = p.together ? WICK__GPU_K_nearest_backward_bf16 : WICK__GPU_K_resize_backward_bf16;
     struct wick__launch launch = {.kernel = wick__gpu_of_floats(first, x->dtype),
                                   .grid = {wick__gpu_blocks(gpu, p.count, p.together ? (int)p.together : 1)}};
