@@ -73,7 +73,7 @@ GPU_FN i64 gpu_walk_at(const struct gpu_walk &w, int k, u32 i) {
 
 /* Whether a tile is moved in chunks. */
 template <int S> GPU_FN bool gpu_walk_chunks(const struct gpu_walk &w, u64 tile) {
-    if (w.mode == GPU_WALK_FLAT) return (tile + 1) * (GPU_BLOCK * S) <= (u64)w.count;
+    if (w.mode == GPU_WALK_FLAT || w.mode == GPU_WALK_CYCLE) return (tile + 1) * (GPU_BLOCK * S) <= (u64)w.count;
     return w.mode == GPU_WALK_ROWS;
 }
 
@@ -81,6 +81,18 @@ template <int S> GPU_FN bool gpu_walk_chunks(const struct gpu_walk &w, u64 tile)
  * branch that loads them, as in gpu_fetch, the loads of one operand wait for those of the other. */
 template <int S> GPU_FN bool gpu_walk_straight(const struct gpu_walk &w, u64 tile) {
     return w.mode == GPU_WALK_FLAT && w.splat == 0 && gpu_walk_chunks<S>(w, tile);
+}
+
+/* The elements from number i on of an operand that cycles. */
+template <int E, typename T> GPU_FN void gpu_fetch_cycle(T *r, const struct gpu_walk &w, const T *in, u32 i) {
+    u32 runs = gpu_divide(i, w.run), left = w.run.d - (i - runs * w.run.d);
+    u32 at = runs - gpu_divide(runs, w.period) * w.period.d;
+    GPU_UNROLL for (int e = 0; e < E; e++) {
+        r[e] = in[at];
+        if (--left > 0) continue;
+        left = w.run.d;
+        if (++at == w.period.d) at = 0;
+    }
 }
 
 /* Reads this thread's elements of a tile of operand k. What lies behind the end repeats element 0. */
@@ -91,7 +103,11 @@ template <int E, int S, typename T> GPU_FN void gpu_fetch(T (&r)[S], const struc
         GPU_UNROLL for (int c = 0; c < S / E; c++) {
             u64 chunk = tile * (GPU_BLOCK * S / E) + (u32)(c * GPU_BLOCK) + gpu_thread();
             i64 at;
-            if (w.mode == GPU_WALK_FLAT) {
+            if (k > 0 && w.mode == GPU_WALK_CYCLE && w.cycles >> k & 1) {
+                gpu_fetch_cycle<E>(&r[c * E], w, in, (u32)chunk * E);
+                continue;
+            }
+            if (w.mode == GPU_WALK_FLAT || w.mode == GPU_WALK_CYCLE) {
                 at = splat ? 0 : (i64)(chunk * E);
             } else {
                 if (chunk >= (u64)w.shape.count) chunk = 0;

@@ -1,6 +1,9 @@
-/* Average pooling has the same bits on the CPU and on a GPU (docs/numerics.md), whatever window, padding and dtype. On
- * the device named in argv[1]. */
+/* Average pooling has the same bits on the CPU and on a GPU (docs/numerics.md), whatever window, padding and dtype; and
+ * functions of operands that are turned first have those of packed copies. On the device named in
+ * argv[1]. */
 #include "tests/test.h"
+
+#include <stdlib.h>
 
 static struct wick_device *cpu, *gpu;
 
@@ -41,6 +44,30 @@ static void check(enum wick_dtype dtype, int64_t size) {
     wick_scope_end(NULL);
 }
 
+static bool alike(const struct wick_tensor *x, const struct wick_tensor *y) {
+    CHECK(x && y);
+    size_t nbytes = (size_t)wick_tensor_count(x) * (size_t)wick_dtype_bits(wick_tensor_dtype(x)) / 8;
+    char *a = malloc(nbytes), *b = malloc(nbytes);
+    CHECK(a && b);
+    CHECK_OK(wick_read(x, a, nbytes));
+    CHECK_OK(wick_read(y, b, nbytes));
+    bool same = memcmp(a, b, nbytes) == 0;
+    free(a);
+    free(b);
+    return same;
+}
+
+static void check_turned(void) {
+    wick_scope_begin();
+    struct wick_tensor *x = wick_normal(gpu, WICK_F32, WICK_SHAPE(3, 100, 3, 170), 0.3, 2);
+    struct wick_tensor *turned = wick_transpose(x, 0, 2), *packed = wick_contiguous(turned);
+    CHECK(alike(wick_sqr(turned), wick_sqr(packed)));
+    CHECK(alike(wick_exp(turned), wick_exp(packed)));
+    CHECK(alike(wick_sub(turned, wick_sqr(packed)), wick_sub(packed, wick_sqr(turned))));
+    CHECK(alike(wick_cast(turned, WICK_BF16), wick_cast(packed, WICK_BF16)));
+    wick_scope_end(NULL);
+}
+
 int main(int argc, char **argv) {
     static const enum wick_dtype dtypes[] = {WICK_F32, WICK_F16, WICK_BF16, WICK_F8E4M3};
     cpu = wick_device_open("cpu");
@@ -51,6 +78,7 @@ int main(int argc, char **argv) {
         check(dtypes[i], 21);
         check(dtypes[i], 40);
     }
+    check_turned();
     wick_device_close(gpu);
     wick_device_close(cpu);
     return test_end();

@@ -45,6 +45,45 @@ static bool has_rows(const struct wick__elements *e, const struct wick__layout *
     return aligned(e, e->walk->out, e->out);
 }
 
+/* Whether x is contiguous in a collapsed layout, or one element. */
+static bool is_flat(const struct wick__layout *x, bool *one) {
+    int64_t step = 1;
+    *one = true;
+    for (int d = 0; d < x->rank; d++) *one &= x->stride[d] == 0;
+    for (int d = x->rank - 1; d >= 0; step *= x->shape[d--])
+        if (!*one && x->stride[d] != step) return false;
+    return true;
+}
+
+/* Whether operands behind the first that are not flat all repeat the same few elements, each for a run of the same
+ * length: as a bias of channels does. */
+static bool find_cycles(const struct wick__elements *e, const struct wick__layout *layouts) {
+    struct gpu_walk *walk = e->walk;
+    int rank = layouts[0].rank, dim = -1;
+    bool one, fits = !e->no_splat && e->n_in > 1 && rank <= 3 && wick__layout_count(&layouts[0]) < INT32_MAX;
+    walk->cycles = walk->splat = 0;
+    for (int k = 0; fits && k < e->n_in; k++) {
+        if (is_flat(&layouts[k], &one)) {
+            if (one) walk->splat |= 1u << k;
+            fits = one || aligned(e, walk->in[k], e->in[k]);
+            continue;
+        }
+        int own = rank - 1;
+        while (own > 0 && layouts[k].stride[own] == 0) own--;
+        fits =
+            k > 0 && layouts[k].stride[own] == 1 && (dim < 0 || dim == own) && (own == 0 || layouts[k].stride[0] == 0);
+        fits = fits && (own < 2 || layouts[k].stride[1] == 0);
+        dim = own;
+        walk->cycles |= 1u << k;
+    }
+    if (!fits || dim < 0 || !aligned(e, walk->out, e->out)) return false;
+    int64_t run = 1;
+    for (int d = dim + 1; d < rank; d++) run *= layouts[0].shape[d];
+    wick__gpu_divisor(&walk->run, (uint32_t)run);
+    wick__gpu_divisor(&walk->period, (uint32_t)layouts[0].shape[dim]);
+    return true;
+}
+
 static enum wick_status launch(const struct wick__elements *e, const struct wick__layout *layouts) {
     struct gpu_walk *walk = e->walk;
     struct wick__layout own[3];
@@ -52,11 +91,13 @@ static enum wick_status launch(const struct wick__elements *e, const struct wick
     bool rows = has_rows(e, layouts);
     walk->count = wick__layout_count(&layouts[e->n_in]);
     walk->tiles = (walk->count + GPU_BLOCK * e->slots - 1) / (GPU_BLOCK * e->slots);
-    walk->mode = !rows ? GPU_WALK_ELEMENTS : last == 0 ? GPU_WALK_FLAT : GPU_WALK_ROWS;
-    walk->splat = 0;
+    walk->mode = rows                      ? last == 0 ? GPU_WALK_FLAT : GPU_WALK_ROWS
+                 : find_cycles(e, layouts) ? GPU_WALK_CYCLE
+                                           : GPU_WALK_ELEMENTS;
+    if (walk->mode != GPU_WALK_CYCLE) walk->splat = 0;
     for (int k = 0; k < e->n_in; k++) {
         own[k] = layouts[k];
-        if (own[k].stride[last] == 0) walk->splat |= 1u << k;
+        if (walk->mode != GPU_WALK_CYCLE && own[k].stride[last] == 0) walk->splat |= 1u << k;
         if (walk->mode != GPU_WALK_ROWS) continue;
         own[k].shape[last] /= e->chunk;
         own[k].stride[last] *= e->chunk;
