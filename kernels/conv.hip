@@ -1,8 +1,6 @@
 /* Convolutions of any dtype in plain arithmetic: as an implicit matrix product, weights times windows, whose second
- * operand is fetched from the input as it lies; and element by element, for groups of few channels. The kernels of
- * gradients by the weight are in conv_weight_body.h. */
+ * operand is fetched from the input as it lies; and element by element, for groups of few channels. */
 #include "conv.h"
-#include "conv_weight_body.h"
 #include "gemm_common.h"
 
 /* One dim of one phase. */
@@ -474,18 +472,3 @@ GPU_KERNEL_OF(conv_wide_f32, struct gpu_conv, GPU_BLOCK, 2) { conv_tile<f32, 8>(
     GPU_KERNEL(conv_gather_##T, struct gpu_conv) { conv_gather<T>(p); }                                                \
     GPU_KERNEL(conv_planes_##T, struct gpu_conv_planes) { conv_planes<T>(p); }
 GPU_FLOATS(CONV_GATHER)
-
-#define CONV_WEIGHT(T)                                                                                                 \
-    GPU_KERNEL(conv_weight_tile_##T, struct gpu_conv_weight) { conv_weight_tile<T>(p); }                               \
-    GPU_KERNEL(conv_weight_join_##T, struct gpu_conv_weight_join) { conv_weight_join<T>(p); }
-GPU_FLOATS(CONV_WEIGHT)
-
-/* One row a group, as depthwise layers have, or several. */
-#define CONV_WEIGHT_FEW(T, COLUMNS)                                                                                    \
-    GPU_KERNEL(conv_weight_one_##T, struct gpu_conv_weight) { conv_weight_few<T, 1, COLUMNS>(p); }                     \
-    GPU_KERNEL(conv_weight_few_##T, struct gpu_conv_weight) { conv_weight_few<T, GPU_CONV_FEW_ROWS, COLUMNS>(p); }
-CONV_WEIGHT_FEW(bf16, GPU_CONV_FEW_COLUMNS)
-CONV_WEIGHT_FEW(f16, GPU_CONV_FEW_COLUMNS)
-CONV_WEIGHT_FEW(f32, GPU_CONV_FEW_COLUMNS)
-CONV_WEIGHT_FEW(f64, GPU_CONV_FEW_COLUMNS_F64) /* and so f8e4m3: registers are few */
-CONV_WEIGHT_FEW(f8e4m3, GPU_CONV_FEW_COLUMNS_F64)

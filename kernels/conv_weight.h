@@ -4,6 +4,8 @@
  * the side that windows lie on. For each group, the result is a product of `rows` with `across` columns, over `terms`:
  *
  *     out[m][j,k] = sum over n, i of small[n][m][i] large[n][j][i stride + k dilation - padding]
+ *
+ * conv_weight_planes counts terms in lines of windows, and `across` are the threads of a line.
  */
 #ifndef WICK_KERNELS_CONV_WEIGHT_H
 #define WICK_KERNELS_CONV_WEIGHT_H

@@ -117,6 +117,28 @@ static enum wick_status run_few(struct wick__gpu *gpu, const struct wick__call *
     return run(gpu, dtype, p, &launch);
 }
 
+/* Whether all taps of a channel go to one block: planes of one channel by 3 x 3 or 5 x 5 taps. */
+static bool has_planes(const struct gpu_conv_weight *p) {
+    int taps = p->dim[1].kernel;
+    return p->channels == 1 && p->dim[0].kernel == 1 && p->dim[0].large == 1 && p->dim[0].small == 1 &&
+           (taps == 3 || taps == 5) && p->dim[2].kernel == taps && p->large_plane < INT32_MAX &&
+           p->groups * p->rows < INT32_MAX / 2;
+}
+
+static enum wick_status run_planes(struct wick__gpu *gpu, enum wick_dtype dtype, struct gpu_conv_weight *p) {
+    enum { LEAST = 4 }; /* lines of a thread's windows in a part */
+    int64_t windows = p->dim[2].small, blocks = p->groups * p->rows;
+    enum wick__gpu_kernel first =
+        p->dim[1].kernel == 3 ? WICK__GPU_K_conv_weight_planes3_bf16 : WICK__GPU_K_conv_weight_planes5_bf16;
+    struct wick__launch launch = {.kernel = wick__gpu_of_floats(first, dtype)};
+    p->across = wick__gpu_power(windows, GPU_BLOCK);
+    p->terms /= (u32)windows;
+    int64_t lines = GPU_BLOCK / p->across, along = ceil_div(windows, p->across);
+    set_parts(p, blocks, lines * LEAST, wick__max(lines, VERY_LONG / (p->across * along)), dtype == WICK_F64 ? 8 : 4);
+    wick__gpu_reduce_grid(&launch, blocks * p->parts);
+    return run(gpu, dtype, p, &launch);
+}
+
 wick__kernel_fn wick__gpu_conv_backward;
 enum wick_status wick__gpu_conv_backward(const struct wick__call *call) {
     enum wick_dtype dtype = call->out[0]->dtype;
@@ -130,6 +152,7 @@ enum wick_status wick__gpu_conv_backward(const struct wick__call *call) {
     if (!set_params(&p, call))
         return wick__fail(WICK_OVERFLOW, "%s: a size or option is beyond 2^30, on %s", wick_op_name(call->op),
                           gpu->device->name);
+    if (has_planes(&p) && p.terms > 0) return run_planes(gpu, dtype, &p);
     if (wick__conv_weight_mma_takes(gpu, dtype, &p)) return wick__conv_weight_mma(gpu, dtype, &p);
     int64_t row_tiles = ceil_div(p.rows, EDGE), column_tiles = ceil_div(p.across, EDGE);
     int64_t tiles = row_tiles * column_tiles;

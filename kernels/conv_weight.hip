@@ -1,0 +1,255 @@
+/* The gradient of a convolution by its weight: as an implicit product whose operands are fetched from both sides as
+ * they lie, tile by tile; for groups of few channels, a few elements a block; for planes of one channel, all taps of a
+ * channel a block. Terms are cut into parts, whose sums a second kernel adds in f64, in order. */
+#include "dtype.h"
+#include "wave.h"
+
+#include "conv_weight.h"
+
+/* A term: its places in both sides, and the coordinates where its window begins. */
+struct weight_term {
+    i64 small, large; /* offsets of position and image, in the first channel */
+    i32 at[3];
+    i32 there;
+};
+
+/* A column: its channel's offset in the large side, and its tap's steps from where a window begins. */
+struct weight_column {
+    i64 channel;
+    i32 at[3];
+    i32 there;
+};
+
+GPU_FN struct weight_term weight_term_of(const struct gpu_conv_weight &p, u32 term, u32 end) {
+    struct weight_term r;
+    r.there = term < end;
+    if (!r.there) term = 0;
+    u32 image = term / (u32)p.small_plane, rest = term - image * (u32)p.small_plane;
+    u32 row = rest / (u32)p.dim[2].small, depth = row / (u32)p.dim[1].small;
+    r.small = (i64)image * p.groups * p.rows * p.small_plane + rest;
+    r.large = (i64)image * p.groups * p.channels * p.large_plane;
+    r.at[2] = (i32)(rest - row * (u32)p.dim[2].small) * p.dim[2].stride - p.dim[2].padding;
+    r.at[1] = (i32)(row - depth * (u32)p.dim[1].small) * p.dim[1].stride - p.dim[1].padding;
+    r.at[0] = (i32)depth * p.dim[0].stride - p.dim[0].padding;
+    return r;
+}
+
+GPU_FN struct weight_column weight_column_of(const struct gpu_conv_weight &p, u32 column) {
+    struct weight_column r;
+    r.there = column < p.across;
+    if (!r.there) column = 0;
+    u32 channel = column / p.taps, tap = column - channel * p.taps;
+    u32 row = tap / (u32)p.dim[2].kernel, depth = row / (u32)p.dim[1].kernel;
+    r.channel = (i64)channel * p.large_plane;
+    r.at[2] = (i32)(tap - row * (u32)p.dim[2].kernel) * p.dim[2].dilation;
+    r.at[1] = (i32)(row - depth * (u32)p.dim[1].kernel) * p.dim[1].dilation;
+    r.at[0] = (i32)depth * p.dim[0].dilation;
+    return r;
+}
+
+/* The element of the large side that a term meets in a column; 0 in the padding. */
+template <typename T>
+GPU_FN typename gpu_compute<T>::type weight_meet(const struct gpu_conv_weight &p, const T *large,
+                                                 const struct weight_term &term, const struct weight_column &column) {
+    i32 d = term.at[0] + column.at[0], h = term.at[1] + column.at[1], w = term.at[2] + column.at[2];
+    bool in = term.there && column.there && (u32)d < (u32)p.dim[0].large && (u32)h < (u32)p.dim[1].large &&
+              (u32)w < (u32)p.dim[2].large;
+    if (!in) return 0;
+    return gpu_up(large[term.large + column.channel + ((i64)d * p.dim[1].large + h) * p.dim[2].large + w]);
+}
+
+/* ---- tiles: 64 rows by 64 columns, 16 x 16 threads with 4 x 4 sums each ---- */
+
+/* A thread's sums, whose first is in this row and column. */
+template <typename T, typename S>
+GPU_FN void weight_tile_put(const struct gpu_conv_weight &p, i64 group, u32 part, i64 row, u32 column,
+                            const S (&sum)[4][4]) {
+    GPU_UNROLL for (int i = 0; i < 4; i++) {
+        i64 at = (group * p.rows + row + i) * p.across + column;
+        GPU_UNROLL for (int j = 0; j < 4; j++) {
+            if (row + i >= p.rows || column + j >= p.across) continue;
+            if (p.parts == 1)
+                ((T *)p.out)[at + j] = gpu_round<T>(sum[i][j]);
+            else
+                ((S *)p.sums)[part * p.count + at + j] = sum[i][j];
+        }
+    }
+}
+
+template <typename T> GPU_FN void conv_weight_tile(const struct gpu_conv_weight &p) {
+    typedef typename gpu_compute<T>::type S;
+    enum { EDGE = 64, DEPTH = 16, PITCH = EDGE + 4, LOADS = EDGE * DEPTH / GPU_BLOCK };
+    struct alignas(4 * sizeof(S)) run {
+        S v[4];
+    };
+    GPU_SHARED S left[2][DEPTH][PITCH];
+    GPU_SHARED S right[2][DEPTH][PITCH];
+    GPU_SHARED weight_term terms[2][DEPTH];
+    GPU_SHARED weight_column columns[EDGE];
+    u32 t = gpu_thread(), tx = t % 16, ty = t / 16, block = gpu_block_x();
+    u32 column0 = block % p.column_tiles * EDGE;
+    block /= p.column_tiles;
+    i64 row0 = (i64)(block % p.row_tiles) * EDGE;
+    block /= p.row_tiles;
+    i64 group = block % (u32)p.groups;
+    u32 part = block / (u32)p.groups, first = part * p.part, end = first + p.part < p.terms ? first + p.part : p.terms;
+    u32 steps = end > first ? (end - first + DEPTH - 1) / DEPTH : 0;
+
+    /* This thread fetches one term of four rows and of four columns. */
+    u32 k = t % DEPTH, lane = t / DEPTH;
+    const T *small = (const T *)p.small + (group * p.rows + row0 + lane) * p.small_plane;
+    const T *large = (const T *)p.large + group * p.channels * p.large_plane;
+    i64 rows_left = p.rows - row0 - lane;
+    S sum[4][4], l_next[LOADS], r_next[LOADS];
+    GPU_UNROLL for (int i = 0; i < 4; i++) GPU_UNROLL for (int j = 0; j < 4; j++) sum[i][j] = 0;
+    if (t < EDGE) columns[t] = weight_column_of(p, column0 + t);
+    if (t < 2 * DEPTH) terms[t / DEPTH][t % DEPTH] = weight_term_of(p, first + t, end);
+    gpu_sync();
+    for (u32 step = 0; step <= steps; step++) {
+        u32 now = step % 2;
+        if (step < steps) {
+            /* Fetch this step; it is used in the next round. */
+            weight_term e = terms[now][k];
+            GPU_UNROLL for (int i = 0; i < LOADS; i++) {
+                bool in = e.there && i * 16 < rows_left;
+                l_next[i] = in ? gpu_up(small[i * 16 * p.small_plane + e.small]) : (S)0;
+                r_next[i] = weight_meet<T>(p, large, e, columns[lane + i * 16]);
+            }
+        }
+        if (step > 0) {
+            u32 old = now ^ 1;
+            GPU_NO_UNROLL for (int d0 = 0; d0 < DEPTH; d0 += 2) GPU_UNROLL for (int d = d0; d < d0 + 2; d++) {
+                run a = *(const run *)&left[old][d][ty * 4], b = *(const run *)&right[old][d][tx * 4];
+                GPU_UNROLL for (int i = 0; i < 4; i++)
+                    GPU_UNROLL for (int j = 0; j < 4; j++) sum[i][j] = gpu_fma(a.v[i], b.v[j], sum[i][j]);
+            }
+        }
+        if (step < steps) {
+            GPU_UNROLL for (int i = 0; i < LOADS; i++) {
+                left[now][k][lane + i * 16] = l_next[i];
+                right[now][k][lane + i * 16] = r_next[i];
+            }
+        }
+        gpu_sync();
+        if (t < DEPTH && step + 2 < steps) terms[now][t] = weight_term_of(p, first + (step + 2) * DEPTH + t, end);
+    }
+    weight_tile_put<T>(p, group, part, row0 + ty * 4, column0 + tx * 4, sum);
+}
+
+/* ---- a few rows by a few columns a block, for groups of few channels: what a term needs is found once for all ---- */
+
+template <typename T, int ROWS, int COLUMNS> GPU_FN void conv_weight_few(const struct gpu_conv_weight &p) {
+    typedef typename gpu_compute<T>::type S;
+    enum { N = ROWS * COLUMNS, WAVES = GPU_BLOCK / GPU_WAVE };
+    GPU_SHARED f64 room[N * WAVES];
+    GPU_SHARED weight_column columns[COLUMNS];
+    i64 item = (i64)gpu_block_y() * gpu_blocks_x() + gpu_block_x(), blocks = p.groups * p.row_tiles * p.column_tiles;
+    u32 part = (u32)(item / blocks), at = (u32)(item - part * blocks), above = at / p.column_tiles;
+    if (item >= blocks * p.parts) return;
+    u32 column0 = (at - above * p.column_tiles) * COLUMNS, group = above / p.row_tiles;
+    i64 row0 = (i64)(above - group * p.row_tiles) * ROWS;
+    if (gpu_thread() < COLUMNS) columns[gpu_thread()] = weight_column_of(p, column0 + gpu_thread());
+    gpu_sync();
+    const T *small = (const T *)p.small + (group * p.rows + row0) * p.small_plane;
+    const T *large = (const T *)p.large + group * p.channels * p.large_plane;
+    u32 first = part * p.part, end = first + p.part < p.terms ? first + p.part : p.terms;
+    S sum[ROWS][COLUMNS];
+    GPU_UNROLL for (int i = 0; i < ROWS; i++) GPU_UNROLL for (int j = 0; j < COLUMNS; j++) sum[i][j] = 0;
+    GPU_NO_UNROLL for (u32 term = first + gpu_thread(); term < end; term += GPU_BLOCK) {
+        struct weight_term e = weight_term_of(p, term, end);
+        S meets[COLUMNS];
+        GPU_UNROLL for (int j = 0; j < COLUMNS; j++) meets[j] = weight_meet<T>(p, large, e, columns[j]);
+        GPU_UNROLL for (int i = 0; i < ROWS; i++) {
+            S v = row0 + i < p.rows ? gpu_up(small[i * p.small_plane + e.small]) : (S)0;
+            GPU_UNROLL for (int j = 0; j < COLUMNS; j++) sum[i][j] = gpu_fma(v, meets[j], sum[i][j]);
+        }
+    }
+    f64 all[N];
+    GPU_UNROLL for (int i = 0; i < N; i++) all[i] = sum[i / COLUMNS][i % COLUMNS];
+    u32 number = gpu_wave_join_each<gpu_join_add, N>(all);
+    if (gpu_lane() < N) room[number * WAVES + gpu_wave()] = all[0];
+    gpu_sync();
+    u32 t = gpu_thread(), row = t / COLUMNS, column = t % COLUMNS;
+    if (t >= N || row0 + row >= p.rows || column0 + column >= p.across) return;
+    f64 v = gpu_tree<WAVES>::template of<gpu_join_add>(room + t * WAVES);
+    i64 to = (group * p.rows + row0 + row) * p.across + column0 + column;
+    if (p.parts == 1)
+        ((T *)p.out)[to] = gpu_round<T>((S)v);
+    else
+        ((S *)p.sums)[part * p.count + to] = (S)v;
+}
+
+/* ---- all taps of one channel and row a block, of planes: what a term needs is found once for a line of windows ---- */
+
+/* Threads in `p.across` columns take windows of a line, and every so many lines. */
+template <typename T, int K> GPU_FN void conv_weight_planes(const struct gpu_conv_weight &p) {
+    typedef typename gpu_compute<T>::type S;
+    enum { TAPS = K * K, N = TAPS <= 16 ? 16 : 32, WAVES = GPU_BLOCK / GPU_WAVE };
+    GPU_SHARED f64 room[N * WAVES];
+    i64 item = (i64)gpu_block_y() * gpu_blocks_x() + gpu_block_x();
+    if (item >= p.groups * p.rows * p.parts) return;
+    const struct gpu_conv_weight_dim &h = p.dim[1], &w = p.dim[2];
+    u32 part = (u32)(item / (p.groups * p.rows)), to = (u32)(item - (i64)part * p.groups * p.rows);
+    u32 group = to / (u32)p.rows, lane = gpu_thread() % p.across, step = GPU_BLOCK / p.across;
+    u32 first = part * p.part, end = first + p.part < p.terms ? first + p.part : p.terms; /* lines of windows */
+    S sum[TAPS];
+    GPU_UNROLL for (int k = 0; k < TAPS; k++) sum[k] = 0;
+    GPU_NO_UNROLL for (u32 line = first + gpu_thread() / p.across; line < end; line += step) {
+        u32 image = line / (u32)h.small, row = line - image * (u32)h.small;
+        i32 y = (i32)row * h.stride - h.padding;
+        const T *small = (const T *)p.small + ((i64)image * p.groups * p.rows + to) * p.small_plane + row * (u32)w.small;
+        const T *large = (const T *)p.large + ((i64)image * p.groups + group) * p.large_plane;
+        GPU_NO_UNROLL for (i32 column = (i32)lane; column < w.small; column += (i32)p.across) {
+            S v = gpu_up(small[column]);
+            i32 x = column * w.stride - w.padding;
+            GPU_UNROLL for (int k = 0; k < TAPS; k++) {
+                i32 r = y + k / K * h.dilation, c = x + k % K * w.dilation;
+                bool in = (u32)r < (u32)h.large && (u32)c < (u32)w.large;
+                S met = in ? gpu_up(large[r * w.large + c]) : (S)0;
+                sum[k] = gpu_fma(v, met, sum[k]);
+            }
+        }
+    }
+    f64 all[N];
+    GPU_UNROLL for (int k = 0; k < N; k++) all[k] = k < TAPS ? (f64)sum[k < TAPS ? k : 0] : 0;
+    u32 number = gpu_wave_join_each<gpu_join_add, N>(all), t = gpu_thread();
+    if (gpu_lane() < N) room[number * WAVES + gpu_wave()] = all[0];
+    gpu_sync();
+    if (t >= TAPS) return;
+    f64 v = gpu_tree<WAVES>::template of<gpu_join_add>(room + t * WAVES);
+    if (p.parts == 1)
+        ((T *)p.out)[(i64)to * TAPS + t] = gpu_round<T>((S)v);
+    else
+        ((S *)p.sums)[part * p.count + (i64)to * TAPS + t] = (S)v;
+}
+
+/* ---- the sum of the parts ---- */
+
+template <typename T> GPU_FN void conv_weight_join(const struct gpu_conv_weight_join &p) {
+    typedef typename gpu_compute<T>::type S;
+    for (i64 i = (i64)gpu_global(); i < p.count; i += (i64)gpu_stride()) {
+        f64 sum = 0;
+        GPU_NO_UNROLL for (u32 part = 0; part < p.parts; part++) sum += (f64)((const S *)p.sums)[part * p.count + i];
+        ((T *)p.out)[i] = gpu_round<T>((S)sum);
+    }
+}
+
+#define CONV_WEIGHT(T)                                                                                                 \
+    GPU_KERNEL(conv_weight_tile_##T, struct gpu_conv_weight) { conv_weight_tile<T>(p); }                               \
+    GPU_KERNEL(conv_weight_join_##T, struct gpu_conv_weight_join) { conv_weight_join<T>(p); }
+GPU_FLOATS(CONV_WEIGHT)
+
+/* One row a group, as depthwise layers have, or several. */
+#define CONV_WEIGHT_FEW(T, COLUMNS)                                                                                    \
+    GPU_KERNEL(conv_weight_one_##T, struct gpu_conv_weight) { conv_weight_few<T, 1, COLUMNS>(p); }                     \
+    GPU_KERNEL(conv_weight_few_##T, struct gpu_conv_weight) { conv_weight_few<T, GPU_CONV_FEW_ROWS, COLUMNS>(p); }
+CONV_WEIGHT_FEW(bf16, GPU_CONV_FEW_COLUMNS)
+CONV_WEIGHT_FEW(f16, GPU_CONV_FEW_COLUMNS)
+CONV_WEIGHT_FEW(f32, GPU_CONV_FEW_COLUMNS)
+CONV_WEIGHT_FEW(f64, GPU_CONV_FEW_COLUMNS_F64) /* and so f8e4m3: registers are few */
+CONV_WEIGHT_FEW(f8e4m3, GPU_CONV_FEW_COLUMNS_F64)
+
+#define CONV_WEIGHT_PLANES(T)                                                                                          \
+    GPU_KERNEL(conv_weight_planes3_##T, struct gpu_conv_weight) { conv_weight_planes<T, 3>(p); }                       \
+    GPU_KERNEL(conv_weight_planes5_##T, struct gpu_conv_weight) { conv_weight_planes<T, 5>(p); }
+GPU_FLOATS(CONV_WEIGHT_PLANES)
