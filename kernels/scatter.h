@@ -59,7 +59,7 @@ struct gpu_index_add {
     struct gpu_ids ids;
     i64 ids_step, k, n;
     i64 step;                    /* of source along the dim */
-    u32 *keys;                   /* ids, n for none */
+    u32 *keys;                   /* ids, n for none; NULL: index_list finds `first` */
     u32 *places;                 /* in ids, sorted by id */
     u32 *first;                  /* [n + 1]: where those of a row begin */
     u32 vectors;                 /* rows in units of 16 bytes */

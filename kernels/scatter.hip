@@ -334,7 +334,7 @@ GPU_KERNEL(index_first, struct gpu_index_add) {
     }
 }
 
-/* All of that for a list that one block can sort. */
+/* All of that for a list that one block can sort, or the sorted keys where the rows are too many for it. */
 template <int I> GPU_FN void index_list(const struct gpu_index_add &p) {
     GPU_SHARED struct radix_items<u32, I> items;
     u32 k = (u32)p.k;
@@ -344,7 +344,11 @@ template <int I> GPU_FN void index_list(const struct gpu_index_add &p) {
         items.ats[i] = (u16)i;
     }
     radix_sort<u32, I>(&items, p.passes);
-    for (u32 i = gpu_thread(); i < k; i += GPU_BLOCK) p.places[i] = items.ats[i];
+    for (u32 i = gpu_thread(); i < k; i += GPU_BLOCK) {
+        p.places[i] = items.ats[i];
+        if (p.keys) p.keys[i] = items.keys[i];
+    }
+    if (p.keys) return;
     for (u32 r = gpu_thread(); r <= (u32)p.n; r += GPU_BLOCK) {
         u32 begin = 0, end = k;
         while (begin < end) {

@@ -32,10 +32,13 @@ static enum wick_status list(struct wick__gpu *gpu, struct gpu_index_add *p, cha
     p->keys = (u32 *)(void *)memory;
     p->places = (u32 *)(void *)(memory + 2 * size);
     p->first = (u32 *)(void *)(memory + 3 * size);
-    if (p->k <= GPU_INDEX_LIST && p->n <= 4 * GPU_INDEX_LIST) {
+    if (p->k <= GPU_INDEX_LIST) {
         struct wick__launch launch = {
             .kernel = p->k <= 4 * GPU_BLOCK ? WICK__GPU_K_index_list4 : WICK__GPU_K_index_list16, .grid = {1}};
-        return wick__gpu_launch(gpu, &launch, p);
+        bool whole = p->n <= 4 * GPU_INDEX_LIST;
+        if (whole) p->keys = NULL;
+        WICK__TRY(wick__gpu_launch(gpu, &launch, p));
+        return whole ? WICK_OK : launch_over(gpu, WICK__GPU_K_index_first, p->n + 1, p);
     }
     struct gpu_sort sort = {.in = memory,
                             .values = memory + size,
