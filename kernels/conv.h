@@ -21,7 +21,7 @@ struct gpu_conv_dim {
 enum { GPU_CONV_ROWS = 4 }; /* results of a thread of conv_direct */
 
 struct gpu_conv {
-    const void *x;      /* [n, groups cin, in...]; conv_gather: [n, cout, kernel..., in...], f32 or f64 */
+    const void *x;      /* [n, groups cin, in...]; conv_gather: [n, groups cout, kernel..., in...], f32, f64 */
     const void *weight; /* convolution: [groups cout, cin, kernel...]; transposed: [groups cin, cout, kernel...] */
     const void *bias;   /* [groups cout], NULL: none */
     void *out;          /* [n, groups cout, out...] */

@@ -328,7 +328,7 @@ template <typename T> GPU_FN void conv_direct(const struct gpu_conv &p) {
     }
 }
 
-/* A transposed convolution of one group from products of the weights of each tap and the input, [n, cout taps, in...]. */
+/* A convolution from products of the weights of each tap and the input, [n, groups cout taps, in...]. */
 template <typename T> GPU_FN void conv_gather(const struct gpu_conv &p) {
     typedef typename gemm_sum<T>::type S;
     GPU_SHARED struct gpu_conv_dim dims[3];
@@ -340,7 +340,7 @@ template <typename T> GPU_FN void conv_gather(const struct gpu_conv &p) {
         for (u32 i = gpu_block_x() * GPU_BLOCK + gpu_thread(); i < (u32)p.out_plane; i += gpu_blocks_x() * GPU_BLOCK) {
             S sum[1];
             conv_sum<S, S, true>(p, dims, conv_column_of<1>(dims, (u32)dims[1].out, i), x, (const S *)0, sum);
-            out[i] = conv_finish<T>(p, plane % (u32)p.cout, sum[0]);
+            out[i] = conv_finish<T>(p, plane % (u32)(p.groups * p.cout), sum[0]);
         }
     }
 }

@@ -211,7 +211,7 @@ static void check_counts(void) {
     CHECK_OK(wick_dnn_set(device, WICK_DNN_AUTO));
     check_layer(&layers[6], WICK_BF16, 'y', 0);
     CHECK_INT(route(false).used - used, 0);
-    check_layer(&layers[1], WICK_BF16, 'y', 0);
+    check_layer(&layers[0], WICK_F32, 'y', 0);
     CHECK_INT(route(false).used - used, cudnn);
     CHECK(cudnn == !route(false).fault);
 }

@@ -1,11 +1,14 @@
 /* Convolutions and transposed convolutions of 1 to 3 spatial dims. */
 #include "gpu/ops/conv.h"
+#include "gpu/ops/copy.h"
 #include "gpu/ops/gemm.h"
 #include "gpu/routes/conv.h"
 
 #include "core/checked.h"
 
 #include <math.h>
+
+enum { FEW_CHANNELS = 8 }; /* of a result that leave most of a tile empty */
 
 static int64_t gcd(int64_t a, int64_t b) {
     while (b) {
@@ -131,46 +134,64 @@ static enum wick_status finish(const struct wick__call *call) {
     return wick__gemm_finish(wick__gpu_of(out), &g);
 }
 
-/* ---- transposed convolutions as products of each tap's weights and the input, which are then gathered ---- */
+/* ---- products of each tap's weights and the input, which are then gathered ---- */
 
-/* Microseconds on an H100, by estimates that need only rank the two ways: 35 million operations of a product in one, 17
- * of tiles where there are blocks enough (28 where they are wide), and two million bytes. */
+/* Microseconds on an H100, by estimates that need only rank the ways: 35 million operations of a product in one, 17 of
+ * tiles where there are blocks enough (28 where they are wide), and two million bytes. */
 static double product_time(const struct gpu_conv *p) {
-    double images = (double)p->n * (double)p->in_plane, rows = (double)p->cout * (double)taps_of(p);
-    return 8 + 2 * images * rows * (double)p->cin / 35e6 + images * rows * 4 * 2 / 2e6;
+    double images = (double)p->n * (double)p->in_plane, rows = (double)(p->groups * p->cout) * (double)taps_of(p);
+    double turned = p->transposed ? 0 : 4 + rows * (double)p->cin * 8 / 1e6; /* the weights */
+    return 8 + turned + 2 * images * rows * (double)p->cin / 35e6 + images * rows * 4 * 2 / 2e6;
 }
 
 static double tile_time(const struct gpu_conv *p) {
     enum { EDGE = 64, BLOCKS = 264, WIDE_CHANNELS = 96 };
     double phases = 1, results = (double)p->n;
     for (int a = 0; a < 3; a++) {
-        phases *= p->dim[a].phases;
-        results *= (p->dim[a].out + p->dim[a].phases - 1) / p->dim[a].phases;
+        /* Where stride and dilation have a factor in common, only one phase in so many meets taps. */
+        const struct gpu_conv_dim *dim = &p->dim[a];
+        phases *= p->transposed ? (double)wick__min(dim->phases, dim->tap_step) : 1;
+        results *= (dim->out + dim->phases - 1) / dim->phases;
     }
-    double across = ceil(results / EDGE), down = (double)((p->cout + EDGE - 1) / EDGE), blocks = across * down * phases;
+    double across = ceil(results / EDGE), down = (double)((p->cout + EDGE - 1) / EDGE);
+    double blocks = across * down * phases * (double)p->groups;
     /* All phases together meet each tap once. */
-    double work = 2 * across * EDGE * down * EDGE * (double)p->cin * (double)taps_of(p);
+    double work = 2 * across * EDGE * down * EDGE * (double)(p->groups * p->cin) * (double)taps_of(p);
     bool wide = p->cout >= WIDE_CHANNELS && blocks >= 2 * BLOCKS;
     return 4 + work / (wide ? 28e6 : 17e6) * (blocks < BLOCKS ? BLOCKS / blocks : 1);
+}
+
+/* One by one: 0.23 for each term of a result, or half a million terms in one where they are many. */
+static double direct_time(const struct gpu_conv *p) {
+    double terms = (double)p->cin * (double)taps_of(p), each = 0.23 * terms;
+    double all = terms * (double)(p->groups * p->cout) * (double)p->n;
+    for (int a = 0; a < 3; a++) {
+        const struct gpu_conv_dim *dim = &p->dim[a];
+        all *= p->transposed ? dim->in : dim->out; /* all phases together meet each tap once */
+        each /= p->transposed ? (double)wick__min(dim->tap_step, dim->kernel) : 1;
+    }
+    return 4 + fmax(each, all / 5e5);
 }
 
 /* Few channels leave tiles empty, and results of many phases have a term or none for most taps. Where large windows lie
  * side by side each product is of one result; small ones are faster by tiles (2 x 2 on an H100: 94 us and 149 in f32).
  */
 static bool is_gathered(const struct gpu_conv *p, enum wick_dtype dtype) {
-    enum { FEW_CHANNELS = 8, MANY_PHASES = 64, FEW_TERMS = 16, SMALL = 8 };
-    bool side_by_side = taps_of(p) > SMALL;
+    enum { MANY_PHASES = 64, FEW_TERMS = 16, SMALL = 8 };
+    bool few = p->cout < FEW_CHANNELS, side_by_side = p->transposed && taps_of(p) > SMALL;
     for (int a = 0; a < 3; a++) {
         const struct gpu_conv_dim *dim = &p->dim[a];
         side_by_side = side_by_side && dim->kernel == dim->stride && dim->padding == 0 && dim->dilation == 1;
     }
     int64_t phases = (int64_t)p->dim[0].phases * p->dim[1].phases * p->dim[2].phases;
-    return p->transposed && p->groups == 1 && p->cin >= FEW_TERMS &&
-           (side_by_side || p->cout < FEW_CHANNELS || phases > MANY_PHASES ||
-            (dtype == WICK_F32 && taps_of(p) > SMALL && product_time(p) < 0.8 * tile_time(p)));
+    if (p->groups == 1 && p->cin >= FEW_TERMS && p->transposed && (side_by_side || few || phases > MANY_PHASES))
+        return true;
+    if (p->cin < FEW_TERMS / 2 || (dtype != WICK_F32 && (!few || p->transposed || p->groups > 1))) return false;
+    double margin = p->transposed && taps_of(p) <= SMALL ? 0.4 : 0.8;
+    return product_time(p) < margin * (few ? direct_time(p) : tile_time(p));
 }
 
-/* The products of `images` images. */
+/* The products of `images` images by weights [cin, cout, kernel...]. */
 static struct wick__product products_of(const struct gpu_conv *p, enum wick_dtype dtype, int64_t images) {
     int64_t rows = p->cout * taps_of(p);
     return (struct wick__product){.dtype = dtype,
@@ -186,49 +207,75 @@ static struct wick__product products_of(const struct gpu_conv *p, enum wick_dtyp
                                   .a_k = rows,
                                   .b_k = p->in_plane,
                                   .b_column = 1,
-                                  .batch_rank = 1,
-                                  .batch_shape = {images},
-                                  .b_batch = {p->cin * p->in_plane}};
+                                  .batch_rank = 2,
+                                  .batch_shape = {images, p->groups},
+                                  .a_batch = {0, p->weight_group},
+                                  .b_batch = {p->groups * p->cin * p->in_plane, p->cin * p->in_plane}};
 }
 
 static enum wick_status gather(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *p, void *products) {
     struct gpu_conv part = *p;
     part.x = products;
-    part.planes = (u32)(p->n * p->cout);
+    part.planes = (u32)(p->n * p->groups * p->cout);
     part.grid_planes = (u32)wick__min(part.planes, 65535);
     struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_conv_gather_bf16, dtype),
                                   .grid = {(unsigned)((p->out_plane + GPU_BLOCK - 1) / GPU_BLOCK), part.grid_planes}};
     return wick__gpu_launch(gpu, &launch, &part);
 }
 
-/* Some images at a time, whose products a GPU's cache can hold for the most part, or one; *done says whether it takes
- * it.
- */
-static enum wick_status multiply_and_gather(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *p,
-                                            bool *done) {
-    const int64_t usual = (int64_t)64 << 20, most = (int64_t)256 << 20, size = wick__max(wick__size(dtype), 4);
-    int64_t image = p->cout * taps_of(p) * p->in_plane * size, at_once = 0;
-    if (image > 0 && image <= most) at_once = wick__min(p->n, wick__max(1, usual / image));
-    struct wick__product g = products_of(p, dtype, at_once);
-    *done = at_once > 0 && p->out_plane < INT32_MAX && at_once * p->cout < INT32_MAX &&
-            (!g.other_c || wick__gemm_mma_takes(gpu, &g));
-    if (!*done) return WICK_OK;
-    struct wick__error quiet = {0};
-    wick__error_swap(&quiet); /* without memory for the products, tiles and direct sums have their turn */
-    enum wick_status status = wick__gpu_scratch(gpu, (size_t)(at_once * image), &g.c);
-    wick__error_swap(&quiet);
-    *done = status == WICK_OK;
-    if (!*done) return WICK_OK;
+/* The weights of a convolution, [cout, cin, kernel...], as those of a transposed one. */
+static enum wick_status turn_weights(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *p, void *to) {
+    int64_t taps = taps_of(p);
+    struct wick__gpu_move move = {.in = p->weight, .out = to, .size = wick__size(dtype)};
+    move.from = (struct wick__layout){.rank = 4,
+                                      .shape = {p->groups, p->cin, p->cout, taps},
+                                      .stride = {p->weight_group, p->weight_c, p->weight_m, 1}};
+    WICK__TRY(wick__layout_new(&move.to, "copy", 4, move.from.shape));
+    return wick__gpu_move(gpu, &move);
+}
+
+static enum wick_status run_products(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *p,
+                                     struct wick__product *g) {
+    enum wick_status status = WICK_OK;
+    int64_t at_once = g->batch_shape[0];
     for (int64_t first = 0; first < p->n && status == WICK_OK; first += at_once) {
         struct gpu_conv part = *p;
         int64_t bytes = first * (int64_t)wick__size(dtype);
-        part.n = g.batch_shape[0] = wick__min(at_once, p->n - first);
-        g.b = (const char *)p->x + bytes * p->cin * p->in_plane;
-        part.out = (char *)p->out + bytes * p->cout * p->out_plane;
-        status = g.other_c ? wick__gemm_mma(gpu, &g) : wick__gemm_run(gpu, &g);
-        if (status == WICK_OK) status = gather(gpu, dtype, &part, g.c);
+        part.n = g->batch_shape[0] = wick__min(at_once, p->n - first);
+        g->b = (const char *)p->x + bytes * p->groups * p->cin * p->in_plane;
+        part.out = (char *)p->out + bytes * p->groups * p->cout * p->out_plane;
+        status = g->other_c ? wick__gemm_mma(gpu, g) : wick__gemm_run(gpu, g);
+        if (status == WICK_OK) status = gather(gpu, dtype, &part, g->c);
     }
-    wick__gpu_release(gpu, g.c, (size_t)(at_once * image));
+    return status;
+}
+
+/* Some images at a time, whose products a GPU's cache can hold for the most part, or one; *done says whether it takes
+ * it. */
+static enum wick_status multiply_and_gather(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *p,
+                                            bool *done) {
+    const int64_t usual = (int64_t)64 << 20, most = (int64_t)256 << 20, size = wick__max(wick__size(dtype), 4);
+    int64_t image = p->groups * p->cout * taps_of(p) * p->in_plane * size, at_once = 0;
+    if (image > 0 && image <= most) at_once = wick__min(p->n, wick__max(1, usual / image));
+    struct wick__product g = products_of(p, dtype, at_once);
+    *done = at_once > 0 && p->out_plane < INT32_MAX && at_once * p->groups * p->cout < INT32_MAX &&
+            (!g.other_c || wick__gemm_mma_takes(gpu, &g));
+    if (!*done) return WICK_OK;
+    int64_t turned = p->transposed ? 0 : (p->groups * p->weight_group * size + 255) / 256 * 256;
+    struct wick__error quiet = {0};
+    void *memory;
+    wick__error_swap(&quiet); /* without memory for the products, tiles and direct sums have their turn */
+    enum wick_status status = wick__gpu_scratch(gpu, (size_t)(turned + at_once * image), &memory);
+    wick__error_swap(&quiet);
+    *done = status == WICK_OK;
+    if (!*done) return WICK_OK;
+    if (turned) {
+        g.a = memory;
+        status = turn_weights(gpu, dtype, p, memory);
+    }
+    g.c = (char *)memory + turned;
+    if (status == WICK_OK) status = run_products(gpu, dtype, p, &g);
+    wick__gpu_release(gpu, memory, (size_t)(turned + at_once * image));
     return status;
 }
 
@@ -338,7 +385,7 @@ static enum wick_status run_direct(struct wick__gpu *gpu, const struct wick__cal
 }
 
 static enum wick_status run_tiles(struct wick__gpu *gpu, const struct wick__call *call, struct gpu_conv *p) {
-    enum { FEW = 8, WIDE = 128, NARROW = 64 };
+    enum { WIDE = 128, NARROW = 64 };
     enum wick_dtype dtype = call->out[0]->dtype;
     int64_t phases = (int64_t)p->dim[0].phases * p->dim[1].phases * p->dim[2].phases, results = p->n;
     /* Phases are of nearly one size: the first is the largest. */
@@ -346,7 +393,7 @@ static enum wick_status run_tiles(struct wick__gpu *gpu, const struct wick__call
     int64_t wide = tiles(p, results, WIDE) * phases;
     bool is_wide = dtype == WICK_F32 && p->cout >= 96 && wide >= gpu->properties.units;
     int64_t all = is_wide ? wide : tiles(p, results, NARROW) * phases;
-    if (p->cout < FEW || p->cin == 0 || phases > 4096 || results >= INT32_MAX || all >= INT32_MAX ||
+    if (p->cout < FEW_CHANNELS || p->cin == 0 || phases > 4096 || results >= INT32_MAX || all >= INT32_MAX ||
         p->cin * p->in_plane >= INT32_MAX || p->weight_group >= INT32_MAX)
         return run_direct(gpu, call, p);
     struct wick__launch launch = {.kernel = is_wide ? WICK__GPU_K_conv_wide_f32
