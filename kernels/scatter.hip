@@ -373,7 +373,11 @@ template <typename T, int V> GPU_FN void index_sum(const struct gpu_index_add &p
     for (u64 i = gpu_global(); i < (u64)p.shape.count / V; i += gpu_stride()) {
         gpu_offsets<3> o = gpu_locate<3>(i * V, p.shape, p.layout);
         u32 begin = p.first[o.at[2]], end = p.first[o.at[2] + 1];
-        pack<T, V> x = *(const pack<T, V> *)((const T *)p.x + o.at[0]);
+        pack<T, V> x;
+        if (p.one)
+            GPU_UNROLL for (int j = 0; j < V; j++) x.v[j] = *(const T *)p.x;
+        else
+            x = *(const pack<T, V> *)((const T *)p.x + o.at[0]);
         if (begin < end) {
             S sum[V];
             GPU_UNROLL for (int j = 0; j < V; j++) sum[j] = sum_of<T>::up(x.v[j]);

@@ -9,8 +9,8 @@ static size_t round_up(size_t nbytes) { return (nbytes + 255) / 256 * 256; }
 
 /* Whether rows of x, source and out can be taken in units of 16 bytes. */
 static bool in_vectors(const struct gpu_index_add *p, int64_t ratio) {
-    bool fit = p->layout[0].stride[0] == 1 && p->layout[1].stride[0] == 1 && p->layout[2].stride[0] == 0 &&
-               p->shape.size[0] % ratio == 0 && p->step % ratio == 0 && wick__aligned16(p->x) &&
+    bool fit = (p->one || (p->layout[0].stride[0] == 1 && wick__aligned16(p->x))) && p->layout[1].stride[0] == 1 &&
+               p->layout[2].stride[0] == 0 && p->shape.size[0] % ratio == 0 && p->step % ratio == 0 &&
                wick__aligned16(p->source) && wick__aligned16(p->out);
     for (u32 d = 1; fit && d < p->shape.rank; d++)
         fit = p->layout[0].stride[d] % ratio == 0 && p->layout[1].stride[d] % ratio == 0;
@@ -85,6 +85,8 @@ enum wick_status wick__gpu_index_add(const struct wick__call *call) {
     }
     wick__gpu_shape(layouts, 4, &p.shape, strides);
     for (int i = 0; i < 3; i++) p.layout[i] = strides[i];
+    p.one = 1;
+    for (u32 d = 0; d < p.shape.rank; d++) p.one &= p.layout[0].stride[d] == 0;
     WICK__TRY(wick__gpu_ids(call, ids, n, &p.ids));
     p.vectors = in_vectors(&p, 128 / wick_dtype_bits(x->dtype));
     size_t nbytes = 3 * round_up((size_t)k * 4) + (size_t)(n + 1) * 4;
