@@ -179,15 +179,18 @@ template <typename T, int ROWS, int COLUMNS> GPU_FN void conv_weight_few(const s
         ((S *)p.sums)[part * p.count + to] = (S)v;
 }
 
-/* ---- all taps of one channel and row a block, of planes: what a term needs is found once for a line of windows ---- */
+/* ---- ROWS rows of K x K taps of one channel and row a block, of planes: what a term needs is found once for a line of
+ * windows ---- */
 
 /* Threads in `p.across` columns take windows of a line, and every so many lines. */
-template <typename T, int K> GPU_FN void conv_weight_planes(const struct gpu_conv_weight &p) {
+template <typename T, int K, int ROWS> GPU_FN void conv_weight_planes(const struct gpu_conv_weight &p) {
     typedef typename gpu_compute<T>::type S;
-    enum { TAPS = K * K, N = TAPS <= 16 ? 16 : 32, WAVES = GPU_BLOCK / GPU_WAVE };
+    enum { TAPS = ROWS * K, N = TAPS <= 16 ? 16 : 32, CUTS = (K + ROWS - 1) / ROWS, WAVES = GPU_BLOCK / GPU_WAVE };
     GPU_SHARED f64 room[N * WAVES];
     i64 item = (i64)gpu_block_y() * gpu_blocks_x() + gpu_block_x();
-    if (item >= p.groups * p.rows * p.parts) return;
+    if (item >= p.groups * p.rows * p.parts * CUTS) return;
+    u32 top = (u32)(item % CUTS) * ROWS; /* the first row of taps */
+    item /= CUTS;
     const struct gpu_conv_weight_dim &h = p.dim[1], &w = p.dim[2];
     u32 part = (u32)(item / (p.groups * p.rows)), to = (u32)(item - (i64)part * p.groups * p.rows);
     u32 group = to / (u32)p.rows, lane = gpu_thread() % p.across, step = GPU_BLOCK / p.across;
@@ -196,7 +199,7 @@ template <typename T, int K> GPU_FN void conv_weight_planes(const struct gpu_con
     GPU_UNROLL for (int k = 0; k < TAPS; k++) sum[k] = 0;
     GPU_NO_UNROLL for (u32 line = first + gpu_thread() / p.across; line < end; line += step) {
         u32 image = line / (u32)h.small, row = line - image * (u32)h.small;
-        i32 y = (i32)row * h.stride - h.padding;
+        i32 y = (i32)row * h.stride - h.padding + (i32)top * h.dilation;
         const T *small = (const T *)p.small + ((i64)image * p.groups * p.rows + to) * p.small_plane + row * (u32)w.small;
         const T *large = (const T *)p.large + ((i64)image * p.groups + group) * p.large_plane;
         GPU_NO_UNROLL for (i32 column = (i32)lane; column < w.small; column += (i32)p.across) {
@@ -215,12 +218,12 @@ template <typename T, int K> GPU_FN void conv_weight_planes(const struct gpu_con
     u32 number = gpu_wave_join_each<gpu_join_add, N>(all), t = gpu_thread();
     if (gpu_lane() < N) room[number * WAVES + gpu_wave()] = all[0];
     gpu_sync();
-    if (t >= TAPS) return;
+    if (t >= TAPS || top * K + t >= K * K) return;
     f64 v = gpu_tree<WAVES>::template of<gpu_join_add>(room + t * WAVES);
     if (p.parts == 1)
-        ((T *)p.out)[(i64)to * TAPS + t] = gpu_round<T>((S)v);
+        ((T *)p.out)[(i64)to * (K * K) + top * K + t] = gpu_round<T>((S)v);
     else
-        ((S *)p.sums)[part * p.count + (i64)to * TAPS + t] = (S)v;
+        ((S *)p.sums)[part * p.count + (i64)to * (K * K) + top * K + t] = (S)v;
 }
 
 /* ---- the sum of the parts ---- */
@@ -250,6 +253,7 @@ CONV_WEIGHT_FEW(f64, GPU_CONV_FEW_COLUMNS_F64) /* and so f8e4m3: registers are f
 CONV_WEIGHT_FEW(f8e4m3, GPU_CONV_FEW_COLUMNS_F64)
 
 #define CONV_WEIGHT_PLANES(T)                                                                                          \
-    GPU_KERNEL(conv_weight_planes3_##T, struct gpu_conv_weight) { conv_weight_planes<T, 3>(p); }                       \
-    GPU_KERNEL(conv_weight_planes5_##T, struct gpu_conv_weight) { conv_weight_planes<T, 5>(p); }
+    GPU_KERNEL(conv_weight_planes3_##T, struct gpu_conv_weight) { conv_weight_planes<T, 3, 3>(p); }                    \
+    GPU_KERNEL(conv_weight_planes5_##T, struct gpu_conv_weight) { conv_weight_planes<T, 5, 5>(p); }                    \
+    GPU_KERNEL(conv_weight_planes7_##T, struct gpu_conv_weight) { conv_weight_planes<T, 7, 4>(p); }
 GPU_FLOATS(CONV_WEIGHT_PLANES)

@@ -40,19 +40,37 @@ template <bool LINEAR> GPU_FN struct sources find_sources(const struct gpu_resiz
 
 /* ---- vectors: a thread makes 16 bytes of a row, and what it needs of the outer dims once for them ---- */
 
-/* The row that vector i lies in: its plane, its places in the outer two dims, and the vector's first element. */
+/* The row that vector i lies in: its number, its plane, its places in the outer two dims, and the vector's first
+ * element. */
 struct wide_row {
-    u32 plane, d, h, o;
+    u32 row, plane, d, h, o;
 };
 
 template <int N> GPU_FN struct wide_row find_row(const struct gpu_resize &p, u32 i) {
     struct wide_row at;
-    u32 row = gpu_divide(i, p.by_vector), above = gpu_divide(row, p.by[1]);
-    at.o = (i - row * p.by_vector.d) * N;
-    at.h = row - above * p.by[1].d;
+    at.row = gpu_divide(i, p.by_vector);
+    u32 above = gpu_divide(at.row, p.by[1]);
+    at.o = (i - at.row * p.by_vector.d) * N;
+    at.h = at.row - above * p.by[1].d;
     at.plane = gpu_divide(above, p.by[0]);
     at.d = above - at.plane * p.by[0].d;
     return at;
+}
+
+/* Element k of the vector, or the last of the row. */
+GPU_FN u32 wide_at(const struct gpu_resize &p, const struct wide_row &at, int k) {
+    u32 o = at.o + (u32)k, last = (u32)p.to[2] - 1;
+    return o < last ? o : last;
+}
+
+template <typename T> GPU_FN void wide_store(const struct gpu_resize &p, const struct wide_row &at, const gpu_vec<T> &v) {
+    T *out = (T *)p.out + (i64)at.row * p.to[2] + at.o;
+    if (p.even) {
+        gpu_store16(out, v);
+    } else {
+        GPU_UNROLL for (int k = 0; k < gpu_vec<T>::N; k++)
+            if (at.o + (u32)k < (u32)p.to[2]) out[k] = v.v[k];
+    }
 }
 
 /* Where row h of layer d begins. */
@@ -62,16 +80,16 @@ GPU_FN u32 wide_line(const struct gpu_resize &p, u32 plane, u32 d, u32 h) {
 
 template <typename T> GPU_FN void resize_nearest_wide(const struct gpu_resize &p) {
     enum { N = gpu_vec<T>::N };
-    for (u64 i = gpu_global(); i < (u64)p.count / N; i += gpu_stride()) {
+    for (u64 i = gpu_global(); i < (u64)p.vectors; i += gpu_stride()) {
         struct wide_row at = find_row<N>(p, (u32)i);
         u32 rest, d = (u32)gpu_place_narrow(p.at[0], at.d, &rest), h = (u32)gpu_place_narrow(p.at[1], at.h, &rest);
         u32 line = wide_line(p, at.plane, d, h);
         gpu_vec<T> v;
         GPU_UNROLL for (int k = 0; k < N; k++) {
-            u32 w = (u32)gpu_place_narrow(p.at[2], at.o + k, &rest);
+            u32 w = (u32)gpu_place_narrow(p.at[2], wide_at(p, at, k), &rest);
             v.v[k] = ((const T *)p.in)[line + w];
         }
-        gpu_store16((T *)p.out + i * N, v);
+        wide_store(p, at, v);
     }
 }
 
@@ -174,7 +192,7 @@ GPU_FN void wide_columns(const T *in, const u32 (&line)[4], const f32 (&weight)[
 
 template <typename T> GPU_FN void resize_linear_wide(const struct gpu_resize &p) {
     enum { N = gpu_vec<T>::N };
-    for (u64 i = gpu_global(); i < (u64)p.count / N; i += gpu_stride()) {
+    for (u64 i = gpu_global(); i < (u64)p.vectors; i += gpu_stride()) {
         struct wide_row at = find_row<N>(p, (u32)i);
         struct wide_source d = find_wide(p, 0, at.d), h = find_wide(p, 1, at.h);
         u32 line[4];
@@ -187,7 +205,7 @@ template <typename T> GPU_FN void resize_linear_wide(const struct gpu_resize &p)
         GPU_UNROLL for (int first = 0; first < N; first += TOGETHER) {
             struct wide_source along[TOGETHER];
             f32 low[TOGETHER], high[TOGETHER];
-            GPU_UNROLL for (int k = 0; k < TOGETHER; k++) along[k] = find_wide(p, 2, at.o + (u32)(first + k));
+            GPU_UNROLL for (int k = 0; k < TOGETHER; k++) along[k] = find_wide(p, 2, wide_at(p, at, first + k));
             wide_columns((const T *)p.in, line, weight, along, low, high);
             GPU_UNROLL for (int k = 0; k < TOGETHER; k++) {
                 f32 both = gpu_fma(along[k].at_high, high[k], along[k].at_low * low[k]);
@@ -196,7 +214,7 @@ template <typename T> GPU_FN void resize_linear_wide(const struct gpu_resize &p)
         }
         gpu_vec<T> v;
         gpu_down_vector(&v, result);
-        gpu_store16((T *)p.out + i * N, v);
+        wide_store(p, at, v);
     }
 }
 

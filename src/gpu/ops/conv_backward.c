@@ -125,25 +125,27 @@ static enum wick_status run_few(struct wick__gpu *gpu, const struct wick__call *
     return run(gpu, dtype, p, &launch);
 }
 
-/* Whether all taps of a channel go to one block: planes of one channel by 3 x 3 or 5 x 5 taps. */
+/* Whether all taps of a channel go to one block: planes of one channel by 3 x 3, 5 x 5 or 7 x 7 taps. */
 static bool has_planes(const struct gpu_conv_weight *p) {
     int taps = p->dim[1].kernel;
     return p->channels == 1 && p->dim[0].kernel == 1 && p->dim[0].large == 1 && p->dim[0].small == 1 &&
-           (taps == 3 || taps == 5) && p->dim[2].kernel == taps && p->large_plane < INT32_MAX &&
-           p->groups * p->rows < INT32_MAX / 2;
+           (taps == 3 || taps == 5 || taps == 7) && p->dim[2].kernel == taps && p->large_plane < INT32_MAX &&
+           p->groups * p->rows < INT32_MAX / 4;
 }
 
 static enum wick_status run_planes(struct wick__gpu *gpu, enum wick_dtype dtype, struct gpu_conv_weight *p) {
     enum { LEAST = 4 }; /* lines of a thread's windows in a part */
     int64_t windows = p->dim[2].small, blocks = p->groups * p->rows;
-    enum wick__gpu_kernel first =
-        p->dim[1].kernel == 3 ? WICK__GPU_K_conv_weight_planes3_bf16 : WICK__GPU_K_conv_weight_planes5_bf16;
+    int taps = p->dim[1].kernel, cuts = taps == 7 ? 2 : 1; /* blocks that share the rows of taps */
+    enum wick__gpu_kernel first = taps == 3   ? WICK__GPU_K_conv_weight_planes3_bf16
+                                  : taps == 5 ? WICK__GPU_K_conv_weight_planes5_bf16
+                                              : WICK__GPU_K_conv_weight_planes7_bf16;
     struct wick__launch launch = {.kernel = wick__gpu_of_floats(first, dtype)};
     p->across = wick__gpu_power(windows, GPU_BLOCK);
     p->terms /= (u32)windows;
     int64_t lines = GPU_BLOCK / p->across, along = ceil_div(windows, p->across);
     set_parts(p, blocks, lines * LEAST, wick__max(lines, VERY_LONG / (p->across * along)), dtype == WICK_F64 ? 8 : 4);
-    wick__gpu_reduce_grid(&launch, blocks * p->parts);
+    wick__gpu_reduce_grid(&launch, blocks * p->parts * cuts);
     return run(gpu, dtype, p, &launch);
 }
 

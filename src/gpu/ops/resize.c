@@ -40,11 +40,14 @@ static bool by_vectors(const struct wick__call *call, struct gpu_resize *p) {
     int64_t n = (int64_t)(16 / size);
     bool linear = call->p.resize.kind == WICK__LINEAR;
     bool blends = x->dtype == WICK_F32 || x->dtype == WICK_F16 || x->dtype == WICK_BF16;
-    if (!p->narrow || wick__count(x) > INT32_MAX || p->to[2] % n != 0 || (uintptr_t)p->out % 16 != 0) return false;
+    p->even = p->to[2] % n == 0 && wick__aligned16(p->out);
+    if (!p->narrow || wick__count(x) > INT32_MAX || (!p->even && p->to[2] < 2 * n)) return false;
     if (linear && !blends) return false;
     for (int d = 0; d < 3; d++)
         if (!p->at[d].narrow || (linear && p->at[d].by > 1 << 24)) return false;
-    wick__gpu_divisor(&p->by_vector, (u32)(p->to[2] / n));
+    int64_t vectors = (p->to[2] + n - 1) / n;
+    p->vectors = p->count / p->to[2] * vectors;
+    wick__gpu_divisor(&p->by_vector, (u32)vectors);
     return true;
 }
 
