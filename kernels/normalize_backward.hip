@@ -23,6 +23,25 @@ GPU_FN void backward_weigh(const struct gpu_normalize_backward &p, typename gpu_
         g[k] *= gpu_up(weight[p.narrow ? (i64)gpu_divide((u32)(i + k), p.by_plane) : (i + k) / p.plane]);
 }
 
+/* Elements from .. to - 1 of a row, N a time, each `step`-th. */
+template <typename T, int N>
+GPU_FN void backward_store(const struct gpu_normalize_backward &p, i64 row, i64 from, i64 to, i64 step,
+                           typename gpu_compute<T>::type constant, typename gpu_compute<T>::type slope) {
+    typedef typename gpu_compute<T>::type C;
+    const T *gradient = (const T *)p.gradient + row * p.n, *in = (const T *)p.x + row * p.n;
+    T *out = (T *)p.out + row * p.n;
+    C mean = p.mean ? ((const C *)p.mean)[row] : (C)0, inverse = ((const C *)p.inverse)[row];
+    GPU_NO_UNROLL for (i64 i = from; i < to; i += step) {
+        C g[N], x[N];
+        gpu_some_load<N>(gradient + i, g);
+        gpu_some_load<N>(in + i, x);
+        backward_weigh<T, N>(p, g, i, row % p.groups * p.per);
+        GPU_UNROLL for (int k = 0; k < N; k++)
+            g[k] = inverse * (g[k] - constant - (x[k] - mean) * inverse * slope);
+        gpu_some_store<N>(out + i, g);
+    }
+}
+
 /* A row by `group` threads; N elements a time. */
 template <typename T, int N> GPU_FN void backward_row(const struct gpu_normalize_backward &p, f64 *room) {
     typedef typename gpu_compute<T>::type C;
@@ -31,7 +50,6 @@ template <typename T, int N> GPU_FN void backward_row(const struct gpu_normalize
     if (!live) row = 0;
     i64 n = live ? p.n : 0, step = (i64)p.group * N, channel = row % p.groups * p.per;
     const T *gradient = (const T *)p.gradient + row * p.n, *in = (const T *)p.x + row * p.n;
-    T *out = (T *)p.out + row * p.n;
     C mean = p.mean ? ((const C *)p.mean)[row] : (C)0, inverse = ((const C *)p.inverse)[row];
     f64 sum = 0, product = 0;
     GPU_NO_UNROLL for (i64 i = (i64)(gpu_thread() % p.group) * N; i < n; i += step) {
@@ -49,19 +67,37 @@ template <typename T, int N> GPU_FN void backward_row(const struct gpu_normalize
     }
     C constant = 0, slope = (C)(gpu_group_join<gpu_join_add>(product, p.group, room) / (f64)p.n);
     if (p.mean) constant = (C)(gpu_group_join<gpu_join_add>(sum, p.group, room) / (f64)p.n);
-    GPU_NO_UNROLL for (i64 i = (i64)(gpu_thread() % p.group) * N; i < n; i += step) {
-        C g[N], x[N];
-        gpu_some_load<N>(gradient + i, g);
-        gpu_some_load<N>(in + i, x);
-        backward_weigh<T, N>(p, g, i, channel);
-        GPU_UNROLL for (int k = 0; k < N; k++)
-            g[k] = inverse * (g[k] - constant - (x[k] - mean) * inverse * slope);
-        gpu_some_store<N>(out + i, g);
+    backward_store<T, N>(p, row, (i64)(gpu_thread() % p.group) * N, n, step, constant, slope);
+}
+
+/* A piece of a row whose channels' sums are there. */
+template <typename T, int N> GPU_FN void backward_piece(const struct gpu_normalize_backward &p, f64 *room) {
+    typedef typename gpu_compute<T>::type C;
+    i64 item = reduce_block(), row = item / p.pieces, from = (item - row * p.pieces) * p.length;
+    i64 to = from + p.length < p.n ? from + p.length : p.n, channels = p.groups * p.per, channel = row % p.groups * p.per;
+    const f64 *sums = p.sums + row / p.groups * 2 * channels + channel;
+    f64 sum = 0, product = 0;
+    GPU_NO_UNROLL for (i64 c = gpu_thread(); c < p.per; c += GPU_BLOCK) {
+        f64 w = p.weight ? (f64)gpu_up(((const T *)p.weight)[channel + c]) : 1;
+        product += w * sums[c];
+        sum += w * sums[channels + c];
     }
+    C slope = (C)(gpu_block_join<gpu_join_add>(product, room) / (f64)p.n), constant = 0;
+    if (p.mean) constant = (C)(gpu_block_join<gpu_join_add>(sum, room) / (f64)p.n);
+    backward_store<T, N>(p, row, from + (i64)gpu_thread() * N, to, (i64)GPU_BLOCK * N, constant, slope);
 }
 
 template <typename T> GPU_FN void normalize_backward_rows(const struct gpu_normalize_backward &p) {
     GPU_SHARED f64 room[GPU_WAVES];
+    enum { N = gpu_vec<T>::N };
+    if (p.sums) {
+        if (reduce_block() >= p.rows * p.pieces) return;
+        if (p.vectors)
+            backward_piece<T, N>(p, room);
+        else
+            backward_piece<T, 1>(p, room);
+        return;
+    }
     if (reduce_block() * (gpu_threads() / p.group) >= p.rows) return;
     if (p.vectors)
         backward_row<T, gpu_vec<T>::N>(p, room);

@@ -167,11 +167,14 @@ template <typename J, typename A, int N> GPU_FN void scan_meet(const struct gpu_
 template <typename T, typename J> GPU_FN void scan_columns(const struct gpu_scan &p, u64 *room) {
     enum { N = gpu_vec<T>::N };
     typedef typename scan_type<T>::type A;
-    i64 item = reduce_block(), beside = GPU_BLOCK / p.group, blocks = (p.segments + beside - 1) / beside;
-    i64 tile = item % p.tiles, outer = item / p.tiles / blocks;
-    i64 segment = (item / p.tiles - outer * blocks) * beside + gpu_thread() / p.group;
+    bool together = N <= 8 && p.together;
+    i64 item = reduce_block(), beside = GPU_BLOCK / p.group, mine = gpu_thread() / p.group;
+    /* Together, a block has the segments of one tile; otherwise whatever segments come next. */
+    if (!together) item = item * beside + mine;
+    i64 tile = item % p.tiles, rest = item / p.tiles, outer = together ? rest : rest / p.segments;
+    i64 segment = together ? mine : rest - outer * p.segments;
     i64 column = (tile * p.group + gpu_thread() % p.group) * N, left = p.inner - column;
-    bool live = outer < p.outer && segment < p.segments && left > 0, together = N <= 8 && p.together;
+    bool live = outer < p.outer && segment < p.segments && left > 0;
     if (!live && !together) return;
     i64 from = segment * p.length, to = from + p.length < p.n ? from + p.length : p.n;
     i64 word = (outer * p.segments + segment) * p.inner + column, base = outer * p.n * p.inner + column;

@@ -31,9 +31,20 @@ static const struct shape rows[] = {
     {3, {4, 5, 30}, 3, false},
 };
 static const struct shape channels[] = {
-    {2, {5, 6}, 2, true},     {3, {2, 4, 5}, 4, true},     {4, {2, 6, 3, 1}, 3, true}, {4, {2, 3, 0, 4}, 3, true},
-    {3, {0, 4, 3}, 2, true},  {4, {3, 2, 1, 1}, 1, false}, {4, {2, 8, 7, 9}, 2, true}, {3, {1, 2, 514}, 1, true},
-    {2, {3, 2050}, 10, true}, {3, {400, 3, 2}, 3, true},   {3, {2, 4, 256}, 2, true},
+    {2, {5, 6}, 2, true},
+    {3, {2, 4, 5}, 4, true},
+    {4, {2, 6, 3, 1}, 3, true},
+    {4, {2, 3, 0, 4}, 3, true},
+    {3, {0, 4, 3}, 2, true},
+    {4, {3, 2, 1, 1}, 1, false},
+    {4, {2, 8, 7, 9}, 2, true},
+    {3, {1, 2, 514}, 1, true},
+    {2, {3, 2050}, 10, true},
+    {3, {400, 3, 2}, 3, true},
+    {3, {2, 4, 256}, 2, true},
+    /* long rows of some channels */
+    {4, {2, 4, 21, 100}, 1, true},
+    {3, {1, 10, 1649}, 2, true},
 };
 
 static bool by_channel(enum wick_op op) { return op == WICK_OP_group_norm_backward; }

@@ -38,6 +38,14 @@ static enum wick_status rows(struct normalize_backward *s) {
     struct gpu_normalize_backward *p = &s->p;
     p->vectors = wick__aligned16(p->gradient) && wick__aligned16(p->x) && wick__aligned16(p->out) &&
                  (p->plane > 1 || wick__aligned16(p->weight)) && p->n * s->size % 16 == 0;
+    if (p->sums) {
+        p->length = 32 * GPU_BLOCK * 16 / s->size;
+        p->pieces = (p->n + p->length - 1) / p->length;
+        struct wick__launch launch = {.kernel =
+                                          wick__gpu_of_floats(WICK__GPU_K_normalize_backward_rows_bf16, s->dtype)};
+        wick__gpu_reduce_grid(&launch, p->rows * p->pieces);
+        return wick__gpu_launch(s->gpu, &launch, p);
+    }
     int64_t items = p->vectors ? p->n * s->size / 16 : p->n;
     p->group = wick__gpu_power((items + 1) / 2, GPU_BLOCK);
     struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_normalize_backward_rows_bf16, s->dtype)};
@@ -57,32 +65,53 @@ static enum wick_status join(const struct normalize_backward *s, const struct gp
     return wick__gpu_launch(s->gpu, &launch, &p);
 }
 
-/* Enough parts to fill a device, with some work for each thread. */
-static enum wick_status parameters(const struct normalize_backward *s) {
+/* Few long rows of many channels leave a device idle: they go in pieces, once each channel's sums are there. */
+static bool by_channels(const struct normalize_backward *s) {
+    enum { FEW = 512, LONG = 1 << 13, CHANNELS = 4 };
+    return s->p.plane > 1 && s->p.rows < FEW && s->p.n >= LONG && s->p.per >= CHANNELS;
+}
+
+/* The sums: of each of outer where rows wait for them, otherwise in enough parts to fill a device, with some work for
+ * each thread. */
+static void cut(const struct normalize_backward *s, struct gpu_normalize_backward_sums *p) {
     const struct gpu_normalize_backward *row = &s->p;
-    struct gpu_normalize_backward_sums p = {.gradient = row->gradient,
-                                            .x = row->x,
-                                            .mean = row->mean,
-                                            .inverse = row->inverse,
-                                            .outer = s->outer,
-                                            .channels = s->channels,
-                                            .plane = row->plane,
-                                            .groups = row->groups,
-                                            .per = row->per};
+    *p = (struct gpu_normalize_backward_sums){.gradient = row->gradient,
+                                              .x = row->x,
+                                              .mean = row->mean,
+                                              .inverse = row->inverse,
+                                              .outer = s->outer,
+                                              .channels = s->channels,
+                                              .plane = row->plane,
+                                              .groups = row->groups,
+                                              .per = row->per};
     bool points = row->plane == 1;
-    p.lanes = points ? wick__gpu_power(s->channels, 32) : wick__gpu_power(row->plane, GPU_BLOCK);
-    p.tiles = points ? (s->channels + p.lanes - 1) / p.lanes : s->channels;
-    int64_t turn = GPU_BLOCK / p.lanes * 8, parts = wick__min((s->outer + turn - 1) / turn, 2048 / p.tiles);
-    p.rows = (s->outer + wick__max(1, parts) - 1) / wick__max(1, parts);
-    p.parts = (s->outer + p.rows - 1) / p.rows;
+    p->lanes = points ? wick__gpu_power(s->channels, 32) : wick__gpu_power(row->plane, GPU_BLOCK);
+    p->tiles = points ? (s->channels + p->lanes - 1) / p->lanes : s->channels;
+    int64_t turn = GPU_BLOCK / p->lanes * 8, parts = wick__min((s->outer + turn - 1) / turn, 2048 / p->tiles);
+    p->rows = by_channels(s) ? 1 : (s->outer + wick__max(1, parts) - 1) / wick__max(1, parts);
+    p->parts = (s->outer + p->rows - 1) / p->rows;
+}
+
+static enum wick_status sum(const struct normalize_backward *s, struct gpu_normalize_backward_sums *p) {
+    struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_normalize_backward_sums_bf16, s->dtype)};
+    wick__gpu_reduce_grid(&launch, p->parts * p->tiles);
+    return wick__gpu_launch(s->gpu, &launch, p);
+}
+
+static enum wick_status run(struct normalize_backward *s) {
+    struct gpu_normalize_backward_sums p;
+    bool first = by_channels(s), parameters = s->call->n_out > 1;
+    if (!first) WICK__TRY(rows(s));
+    if (!first && !parameters) return WICK_OK;
+    cut(s, &p);
     size_t nbytes = sizeof(double) * 2 * (size_t)p.parts * (size_t)s->channels;
     void *sums;
     WICK__TRY(wick__gpu_scratch(s->gpu, nbytes, &sums));
     p.sums = sums;
-    struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_normalize_backward_sums_bf16, s->dtype)};
-    wick__gpu_reduce_grid(&launch, p.parts * p.tiles);
-    enum wick_status status = wick__gpu_launch(s->gpu, &launch, &p);
-    if (status == WICK_OK) status = join(s, &p);
+    enum wick_status status = sum(s, &p);
+    if (first) s->p.sums = sums;
+    if (status == WICK_OK && first) status = rows(s);
+    if (status == WICK_OK && parameters) status = join(s, &p);
     wick__gpu_release(s->gpu, sums, nbytes);
     return status;
 }
@@ -105,6 +134,5 @@ enum wick_status wick__gpu_normalize_backward(const struct wick__call *call) {
                                          .inverse = wick__data(call->in[first]),
                                          .weight = weight ? wick__data(weight) : NULL}};
     set_sizes(&s, count);
-    WICK__TRY(rows(&s));
-    return call->n_out > 1 ? parameters(&s) : WICK_OK;
+    return run(&s);
 }

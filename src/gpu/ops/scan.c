@@ -41,7 +41,8 @@ static int64_t cut_columns(struct gpu_scan *p, int64_t size) {
     p->length = ceil_div(p->n, segments);
     p->segments = ceil_div(p->n, p->length);
     p->aligned = wick__aligned16(p->in) && wick__aligned16(p->out) && p->inner * size % 16 == 0;
-    return p->outer * p->tiles * ceil_div(p->segments, GPU_BLOCK / p->group);
+    if (p->together) return p->outer * p->tiles;
+    return ceil_div(p->outer * p->tiles * p->segments, GPU_BLOCK / p->group);
 }
 
 static enum wick_status run_before(struct wick__gpu *gpu, const struct gpu_scan *p, bool is_float) {
