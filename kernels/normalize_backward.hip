@@ -23,19 +23,22 @@ GPU_FN void backward_weigh(const struct gpu_normalize_backward &p, typename gpu_
         g[k] *= gpu_up(weight[p.narrow ? (i64)gpu_divide((u32)(i + k), p.by_plane) : (i + k) / p.plane]);
 }
 
-/* Elements from .. to - 1 of a row, N a time, each `step`-th. */
+/* Elements from, from + step, .. to - 1 of a row, N a time. */
+struct backward_span {
+    i64 row, from, to, step;
+};
 template <typename T, int N>
-GPU_FN void backward_store(const struct gpu_normalize_backward &p, i64 row, i64 from, i64 to, i64 step,
+GPU_FN void backward_store(const struct gpu_normalize_backward &p, const backward_span &s,
                            typename gpu_compute<T>::type constant, typename gpu_compute<T>::type slope) {
     typedef typename gpu_compute<T>::type C;
-    const T *gradient = (const T *)p.gradient + row * p.n, *in = (const T *)p.x + row * p.n;
-    T *out = (T *)p.out + row * p.n;
-    C mean = p.mean ? ((const C *)p.mean)[row] : (C)0, inverse = ((const C *)p.inverse)[row];
-    GPU_NO_UNROLL for (i64 i = from; i < to; i += step) {
+    const T *gradient = (const T *)p.gradient + s.row * p.n, *in = (const T *)p.x + s.row * p.n;
+    T *out = (T *)p.out + s.row * p.n;
+    C mean = p.mean ? ((const C *)p.mean)[s.row] : (C)0, inverse = ((const C *)p.inverse)[s.row];
+    GPU_NO_UNROLL for (i64 i = s.from; i < s.to; i += s.step) {
         C g[N], x[N];
         gpu_some_load<N>(gradient + i, g);
         gpu_some_load<N>(in + i, x);
-        backward_weigh<T, N>(p, g, i, row % p.groups * p.per);
+        backward_weigh<T, N>(p, g, i, s.row % p.groups * p.per);
         GPU_UNROLL for (int k = 0; k < N; k++)
             g[k] = inverse * (g[k] - constant - (x[k] - mean) * inverse * slope);
         gpu_some_store<N>(out + i, g);
@@ -67,7 +70,7 @@ template <typename T, int N> GPU_FN void backward_row(const struct gpu_normalize
     }
     C constant = 0, slope = (C)(gpu_group_join<gpu_join_add>(product, p.group, room) / (f64)p.n);
     if (p.mean) constant = (C)(gpu_group_join<gpu_join_add>(sum, p.group, room) / (f64)p.n);
-    backward_store<T, N>(p, row, (i64)(gpu_thread() % p.group) * N, n, step, constant, slope);
+    backward_store<T, N>(p, {row, (i64)(gpu_thread() % p.group) * N, n, step}, constant, slope);
 }
 
 /* A piece of a row whose channels' sums are there. */
@@ -84,7 +87,7 @@ template <typename T, int N> GPU_FN void backward_piece(const struct gpu_normali
     }
     C slope = (C)(gpu_block_join<gpu_join_add>(product, room) / (f64)p.n), constant = 0;
     if (p.mean) constant = (C)(gpu_block_join<gpu_join_add>(sum, room) / (f64)p.n);
-    backward_store<T, N>(p, row, from + (i64)gpu_thread() * N, to, (i64)GPU_BLOCK * N, constant, slope);
+    backward_store<T, N>(p, {row, from + (i64)gpu_thread() * N, to, (i64)GPU_BLOCK * N}, constant, slope);
 }
 
 template <typename T> GPU_FN void normalize_backward_rows(const struct gpu_normalize_backward &p) {
