@@ -69,14 +69,27 @@ static double work_of(const struct wick__dnn_conv *c) {
     return elements(c, c->n, c->groups * c->cout, c->out) * elements(c, c->cin, 1, c->kernel);
 }
 
-/* Whether ours is faster where there are groups: on an H100 it was for all but 12 of 98 rows drawn at random, by 1.7 in
- * the mean. cuDNN has a fast gradient by the weight of depthwise layers in f16. */
+/* The same for groups, by rows drawn at random on an H100 and by layers of networks on an H200: ours where there is
+ * little work, which is what cuDNN's heuristics do badly. */
 static bool is_faster_in_groups(const struct wick__dnn_conv *c) {
-    const double large = 25e6, many = 200; /* work; terms of a result that no tile takes */
-    bool narrow = wick_dtype_bits(c->dtype) == 16;
-    if (c->way == WICK__CONV_FORWARD && narrow && c->cin > 1 && c->cout < 8)
-        return elements(c, c->cin, 1, c->kernel) < many;
-    return c->way != WICK__CONV_WEIGHT || c->dtype != WICK_F16 || c->cin > 1 || work_of(c) < large;
+    const double much = 1e8, some = 25e6, many = 200; /* work; terms of a result that no tile takes */
+    const bool narrow = wick_dtype_bits(c->dtype) == 16, depthwise = c->cin == 1 && c->cout == 1;
+    const bool strides = volume(c, c->stride) > 1, large = volume(c, c->kernel) > 9;
+    if (c->dtype == WICK_F64) return false;
+    if (!depthwise && narrow && c->way == WICK__CONV_FORWARD && c->cout < 8 && elements(c, c->cin, 1, c->kernel) > many)
+        return false;
+    if (!depthwise) return work_of(c) < much || (!narrow && c->way != WICK__CONV_FORWARD);
+    if (c->spatial == 3 && c->way != WICK__CONV_WEIGHT) return true;
+    if (c->dtype == WICK_F16) return work_of(c) < some || (c->way == WICK__CONV_DATA && strides);
+    if (c->way != WICK__CONV_FORWARD) return true;
+    return work_of(c) < 5e6 || (!strides && (large || work_of(c) < 2 * some));
+}
+
+/* Gradients by the weight: cuDNN's are faster where tiles fit the channels, or 16 bits have some work. */
+static bool is_faster_by_weight(const struct wick__dnn_conv *c) {
+    if (c->dtype == WICK_F64) return !is_point(c) && c->n * volume(c, c->out) > 65536;
+    if (c->dtype == WICK_F32) return c->cin % 32 != 0 || c->cout % 32 != 0;
+    return work_of(c) < 5e7;
 }
 
 /* Whether ours is faster, as measured on an H100 with cuDNN 9.19 (docs/results/convolutions.md). */
@@ -84,14 +97,13 @@ static bool is_faster(const struct wick__gpu *gpu, const struct wick__dnn_conv *
     const bool narrow = wick_dtype_bits(c->dtype) == 16, wide = c->dtype == WICK_F64;
     if (wick__capability(gpu) != 90) return false;
     if (c->groups > 1) return is_faster_in_groups(c);
-    if (c->way == WICK__CONV_WEIGHT && wide) return !is_point(c) && c->n * volume(c, c->out) > 65536;
-    if (c->way == WICK__CONV_WEIGHT) return !narrow || work_of(c) < 1e9;
+    if (c->way == WICK__CONV_WEIGHT) return is_faster_by_weight(c);
     if (c->way == WICK__CONV_DATA && narrow) /* those that ours makes of products; small patches go by tiles */
         return (has_patches(c) && volume(c, c->kernel) > 8) || (c->cin < 8 && work_of(c) < 1e9);
     if (c->way == WICK__CONV_DATA) return !(wide && is_point(c));
     if (has_patches(c)) return true;
     if (!narrow) return is_point(c) || (!wide && (volume(c, c->kernel) == 1 || c->spatial != 2 || c->cin >= 64));
-    if (c->cin < 8) return c->n * c->cout * volume(c, c->out) >= 1 << 22;
+    if (c->cin < 8) return volume(c, c->kernel) > 9 && c->n * c->cout * volume(c, c->out) >= 1 << 22;
     return c->in[0] == 1 || work_of(c) < 2e8;
 }
 
