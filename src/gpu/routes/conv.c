@@ -69,8 +69,11 @@ static double work_of(const struct wick__dnn_conv *c) {
     return elements(c, c->n, c->groups * c->cout, c->out) * elements(c, c->cin, 1, c->kernel);
 }
 
+/* Whether channels, of a group, are multiples of a number. */
+static bool has_multiples(const struct wick__dnn_conv *c, int64_t by) { return c->cin % by == 0 && c->cout % by == 0; }
+
 /* The same for groups, by rows drawn at random on an H100 and by layers of networks on an H200: ours where there is
- * little work, which is what cuDNN's heuristics do badly. */
+ * little work or channels are odd, which cuDNN's heuristics do badly. */
 static bool is_faster_in_groups(const struct wick__dnn_conv *c) {
     const double much = 1e8, some = 25e6, many = 200; /* work; terms of a result that no tile takes */
     const bool narrow = wick_dtype_bits(c->dtype) == 16, depthwise = c->cin == 1 && c->cout == 1;
@@ -78,7 +81,7 @@ static bool is_faster_in_groups(const struct wick__dnn_conv *c) {
     if (c->dtype == WICK_F64) return false;
     if (!depthwise && narrow && c->way == WICK__CONV_FORWARD && c->cout < 8 && elements(c, c->cin, 1, c->kernel) > many)
         return false;
-    if (!depthwise) return work_of(c) < much || (!narrow && c->way != WICK__CONV_FORWARD);
+    if (!depthwise) return work_of(c) < much || !has_multiples(c, 8) || (!narrow && c->way != WICK__CONV_FORWARD);
     if (c->spatial == 3 && c->way != WICK__CONV_WEIGHT) return true;
     if (c->dtype == WICK_F16) return work_of(c) < some || (c->way == WICK__CONV_DATA && strides);
     if (c->way != WICK__CONV_FORWARD) return true;
@@ -88,8 +91,8 @@ static bool is_faster_in_groups(const struct wick__dnn_conv *c) {
 /* Gradients by the weight: cuDNN's are faster where tiles fit the channels, or 16 bits have some work. */
 static bool is_faster_by_weight(const struct wick__dnn_conv *c) {
     if (c->dtype == WICK_F64) return !is_point(c) && c->n * volume(c, c->out) > 65536;
-    if (c->dtype == WICK_F32) return c->cin % 32 != 0 || c->cout % 32 != 0;
-    return work_of(c) < 5e7;
+    if (c->dtype == WICK_F32) return !has_multiples(c, 32) || volume(c, c->kernel) == 1;
+    return work_of(c) < 5e7 || (!has_multiples(c, 8) && c->cout >= 8);
 }
 
 /* Whether ours is faster, as measured on an H100 with cuDNN 9.19 (docs/results/convolutions.md). */
