@@ -58,6 +58,15 @@ GPU_FN typename gpu_compute<T>::type weight_meet(const struct gpu_conv_weight &p
     return gpu_up(large[term.large + column.channel + ((i64)d * p.dim[1].large + h) * p.dim[2].large + w]);
 }
 
+/* Stores the sum of a part, or of all terms where there is one part. */
+template <typename T>
+GPU_FN void weight_put(const struct gpu_conv_weight &p, u32 part, i64 at, typename gpu_compute<T>::type v) {
+    if (p.parts == 1)
+        ((T *)p.out)[at] = gpu_round<T>(v);
+    else
+        ((typename gpu_compute<T>::type *)p.sums)[part * p.count + at] = v;
+}
+
 /* ---- tiles: 64 rows by 64 columns, 16 x 16 threads with 4 x 4 sums each ---- */
 
 /* A thread's sums, whose first is in this row and column. */
@@ -67,11 +76,7 @@ GPU_FN void weight_tile_put(const struct gpu_conv_weight &p, i64 group, u32 part
     GPU_UNROLL for (int i = 0; i < 4; i++) {
         i64 at = (group * p.rows + row + i) * p.across + column;
         GPU_UNROLL for (int j = 0; j < 4; j++) {
-            if (row + i >= p.rows || column + j >= p.across) continue;
-            if (p.parts == 1)
-                ((T *)p.out)[at + j] = gpu_round<T>(sum[i][j]);
-            else
-                ((S *)p.sums)[part * p.count + at + j] = sum[i][j];
+            if (row + i < p.rows && column + j < p.across) weight_put<T>(p, part, at + j, sum[i][j]);
         }
     }
 }
@@ -140,8 +145,8 @@ template <typename T> GPU_FN void conv_weight_tile(const struct gpu_conv_weight 
 
 template <typename T, int ROWS, int COLUMNS> GPU_FN void conv_weight_few(const struct gpu_conv_weight &p) {
     typedef typename gpu_compute<T>::type S;
-    enum { N = ROWS * COLUMNS, WAVES = GPU_BLOCK / GPU_WAVE };
-    GPU_SHARED f64 room[N * WAVES];
+    enum { N = ROWS * COLUMNS };
+    GPU_SHARED f64 room[N * GPU_BLOCK / GPU_WAVE];
     GPU_SHARED weight_column columns[COLUMNS];
     i64 item = (i64)gpu_block_y() * gpu_blocks_x() + gpu_block_x(), blocks = p.groups * p.row_tiles * p.column_tiles;
     u32 part = (u32)(item / blocks), at = (u32)(item - part * blocks), above = at / p.column_tiles;
@@ -166,17 +171,10 @@ template <typename T, int ROWS, int COLUMNS> GPU_FN void conv_weight_few(const s
     }
     f64 all[N];
     GPU_UNROLL for (int i = 0; i < N; i++) all[i] = sum[i / COLUMNS][i % COLUMNS];
-    u32 number = gpu_wave_join_each<gpu_join_add, N>(all);
-    if (gpu_lane() < N) room[number * WAVES + gpu_wave()] = all[0];
-    gpu_sync();
+    f64 v = gpu_block_join_each<gpu_join_add, N>(all, room);
     u32 t = gpu_thread(), row = t / COLUMNS, column = t % COLUMNS;
     if (t >= N || row0 + row >= p.rows || column0 + column >= p.across) return;
-    f64 v = gpu_tree<WAVES>::template of<gpu_join_add>(room + t * WAVES);
-    i64 to = (group * p.rows + row0 + row) * p.across + column0 + column;
-    if (p.parts == 1)
-        ((T *)p.out)[to] = gpu_round<T>((S)v);
-    else
-        ((S *)p.sums)[part * p.count + to] = (S)v;
+    weight_put<T>(p, part, (group * p.rows + row0 + row) * p.across + column0 + column, (S)v);
 }
 
 /* ---- ROWS rows of K x K taps of one channel and row a block, of planes: what a term needs is found once for a line of
@@ -185,8 +183,8 @@ template <typename T, int ROWS, int COLUMNS> GPU_FN void conv_weight_few(const s
 /* Threads in `p.across` columns take windows of a line, and every so many lines. */
 template <typename T, int K, int ROWS> GPU_FN void conv_weight_planes(const struct gpu_conv_weight &p) {
     typedef typename gpu_compute<T>::type S;
-    enum { TAPS = ROWS * K, N = TAPS <= 16 ? 16 : 32, CUTS = (K + ROWS - 1) / ROWS, WAVES = GPU_BLOCK / GPU_WAVE };
-    GPU_SHARED f64 room[N * WAVES];
+    enum { TAPS = ROWS * K, N = TAPS <= 16 ? 16 : 32, CUTS = (K + ROWS - 1) / ROWS };
+    GPU_SHARED f64 room[N * GPU_BLOCK / GPU_WAVE];
     i64 item = (i64)gpu_block_y() * gpu_blocks_x() + gpu_block_x();
     if (item >= p.groups * p.rows * p.parts * CUTS) return;
     u32 top = (u32)(item % CUTS) * ROWS; /* the first row of taps */
@@ -215,15 +213,9 @@ template <typename T, int K, int ROWS> GPU_FN void conv_weight_planes(const stru
     }
     f64 all[N];
     GPU_UNROLL for (int k = 0; k < N; k++) all[k] = k < TAPS ? (f64)sum[k < TAPS ? k : 0] : 0;
-    u32 number = gpu_wave_join_each<gpu_join_add, N>(all), t = gpu_thread();
-    if (gpu_lane() < N) room[number * WAVES + gpu_wave()] = all[0];
-    gpu_sync();
-    if (t >= TAPS || top * K + t >= K * K) return;
-    f64 v = gpu_tree<WAVES>::template of<gpu_join_add>(room + t * WAVES);
-    if (p.parts == 1)
-        ((T *)p.out)[(i64)to * (K * K) + top * K + t] = gpu_round<T>((S)v);
-    else
-        ((S *)p.sums)[part * p.count + (i64)to * (K * K) + top * K + t] = (S)v;
+    f64 v = gpu_block_join_each<gpu_join_add, N>(all, room);
+    u32 t = gpu_thread();
+    if (t < TAPS && top * K + t < K * K) weight_put<T>(p, part, (i64)to * (K * K) + top * K + t, (S)v);
 }
 
 /* ---- the sum of the parts ---- */

@@ -180,7 +180,7 @@ template <typename T> GPU_FN void classes_losses(const struct gpu_cross_entropy 
 template <typename T> GPU_FN void classes_mean(const struct gpu_cross_entropy_mean &p) {
     typedef typename gpu_compute<T>::type C;
     enum { UNROLL = 4 };
-    GPU_SHARED f64 room[2 * GPU_WAVES];
+    GPU_SHARED f64 room[2 * GPU_BLOCK / GPU_WAVE];
     f64 sums[2] = {0, 0};
     GPU_NO_UNROLL for (i64 i = gpu_thread(); i < p.lines; i += GPU_BLOCK * UNROLL) {
         GPU_UNROLL for (int k = 0; k < UNROLL; k++) {
@@ -190,16 +190,9 @@ template <typename T> GPU_FN void classes_mean(const struct gpu_cross_entropy_me
             sums[1] += in ? (f64)((const C *)p.weights)[line] : 0;
         }
     }
-    u32 number = gpu_wave_join_each<gpu_join_add, 2>(sums), waves = gpu_threads() / GPU_WAVE;
-    if (gpu_lane() < 2) room[number * GPU_WAVES + gpu_wave()] = sums[0];
-    gpu_sync();
+    f64 all = gpu_block_join_each<gpu_join_add, 2>(sums, room), weight = gpu_shuffle(all, 1);
     if (gpu_thread() > 0) return;
-    f64 loss = 0, weight = 0;
-    for (u32 w = 0; w < waves; w++) {
-        loss += room[w];
-        weight += room[GPU_WAVES + w];
-    }
-    *(T *)p.out = gpu_round<T>((C)(loss / weight));
+    *(T *)p.out = gpu_round<T>((C)(all / weight));
     *(C *)p.total = (C)weight;
 }
 

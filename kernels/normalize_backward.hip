@@ -103,7 +103,7 @@ template <typename T> GPU_FN void normalize_backward_rows(const struct gpu_norma
     }
     if (reduce_block() * (gpu_threads() / p.group) >= p.rows) return;
     if (p.vectors)
-        backward_row<T, gpu_vec<T>::N>(p, room);
+        backward_row<T, N>(p, room);
     else
         backward_row<T, 1>(p, room);
 }

@@ -88,6 +88,16 @@ template <typename J, typename T> GPU_FN T gpu_block_join(T v, T *shared) {
     return gpu_group_join<J>(v, gpu_threads(), shared);
 }
 
+/* N values from each thread of a block of GPU_BLOCK threads, as many as gpu_wave_join_each takes, each joined as
+ * gpu_block_join does. Thread t < N gets value t. `shared` has N GPU_BLOCK / GPU_WAVE values. */
+template <typename J, int N, typename T> GPU_FN T gpu_block_join_each(T *v, T *shared) {
+    enum { WAVES = GPU_BLOCK / GPU_WAVE };
+    u32 number = gpu_wave_join_each<J, N>(v);
+    if (gpu_lane() < N) shared[number * WAVES + gpu_wave()] = v[0];
+    gpu_sync();
+    return gpu_tree<WAVES>::template of<J>(shared + (gpu_thread() < N ? gpu_thread() : 0) * WAVES);
+}
+
 /* v of the lanes in front, joined in order: that of this lane included. */
 template <typename J, typename T> GPU_FN T gpu_wave_scan(T v) {
     GPU_UNROLL for (u32 step = 0; step < GPU_WAVE_LOG2; step++) {

@@ -255,7 +255,8 @@ static enum wick_status run_products(struct wick__gpu *gpu, enum wick_dtype dtyp
 static enum wick_status multiply_and_gather(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *p,
                                             bool *done) {
     const int64_t usual = (int64_t)64 << 20, most = (int64_t)256 << 20, size = wick__max(wick__size(dtype), 4);
-    int64_t image = p->groups * p->cout * taps_of(p) * p->in_plane * size, at_once = 0;
+    int64_t image, at_once = 0;
+    if (!wick__mul(p->groups * p->cout * taps_of(p), p->in_plane * size, &image)) image = 0;
     if (image > 0 && image <= most) at_once = wick__min(p->n, wick__max(1, usual / image));
     struct wick__product g = products_of(p, dtype, at_once);
     *done = at_once > 0 && p->out_plane < INT32_MAX && at_once * p->groups * p->cout < INT32_MAX &&

@@ -129,8 +129,8 @@ static enum wick_status run_few(struct wick__gpu *gpu, const struct wick__call *
 static bool has_planes(const struct gpu_conv_weight *p) {
     int taps = p->dim[1].kernel;
     return p->channels == 1 && p->dim[0].kernel == 1 && p->dim[0].large == 1 && p->dim[0].small == 1 &&
-           (taps == 3 || taps == 5 || taps == 7) && p->dim[2].kernel == taps && p->large_plane < INT32_MAX &&
-           p->groups * p->rows < INT32_MAX / 4;
+           (taps == 3 || taps == 5 || taps == 7) && p->dim[2].kernel == taps && p->dim[2].small <= VERY_LONG &&
+           p->large_plane < INT32_MAX && p->groups * p->rows < INT32_MAX / 4;
 }
 
 static enum wick_status run_planes(struct wick__gpu *gpu, enum wick_dtype dtype, struct gpu_conv_weight *p) {

@@ -38,18 +38,16 @@ static enum wick_status rows(struct normalize_backward *s) {
     struct gpu_normalize_backward *p = &s->p;
     p->vectors = wick__aligned16(p->gradient) && wick__aligned16(p->x) && wick__aligned16(p->out) &&
                  (p->plane > 1 || wick__aligned16(p->weight)) && p->n * s->size % 16 == 0;
+    struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_normalize_backward_rows_bf16, s->dtype)};
     if (p->sums) {
         p->length = 32 * GPU_BLOCK * 16 / s->size;
         p->pieces = (p->n + p->length - 1) / p->length;
-        struct wick__launch launch = {.kernel =
-                                          wick__gpu_of_floats(WICK__GPU_K_normalize_backward_rows_bf16, s->dtype)};
         wick__gpu_reduce_grid(&launch, p->rows * p->pieces);
-        return wick__gpu_launch(s->gpu, &launch, p);
+    } else {
+        int64_t items = p->vectors ? p->n * s->size / 16 : p->n;
+        p->group = wick__gpu_power((items + 1) / 2, GPU_BLOCK);
+        wick__gpu_row_launch(s->gpu, &launch, p->rows, p->group);
     }
-    int64_t items = p->vectors ? p->n * s->size / 16 : p->n;
-    p->group = wick__gpu_power((items + 1) / 2, GPU_BLOCK);
-    struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_normalize_backward_rows_bf16, s->dtype)};
-    wick__gpu_row_launch(s->gpu, &launch, p->rows, p->group);
     return wick__gpu_launch(s->gpu, &launch, p);
 }
 

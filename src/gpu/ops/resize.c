@@ -117,14 +117,14 @@ static int together(struct gpu_resize_backward *p, enum wick_dtype dtype, int64_
     return n;
 }
 
-/* At least as many results as an element of the dim has a weight in: the ranges that the kernel finds are no longer. */
+/* No less than the length of the longest range that resize_spans finds in a dim. */
 static int64_t most_results(const struct gpu_resize_backward *p, const struct gpu_resample_axis *a) {
     double out = (double)a->out, reach = p->kind == GPU_CUBIC ? 2 : p->kind == GPU_LINEAR ? 1 : 0;
     double ahead = reach > 0 ? reach : 1, last = (double)(a->in - 1);
     double inside = (reach + ahead) * a->back, first = ahead * a->back + a->ahead;
     double behind = out - ((last - reach) * a->back + a->ahead); /* results that only the last element may take */
     if (p->kind == GPU_AREA) return wick__min(a->out, a->out / a->in + 3);
-    if (a->back <= 0) return a->out;
+    if (a->back <= 0 || a->in == 1) return a->out;
     double most = inside > first ? inside : first;
     most = (most > behind ? most : behind) + 4;
     return most < out ? (int64_t)most : a->out;

@@ -72,8 +72,8 @@ static double work_of(const struct wick__dnn_conv *c) {
 /* Whether channels, of a group, are multiples of a number. */
 static bool has_multiples(const struct wick__dnn_conv *c, int64_t by) { return c->cin % by == 0 && c->cout % by == 0; }
 
-/* The same for groups, by rows drawn at random on an H100 and by layers of networks on an H200: ours where there is
- * little work or channels are odd, which cuDNN's heuristics do badly. */
+/* Whether ours is faster where there are groups, by rows drawn at random on an H100 and by layers of networks on an
+ * H200. cuDNN's heuristics choose badly where there is little work, or channels are no multiples of 8. */
 static bool is_faster_in_groups(const struct wick__dnn_conv *c) {
     const double much = 1e8, some = 25e6, many = 200; /* work; terms of a result that no tile takes */
     const bool narrow = wick_dtype_bits(c->dtype) == 16, depthwise = c->cin == 1 && c->cout == 1;
