@@ -18,8 +18,13 @@ struct gpu_normalize_backward {
     u32 narrow;                  /* n < 2^31 */
     u32 group;                   /* threads for a row: up to GPU_WAVE lanes, or a block of as many */
     u32 vectors;                 /* every row begins at a multiple of 16 bytes and is whole vectors, as is the weight */
-    const double *sums;          /* NULL, or what gpu_normalize_backward_sums gives for each of outer: then a block takes a */
-    i64 pieces, length;          /* piece of a row, of `length` elements */
+};
+
+/* The same by pieces of rows, a block each, from what gpu_normalize_backward_sums gives for each of outer. */
+struct gpu_normalize_backward_pieces {
+    struct gpu_normalize_backward of;
+    const double *sums;
+    i64 pieces, length; /* of a row, and the elements of one */
 };
 
 /* Sums for the gradients of weight and bias, [parts,2,channels], each over `rows` of outer. */

@@ -23,28 +23,6 @@ GPU_FN void backward_weigh(const struct gpu_normalize_backward &p, typename gpu_
         g[k] *= gpu_up(weight[p.narrow ? (i64)gpu_divide((u32)(i + k), p.by_plane) : (i + k) / p.plane]);
 }
 
-/* Elements from, from + step, .. to - 1 of a row, N a time. */
-struct backward_span {
-    i64 row, from, to, step;
-};
-template <typename T, int N>
-GPU_FN void backward_store(const struct gpu_normalize_backward &p, const backward_span &s,
-                           typename gpu_compute<T>::type constant, typename gpu_compute<T>::type slope) {
-    typedef typename gpu_compute<T>::type C;
-    const T *gradient = (const T *)p.gradient + s.row * p.n, *in = (const T *)p.x + s.row * p.n;
-    T *out = (T *)p.out + s.row * p.n;
-    C mean = p.mean ? ((const C *)p.mean)[s.row] : (C)0, inverse = ((const C *)p.inverse)[s.row];
-    GPU_NO_UNROLL for (i64 i = s.from; i < s.to; i += s.step) {
-        C g[N], x[N];
-        gpu_some_load<N>(gradient + i, g);
-        gpu_some_load<N>(in + i, x);
-        backward_weigh<T, N>(p, g, i, s.row % p.groups * p.per);
-        GPU_UNROLL for (int k = 0; k < N; k++)
-            g[k] = inverse * (g[k] - constant - (x[k] - mean) * inverse * slope);
-        gpu_some_store<N>(out + i, g);
-    }
-}
-
 /* A row by `group` threads; N elements a time. */
 template <typename T, int N> GPU_FN void backward_row(const struct gpu_normalize_backward &p, f64 *room) {
     typedef typename gpu_compute<T>::type C;
@@ -53,6 +31,7 @@ template <typename T, int N> GPU_FN void backward_row(const struct gpu_normalize
     if (!live) row = 0;
     i64 n = live ? p.n : 0, step = (i64)p.group * N, channel = row % p.groups * p.per;
     const T *gradient = (const T *)p.gradient + row * p.n, *in = (const T *)p.x + row * p.n;
+    T *out = (T *)p.out + row * p.n;
     C mean = p.mean ? ((const C *)p.mean)[row] : (C)0, inverse = ((const C *)p.inverse)[row];
     f64 sum = 0, product = 0;
     GPU_NO_UNROLL for (i64 i = (i64)(gpu_thread() % p.group) * N; i < n; i += step) {
@@ -70,15 +49,33 @@ template <typename T, int N> GPU_FN void backward_row(const struct gpu_normalize
     }
     C constant = 0, slope = (C)(gpu_group_join<gpu_join_add>(product, p.group, room) / (f64)p.n);
     if (p.mean) constant = (C)(gpu_group_join<gpu_join_add>(sum, p.group, room) / (f64)p.n);
-    backward_store<T, N>(p, {row, (i64)(gpu_thread() % p.group) * N, n, step}, constant, slope);
+    GPU_NO_UNROLL for (i64 i = (i64)(gpu_thread() % p.group) * N; i < n; i += step) {
+        C g[N], x[N];
+        gpu_some_load<N>(gradient + i, g);
+        gpu_some_load<N>(in + i, x);
+        backward_weigh<T, N>(p, g, i, channel);
+        GPU_UNROLL for (int k = 0; k < N; k++)
+            g[k] = inverse * (g[k] - constant - (x[k] - mean) * inverse * slope);
+        gpu_some_store<N>(out + i, g);
+    }
 }
 
-/* A piece of a row whose channels' sums are there. */
-template <typename T, int N> GPU_FN void backward_piece(const struct gpu_normalize_backward &p, f64 *room) {
+template <typename T> GPU_FN void normalize_backward_rows(const struct gpu_normalize_backward &p) {
+    GPU_SHARED f64 room[GPU_WAVES];
+    if (reduce_block() * (gpu_threads() / p.group) >= p.rows) return;
+    if (p.vectors)
+        backward_row<T, gpu_vec<T>::N>(p, room);
+    else
+        backward_row<T, 1>(p, room);
+}
+
+/* A piece of a row whose channels' sums are there: a kernel of its own, beside which that of whole rows keeps its speed. */
+template <typename T, int N> GPU_FN void backward_piece(const struct gpu_normalize_backward_pieces &q, f64 *room) {
+    const struct gpu_normalize_backward &p = q.of;
     typedef typename gpu_compute<T>::type C;
-    i64 item = reduce_block(), row = item / p.pieces, from = (item - row * p.pieces) * p.length;
-    i64 to = from + p.length < p.n ? from + p.length : p.n, channels = p.groups * p.per, channel = row % p.groups * p.per;
-    const f64 *sums = p.sums + row / p.groups * 2 * channels + channel;
+    i64 item = reduce_block(), row = item / q.pieces, from = (item - row * q.pieces) * q.length;
+    i64 to = from + q.length < p.n ? from + q.length : p.n, channels = p.groups * p.per, channel = row % p.groups * p.per;
+    const f64 *sums = q.sums + row / p.groups * 2 * channels + channel;
     f64 sum = 0, product = 0;
     GPU_NO_UNROLL for (i64 c = gpu_thread(); c < p.per; c += GPU_BLOCK) {
         f64 w = p.weight ? (f64)gpu_up(((const T *)p.weight)[channel + c]) : 1;
@@ -87,25 +84,27 @@ template <typename T, int N> GPU_FN void backward_piece(const struct gpu_normali
     }
     C slope = (C)(gpu_block_join<gpu_join_add>(product, room) / (f64)p.n), constant = 0;
     if (p.mean) constant = (C)(gpu_block_join<gpu_join_add>(sum, room) / (f64)p.n);
-    backward_store<T, N>(p, {row, from + (i64)gpu_thread() * N, to, (i64)GPU_BLOCK * N}, constant, slope);
+    const T *gradient = (const T *)p.gradient + row * p.n, *in = (const T *)p.x + row * p.n;
+    T *out = (T *)p.out + row * p.n;
+    C mean = p.mean ? ((const C *)p.mean)[row] : (C)0, inverse = ((const C *)p.inverse)[row];
+    GPU_NO_UNROLL for (i64 i = from + (i64)gpu_thread() * N; i < to; i += (i64)GPU_BLOCK * N) {
+        C g[N], x[N];
+        gpu_some_load<N>(gradient + i, g);
+        gpu_some_load<N>(in + i, x);
+        backward_weigh<T, N>(p, g, i, channel);
+        GPU_UNROLL for (int k = 0; k < N; k++)
+            g[k] = inverse * (g[k] - constant - (x[k] - mean) * inverse * slope);
+        gpu_some_store<N>(out + i, g);
+    }
 }
 
-template <typename T> GPU_FN void normalize_backward_rows(const struct gpu_normalize_backward &p) {
+template <typename T> GPU_FN void normalize_backward_pieces(const struct gpu_normalize_backward_pieces &p) {
     GPU_SHARED f64 room[GPU_WAVES];
-    enum { N = gpu_vec<T>::N };
-    if (p.sums) {
-        if (reduce_block() >= p.rows * p.pieces) return;
-        if (p.vectors)
-            backward_piece<T, N>(p, room);
-        else
-            backward_piece<T, 1>(p, room);
-        return;
-    }
-    if (reduce_block() * (gpu_threads() / p.group) >= p.rows) return;
-    if (p.vectors)
-        backward_row<T, N>(p, room);
+    if (reduce_block() >= p.of.rows * p.pieces) return;
+    if (p.of.vectors)
+        backward_piece<T, gpu_vec<T>::N>(p, room);
     else
-        backward_row<T, 1>(p, room);
+        backward_piece<T, 1>(p, room);
 }
 
 template <typename T> GPU_FN void normalize_backward_sums(const struct gpu_normalize_backward_sums &p) {
@@ -150,6 +149,9 @@ template <typename T> GPU_FN void normalize_backward_join(const struct gpu_norma
 
 #define NORMALIZE_BACKWARD(T)                                                                                          \
     GPU_KERNEL(normalize_backward_rows_##T, struct gpu_normalize_backward) { normalize_backward_rows<T>(p); }          \
+    GPU_KERNEL(normalize_backward_pieces_##T, struct gpu_normalize_backward_pieces) {                                  \
+        normalize_backward_pieces<T>(p);                                                                               \
+    }                                                                                                                  \
     GPU_KERNEL(normalize_backward_sums_##T, struct gpu_normalize_backward_sums) { normalize_backward_sums<T>(p); }     \
     GPU_KERNEL(normalize_backward_join_##T, struct gpu_normalize_backward_join) { normalize_backward_join<T>(p); }
 GPU_FLOATS(NORMALIZE_BACKWARD)

@@ -23,10 +23,14 @@ struct gpu_resize {
     struct gpu_position at[3];
     u32 narrow;                   /* count < 2^31 */
     struct gpu_divisor by[3];     /* to */
-    u32 wide;                     /* a thread makes 16 bytes of a row, and numbers of 32 bits do for places */
-    u32 even;                     /* wide: rows of the result are whole vectors of 16 bytes */
-    i64 vectors;                  /* wide: of all rows */
-    struct gpu_divisor by_vector; /* wide: of a row */
+    u32 wide;                     /* rows of the result are vectors of 16 bytes, and numbers of 32 bits do for places */
+    struct gpu_divisor by_vector; /* how many */
+};
+
+/* The same where the last vector of a row is cut. Kernels of their own: those of whole vectors keep their speed. */
+struct gpu_resize_cut {
+    struct gpu_resize of; /* wide */
+    i64 vectors;          /* of all rows */
 };
 
 #endif

@@ -57,18 +57,21 @@ template <int N> GPU_FN struct wide_row find_row(const struct gpu_resize &p, u32
     return at;
 }
 
-/* Element k of the vector, or the last of the row. */
-GPU_FN u32 wide_at(const struct gpu_resize &p, const struct wide_row &at, int k) {
+/* Element k of the vector; where rows are no whole vectors, no further than the last of the row. */
+template <bool EVEN> GPU_FN u32 wide_at(const struct gpu_resize &p, const struct wide_row &at, int k) {
     u32 o = at.o + (u32)k, last = (u32)p.to[2] - 1;
-    return o < last ? o : last;
+    return EVEN || o < last ? o : last;
 }
 
-template <typename T> GPU_FN void wide_store(const struct gpu_resize &p, const struct wide_row &at, const gpu_vec<T> &v) {
-    T *out = (T *)p.out + (i64)at.row * p.to[2] + at.o;
-    if (p.even) {
-        gpu_store16(out, v);
+/* Vector i. */
+template <bool EVEN, typename T>
+GPU_FN void wide_store(const struct gpu_resize &p, const struct wide_row &at, u64 i, const gpu_vec<T> &v) {
+    enum { N = gpu_vec<T>::N };
+    if (EVEN) {
+        gpu_store16((T *)p.out + i * N, v);
     } else {
-        GPU_UNROLL for (int k = 0; k < gpu_vec<T>::N; k++)
+        T *out = (T *)p.out + (i64)at.row * p.to[2] + at.o;
+        GPU_UNROLL for (int k = 0; k < N; k++)
             if (at.o + (u32)k < (u32)p.to[2]) out[k] = v.v[k];
     }
 }
@@ -78,24 +81,24 @@ GPU_FN u32 wide_line(const struct gpu_resize &p, u32 plane, u32 d, u32 h) {
     return ((plane * (u32)p.from[0] + d) * (u32)p.from[1] + h) * (u32)p.from[2];
 }
 
-template <typename T> GPU_FN void resize_nearest_wide(const struct gpu_resize &p) {
+template <typename T, bool EVEN> GPU_FN void resize_nearest_wide(const struct gpu_resize &p, u64 vectors) {
     enum { N = gpu_vec<T>::N };
-    for (u64 i = gpu_global(); i < (u64)p.vectors; i += gpu_stride()) {
+    for (u64 i = gpu_global(); i < vectors; i += gpu_stride()) {
         struct wide_row at = find_row<N>(p, (u32)i);
         u32 rest, d = (u32)gpu_place_narrow(p.at[0], at.d, &rest), h = (u32)gpu_place_narrow(p.at[1], at.h, &rest);
         u32 line = wide_line(p, at.plane, d, h);
         gpu_vec<T> v;
         GPU_UNROLL for (int k = 0; k < N; k++) {
-            u32 w = (u32)gpu_place_narrow(p.at[2], wide_at(p, at, k), &rest);
+            u32 w = (u32)gpu_place_narrow(p.at[2], wide_at<EVEN>(p, at, k), &rest);
             v.v[k] = ((const T *)p.in)[line + w];
         }
-        wide_store(p, at, v);
+        wide_store<EVEN>(p, at, i, v);
     }
 }
 
 template <typename T> GPU_FN void resize_nearest(const struct gpu_resize &p) {
     if (p.wide) {
-        resize_nearest_wide<T>(p);
+        resize_nearest_wide<T, true>(p, (u64)p.count / gpu_vec<T>::N);
         return;
     }
     for (u64 i = gpu_global(); i < (u64)p.count; i += gpu_stride()) {
@@ -105,10 +108,13 @@ template <typename T> GPU_FN void resize_nearest(const struct gpu_resize &p) {
     }
 }
 
-GPU_KERNEL(resize_nearest_b1, struct gpu_resize) { resize_nearest<u8>(p); }
-GPU_KERNEL(resize_nearest_b2, struct gpu_resize) { resize_nearest<u16>(p); }
-GPU_KERNEL(resize_nearest_b4, struct gpu_resize) { resize_nearest<u32>(p); }
-GPU_KERNEL(resize_nearest_b8, struct gpu_resize) { resize_nearest<u64>(p); }
+#define NEAREST(suffix, T)                                                                                             \
+    GPU_KERNEL(resize_nearest_##suffix, struct gpu_resize) { resize_nearest<T>(p); }                                   \
+    GPU_KERNEL(resize_nearest_cut_##suffix, struct gpu_resize_cut) { resize_nearest_wide<T, false>(p.of, (u64)p.vectors); }
+NEAREST(b1, u8)
+NEAREST(b2, u16)
+NEAREST(b4, u32)
+NEAREST(b8, u64)
 
 /* ---- linear: floats of up to 32 bits in f32, the others in f64; integers to the nearest, ties to even ---- */
 
@@ -190,9 +196,9 @@ GPU_FN void wide_columns(const T *in, const u32 (&line)[4], const f32 (&weight)[
     }
 }
 
-template <typename T> GPU_FN void resize_linear_wide(const struct gpu_resize &p) {
+template <typename T, bool EVEN> GPU_FN void resize_linear_wide(const struct gpu_resize &p, u64 vectors) {
     enum { N = gpu_vec<T>::N };
-    for (u64 i = gpu_global(); i < (u64)p.vectors; i += gpu_stride()) {
+    for (u64 i = gpu_global(); i < vectors; i += gpu_stride()) {
         struct wide_row at = find_row<N>(p, (u32)i);
         struct wide_source d = find_wide(p, 0, at.d), h = find_wide(p, 1, at.h);
         u32 line[4];
@@ -205,7 +211,7 @@ template <typename T> GPU_FN void resize_linear_wide(const struct gpu_resize &p)
         GPU_UNROLL for (int first = 0; first < N; first += TOGETHER) {
             struct wide_source along[TOGETHER];
             f32 low[TOGETHER], high[TOGETHER];
-            GPU_UNROLL for (int k = 0; k < TOGETHER; k++) along[k] = find_wide(p, 2, wide_at(p, at, first + k));
+            GPU_UNROLL for (int k = 0; k < TOGETHER; k++) along[k] = find_wide(p, 2, wide_at<EVEN>(p, at, first + k));
             wide_columns((const T *)p.in, line, weight, along, low, high);
             GPU_UNROLL for (int k = 0; k < TOGETHER; k++) {
                 f32 both = gpu_fma(along[k].at_high, high[k], along[k].at_low * low[k]);
@@ -214,7 +220,7 @@ template <typename T> GPU_FN void resize_linear_wide(const struct gpu_resize &p)
         }
         gpu_vec<T> v;
         gpu_down_vector(&v, result);
-        wide_store(p, at, v);
+        wide_store<EVEN>(p, at, i, v);
     }
 }
 
@@ -237,7 +243,7 @@ template <typename T> GPU_FN void resize_linear(const struct gpu_resize &p) {
 #define LINEAR_WIDE(type)                                                                                              \
     LINEAR_KERNEL(type) {                                                                                              \
         if (p.wide)                                                                                                    \
-            resize_linear_wide<type>(p);                                                                               \
+            resize_linear_wide<type, true>(p, (u64)p.count / gpu_vec<type>::N);                                        \
         else                                                                                                           \
             resize_linear<type>(p);                                                                                    \
     }
@@ -247,3 +253,11 @@ LINEAR(f8e4m3)
 LINEAR_WIDE(bf16)
 LINEAR_WIDE(f16)
 LINEAR_WIDE(f32)
+
+#define LINEAR_CUT(type)                                                                                               \
+    GPU_KERNEL_OF(resize_linear_cut_##type, struct gpu_resize_cut, GPU_BLOCK, 3) {                                     \
+        resize_linear_wide<type, false>(p.of, (u64)p.vectors);                                                         \
+    }
+LINEAR_CUT(bf16)
+LINEAR_CUT(f16)
+LINEAR_CUT(f32)

@@ -34,21 +34,27 @@ static void set_sizes(struct normalize_backward *s, int64_t count) {
     if (p->narrow) wick__gpu_divisor(&p->by_plane, (uint32_t)p->plane);
 }
 
-static enum wick_status rows(struct normalize_backward *s) {
+static void set_vectors(struct normalize_backward *s) {
     struct gpu_normalize_backward *p = &s->p;
     p->vectors = wick__aligned16(p->gradient) && wick__aligned16(p->x) && wick__aligned16(p->out) &&
                  (p->plane > 1 || wick__aligned16(p->weight)) && p->n * s->size % 16 == 0;
+}
+
+static enum wick_status rows(struct normalize_backward *s) {
+    struct gpu_normalize_backward *p = &s->p;
+    int64_t items = p->vectors ? p->n * s->size / 16 : p->n;
+    p->group = wick__gpu_power((items + 1) / 2, GPU_BLOCK);
     struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_normalize_backward_rows_bf16, s->dtype)};
-    if (p->sums) {
-        p->length = 32 * GPU_BLOCK * 16 / s->size;
-        p->pieces = (p->n + p->length - 1) / p->length;
-        wick__gpu_reduce_grid(&launch, p->rows * p->pieces);
-    } else {
-        int64_t items = p->vectors ? p->n * s->size / 16 : p->n;
-        p->group = wick__gpu_power((items + 1) / 2, GPU_BLOCK);
-        wick__gpu_row_launch(s->gpu, &launch, p->rows, p->group);
-    }
+    wick__gpu_row_launch(s->gpu, &launch, p->rows, p->group);
     return wick__gpu_launch(s->gpu, &launch, p);
+}
+
+static enum wick_status pieces(const struct normalize_backward *s, const double *sums) {
+    struct gpu_normalize_backward_pieces p = {.of = s->p, .sums = sums, .length = 32 * GPU_BLOCK * 16 / s->size};
+    p.pieces = (s->p.n + p.length - 1) / p.length;
+    struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_normalize_backward_pieces_bf16, s->dtype)};
+    wick__gpu_reduce_grid(&launch, s->p.rows * p.pieces);
+    return wick__gpu_launch(s->gpu, &launch, &p);
 }
 
 static enum wick_status join(const struct normalize_backward *s, const struct gpu_normalize_backward_sums *sums) {
@@ -107,8 +113,7 @@ static enum wick_status run(struct normalize_backward *s) {
     WICK__TRY(wick__gpu_scratch(s->gpu, nbytes, &sums));
     p.sums = sums;
     enum wick_status status = sum(s, &p);
-    if (first) s->p.sums = sums;
-    if (status == WICK_OK && first) status = rows(s);
+    if (status == WICK_OK && first) status = pieces(s, sums);
     if (status == WICK_OK && parameters) status = join(s, &p);
     wick__gpu_release(s->gpu, sums, nbytes);
     return status;
@@ -132,5 +137,6 @@ enum wick_status wick__gpu_normalize_backward(const struct wick__call *call) {
                                          .inverse = wick__data(call->in[first]),
                                          .weight = weight ? wick__data(weight) : NULL}};
     set_sizes(&s, count);
+    set_vectors(&s);
     return run(&s);
 }

@@ -32,23 +32,27 @@ static struct gpu_position position_of(struct wick__position at, int64_t out) {
     return p;
 }
 
-/* Whether a thread may make 16 bytes of a row, by numbers of 32 bits; where it blends them, in f32, with weights whose
- * numerators f32 holds. */
-static bool by_vectors(const struct wick__call *call, struct gpu_resize *p) {
+/* Whether a thread may make 16 bytes of a row, or what is left of it, by numbers of 32 bits; where it blends them, in
+ * f32, with weights whose numerators f32 holds. */
+static bool by_vectors(const struct wick__call *call, const struct gpu_resize *p) {
     const struct wick_tensor *x = call->in[0];
-    size_t size = wick__size(x->dtype);
-    int64_t n = (int64_t)(16 / size);
+    int64_t n = (int64_t)(16 / wick__size(x->dtype));
     bool linear = call->p.resize.kind == WICK__LINEAR;
     bool blends = x->dtype == WICK_F32 || x->dtype == WICK_F16 || x->dtype == WICK_BF16;
-    p->even = p->to[2] % n == 0 && wick__aligned16(p->out);
-    if (!p->narrow || wick__count(x) > INT32_MAX || (!p->even && p->to[2] < 2 * n)) return false;
-    if (linear && !blends) return false;
+    if (!p->narrow || wick__count(x) > INT32_MAX || p->to[2] < n || (linear && !blends)) return false;
     for (int d = 0; d < 3; d++)
         if (!p->at[d].narrow || (linear && p->at[d].by > 1 << 24)) return false;
-    int64_t vectors = (p->to[2] + n - 1) / n;
-    p->vectors = p->count / p->to[2] * vectors;
-    wick__gpu_divisor(&p->by_vector, (u32)vectors);
     return true;
+}
+
+/* The kernels that cut the last vector of a row, for floats that blend and for sizes. */
+static enum wick__gpu_kernel cut_kernel(const struct wick__call *call) {
+    enum wick_dtype dtype = call->in[0]->dtype;
+    if (call->p.resize.kind != WICK__LINEAR)
+        return wick__gpu_of_size(WICK__GPU_K_resize_nearest_cut_b1, wick__size(dtype));
+    return dtype == WICK_F32   ? WICK__GPU_K_resize_linear_cut_f32
+           : dtype == WICK_F16 ? WICK__GPU_K_resize_linear_cut_f16
+                               : WICK__GPU_K_resize_linear_cut_bf16;
 }
 
 static enum wick_status resize(const struct wick__call *call, enum wick__gpu_kernel kernel) {
@@ -66,9 +70,17 @@ static enum wick_status resize(const struct wick__call *call, enum wick__gpu_ker
         p.at[d] = position_of(s < 0 ? (struct wick__position){.by = 1} : call->p.resize.at[s], p.to[d]);
         if (p.narrow) wick__gpu_divisor(&p.by[d], (u32)p.to[d]);
     }
-    p.wide = call->p.resize.kind != WICK__CUBIC && by_vectors(call, &p);
-    int per_thread = p.wide ? (int)(16 / wick__size(x->dtype)) : 1;
-    struct wick__launch launch = {.kernel = kernel, .grid = {wick__gpu_blocks(gpu, p.count, per_thread)}};
+    int64_t n = (int64_t)(16 / wick__size(x->dtype)), vectors = (p.to[2] + n - 1) / n;
+    bool wide = call->p.resize.kind != WICK__CUBIC && by_vectors(call, &p);
+    bool whole = p.to[2] % n == 0 && wick__aligned16(p.out);
+    if (wide) wick__gpu_divisor(&p.by_vector, (u32)vectors);
+    if (wide && !whole && p.to[2] >= 2 * n) {
+        struct gpu_resize_cut cut = {.of = p, .vectors = p.count / p.to[2] * vectors};
+        struct wick__launch launch = {.kernel = cut_kernel(call), .grid = {wick__gpu_blocks(gpu, cut.vectors, 1)}};
+        return wick__gpu_launch(gpu, &launch, &cut);
+    }
+    p.wide = wide && whole;
+    struct wick__launch launch = {.kernel = kernel, .grid = {wick__gpu_blocks(gpu, p.count, p.wide ? (int)n : 1)}};
     return wick__gpu_launch(gpu, &launch, &p);
 }
 
