@@ -1,28 +1,14 @@
 /* Softmax and its logarithm along a dim. */
 #include "cpu/kernels/float_rows.h"
-#include "cpu/kernels/reduce_kinds.h"
+#include "cpu/kernels/vmath.h"
+#include "cpu/runtime/isa.h"
 #include "cpu/runtime/parallel.h"
 
+#include <math.h>
 #include <string.h>
 
-#undef KINDS
-#undef INT_KINDS
-#undef FLOAT_KINDS
-#define KINDS(X) X(MAX)
-#define INT_KINDS(X)
-#define FLOAT_KINDS(X)
-#define SUFFIX f32
-#define T float
-#define ACC double
-#define FLOAT 1
-#include "cpu/kernels/reduce_body.h"
-#define SUFFIX f64
-#define T double
-#define ACC double
-#define FLOAT 1
-#include "cpu/kernels/reduce_body.h"
-
-enum { KEPT = 4 * BLOCK, SHORT = 256, GRAIN = 16 * 1024 };
+/* ROWS: of up to KEPT elements in all, that are finished together; JOINED: columns of several rows that go at once. */
+enum { KEPT = 4 * BLOCK, ROWS = 64, JOINED = 256, GRAIN = 16 * 1024 };
 
 struct softmax {
     enum wick_dtype dtype;
@@ -34,35 +20,32 @@ struct softmax {
     bool log, stream;
 };
 
-#if WICK_ISA_LEVEL == 2
-#define EXP_F32(x) ((wide_f32)Sleef_expf16_u10avx512f((__m512)(x)))
-#define EXP_F64(x) ((wide_f64)Sleef_expd8_u10avx512f((__m512d)(x)))
-#elif WICK_ISA_LEVEL == 1
-#define EXP_F32(x) ((wide_f32)Sleef_expf8_u10avx2((__m256)(x)))
-#define EXP_F64(x) ((wide_f64)Sleef_expd4_u10avx2((__m256d)(x)))
-#else
-#define EXP_F32(x) ((wide_f32)Sleef_expf4_u10sse2((__m128)(x)))
-#define EXP_F64(x) ((wide_f64)Sleef_expd2_u10sse2((__m128d)(x)))
-#endif
-
-#define SUFFIX f32
+#define V wick__vf
+#define VECTOR(name) WICK__JOIN(wick__vf, name)
+#define EXP WICK__VF_FN(exp, u10)
 #define T float
-#define EXP EXP_F32
+#define LANES WICK__VF
+#define SUFFIX f32
 #include "cpu/kernels/softmax_body.h"
-#define SUFFIX f64
+#define V wick__vd
+#define VECTOR(name) WICK__JOIN(wick__vd, name)
+#define EXP WICK__VD_FN(exp, u10)
 #define T double
-#define EXP EXP_F64
+#define LANES WICK__VD
+#define SUFFIX f64
 #include "cpu/kernels/softmax_body.h"
 
 static void rows_task(void *context, int worker, int64_t begin, int64_t end) {
     const struct softmax *s = context;
-    int64_t row = s->n * (int64_t)s->size;
+    int64_t row = s->n * (int64_t)s->size, at_once = wick__min(ROWS, KEPT / s->n), rows;
+    bool wide = s->dtype == WICK_F64;
     (void)worker;
-    for (int64_t i = begin; i < end; i++) {
-        if (s->dtype == WICK_F64)
-            (s->n <= SHORT ? softmax_short_f64 : softmax_row_f64)(s, s->in + i * row, s->out + i * row);
+    for (int64_t i = begin; i < end; i += rows) {
+        rows = wick__min(end - i, wick__max(1, at_once));
+        if (at_once == 0)
+            (wide ? softmax_row_f64 : softmax_row_f32)(s, s->in + i * row, s->out + i * row);
         else
-            (s->n <= SHORT ? softmax_short_f32 : softmax_row_f32)(s, s->in + i * row, s->out + i * row);
+            (wide ? softmax_rows_f64 : softmax_rows_f32)(s, s->in + i * row, s->out + i * row, rows);
     }
     if (s->stream) _mm_sfence();
 }

@@ -4,9 +4,11 @@
 #include "cpu/runtime/isa.h"
 #include "cpu/runtime/parallel.h"
 
-#include <string.h>
+#include <float.h>
+#include <math.h>
 
-enum { GRAIN = 16 * 1024, LANES_OF_SUMS = 16 };
+/* JOINED: columns of several rows that go at once. */
+enum { GRAIN = 16 * 1024, JOINED = 256 };
 
 struct softmax_backward {
     enum wick_dtype dtype;
@@ -23,6 +25,7 @@ struct softmax_backward {
 #define EXP WICK__VF_FN(exp, u10)
 #define T float
 #define LANES WICK__VF
+#define LARGEST FLT_MAX
 #define SUFFIX f32
 #include "cpu/kernels/softmax_backward_body.h"
 #define V wick__vd
@@ -30,6 +33,7 @@ struct softmax_backward {
 #define EXP WICK__VD_FN(exp, u10)
 #define T double
 #define LANES WICK__VD
+#define LARGEST DBL_MAX
 #define SUFFIX f64
 #include "cpu/kernels/softmax_backward_body.h"
 

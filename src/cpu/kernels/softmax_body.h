@@ -2,145 +2,174 @@
  *
  *   SUFFIX  of the names made here
  *   T       float or double
- *   EXP     the exponential of a vector of T */
-#define FN(name) WICK__JOIN(name, SUFFIX)
-#define WIDTH ((int)(LANES * 8 / sizeof(T)))
+ *   V, LANES, VECTOR(name), EXP    vectors of T, their functions and exponential (cpu/kernels/vmath.h)
+ *
+ * and undefines all of them. The largest element is sought without NaN: one makes the sum NaN, and so the whole row. */
+#define NAME(name) WICK__JOIN(name, SUFFIX)
 
-/* y = exp(x - most); n <= BLOCK. What lies `ahead` elements further on is asked for. */
-static void FN(exps)(const T *x, T most, T *y, int64_t n, int64_t ahead) {
-    enum { LINE = 64 / sizeof(T) };
+static T NAME(largest)(const T *x, int64_t n) {
+    V a = VECTOR(all)(-(T)INFINITY), b = a, c = a, d = a;
     int64_t i = 0;
-    for (; i + WIDTH <= n; i += WIDTH) {
-        if (i % LINE == 0) __builtin_prefetch((const void *)((uintptr_t)(x + i) + (uintptr_t)ahead * sizeof(T)));
-        *(FN(wide_at) *)(y + i) = EXP(*(const FN(wide_at) *)(x + i) - most);
+    for (; i + 4 * LANES <= n; i += 4 * LANES) {
+        a = VECTOR(max)(VECTOR(load)(x + i), a);
+        b = VECTOR(max)(VECTOR(load)(x + i + LANES), b);
+        c = VECTOR(max)(VECTOR(load)(x + i + 2 * LANES), c);
+        d = VECTOR(max)(VECTOR(load)(x + i + 3 * LANES), d);
+    }
+    for (; i + LANES <= n; i += LANES) a = VECTOR(max)(VECTOR(load)(x + i), a);
+    if (i < n) b = VECTOR(max)(VECTOR(some)(x + i, n - i, -(T)INFINITY), b);
+    return VECTOR(greatest)(VECTOR(max)(VECTOR(max)(a, b), VECTOR(max)(c, d)));
+}
+
+/* Writes y = exp(x - most) and returns its sum: four vectors in T, those in double. Longer chains in T drift where few
+ * values repeat. What lies `ahead` elements further on is asked for. */
+static double NAME(exps)(const T *x, T most, T *y, int64_t n, int64_t ahead) {
+    wick__vd low = wick__vd_all(0), high = low;
+    V less = VECTOR(all)(most), e[4];
+    int64_t i = 0;
+    for (; i + 4 * LANES <= n; i += 4 * LANES) {
+        for (int k = 0; k < 4; k++) {
+            const T *at = x + i + k * LANES;
+            __builtin_prefetch((const void *)((uintptr_t)at + (uintptr_t)ahead * sizeof(T)));
+            e[k] = EXP(VECTOR(load)(at) - less);
+            VECTOR(store)(y + i + k * LANES, e[k]);
+        }
+        V four = (e[0] + e[1]) + (e[2] + e[3]);
+        low += VECTOR(part)(four, 0);
+        if (sizeof(T) == 4) high += VECTOR(part)(four, 1);
+    }
+    for (; i < n; i += LANES) {
+        int64_t left = n - i;
+        e[0] = EXP((left < LANES ? VECTOR(some)(x + i, left, -(T)INFINITY) : VECTOR(load)(x + i)) - less);
+        if (left < LANES)
+            VECTOR(store_some)(y + i, e[0], left);
+        else
+            VECTOR(store)(y + i, e[0]);
+        low += VECTOR(part)(e[0], 0);
+        if (sizeof(T) == 4) high += VECTOR(part)(e[0], 1);
+    }
+    if (sizeof(T) == 4) low += high;
+    return wick__vd_total(low);
+}
+
+/* y = x scale - less. */
+static void NAME(finish)(const T *x, T scale, T most, T less, T *y, int64_t n, bool log) {
+    V s = VECTOR(all)(scale), m = VECTOR(all)(most), l = VECTOR(all)(less);
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        V v = VECTOR(load)(x + i);
+        VECTOR(store)(y + i, log ? v - m - l : v * s);
     }
     if (i == n) return;
-    T tail[WIDTH] = {0};
-    for (int64_t l = 0; l < n - i; l++) tail[l] = x[i + l] - most;
-    FN(wide) u = EXP(*(const FN(wide_at) *)tail);
-    for (int64_t l = 0; l < n - i; l++) y[i + l] = u[l];
+    V v = VECTOR(some)(x + i, n - i, 0);
+    VECTOR(store_some)(y + i, log ? v - m - l : v * s, n - i);
 }
 
-/* The sum of n elements: four vectors in T, those in double. Longer chains in T drift where few values repeat. */
-static double FN(total)(const T *x, int64_t n) {
-    FN(acc) low = {0}, high = {0};
-    double sum = 0;
-    int64_t i = 0;
-    for (; i + 4 * WIDTH <= n; i += 4 * WIDTH) {
-        FN(wide) four = FN(four)(x + i, x + i + WIDTH, x + i + 2 * WIDTH, x + i + 3 * WIDTH);
-        low += FN(half)(four, 0);
-        if (sizeof(T) == 4) high += FN(half)(four, 1);
+/* `rows` <= ROWS rows side by side, of KEPT elements or fewer in all. */
+static void NAME(softmax_rows)(const struct softmax *s, const char *in, char *out, int64_t rows) {
+    _Alignas(64) T loaded[KEPT], kept[KEPT];
+    T most[ROWS];
+    double sum[ROWS];
+    int64_t n = s->n;
+    const T *x = NAME(block_in)(s->dtype, in, rows * n, loaded);
+    T *y = NAME(block_out)(s->dtype, out, s->stream, kept);
+    for (int64_t r = 0; r < rows; r++) {
+        most[r] = NAME(largest)(x + r * n, n);
+        /* The processor's prefetcher begins anew with each page: the next rows are asked for by hand. */
+        sum[r] = NAME(exps)(x + r * n, most[r], y + r * n, n, rows * n);
     }
-    for (; i + WIDTH <= n; i += WIDTH) {
-        FN(wide) one = *(const FN(wide_at) *)(x + i);
-        low += FN(half)(one, 0);
-        if (sizeof(T) == 4) high += FN(half)(one, 1);
-    }
-    low += high;
-    for (int l = 0; l < LANES; l++) sum += low[l];
-    for (; i < n; i++) sum += (double)x[i];
-    return sum;
+    for (int64_t r = 0; r < rows; r++) sum[r] = s->log ? log(sum[r]) : 1 / sum[r];
+    for (int64_t r = 0; r < rows; r++)
+        NAME(finish)((s->log ? x : y) + r * n, (T)sum[r], most[r], (T)sum[r], y + r * n, n, s->log);
+    NAME(block_done)(s->dtype, out, rows * n, s->stream, y);
 }
 
-/* A row of up to SHORT elements, by whole vectors: what lies beyond its end is -infinity. */
-static void FN(softmax_short)(const struct softmax *s, const char *in, char *out) {
-    _Alignas(64) T x[SHORT], y[SHORT];
-    int64_t whole = (s->n + WIDTH - 1) / WIDTH * WIDTH;
-    const T *row = FN(block_in)(s->dtype, in, s->n, x);
-    T *to = FN(block_out)(s->dtype, out, false, y);
-    if (row != x) memcpy(x, row, sizeof *x * (size_t)s->n);
-    for (int64_t i = s->n; i < whole; i++) x[i] = -(T)INFINITY;
-    FN(wide) best = *(const FN(wide_at) *)x;
-    for (int64_t i = WIDTH; i < whole; i += WIDTH) best = FN(better)(MAX, best, *(const FN(wide_at) *)(x + i));
-    T most = best[0];
-    for (int l = 1; l < WIDTH; l++) most = best[l] > most || best[l] != best[l] ? best[l] : most;
-    FN(exps)(x, most, y, whole, s->n);
-    double sum = FN(total)(y, whole);
-    if (s->log) {
-        T less = (T)log(sum);
-        for (int64_t i = 0; i < whole; i++) y[i] = x[i] - most - less;
-    } else {
-        T scale = (T)(1 / sum);
-        for (int64_t i = 0; i < whole; i++) y[i] *= scale;
-    }
-    if (to != y) memcpy(to, y, sizeof *y * (size_t)s->n);
-    FN(block_done)(s->dtype, out, s->n, false, y);
-}
-
-/* One row side by side. Exponentials are kept in the result, or in `kept`; those of long rows of small floats are
- * computed again. */
-static void FN(softmax_row)(const struct softmax *s, const char *in, char *out) {
-    _Alignas(64) T loaded[BLOCK], buffer[BLOCK], kept_here[KEPT];
+/* One row of more than KEPT elements. Exponentials are kept in the result where they can be, else computed again. */
+static void NAME(softmax_row)(const struct softmax *s, const char *in, char *out) {
+    _Alignas(64) T loaded[BLOCK], buffer[BLOCK];
     int64_t size = (int64_t)s->size;
-    T *kept = FN(block_out)(s->dtype, out, s->stream, kept_here);
-    bool keep = !s->log && (s->n <= KEPT || kept != kept_here);
+    T *kept = NAME(block_out)(s->dtype, out, s->stream, buffer);
+    bool keep = !s->log && kept != buffer;
     T most = -(T)INFINITY;
     double sum = 0;
     for (int64_t i = 0; i < s->n; i += BLOCK) {
         int64_t n = wick__min(BLOCK, s->n - i);
-        const T *x = FN(block_in)(s->dtype, in + i * size, n, loaded);
-        most = (T)join_float(MAX, most, FN(fold)(MAX, x, n, 0, 0));
+        T own = NAME(largest)(NAME(block_in)(s->dtype, in + i * size, n, loaded), n);
+        most = own > most ? own : most;
     }
     for (int64_t i = 0; i < s->n; i += BLOCK) {
         int64_t n = wick__min(BLOCK, s->n - i);
-        const T *x = FN(block_in)(s->dtype, in + i * size, n, loaded);
-        T *y = keep ? kept + i : buffer;
-        /* The processor's prefetcher begins anew with each page: the next row is asked for by hand. */
-        FN(exps)(x, most, y, n, s->n);
-        sum += FN(total)(y, n);
+        const T *x = NAME(block_in)(s->dtype, in + i * size, n, loaded);
+        sum += NAME(exps)(x, most, keep ? kept + i : buffer, n, s->n);
     }
     T scale = (T)(1 / sum), less = s->log ? (T)log(sum) : 0;
     for (int64_t i = 0; i < s->n; i += BLOCK) {
         int64_t n = wick__min(BLOCK, s->n - i);
-        T *y = FN(block_out)(s->dtype, out + i * size, s->stream, buffer);
-        const T *x = keep ? kept + i : FN(block_in)(s->dtype, in + i * size, n, loaded);
-        if (s->log) {
-            for (int64_t j = 0; j < n; j++) y[j] = x[j] - most - less;
-        } else {
-            if (!keep) FN(exps)(x, most, y, n, 0);
-            if (!keep) x = y;
-            for (int64_t j = 0; j < n; j++) y[j] = x[j] * scale;
+        T *y = NAME(block_out)(s->dtype, out + i * size, s->stream, buffer);
+        const T *x = keep ? kept + i : NAME(block_in)(s->dtype, in + i * size, n, loaded);
+        if (!keep && !s->log) {
+            NAME(exps)(x, most, y, n, 0);
+            x = y;
         }
-        FN(block_done)(s->dtype, out + i * size, n, s->stream, buffer);
+        NAME(finish)(x, scale, most, less, y, n, s->log);
+        NAME(block_done)(s->dtype, out + i * size, n, s->stream, buffer);
     }
 }
 
-/* `width` <= BLOCK rows that lie across: their elements number i are side by side, the next `inner` further on. */
-static void FN(softmax_across)(const struct softmax *s, const char *in, char *out, int64_t width) {
-    _Alignas(64) T loaded[BLOCK], buffer[BLOCK], most[BLOCK];
+/* y = exp(x - most), column by column. */
+static void NAME(exps_across)(const T *x, const T *most, T *y, int64_t n) {
+    int64_t j = 0;
+    for (; j + LANES <= n; j += LANES) VECTOR(store)(y + j, EXP(VECTOR(load)(x + j) - VECTOR(load)(most + j)));
+    if (j == n) return;
+    V rest = VECTOR(some)(x + j, n - j, 0) - VECTOR(some)(most + j, n - j, 0);
+    VECTOR(store_some)(y + j, EXP(rest), n - j);
+}
+
+/* `width` rows that lie across: their elements number i are side by side, the next `inner` further on. Where they are
+ * all there are, several i go through at once: `width` columns for each, which are joined in the end. */
+static void NAME(softmax_across)(const struct softmax *s, const char *in, char *out, int64_t width) {
+    _Alignas(64) T loaded[BLOCK], buffer[BLOCK], most[BLOCK], last[BLOCK];
     double sum[BLOCK];
     int64_t step = s->inner * (int64_t)s->size;
-    for (int64_t j = 0; j < width; j++) {
-        most[j] = -(T)INFINITY;
-        sum[j] = 0;
+    int64_t at_once = width == s->inner ? wick__max(1, wick__min(s->n, JOINED / width)) : 1, all = at_once * width;
+    bool keep = !s->log && NAME(block_out)(s->dtype, out, s->stream, buffer) != buffer;
+    for (int64_t j = 0; j < all; j++) most[j] = -(T)INFINITY, sum[j] = 0;
+    for (int64_t i = 0; i < s->n; i += at_once) {
+        int64_t n = wick__min(at_once, s->n - i) * width;
+        const T *x = NAME(block_in)(s->dtype, in + i * step, n, loaded);
+        for (int64_t j = 0; j < n; j++) most[j] = x[j] > most[j] ? x[j] : most[j];
     }
-    for (int64_t i = 0; i < s->n; i++) {
-        const T *x = FN(block_in)(s->dtype, in + i * step, width, loaded);
-        for (int64_t j = 0; j < width; j++) most[j] = x[j] > most[j] || x[j] != x[j] ? x[j] : most[j];
+    for (int64_t j = width; j < all; j++) most[j % width] = most[j] > most[j % width] ? most[j] : most[j % width];
+    for (int64_t j = width; j < all; j++) most[j] = most[j - width];
+    for (int64_t i = 0; i < s->n; i += at_once) {
+        int64_t n = wick__min(at_once, s->n - i) * width;
+        T *y = keep ? NAME(block_out)(s->dtype, out + i * step, s->stream, buffer) : buffer;
+        NAME(exps_across)(NAME(block_in)(s->dtype, in + i * step, n, loaded), most, y, n);
+        for (int64_t j = 0; j < n; j++) sum[j] += (double)y[j];
     }
-    for (int64_t i = 0; i < s->n; i++) {
-        const T *x = FN(block_in)(s->dtype, in + i * step, width, loaded);
-        for (int64_t j = 0; j < width; j++) buffer[j] = x[j] - most[j];
-        FN(exps)(buffer, 0, buffer, width, 0);
-        for (int64_t j = 0; j < width; j++) sum[j] += (double)buffer[j];
-    }
-    for (int64_t j = 0; j < width; j++) sum[j] = s->log ? log(sum[j]) : 1 / sum[j];
-    for (int64_t i = 0; i < s->n; i++) {
-        T *y = FN(block_out)(s->dtype, out + i * step, s->stream, buffer);
-        const T *x = FN(block_in)(s->dtype, in + i * step, width, loaded);
-        for (int64_t j = 0; j < width; j++) y[j] = x[j] - most[j];
-        if (s->log) {
-            for (int64_t j = 0; j < width; j++) y[j] -= (T)sum[j];
-        } else {
-            FN(exps)(y, 0, y, width, 0);
-            for (int64_t j = 0; j < width; j++) y[j] *= (T)sum[j];
+    for (int64_t j = width; j < all; j++) sum[j % width] += sum[j];
+    for (int64_t j = 0; j < width; j++) last[j] = (T)(s->log ? log(sum[j]) : 1 / sum[j]);
+    for (int64_t j = width; j < all; j++) last[j] = last[j - width];
+    for (int64_t i = 0; i < s->n; i += at_once) {
+        int64_t n = wick__min(at_once, s->n - i) * width;
+        T *y = NAME(block_out)(s->dtype, out + i * step, s->stream, buffer);
+        const T *x = keep ? y : NAME(block_in)(s->dtype, in + i * step, n, loaded);
+        if (!keep && !s->log) {
+            NAME(exps_across)(x, most, y, n);
+            x = y;
         }
-        FN(block_done)(s->dtype, out + i * step, width, s->stream, buffer);
+        if (s->log)
+            for (int64_t j = 0; j < n; j++) y[j] = x[j] - most[j] - last[j];
+        else
+            for (int64_t j = 0; j < n; j++) y[j] = x[j] * last[j];
+        NAME(block_done)(s->dtype, out + i * step, n, s->stream, buffer);
     }
 }
 
-#undef FN
-#undef WIDTH
-#undef SUFFIX
-#undef T
+#undef NAME
+#undef V
+#undef VECTOR
 #undef EXP
+#undef T
+#undef LANES
+#undef SUFFIX

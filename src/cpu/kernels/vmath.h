@@ -2,11 +2,14 @@
  *
  *   wick__vf, wick__vd                 WICK__VF floats, WICK__VD doubles; + - * / and unary - work on them
  *   wick__vf_load(p), _store(p, x)     any alignment
+ *   wick__vf_some(p, n, c)             the first n < WICK__VF lanes from p, c in the others
+ *   wick__vf_store_some(p, x, n)       the first n < WICK__VF lanes
  *   wick__vd_of_f32(p)                 doubles from floats
  *   wick__vf_all(c)                    the same in every lane
  *   wick__vf_max(a, b), _min(a, b)     b where either is NaN
  *   wick__vf_abs(x)
  *   wick__vf_total(x), _greatest(x)    over the lanes; the latter not for NaN
+ *   wick__vf_part(x, k)                doubles: half k of the lanes; of a wick__vd all of them
  *   wick__vf_fma(a, b, c)              a b + c, rounded once where the instruction set can
  *   wick__vf_below(x, c, a, b)         a where x < c, else b
  *   wick__vf_above(x, c)               whether x > c in every lane
@@ -52,20 +55,35 @@ static inline wick__vf wick__vf_min(wick__vf a, wick__vf b) { return WICK__MM(mi
 static inline wick__vf wick__vf_sqrt(wick__vf x) { return WICK__MM(sqrt_ps)(x); }
 static inline wick__vf wick__vf_abs(wick__vf x) { return WICK__MM(andnot_ps)(wick__vf_all(-0.0f), x); }
 
+/* Both halves of a vector, joined until one lane is left. */
 #if WICK_ISA_LEVEL >= 2
 static inline float wick__vf_total(wick__vf x) { return _mm512_reduce_add_ps(x); }
 static inline float wick__vf_greatest(wick__vf x) { return _mm512_reduce_max_ps(x); }
+static inline double wick__vd_total(wick__vd x) { return _mm512_reduce_add_pd(x); }
+static inline double wick__vd_greatest(wick__vd x) { return _mm512_reduce_max_pd(x); }
 #else
-static inline float wick__vf_total(wick__vf x) {
-    float total = 0;
-    for (int i = 0; i < WICK__VF; i++) total += x[i];
-    return total;
-}
-static inline float wick__vf_greatest(wick__vf x) {
-    float most = x[0];
-    for (int i = 1; i < WICK__VF; i++) most = x[i] > most ? x[i] : most;
-    return most;
-}
+#if WICK_ISA_LEVEL >= 1
+#define WICK__QUARTER(x, join) join(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1))
+#define WICK__PAIR_OF(x, join) join(_mm256_castpd256_pd128(x), _mm256_extractf128_pd(x, 1))
+#else
+#define WICK__QUARTER(x, join) (x)
+#define WICK__PAIR_OF(x, join) (x)
+#endif
+#define WICK__OVER_LANES(name, join)                                                                                   \
+    static inline float wick__vf_##name(wick__vf x) {                                                                  \
+        __m128 y = WICK__QUARTER(x, _mm_##join##_ps);                                                                  \
+        y = _mm_##join##_ps(y, _mm_movehl_ps(y, y));                                                                   \
+        return _mm_cvtss_f32(_mm_##join##_ss(y, _mm_shuffle_ps(y, y, 1)));                                             \
+    }                                                                                                                  \
+    static inline double wick__vd_##name(wick__vd x) {                                                                 \
+        __m128d y = WICK__PAIR_OF(x, _mm_##join##_pd);                                                                 \
+        return _mm_cvtsd_f64(_mm_##join##_sd(y, _mm_unpackhi_pd(y, y)));                                               \
+    }
+WICK__OVER_LANES(total, add)
+WICK__OVER_LANES(greatest, max)
+#undef WICK__OVER_LANES
+#undef WICK__QUARTER
+#undef WICK__PAIR_OF
 #endif
 
 static inline wick__vf wick__vf_fma(wick__vf a, wick__vf b, wick__vf c) {
@@ -113,6 +131,54 @@ static inline void wick__vd_to_f32(float *p, wick__vd x) {
 }
 static inline void wick__vd_store(double *p, wick__vd x) { WICK__MM(storeu_pd)(p, x); }
 static inline wick__vd wick__vd_all(double c) { return WICK__MM(set1_pd)(c); }
+#if WICK_ISA_LEVEL >= 2
+static inline wick__vf wick__vf_some(const float *p, int64_t n, float c) {
+    return _mm512_mask_loadu_ps(wick__vf_all(c), (__mmask16)((1u << n) - 1), p);
+}
+static inline wick__vd wick__vd_some(const double *p, int64_t n, double c) {
+    return _mm512_mask_loadu_pd(wick__vd_all(c), (__mmask8)((1u << n) - 1), p);
+}
+static inline void wick__vf_store_some(float *p, wick__vf x, int64_t n) {
+    _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), x);
+}
+static inline void wick__vd_store_some(double *p, wick__vd x, int64_t n) {
+    _mm512_mask_storeu_pd(p, (__mmask8)((1u << n) - 1), x);
+}
+static inline wick__vd wick__vf_part(wick__vf x, int k) {
+    return _mm512_cvtps_pd(k ? _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(x), 1))
+                             : _mm512_castps512_ps256(x));
+}
+#else
+#define WICK__SOME(v, V, T, LANES)                                                                                     \
+    static inline V v##_some(const T *p, int64_t n, T c) {                                                             \
+        T lanes[LANES];                                                                                                \
+        for (int i = 0; i < LANES; i++) lanes[i] = i < n ? p[i] : c;                                                   \
+        return v##_load(lanes);                                                                                        \
+    }                                                                                                                  \
+    static inline void v##_store_some(T *p, V x, int64_t n) {                                                          \
+        T lanes[LANES];                                                                                                \
+        v##_store(lanes, x);                                                                                           \
+        for (int i = 0; i < n; i++) p[i] = lanes[i];                                                                   \
+    }
+WICK__SOME(wick__vf, wick__vf, float, WICK__VF)
+WICK__SOME(wick__vd, wick__vd, double, WICK__VD)
+#undef WICK__SOME
+static inline wick__vd wick__vf_part(wick__vf x, int k) {
+#if WICK_ISA_LEVEL >= 1
+    return _mm256_cvtps_pd(k ? _mm256_extractf128_ps(x, 1) : _mm256_castps256_ps128(x));
+#else
+    return _mm_cvtps_pd(k ? _mm_movehl_ps(x, x) : x);
+#endif
+}
+#endif
+static inline wick__vd wick__vd_part(wick__vd x, int k) { return (void)k, x; }
+static inline wick__vd wick__vd_fma(wick__vd a, wick__vd b, wick__vd c) {
+#if WICK_ISA_LEVEL >= 1
+    return WICK__MM(fmadd_pd)(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
 static inline wick__vd wick__vd_max(wick__vd a, wick__vd b) { return WICK__MM(max_pd)(a, b); }
 static inline wick__vd wick__vd_min(wick__vd a, wick__vd b) { return WICK__MM(min_pd)(a, b); }
 static inline wick__vd wick__vd_sqrt(wick__vd x) { return WICK__MM(sqrt_pd)(x); }
