@@ -1,5 +1,6 @@
 /* Losses of classes and their gradients, a row, or a line across memory, at a time. */
 #include "core/convert.h"
+#include "cpu/kernels/float_rows.h"
 #include "cpu/kernels/ids.h"
 #include "cpu/kernels/vmath.h"
 #include "cpu/runtime/isa.h"
@@ -13,7 +14,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { PIECE = 512, GRAIN = 16 * 1024 };
+enum { PIECE = 512, LINES = 32, GRAIN = 16 * 1024 };
 
 /* x and probabilities are [outer,n,inner]; ids, losses and weights a line's [outer,inner]. */
 struct classes {
@@ -25,6 +26,7 @@ struct classes {
     double *rows;         /* for the mean: losses of all lines, then their weights; else NULL */
     double smoothing;
     bool soft, nll, backward;
+    bool stream;      /* results, which are T side by side, go past the caches */
     atomic_bool *bad; /* an id is out of range */
 };
 
@@ -33,6 +35,12 @@ struct line {
     double g, log_sum, sum; /* sum of the classes' weights in the target */
     double *part;
     bool by_target; /* the gradient of the target is wanted */
+};
+
+/* What the loss of a line is made of. */
+struct loss {
+    double most, sum; /* sum: of e^(x - most) */
+    double target[2]; /* sums of the classes' weights in the target, and of these times x */
 };
 
 static int64_t start_of(const struct classes *c, int64_t line) {
@@ -44,8 +52,10 @@ static int64_t id_of(const struct classes *c, int64_t line) {
     const struct wick_tensor *ids = c->call->in[1];
     const char *data = (const char *)wick__data(ids) + line * (int64_t)wick__size(ids->dtype);
     int64_t value = 0, buffer = -1;
-    wick__row_to_i64(ids->dtype, data, 1, &value, 1);
-    if (c->call->p.classes.ignore && value == c->call->p.classes.ignored) return -1;
+    if (c->call->p.classes.ignore) {
+        wick__row_to_i64(ids->dtype, data, 1, &value, 1);
+        if (value == c->call->p.classes.ignored) return -1;
+    }
     struct wick__ids got = wick__ids_read(ids->dtype, data, 1, 1, c->n, &buffer);
     if (got.bad) atomic_store_explicit(c->bad, true, memory_order_relaxed);
     return got.id[0];
@@ -64,7 +74,6 @@ static void put(struct wick_tensor *y, int64_t i, double value) {
 #define VECTOR(name) WICK__JOIN(wick__vf, name)
 #define LANES WICK__VF
 #define EXP WICK__VF_FN(exp, u10)
-#define DOUBLES wick__vd_of_f32
 #define SUFFIX f32
 #include "cpu/kernels/cross_entropy_body.h"
 #define T double
@@ -72,18 +81,17 @@ static void put(struct wick_tensor *y, int64_t i, double value) {
 #define VECTOR(name) WICK__JOIN(wick__vd, name)
 #define LANES WICK__VD
 #define EXP WICK__VD_FN(exp, u10)
-#define DOUBLES wick__vd_load
 #define SUFFIX f64
 #include "cpu/kernels/cross_entropy_body.h"
 
 static void lines(void *context, int worker, int64_t begin, int64_t end) {
     const struct classes *c = context;
     (void)worker;
-    for (int64_t i = begin; i < end; i++)
-        if (c->backward)
-            (c->dtype == WICK_F64 ? gradient_line_f64 : gradient_line_f32)(c, i);
-        else
-            (c->dtype == WICK_F64 ? loss_line_f64 : loss_line_f32)(c, i);
+    bool wide = c->dtype == WICK_F64;
+    for (int64_t i = begin; c->backward && i < end; i++) (wide ? gradient_line_f64 : gradient_line_f32)(c, i);
+    for (int64_t i = begin; !c->backward && i < end; i += LINES)
+        (wide ? loss_lines_f64 : loss_lines_f32)(c, i, wick__min(end, i + LINES));
+    if (c->stream) _mm_sfence();
 }
 
 /* The first id out of range among those that are not ignored, as WICK_RANGE. */
@@ -150,6 +158,7 @@ enum wick_status WICK__ISA(wick__cpu_cross_entropy)(const struct wick__call *cal
     c.count *= c.inner;
     if (c.count == 0) return WICK_OK;
     kinds_of(&c);
+    c.stream = c.backward && c.inner == 1 && c.size >= 4 && (size_t)(c.count * c.n * c.size) >= STREAM_FROM;
     atomic_init(&bad, false);
     double *weights = wick__alloc(nbytes);
     if (!weights) return wick__latest();

@@ -5,64 +5,21 @@
  *   V, LANES, VECTOR(name), EXP    vectors of T, their functions and exponential (cpu/kernels/vmath.h)
  *
  * and undefines all of them. The largest element is sought without NaN: one makes the sum NaN, and so the whole row. */
+#include "cpu/kernels/exp_sums.h"
+
 #define NAME(name) WICK__JOIN(name, SUFFIX)
 
-static T NAME(largest)(const T *x, int64_t n) {
-    V a = VECTOR(all)(-(T)INFINITY), b = a, c = a, d = a;
-    int64_t i = 0;
-    for (; i + 4 * LANES <= n; i += 4 * LANES) {
-        a = VECTOR(max)(VECTOR(load)(x + i), a);
-        b = VECTOR(max)(VECTOR(load)(x + i + LANES), b);
-        c = VECTOR(max)(VECTOR(load)(x + i + 2 * LANES), c);
-        d = VECTOR(max)(VECTOR(load)(x + i + 3 * LANES), d);
-    }
-    for (; i + LANES <= n; i += LANES) a = VECTOR(max)(VECTOR(load)(x + i), a);
-    if (i < n) b = VECTOR(max)(VECTOR(some)(x + i, n - i, -(T)INFINITY), b);
-    return VECTOR(greatest)(VECTOR(max)(VECTOR(max)(a, b), VECTOR(max)(c, d)));
-}
-
-/* Writes y = exp(x - most) and returns its sum: four vectors in T, those in double. Longer chains in T drift where few
- * values repeat. What lies `ahead` elements further on is asked for. */
-static double NAME(exps)(const T *x, T most, T *y, int64_t n, int64_t ahead) {
-    wick__vd low = wick__vd_all(0), high = low;
-    V less = VECTOR(all)(most), e[4];
-    int64_t i = 0;
-    for (; i + 4 * LANES <= n; i += 4 * LANES) {
-        for (int k = 0; k < 4; k++) {
-            const T *at = x + i + k * LANES;
-            __builtin_prefetch((const void *)((uintptr_t)at + (uintptr_t)ahead * sizeof(T)));
-            e[k] = EXP(VECTOR(load)(at) - less);
-            VECTOR(store)(y + i + k * LANES, e[k]);
-        }
-        V four = (e[0] + e[1]) + (e[2] + e[3]);
-        low += VECTOR(part)(four, 0);
-        if (sizeof(T) == 4) high += VECTOR(part)(four, 1);
-    }
-    for (; i < n; i += LANES) {
-        int64_t left = n - i;
-        e[0] = EXP((left < LANES ? VECTOR(some)(x + i, left, -(T)INFINITY) : VECTOR(load)(x + i)) - less);
-        if (left < LANES)
-            VECTOR(store_some)(y + i, e[0], left);
-        else
-            VECTOR(store)(y + i, e[0]);
-        low += VECTOR(part)(e[0], 0);
-        if (sizeof(T) == 4) high += VECTOR(part)(e[0], 1);
-    }
-    if (sizeof(T) == 4) low += high;
-    return wick__vd_total(low);
-}
-
-/* y = x scale - less. */
-static void NAME(finish)(const T *x, T scale, T most, T less, T *y, int64_t n, bool log) {
-    V s = VECTOR(all)(scale), m = VECTOR(all)(most), l = VECTOR(all)(less);
+/* y = x - most - last where the logarithm is wanted, else x last. */
+static void NAME(finish)(const T *x, T most, T last, T *y, int64_t n, bool log) {
+    V m = VECTOR(all)(most), l = VECTOR(all)(last);
     int64_t i = 0;
     for (; i + LANES <= n; i += LANES) {
         V v = VECTOR(load)(x + i);
-        VECTOR(store)(y + i, log ? v - m - l : v * s);
+        VECTOR(store)(y + i, log ? v - m - l : v * l);
     }
     if (i == n) return;
     V v = VECTOR(some)(x + i, n - i, 0);
-    VECTOR(store_some)(y + i, log ? v - m - l : v * s, n - i);
+    VECTOR(store_some)(y + i, log ? v - m - l : v * l, n - i);
 }
 
 /* `rows` <= ROWS rows side by side, of KEPT elements or fewer in all. */
@@ -78,9 +35,9 @@ static void NAME(softmax_rows)(const struct softmax *s, const char *in, char *ou
         /* The processor's prefetcher begins anew with each page: the next rows are asked for by hand. */
         sum[r] = NAME(exps)(x + r * n, most[r], y + r * n, n, rows * n);
     }
-    for (int64_t r = 0; r < rows; r++) sum[r] = s->log ? log(sum[r]) : 1 / sum[r];
-    for (int64_t r = 0; r < rows; r++)
-        NAME(finish)((s->log ? x : y) + r * n, (T)sum[r], most[r], (T)sum[r], y + r * n, n, s->log);
+    if (s->log) wick__vd_logs(sum, rows);
+    for (int64_t r = 0; r < rows && !s->log; r++) sum[r] = 1 / sum[r];
+    for (int64_t r = 0; r < rows; r++) NAME(finish)((s->log ? x : y) + r * n, most[r], (T)sum[r], y + r * n, n, s->log);
     NAME(block_done)(s->dtype, out, rows * n, s->stream, y);
 }
 
@@ -102,7 +59,7 @@ static void NAME(softmax_row)(const struct softmax *s, const char *in, char *out
         const T *x = NAME(block_in)(s->dtype, in + i * size, n, loaded);
         sum += NAME(exps)(x, most, keep ? kept + i : buffer, n, s->n);
     }
-    T scale = (T)(1 / sum), less = s->log ? (T)log(sum) : 0;
+    T last = (T)(s->log ? log(sum) : 1 / sum);
     for (int64_t i = 0; i < s->n; i += BLOCK) {
         int64_t n = wick__min(BLOCK, s->n - i);
         T *y = NAME(block_out)(s->dtype, out + i * size, s->stream, buffer);
@@ -111,7 +68,7 @@ static void NAME(softmax_row)(const struct softmax *s, const char *in, char *out
             NAME(exps)(x, most, y, n, 0);
             x = y;
         }
-        NAME(finish)(x, scale, most, less, y, n, s->log);
+        NAME(finish)(x, most, last, y, n, s->log);
         NAME(block_done)(s->dtype, out + i * size, n, s->stream, buffer);
     }
 }
@@ -148,7 +105,8 @@ static void NAME(softmax_across)(const struct softmax *s, const char *in, char *
         for (int64_t j = 0; j < n; j++) sum[j] += (double)y[j];
     }
     for (int64_t j = width; j < all; j++) sum[j % width] += sum[j];
-    for (int64_t j = 0; j < width; j++) last[j] = (T)(s->log ? log(sum[j]) : 1 / sum[j]);
+    if (s->log) wick__vd_logs(sum, width);
+    for (int64_t j = 0; j < width; j++) last[j] = (T)(s->log ? sum[j] : 1 / sum[j]);
     for (int64_t j = width; j < all; j++) last[j] = last[j - width];
     for (int64_t i = 0; i < s->n; i += at_once) {
         int64_t n = wick__min(at_once, s->n - i) * width;

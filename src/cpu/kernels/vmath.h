@@ -15,6 +15,7 @@
  *   wick__vf_above(x, c)               whether x > c in every lane
  *   wick__vf_erf(x)                    not SLEEF's, as are the next
  *   wick__vf_sigmoid(x), _silu(x), _silu_by(x, b), _mish(x)    with their whole tails; silu_by is silu(x) b
+ *   wick__vd_logs(x, n)                makes n doubles their logarithms
  *   WICK__VF_FN(exp, u10)(x)           SLEEF's function with that error bound, in tenths of an ulp */
 #ifndef WICK_CPU_KERNELS_VMATH_H
 #define WICK_CPU_KERNELS_VMATH_H
@@ -171,6 +172,11 @@ static inline wick__vd wick__vf_part(wick__vf x, int k) {
 #endif
 }
 #endif
+static inline void wick__vd_logs(double *x, int64_t n) {
+    int64_t i = 0;
+    for (; i + WICK__VD <= n; i += WICK__VD) wick__vd_store(x + i, WICK__VD_FN(log, u10)(wick__vd_load(x + i)));
+    if (i < n) wick__vd_store_some(x + i, WICK__VD_FN(log, u10)(wick__vd_some(x + i, n - i, 1)), n - i);
+}
 static inline wick__vd wick__vd_part(wick__vd x, int k) { return (void)k, x; }
 static inline wick__vd wick__vd_fma(wick__vd a, wick__vd b, wick__vd c) {
 #if WICK_ISA_LEVEL >= 1
