@@ -3,7 +3,6 @@
 
 #include "core/convert.h"
 #include "cpu/runtime/parallel.h"
-#include "cpu/runtime/pool.h"
 #include "cpu/kernels/stream.h"
 #include "cpu/kernels/transpose.h"
 
@@ -12,19 +11,28 @@
 /* The least that is worth waking a thread for: 128 and 64 KiB of f32. */
 enum { LIGHT_BLOCKS = 32, HEAVY_BLOCKS = 16 };
 
-/* From this many bytes on, a transposed operand is turned by a copy of its own first: read row by row, it would load
- * a cache line for each element. */
-enum { TURN_FROM = 256 * 1024 };
+/* Rows from ROW elements on are worth a call of their own. Dims from TURNED on are worth turning. */
+enum { ROW = 128, TURNED = 8, LINE = 64, COLUMNS = 256 };
 
 struct operand {
-    struct wick__layout layout; /* broadcast to the result's shape, then collapsed */
+    struct wick__layout layout; /* broadcast to the result's shape, then collapsed: of tiles, with all others */
     const char *data;
     size_t size;
     enum wick_dtype dtype;
     bool convert;
 };
 
+/* How the result is cut where operands differ in layout: rows of the last dim, `columns` elements of them; where an
+ * operand is transposed, `rows` of them at a time, neighbours along `dim`, where its elements are neighbours too. */
+struct tiles {
+    struct wick__layout out;
+    int dim; /* -1: a row at a time */
+    int64_t rows, columns;
+    int64_t down, across; /* tiles along dim, along the last dim */
+};
+
 struct job {
+    struct tiles tiles;
     struct operand in[WICK__ROW_INPUTS];
     int n_in;
     char *out;
@@ -131,16 +139,39 @@ static const void *load(const struct operand *op, int64_t begin, int64_t n, unio
     return buffer->f32;
 }
 
+/* Computes a row. Its results are in `to`, or where that is NULL, or nothing is computed, elsewhere: returns where. */
+static const void *compute(const struct job *job, struct wick__row *row, void *to, union buffer room[2]) {
+    const void *result = row->in[0];
+    if (!job->e->copies) {
+        row->out = job->out_convert || !to ? room[0].bytes : to;
+        job->e->row(row);
+        result = row->out;
+    }
+    if (job->out_convert) {
+        row->out = to ? to : room[1].bytes;
+        from_f32(job->out_dtype, result, row->out, row->n);
+        result = row->out;
+    }
+    return result;
+}
+
+/* Operands that are one element. */
+static void load_fixed(const struct job *job, struct wick__row *row, union buffer *in, bool *fixed) {
+    for (int i = 0; i < job->n_in; i++) {
+        const struct wick__layout *layout = &job->in[i].layout;
+        fixed[i] = true;
+        for (int d = 0; d < layout->rank; d++) fixed[i] = fixed[i] && layout->stride[d] == 0;
+        if (fixed[i]) row->in[i] = load(&job->in[i], 0, wick__min(WICK__BLOCK, job->count), &in[i]);
+    }
+}
+
 static void run_blocks(void *context, int worker, int64_t begin, int64_t end) {
     struct job *job = context;
-    union buffer in[WICK__ROW_INPUTS], out, narrow;
+    union buffer in[WICK__ROW_INPUTS], room[2];
     bool fixed[WICK__ROW_INPUTS];
     struct wick__row row = {.params = job->e->params, .failed = &job->e->failed};
     (void)worker;
-    for (int i = 0; i < job->n_in; i++) {
-        fixed[i] = job->in[i].layout.rank == 1 && job->in[i].layout.stride[0] == 0;
-        if (fixed[i]) row.in[i] = load(&job->in[i], 0, wick__min(WICK__BLOCK, job->count), &in[i]);
-    }
+    load_fixed(job, &row, in, fixed);
     for (int64_t block = begin; block < end; block++) {
         int64_t first = block * WICK__BLOCK;
         row.n = wick__min(WICK__BLOCK, job->count - first);
@@ -152,17 +183,7 @@ static void run_blocks(void *context, int worker, int64_t begin, int64_t end) {
         }
         for (int i = 0; i < job->n_in; i++)
             if (!fixed[i]) row.in[i] = load(&job->in[i], first, row.n, &in[i]);
-        const void *result = row.in[0];
-        if (!job->e->copies) {
-            row.out = job->out_convert || job->stream ? out.bytes : to;
-            job->e->row(&row);
-            result = row.out;
-        }
-        if (job->out_convert) {
-            row.out = job->stream ? narrow.bytes : to;
-            from_f32(job->out_dtype, result, row.out, row.n);
-            result = row.out;
-        }
+        const void *result = compute(job, &row, job->stream ? NULL : to, room);
         if (job->stream)
             wick__stream_copy(to, result, (size_t)row.n * job->out_size);
         else if (result != to)
@@ -171,45 +192,146 @@ static void run_blocks(void *context, int worker, int64_t begin, int64_t end) {
     if (job->stream) wick__stream_end();
 }
 
-/* The bytes of an operand that is large and not broadcast, else 0. */
-static size_t turn_size(const struct operand *op) {
-    const struct wick__layout *layout = &op->layout;
-    if (layout->rank < 2 || layout->stride[layout->rank - 1] < 8) return 0;
-    size_t nbytes = (size_t)wick__layout_count(layout) * op->size;
-    if (nbytes < TURN_FROM) return 0;
-    for (int d = 0; d < layout->rank; d++)
-        if (layout->stride[d] == 0) return 0;
-    return nbytes;
+/* A tile: its first element's position in each dim, and its size. */
+struct tile {
+    int64_t at[WICK_MAX_RANK], rows, columns;
+};
+
+/* Tiles are found in place: returned by value, a tile would be copied before its stores are through. */
+static void find_tile(const struct job *job, int64_t number, struct tile *tile) {
+    const struct tiles *t = &job->tiles;
+    int last = t->out.rank - 1;
+    tile->rows = 1;
+    tile->at[last] = number % t->across * t->columns;
+    tile->columns = wick__min(t->columns, t->out.shape[last] - tile->at[last]);
+    number /= t->across;
+    if (t->dim >= 0) {
+        tile->at[t->dim] = number % t->down * t->rows;
+        tile->rows = wick__min(t->rows, t->out.shape[t->dim] - tile->at[t->dim]);
+        number /= t->down;
+    }
+    for (int d = last - 1; d >= 0; d--) {
+        if (d == t->dim) continue;
+        tile->at[d] = number % t->out.shape[d];
+        number /= t->out.shape[d];
+    }
 }
 
-/* Puts a turned copy in the place of a large transposed operand. Returns the copy and its size in *nbytes; NULL when
- * there is no need, or no memory: the operand is then read as it is. */
-static void *turn(struct operand *op, size_t *nbytes) {
-    *nbytes = turn_size(op);
-    if (*nbytes == 0) return NULL;
-    struct wick__error none = {.status = WICK_OK};
-    struct wick__layout to;
-    void *copy = NULL;
-    wick__error_swap(&none);
-    bool made = wick__layout_new(&to, "turn", op->layout.rank, op->layout.shape) == WICK_OK &&
-                wick__pool_alloc(*nbytes, &copy) == WICK_OK;
-    wick__error_swap(&none);
-    if (!made) return NULL;
-    if (!WICK__ISA(wick__transpose)(&op->layout, &to, op->data, copy, op->size)) {
-        wick__pool_free(copy, *nbytes);
-        return NULL;
+static int64_t offset_of(const struct wick__layout *layout, const struct tile *tile) {
+    int64_t at = 0;
+    for (int d = 0; d < layout->rank; d++) at += tile->at[d] * layout->stride[d];
+    return at;
+}
+
+/* The rows of a tile of an operand, `step` bytes apart. */
+struct source {
+    const char *at;
+    size_t step;
+};
+
+/* Where they lie if a row's elements are side by side, else in `to`. */
+static struct source gather_tile(const struct operand *op, const struct tile *tile, int dim, char *to) {
+    int last = op->layout.rank - 1;
+    int64_t across = op->layout.stride[last], down = dim < 0 ? 0 : op->layout.stride[dim];
+    const char *from = op->data + (size_t)offset_of(&op->layout, tile) * op->size;
+    struct source turned = {to, (size_t)tile->columns * op->size};
+    if (across == 1) return (struct source){from, (size_t)down * op->size};
+    if (down == 1 && across > 1)
+        WICK__ISA(wick__turn)(op->size, from, across, tile->rows, tile->columns, to);
+    else
+        for (int64_t r = 0; r < tile->rows; r++)
+            pick(to + (size_t)r * turned.step, from + (size_t)(r * down) * op->size, op->size, across, tile->columns);
+    return turned;
+}
+
+/* Row r as the row function takes it. */
+static const void *load_row(const struct operand *op, const struct source *source, int64_t r, int64_t n,
+                            union buffer *wide) {
+    const char *from = source->at + (size_t)r * source->step;
+    if (!op->convert) return from;
+    to_f32(op->dtype, from, wide->f32, n);
+    return wide->f32;
+}
+
+/* Takes rows that follow each other everywhere as one. */
+static void merge_rows(const struct job *job, struct tile *tile, const struct source *source) {
+    const struct tiles *t = &job->tiles;
+    if (t->dim < 0 || tile->rows * tile->columns > WICK__BLOCK || t->out.stride[t->dim] != tile->columns) return;
+    for (int k = 0; k < job->n_in; k++)
+        if (source[k].at && source[k].step != (size_t)tile->columns * job->in[k].size) return;
+    tile->columns *= tile->rows;
+    tile->rows = 1;
+}
+
+static void run_tiles(void *context, int worker, int64_t begin, int64_t end) {
+    struct job *job = context;
+    const struct tiles *t = &job->tiles;
+    union buffer in[WICK__ROW_INPUTS], room[2];
+    _Alignas(64) char tiles[WICK__ROW_INPUTS][COLUMNS * LINE];
+    struct source source[WICK__ROW_INPUTS] = {{NULL, 0}};
+    bool fixed[WICK__ROW_INPUTS];
+    struct tile tile;
+    struct wick__row row = {.params = job->e->params, .failed = &job->e->failed};
+    (void)worker;
+    load_fixed(job, &row, in, fixed);
+    for (int64_t i = begin; i < end; i++) {
+        find_tile(job, i, &tile);
+        size_t step = t->dim < 0 ? 0 : (size_t)t->out.stride[t->dim] * job->out_size;
+        char *to = job->out + (size_t)offset_of(&t->out, &tile) * job->out_size;
+        for (int k = 0; k < job->n_in; k++)
+            if (!fixed[k]) source[k] = gather_tile(&job->in[k], &tile, t->dim, tiles[k]);
+        merge_rows(job, &tile, source);
+        row.n = tile.columns;
+        for (int64_t r = 0; r < tile.rows; r++, to += step) {
+            for (int k = 0; k < job->n_in; k++)
+                if (!fixed[k]) row.in[k] = load_row(&job->in[k], &source[k], r, row.n, &in[k]);
+            const void *result = compute(job, &row, job->stream ? NULL : to, room);
+            if (job->stream)
+                wick__stream_copy(to, result, (size_t)row.n * job->out_size);
+            else if (result != to)
+                memcpy(to, result, (size_t)row.n * job->out_size);
+        }
     }
-    op->data = copy;
-    op->layout = to;
-    wick__layout_collapse(&op->layout, 1);
-    return copy;
+    if (job->stream) wick__stream_end();
+}
+
+/* Cuts the work into tiles, if some operand is neither flat nor one element, and rows are long enough or it is
+ * transposed. The layouts of operands are then collapsed together. */
+static bool cut(struct job *job) {
+    struct wick__layout layouts[WICK__ROW_INPUTS + 1];
+    struct tiles *t = &job->tiles;
+    size_t widest = job->out_size;
+    for (int i = 0; i < job->n_in; i++) {
+        const struct wick_tensor *x = job->e->in[i];
+        wick__layout_expand(&x->layout, job->e->out->layout.rank, job->e->out->layout.shape, &layouts[i]);
+        widest = job->in[i].size > widest ? job->in[i].size : widest;
+    }
+    layouts[job->n_in] = job->e->out->layout;
+    wick__layout_collapse(layouts, job->n_in + 1);
+    t->out = layouts[job->n_in];
+    t->dim = -1;
+    int last = t->out.rank - 1;
+    if (last == 0) return false;
+    for (int i = 0; i < job->n_in; i++)
+        for (int d = 0; d < last && layouts[i].stride[last] > 1 && t->out.shape[last] >= TURNED; d++)
+            if (layouts[i].stride[d] == 1 && t->out.shape[d] >= TURNED) t->dim = d;
+    if (t->dim < 0 && t->out.shape[last] < ROW) return false;
+    t->rows = 1;
+    t->columns = wick__min(t->out.shape[last], WICK__BLOCK);
+    if (t->dim >= 0) {
+        t->columns = wick__min(t->columns, COLUMNS);
+        t->rows = wick__min(t->out.shape[t->dim], LINE / (int64_t)widest);
+    }
+    t->across = (t->out.shape[last] + t->columns - 1) / t->columns;
+    t->down = t->dim < 0 ? 1 : (t->out.shape[t->dim] + t->rows - 1) / t->rows;
+    for (int i = 0; i < job->n_in; i++) job->in[i].layout = layouts[i];
+    return true;
 }
 
 void WICK__ISA(wick__elementwise)(struct wick__elementwise *e) {
     const struct wick__layout *shape = &e->out->layout;
     struct job job;
-    void *turned[WICK__ROW_INPUTS];
-    size_t turned_size[WICK__ROW_INPUTS];
+    int64_t blocks = e->heavy ? HEAVY_BLOCKS : LIGHT_BLOCKS;
     job.n_in = e->n_in;
     job.out = wick__data(e->out);
     job.out_size = wick__size(e->out->dtype);
@@ -229,10 +351,15 @@ void WICK__ISA(wick__elementwise)(struct wick__elementwise *e) {
         op->size = wick__size(x->dtype);
         op->dtype = x->dtype;
         op->convert = !e->raw && wick__row_dtype(x->dtype) != x->dtype;
-        turned[i] = turn(op, &turned_size[i]);
     }
-    wick__parallel((job.count + WICK__BLOCK - 1) / WICK__BLOCK, e->heavy ? HEAVY_BLOCKS : LIGHT_BLOCKS, run_blocks,
-                   &job);
-    for (int i = 0; i < e->n_in; i++)
-        if (turned[i]) wick__pool_free(turned[i], turned_size[i]);
+    if (!cut(&job)) {
+        wick__parallel((job.count + WICK__BLOCK - 1) / WICK__BLOCK, blocks, run_blocks, &job);
+        return;
+    }
+    const struct tiles *t = &job.tiles;
+    int64_t size = t->rows * t->columns, last = t->out.shape[t->out.rank - 1];
+    int64_t lines = job.count / last / (t->dim < 0 ? 1 : t->out.shape[t->dim]);
+    /* Rows that share lines of memory would be streamed in pieces. */
+    if ((size_t)last * job.out_size % LINE != 0) job.stream = false;
+    wick__parallel(lines * t->down * t->across, wick__max(1, blocks * WICK__BLOCK / size), run_tiles, &job);
 }

@@ -48,22 +48,22 @@ static inline void square_16(const uint16_t *in, int64_t step, uint16_t *out, in
 
 #if WICK_ISA_LEVEL >= 1
 enum { SQUARE_32 = 8 };
-static inline void square_32(const uint32_t *in, int64_t step, uint32_t *out, int64_t to) {
-    __m256 a[8], b[8];
-    for (int i = 0; i < 8; i++) a[i] = _mm256_loadu_ps((const void *)(in + i * step));
-    for (int i = 0; i < 8; i += 2) {
-        b[i] = _mm256_unpacklo_ps(a[i], a[i + 1]);
-        b[i + 1] = _mm256_unpackhi_ps(a[i], a[i + 1]);
-    }
-    for (int i = 0; i < 8; i += 4) {
-        a[i] = _mm256_shuffle_ps(b[i], b[i + 2], 0x44);
-        a[i + 1] = _mm256_shuffle_ps(b[i], b[i + 2], 0xEE);
-        a[i + 2] = _mm256_shuffle_ps(b[i + 1], b[i + 3], 0x44);
-        a[i + 3] = _mm256_shuffle_ps(b[i + 1], b[i + 3], 0xEE);
-    }
-    for (int i = 0; i < 4; i++) {
-        _mm256_storeu_ps((void *)(out + i * to), _mm256_permute2f128_ps(a[i], a[i + 4], 0x20));
-        _mm256_storeu_ps((void *)(out + (i + 4) * to), _mm256_permute2f128_ps(a[i], a[i + 4], 0x31));
+/* Elements k .. k + 3 of rows r and r + 4. */
+static inline __m256 halves_32(const uint32_t *in, int64_t step, int r, int k) {
+    __m128 low = _mm_loadu_ps((const void *)(in + r * step + k));
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(low), _mm_loadu_ps((const void *)(in + (r + 4) * step + k)), 1);
+}
+static inline __attribute__((always_inline)) void square_32(const uint32_t *in, int64_t step, uint32_t *out,
+                                                            int64_t to) {
+    for (int k = 0; k < 8; k += 4) {
+        __m256 a = halves_32(in, step, 0, k), b = halves_32(in, step, 1, k), c = halves_32(in, step, 2, k),
+               d = halves_32(in, step, 3, k);
+        __m256 ab = _mm256_unpacklo_ps(a, b), cd = _mm256_unpacklo_ps(c, d);
+        _mm256_storeu_ps((void *)(out + k * to), _mm256_shuffle_ps(ab, cd, 0x44));
+        _mm256_storeu_ps((void *)(out + (k + 1) * to), _mm256_shuffle_ps(ab, cd, 0xEE));
+        ab = _mm256_unpackhi_ps(a, b), cd = _mm256_unpackhi_ps(c, d);
+        _mm256_storeu_ps((void *)(out + (k + 2) * to), _mm256_shuffle_ps(ab, cd, 0x44));
+        _mm256_storeu_ps((void *)(out + (k + 3) * to), _mm256_shuffle_ps(ab, cd, 0xEE));
     }
 }
 enum { SQUARE_64 = 4 };
@@ -105,7 +105,7 @@ static inline void square_16(const uint16_t *in, int64_t step, uint16_t *out, in
 
 /* ---- blocks ---- */
 
-/* Turns `columns` rows of `rows` elements each, up to SIDE of both, into `out`, whose rows lie `to` elements apart. */
+/* Turns `columns` rows of `rows` elements each into `out`, whose rows lie `to` elements apart. */
 #define TURN(bits)                                                                                                     \
     static inline __attribute__((always_inline)) void turn_##bits(                                                     \
         const uint##bits##_t *in, int64_t step, const int64_t size[2], uint##bits##_t *out, int64_t to) {              \
@@ -178,6 +178,10 @@ static void copy_blocks(void *context, int worker, int64_t begin, int64_t end) {
         copy_block(job, rest / job->row_blocks, rest % job->row_blocks * SIDE, column * SIDE, buffer);
     }
     if (job->stream) wick__stream_end();
+}
+
+void WICK__ISA(wick__turn)(size_t size, const void *in, int64_t step, int64_t rows, int64_t columns, void *out) {
+    turn(size, in, step, (const int64_t[2]){rows, columns}, out, columns);
 }
 
 bool WICK__ISA(wick__transpose)(const struct wick__layout *from, const struct wick__layout *to, const void *in,

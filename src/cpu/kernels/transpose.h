@@ -11,6 +11,9 @@
  * in `in` but those along another dim are. False, and nothing done, for other layouts and for small dims. */
 bool WICK__ISA(wick__transpose)(const struct wick__layout *from, const struct wick__layout *to, const void *in,
                                 void *out, size_t size);
+
+/* Turns `columns` rows of `rows` elements, `step` elements apart, into `rows` rows of `columns` side by side. */
+void WICK__ISA(wick__turn)(size_t size, const void *in, int64_t step, int64_t rows, int64_t columns, void *out);
 #endif
 
 #endif
