@@ -56,26 +56,6 @@ static void copy_rows(void *context, int worker, int64_t begin, int64_t end) {
     }
 }
 
-/* out[i n + k] = in[i + k step]: n rows of w elements, woven into one. Where few are woven, vectors of them are. */
-#define WEAVE(bits)                                                                                                    \
-    static inline void weave_few_##bits(const uint##bits##_t *restrict in, int64_t step, int64_t w, int n,             \
-                                        uint##bits##_t *restrict out) {                                                \
-        for (int64_t i = 0; i < w; i++)                                                                                \
-            for (int k = 0; k < n; k++) out[i * n + k] = in[i + k * step];                                             \
-    }                                                                                                                  \
-    static void weave_##bits(const void *in, int64_t step, int64_t w, int n, void *out) {                              \
-        switch (n) {                                                                                                   \
-        case 2: weave_few_##bits(in, step, w, 2, out); break;                                                          \
-        case 3: weave_few_##bits(in, step, w, 3, out); break;                                                          \
-        case 4: weave_few_##bits(in, step, w, 4, out); break;                                                          \
-        default: weave_few_##bits(in, step, w, n, out); break;                                                         \
-        }                                                                                                              \
-    }
-WEAVE(8)
-WEAVE(16)
-WEAVE(32)
-WEAVE(64)
-
 /* The most rows, as transposing takes more, and the fewest elements of one. */
 enum { WOVEN = 7, WOVEN_FROM = 8 };
 
@@ -89,18 +69,13 @@ static bool is_woven(const struct copy *copy) {
 
 static void weave_rows(void *context, int worker, int64_t begin, int64_t end) {
     const struct copy *copy = context;
-    int last = copy->from.rank - 1, n = (int)copy->from.shape[last];
-    int64_t w = copy->from.shape[last - 1], step = copy->from.stride[last];
+    int last = copy->from.rank - 1;
+    int64_t n = copy->from.shape[last], w = copy->from.shape[last - 1], step = copy->from.stride[last];
     (void)worker;
     for (int64_t row = begin; row < end; row++) {
         const void *in = copy->in + (size_t)row_start(&copy->from, row * w) * copy->size;
         void *out = copy->out + (size_t)row_start(&copy->to, row * w) * copy->size;
-        switch (copy->size) {
-        case 1: weave_8(in, step, w, n, out); break;
-        case 2: weave_16(in, step, w, n, out); break;
-        case 4: weave_32(in, step, w, n, out); break;
-        default: weave_64(in, step, w, n, out); break;
-        }
+        WICK__ISA(wick__turn)(copy->size, in, step, w, n, out);
     }
 }
 

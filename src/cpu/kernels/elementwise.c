@@ -223,25 +223,31 @@ static int64_t offset_of(const struct wick__layout *layout, const struct tile *t
     return at;
 }
 
-/* The rows of a tile of an operand, `step` bytes apart. */
+/* The rows of a tile of an operand, `step` bytes apart. Of one that is the same all along a row, `filled` says which
+ * element the first `n` elements of its buffer are. */
 struct source {
-    const char *at;
+    const char *at, *filled;
     size_t step;
+    int64_t n;
 };
 
 /* Where they lie if a row's elements are side by side, else in `to`. */
-static struct source gather_tile(const struct operand *op, const struct tile *tile, int dim, char *to) {
+static void gather_tile(const struct operand *op, const struct tile *tile, int dim, char *to, struct source *source) {
     int last = op->layout.rank - 1;
     int64_t across = op->layout.stride[last], down = dim < 0 ? 0 : op->layout.stride[dim];
     const char *from = op->data + (size_t)offset_of(&op->layout, tile) * op->size;
-    struct source turned = {to, (size_t)tile->columns * op->size};
-    if (across == 1) return (struct source){from, (size_t)down * op->size};
-    if (down == 1 && across > 1)
+    size_t row = (size_t)tile->columns * op->size;
+    source->at = across == 1 ? from : to;
+    source->step = across == 1 ? (size_t)down * op->size : row;
+    if (across == 1 || (source->filled == from && tile->columns <= source->n)) return;
+    if (down == 1 && across > 1) {
         WICK__ISA(wick__turn)(op->size, from, across, tile->rows, tile->columns, to);
-    else
-        for (int64_t r = 0; r < tile->rows; r++)
-            pick(to + (size_t)r * turned.step, from + (size_t)(r * down) * op->size, op->size, across, tile->columns);
-    return turned;
+        return;
+    }
+    for (int64_t r = 0; r < tile->rows; r++)
+        pick(to + (size_t)r * row, from + (size_t)(r * down) * op->size, op->size, across, tile->columns);
+    source->filled = across > 0 || tile->rows > 1 ? NULL : from;
+    source->n = tile->columns;
 }
 
 /* Row r as the row function takes it. */
@@ -268,7 +274,7 @@ static void run_tiles(void *context, int worker, int64_t begin, int64_t end) {
     const struct tiles *t = &job->tiles;
     union buffer in[WICK__ROW_INPUTS], room[2];
     _Alignas(64) char tiles[WICK__ROW_INPUTS][COLUMNS * LINE];
-    struct source source[WICK__ROW_INPUTS] = {{NULL, 0}};
+    struct source source[WICK__ROW_INPUTS] = {{NULL}};
     bool fixed[WICK__ROW_INPUTS];
     struct tile tile;
     struct wick__row row = {.params = job->e->params, .failed = &job->e->failed};
@@ -279,7 +285,7 @@ static void run_tiles(void *context, int worker, int64_t begin, int64_t end) {
         size_t step = t->dim < 0 ? 0 : (size_t)t->out.stride[t->dim] * job->out_size;
         char *to = job->out + (size_t)offset_of(&t->out, &tile) * job->out_size;
         for (int k = 0; k < job->n_in; k++)
-            if (!fixed[k]) source[k] = gather_tile(&job->in[k], &tile, t->dim, tiles[k]);
+            if (!fixed[k]) gather_tile(&job->in[k], &tile, t->dim, tiles[k], &source[k]);
         merge_rows(job, &tile, source);
         row.n = tile.columns;
         for (int64_t r = 0; r < tile.rows; r++, to += step) {
@@ -313,14 +319,14 @@ static bool cut(struct job *job) {
     int last = t->out.rank - 1;
     if (last == 0) return false;
     for (int i = 0; i < job->n_in; i++)
-        for (int d = 0; d < last && layouts[i].stride[last] > 1 && t->out.shape[last] >= TURNED; d++)
+        for (int d = 0; d < last && layouts[i].stride[last] > 1; d++)
             if (layouts[i].stride[d] == 1 && t->out.shape[d] >= TURNED) t->dim = d;
     if (t->dim < 0 && t->out.shape[last] < ROW) return false;
     t->rows = 1;
     t->columns = wick__min(t->out.shape[last], WICK__BLOCK);
     if (t->dim >= 0) {
         t->columns = wick__min(t->columns, COLUMNS);
-        t->rows = wick__min(t->out.shape[t->dim], LINE / (int64_t)widest);
+        t->rows = wick__min(t->out.shape[t->dim], wick__max(LINE / (int64_t)widest, WICK__BLOCK / t->columns));
     }
     t->across = (t->out.shape[last] + t->columns - 1) / t->columns;
     t->down = t->dim < 0 ? 1 : (t->out.shape[t->dim] + t->rows - 1) / t->rows;

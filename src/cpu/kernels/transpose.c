@@ -180,8 +180,37 @@ static void copy_blocks(void *context, int worker, int64_t begin, int64_t end) {
     if (job->stream) wick__stream_end();
 }
 
+/* out[i n + k] = in[i + k step]: n rows of w elements, woven into one. Where few are woven, vectors of them are. */
+#define WEAVE(bits)                                                                                                    \
+    static inline void weave_few_##bits(const uint##bits##_t *restrict in, int64_t step, int64_t w, int64_t n,         \
+                                        uint##bits##_t *restrict out) {                                                \
+        for (int64_t i = 0; i < w; i++)                                                                                \
+            for (int64_t k = 0; k < n; k++) out[i * n + k] = in[i + k * step];                                         \
+    }                                                                                                                  \
+    static void weave_##bits(const void *in, int64_t step, int64_t w, int64_t n, void *out) {                          \
+        switch ((int)n) {                                                                                              \
+        case 2: weave_few_##bits(in, step, w, 2, out); break;                                                          \
+        case 3: weave_few_##bits(in, step, w, 3, out); break;                                                          \
+        case 4: weave_few_##bits(in, step, w, 4, out); break;                                                          \
+        default: weave_few_##bits(in, step, w, n, out); break;                                                         \
+        }                                                                                                              \
+    }
+WEAVE(8)
+WEAVE(16)
+WEAVE(32)
+WEAVE(64)
+
 void WICK__ISA(wick__turn)(size_t size, const void *in, int64_t step, int64_t rows, int64_t columns, void *out) {
-    turn(size, in, step, (const int64_t[2]){rows, columns}, out, columns);
+    if (columns >= LEAST) {
+        turn(size, in, step, (const int64_t[2]){rows, columns}, out, columns);
+        return;
+    }
+    switch (size) {
+    case 1: weave_8(in, step, rows, columns, out); break;
+    case 2: weave_16(in, step, rows, columns, out); break;
+    case 4: weave_32(in, step, rows, columns, out); break;
+    default: weave_64(in, step, rows, columns, out); break;
+    }
 }
 
 bool WICK__ISA(wick__transpose)(const struct wick__layout *from, const struct wick__layout *to, const void *in,
