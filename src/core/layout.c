@@ -66,6 +66,19 @@ bool wick__layout_is_contiguous(const struct wick__layout *layout) {
     return true;
 }
 
+bool wick__layout_is_channels_last(const struct wick__layout *layout) {
+    struct wick__layout moved = *layout;
+    int last = layout->rank - 1;
+    if (layout->rank < 3) return false;
+    for (int d = 1; d < last; d++) {
+        moved.shape[d] = layout->shape[d + 1];
+        moved.stride[d] = layout->stride[d + 1];
+    }
+    moved.shape[last] = layout->shape[1];
+    moved.stride[last] = layout->stride[1];
+    return wick__layout_is_contiguous(&moved);
+}
+
 bool wick__layout_keeps_blocks(const struct wick__layout *layout, int elements, bool loose) {
     int last = layout->rank - 1;
     if (elements == 1) return true;

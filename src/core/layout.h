@@ -22,6 +22,9 @@ int64_t wick__layout_count(const struct wick__layout *layout);
 
 bool wick__layout_is_contiguous(const struct wick__layout *layout);
 
+/* Whether it is contiguous once dim 1 is moved behind all others. */
+bool wick__layout_is_channels_last(const struct wick__layout *layout);
+
 /* Whether blocks of `elements` neighbours along the last dim stay whole: it is made of whole blocks of stride 1, and
  * all else is addressed by whole blocks. Of elements that are packed but share nothing, as 4-bit floats, a contiguous
  * layout may also end within a block: `loose`. */

@@ -75,7 +75,7 @@ static void weave_rows(void *context, int worker, int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; row++) {
         const void *in = copy->in + (size_t)row_start(&copy->from, row * w) * copy->size;
         void *out = copy->out + (size_t)row_start(&copy->to, row * w) * copy->size;
-        WICK__ISA(wick__turn)(copy->size, in, step, w, n, out);
+        WICK__ISA(wick__turn)(copy->size, in, step, (const int64_t[2]){w, n}, out, n);
     }
 }
 

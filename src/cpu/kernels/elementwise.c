@@ -241,7 +241,7 @@ static void gather_tile(const struct operand *op, const struct tile *tile, int d
     source->step = across == 1 ? (size_t)down * op->size : row;
     if (across == 1 || (source->filled == from && tile->columns <= source->n)) return;
     if (down == 1 && across > 1) {
-        WICK__ISA(wick__turn)(op->size, from, across, tile->rows, tile->columns, to);
+        WICK__ISA(wick__turn)(op->size, from, across, (const int64_t[2]){tile->rows, tile->columns}, to, tile->columns);
         return;
     }
     for (int64_t r = 0; r < tile->rows; r++)

@@ -36,6 +36,6 @@ enum wick_status WICK__ISA(wick__cpu_pad_backward)(const struct wick__call *call
         t.n++;
     } while (made && first + t.n < rank);
     enum wick_status status = made ? transposed_run(&t, count) : WICK_MEMORY;
-    readers_free(&t);
+    transposed_free(&t);
     return status;
 }

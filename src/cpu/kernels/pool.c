@@ -2,6 +2,7 @@
 #include "core/convert.h"
 #include "cpu/runtime/isa.h"
 #include "cpu/runtime/parallel.h"
+#include "cpu/kernels/planes.h"
 #include "cpu/kernels/vmath.h"
 
 #include "core/checked.h"
@@ -200,6 +201,59 @@ static bool is_max(enum wick_op op) {
            (op >= WICK_OP_adaptive_max_pool1d && op <= WICK_OP_adaptive_max_pool3d);
 }
 
+/* ---- by 16 planes at a time ---- */
+
+static void list_window(struct readers *r, const void *context) {
+    const struct axis *axis = context;
+    for (int64_t o = 0; o < axis->out; o++)
+        for (int64_t k = 0; k < axis->window[o].count; k++) add_reader(r, o, axis->window[o].start + k * axis->step, 1);
+}
+
+static void list_counts(const struct pool *pool, const struct axis *axis, double *count) {
+    for (int64_t o = 0; o < axis->out; o++)
+        count[o] = (double)(pool->count_padding ? axis->window[o].full : axis->window[o].count);
+}
+
+/* Whether planes side by side are better: rows are short, or planes lie so already. */
+static bool by_planes(const struct pool *pool, const struct wick_tensor *x) {
+    enum { NARROW = 48 };
+    bool contiguous = wick__layout_is_contiguous(&x->layout);
+    return wick_dtype_is_float(pool->dtype) && pool->dtype != WICK_DTYPE_f64 &&
+           (!contiguous || pool->axis[2].in <= NARROW);
+}
+
+/* Pools by planes. False where their tiles would be too large, and nothing is done. */
+static bool pool_planes(const struct pool *pool, const struct wick__call *call, double *counts,
+                        enum wick_status *status) {
+    const struct wick_tensor *x = call->in[0];
+    struct wick__planes p = {.kind = pool->max ? WICK__PLANES_LARGEST : WICK__PLANES_SUM_WIDE,
+                             .dtype = pool->dtype,
+                             .x = pool->in,
+                             .y = pool->out,
+                             .largest = pool->indices,
+                             .channels_last = !wick__layout_is_contiguous(&x->layout),
+                             .images = x->layout.shape[0],
+                             .channels = x->layout.shape[1],
+                             .divisor = (double)pool->divisor};
+    bool made = true, fits = true;
+    for (int a = 0; a < 3 && made; a++) {
+        const struct axis *axis = &pool->axis[a];
+        p.from[a] = axis->in;
+        p.to[a] = axis->out;
+        if (pool->divisor == 0) {
+            list_counts(pool, axis, counts);
+            p.divide[a] = counts;
+            counts += axis->out;
+        }
+        made = readers_make(&p.axis[a], axis->out, axis->in, list_window, axis);
+    }
+    fits = made && WICK__ISA(wick__planes_fit)(&p);
+    *status = made ? WICK_OK : WICK_MEMORY;
+    if (fits) *status = WICK__ISA(wick__planes_run)(&p);
+    for (int a = 0; a < 3; a++) readers_free(&p.axis[a]);
+    return fits || !made;
+}
+
 enum wick_status WICK__ISA(wick__cpu_pool)(const struct wick__call *call);
 enum wick_status WICK__ISA(wick__cpu_pool)(const struct wick__call *call) {
     const struct wick_tensor *x = call->in[0];
@@ -220,7 +274,7 @@ enum wick_status WICK__ISA(wick__cpu_pool)(const struct wick__call *call) {
     for (int d = 2; d < rank; d++) windows += y->layout.shape[d];
     /* A worker has a result row, and an input row and a result row of sums, and two input rows of values. */
     pool.scratch_each = ((size_t)out * 8 + 63) / 64 * 64 + (size_t)(in + out) * 16 + (size_t)in * 16 + 64;
-    size_t table = ((size_t)windows * sizeof(struct window) + 63) / 64 * 64;
+    size_t table = ((size_t)windows * (sizeof(struct window) + sizeof(double)) + 63) / 64 * 64;
     int workers = wick__workers();
     size_t nbytes = table + pool.scratch_each / 64 * 64 * (size_t)workers;
     pool.scratch_each = pool.scratch_each / 64 * 64;
@@ -229,9 +283,13 @@ enum wick_status WICK__ISA(wick__cpu_pool)(const struct wick__call *call) {
     pool.scratch = memory + table;
     set_axes(&pool, call, (struct window *)(void *)memory,
              call->op >= WICK_OP_adaptive_max_pool1d && call->op <= WICK_OP_adaptive_avg_pool3d);
-    int64_t taps = wick__max(1, pool.axis[0].window[0].count) * wick__max(1, pool.axis[1].window[0].count);
-    int64_t work = taps * in + out * wick__max(1, pool.axis[2].window[0].count);
-    wick__parallel_with(workers, wick__count(y) / out, wick__max(1, 16384 / wick__max(1, work)), pool_rows, &pool);
+    double *counts = (double *)(void *)(memory + (size_t)windows * sizeof(struct window));
+    enum wick_status status = WICK_OK;
+    if (!by_planes(&pool, x) || !pool_planes(&pool, call, counts, &status)) {
+        int64_t taps = wick__max(1, pool.axis[0].window[0].count) * wick__max(1, pool.axis[1].window[0].count);
+        int64_t work = taps * in + out * wick__max(1, pool.axis[2].window[0].count);
+        wick__parallel_with(workers, wick__count(y) / out, wick__max(1, 16384 / wick__max(1, work)), pool_rows, &pool);
+    }
     wick__free(memory, nbytes);
-    return WICK_OK;
+    return status;
 }

@@ -5,6 +5,7 @@
 #include "core/checked.h"
 #include "core/convert.h"
 #include "core/memory.h"
+#include "cpu/kernels/planes.h"
 #include "cpu/runtime/isa.h"
 #include "cpu/runtime/parallel.h"
 
@@ -168,6 +169,49 @@ static void set_slabs(struct pool_backward *s) {
     s->values = wick__max(s->axis[2].out, RUN);
 }
 
+/* ---- by 16 planes at a time ---- */
+
+struct windows {
+    const struct pool_backward *s;
+    const struct axis *axis;
+};
+
+static void list_windows(struct readers *r, const void *context) {
+    const struct windows *w = context;
+    for (int64_t i = 0; i < w->axis->in; i++) {
+        struct range range = windows_of(w->axis, i);
+        for (int64_t o = range.begin; o < range.end; o++)
+            add_reader(r, i, o, w->s->indices || w->s->divisor ? 1 : 1 / (double)counted(w->s, w->axis, o));
+    }
+}
+
+/* False where planes are f64 or their tiles would be too large, and nothing is done. */
+static bool by_planes(const struct pool_backward *s, const struct wick__call *call, enum wick_status *status) {
+    const struct wick_tensor *gradient = call->in[0];
+    struct wick__planes p = {.kind = s->indices ? WICK__PLANES_POINTED : WICK__PLANES_SUM_WIDE,
+                             .dtype = s->dtype,
+                             .x = s->gradient,
+                             .indices = s->indices,
+                             .y = s->out,
+                             .channels_last = !wick__layout_is_contiguous(&gradient->layout),
+                             .images = gradient->layout.shape[0],
+                             .channels = gradient->layout.shape[1],
+                             .divisor = s->divisor ? (double)s->divisor : 1};
+    bool made = true, fits;
+    if (s->dtype == WICK_F64) return false;
+    for (int a = 0; a < 3 && made; a++) {
+        struct windows windows = {s, &s->axis[a]};
+        p.from[a] = s->axis[a].out;
+        p.to[a] = s->axis[a].in;
+        made = readers_make(&p.axis[a], s->axis[a].in, s->axis[a].out, list_windows, &windows);
+    }
+    fits = made && WICK__ISA(wick__planes_fit)(&p);
+    *status = made ? WICK_OK : WICK_MEMORY;
+    if (fits) *status = WICK__ISA(wick__planes_run)(&p);
+    for (int a = 0; a < 3; a++) readers_free(&p.axis[a]);
+    return fits || !made;
+}
+
 enum wick_status WICK__ISA(wick__cpu_pool_backward)(const struct wick__call *call);
 enum wick_status WICK__ISA(wick__cpu_pool_backward)(const struct wick__call *call) {
     const struct wick_tensor *gradient = call->in[0];
@@ -188,6 +232,8 @@ enum wick_status WICK__ISA(wick__cpu_pool_backward)(const struct wick__call *cal
         s.axis[a] = (struct axis){out->layout.shape[2 + i], gradient->layout.shape[2 + i], call->p.window.kernel[i],
                                   call->p.window.stride[i], call->p.window.padding[i],     call->p.window.dilation[i]};
     }
+    enum wick_status status;
+    if (by_planes(&s, call, &status)) return status;
     s.sums = s.axis[2].in;
     s.values = s.axis[2].out;
     if (s.indices) set_slabs(&s);

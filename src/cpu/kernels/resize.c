@@ -1,6 +1,7 @@
 /* Nearest and linear resizing over 1 to 3 dims. */
 #include "core/convert.h"
 #include "cpu/kernels/places.h"
+#include "cpu/kernels/planes.h"
 #include "cpu/runtime/isa.h"
 #include "cpu/runtime/parallel.h"
 
@@ -150,6 +151,50 @@ static void fill_sources(struct source *source, int64_t in, int64_t out, struct 
     }
 }
 
+/* ---- by 16 planes at a time ---- */
+
+struct sources {
+    const struct source *source;
+    int64_t to;
+};
+
+static void list_sources(struct readers *r, const void *context) {
+    const struct sources *s = context;
+    for (int64_t o = 0; o < s->to; o++) {
+        add_reader(r, o, s->source[o].low, 1 - s->source[o].weight);
+        add_reader(r, o, s->source[o].high, s->source[o].weight);
+    }
+}
+
+/* Where planes lie side by side, or rows are short. False where not, or where tiles would be too large, and nothing is
+ * done. */
+static bool by_planes(const struct resize *resize, const struct wick__call *call, enum wick_status *status) {
+    enum { NARROW = 32 };
+    const struct wick__layout *layout = &call->in[0]->layout;
+    struct wick__planes p = {.kind = WICK__PLANES_SUM,
+                             .dtype = resize->dtype,
+                             .x = resize->in,
+                             .y = resize->out,
+                             .channels_last = !wick__layout_is_contiguous(layout),
+                             .images = layout->shape[0],
+                             .channels = layout->shape[1],
+                             .divisor = 1};
+    bool made = true, fits;
+    if (!wick_dtype_is_float(resize->dtype) || resize->dtype == WICK_F64) return false;
+    if (!p.channels_last && resize->to[2] > NARROW) return false;
+    for (int a = 0; a < 3 && made; a++) {
+        struct sources sources = {resize->source[a], resize->to[a]};
+        p.from[a] = resize->from[a];
+        p.to[a] = resize->to[a];
+        made = readers_make(&p.axis[a], p.to[a], p.from[a], list_sources, &sources);
+    }
+    fits = made && WICK__ISA(wick__planes_fit)(&p);
+    *status = made ? WICK_OK : WICK_MEMORY;
+    if (fits) *status = WICK__ISA(wick__planes_run)(&p);
+    for (int a = 0; a < 3; a++) readers_free(&p.axis[a]);
+    return fits || !made;
+}
+
 enum wick_status WICK__ISA(wick__cpu_resize)(const struct wick__call *call);
 enum wick_status WICK__ISA(wick__cpu_resize)(const struct wick__call *call) {
     const struct wick_tensor *x = call->in[0];
@@ -184,8 +229,10 @@ enum wick_status WICK__ISA(wick__cpu_resize)(const struct wick__call *call) {
         fill_sources(source, resize.from[a], resize.to[a], at, resize.linear);
         source += resize.to[a];
     }
-    wick__parallel_with(workers, wick__count(y) / resize.to[2], wick__max(1, 8192 / resize.to[2]), resize_rows,
-                        &resize);
+    enum wick_status status = WICK_OK;
+    if (!by_planes(&resize, call, &status))
+        wick__parallel_with(workers, wick__count(y) / resize.to[2], wick__max(1, 8192 / resize.to[2]), resize_rows,
+                            &resize);
     wick__free(memory, nbytes);
-    return WICK_OK;
+    return status;
 }

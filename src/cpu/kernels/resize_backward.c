@@ -1,5 +1,6 @@
 /* Gradients of resizing and of adaptive pooling. */
 #include "cpu/kernels/places.h"
+#include "cpu/kernels/planes.h"
 #include "cpu/kernels/transposed.h"
 #include "cpu/runtime/isa.h"
 
@@ -27,6 +28,39 @@ static void list_taps(struct readers *r, const void *context) {
     }
 }
 
+static void list_one(struct readers *r, const void *context) {
+    (void)context;
+    add_reader(r, 0, 0, 1);
+}
+
+/* By 16 planes at a time. False where planes are f64 or their tiles would be too large, and nothing is done. */
+static bool by_planes(const struct transposed *t, const struct wick__call *call, enum wick_status *status) {
+    const struct wick_tensor *gradient = call->in[0];
+    struct wick__planes p = {.kind = t->indices ? WICK__PLANES_POINTED : WICK__PLANES_SUM_WIDE,
+                             .dtype = t->dtype,
+                             .x = t->gradient,
+                             .indices = t->indices,
+                             .y = t->out,
+                             .channels_last = !wick__layout_is_contiguous(&gradient->layout),
+                             .images = gradient->layout.shape[0],
+                             .channels = gradient->layout.shape[1],
+                             .divisor = 1};
+    struct readers one = {0};
+    if (t->dtype == WICK_F64 || t->n > 3) return false;
+    *status = WICK_MEMORY;
+    if (!readers_make(&one, 1, 1, list_one, NULL)) return true;
+    for (int a = 0; a < 3; a++) {
+        int s = a - (3 - t->n);
+        p.axis[a] = s < 0 ? one : t->dim[s];
+        p.from[a] = p.axis[a].out;
+        p.to[a] = p.axis[a].in;
+    }
+    bool fits = WICK__ISA(wick__planes_fit)(&p);
+    if (fits) *status = WICK__ISA(wick__planes_run)(&p);
+    readers_free(&one);
+    return fits;
+}
+
 enum wick_status WICK__ISA(wick__cpu_resize_backward)(const struct wick__call *call);
 enum wick_status WICK__ISA(wick__cpu_resize_backward)(const struct wick__call *call) {
     const struct wick_tensor *gradient = call->in[0];
@@ -45,7 +79,8 @@ enum wick_status WICK__ISA(wick__cpu_resize_backward)(const struct wick__call *c
         if (source.kind == WICK__AREA) source.at = (struct wick__position){.by = 1};
         made = readers_make(&t.dim[s], x->layout.shape[2 + s], gradient->layout.shape[2 + s], list_taps, &source);
     }
-    enum wick_status status = made ? transposed_run(&t, count) : WICK_MEMORY;
-    readers_free(&t);
+    enum wick_status status = WICK_MEMORY;
+    if (made && !by_planes(&t, call, &status)) status = transposed_run(&t, count);
+    transposed_free(&t);
     return status;
 }

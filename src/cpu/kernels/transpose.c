@@ -200,16 +200,16 @@ WEAVE(16)
 WEAVE(32)
 WEAVE(64)
 
-void WICK__ISA(wick__turn)(size_t size, const void *in, int64_t step, int64_t rows, int64_t columns, void *out) {
-    if (columns >= LEAST) {
-        turn(size, in, step, (const int64_t[2]){rows, columns}, out, columns);
+void WICK__ISA(wick__turn)(size_t bytes, const void *in, int64_t step, const int64_t size[2], void *out, int64_t to) {
+    if (size[1] >= LEAST || to != size[1]) {
+        turn(bytes, in, step, size, out, to);
         return;
     }
-    switch (size) {
-    case 1: weave_8(in, step, rows, columns, out); break;
-    case 2: weave_16(in, step, rows, columns, out); break;
-    case 4: weave_32(in, step, rows, columns, out); break;
-    default: weave_64(in, step, rows, columns, out); break;
+    switch (bytes) {
+    case 1: weave_8(in, step, size[0], size[1], out); break;
+    case 2: weave_16(in, step, size[0], size[1], out); break;
+    case 4: weave_32(in, step, size[0], size[1], out); break;
+    default: weave_64(in, step, size[0], size[1], out); break;
     }
 }
 

@@ -12,8 +12,8 @@
 bool WICK__ISA(wick__transpose)(const struct wick__layout *from, const struct wick__layout *to, const void *in,
                                 void *out, size_t size);
 
-/* Turns `columns` rows of `rows` elements, `step` elements apart, into `rows` rows of `columns` side by side. */
-void WICK__ISA(wick__turn)(size_t size, const void *in, int64_t step, int64_t rows, int64_t columns, void *out);
+/* Turns size[1] rows of size[0] elements, `step` elements apart, into size[0] rows of size[1], `to` elements apart. */
+void WICK__ISA(wick__turn)(size_t bytes, const void *in, int64_t step, const int64_t size[2], void *out, int64_t to);
 #endif
 
 #endif

@@ -3,6 +3,8 @@
 #ifndef WICK_CPU_KERNELS_TRANSPOSED_H
 #define WICK_CPU_KERNELS_TRANSPOSED_H
 
+#include "cpu/kernels/readers.h"
+
 #include "backend.h"
 #include "core/checked.h"
 #include "core/convert.h"
@@ -13,18 +15,6 @@
 #include <string.h>
 
 enum { TRANSPOSED_GRAIN = 16 * 1024 };
-
-/* Element i of x is in results entry[start[i]] .. entry[start[i + 1] - 1] of its dim. */
-struct reader {
-    int64_t at;
-    double weight;
-};
-struct readers {
-    int64_t in, out; /* elements of x, and results */
-    int64_t *start;  /* [in + 1] */
-    struct reader *reader;
-    size_t nbytes;
-};
 
 /* Dim 0 .. n - 1, in front of which stand planes with results of their own. */
 struct transposed {
@@ -38,45 +28,8 @@ struct transposed {
     double *scratch; /* of each worker: a row of x, and two of results */
 };
 
-/* Makes readers by calling `list` twice, first with reader NULL to count: it calls add_reader for each result and
- * element, in order of the results. False when out of memory. */
-typedef void list_readers(struct readers *r, const void *context);
-
-static inline void add_reader(struct readers *r, int64_t i, int64_t at, double weight) {
-    if (weight == 0) return;
-    if (r->reader)
-        r->reader[r->start[i]++] = (struct reader){at, weight};
-    else
-        r->start[i + 1]++;
-}
-
-static inline bool readers_make(struct readers *r, int64_t in, int64_t out, list_readers *list, const void *context) {
-    struct readers made = {.in = in, .out = out};
-    size_t starts = sizeof *made.start * ((size_t)in + 1);
-    int64_t *count = wick__alloc(starts);
-    if (!count) return false;
-    memset(count, 0, starts);
-    made.start = count;
-    list(&made, context);
-    for (int64_t i = 0; i < in; i++) count[i + 1] += count[i];
-    size_t entries = (size_t)count[in];
-    made.nbytes = starts + sizeof *made.reader * entries;
-    char *memory = wick__alloc(made.nbytes);
-    if (memory) {
-        made.reader = (struct reader *)(void *)memory;
-        made.start = (int64_t *)(void *)(memory + sizeof *made.reader * entries);
-        memcpy(made.start, count, starts);
-        list(&made, context);
-        memcpy(made.start, count, starts);
-        *r = made;
-    }
-    wick__free(count, starts);
-    return memory != NULL;
-}
-
-static inline void readers_free(struct transposed *t) {
-    for (int d = 0; d < t->n; d++)
-        if (t->dim[d].reader) wick__free(t->dim[d].reader, t->dim[d].nbytes);
+static inline void transposed_free(struct transposed *t) {
+    for (int d = 0; d < t->n; d++) readers_free(&t->dim[d]);
 }
 
 /* One row of x: its place in each dim, its sums, and two rows of results. */

@@ -1,0 +1,422 @@
+/* Images by 16 planes side by side: see cpu/kernels/planes.h. */
+#include "cpu/kernels/planes.h"
+
+#include "core/checked.h"
+#include "core/convert.h"
+#include "cpu/kernels/transpose.h"
+#include "cpu/kernels/vmath.h"
+#include "cpu/runtime/parallel.h"
+
+#include <math.h>
+
+/* SLAB: results of a plane that are made at once, where rows are not longer. BOX: elements of a plane that may be
+ * turned for them. */
+enum { PLANES = 16, SLAB = 1024, BOX = 8192, GRAIN = 16 * 1024, VECTORS = PLANES / WICK__VF, WIDE = PLANES / WICK__VD };
+
+/* Elements first[d] .. first[d] + size[d] - 1 of each dim. */
+struct box {
+    int64_t first[3], size[3];
+};
+
+/* 16 planes, or the `lanes` that are left. */
+struct tile {
+    const struct wick__planes *p;
+    int64_t plane, lanes;
+    struct box of_y, of_x;
+    const float *x; /* element first[] of the first plane */
+    const uint32_t *indices;
+    int64_t step[3];     /* of x, in floats, as of the indices */
+    float *made;         /* [slab,16] */
+    uint32_t *positions; /* the same, of the largest */
+};
+
+/* ---- vectors over the planes ---- */
+
+static inline wick__vf load(const float *x, int64_t lanes) {
+    return lanes >= WICK__VF ? wick__vf_load(x) : wick__vf_some(x, wick__max(lanes, 0), 0);
+}
+
+/* x where indices are `at`, else 0. */
+static inline wick__vf pointed(wick__vf x, const uint32_t *indices, uint32_t at) {
+#if WICK_ISA_LEVEL >= 2
+    return _mm512_maskz_mov_ps(_mm512_cmpeq_epi32_mask(_mm512_loadu_si512(indices), _mm512_set1_epi32((int)at)), x);
+#elif WICK_ISA_LEVEL >= 1
+    __m256i here = _mm256_cmpeq_epi32(_mm256_loadu_si256((const void *)indices), _mm256_set1_epi32((int)at));
+    return _mm256_and_ps(x, _mm256_castsi256_ps(here));
+#else
+    __m128i here = _mm_cmpeq_epi32(_mm_loadu_si128((const void *)indices), _mm_set1_epi32((int)at));
+    return _mm_and_ps(x, _mm_castsi128_ps(here));
+#endif
+}
+
+/* The larger of both, or x where it is NaN; where it is x, *position becomes `at`. */
+#if WICK_ISA_LEVEL >= 2
+typedef __m512i positions;
+static inline positions positions_all(uint32_t at) { return _mm512_set1_epi32((int)at); }
+static inline void positions_store(uint32_t *to, positions x) { _mm512_storeu_si512(to, x); }
+static inline wick__vf larger(wick__vf most, wick__vf x, positions *position, uint32_t at) {
+    __mmask16 here = _mm512_cmp_ps_mask(x, most, _CMP_GT_OQ) | _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
+    *position = _mm512_mask_mov_epi32(*position, here, _mm512_set1_epi32((int)at));
+    return _mm512_mask_mov_ps(most, here, x);
+}
+#elif WICK_ISA_LEVEL >= 1
+typedef __m256i positions;
+static inline positions positions_all(uint32_t at) { return _mm256_set1_epi32((int)at); }
+static inline void positions_store(uint32_t *to, positions x) { _mm256_storeu_si256((void *)to, x); }
+static inline wick__vf larger(wick__vf most, wick__vf x, positions *position, uint32_t at) {
+    __m256 here = _mm256_or_ps(_mm256_cmp_ps(x, most, _CMP_GT_OQ), _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+    *position = _mm256_blendv_epi8(*position, _mm256_set1_epi32((int)at), _mm256_castps_si256(here));
+    return _mm256_blendv_ps(most, x, here);
+}
+#else
+typedef __m128i positions;
+static inline positions positions_all(uint32_t at) { return _mm_set1_epi32((int)at); }
+static inline void positions_store(uint32_t *to, positions x) { _mm_storeu_si128((void *)to, x); }
+static inline wick__vf larger(wick__vf most, wick__vf x, positions *position, uint32_t at) {
+    __m128 here = _mm_or_ps(_mm_cmpgt_ps(x, most), _mm_cmpunord_ps(x, x));
+    __m128i mask = _mm_castps_si128(here);
+    *position = _mm_or_si128(_mm_and_si128(mask, _mm_set1_epi32((int)at)), _mm_andnot_si128(mask, *position));
+    return _mm_or_ps(_mm_and_ps(here, x), _mm_andnot_ps(here, most));
+}
+#endif
+
+/* ---- one element of 16 planes ---- */
+
+/* What an element takes: in each dim, readers begin .. end - 1. */
+struct takes {
+    const struct reader *begin[3], *end[3];
+    int64_t at[3]; /* the element */
+};
+
+#define EACH_TAKEN(t, takes)                                                                                           \
+    for (const struct reader *d = (takes)->begin[0]; d < (takes)->end[0]; d++)                                         \
+        for (const struct reader *h = (takes)->begin[1]; h < (takes)->end[1]; h++)                                     \
+            for (const struct reader *w = (takes)->begin[2]; w < (takes)->end[2]; w++)
+
+static inline int64_t offset_of(const struct tile *t, const struct reader *d, const struct reader *h,
+                                const struct reader *w) {
+    return (d->at - t->of_x.first[0]) * t->step[0] + (h->at - t->of_x.first[1]) * t->step[1] +
+           (w->at - t->of_x.first[2]) * t->step[2];
+}
+
+static double divisor_of(const struct wick__planes *p, const int64_t *at) {
+    if (!p->divide[0]) return p->divisor;
+    return p->divide[0][at[0]] * p->divide[1][at[1]] * p->divide[2][at[2]];
+}
+
+/* Whether 1 / x is exact. */
+static bool is_power_of_two(double x) {
+    int exponent;
+    return frexp(x, &exponent) == 0.5;
+}
+
+/* The first term is a product alone: that of -0 and 1 stays -0. */
+static inline __attribute__((always_inline)) void sum_narrow(const struct tile *t, const struct takes *takes,
+                                                             int64_t lanes, float *y) {
+    wick__vf sum[VECTORS];
+    bool first = true;
+    for (int k = 0; k < VECTORS; k++) sum[k] = wick__vf_all(0);
+    EACH_TAKEN(t, takes) {
+        const float *x = t->x + offset_of(t, d, h, w);
+        wick__vf weight = wick__vf_all((float)(d->weight * h->weight * w->weight));
+        for (int k = 0; k < VECTORS; k++) {
+            wick__vf v = load(x + k * WICK__VF, lanes - k * WICK__VF);
+            if (first)
+                sum[k] = v * weight;
+            else
+                sum[k] = wick__vf_fma(v, weight, sum[k]);
+        }
+        first = false;
+    }
+    for (int k = 0; k < VECTORS; k++) wick__vf_store(y + k * WICK__VF, sum[k]);
+}
+
+static inline __attribute__((always_inline)) void sum_wide(const struct tile *t, const struct takes *takes,
+                                                           int64_t lanes, float *y) {
+    double divisor = divisor_of(t->p, takes->at);
+    bool exact = is_power_of_two(divisor);
+    wick__vd sum[WIDE], by = wick__vd_all(exact ? 1 / divisor : divisor);
+    for (int k = 0; k < WIDE; k++) sum[k] = wick__vd_all(0);
+    EACH_TAKEN(t, takes) {
+        const float *x = t->x + offset_of(t, d, h, w);
+        wick__vd weight = wick__vd_all(d->weight * h->weight * w->weight);
+        for (int k = 0; k < VECTORS; k++) {
+            wick__vf v = load(x + k * WICK__VF, lanes - k * WICK__VF);
+            for (int half = 0; half < 2; half++)
+                sum[2 * k + half] = wick__vd_fma(wick__vf_part(v, half), weight, sum[2 * k + half]);
+        }
+    }
+    for (int k = 0; k < WIDE; k++) {
+        if (exact)
+            sum[k] *= by;
+        else
+            sum[k] /= by;
+        wick__vd_to_f32(y + k * WICK__VD, sum[k]);
+    }
+}
+
+static inline __attribute__((always_inline)) void sum_pointed(const struct tile *t, const struct takes *takes,
+                                                              int64_t lanes, float *y) {
+    const int64_t *to = t->p->to;
+    uint32_t at = (uint32_t)((takes->at[0] * to[1] + takes->at[1]) * to[2] + takes->at[2]);
+    wick__vd sum[WIDE];
+    for (int k = 0; k < WIDE; k++) sum[k] = wick__vd_all(0);
+    EACH_TAKEN(t, takes) {
+        int64_t from = offset_of(t, d, h, w);
+        for (int k = 0; k < VECTORS; k++) {
+            wick__vf v = load(t->x + from + k * WICK__VF, lanes - k * WICK__VF);
+            v = pointed(v, t->indices + from + k * WICK__VF, at);
+            for (int half = 0; half < 2; half++) sum[2 * k + half] += wick__vf_part(v, half);
+        }
+    }
+    for (int k = 0; k < WIDE; k++) wick__vd_to_f32(y + k * WICK__VD, sum[k]);
+}
+
+static inline __attribute__((always_inline)) void largest(const struct tile *t, const struct takes *takes,
+                                                          int64_t lanes, float *y, uint32_t *position) {
+    const int64_t *from = t->p->from;
+    wick__vf most[VECTORS];
+    positions places[VECTORS];
+    for (int k = 0; k < VECTORS; k++) most[k] = wick__vf_all(-INFINITY), places[k] = positions_all(UINT32_MAX);
+    EACH_TAKEN(t, takes) {
+        const float *x = t->x + offset_of(t, d, h, w);
+        uint32_t at = (uint32_t)((d->at * from[1] + h->at) * from[2] + w->at);
+        for (int k = 0; k < VECTORS; k++)
+            most[k] = larger(most[k], load(x + k * WICK__VF, lanes - k * WICK__VF), &places[k], at);
+    }
+    for (int k = 0; k < VECTORS; k++) {
+        wick__vf_store(y + k * WICK__VF, most[k]);
+        if (position) positions_store(position + k * WICK__VF, places[k]);
+    }
+}
+
+/* ---- tiles ---- */
+
+static inline __attribute__((always_inline)) void make_element(const struct tile *t, enum wick__planes_kind kind,
+                                                               const struct takes *takes, int64_t lanes, int64_t n) {
+    float *to = t->made + n * PLANES;
+    switch (kind) {
+    case WICK__PLANES_SUM: sum_narrow(t, takes, lanes, to); break;
+    case WICK__PLANES_SUM_WIDE: sum_wide(t, takes, lanes, to); break;
+    case WICK__PLANES_POINTED: sum_pointed(t, takes, lanes, to); break;
+    case WICK__PLANES_LARGEST: largest(t, takes, lanes, to, t->positions ? t->positions + n * PLANES : NULL); break;
+    }
+}
+
+static inline void take(const struct tile *t, struct takes *takes, int d, int64_t at) {
+    const struct readers *axis = &t->p->axis[d];
+    takes->at[d] = at;
+    takes->begin[d] = axis->reader + axis->start[at];
+    takes->end[d] = axis->reader + axis->start[at + 1];
+}
+
+static inline __attribute__((always_inline)) void make_elements(const struct tile *t, enum wick__planes_kind kind,
+                                                                int64_t lanes) {
+    const struct box *y = &t->of_y;
+    struct takes takes;
+    int64_t n = 0;
+    for (int64_t d = 0; d < y->size[0]; d++) {
+        take(t, &takes, 0, y->first[0] + d);
+        for (int64_t h = 0; h < y->size[1]; h++) {
+            take(t, &takes, 1, y->first[1] + h);
+            for (int64_t w = 0; w < y->size[2]; w++) {
+                take(t, &takes, 2, y->first[2] + w);
+                make_element(t, kind, &takes, lanes, n++);
+            }
+        }
+    }
+}
+
+#define MAKE(kind)                                                                                                     \
+    case kind:                                                                                                         \
+        if (t->lanes == PLANES)                                                                                        \
+            make_elements(t, kind, PLANES);                                                                            \
+        else                                                                                                           \
+            make_elements(t, kind, t->lanes);                                                                          \
+        break;
+static void make_tile(const struct tile *t) {
+    switch (t->p->kind) {
+        MAKE(WICK__PLANES_SUM)
+        MAKE(WICK__PLANES_SUM_WIDE)
+        MAKE(WICK__PLANES_POINTED)
+        MAKE(WICK__PLANES_LARGEST)
+    }
+}
+
+/* Room of a worker, in floats. */
+struct room {
+    int64_t box, indices, made, positions, rows, all;
+};
+
+static int64_t plane_size(const int64_t *size) { return size[0] * size[1] * size[2]; }
+
+static bool is_boxed(const struct wick__planes *p) { return !p->channels_last || p->kind == WICK__PLANES_POINTED; }
+
+static struct room room_of(const struct wick__planes *p) {
+    int64_t slab = PLANES * p->deep * p->high * p->to[2], box = PLANES * p->box;
+    struct room r = {.box = is_boxed(p) ? box : 0,
+                     .indices = p->kind == WICK__PLANES_POINTED ? box : 0,
+                     .made = slab,
+                     .positions = p->largest ? slab : 0,
+                     .rows = p->dtype == WICK_F32 ? 0 : wick__max(slab, box)};
+    r.all = r.box + r.indices + r.made + r.positions + r.rows;
+    return r;
+}
+
+/* The elements of x that a slab of y takes. */
+static struct box taken(const struct wick__planes *p, const struct box *y) {
+    struct box x;
+    for (int d = 0; d < 3; d++) {
+        const struct readers *axis = &p->axis[d];
+        int64_t from = axis->start[y->first[d]], to = axis->start[y->first[d] + y->size[d]], low = p->from[d], high = 0;
+        for (int64_t k = from; k < to; k++) {
+            low = wick__min(low, axis->reader[k].at);
+            high = wick__max(high, axis->reader[k].at + 1);
+        }
+        if (d == 2) low = 0, high = p->from[2];
+        x.first[d] = low < high ? low : 0;
+        x.size[d] = low < high ? high - low : 0;
+    }
+    return x;
+}
+
+static struct box slab_of(const struct wick__planes *p, int64_t slab) {
+    int64_t across = (p->to[1] + p->high - 1) / p->high, d = slab / across * p->deep, h = slab % across * p->high;
+    return (struct box){{d, h, 0}, {wick__min(p->deep, p->to[0] - d), wick__min(p->high, p->to[1] - h), p->to[2]}};
+}
+
+static int64_t slabs_of(const struct wick__planes *p) {
+    return (p->to[1] + p->high - 1) / p->high * ((p->to[0] + p->deep - 1) / p->deep);
+}
+
+/* Turns a run of every plane of the tile, n elements from number `at` of the plane on. */
+static void turn_run(const struct tile *t, int64_t at, int64_t n, float *rows, float *to) {
+    const struct wick__planes *p = t->p;
+    int64_t size = plane_size(p->from), first = t->plane * size + at, step = size;
+    const void *from = p->x + (size_t)first * wick__size(p->dtype);
+    if (p->dtype != WICK_F32) {
+        for (int64_t l = 0; l < t->lanes; l++)
+            wick__row_to_f32(p->dtype, p->x + (size_t)(first + l * size) * wick__size(p->dtype), 1, rows + l * n, n);
+        from = rows;
+        step = n;
+    }
+    WICK__ISA(wick__turn)(sizeof(float), from, step, (const int64_t[2]){n, t->lanes}, to, PLANES);
+}
+
+/* The same of x with channels last, where the planes lie side by side. */
+static void copy_run(const struct tile *t, int64_t at, int64_t n, float *to) {
+    const struct wick__planes *p = t->p;
+    int64_t image = t->plane / p->channels, channel = t->plane % p->channels;
+    const float *from = (const float *)(const void *)p->x + (image * plane_size(p->from) + at) * p->channels + channel;
+    for (int64_t i = 0; i < n; i++) memcpy(to + i * PLANES, from + i * p->channels, sizeof *to * (size_t)t->lanes);
+}
+
+/* Brings what the slab takes into the room, or finds it where it lies. */
+static void load_tile(struct tile *t, float *box, uint32_t *indices, float *rows) {
+    const struct wick__planes *p = t->p;
+    const int64_t *from = p->from;
+    if (!is_boxed(p)) {
+        int64_t image = t->plane / p->channels, channel = t->plane % p->channels;
+        t->of_x = (struct box){{0}, {0}};
+        t->x = (const float *)(const void *)p->x + image * plane_size(from) * p->channels + channel;
+        t->step[2] = p->channels;
+        t->step[1] = from[2] * t->step[2];
+        t->step[0] = from[1] * t->step[1];
+        return;
+    }
+    t->of_x = taken(p, &t->of_y);
+    t->x = box;
+    t->indices = indices;
+    t->step[2] = PLANES;
+    t->step[1] = from[2] * PLANES;
+    t->step[0] = t->of_x.size[1] * t->step[1];
+    for (int64_t d = 0; d < t->of_x.size[0]; d++) {
+        int64_t at = ((t->of_x.first[0] + d) * from[1] + t->of_x.first[1]) * from[2], n = t->of_x.size[1] * from[2];
+        if (p->channels_last)
+            copy_run(t, at, n, box + d * t->step[0]);
+        else
+            turn_run(t, at, n, rows, box + d * t->step[0]);
+        if (p->kind == WICK__PLANES_POINTED) WICK__ISA(wick__turn)
+        (sizeof *indices, p->indices + t->plane * plane_size(from) + at, plane_size(from),
+         (const int64_t[2]){n, t->lanes}, indices + d * t->step[0], PLANES);
+    }
+}
+
+static void store_tile(const struct tile *t, float *rows) {
+    const struct wick__planes *p = t->p;
+    int64_t size = plane_size(p->to), n = plane_size(t->of_y.size);
+    int64_t at = t->plane * size + (t->of_y.first[0] * p->to[1] + t->of_y.first[1]) * p->to[2];
+    const int64_t turned[2] = {t->lanes, n};
+    if (p->largest) WICK__ISA(wick__turn)(sizeof *p->largest, t->positions, PLANES, turned, p->largest + at, size);
+    if (p->dtype == WICK_F32) {
+        WICK__ISA(wick__turn)(sizeof(float), t->made, PLANES, turned, (float *)(void *)p->y + at, size);
+        return;
+    }
+    WICK__ISA(wick__turn)(sizeof(float), t->made, PLANES, turned, rows, n);
+    for (int64_t l = 0; l < t->lanes; l++)
+        wick__row_from_f32(p->dtype, rows + l * n, p->y + (size_t)(at + l * size) * wick__size(p->dtype), n);
+}
+
+struct job {
+    const struct wick__planes *p;
+    struct room room;
+    float *memory;
+    int64_t blocks; /* of planes, in all or of an image */
+    int64_t slabs;
+};
+
+static void run_tiles(void *context, int worker, int64_t begin, int64_t end) {
+    const struct job *job = context;
+    const struct wick__planes *p = job->p;
+    float *box = job->memory + worker * job->room.all, *made = box + job->room.box + job->room.indices;
+    float *rows = made + job->room.made + job->room.positions;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t block = i / job->slabs, image = p->channels_last ? block / job->blocks : 0;
+        int64_t planes = p->channels_last ? p->channels : p->images * p->channels;
+        int64_t first = (block - image * job->blocks) * PLANES;
+        struct tile tile = {.p = p,
+                            .plane = image * p->channels + first,
+                            .lanes = wick__min(PLANES, planes - first),
+                            .of_y = slab_of(p, i % job->slabs),
+                            .made = made,
+                            .positions = p->largest ? (uint32_t *)(void *)(made + job->room.made) : NULL};
+        load_tile(&tile, box, (uint32_t *)(void *)(box + job->room.box), rows);
+        make_tile(&tile);
+        store_tile(&tile, rows);
+    }
+}
+
+bool WICK__ISA(wick__planes_fit)(struct wick__planes *p) {
+    p->high = wick__min(p->to[1], wick__max(1, SLAB / p->to[2]));
+    p->deep = p->high < p->to[1] ? 1 : wick__min(p->to[0], wick__max(1, SLAB / (p->to[1] * p->to[2])));
+    for (;;) {
+        p->box = 0;
+        for (int64_t i = 0; i < slabs_of(p) && is_boxed(p); i++) {
+            struct box y = slab_of(p, i), x = taken(p, &y);
+            p->box = wick__max(p->box, plane_size(x.size));
+        }
+        if (p->box <= BOX || (p->high == 1 && p->deep == 1)) break;
+        if (p->deep > 1)
+            p->deep /= 2;
+        else
+            p->high /= 2;
+    }
+    return p->channels_last || (p->box <= BOX && p->images * p->channels >= PLANES / 2);
+}
+
+enum wick_status WICK__ISA(wick__planes_run)(const struct wick__planes *p) {
+    struct job job = {.p = p, .room = room_of(p), .slabs = slabs_of(p)};
+    int workers = wick__workers();
+    int64_t planes = p->channels_last ? p->channels : p->images * p->channels, work = 0, each, bytes;
+    if (!wick__mul(job.room.all, workers, &each) || !wick__mul(each, (int64_t)sizeof(float), &bytes))
+        return wick__fail(WICK_OVERFLOW, "room for planes does not fit in 64 bits");
+    job.blocks = (planes + PLANES - 1) / PLANES;
+    job.memory = wick__alloc((size_t)bytes);
+    if (!job.memory) return WICK_MEMORY;
+    memset(job.memory, 0, (size_t)bytes);
+    work = job.room.made + job.room.box;
+    wick__parallel_with(workers, job.blocks * (p->channels_last ? p->images : 1) * job.slabs,
+                        wick__max(1, GRAIN / wick__max(1, work)), run_tiles, &job);
+    wick__free(job.memory, (size_t)bytes);
+    return WICK_OK;
+}
