@@ -5,12 +5,13 @@
 
 /* ---- running ---- */
 
-static bool fits(const struct wick_tensor *x, enum wick__layouts layouts) {
+static bool fits(const struct wick__call *call, int i, enum wick__layouts layouts) {
+    const struct wick_tensor *x = call->in[i];
     switch (layouts) {
     case WICK__CONTIGUOUS: return wick__layout_is_contiguous(&x->layout);
     case WICK__IMAGES:
         return wick__layout_is_contiguous(&x->layout) ||
-               (x->dtype == WICK_F32 && wick__layout_is_channels_last(&x->layout));
+               (call->n_in == 1 && x->dtype == WICK_F32 && wick__layout_is_channels_last(&x->layout));
     case WICK__ROWS: return wick__layout_has_rows(&x->layout);
     case WICK__STRIDED: break;
     }
@@ -41,11 +42,11 @@ enum wick_status wick__call_kernel(const struct wick__call *call) {
     struct wick_tensor *copies[WICK__MAX_INPUTS] = {NULL};
     enum wick_status status = WICK_OK;
     bool fit = true;
-    for (int i = 0; i < call->n_in; i++) fit = fit && (!call->in[i] || fits(call->in[i], kernel->layouts));
+    for (int i = 0; i < call->n_in; i++) fit = fit && (!call->in[i] || fits(call, i, kernel->layouts));
     if (fit) return kernel->run(call);
     struct wick__call fitting = *call;
     for (int i = 0; i < call->n_in && status == WICK_OK; i++) {
-        if (!call->in[i] || fits(call->in[i], kernel->layouts)) continue;
+        if (!call->in[i] || fits(call, i, kernel->layouts)) continue;
         fitting.in[i] = copies[i] = wick__pack(call->in[i]);
         if (!copies[i]) status = wick__latest();
     }

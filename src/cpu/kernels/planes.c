@@ -23,9 +23,8 @@ struct tile {
     const struct wick__planes *p;
     int64_t plane, lanes;
     struct box of_y, of_x;
-    const float *x; /* element first[] of the first plane */
-    const uint32_t *indices;
-    int64_t step[3];     /* of x, in floats, as of the indices */
+    const float *x;      /* element first[] of the first plane */
+    int64_t step[3];     /* of x, in floats */
     float *made;         /* [slab,16] */
     uint32_t *positions; /* the same, of the largest */
 };
@@ -34,19 +33,6 @@ struct tile {
 
 static inline wick__vf load(const float *x, int64_t lanes) {
     return lanes >= WICK__VF ? wick__vf_load(x) : wick__vf_some(x, wick__max(lanes, 0), 0);
-}
-
-/* x where indices are `at`, else 0. */
-static inline wick__vf pointed(wick__vf x, const uint32_t *indices, uint32_t at) {
-#if WICK_ISA_LEVEL >= 2
-    return _mm512_maskz_mov_ps(_mm512_cmpeq_epi32_mask(_mm512_loadu_si512(indices), _mm512_set1_epi32((int)at)), x);
-#elif WICK_ISA_LEVEL >= 1
-    __m256i here = _mm256_cmpeq_epi32(_mm256_loadu_si256((const void *)indices), _mm256_set1_epi32((int)at));
-    return _mm256_and_ps(x, _mm256_castsi256_ps(here));
-#else
-    __m128i here = _mm_cmpeq_epi32(_mm_loadu_si128((const void *)indices), _mm_set1_epi32((int)at));
-    return _mm_and_ps(x, _mm_castsi128_ps(here));
-#endif
 }
 
 /* The larger of both, or x where it is NaN; where it is x, *position becomes `at`. */
@@ -110,6 +96,13 @@ static bool is_power_of_two(double x) {
     return frexp(x, &exponent) == 0.5;
 }
 
+/* Of sums of one element whose weight is 1. */
+static inline __attribute__((always_inline)) void pick(const struct tile *t, const struct takes *takes, int64_t lanes,
+                                                       float *y) {
+    const float *x = t->x + offset_of(t, takes->begin[0], takes->begin[1], takes->begin[2]);
+    for (int k = 0; k < VECTORS; k++) wick__vf_store(y + k * WICK__VF, load(x + k * WICK__VF, lanes - k * WICK__VF));
+}
+
 /* The first term is a product alone: that of -0 and 1 stays -0. */
 static inline __attribute__((always_inline)) void sum_narrow(const struct tile *t, const struct takes *takes,
                                                              int64_t lanes, float *y) {
@@ -155,23 +148,6 @@ static inline __attribute__((always_inline)) void sum_wide(const struct tile *t,
     }
 }
 
-static inline __attribute__((always_inline)) void sum_pointed(const struct tile *t, const struct takes *takes,
-                                                              int64_t lanes, float *y) {
-    const int64_t *to = t->p->to;
-    uint32_t at = (uint32_t)((takes->at[0] * to[1] + takes->at[1]) * to[2] + takes->at[2]);
-    wick__vd sum[WIDE];
-    for (int k = 0; k < WIDE; k++) sum[k] = wick__vd_all(0);
-    EACH_TAKEN(t, takes) {
-        int64_t from = offset_of(t, d, h, w);
-        for (int k = 0; k < VECTORS; k++) {
-            wick__vf v = load(t->x + from + k * WICK__VF, lanes - k * WICK__VF);
-            v = pointed(v, t->indices + from + k * WICK__VF, at);
-            for (int half = 0; half < 2; half++) sum[2 * k + half] += wick__vf_part(v, half);
-        }
-    }
-    for (int k = 0; k < WIDE; k++) wick__vd_to_f32(y + k * WICK__VD, sum[k]);
-}
-
 static inline __attribute__((always_inline)) void largest(const struct tile *t, const struct takes *takes,
                                                           int64_t lanes, float *y, uint32_t *position) {
     const int64_t *from = t->p->from;
@@ -196,9 +172,9 @@ static inline __attribute__((always_inline)) void make_element(const struct tile
                                                                const struct takes *takes, int64_t lanes, int64_t n) {
     float *to = t->made + n * PLANES;
     switch (kind) {
+    case WICK__PLANES_PICK: pick(t, takes, lanes, to); break;
     case WICK__PLANES_SUM: sum_narrow(t, takes, lanes, to); break;
     case WICK__PLANES_SUM_WIDE: sum_wide(t, takes, lanes, to); break;
-    case WICK__PLANES_POINTED: sum_pointed(t, takes, lanes, to); break;
     case WICK__PLANES_LARGEST: largest(t, takes, lanes, to, t->positions ? t->positions + n * PLANES : NULL); break;
     }
 }
@@ -236,30 +212,27 @@ static inline __attribute__((always_inline)) void make_elements(const struct til
         break;
 static void make_tile(const struct tile *t) {
     switch (t->p->kind) {
+        MAKE(WICK__PLANES_PICK)
         MAKE(WICK__PLANES_SUM)
         MAKE(WICK__PLANES_SUM_WIDE)
-        MAKE(WICK__PLANES_POINTED)
         MAKE(WICK__PLANES_LARGEST)
     }
 }
 
 /* Room of a worker, in floats. */
 struct room {
-    int64_t box, indices, made, positions, rows, all;
+    int64_t box, made, positions, rows, all;
 };
 
 static int64_t plane_size(const int64_t *size) { return size[0] * size[1] * size[2]; }
 
-static bool is_boxed(const struct wick__planes *p) { return !p->channels_last || p->kind == WICK__PLANES_POINTED; }
-
 static struct room room_of(const struct wick__planes *p) {
     int64_t slab = PLANES * p->deep * p->high * p->to[2], box = PLANES * p->box;
-    struct room r = {.box = is_boxed(p) ? box : 0,
-                     .indices = p->kind == WICK__PLANES_POINTED ? box : 0,
+    struct room r = {.box = p->channels_last ? 0 : box,
                      .made = slab,
                      .positions = p->largest ? slab : 0,
                      .rows = p->dtype == WICK_F32 ? 0 : wick__max(slab, box)};
-    r.all = r.box + r.indices + r.made + r.positions + r.rows;
+    r.all = r.box + r.made + r.positions + r.rows;
     return r;
 }
 
@@ -303,19 +276,11 @@ static void turn_run(const struct tile *t, int64_t at, int64_t n, float *rows, f
     WICK__ISA(wick__turn)(sizeof(float), from, step, (const int64_t[2]){n, t->lanes}, to, PLANES);
 }
 
-/* The same of x with channels last, where the planes lie side by side. */
-static void copy_run(const struct tile *t, int64_t at, int64_t n, float *to) {
-    const struct wick__planes *p = t->p;
-    int64_t image = t->plane / p->channels, channel = t->plane % p->channels;
-    const float *from = (const float *)(const void *)p->x + (image * plane_size(p->from) + at) * p->channels + channel;
-    for (int64_t i = 0; i < n; i++) memcpy(to + i * PLANES, from + i * p->channels, sizeof *to * (size_t)t->lanes);
-}
-
 /* Brings what the slab takes into the room, or finds it where it lies. */
-static void load_tile(struct tile *t, float *box, uint32_t *indices, float *rows) {
+static void load_tile(struct tile *t, float *box, float *rows) {
     const struct wick__planes *p = t->p;
     const int64_t *from = p->from;
-    if (!is_boxed(p)) {
+    if (p->channels_last) {
         int64_t image = t->plane / p->channels, channel = t->plane % p->channels;
         t->of_x = (struct box){{0}, {0}};
         t->x = (const float *)(const void *)p->x + image * plane_size(from) * p->channels + channel;
@@ -326,19 +291,12 @@ static void load_tile(struct tile *t, float *box, uint32_t *indices, float *rows
     }
     t->of_x = taken(p, &t->of_y);
     t->x = box;
-    t->indices = indices;
     t->step[2] = PLANES;
     t->step[1] = from[2] * PLANES;
     t->step[0] = t->of_x.size[1] * t->step[1];
     for (int64_t d = 0; d < t->of_x.size[0]; d++) {
         int64_t at = ((t->of_x.first[0] + d) * from[1] + t->of_x.first[1]) * from[2], n = t->of_x.size[1] * from[2];
-        if (p->channels_last)
-            copy_run(t, at, n, box + d * t->step[0]);
-        else
-            turn_run(t, at, n, rows, box + d * t->step[0]);
-        if (p->kind == WICK__PLANES_POINTED) WICK__ISA(wick__turn)
-        (sizeof *indices, p->indices + t->plane * plane_size(from) + at, plane_size(from),
-         (const int64_t[2]){n, t->lanes}, indices + d * t->step[0], PLANES);
+        turn_run(t, at, n, rows, box + d * t->step[0]);
     }
 }
 
@@ -368,7 +326,7 @@ struct job {
 static void run_tiles(void *context, int worker, int64_t begin, int64_t end) {
     const struct job *job = context;
     const struct wick__planes *p = job->p;
-    float *box = job->memory + worker * job->room.all, *made = box + job->room.box + job->room.indices;
+    float *box = job->memory + worker * job->room.all, *made = box + job->room.box;
     float *rows = made + job->room.made + job->room.positions;
     for (int64_t i = begin; i < end; i++) {
         int64_t block = i / job->slabs, image = p->channels_last ? block / job->blocks : 0;
@@ -380,7 +338,7 @@ static void run_tiles(void *context, int worker, int64_t begin, int64_t end) {
                             .of_y = slab_of(p, i % job->slabs),
                             .made = made,
                             .positions = p->largest ? (uint32_t *)(void *)(made + job->room.made) : NULL};
-        load_tile(&tile, box, (uint32_t *)(void *)(box + job->room.box), rows);
+        load_tile(&tile, box, rows);
         make_tile(&tile);
         store_tile(&tile, rows);
     }
@@ -391,7 +349,7 @@ bool WICK__ISA(wick__planes_fit)(struct wick__planes *p) {
     p->deep = p->high < p->to[1] ? 1 : wick__min(p->to[0], wick__max(1, SLAB / (p->to[1] * p->to[2])));
     for (;;) {
         p->box = 0;
-        for (int64_t i = 0; i < slabs_of(p) && is_boxed(p); i++) {
+        for (int64_t i = 0; i < slabs_of(p) && !p->channels_last; i++) {
             struct box y = slab_of(p, i), x = taken(p, &y);
             p->box = wick__max(p->box, plane_size(x.size));
         }

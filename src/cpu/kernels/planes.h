@@ -9,9 +9,9 @@
 #include "backend.h"
 
 enum wick__planes_kind {
+    WICK__PLANES_PICK,     /* of one element each */
     WICK__PLANES_SUM,      /* in f32 */
     WICK__PLANES_SUM_WIDE, /* in f64 */
-    WICK__PLANES_POINTED,  /* in f64, of elements whose index is the result's position in its plane; weights are 1 */
     WICK__PLANES_LARGEST   /* the first among equals, or the last NaN */
 };
 
@@ -21,7 +21,6 @@ struct wick__planes {
     enum wick__planes_kind kind;
     enum wick_dtype dtype; /* a float of up to 32 bits; with channels last f32 */
     const char *x;
-    const uint32_t *indices; /* of x, contiguous */
     char *y;
     uint32_t *largest; /* where the largest elements lie in their planes; NULL when nobody wants them */
     bool channels_last;

@@ -171,7 +171,7 @@ static void list_sources(struct readers *r, const void *context) {
 static bool by_planes(const struct resize *resize, const struct wick__call *call, enum wick_status *status) {
     enum { NARROW = 32 };
     const struct wick__layout *layout = &call->in[0]->layout;
-    struct wick__planes p = {.kind = WICK__PLANES_SUM,
+    struct wick__planes p = {.kind = resize->linear ? WICK__PLANES_SUM : WICK__PLANES_PICK,
                              .dtype = resize->dtype,
                              .x = resize->in,
                              .y = resize->out,

@@ -1,6 +1,7 @@
 /* Gradients of resizing and of adaptive pooling. */
 #include "cpu/kernels/places.h"
 #include "cpu/kernels/planes.h"
+#include "cpu/kernels/pointed.h"
 #include "cpu/kernels/transposed.h"
 #include "cpu/runtime/isa.h"
 
@@ -36,10 +37,9 @@ static void list_one(struct readers *r, const void *context) {
 /* By 16 planes at a time. False where planes are f64 or their tiles would be too large, and nothing is done. */
 static bool by_planes(const struct transposed *t, const struct wick__call *call, enum wick_status *status) {
     const struct wick_tensor *gradient = call->in[0];
-    struct wick__planes p = {.kind = t->indices ? WICK__PLANES_POINTED : WICK__PLANES_SUM_WIDE,
+    struct wick__planes p = {.kind = WICK__PLANES_SUM_WIDE,
                              .dtype = t->dtype,
                              .x = t->gradient,
-                             .indices = t->indices,
                              .y = t->out,
                              .channels_last = !wick__layout_is_contiguous(&gradient->layout),
                              .images = gradient->layout.shape[0],
@@ -61,16 +61,47 @@ static bool by_planes(const struct transposed *t, const struct wick__call *call,
     return fits;
 }
 
+/* Of the largest elements of windows that cover x. */
+static enum wick_status to_largest(const struct wick__call *call) {
+    const struct wick_tensor *gradient = call->in[0];
+    struct wick_tensor *x = call->out[0];
+    struct wick__pointed p = {.dtype = x->dtype,
+                              .x = wick__data(gradient),
+                              .indices = wick__data(call->in[1]),
+                              .y = wick__data(x),
+                              .planes = x->layout.shape[0] * x->layout.shape[1]};
+    int64_t windows = 0;
+    for (int d = 0; d < 3; d++) {
+        int s = d - (3 - call->p.resize.spatial);
+        p.from[d] = s < 0 ? 1 : gradient->layout.shape[2 + s];
+        p.to[d] = s < 0 ? 1 : x->layout.shape[2 + s];
+        windows += p.from[d];
+    }
+    size_t nbytes = sizeof(struct wick__reach) * (size_t)windows;
+    struct wick__reach *reach = wick__alloc(nbytes), *next = reach;
+    if (!reach) return WICK_MEMORY;
+    for (int d = 0; d < 3; d++) {
+        p.reach[d] = next;
+        for (int64_t o = 0; o < p.from[d]; o++) {
+            struct taps taps = area_taps(o, p.to[d], p.from[d]);
+            *next++ = (struct wick__reach){taps.first, taps.first + taps.n};
+        }
+    }
+    enum wick_status status = WICK__ISA(wick__pointed_run)(&p);
+    wick__free(reach, nbytes);
+    return status;
+}
+
 enum wick_status WICK__ISA(wick__cpu_resize_backward)(const struct wick__call *call);
 enum wick_status WICK__ISA(wick__cpu_resize_backward)(const struct wick__call *call) {
     const struct wick_tensor *gradient = call->in[0];
     struct wick_tensor *x = call->out[0];
     int64_t count = wick__count(x);
     if (count == 0) return WICK_OK;
+    if (call->n_in > 1) return to_largest(call);
     struct transposed t = {.dtype = x->dtype,
                            .size = wick__size(x->dtype),
                            .gradient = wick__data(gradient),
-                           .indices = call->n_in > 1 ? wick__data(call->in[1]) : NULL,
                            .out = wick__data(x),
                            .n = call->p.resize.spatial};
     bool made = true;

@@ -21,7 +21,6 @@ struct transposed {
     enum wick_dtype dtype;
     size_t size;
     const char *gradient;
-    const uint32_t *indices; /* NULL, or the position in its plane that takes all of a result */
     char *out;
     int n;
     struct readers dim[WICK_MAX_RANK];
@@ -38,17 +37,6 @@ struct transposed_row {
     double *sums, *whole, *buffer;
 };
 
-/* Adds the gradients of a row of results to those elements of the row of x that the indices point to and whose window
- * reaches them. */
-static inline void add_pointed(const struct transposed *t, const struct transposed_row *row, const uint32_t *index) {
-    const struct readers *last = &t->dim[t->n - 1];
-    for (int64_t i = 0; i < last->in; i++)
-        for (int64_t k = last->start[i]; k < last->start[i + 1]; k++) {
-            int64_t o = last->reader[k].at;
-            if ((int64_t)index[o] == row->first + i) row->sums[i] += row->buffer[o];
-        }
-}
-
 /* Adds the rows of results that read the row of x, from dim d on. `from` is the row of results in the dims before.
  * Compilers would inline it into itself, eight deep, and with it the reading of every dtype. */
 static __attribute__((noinline)) void add_rows(const struct transposed *t, struct transposed_row *row, int d,
@@ -61,10 +49,7 @@ static __attribute__((noinline)) void add_rows(const struct transposed *t, struc
     }
     int64_t begin = from * dim->out;
     wick__row_to_f64(t->dtype, t->gradient + begin * (int64_t)t->size, 1, row->buffer, dim->out);
-    if (t->indices)
-        add_pointed(t, row, t->indices + begin);
-    else
-        for (int64_t o = 0; o < dim->out; o++) row->whole[o] += weight * row->buffer[o];
+    for (int64_t o = 0; o < dim->out; o++) row->whole[o] += weight * row->buffer[o];
 }
 
 static inline void transposed_task(void *context, int worker, int64_t begin, int64_t end) {
@@ -84,10 +69,9 @@ static inline void transposed_task(void *context, int worker, int64_t begin, int
         row.first = inside;
         memset(row.sums, 0, sizeof *row.sums * (size_t)(last->in + last->out));
         add_rows(t, &row, 0, plane, 1);
-        if (!t->indices)
-            for (int64_t i = 0; i < last->in; i++)
-                for (int64_t k = last->start[i]; k < last->start[i + 1]; k++)
-                    row.sums[i] += last->reader[k].weight * row.whole[last->reader[k].at];
+        for (int64_t i = 0; i < last->in; i++)
+            for (int64_t k = last->start[i]; k < last->start[i + 1]; k++)
+                row.sums[i] += last->reader[k].weight * row.whole[last->reader[k].at];
         wick__row_from_f64(t->dtype, row.sums, t->out + r * last->in * (int64_t)t->size, last->in);
     }
 }
