@@ -12,7 +12,7 @@ enum { OWN_SHAPES = 6 };
 
 static int binary_cases(enum wick_op op) {
     if (op == WICK_OP_prelu) return 2 * OWN_SHAPES;
-    return op == WICK_OP_swiglu || op == WICK_OP_glu ? OWN_SHAPES : verify_two_shapes();
+    return op == WICK_OP_swiglu || op == WICK_OP_glu ? OWN_SHAPES : verify_two_shapes() + (op == WICK_OP_sub);
 }
 
 /* Dims up to the first unused one; the last dim of a rank 2 shape may be 0. */

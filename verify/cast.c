@@ -6,17 +6,22 @@
 static const double ranges[] = {4, 500, 1e5, 1e12};
 enum { RANGES = sizeof ranges / sizeof *ranges };
 
+/* What a large operand is cast to, in cases behind the others. */
+static const enum wick_dtype large[] = {WICK_F32, WICK_BF16, WICK_U8};
+enum { LARGE = sizeof large / sizeof *large };
+
 static int cast_cases(enum wick_op op) {
     (void)op;
-    return WICK_DTYPE_COMPUTE_COUNT * RANGES;
+    return WICK_DTYPE_COMPUTE_COUNT * RANGES + LARGE;
 }
 
 static void cast_make(enum wick_op op, int k, struct verify_case *c) {
     (void)op;
     double range = ranges[k % RANGES];
     c->n_in = c->n_out = 1;
-    c->in[0] = verify_one_operand(k % verify_one_shapes(), -range, range);
-    c->i[0] = k / RANGES;
+    int behind = k - WICK_DTYPE_COMPUTE_COUNT * RANGES;
+    c->in[0] = verify_one_operand(behind < 0 ? k % verify_one_shapes() : verify_one_shapes(), -range, range);
+    c->i[0] = behind < 0 ? k / RANGES : (int64_t)large[behind];
 }
 
 /* Between f32 and bf16, or to f32. */

@@ -7,11 +7,11 @@
 /* Integers that hold sums and products of all others. */
 __extension__ typedef __int128 verify_wide;
 
-/* Shapes for ops of one tensor: number k of verify_one_shapes(). */
+/* Shapes for ops of one tensor: number k of verify_one_shapes(), and a large one behind them. */
 int verify_one_shapes(void);
 struct verify_operand verify_one_operand(int k, double low, double high);
 
-/* Pairs of shapes that broadcast, for ops of two: number k of verify_two_shapes(). */
+/* Pairs of shapes that broadcast, for ops of two: number k of verify_two_shapes(), and a large one behind them. */
 int verify_two_shapes(void);
 struct verify_operand verify_two_operand(int k, int which, double low, double high);
 
