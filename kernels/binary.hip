@@ -1,5 +1,5 @@
 /* Light functions of two tensors, with broadcasting. */
-#include "elementwise.h"
+#include "turn_tiles.h"
 
 #include "binary.h"
 
@@ -58,6 +58,27 @@ template <typename T> GPU_FN void binary_floats(const struct gpu_binary &p) {
     binary_float<C, S>(a, b, p.op);
     GPU_UNROLL for (int s = 0; s < S; s++) r[s] = gpu_round<T>(a[s]);
     gpu_put<E, S>(r, p.walk, tile);
+}
+
+/* Where one of the operands is turned. */
+GPU_KERNEL_OF(binary_turn, struct gpu_binary_turn, GPU_BLOCK, GPU_TURN_BLOCKS) {
+    GPU_SHARED gpu_16 shared[GPU_TURN_VECTORS];
+    struct gpu_turn_tile tile;
+    if (!gpu_turn_floats(&tile, p.turn, p.dtype, shared)) return;
+    GPU_NO_UNROLL for (u32 n = 0; n < p.turn.lines; n++) {
+        struct gpu_turn_line line = gpu_turn_line_of(p.turn, tile, n, p.dtype == GPU_TURN_f32 ? 4 : 2);
+        GPU_NO_UNROLL for (; line.column < tile.left_i; gpu_turn_next(&line, p.turn)) {
+            f32 turned[GPU_TURN_SLOTS], other[GPU_TURN_SLOTS], a[GPU_TURN_SLOTS], b[GPU_TURN_SLOTS];
+            gpu_turn_other_floats(other, p.turn, p.dtype, line);
+            gpu_turn_take_floats(turned, p.dtype, line, shared);
+            GPU_UNROLL for (int s = 0; s < GPU_TURN_SLOTS; s++) {
+                a[s] = p.second ? other[s] : turned[s];
+                b[s] = p.second ? turned[s] : other[s];
+            }
+            binary_float(a, b, p.op);
+            gpu_turn_put_floats(a, p.turn, p.dtype, line);
+        }
+    }
 }
 
 /* ---- integers: W is an unsigned type of at least 32 bits, which wraps ---- */

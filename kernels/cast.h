@@ -2,6 +2,7 @@
 #ifndef WICK_KERNELS_CAST_H
 #define WICK_KERNELS_CAST_H
 
+#include "turn.h"
 #include "walk.h"
 
 /* X(name): the dtypes that are cast, numbered as enum wick_dtype. */
@@ -28,6 +29,12 @@ struct gpu_cast {
     u32 numbers; /* not from an operand, but start + i step through f64, or first + i by through i64 */
     double start, step;
     i64 first, by;
+};
+
+/* cast_turn: between dtypes of up to 4 bytes, through f32, which holds every value of one of them. */
+struct gpu_cast_turn {
+    struct gpu_turn turn;
+    u32 from, to;
 };
 
 #endif

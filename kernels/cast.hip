@@ -1,5 +1,5 @@
 /* Conversion between dtypes: elements as bits, through a type that holds every value of the source, to bits again. */
-#include "elementwise.h"
+#include "turn_tiles.h"
 
 #include "cast.h"
 
@@ -312,3 +312,66 @@ template <typename T> GPU_FN void cast_widen(const struct gpu_cast &p) {
 GPU_KERNEL(cast_widen_u8, struct gpu_cast) { cast_widen<u8>(p); }
 GPU_KERNEL(cast_widen_bf16, struct gpu_cast) { cast_widen<bf16>(p); }
 GPU_KERNEL(cast_widen_f16, struct gpu_cast) { cast_widen<f16>(p); }
+
+/* ---- of an operand that is turned: through f32, between dtypes of up to 4 bytes ---- */
+
+GPU_FN void turn_up(f32 (&v)[GPU_TURN_SLOTS], const u32 (&r)[GPU_TURN_SLOTS], u32 from) {
+    enum { S = GPU_TURN_SLOTS };
+    typedef u32 R;
+    typedef f32 M;
+    switch (from) {
+        FROM_SHORT
+        FROM_NARROW_FLOATS
+        FROM(u32, (u32)b)
+        FROM(i32, (i32)b)
+        FROM(f32, gpu_bits<f32>(b))
+    default: break;
+    }
+}
+
+GPU_FN void turn_down(u32 (&r)[GPU_TURN_SLOTS], const f32 (&v)[GPU_TURN_SLOTS], u32 to) {
+    enum { S = GPU_TURN_SLOTS };
+    typedef u32 R;
+    typedef f32 M;
+    switch (to) {
+        TO_FLOATS
+        TO_SHORT
+        TO(u32, to_u32(x))
+        TO(i32, (u32)to_i32(x))
+        TO(f32, gpu_bits<u32>(x))
+    default: break;
+    }
+}
+
+template <typename T>
+GPU_FN void turn_put(const u32 (&r)[GPU_TURN_SLOTS], const struct gpu_turn &p, const struct gpu_turn_line &line) {
+    T v[GPU_TURN_SLOTS];
+    GPU_UNROLL for (int s = 0; s < GPU_TURN_SLOTS; s++) v[s] = (T)r[s];
+    gpu_turn_put(v, p, line);
+}
+
+GPU_KERNEL_OF(cast_turn, struct gpu_cast_turn, GPU_BLOCK, GPU_TURN_BLOCKS) {
+    GPU_SHARED gpu_16 shared[GPU_TURN_VECTORS];
+    u32 in = size_of(p.from), out = size_of(p.to);
+    struct gpu_turn_tile tile;
+    if (!gpu_turn_begin(p.turn, &tile)) return;
+    if (in == 1) gpu_turn_load<u8>(p.turn, tile, shared);
+    if (in == 2) gpu_turn_load<u16>(p.turn, tile, shared);
+    if (in == 4) gpu_turn_load<u32>(p.turn, tile, shared);
+    gpu_sync();
+    GPU_NO_UNROLL for (u32 n = 0; n < p.turn.lines; n++) {
+        struct gpu_turn_line line = gpu_turn_line_of(p.turn, tile, n, out);
+        GPU_NO_UNROLL for (; line.column < tile.left_i; gpu_turn_next(&line, p.turn)) {
+            u32 r[GPU_TURN_SLOTS];
+            f32 v[GPU_TURN_SLOTS];
+            if (in == 1) gpu_turn_take<u8>(r, line, shared);
+            if (in == 2) gpu_turn_take<u16>(r, line, shared);
+            if (in == 4) gpu_turn_take<u32>(r, line, shared);
+            turn_up(v, r, p.from);
+            turn_down(r, v, p.to);
+            if (out == 1) turn_put<u8>(r, p.turn, line);
+            if (out == 2) turn_put<u16>(r, p.turn, line);
+            if (out == 4) turn_put<u32>(r, p.turn, line);
+        }
+    }
+}

@@ -2,6 +2,7 @@
 #include "elementwise.h"
 #include "functions.h"
 #include "sigmoid.h"
+#include "turn_tiles.h"
 
 #include "binary.h"
 #include "unary.h"
@@ -49,7 +50,7 @@
 #define FLOAT_CASE_RARE(name)  /* in special.hip */
 
 /* x[] = op(x[]) in f32 or f64. */
-template <typename C, int S> GPU_FN void math(C (&v)[S], const struct gpu_unary &p) {
+template <typename C, int S, typename P> GPU_FN void math(C (&v)[S], const P &p) {
     C a = (C)p.f[0], b = (C)p.f[1];
     switch (p.op) {
 #define WICK__UNARY(number, name, dtypes, cost, ...) FLOAT_CASE_##cost(name)
@@ -64,11 +65,11 @@ template <typename C, int S> GPU_FN void math(C (&v)[S], const struct gpu_unary 
 template <int S> GPU_FN void math_all(f64 (&v)[S], const struct gpu_unary &p) {
     GPU_UNROLL for (int s = 0; s < S; s++) {
         f64 one[1] = {v[s]};
-        math<f64, 1>(one, p);
+        math(one, p);
         v[s] = one[0];
     }
 }
-template <int S> GPU_FN void math_all(f32 (&v)[S], const struct gpu_unary &p) { math<f32, S>(v, p); }
+template <int S> GPU_FN void math_all(f32 (&v)[S], const struct gpu_unary &p) { math(v, p); }
 
 /* A chunk of several tiles a thread. Values of f8e4m3 are looked up among 256, one tile a block. */
 template <typename T> GPU_FN void maths(const struct gpu_unary &p) {
@@ -122,7 +123,7 @@ GPU_KERNEL(math_f8e4m3, struct gpu_unary) {
     f8e4m3 self;
     self.bits = (u8)gpu_thread();
     f32 v[1] = {gpu_up(self)};
-    math<f32, 1>(v, p);
+    math(v, p);
     table[gpu_thread()] = gpu_round<f8e4m3>(v[0]).bits;
     gpu_sync();
     u64 tile = gpu_tile();
@@ -131,6 +132,22 @@ GPU_KERNEL(math_f8e4m3, struct gpu_unary) {
     gpu_fetch<E, S>(r, p.walk, 0, tile);
     GPU_UNROLL for (int s = 0; s < S; s++) r[s] = table[r[s]];
     gpu_put<E, S>(r, p.walk, tile);
+}
+
+/* Of an operand that is turned. */
+GPU_KERNEL_OF(math_turn, struct gpu_unary_turn, GPU_BLOCK, GPU_TURN_BLOCKS) {
+    GPU_SHARED gpu_16 shared[GPU_TURN_VECTORS];
+    struct gpu_turn_tile tile;
+    if (!gpu_turn_floats(&tile, p.turn, p.dtype, shared)) return;
+    GPU_NO_UNROLL for (u32 n = 0; n < p.turn.lines; n++) {
+        struct gpu_turn_line line = gpu_turn_line_of(p.turn, tile, n, p.dtype == GPU_TURN_f32 ? 4 : 2);
+        GPU_NO_UNROLL for (; line.column < tile.left_i; gpu_turn_next(&line, p.turn)) {
+            f32 v[GPU_TURN_SLOTS];
+            gpu_turn_take_floats(v, p.dtype, line, shared);
+            math(v, p);
+            gpu_turn_put_floats(v, p.turn, p.dtype, line);
+        }
+    }
 }
 
 /* ---- two operands ---- */

@@ -1,5 +1,5 @@
 /* Light functions of one tensor, with numbers or without. Also those of f8e4m3, by a table of its 256 values. */
-#include "elementwise.h"
+#include "turn_tiles.h"
 
 #include "unary.h"
 
@@ -55,7 +55,7 @@
 #define INT_CASE_FLOATS(name)
 
 /* x[] = op(x[]) in f32 or f64. */
-template <typename C, int S> GPU_FN void unary_float(C (&v)[S], const struct gpu_unary &p) {
+template <typename C, int S, typename P> GPU_FN void unary_float(C (&v)[S], const P &p) {
     C a = (C)p.f[0], b = (C)p.f[1];
     switch (p.op) {
 #define WICK__UNARY(number, name, dtypes, cost, ...) FLOAT_CASE_##dtypes##_##cost(name)
@@ -128,7 +128,7 @@ template <typename T> GPU_FN void unary_floats(const struct gpu_unary &p) {
     C v[S];
     gpu_fetch<E, S>(r, p.walk, 0, tile);
     GPU_UNROLL for (int s = 0; s < S; s++) v[s] = gpu_up(r[s]);
-    unary_float<C, S>(v, p);
+    unary_float(v, p);
     GPU_UNROLL for (int s = 0; s < S; s++) r[s] = gpu_round<T>(v[s]);
     gpu_put<E, S>(r, p.walk, tile);
 }
@@ -159,7 +159,7 @@ GPU_KERNEL(unary_f8e4m3, struct gpu_unary) {
     f8e4m3 self;
     self.bits = (u8)gpu_thread();
     f32 v[1] = {gpu_up(self)};
-    unary_float<f32, 1>(v, p);
+    unary_float(v, p);
     table[gpu_thread()] = gpu_round<f8e4m3>(v[0]).bits;
     gpu_sync();
     u64 tile = gpu_tile();
@@ -168,4 +168,20 @@ GPU_KERNEL(unary_f8e4m3, struct gpu_unary) {
     gpu_fetch<E, S>(r, p.walk, 0, tile);
     GPU_UNROLL for (int s = 0; s < S; s++) r[s] = table[r[s]];
     gpu_put<E, S>(r, p.walk, tile);
+}
+
+/* Of an operand that is turned. */
+GPU_KERNEL_OF(unary_turn, struct gpu_unary_turn, GPU_BLOCK, GPU_TURN_BLOCKS) {
+    GPU_SHARED gpu_16 shared[GPU_TURN_VECTORS];
+    struct gpu_turn_tile tile;
+    if (!gpu_turn_floats(&tile, p.turn, p.dtype, shared)) return;
+    GPU_NO_UNROLL for (u32 n = 0; n < p.turn.lines; n++) {
+        struct gpu_turn_line line = gpu_turn_line_of(p.turn, tile, n, p.dtype == GPU_TURN_f32 ? 4 : 2);
+        GPU_NO_UNROLL for (; line.column < tile.left_i; gpu_turn_next(&line, p.turn)) {
+            f32 v[GPU_TURN_SLOTS];
+            gpu_turn_take_floats(v, p.dtype, line, shared);
+            unary_float(v, p);
+            gpu_turn_put_floats(v, p.turn, p.dtype, line);
+        }
+    }
 }

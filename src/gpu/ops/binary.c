@@ -7,6 +7,7 @@
 static enum wick_status run(const struct wick__call *call, enum wick__gpu_kernel kernel, struct gpu_binary *params,
                             bool math) {
     int size = (int)wick__size(call->in[0]->dtype);
+    struct gpu_binary_turn turn = {.op = params->op};
     struct wick__elements e = {.kernel = kernel,
                                .params = params,
                                .walk = &params->walk,
@@ -14,7 +15,12 @@ static enum wick_status run(const struct wick__call *call, enum wick__gpu_kernel
                                .in = {call->in[0], call->n_in > 1 ? call->in[1] : call->in[0]},
                                .out = call->out[0],
                                .chunk = GPU_CHUNK(size),
-                               .slots = math ? GPU_CHUNK(size) : GPU_SLOTS_OF_MANY(size)};
+                               .slots = math ? GPU_CHUNK(size) : GPU_SLOTS_OF_MANY(size),
+                               .turning = WICK__GPU_K_binary_turn,
+                               .turn_params = &turn,
+                               .turned = &turn.second};
+    bool light = wick__gpu_kernels_of(call->op) == WICK__GPU_LIGHT;
+    if (light && wick__gpu_turn_dtype(call->in[0]->dtype, &turn.dtype)) e.turn = &turn.turn;
     return wick__gpu_elements(&e);
 }
 

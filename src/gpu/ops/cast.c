@@ -44,6 +44,7 @@ enum wick_status wick__gpu_cast(const struct wick__call *call) {
     enum wick_dtype from = call->in[0]->dtype, to = call->out[0]->dtype;
     size_t size = wick__size(from) > wick__size(to) ? wick__size(from) : wick__size(to);
     struct gpu_cast params = {.from = (u32)from, .to = (u32)to};
+    struct gpu_cast_turn turn = {.from = (u32)from, .to = (u32)to};
     bool sticky;
     struct wick__elements e = {.kernel = cast_kernel(from, to, GPU_CAST_CHUNK(size), &sticky),
                                .params = &params,
@@ -52,8 +53,11 @@ enum wick_status wick__gpu_cast(const struct wick__call *call) {
                                .in = {call->in[0]},
                                .out = call->out[0],
                                .chunk = GPU_CAST_CHUNK(size),
-                               .slots = GPU_CAST_SLOTS};
+                               .slots = GPU_CAST_SLOTS,
+                               .turning = WICK__GPU_K_cast_turn,
+                               .turn_params = &turn};
     params.sticky = sticky;
+    if (e.kernel == WICK__GPU_K_cast_f32_4 || e.kernel == WICK__GPU_K_cast_f32_8) e.turn = &turn.turn;
     enum wick__gpu_kernel straight = straight_kernel(from, to);
     if (straight != WICK__GPU_KERNELS && wick__layout_is_contiguous(&call->in[0]->layout) &&
         wick__aligned16(wick__data(call->in[0]))) {

@@ -3,6 +3,7 @@
 
 #include "core/checked.h"
 #include "gpu/ops/copy.h"
+#include "gpu/ops/turn.h"
 
 static const unsigned char kinds[WICK_OP_COUNT] = {
 #define WICK__UNARY(number, name, dtypes, cost, ...) [number] = WICK__GPU_##cost,
@@ -135,13 +136,18 @@ static enum wick_status halve(const struct wick__elements *e, struct wick__layou
     return WICK_OK;
 }
 
-/* From this many bytes on, an operand whose neighbours lie along another dim than the result's is turned first by the
- * copy kernels: read where it lies, it would fetch a sector of memory for each element. */
+/* From this many bytes on, an operand whose neighbours lie along another dim than the result's is turned: read where it
+ * lies, it would fetch a sector of memory for each element. By a kernel that does so as it reads, where there is one;
+ * else the copy kernels turn it first. */
 enum { TURN_FROM = 256 * 1024 };
 
-static bool turned(const struct wick_tensor *x) {
+static bool is_large(const struct wick_tensor *x) {
+    return wick__count(x) * (int64_t)wick__size(x->dtype) >= TURN_FROM;
+}
+
+static bool is_turned(const struct wick_tensor *x) {
     struct wick__layout layout = x->layout;
-    if (wick__count(x) * (int64_t)wick__size(x->dtype) < TURN_FROM) return false;
+    if (!is_large(x)) return false;
     wick__layout_collapse(&layout, 1);
     int last = layout.rank - 1;
     if (layout.stride[last] <= 1 || layout.shape[last] < 16) return false;
@@ -150,35 +156,52 @@ static bool turned(const struct wick_tensor *x) {
     return false;
 }
 
-/* A packed copy of x in memory of the pool; its layout into *layout. */
-static enum wick_status pack(struct wick__gpu *gpu, const struct wick_tensor *x, struct wick__layout *layout,
+/* A packed copy of x in memory of the pool. */
+static enum wick_status pack(struct wick__gpu *gpu, const struct wick_tensor *x, const struct wick__layout *layout,
                              void **copy) {
     size_t size = wick__size(x->dtype);
-    WICK__TRY(wick__layout_new(layout, "copy", x->layout.rank, x->layout.shape));
     WICK__TRY(wick__gpu_scratch(gpu, (size_t)wick__count(x) * size, copy));
     struct wick__gpu_move move = {.from = x->layout, .to = *layout, .in = wick__data(x), .out = *copy, .size = size};
     return wick__gpu_move(gpu, &move);
 }
 
+/* Operand k, packed if it is turned and `packs`: its layout, seen with the result's shape, into layouts[k]. */
+static enum wick_status place(const struct wick__elements *e, int k, bool packs, struct wick__layout *layouts,
+                              void *copies[3]) {
+    const struct wick__layout *out = &e->out->layout;
+    struct wick__layout own = e->in[k]->layout;
+    e->walk->in[k] = wick__data(e->in[k]);
+    if (packs && is_turned(e->in[k])) {
+        WICK__TRY(wick__layout_new(&own, "copy", own.rank, own.shape));
+        WICK__TRY(pack(wick__gpu_of(e->out), e->in[k], &own, &copies[k]));
+        e->walk->in[k] = copies[k];
+    }
+    wick__layout_expand(&own, out->rank, out->shape, &layouts[k]);
+    return WICK_OK;
+}
+
+/* The operand to be turned as it is read, -1 for none. */
+static int find_turned(const struct wick__elements *e) {
+    for (int k = e->n_in - 1; e->turn && k >= 0; k--)
+        if (is_large(e->in[k]) && wick__gpu_turns(&e->in[k]->layout, &e->out->layout)) return k;
+    return -1;
+}
+
 enum wick_status wick__gpu_elements(const struct wick__elements *e) {
-    struct wick__gpu *gpu = wick__gpu_of(e->out);
     struct wick__layout layouts[4];
     void *copies[3] = {NULL};
     enum wick_status status = WICK_OK;
     if (wick__count(e->out) == 0) return WICK_OK;
+    int turned = find_turned(e);
     layouts[e->n_in] = e->out->layout;
     e->walk->out = wick__data(e->out);
-    for (int k = 0; k < e->n_in && status == WICK_OK; k++) {
-        struct wick__layout own = e->in[k]->layout;
-        e->walk->in[k] = wick__data(e->in[k]);
-        if (turned(e->in[k])) {
-            status = pack(gpu, e->in[k], &own, &copies[k]);
-            e->walk->in[k] = copies[k];
-        }
-        wick__layout_expand(&own, e->out->layout.rank, e->out->layout.shape, &layouts[k]);
-    }
-    if (status == WICK_OK) status = halve(e, layouts);
+    for (int k = 0; k < e->n_in && status == WICK_OK; k++) status = place(e, k, k != turned, layouts, copies);
+    bool turns = status == WICK_OK && turned >= 0 && wick__gpu_turn_plan(e, layouts, turned);
+    if (status == WICK_OK && turned >= 0 && !turns) status = place(e, turned, true, layouts, copies);
+    if (status == WICK_OK) status = turns ? wick__gpu_turn(e) : halve(e, layouts);
     for (int k = 0; k < e->n_in; k++)
-        if (copies[k]) wick__gpu_release(gpu, copies[k], (size_t)wick__count(e->in[k]) * wick__size(e->in[k]->dtype));
+        if (copies[k])
+            wick__gpu_release(wick__gpu_of(e->out), copies[k],
+                              (size_t)wick__count(e->in[k]) * wick__size(e->in[k]->dtype));
     return status;
 }

@@ -3,6 +3,7 @@
 #define WICK_GPU_OPS_ELEMENTWISE_H
 
 #include "gpu/runtime/gpu.h"
+#include "kernels/turn.h"
 #include "kernels/walk.h"
 
 struct wick__elements {
@@ -15,11 +16,18 @@ struct wick__elements {
     bool no_splat;                   /* the kernel does not take one element for a row */
     int chunk, slots;                /* of the kernel: elements read together, elements of a thread */
     int repeat;                      /* tiles that a block of the kernel may take, when there are many; 0 for one */
+    enum wick__gpu_kernel turning;   /* one that turns an operand as it reads it */
+    void *turn_params;               /* its parameters, with all but `turn` filled */
+    struct gpu_turn *turn;           /* in turn_params; NULL where there is no such kernel */
+    u32 *turned;                     /* in turn_params; set to which operand is turned, where there are two */
 };
 
 /* Which kernels run an elementwise op: unary and binary; math and binary_math for floats; special; compare. */
 enum wick__gpu_kernels_kind { WICK__GPU_LIGHT, WICK__GPU_HEAVY, WICK__GPU_RARE, WICK__GPU_QUESTION };
 enum wick__gpu_kernels_kind wick__gpu_kernels_of(enum wick_op op);
+
+/* The dtype as kernels that turn know it; false for one that they do not. */
+bool wick__gpu_turn_dtype(enum wick_dtype dtype, u32 *known);
 
 /* Launches the kernel on all elements, in several launches where positions would not fit in 31 bits. */
 enum wick_status wick__gpu_elements(const struct wick__elements *e);

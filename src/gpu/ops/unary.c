@@ -9,6 +9,7 @@ static enum wick_status run(const struct wick__call *call, u32 op, const double 
     int size = (int)wick__size(x->dtype);
     bool math = wick_dtype_is_float(x->dtype) && wick__gpu_kernels_of(call->op) == WICK__GPU_HEAVY;
     struct gpu_unary params = {.op = op, .f = {f[0], f[1]}, .i = {i[0], i[1]}};
+    struct gpu_unary_turn turn = {.op = op, .f = {f[0], f[1]}};
     struct wick__elements e = {.kernel = math ? wick__gpu_of_floats(WICK__GPU_K_math_bf16, x->dtype)
                                               : wick__gpu_of_all(WICK__GPU_K_unary_u8, x->dtype),
                                .params = &params,
@@ -18,7 +19,10 @@ static enum wick_status run(const struct wick__call *call, u32 op, const double 
                                .out = call->out[0],
                                .chunk = GPU_CHUNK(size),
                                .slots = math ? GPU_SLOTS_OF_MATH(size) : GPU_SLOTS(size),
-                               .repeat = math && size > 1 ? 4 : 0};
+                               .repeat = math && size > 1 ? 4 : 0,
+                               .turning = math ? WICK__GPU_K_math_turn : WICK__GPU_K_unary_turn,
+                               .turn_params = &turn};
+    if (wick__gpu_turn_dtype(x->dtype, &turn.dtype)) e.turn = &turn.turn;
     return wick__gpu_elements(&e);
 }
 
