@@ -75,6 +75,27 @@ struct gpu_gemv {
     struct gpu_layout stride[2]; /* of matrix and vector */
 };
 
+/* The same for `count` vectors at once: y[batch, i, f] = sum over k of matrix[i, k] few[f, k]. A block takes GPU_FEW of
+ * them, one of `groups`. */
+enum {
+    GPU_FEW = 8,
+    GPU_FEW_ROWS = 2, /* gemv_few_rows: rows of the matrix for a wave */
+    GPU_FEW_EACH = 2  /* gemv_few_columns: for a lane */
+};
+struct gpu_gemv_few {
+    i64 rows, count, k;
+    i64 split;
+    u32 splits;
+    u32 groups;
+    const void *matrix, *few;
+    i64 row, step; /* strides of the matrix along rows and k */
+    i64 few_row, few_step;
+    u32 few_columns; /* the few are the result's columns instead of its rows */
+    struct gpu_gemm_out out;
+    struct gpu_shape batch;
+    struct gpu_layout stride[2]; /* of matrix and few */
+};
+
 /* out = round(activation(sum over splits + bias)). `columns` is n: the bias of element i is that of column i % n. */
 struct gpu_gemm_sum {
     const void *partial; /* [splits, count] */

@@ -40,8 +40,11 @@ static const struct shapes matmul_shapes[] = {
     {2, {130, 67}, 2, {67, 265}}, /* nothing is aligned */
     {2, {512, 20}, 2, {20, 64}},
     {2, {1, 70}, 2, {70, 130}},
-    {2, {40, 48}, 2, {48, 64}}, /* SUBNORMAL */
-    {2, {40, 48}, 2, {48, 64}}, /* NANS */
+    {2, {40, 48}, 2, {48, 64}},       /* SUBNORMAL */
+    {2, {40, 48}, 2, {48, 64}},       /* NANS */
+    {2, {7, 401}, 2, {401, 133}},     /* few rows by a matrix of which nothing is aligned, in several parts of k */
+    {3, {2, 21, 79}, 3, {2, 79, 84}}, /* more than the kernels take at once */
+    {2, {131, 519}, 2, {519, 5}},
 };
 /* Cases of matmul by number, which tools/simulate knows: A is subnormal in f16, which some matrix instructions take as
  * 0; some elements are NaN, which not all instructions write alike. */

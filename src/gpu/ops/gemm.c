@@ -9,9 +9,6 @@ _Static_assert((int)GPU_ACTIVATION_TANH == (int)WICK_ACTIVATION_TANH &&
                    (int)GPU_ACTIVATION_GELU == (int)WICK_ACTIVATION_GELU,
                "kernels name activations as the library does");
 
-/* The most blocks of one launch: the product with GPU_BLOCK must stay below 2^32. */
-enum { BLOCKS_MAX = 1 << 23 };
-
 static size_t size_of(enum wick_dtype dtype) { return wick__size(dtype); }
 
 /* Bytes of the type that a dtype is summed in. */
@@ -140,8 +137,8 @@ enum wick_status wick__gemm_launch(struct wick__gpu *gpu, struct wick__launch la
     p->tile_columns = (u32)divide_up(p->n, columns);
     int64_t blocks = (int64_t)p->tile_rows * p->tile_columns * p->batch.count * p->splits;
     launch.apart = true;
-    for (int64_t first = 0; first < blocks; first += BLOCKS_MAX) {
-        launch.grid[0] = (unsigned)wick__min(blocks - first, BLOCKS_MAX);
+    for (int64_t first = 0; first < blocks; first += WICK__GEMM_BLOCKS) {
+        launch.grid[0] = (unsigned)wick__min(blocks - first, WICK__GEMM_BLOCKS);
         p->first = (u32)first;
         WICK__TRY(wick__gpu_launch(gpu, &launch, p));
     }
@@ -249,15 +246,18 @@ static enum wick_status run_vector(struct wick__gpu *gpu, const struct wick__pro
     return wick__split_end(gpu, &sums, &split, wick__gpu_launch(gpu, &launch, &p));
 }
 
-bool wick__gemm_wide_takes(const struct wick__product *g) { return g->m == 1 && g->b_k == 1 && g->n < BLOCKS_MAX; }
+bool wick__gemm_wide_takes(const struct wick__product *g) {
+    return g->m == 1 && g->b_k == 1 && g->n < WICK__GEMM_BLOCKS;
+}
 
 enum wick_status wick__gemm_wide(struct wick__gpu *gpu, const struct wick__product *g) {
     return run_vector(gpu, g, true);
 }
 
 enum wick_status wick__gemm_own(struct wick__gpu *gpu, const struct wick__product *g) {
-    if ((g->m == 1 || g->n == 1) && wick__product_batches(g) * wick__max(g->m, g->n) < BLOCKS_MAX)
+    if ((g->m == 1 || g->n == 1) && wick__product_batches(g) * wick__max(g->m, g->n) < WICK__GEMM_BLOCKS)
         return run_vector(gpu, g, false);
+    if (wick__gemm_few_takes(gpu, g)) return wick__gemm_few(gpu, g);
     if (wick__gemm_mma_takes(gpu, g)) return wick__gemm_mma(gpu, g);
     return run_tiles(gpu, g);
 }

@@ -20,6 +20,9 @@ enum wick_status wick__gemm_wide(struct wick__gpu *gpu, const struct wick__produ
 
 /* ---- parts of the above ---- */
 
+/* The most blocks of one launch: the product with GPU_BLOCK must stay below 2^32. */
+enum { WICK__GEMM_BLOCKS = 1 << 23 };
+
 /* One operand's rows or columns, k, and the batch strides, as kernels take them. */
 void wick__gemm_batch(const struct wick__product *g, struct gpu_shape *shape, struct gpu_layout strides[2]);
 
@@ -69,6 +72,13 @@ const struct wick__tile *wick__tile_pick(const struct wick__gpu *gpu, const stru
 /* Whether matrix instructions are there and worth while for a product (gemm_mma.c), and the product by them. */
 bool wick__gemm_mma_takes(const struct wick__gpu *gpu, const struct wick__product *g);
 enum wick_status wick__gemm_mma(struct wick__gpu *gpu, const struct wick__product *g);
+/* Whether they can have A or B as it lies. */
+bool wick__gemm_mma_ready(const struct wick__gpu *gpu, const struct wick__product *g, bool is_b);
+
+/* Whether a product is of a matrix, which matrix instructions can't have as it lies, and a few vectors (gemm_few.c),
+ * and that product. */
+bool wick__gemm_few_takes(const struct wick__gpu *gpu, const struct wick__product *g);
+enum wick_status wick__gemm_few(struct wick__gpu *gpu, const struct wick__product *g);
 
 /* Whether what is `row` apart, and batches, start at multiples of `count` elements, and the base at `align` bytes. */
 bool wick__gemm_aligned(const struct wick__product *g, bool is_b, int64_t row, int64_t count, size_t align);

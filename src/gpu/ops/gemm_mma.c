@@ -110,15 +110,26 @@ static enum wick_status pack(struct wick__gpu *gpu, const struct wick__product *
     return wick__gpu_launch(gpu, &launch, &p);
 }
 
+/* Whether a product is one for matrix instructions, once its operands are ready. */
+static bool is_for(const struct wick__gpu *gpu, const struct wick__product *g) {
+    if (g->dtype != WICK_BF16 && g->dtype != WICK_F16 && g->dtype != WICK_F8E4M3) return false;
+    return g->k >= 16 && g->k < INT32_MAX && g->m * g->n >= 256 && wick__has_mma(gpu);
+}
+
+bool wick__gemm_mma_ready(const struct wick__gpu *gpu, const struct wick__product *g, bool is_b) {
+    struct operand o;
+    return is_for(gpu, g) && is_ready(gpu, g, is_b, &o);
+}
+
 bool wick__gemm_mma_takes(const struct wick__gpu *gpu, const struct wick__product *g) {
     struct operand o;
-    if (g->dtype != WICK_BF16 && g->dtype != WICK_F16 && g->dtype != WICK_F8E4M3) return false;
-    if (g->k < 16 || g->k >= INT32_MAX || g->m * g->n < 256 || !wick__has_mma(gpu)) return false;
-    /* To pack an operand pays when each of its elements is used often; of f8e4m3, which plain arithmetic unpacks one by
-     * one, when more than one use makes up for a launch (figures from an H200). */
+    if (!is_for(gpu, g)) return false;
+    /* To pack an operand pays when each of its elements is used more often than a few times (gemm_few.c); of f8e4m3,
+     * which plain arithmetic unpacks one by one, when 32 uses, or more than one of many, make up for a launch (figures
+     * from an H200). */
     for (int is_b = 0; is_b < 2; is_b++) {
         int64_t rows = is_b ? g->n : g->m, uses = is_b ? g->m : g->n;
-        int64_t pays = in_pairs(gpu, g) && rows * g->k >= 1 << 17 ? 2 : 32;
+        int64_t pays = g->dtype != WICK_F8E4M3 ? GPU_FEW + 1 : in_pairs(gpu, g) && rows * g->k >= 1 << 17 ? 2 : 32;
         if (!is_ready(gpu, g, is_b, &o) && (uses < pays || own_batches(g, is_b) > 65535)) return false;
     }
     return true;
