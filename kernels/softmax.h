@@ -14,12 +14,19 @@ struct gpu_softmax_rows {
     u32 aligned; /* in and out begin alike, modulo 16 bytes */
 };
 
+/* Pieces of long rows, kept in registers by a block each: the greatest element of a piece and its sum of exponentials. */
+struct gpu_softmax_pieces {
+    const void *in;
+    u64 *stats; /* [2][lines,pieces], each f64 */
+    i64 lines, n, pieces, length;
+};
+
 /* x [outer,n,inner] with the greatest element and the sum of exponentials of each of `lines` = outer * inner lines, as
  * parts of GPU_REDUCE_EXPS. */
 struct gpu_softmax_apply {
     const void *in;
     void *out;
-    const u64 *stats;
+    const u64 *stats; /* softmax_apply_pieces: of each piece instead, at most GPU_BLOCK of them */
     i64 lines, n, inner;
     i64 pieces; /* inner == 1: blocks for a line; otherwise: of `length` elements of each line of a tile */
     i64 length;

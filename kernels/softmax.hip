@@ -50,8 +50,41 @@ template <typename T, typename C> GPU_FN T softmax_of(T x, softmax_line<C> s, u3
     return gpu_round<T>(log ? d - s.scale : reduce_exp(d) * s.scale);
 }
 
+template <typename T> GPU_FN void softmax_pieces(const struct gpu_softmax_pieces &p) {
+    typedef gpu_row<T, GPU_SOFTMAX_KEPT(sizeof(T))> Row;
+    typedef typename Row::C C;
+    GPU_SHARED f64 room[GPU_WAVES];
+    i64 item = reduce_block(), line = item / p.pieces, from = (item - line * p.pieces) * p.length;
+    if (line >= p.lines) return;
+    i64 n = p.n - from < p.length ? p.n - from : p.length;
+    C none;
+    reduce_least(&none);
+    Row r;
+    gpu_row_load(&r, (const T *)p.in + line * p.n + from, (u32)n, gpu_thread(), GPU_BLOCK, none);
+    C most = gpu_block_join<gpu_join_max>(gpu_row_join<gpu_join_max>(r), (C *)room);
+    GPU_UNROLL for (int i = 0; i <= Row::COUNT; i++) r.c[i] = reduce_exp(r.c[i] - most);
+    f64 sum = gpu_block_join<gpu_join_add>((f64)gpu_row_join<gpu_join_add>(r), room);
+    if (gpu_thread() > 0) return;
+    p.stats[item] = gpu_bits<u64>((f64)most);
+    p.stats[p.lines * p.pieces + item] = gpu_bits<u64>(reduce_finite((f64)most) ? sum : 0);
+}
+
+/* The same of a line, from its pieces, of which each thread takes one. */
+template <typename C> GPU_FN softmax_line<C> softmax_join(const struct gpu_softmax_apply &p, i64 line) {
+    GPU_SHARED f64 room[GPU_WAVES];
+    i64 at = line * p.pieces + gpu_thread();
+    bool there = gpu_thread() < p.pieces;
+    f64 top, part = there ? gpu_bits<f64>(p.stats[p.lines * p.pieces + at]) : 0;
+    reduce_least(&top);
+    if (there) top = gpu_bits<f64>(p.stats[at]);
+    f64 most = gpu_block_join<gpu_join_max>(top, room);
+    f64 sum = gpu_block_join<gpu_join_add>(reduce_finite(most) ? part * gpu_exp(top - most) : 0, room);
+    softmax_line<C> s = {(C)most, (C)(p.log ? gpu_log(sum) : 1 / sum)};
+    return s;
+}
+
 /* A piece of a line whose elements lie side by side: vectors of the piece's range, whole ones. */
-template <typename T> GPU_FN void softmax_apply(const struct gpu_softmax_apply &p) {
+template <typename T, bool PIECES> GPU_FN void softmax_apply(const struct gpu_softmax_apply &p) {
     enum { N = gpu_vec<T>::N };
     typedef typename gpu_compute<T>::type C;
     i64 item = reduce_block();
@@ -60,7 +93,7 @@ template <typename T> GPU_FN void softmax_apply(const struct gpu_softmax_apply &
     i64 n = p.n - from < p.length ? p.n - from : p.length;
     const T *x = (const T *)p.in + line * p.n + from;
     T *out = (T *)p.out + line * p.n + from;
-    softmax_line<C> s = softmax_stats<C>(p, line);
+    softmax_line<C> s = PIECES ? softmax_join<C>(p, line) : softmax_stats<C>(p, line);
     i64 head = (i64)((16 - ((u64)x & 15)) % 16 / sizeof(T));
     if (head > n || !p.aligned) head = n;
     i64 vectors = (n - head) / N, rest = n - vectors * N;
@@ -112,6 +145,8 @@ template <typename T> GPU_FN void softmax_across(const struct gpu_softmax_apply 
     GPU_KERNEL_OF(softmax_rows_##T, struct gpu_softmax_rows, GPU_SOFTMAX_THREADS, sizeof(T) == 8 ? 1 : 2) {                \
         softmax_rows<T>(p);                                                                                            \
     }                                                                                                                  \
-    GPU_KERNEL(softmax_apply_##T, struct gpu_softmax_apply) { softmax_apply<T>(p); }                                   \
+    GPU_KERNEL(softmax_pieces_##T, struct gpu_softmax_pieces) { softmax_pieces<T>(p); }                                \
+    GPU_KERNEL(softmax_apply_##T, struct gpu_softmax_apply) { softmax_apply<T, false>(p); }                            \
+    GPU_KERNEL(softmax_apply_pieces_##T, struct gpu_softmax_apply) { softmax_apply<T, true>(p); }                      \
     GPU_KERNEL(softmax_across_##T, struct gpu_softmax_apply) { softmax_across<T>(p); }
 GPU_FLOATS(SOFTMAX)

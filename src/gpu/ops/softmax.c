@@ -11,7 +11,18 @@ struct softmax {
     const void *in;
     void *out;
     int64_t size, n, inner, lines;
+    int64_t pieces, length; /* of a long row, and elements of a piece; 0: lines are reduced as others are */
 };
+
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* Cuts long rows into pieces of one size, whole vectors that a block keeps in registers, if it can add up as many. */
+static void cut(struct softmax *s) {
+    int64_t most = GPU_BLOCK * GPU_SOFTMAX_KEPT((int)s->size), per_vector = 16 / s->size, pieces = ceil_div(s->n, most);
+    if (pieces > GPU_BLOCK) return;
+    s->length = ceil_div(ceil_div(s->n, pieces), per_vector) * per_vector;
+    s->pieces = ceil_div(s->n, s->length);
+}
 
 static enum wick_status kept_rows(const struct softmax *s, uint32_t group) {
     struct gpu_softmax_rows p = {.in = s->in,
@@ -36,24 +47,40 @@ static enum wick_status apply(const struct softmax *s, const void *stats) {
                                   .log = s->call->op == WICK_OP_log_softmax};
     struct wick__launch launch = {.kernel = 0};
     if (s->inner == 1) {
-        p.length = 16 * 1024 / s->size;
-        p.pieces = (s->n + p.length - 1) / p.length;
+        p.length = s->pieces ? s->length : 16 * 1024 / s->size;
+        p.pieces = ceil_div(s->n, p.length);
         p.aligned = (((uintptr_t)s->in ^ (uintptr_t)s->out) & 15) == 0;
-        launch.kernel = wick__gpu_of_floats(WICK__GPU_K_softmax_apply_bf16, s->dtype);
+        launch.kernel = wick__gpu_of_floats(
+            s->pieces ? WICK__GPU_K_softmax_apply_pieces_bf16 : WICK__GPU_K_softmax_apply_bf16, s->dtype);
         wick__gpu_reduce_grid(&launch, s->lines * p.pieces);
         return wick__gpu_launch(s->gpu, &launch, &p);
     }
-    int64_t per_vector = 16 / s->size, vectors = (s->inner + per_vector - 1) / per_vector;
+    int64_t per_vector = 16 / s->size, vectors = ceil_div(s->inner, per_vector);
     p.across = wick__gpu_power(vectors, 64);
-    p.tiles = (vectors + p.across - 1) / p.across;
+    p.tiles = ceil_div(vectors, p.across);
     p.aligned = wick__aligned16(s->in) && wick__aligned16(s->out) && s->inner * s->size % 16 == 0;
     int64_t all = s->lines / s->inner * p.tiles, rows = GPU_BLOCK / p.across * 8;
-    int64_t pieces = wick__max(1, wick__min((4096 + all - 1) / all, s->n / rows));
-    p.length = (s->n + pieces - 1) / pieces;
-    p.pieces = (s->n + p.length - 1) / p.length;
+    int64_t pieces = wick__max(1, wick__min(ceil_div(4096, all), s->n / rows));
+    p.length = ceil_div(s->n, pieces);
+    p.pieces = ceil_div(s->n, p.length);
     launch.kernel = wick__gpu_of_floats(WICK__GPU_K_softmax_across_bf16, s->dtype);
     wick__gpu_reduce_grid(&launch, all * p.pieces);
     return wick__gpu_launch(s->gpu, &launch, &p);
+}
+
+static enum wick_status reduce_pieces(const struct softmax *s, void *stats) {
+    struct gpu_softmax_pieces p = {
+        .in = s->in, .stats = stats, .lines = s->lines, .n = s->n, .pieces = s->pieces, .length = s->length};
+    struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_softmax_pieces_bf16, s->dtype)};
+    wick__gpu_reduce_grid(&launch, s->lines * s->pieces);
+    return wick__gpu_launch(s->gpu, &launch, &p);
+}
+
+static enum wick_status reduce_lines(const struct softmax *s, void *stats) {
+    struct wick__gpu_reduction reduction = {.x = s->call->in[0], .dims = 1u << s->call->p.along.dim};
+    reduction.end = (struct gpu_reduce_end){
+        .kind = GPU_REDUCE_EXPS, .finish = GPU_FINISH_PART, .out = stats, .parts = s->lines, .mask = UINT64_MAX};
+    return wick__gpu_reduce_lines(s->gpu, &reduction);
 }
 
 wick__kernel_fn wick__gpu_softmax;
@@ -75,13 +102,11 @@ enum wick_status wick__gpu_softmax(const struct wick__call *call) {
     uint32_t group =
         wick__gpu_row_group(s.dtype, s.in, s.n, GPU_SOFTMAX_KEPT((int)wick__size(s.dtype)), GPU_SOFTMAX_THREADS);
     if (s.inner == 1 && group > 0) return kept_rows(&s, group);
+    if (s.inner == 1) cut(&s);
     void *stats;
-    size_t nbytes = (size_t)s.lines * 2 * sizeof(u64);
+    size_t nbytes = (size_t)s.lines * (size_t)wick__max(s.pieces, 1) * 2 * sizeof(u64);
     WICK__TRY(wick__gpu_scratch(s.gpu, nbytes, &stats));
-    struct wick__gpu_reduction reduction = {.x = x, .dims = 1u << dim};
-    reduction.end = (struct gpu_reduce_end){
-        .kind = GPU_REDUCE_EXPS, .finish = GPU_FINISH_PART, .out = stats, .parts = s.lines, .mask = UINT64_MAX};
-    enum wick_status status = wick__gpu_reduce_lines(s.gpu, &reduction);
+    enum wick_status status = s.pieces ? reduce_pieces(&s, stats) : reduce_lines(&s, stats);
     if (status == WICK_OK) status = apply(&s, stats);
     wick__gpu_release(s.gpu, stats, nbytes);
     return status;
