@@ -18,12 +18,16 @@ struct gpu_pool {
     i64 count; /* of out */
     i64 from[3], to[3];
     i64 kernel[3], stride[3], padding[3], step[3]; /* step: of elements within a window */
-    struct gpu_window *windows[3];                 /* [to], which pool_windows fills; not for pool_wide */
+    struct gpu_window *windows[3];                 /* [to], which pool_windows fills; not for pool_wide, pool_plain */
     i64 divisor;                                   /* of averages; 0: the number of elements */
     u32 max, adaptive, count_padding;
     u32 group, across;        /* pool_wide: threads for an element, and along a row of its window */
     u32 narrow;               /* count < 2^31 */
     struct gpu_divisor by[3]; /* to */
+    /* Windows that are whole planes: of `whole` elements, in pieces of `length`, what each comes to at `parts` where
+     * there are several. */
+    i64 whole, pieces, length;
+    void *parts; /* [count,pieces], of up to 16 bytes */
 };
 
 #endif

@@ -153,6 +153,120 @@ template <typename T, bool MAX> GPU_FN void pool_each(const struct gpu_pool &p) 
     }
 }
 
+/* ---- windows that need no division: not adaptive, of elements that are neighbours; fewer than 2^31 results ---- */
+
+GPU_FN struct gpu_window find_plain(const struct gpu_pool &p, int d, i64 o) {
+    struct gpu_window w;
+    i64 in = p.from[d], start = o * p.stride[d] - p.padding[d], stop = start + p.kernel[d];
+    if (stop > in + p.padding[d]) stop = in + p.padding[d];
+    w.full = stop - start;
+    w.start = start < 0 ? 0 : start;
+    if (stop > in) stop = in;
+    w.count = stop > w.start ? stop - w.start : 0;
+    return w;
+}
+
+template <typename T, bool MAX> GPU_FN void pool_plain(const struct gpu_pool &p) {
+    typedef typename gpu_compute<T>::type V;
+    u64 i = gpu_global();
+    if (i >= (u64)p.count) return;
+    struct place at;
+    u32 rest = (u32)i;
+    GPU_UNROLL for (int d = 2; d >= 0; d--) {
+        u32 quotient = gpu_divide(rest, p.by[d]);
+        at.w[d] = find_plain(p, d, rest - quotient * (u32)p.to[d]);
+        rest = quotient;
+    }
+    at.plane = rest;
+    V most = lowest((V)0);
+    auto sum = zero_of((typename wide_of<T>::type)0);
+    GPU_NO_UNROLL for (i64 d = 0; d < at.w[0].count; d++)
+        GPU_NO_UNROLL for (i64 h = 0; h < at.w[1].count; h++)
+            look<T, MAX>(p, at, (at.plane * p.from[0] + at.w[0].start + d) * p.from[1] + at.w[1].start + h, 0, 1, &most, &sum);
+    if (MAX)
+        ((T *)p.out)[i] = gpu_round<T>(most);
+    else
+        put_mean<T>(p, at, (i64)i, sum);
+}
+
+/* ---- windows that are whole planes ---- */
+
+template <typename T, bool MAX, typename V, typename S> GPU_FN void take(T element, V *most, S *sum) {
+    V x = gpu_up(element);
+    if (MAX)
+        *most = x > *most || x != x ? x : *most;
+    else
+        *sum = plus(*sum, widened((typename wide_of<T>::type)x));
+}
+
+/* n elements side by side, by a block: some vectors in flight, and single elements at the ends. */
+template <typename T, bool MAX, typename V, typename S>
+GPU_FN void take_run(const T *x, i64 n, V *most, S *sum) {
+    enum { N = gpu_vec<T>::N, AHEAD = 4 };
+    i64 head = (i64)((16 - ((u64)x & 15)) % 16 / sizeof(T));
+    if (head > n) head = n;
+    i64 vectors = (n - head) / N;
+    GPU_NO_UNROLL for (i64 v = gpu_thread(); v < vectors; v += AHEAD * GPU_BLOCK) {
+        gpu_vec<T> u[AHEAD];
+        /* Where there is no vector the first is loaded again, and not taken. */
+        GPU_UNROLL for (int k = 0; k < AHEAD; k++)
+            u[k] = gpu_load16(x + head + (v + k * GPU_BLOCK < vectors ? v + k * GPU_BLOCK : v) * N);
+        GPU_UNROLL for (int k = 0; k < AHEAD; k++) {
+            if (v + k * GPU_BLOCK >= vectors) break;
+            GPU_UNROLL for (int i = 0; i < N; i++) take<T, MAX>(u[k].v[i], most, sum);
+        }
+    }
+    i64 rest = n - vectors * N;
+    for (i64 i = gpu_thread(); i < rest; i += GPU_BLOCK) take<T, MAX>(x[i < head ? i : i + vectors * N], most, sum);
+}
+
+/* What all of a block have come to: result number i, or part number `part` of it. */
+template <typename T, bool MAX, typename V, typename S>
+GPU_FN void take_end(const struct gpu_pool &p, i64 i, i64 part, V most, S sum) {
+    GPU_SHARED V most_shared[GPU_WAVES];
+    GPU_SHARED S sum_shared[GPU_WAVES];
+    if (MAX)
+        most = gpu_block_join<gpu_join_max>(most, most_shared);
+    else
+        sum = gpu_block_join<join_plus>(sum, sum_shared);
+    if (gpu_thread() > 0) return;
+    if (part >= 0 && MAX)
+        ((V *)p.parts)[part] = most;
+    else if (part >= 0)
+        ((S *)p.parts)[part] = sum;
+    else if (MAX)
+        ((T *)p.out)[i] = gpu_round<T>(most);
+    else
+        put((T *)p.out + i, quotient_of(sum, p.divisor > 0 ? p.divisor : p.whole));
+}
+
+template <typename T, bool MAX> GPU_FN void pool_whole(const struct gpu_pool &p) {
+    typedef typename gpu_compute<T>::type V;
+    V most = lowest((V)0);
+    auto sum = zero_of((typename wide_of<T>::type)0);
+    i64 item = gpu_block_x(), plane = item / p.pieces, from = (item - plane * p.pieces) * p.length;
+    i64 n = p.whole - from < p.length ? p.whole - from : p.length;
+    take_run<T, MAX>((const T *)p.in + plane * p.whole + from, n, &most, &sum);
+    take_end<T, MAX>(p, plane, p.pieces > 1 ? item : -1, most, sum);
+}
+
+template <typename T, bool MAX> GPU_FN void pool_parts(const struct gpu_pool &p) {
+    typedef typename gpu_compute<T>::type V;
+    typedef decltype(zero_of((typename wide_of<T>::type)0)) S;
+    V most = lowest((V)0);
+    S sum = zero_of((typename wide_of<T>::type)0);
+    i64 plane = gpu_block_x();
+    GPU_NO_UNROLL for (i64 k = gpu_thread(); k < p.pieces; k += GPU_BLOCK) {
+        if (MAX)
+            most = gpu_join_max::of(most, ((const V *)p.parts)[plane * p.pieces + k]);
+        else
+            sum = plus(sum, ((const S *)p.parts)[plane * p.pieces + k]);
+    }
+    take_end<T, MAX>(p, plane, -1, most, sum);
+}
+
+/* ---- several threads a window ---- */
+
 /* `group` threads for each element, `across` of them along a row of the window. */
 template <typename T, bool MAX> GPU_FN void pool_wide(const struct gpu_pool &p) {
     typedef typename gpu_compute<T>::type V;
@@ -204,18 +318,18 @@ template <typename T> GPU_FN void pool_index(const struct gpu_pool &p) {
     }
 }
 
+#define POOL_KERNEL(name, type)                                                                                        \
+    GPU_KERNEL(name##_##type, struct gpu_pool) {                                                                       \
+        if (p.max)                                                                                                     \
+            name<type, true>(p);                                                                                       \
+        else                                                                                                           \
+            name<type, false>(p);                                                                                      \
+    }
 #define POOL(type)                                                                                                     \
-    GPU_KERNEL(pool_each_##type, struct gpu_pool) {                                                                    \
-        if (p.max)                                                                                                     \
-            pool_each<type, true>(p);                                                                                  \
-        else                                                                                                           \
-            pool_each<type, false>(p);                                                                                 \
-    }                                                                                                                  \
-    GPU_KERNEL(pool_wide_##type, struct gpu_pool) {                                                                    \
-        if (p.max)                                                                                                     \
-            pool_wide<type, true>(p);                                                                                  \
-        else                                                                                                           \
-            pool_wide<type, false>(p);                                                                                 \
-    }                                                                                                                  \
+    POOL_KERNEL(pool_each, type)                                                                                       \
+    POOL_KERNEL(pool_plain, type)                                                                                      \
+    POOL_KERNEL(pool_wide, type)                                                                                       \
+    POOL_KERNEL(pool_whole, type)                                                                                      \
+    POOL_KERNEL(pool_parts, type)                                                                                      \
     GPU_KERNEL(pool_index_##type, struct gpu_pool) { pool_index<type>(p); }
 GPU_ALL(POOL)

@@ -43,6 +43,24 @@ static void check(enum wick_dtype dtype, int64_t size) {
     wick_scope_end(NULL);
 }
 
+/* Windows that are whole planes, of a block each and in pieces, at odd addresses. */
+static void check_planes(enum wick_dtype dtype) {
+    static const int64_t sizes[][2] = {{17, 19}, {152, 151}, {301, 299}}, one[2] = {1, 1};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const int64_t height = sizes[i][0], width = sizes[i][1];
+        wick_scope_begin();
+        struct wick_tensor *all = wick_normal(cpu, WICK_F32, WICK_SHAPE(1 + 3 * height * width), 5, 20);
+        struct wick_tensor *x = wick_cast(wick_narrow(all, 0, 1, 3 * height * width), dtype);
+        struct wick_tensor *y = wick_narrow(wick_to_device(wick_cast(all, dtype), gpu), 0, 1, 3 * height * width);
+        x = wick_reshape(x, WICK_SHAPE(1, 3, height, width));
+        y = wick_reshape(y, WICK_SHAPE(1, 3, height, width));
+        same(wick_adaptive_avg_pool2d(x, 2, one), wick_adaptive_avg_pool2d(y, 2, one), "adaptive_avg_pool2d");
+        same(wick_adaptive_max_pool2d(x, 2, one), wick_adaptive_max_pool2d(y, 2, one), "adaptive_max_pool2d");
+        same(wick_avg_pool2d(x, 2, sizes[i], NULL), wick_avg_pool2d(y, 2, sizes[i], NULL), "avg_pool2d");
+        wick_scope_end(NULL);
+    }
+}
+
 int main(int argc, char **argv) {
     static const enum wick_dtype dtypes[] = {WICK_F32, WICK_F16, WICK_BF16, WICK_F8E4M3};
     cpu = wick_device_open("cpu");
@@ -53,6 +71,9 @@ int main(int argc, char **argv) {
         check(dtypes[i], 21);
         check(dtypes[i], 40);
     }
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) check_planes(dtypes[i]);
+    check_planes(WICK_U8);
+    check_planes(WICK_I64);
     wick_device_close(gpu);
     wick_device_close(cpu);
     return test_end();

@@ -5,10 +5,14 @@
 #include "core/checked.h"
 
 enum {
-    LARGE = 256, /* from so many elements on, a window is a block's work */
-    MIDDLE = 32, /* from so many on, it may be that of as many threads, */
-    FEW = 400,   /* while there are at most so many windows for each element of one */
-    ALONE = 1024 /* or a block's, while there are no more windows than this */
+    LARGE = 256,   /* from so many elements on, a window is a block's work */
+    MIDDLE = 32,   /* from so many on, it may be that of as many threads, */
+    FEW = 400,     /* while there are at most so many windows for each element of one */
+    ALONE = 1024,  /* or a block's, while there are no more windows than this */
+    BLOCKS = 128,  /* that leave a device idle, where planes are whole windows, */
+    SPREAD = 512,  /* and pieces that keep it busy, */
+    PIECE = 32768, /* of so many bytes at least */
+    MANY = 1 << 23 /* planes that are more blocks than a launch may have */
 };
 
 static bool is_max(enum wick_op op) {
@@ -29,6 +33,49 @@ static enum wick_status run_wide(struct wick__gpu *gpu, enum wick_dtype dtype, s
     int64_t per_block = GPU_BLOCK / p->group;
     struct wick__launch launch = {.kernel = wick__gpu_of_all(WICK__GPU_K_pool_wide_u8, dtype),
                                   .grid = {(unsigned)((p->count + per_block - 1) / per_block)}};
+    return wick__gpu_launch(gpu, &launch, p);
+}
+
+/* Whether each window is a whole plane; sets its size. */
+static bool is_whole(struct gpu_pool *p) {
+    p->whole = 1;
+    for (int d = 0; d < 3; d++) {
+        bool all = p->adaptive
+                       ? p->to[d] == 1
+                       : p->padding[d] == 0 && p->kernel[d] == p->from[d] && (p->step[d] == 1 || p->kernel[d] == 1);
+        if (!all) return false;
+        p->whole *= p->from[d]; /* which x holds */
+    }
+    return p->count < MANY && p->whole >= LARGE;
+}
+
+/* A block a plane, or where there are few planes one for each piece of them and one that joins the pieces. */
+static enum wick_status run_whole(struct wick__gpu *gpu, enum wick_dtype dtype, struct gpu_pool *p) {
+    int64_t bytes = p->whole * (int)wick__size(dtype), per_vector = 16 / (int)wick__size(dtype);
+    p->pieces = p->count < BLOCKS ? wick__max(1, wick__min((SPREAD + p->count - 1) / p->count, bytes / PIECE)) : 1;
+    p->length = ((p->whole + p->pieces - 1) / p->pieces + per_vector - 1) / per_vector * per_vector;
+    p->pieces = (p->whole + p->length - 1) / p->length;
+    struct wick__launch whole = {.kernel = wick__gpu_of_all(WICK__GPU_K_pool_whole_u8, dtype),
+                                 .grid = {(unsigned)(p->count * p->pieces)}};
+    if (p->pieces == 1) return wick__gpu_launch(gpu, &whole, p);
+    struct wick__launch join = {.kernel = wick__gpu_of_all(WICK__GPU_K_pool_parts_u8, dtype),
+                                .grid = {(unsigned)p->count}};
+    size_t nbytes = (size_t)(p->count * p->pieces) * 16;
+    WICK__TRY(wick__gpu_scratch(gpu, nbytes, &p->parts));
+    enum wick_status status = wick__gpu_launch(gpu, &whole, p);
+    if (status == WICK_OK) status = wick__gpu_launch(gpu, &join, p);
+    wick__gpu_release(gpu, p->parts, nbytes);
+    return status;
+}
+
+/* Whether windows are found without a division, so that there is no need to make them ahead. */
+static bool is_plain(const struct gpu_pool *p) {
+    return p->narrow && !p->adaptive && p->step[0] == 1 && p->step[1] == 1 && p->step[2] == 1;
+}
+
+static enum wick_status run_plain(struct wick__gpu *gpu, enum wick_dtype dtype, struct gpu_pool *p) {
+    struct wick__launch launch = {.kernel = wick__gpu_of_all(WICK__GPU_K_pool_plain_u8, dtype),
+                                  .grid = {(unsigned)((p->count + GPU_BLOCK - 1) / GPU_BLOCK)}};
     return wick__gpu_launch(gpu, &launch, p);
 }
 
@@ -82,6 +129,14 @@ enum wick_status wick__gpu_pool(const struct wick__call *call) {
         if (p.narrow) wick__gpu_divisor(&p.by[d], (u32)p.to[d]);
     }
     p.group = group_of(&p, taps);
-    if (p.group > 1) WICK__TRY(run_wide(gpu, x->dtype, &p));
-    return p.group == 1 || p.indices ? run(gpu, x->dtype, &p, p.group > 1) : WICK_OK;
+    bool there = true;
+    if (is_whole(&p))
+        WICK__TRY(run_whole(gpu, x->dtype, &p));
+    else if (p.group > 1)
+        WICK__TRY(run_wide(gpu, x->dtype, &p));
+    else if (is_plain(&p))
+        WICK__TRY(run_plain(gpu, x->dtype, &p));
+    else
+        there = false;
+    return !there || p.indices ? run(gpu, x->dtype, &p, there) : WICK_OK;
 }
