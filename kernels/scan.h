@@ -4,6 +4,9 @@
 
 #include "params.h"
 
+/* Elements that a thread of scan_kept has, at most. */
+#define GPU_SCAN_KEPT 16
+
 /* in and out are [outer,n,inner]. Lines are cut into segments; where there are several, a first launch writes their totals,
  * scan_before makes of those what stands in front of each, and a second launch begins there. */
 struct gpu_scan {
@@ -19,6 +22,7 @@ struct gpu_scan {
     u32 product;
     u32 together; /* inner > 1, elements of 2 bytes or more: one block has all segments of its lines, in one launch */
     u32 aligned; /* inner == 1: in and out begin alike, modulo 16 bytes; otherwise: every row begins at a multiple */
+    u32 kept; /* scan_kept: one block has all segments of its lines, threads one column each, in registers */
 };
 
 /* Running maxima, minima (in and out of one dtype), and sums of exponentials. A thread takes a segment of a line; where

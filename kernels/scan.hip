@@ -195,6 +195,29 @@ template <typename T, typename J> GPU_FN void scan_columns(const struct gpu_scan
         if (i < left) p.totals[word + i] = reduce_word(s[i]);
 }
 
+/* Short lines across memory that no vectors can be read of: a block takes `group` of them, a thread a segment of one, which
+ * it keeps in registers. */
+template <typename T, typename J> GPU_FN void scan_kept(const struct gpu_scan &p, u64 *words) {
+    enum { K = GPU_SCAN_KEPT };
+    typedef typename scan_type<T>::type A;
+    A *room = (A *)words;
+    i64 item = reduce_block(), outer = item / p.tiles;
+    u32 lane = gpu_thread() % p.group, segment = gpu_thread() / p.group;
+    if (outer >= p.outer) return;
+    i64 column = (item - outer * p.tiles) * p.group + lane, from = segment * p.length;
+    u32 n = column < p.inner && from < p.n ? (u32)(p.n - from < p.length ? p.n - from : p.length) : 0;
+    i64 at = (outer * p.n + from) * p.inner + column;
+    A a[K];
+    GPU_UNROLL for (u32 k = 0; k < K; k++) a[k] = k < n ? (A)gpu_up(((const T *)p.in)[at + k * p.inner]) : J::template unit<A>();
+    GPU_UNROLL for (u32 k = 1; k < K; k++) a[k] = J::of(a[k - 1], a[k]);
+    room[gpu_thread()] = a[K - 1];
+    gpu_sync();
+    A before = J::template unit<A>();
+    GPU_NO_UNROLL for (u32 k = 0; k < segment; k++) before = J::of(before, room[k * p.group + lane]);
+    GPU_UNROLL for (u32 k = 0; k < K; k++)
+        if (k < n) scan_down((T *)p.out + at + k * p.inner, J::of(before, a[k]));
+}
+
 #define SCAN(suffix, T)                                                                                                \
     GPU_KERNEL(scan_rows_##suffix, struct gpu_scan) {                                                                  \
         GPU_SHARED u64 room[4 * GPU_BLOCK / 32];                                                                       \
@@ -209,6 +232,13 @@ template <typename T, typename J> GPU_FN void scan_columns(const struct gpu_scan
             scan_columns<T, scan_multiply>(p, room);                                                                   \
         else                                                                                                           \
             scan_columns<T, scan_add>(p, room);                                                                        \
+    }                                                                                                                  \
+    GPU_KERNEL(scan_kept_##suffix, struct gpu_scan) {                                                                  \
+        GPU_SHARED u64 room[GPU_BLOCK];                                                                                \
+        if (p.product)                                                                                                 \
+            scan_kept<T, scan_multiply>(p, room);                                                                      \
+        else                                                                                                           \
+            scan_kept<T, scan_add>(p, room);                                                                           \
     }
 SCAN(b1, u8)
 SCAN(b2, u16)

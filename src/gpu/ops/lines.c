@@ -10,7 +10,9 @@ enum {
     THREADS = 1 << 18, /* that keep a device busy, when each has several loads in flight */
     WHOLE = 64 * 1024, /* bytes of a line that are not worth a second kernel */
     LEAST = 16 * 1024, /* bytes of a segment, at least */
-    PIECE = 2048       /* bytes of a run that are worth a group of their own */
+    PIECE = 2048,      /* bytes of a run that are worth a group of their own */
+    TAKEN = 16,        /* elements of a shorter run for each thread, */
+    SECTOR = 32        /* while those side by side read so many bytes */
 };
 
 struct lines {
@@ -144,6 +146,11 @@ static void cut_pieces(const struct lines *lines, struct gpu_reduce_rows *p) {
     int64_t elements = p->length * each;
     p->end.group = elements >= 32 * (int64_t)wave ? GPU_BLOCK : wick__gpu_power(elements / 4, wave);
     p->across = wick__gpu_power(p->inner, p->end.group);
+    /* A thread has four elements of a run in flight at once, so it is better to take many of each of more runs, as long
+     * as threads side by side read whole sectors and each has a run. */
+    while (p->runs > 1 && p->across * TAKEN > p->inner && p->across * lines->size > SECTOR &&
+           2 * p->end.group / p->across <= p->length)
+        p->across /= 2;
     p->end.segments = p->splits;
 }
 

@@ -27,10 +27,25 @@ static int64_t cut_rows(const struct wick__gpu *gpu, struct gpu_scan *p, int64_t
     return ceil_div(p->outer * p->segments, GPU_BLOCK / p->group);
 }
 
+/* Whether short lines across memory, of which no vectors can be read, are left to scan_kept; cuts them for it. */
+static bool cut_kept(struct gpu_scan *p) {
+    uint32_t group = wick__gpu_power(p->inner, 64);
+    int64_t length = ceil_div(p->n, GPU_BLOCK / group);
+    if (p->aligned || p->n > SHORT || length > GPU_SCAN_KEPT) return false;
+    p->kept = true;
+    p->group = group;
+    p->tiles = ceil_div(p->inner, group);
+    p->length = length;
+    p->segments = ceil_div(p->n, length);
+    return true;
+}
+
 /* The same for lines across memory. */
 static int64_t cut_columns(struct gpu_scan *p, int64_t size) {
     int64_t vectors = ceil_div(p->inner * size, 16), all = p->outer * vectors;
     int64_t segments = wick__max(1, wick__min(ceil_div(THREADS, all), p->n / 32));
+    p->aligned = wick__aligned16(p->in) && wick__aligned16(p->out) && p->inner * size % 16 == 0;
+    if (segments > 1 && cut_kept(p)) return p->outer * p->tiles;
     p->group = wick__gpu_power(vectors, segments > 1 ? 64 : GPU_BLOCK);
     p->tiles = ceil_div(vectors, p->group);
     p->together = segments > 1 && p->n <= SHORT && size > 1;
@@ -40,7 +55,6 @@ static int64_t cut_columns(struct gpu_scan *p, int64_t size) {
     if (p->together) segments = wick__min(wick__min(TOGETHER, GPU_BLOCK / p->group), p->n / 8);
     p->length = ceil_div(p->n, segments);
     p->segments = ceil_div(p->n, p->length);
-    p->aligned = wick__aligned16(p->in) && wick__aligned16(p->out) && p->inner * size % 16 == 0;
     if (p->together) return p->outer * p->tiles;
     return ceil_div(p->outer * p->tiles * p->segments, GPU_BLOCK / p->group);
 }
@@ -72,12 +86,17 @@ enum wick_status wick__gpu_scan(const struct wick__call *call) {
     for (int d = dim + 1; d < x->layout.rank; d++) p.inner *= x->layout.shape[d];
     p.outer = count / (p.n * p.inner);
     bool rows = p.inner == 1;
-    enum wick__gpu_kernel floats = rows ? WICK__GPU_K_scan_rows_bf16 : WICK__GPU_K_scan_columns_bf16;
-    enum wick__gpu_kernel sizes = rows ? WICK__GPU_K_scan_rows_b1 : WICK__GPU_K_scan_columns_b1;
+    int64_t blocks = rows ? cut_rows(gpu, &p, size) : cut_columns(&p, size);
+    enum wick__gpu_kernel floats = rows     ? WICK__GPU_K_scan_rows_bf16
+                                   : p.kept ? WICK__GPU_K_scan_kept_bf16
+                                            : WICK__GPU_K_scan_columns_bf16;
+    enum wick__gpu_kernel sizes = rows     ? WICK__GPU_K_scan_rows_b1
+                                  : p.kept ? WICK__GPU_K_scan_kept_b1
+                                           : WICK__GPU_K_scan_columns_b1;
     struct wick__launch launch = {.kernel = is_float ? wick__gpu_of_floats(floats, x->dtype)
                                                      : wick__gpu_of_size(sizes, (size_t)size)};
-    wick__gpu_reduce_grid(&launch, rows ? cut_rows(gpu, &p, size) : cut_columns(&p, size));
-    if (p.segments == 1 || p.together) return wick__gpu_launch(gpu, &launch, &p);
+    wick__gpu_reduce_grid(&launch, blocks);
+    if (p.segments == 1 || p.together || p.kept) return wick__gpu_launch(gpu, &launch, &p);
     void *totals;
     size_t nbytes = (size_t)(p.outer * p.segments * p.inner) * sizeof(u64);
     WICK__TRY(wick__gpu_scratch(gpu, nbytes, &totals));
