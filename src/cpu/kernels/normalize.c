@@ -2,6 +2,7 @@
  */
 #include "cpu/kernels/float_rows.h"
 #include "cpu/kernels/reduce_kinds.h"
+#include "cpu/kernels/vmath.h"
 #include "cpu/runtime/parallel.h"
 
 #include "core/memory.h"
@@ -23,7 +24,8 @@
 #define FLOAT 1
 #include "cpu/kernels/reduce_body.h"
 
-enum { GRAIN = 16 * 1024 };
+/* TOGETHER of up to SHORT_ROW elements are normalised together. */
+enum { GRAIN = 16 * 1024, TOGETHER = 16, SHORT_ROW = 512 };
 
 struct normalize {
     enum wick_op op;
@@ -42,6 +44,9 @@ struct normalize {
 
 #define SUFFIX f32
 #define T float
+#define V wick__vf
+#define WIDTH WICK__VF
+#define VECTOR(name) WICK__JOIN(wick__vf, name)
 #define LEAST_SQUARE 0x1p-200
 #define MOST_SQUARE 0x1p200
 #define NEAR 60
@@ -50,6 +55,9 @@ struct normalize {
 #include "cpu/kernels/normalize_body.h"
 #define SUFFIX f64
 #define T double
+#define V wick__vd
+#define WIDTH WICK__VD
+#define VECTOR(name) WICK__JOIN(wick__vd, name)
 #define LEAST_SQUARE 0x1p-900
 #define MOST_SQUARE 0x1p900
 #define NEAR 300
@@ -61,7 +69,12 @@ static void rows_task(void *context, int worker, int64_t begin, int64_t end) {
     const struct normalize *s = context;
     bool wide = s->dtype == WICK_F64;
     (void)worker;
-    for (int64_t i = begin; i < end; i++) {
+    bool together = (s->op == WICK_OP_layer_norm || s->op == WICK_OP_rms_norm) && s->n <= SHORT_ROW;
+    for (int64_t i = begin; together && i < end; i += TOGETHER) {
+        int64_t at = i * s->n * (int64_t)s->size;
+        (wide ? normalize_rows_f64 : normalize_rows_f32)(s, s->in + at, s->out + at, wick__min(TOGETHER, end - i));
+    }
+    for (int64_t i = begin; !together && i < end; i++) {
         const char *in = s->in + i * s->n * (int64_t)s->size;
         char *out = s->out + i * s->n * (int64_t)s->size;
         int64_t per_image = s->op == WICK_OP_group_norm ? s->channels / (s->n / s->plane) : s->channels;

@@ -2,10 +2,12 @@
  *
  *   SUFFIX  of the names made here
  *   T       float or double
+ *   V, WIDTH, VECTOR(name)    vectors of T and their functions (cpu/kernels/vmath.h)
  *   LEAST_SQUARE, MOST_SQUARE    mean squares whose root is far from the ends of T and whose sums are from those of f64
  *   NEAR                         an exponent whose squares are within those
  *   MOST_PRE, FAR_MEAN           the largest exponent of a factor; a mean from which differences can overflow */
 #define FN(name) WICK__JOIN(name, SUFFIX)
+#define PARTS (WIDTH / WICK__VD)
 
 /* What a row is normalised by: y = (x - high - low) * scale. The mean is in two parts, so that no digit of it is lost
  * where the elements are large and lie close together. Rows whose differences or squares would leave the range of T or
@@ -22,11 +24,43 @@ static const T *FN(block_of)(const struct normalize *s, const char *in, int64_t 
     return loaded;
 }
 
+/* The sum of n elements, and of the squares of their differences to the mean: for short rows, whose ends are a vector
+ * in part. */
+static double FN(short_sum)(const T *x, int64_t n) {
+    wick__vd sum[PARTS];
+    for (int k = 0; k < PARTS; k++) sum[k] = wick__vd_all(0);
+    for (int64_t i = 0; i < n; i += WIDTH) {
+        V v = n - i < WIDTH ? VECTOR(some)(x + i, n - i, 0) : VECTOR(load)(x + i);
+        for (int k = 0; k < PARTS; k++) sum[k] += VECTOR(part)(v, k);
+    }
+    for (int k = 1; k < PARTS; k++) sum[0] += sum[k];
+    return wick__vd_total(sum[0]);
+}
+
+static double FN(short_squares)(const T *x, int64_t n, double mean) {
+    wick__vd sum[PARTS], less = wick__vd_all(mean);
+    for (int k = 0; k < PARTS; k++) sum[k] = wick__vd_all(0);
+    for (int64_t i = 0; i < n; i += WIDTH) {
+        V v = n - i < WIDTH ? VECTOR(some)(x + i, n - i, 0) : VECTOR(load)(x + i);
+        for (int k = 0; k < PARTS; k++) {
+            wick__vd d = wick__vd_first(VECTOR(part)(v, k) - less, n - i - k * WICK__VD);
+            sum[k] = wick__vd_fma(d, d, sum[k]);
+        }
+    }
+    for (int k = 1; k < PARTS; k++) sum[0] += sum[k];
+    return wick__vd_total(sum[0]);
+}
+
 /* The mean of pre x, and the mean of the squares of what is left without it. */
 static double FN(variance)(const struct normalize *s, const char *in, T *loaded, T pre, double *mean) {
     double squares = 0, n = (double)s->n;
     int64_t size = (int64_t)s->size;
     *mean = 0;
+    if (s->n <= SHORT_ROW) {
+        const T *x = FN(block_of)(s, in, s->n, pre, loaded);
+        if (s->centered) *mean = FN(short_sum)(x, s->n) / n;
+        return FN(short_squares)(x, s->n, *mean) / n;
+    }
     for (int64_t i = 0; s->centered && i < s->n; i += BLOCK) {
         int64_t m = wick__min(BLOCK, s->n - i);
         *mean += FN(fold)(TOTAL, FN(block_of)(s, in + i * size, m, pre, loaded), m, 0, 0);
@@ -97,6 +131,57 @@ static void FN(normalize_row)(const struct normalize *s, const char *in, char *o
     }
 }
 
+/* What n elements of a row become. */
+static inline V FN(normal)(V x, struct FN(moments) m, const V *weight, const V *bias) {
+    V y = (x - VECTOR(all)(m.high) - VECTOR(all)(m.low)) * VECTOR(all)(m.scale);
+    if (weight) y = y * *weight;
+    if (bias) y = y + *bias;
+    return y;
+}
+
+static void FN(finish_short)(const struct normalize *s, const T *x, struct FN(moments) m, T *y) {
+    const T *weight = s->weight, *bias = s->bias;
+    int64_t i = 0;
+    V w = VECTOR(all)(1), b = VECTOR(all)(0);
+    for (; i + WIDTH <= s->n; i += WIDTH) {
+        if (weight) w = VECTOR(load)(weight + i);
+        if (bias) b = VECTOR(load)(bias + i);
+        VECTOR(store)(y + i, FN(normal)(VECTOR(load)(x + i), m, weight ? &w : NULL, bias ? &b : NULL));
+    }
+    int64_t left = s->n - i;
+    if (left == 0) return;
+    if (weight) w = VECTOR(some)(weight + i, left, 0);
+    if (bias) b = VECTOR(some)(bias + i, left, 0);
+    V last = FN(normal)(VECTOR(some)(x + i, left, 0), m, weight ? &w : NULL, bias ? &b : NULL);
+    VECTOR(store_some)(y + i, last, left);
+}
+
+/* `rows` <= TOGETHER rows of SHORT_ROW elements or fewer: none waits for the statistics of its own. Rows whose squares
+ * leave the range go one by one. */
+static void FN(normalize_rows)(const struct normalize *s, const char *in, char *out, int64_t rows) {
+    _Alignas(64) T loaded[TOGETHER * SHORT_ROW], buffer[TOGETHER * SHORT_ROW];
+    struct FN(moments) m[TOGETHER];
+    bool fits[TOGETHER];
+    int64_t n = s->n, row = n * (int64_t)s->size;
+    const T *x = FN(block_in)(s->dtype, in, rows * n, loaded);
+    T *y = FN(block_out)(s->dtype, out, s->stream, buffer);
+    buffer[0] = 0; /* compilers can't tell that there are elements */
+    for (int64_t r = 0; r < rows; r++) {
+        double mean = s->centered ? FN(short_sum)(x + r * n, n) / (double)n : 0;
+        double size = FN(short_squares)(x + r * n, n, mean) / (double)n + s->epsilon;
+        fits[r] = size >= LEAST_SQUARE && size <= MOST_SQUARE;
+        m[r] = (struct FN(moments)){
+            .high = (T)mean, .low = (T)(mean - (double)(T)mean), .scale = (T)(1 / sqrt(size)), .pre = 1};
+    }
+    for (int64_t r = 0; r < rows; r++) FN(finish_short)(s, x + r * n, m[r], y + r * n);
+    FN(block_done)(s->dtype, out, rows * n, s->stream, y);
+    for (int64_t r = 0; r < rows; r++)
+        if (fits[r])
+            FN(tell)(s, in + r * row, m[r]);
+        else
+            FN(normalize_row)(s, in + r * row, out + r * row);
+}
+
 /* n elements of one channel: y = (x - high - low) * scale + bias. */
 static void FN(normalize_channel)(const struct normalize *s, const char *in, char *out, int64_t count,
                                   struct FN(moments) m, T bias) {
@@ -157,6 +242,10 @@ static void FN(normalize_points)(const struct normalize *s, const char *in, char
 }
 
 #undef FN
+#undef V
+#undef WIDTH
+#undef VECTOR
+#undef PARTS
 #undef SUFFIX
 #undef T
 #undef LEAST_SQUARE

@@ -4,6 +4,7 @@
  *   wick__vf_load(p), _store(p, x)     any alignment
  *   wick__vf_some(p, n, c)             the first n < WICK__VF lanes from p, c in the others
  *   wick__vf_store_some(p, x, n)       the first n < WICK__VF lanes
+ *   wick__vd_first(x, n)               the first n lanes, 0 in the others
  *   wick__vd_of_f32(p)                 doubles from floats
  *   wick__vf_all(c)                    the same in every lane
  *   wick__vf_max(a, b), _min(a, b)     b where either is NaN
@@ -145,6 +146,9 @@ static inline void wick__vf_store_some(float *p, wick__vf x, int64_t n) {
 static inline void wick__vd_store_some(double *p, wick__vd x, int64_t n) {
     _mm512_mask_storeu_pd(p, (__mmask8)((1u << n) - 1), x);
 }
+static inline wick__vd wick__vd_first(wick__vd x, int64_t n) {
+    return n >= WICK__VD ? x : _mm512_maskz_mov_pd((__mmask8)((1u << (n < 0 ? 0 : n)) - 1), x);
+}
 static inline wick__vd wick__vf_part(wick__vf x, int k) {
     return _mm512_cvtps_pd(k ? _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(x), 1))
                              : _mm512_castps512_ps256(x));
@@ -164,6 +168,10 @@ static inline wick__vd wick__vf_part(wick__vf x, int k) {
 WICK__SOME(wick__vf, wick__vf, float, WICK__VF)
 WICK__SOME(wick__vd, wick__vd, double, WICK__VD)
 #undef WICK__SOME
+static inline wick__vd wick__vd_first(wick__vd x, int64_t n) {
+    for (int i = 0; i < WICK__VD; i++) x[i] = i < n ? x[i] : 0;
+    return x;
+}
 static inline wick__vd wick__vf_part(wick__vf x, int k) {
 #if WICK_ISA_LEVEL >= 1
     return _mm256_cvtps_pd(k ? _mm256_extractf128_ps(x, 1) : _mm256_castps256_ps128(x));
