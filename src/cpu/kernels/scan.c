@@ -5,14 +5,19 @@
 #include "core/convert.h"
 #include "cpu/runtime/isa.h"
 #include "cpu/runtime/parallel.h"
+#include "cpu/kernels/vmath.h"
 
 #include "core/checked.h"
 #include "core/memory.h"
 #include "backend.h"
 
+#include <string.h>
+
 enum {
     RUN = 1024,        /* elements converted at once, and lines taken side by side */
     BLOCK = 64 * 1024, /* elements of a line in one task */
+    SHORT = 128,       /* elements of a line of which several go at once */
+    NARROW = 128,      /* lines across whose sums stay in registers */
     GRAIN = 16 * 1024
 };
 
@@ -88,6 +93,63 @@ static union value run_through(const struct scan *s, const char *in, char *out, 
     return value;
 }
 
+/* ---- running sums of f32 ---- */
+
+/* Short lines: each addition waits for the one before it, so four lines go at once. */
+static void short_lines(const float *x, float *y, int64_t n, int64_t lines) {
+    int64_t i = 0;
+    for (; i + 4 <= lines; i += 4, x += 4 * n, y += 4 * n) {
+        double a = 0, b = 0, c = 0, d = 0;
+        for (int64_t j = 0; j < n; j++) {
+            y[j] = (float)(a += (double)x[j]);
+            y[n + j] = (float)(b += (double)x[n + j]);
+            y[2 * n + j] = (float)(c += (double)x[2 * n + j]);
+            y[3 * n + j] = (float)(d += (double)x[3 * n + j]);
+        }
+    }
+    for (; i < lines; i++, x += n, y += n) {
+        double a = 0;
+        for (int64_t j = 0; j < n; j++) y[j] = (float)(a += (double)x[j]);
+    }
+}
+
+/* `count` vectors of lines that lie across, their sums in registers. */
+static inline __attribute__((always_inline)) void vectors_across(const struct scan *s, const float *x, float *y,
+                                                                 int count) {
+    wick__vd sum[4];
+    for (int k = 0; k < count; k++) sum[k] = wick__vd_all(0);
+    for (int64_t row = 0; row < s->n; row++, x += s->inner, y += s->inner)
+        for (int k = 0; k < count; k++) {
+            sum[k] += wick__vd_of_f32(x + k * WICK__VD);
+            wick__vd_to_f32(y + k * WICK__VD, sum[k]);
+        }
+}
+
+/* Fewer lines than a vector has lanes. */
+static inline __attribute__((always_inline)) void few_across(const struct scan *s, const float *x, float *y,
+                                                             int count) {
+    double sum[8] = {0};
+    for (int64_t row = 0; row < s->n; row++, x += s->inner, y += s->inner)
+        for (int k = 0; k < count; k++) y[k] = (float)(sum[k] += (double)x[k]);
+}
+
+/* `width` lines that lie across. */
+static void lines_across(const struct scan *s, const float *x, float *y, int64_t width) {
+    int64_t j = 0;
+    for (; j + 4 * WICK__VD <= width; j += 4 * WICK__VD) vectors_across(s, x + j, y + j, 4);
+    for (; j + WICK__VD <= width; j += WICK__VD) vectors_across(s, x + j, y + j, 1);
+    switch (width - j) {
+#define FEW(n)                                                                                                         \
+    case n: few_across(s, x + j, y + j, n); break;
+        FEW(1)
+        FEW(2) FEW(3) FEW(4) FEW(5) FEW(6) FEW(7)
+#undef FEW
+            default : break;
+    }
+}
+
+static bool sums_f32(const struct scan *s) { return s->dtype == WICK_F32 && !s->product; }
+
 static void total_task(void *context, int worker, int64_t begin, int64_t end) {
     const struct scan *s = context;
     (void)worker;
@@ -100,6 +162,11 @@ static void total_task(void *context, int worker, int64_t begin, int64_t end) {
 static void scan_task(void *context, int worker, int64_t begin, int64_t end) {
     const struct scan *s = context;
     (void)worker;
+    if (sums_f32(s) && s->n <= SHORT) {
+        short_lines((const float *)(const void *)s->in + begin * s->n, (float *)(void *)s->out + begin * s->n, s->n,
+                    end - begin);
+        return;
+    }
     for (int64_t i = begin; i < end; i++) {
         int64_t first = i % s->blocks * BLOCK, at = (i / s->blocks * s->n + first) * (int64_t)s->size;
         run_through(s, s->in + at, s->out + at, wick__min(BLOCK, s->n - first), s->before ? s->before[i] : unit(s));
@@ -136,6 +203,10 @@ static void tile_task(void *context, int worker, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) {
         int64_t first = i % s->tiles * RUN, width = wick__min(RUN, s->inner - first);
         int64_t at = (i / s->tiles * s->n * s->inner + first) * (int64_t)s->size;
+        if (sums_f32(s) && s->inner <= NARROW) {
+            lines_across(s, (const float *)(const void *)(s->in + at), (float *)(void *)(s->out + at), width);
+            continue;
+        }
         for (int64_t j = 0; j < width; j++) sums[j] = unit(s);
         for (int64_t row = 0; row < s->n; row++, at += s->inner * (int64_t)s->size) {
             load(s, s->in + at, x, width);
