@@ -195,6 +195,7 @@ static void run_blocks(void *context, int worker, int64_t begin, int64_t end) {
 /* A tile: its first element's position in each dim, and its size. */
 struct tile {
     int64_t at[WICK_MAX_RANK], rows, columns;
+    bool packed; /* rows follow each other in the result, and are taken as one */
 };
 
 /* Tiles are found in place: returned by value, a tile would be copied before its stores are through. */
@@ -210,6 +211,7 @@ static void find_tile(const struct job *job, int64_t number, struct tile *tile) 
         tile->rows = wick__min(t->rows, t->out.shape[t->dim] - tile->at[t->dim]);
         number /= t->down;
     }
+    tile->packed = t->dim >= 0 && t->out.stride[t->dim] == tile->columns && tile->rows * tile->columns <= WICK__BLOCK;
     for (int d = last - 1; d >= 0; d--) {
         if (d == t->dim) continue;
         tile->at[d] = number % t->out.shape[d];
@@ -231,23 +233,24 @@ struct source {
     int64_t n;
 };
 
-/* Where they lie if a row's elements are side by side, else in `to`. */
+/* Where they lie if a row's elements are side by side, unless they are to be packed; else in `to`. */
 static void gather_tile(const struct operand *op, const struct tile *tile, int dim, char *to, struct source *source) {
     int last = op->layout.rank - 1;
     int64_t across = op->layout.stride[last], down = dim < 0 ? 0 : op->layout.stride[dim];
     const char *from = op->data + (size_t)offset_of(&op->layout, tile) * op->size;
     size_t row = (size_t)tile->columns * op->size;
-    source->at = across == 1 ? from : to;
-    source->step = across == 1 ? (size_t)down * op->size : row;
-    if (across == 1 || (source->filled == from && tile->columns <= source->n)) return;
+    bool here = across == 1 && (!tile->packed || tile->rows == 1 || down == tile->columns);
+    source->at = here ? from : to;
+    source->step = here ? (size_t)down * op->size : row;
+    if (here || (source->filled == from && tile->rows * tile->columns <= source->n)) return;
     if (down == 1 && across > 1) {
         WICK__ISA(wick__turn)(op->size, from, across, (const int64_t[2]){tile->rows, tile->columns}, to, tile->columns);
         return;
     }
     for (int64_t r = 0; r < tile->rows; r++)
         pick(to + (size_t)r * row, from + (size_t)(r * down) * op->size, op->size, across, tile->columns);
-    source->filled = across > 0 || tile->rows > 1 ? NULL : from;
-    source->n = tile->columns;
+    source->filled = down == 0 && (across == 0 || tile->rows > 1) ? from : NULL;
+    source->n = tile->rows * tile->columns;
 }
 
 /* Row r as the row function takes it. */
@@ -257,16 +260,6 @@ static const void *load_row(const struct operand *op, const struct source *sourc
     if (!op->convert) return from;
     to_f32(op->dtype, from, wide->f32, n);
     return wide->f32;
-}
-
-/* Takes rows that follow each other everywhere as one. */
-static void merge_rows(const struct job *job, struct tile *tile, const struct source *source) {
-    const struct tiles *t = &job->tiles;
-    if (t->dim < 0 || tile->rows * tile->columns > WICK__BLOCK || t->out.stride[t->dim] != tile->columns) return;
-    for (int k = 0; k < job->n_in; k++)
-        if (source[k].at && source[k].step != (size_t)tile->columns * job->in[k].size) return;
-    tile->columns *= tile->rows;
-    tile->rows = 1;
 }
 
 static void run_tiles(void *context, int worker, int64_t begin, int64_t end) {
@@ -286,7 +279,10 @@ static void run_tiles(void *context, int worker, int64_t begin, int64_t end) {
         char *to = job->out + (size_t)offset_of(&t->out, &tile) * job->out_size;
         for (int k = 0; k < job->n_in; k++)
             if (!fixed[k]) gather_tile(&job->in[k], &tile, t->dim, tiles[k], &source[k]);
-        merge_rows(job, &tile, source);
+        if (tile.packed) {
+            tile.columns *= tile.rows;
+            tile.rows = 1;
+        }
         row.n = tile.columns;
         for (int64_t r = 0; r < tile.rows; r++, to += step) {
             for (int k = 0; k < job->n_in; k++)
@@ -326,7 +322,11 @@ static bool cut(struct job *job) {
     t->columns = wick__min(t->out.shape[last], WICK__BLOCK);
     if (t->dim >= 0) {
         t->columns = wick__min(t->columns, COLUMNS);
-        t->rows = wick__min(t->out.shape[t->dim], wick__max(LINE / (int64_t)widest, WICK__BLOCK / t->columns));
+        t->rows = wick__max(LINE / (int64_t)widest, WICK__BLOCK / t->columns);
+        /* Rows that follow each other in the result are taken as one, if that is a block at most. */
+        if (t->out.stride[t->dim] == t->columns && WICK__BLOCK / t->columns >= TURNED)
+            t->rows = WICK__BLOCK / t->columns / TURNED * TURNED;
+        t->rows = wick__min(t->rows, t->out.shape[t->dim]);
     }
     t->across = (t->out.shape[last] + t->columns - 1) / t->columns;
     t->down = t->dim < 0 ? 1 : (t->out.shape[t->dim] + t->rows - 1) / t->rows;

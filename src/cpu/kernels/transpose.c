@@ -105,20 +105,25 @@ static inline void square_16(const uint16_t *in, int64_t step, uint16_t *out, in
 
 /* ---- blocks ---- */
 
-/* Turns `columns` rows of `rows` elements each into `out`, whose rows lie `to` elements apart. */
+/* Turns `columns` rows of `rows` elements each into `out`, whose rows lie `to` elements apart. The last squares lie
+ * over those before them where sizes are no multiples. */
 #define TURN(bits)                                                                                                     \
     static inline __attribute__((always_inline)) void turn_##bits(                                                     \
         const uint##bits##_t *in, int64_t step, const int64_t size[2], uint##bits##_t *out, int64_t to) {              \
-        int64_t rows = size[0], columns = size[1], c = 0;                                                              \
-        for (; c + SQUARE_##bits <= columns; c += SQUARE_##bits) {                                                     \
-            int64_t r = 0;                                                                                             \
-            for (; r + SQUARE_##bits <= rows; r += SQUARE_##bits)                                                      \
-                square_##bits(in + c * step + r, step, out + r * to + c, to);                                          \
-            for (; r < rows; r++)                                                                                      \
-                for (int64_t k = 0; k < SQUARE_##bits; k++) out[r * to + c + k] = in[(c + k) * step + r];              \
+        enum { SQUARE = SQUARE_##bits };                                                                               \
+        int64_t rows = size[0], columns = size[1];                                                                     \
+        if (rows < SQUARE || columns < SQUARE) {                                                                       \
+            for (int64_t c = 0; c < columns; c++)                                                                      \
+                for (int64_t r = 0; r < rows; r++) out[r * to + c] = in[c * step + r];                                 \
+            return;                                                                                                    \
         }                                                                                                              \
-        for (; c < columns; c++)                                                                                       \
-            for (int64_t r = 0; r < rows; r++) out[r * to + c] = in[c * step + r];                                     \
+        for (int64_t c = 0; c < columns; c += SQUARE) {                                                                \
+            c = wick__min(c, columns - SQUARE);                                                                        \
+            for (int64_t r = 0; r < rows; r += SQUARE) {                                                               \
+                r = wick__min(r, rows - SQUARE);                                                                       \
+                square_##bits(in + c * step + r, step, out + r * to + c, to);                                          \
+            }                                                                                                          \
+        }                                                                                                              \
     }
 TURN(8)
 TURN(16)
