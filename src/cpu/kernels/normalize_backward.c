@@ -35,19 +35,16 @@ struct slopes {
 typedef wick__vd vector_f64;
 
 /* The sum of all lanes of AT_ONCE vectors. */
-static inline double lanes_sum(const wick__vd x[AT_ONCE]) {
-    wick__vd one = (x[0] + x[1]) + (x[2] + x[3]);
-    double sum = 0;
-    for (int l = 0; l < WICK__VD; l++) sum += one[l];
-    return sum;
-}
+static inline double lanes_sum(const wick__vd x[AT_ONCE]) { return wick__vd_total((x[0] + x[1]) + (x[2] + x[3])); }
 
 #define T float
 #define LOAD wick__vd_of_f32
+#define SOME wick__vd_of_f32_some
 #define SUFFIX f32
 #include "cpu/kernels/normalize_backward_body.h"
 #define T double
 #define LOAD wick__vd_load
+#define SOME(p, n) wick__vd_some(p, n, 0)
 #define SUFFIX f64
 #include "cpu/kernels/normalize_backward_body.h"
 

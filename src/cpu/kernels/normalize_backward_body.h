@@ -2,7 +2,7 @@
  *
  *   SUFFIX  of the names made here
  *   T       float or double
- *   LOAD    a wick__vd of some
+ *   LOAD    a wick__vd of some; SOME of the first n, 0 in the other lanes
  *
  * and undefines all of them. */
 #define NAME(name) WICK__JOIN(name, SUFFIX)
@@ -29,9 +29,10 @@ static void NAME(add_sums)(const T *g, const T *x, int64_t n, double mean, doubl
         a[0] += LOAD(g + i);
         b[0] = MULADD_F64(LOAD(g + i), LOAD(x + i) - means, b[0]);
     }
-    for (; i < n; i++) {
-        total[0] += (double)g[i];
-        total[1] += (double)g[i] * ((double)x[i] - mean);
+    if (i < n) {
+        wick__vd gs = SOME(g + i, n - i);
+        a[1] += gs;
+        b[1] = MULADD_F64(gs, SOME(x + i, n - i) - means, b[1]);
     }
     total[0] += lanes_sum(a);
     total[1] += lanes_sum(b);
@@ -53,12 +54,18 @@ static inline void NAME(finish)(const T *g, const T *x, int64_t n, const struct 
     const struct slopes k = *slopes;
     double by_g = k.inverse * k.weight, by_x = -k.inverse * k.slope, rest = -k.inverse * k.constant - k.mean * by_x;
     int64_t j = 0;
-    for (; sizeof(T) == sizeof(float) && j + WICK__VD <= n; j += WICK__VD) {
+    if (sizeof(T) != sizeof(float)) {
+        for (; j < n; j++)
+            out[j] = (T)(k.inverse * ((double)g[j] * k.weight - k.constant - ((double)x[j] - k.mean) * k.slope));
+        return;
+    }
+    for (; j + WICK__VD <= n; j += WICK__VD) {
         wick__vd y = MULADD_F64(LOAD(x + j), wick__vd_all(by_x), wick__vd_all(rest));
         wick__vd_to_f32((void *)(out + j), MULADD_F64(LOAD(g + j), wick__vd_all(by_g), y));
     }
-    for (; j < n; j++)
-        out[j] = (T)(k.inverse * ((double)g[j] * k.weight - k.constant - ((double)x[j] - k.mean) * k.slope));
+    if (j == n) return;
+    wick__vd y = MULADD_F64(SOME(x + j, n - j), wick__vd_all(by_x), wick__vd_all(rest));
+    wick__vd_to_f32_some((void *)(out + j), MULADD_F64(SOME(g + j, n - j), wick__vd_all(by_g), y), n - j);
 }
 
 static inline struct slopes NAME(slopes_of)(const struct normalize_backward *s, int64_t row, const double total[2]) {
@@ -165,5 +172,6 @@ static void NAME(backward_sums)(const struct normalize_backward *s, int64_t part
 
 #undef NAME
 #undef LOAD
+#undef SOME
 #undef T
 #undef SUFFIX

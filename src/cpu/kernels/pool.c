@@ -254,6 +254,48 @@ static bool pool_planes(const struct pool *pool, const struct wick__call *call, 
     return fits || !made;
 }
 
+/* ---- averages of whole planes of f32 ---- */
+
+static bool is_whole(const struct pool *pool, const struct wick_tensor *x) {
+    bool whole = !pool->max && pool->dtype == WICK_F32 && wick__layout_is_contiguous(&x->layout);
+    for (int a = 0; a < 3; a++) {
+        const struct axis *axis = &pool->axis[a];
+        whole = whole && axis->out == 1 && axis->window[0].count == axis->in && axis->step == 1;
+    }
+    return whole;
+}
+
+static double sum_plane(const float *x, int64_t n) {
+    enum { PARTS = 2 };
+    wick__vd sum[2 * PARTS];
+    for (int k = 0; k < 2 * PARTS; k++) sum[k] = wick__vd_all(0);
+    int64_t i = 0;
+    for (; i + PARTS * WICK__VF <= n; i += PARTS * WICK__VF)
+        for (int k = 0; k < PARTS; k++) {
+            wick__vf v = wick__vf_load(x + i + k * WICK__VF);
+            sum[2 * k] += wick__vf_part(v, 0);
+            sum[2 * k + 1] += wick__vf_part(v, 1);
+        }
+    for (; i < n; i += WICK__VF) {
+        wick__vf v = n - i < WICK__VF ? wick__vf_some(x + i, n - i, 0) : wick__vf_load(x + i);
+        sum[0] += wick__vf_part(v, 0);
+        sum[1] += wick__vf_part(v, 1);
+    }
+    for (int k = 1; k < 2 * PARTS; k++) sum[0] += sum[k];
+    return wick__vd_total(sum[0]);
+}
+
+static void whole_planes(void *context, int worker, int64_t begin, int64_t end) {
+    const struct pool *pool = context;
+    int64_t n = pool->axis[0].in * pool->axis[1].in * pool->axis[2].in;
+    struct place place = {.d = pool->axis[0].window, .h = pool->axis[1].window};
+    double divisor = divisor_f32(pool, &place, pool->axis[2].window);
+    (void)worker;
+    for (int64_t i = begin; i < end; i++)
+        ((float *)(void *)pool->out)[i] =
+            (float)(sum_plane((const float *)(const void *)pool->in + i * n, n) / divisor);
+}
+
 enum wick_status WICK__ISA(wick__cpu_pool)(const struct wick__call *call);
 enum wick_status WICK__ISA(wick__cpu_pool)(const struct wick__call *call) {
     const struct wick_tensor *x = call->in[0];
@@ -285,7 +327,10 @@ enum wick_status WICK__ISA(wick__cpu_pool)(const struct wick__call *call) {
              call->op >= WICK_OP_adaptive_max_pool1d && call->op <= WICK_OP_adaptive_avg_pool3d);
     double *counts = (double *)(void *)(memory + (size_t)windows * sizeof(struct window));
     enum wick_status status = WICK_OK;
-    if (!by_planes(&pool, x) || !pool_planes(&pool, call, counts, &status)) {
+    if (is_whole(&pool, x)) {
+        int64_t plane = pool.axis[0].in * pool.axis[1].in * pool.axis[2].in;
+        wick__parallel_with(workers, wick__count(y), wick__max(1, 16384 / plane), whole_planes, &pool);
+    } else if (!by_planes(&pool, x) || !pool_planes(&pool, call, counts, &status)) {
         int64_t taps = wick__max(1, pool.axis[0].window[0].count) * wick__max(1, pool.axis[1].window[0].count);
         int64_t work = taps * in + out * wick__max(1, pool.axis[2].window[0].count);
         wick__parallel_with(workers, wick__count(y) / out, wick__max(1, 16384 / wick__max(1, work)), pool_rows, &pool);

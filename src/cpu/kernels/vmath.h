@@ -6,6 +6,7 @@
  *   wick__vf_store_some(p, x, n)       the first n < WICK__VF lanes
  *   wick__vd_first(x, n)               the first n lanes, 0 in the others
  *   wick__vd_of_f32(p)                 doubles from floats
+ *   wick__vd_of_f32_some(p, n), wick__vd_to_f32_some(p, x, n)    the first n < WICK__VD lanes, 0 in the others
  *   wick__vf_all(c)                    the same in every lane
  *   wick__vf_max(a, b), _min(a, b)     b where either is NaN
  *   wick__vf_abs(x)
@@ -146,6 +147,12 @@ static inline void wick__vf_store_some(float *p, wick__vf x, int64_t n) {
 static inline void wick__vd_store_some(double *p, wick__vd x, int64_t n) {
     _mm512_mask_storeu_pd(p, (__mmask8)((1u << n) - 1), x);
 }
+static inline wick__vd wick__vd_of_f32_some(const float *p, int64_t n) {
+    return _mm512_cvtps_pd(_mm256_maskz_loadu_ps((__mmask8)((1u << n) - 1), p));
+}
+static inline void wick__vd_to_f32_some(float *p, wick__vd x, int64_t n) {
+    _mm256_mask_storeu_ps(p, (__mmask8)((1u << n) - 1), _mm512_cvtpd_ps(x));
+}
 static inline wick__vd wick__vd_first(wick__vd x, int64_t n) {
     return n >= WICK__VD ? x : _mm512_maskz_mov_pd((__mmask8)((1u << (n < 0 ? 0 : n)) - 1), x);
 }
@@ -168,6 +175,16 @@ static inline wick__vd wick__vf_part(wick__vf x, int k) {
 WICK__SOME(wick__vf, wick__vf, float, WICK__VF)
 WICK__SOME(wick__vd, wick__vd, double, WICK__VD)
 #undef WICK__SOME
+static inline wick__vd wick__vd_of_f32_some(const float *p, int64_t n) {
+    float lanes[WICK__VD];
+    for (int i = 0; i < WICK__VD; i++) lanes[i] = i < n ? p[i] : 0;
+    return wick__vd_of_f32(lanes);
+}
+static inline void wick__vd_to_f32_some(float *p, wick__vd x, int64_t n) {
+    float lanes[WICK__VD];
+    wick__vd_to_f32(lanes, x);
+    for (int i = 0; i < n; i++) p[i] = lanes[i];
+}
 static inline wick__vd wick__vd_first(wick__vd x, int64_t n) {
     for (int i = 0; i < WICK__VD; i++) x[i] = i < n ? x[i] : 0;
     return x;
