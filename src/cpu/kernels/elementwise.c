@@ -297,6 +297,18 @@ static void run_tiles(void *context, int worker, int64_t begin, int64_t end) {
     if (job->stream) wick__stream_end();
 }
 
+/* Whether several rows fit into a block, and each operand is contiguous in the last two dims or repeats its row. */
+static bool repeats(const struct job *job, const struct wick__layout *layouts) {
+    int last = layouts[0].rank - 1;
+    int64_t n = layouts[0].shape[last];
+    if (n > WICK__BLOCK / 2) return false;
+    for (int i = 0; i < job->n_in; i++) {
+        const int64_t *stride = layouts[i].stride;
+        if (stride[last - 1] != 0 && (stride[last] != 1 || stride[last - 1] != n)) return false;
+    }
+    return true;
+}
+
 /* Cuts the work into tiles, if some operand is neither flat nor one element, and rows are long enough or it is
  * transposed. The layouts of operands are then collapsed together. */
 static bool cut(struct job *job) {
@@ -313,21 +325,25 @@ static bool cut(struct job *job) {
     t->out = layouts[job->n_in];
     t->dim = -1;
     int last = t->out.rank - 1;
+    bool turned = false;
     if (last == 0) return false;
     for (int i = 0; i < job->n_in; i++)
         for (int d = 0; d < last && layouts[i].stride[last] > 1; d++)
-            if (layouts[i].stride[d] == 1 && t->out.shape[d] >= TURNED) t->dim = d;
+            if (layouts[i].stride[d] == 1 && t->out.shape[d] >= TURNED) t->dim = d, turned = true;
+    if (t->dim < 0 && repeats(job, layouts)) t->dim = last - 1;
     if (t->dim < 0 && t->out.shape[last] < ROW) return false;
     t->rows = 1;
     t->columns = wick__min(t->out.shape[last], WICK__BLOCK);
-    if (t->dim >= 0) {
+    if (turned) {
         t->columns = wick__min(t->columns, COLUMNS);
         t->rows = wick__max(LINE / (int64_t)widest, WICK__BLOCK / t->columns);
         /* Rows that follow each other in the result are taken as one, if that is a block at most. */
         if (t->out.stride[t->dim] == t->columns && WICK__BLOCK / t->columns >= TURNED)
             t->rows = WICK__BLOCK / t->columns / TURNED * TURNED;
-        t->rows = wick__min(t->rows, t->out.shape[t->dim]);
+    } else if (t->dim >= 0) {
+        t->rows = WICK__BLOCK / t->columns;
     }
+    if (t->dim >= 0) t->rows = wick__min(t->rows, t->out.shape[t->dim]);
     t->across = (t->out.shape[last] + t->columns - 1) / t->columns;
     t->down = t->dim < 0 ? 1 : (t->out.shape[t->dim] + t->rows - 1) / t->rows;
     for (int i = 0; i < job->n_in; i++) job->in[i].layout = layouts[i];

@@ -124,6 +124,16 @@ static inline __attribute__((always_inline)) void sum_narrow(const struct tile *
     for (int k = 0; k < VECTORS; k++) wick__vf_store(y + k * WICK__VF, sum[k]);
 }
 
+/* Whether a sum is one element as it is. */
+static inline bool is_one(const struct tile *t, const struct takes *takes) {
+    double weight = 1;
+    for (int d = 0; d < 3; d++) {
+        if (takes->end[d] - takes->begin[d] != 1) return false;
+        weight *= takes->begin[d]->weight;
+    }
+    return weight == 1 && !t->p->divide[0] && t->p->divisor == 1;
+}
+
 static inline __attribute__((always_inline)) void sum_wide(const struct tile *t, const struct takes *takes,
                                                            int64_t lanes, float *y) {
     double divisor = divisor_of(t->p, takes->at);
@@ -174,7 +184,12 @@ static inline __attribute__((always_inline)) void make_element(const struct tile
     switch (kind) {
     case WICK__PLANES_PICK: pick(t, takes, lanes, to); break;
     case WICK__PLANES_SUM: sum_narrow(t, takes, lanes, to); break;
-    case WICK__PLANES_SUM_WIDE: sum_wide(t, takes, lanes, to); break;
+    case WICK__PLANES_SUM_WIDE:
+        if (is_one(t, takes))
+            pick(t, takes, lanes, to);
+        else
+            sum_wide(t, takes, lanes, to);
+        break;
     case WICK__PLANES_LARGEST: largest(t, takes, lanes, to, t->positions ? t->positions + n * PLANES : NULL); break;
     }
 }

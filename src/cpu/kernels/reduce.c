@@ -472,7 +472,7 @@ enum wick_status WICK__ISA(wick__cpu_reduce)(const struct wick__call *call) {
     lines_init(&reduce.lines, call->in[0], call->p.reduce.dims, false);
     if (reduce.lines.outs == 0) return WICK_OK;
     if (reduce.lines.terms == 1 && is_copy(call->op)) return copy_ones(call);
-    bool many = kept->n > 0 && kept->shape[kept->n - 1] >= 2 * LANES && reduce.lines.terms > 1;
+    bool many = kept->n > 0 && kept->shape[kept->n - 1] > 1 && reduce.lines.terms > 1;
     bool beside = many && !reduce.lines.direct && kept->stride[kept->n - 1] == 1;
     if (beside || (many && reduce.lines.terms <= FEW)) return run_tiles(&reduce);
     return run_lines(&reduce);

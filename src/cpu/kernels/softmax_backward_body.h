@@ -118,9 +118,11 @@ static void NAME(backward_across)(const struct softmax_backward *s, int64_t at, 
         const T *y = NAME(block_in)(s->dtype, s->result + at + i * step, n, loaded[1]);
         for (int64_t j = 0; j < n; j++) sum[j] += (double)g[j] * (double)y[j];
     }
-    for (int64_t j = width; j < all; j++) sum[j % width] += sum[j];
+    for (int64_t r = width; r < all; r += width)
+        for (int64_t j = 0; j < width; j++) sum[j] += sum[r + j];
     for (int64_t j = 0; j < width; j++) in_range = in_range && fabs(sum[j]) <= (double)LARGEST;
-    for (int64_t j = 0; j < all; j++) last[j] = (T)sum[j % width];
+    for (int64_t j = 0; j < width; j++) last[j] = (T)sum[j];
+    for (int64_t j = width; j < all; j++) last[j] = last[j - width];
     for (int64_t i = 0; i < s->n; i += at_once) {
         int64_t n = wick__min(at_once, s->n - i) * width;
         const T *g = NAME(block_in)(s->dtype, s->gradient + at + i * step, n, loaded[0]);

@@ -96,7 +96,8 @@ static void NAME(softmax_across)(const struct softmax *s, const char *in, char *
         const T *x = NAME(block_in)(s->dtype, in + i * step, n, loaded);
         for (int64_t j = 0; j < n; j++) most[j] = x[j] > most[j] ? x[j] : most[j];
     }
-    for (int64_t j = width; j < all; j++) most[j % width] = most[j] > most[j % width] ? most[j] : most[j % width];
+    for (int64_t r = width; r < all; r += width)
+        for (int64_t j = 0; j < width; j++) most[j] = most[r + j] > most[j] ? most[r + j] : most[j];
     for (int64_t j = width; j < all; j++) most[j] = most[j - width];
     for (int64_t i = 0; i < s->n; i += at_once) {
         int64_t n = wick__min(at_once, s->n - i) * width;
@@ -104,7 +105,8 @@ static void NAME(softmax_across)(const struct softmax *s, const char *in, char *
         NAME(exps_across)(NAME(block_in)(s->dtype, in + i * step, n, loaded), most, y, n);
         for (int64_t j = 0; j < n; j++) sum[j] += (double)y[j];
     }
-    for (int64_t j = width; j < all; j++) sum[j % width] += sum[j];
+    for (int64_t r = width; r < all; r += width)
+        for (int64_t j = 0; j < width; j++) sum[j] += sum[r + j];
     if (s->log) wick__vd_logs(sum, width);
     for (int64_t j = 0; j < width; j++) last[j] = (T)(s->log ? sum[j] : 1 / sum[j]);
     for (int64_t j = width; j < all; j++) last[j] = last[j - width];
