@@ -5,6 +5,7 @@
  * elements are apart. Either way lines are cut into segments whose length depends on the shape alone, every segment
  * gives a cell of its own, and cells are joined in order: the result is the same for any number of threads. */
 #include "cpu/kernels/lines.h"
+#include "cpu/kernels/sums.h"
 #include "cpu/kernels/reduce_types.h"
 #include "cpu/runtime/parallel.h"
 #include "cpu/runtime/pool.h"
@@ -472,6 +473,10 @@ enum wick_status WICK__ISA(wick__cpu_reduce)(const struct wick__call *call) {
     lines_init(&reduce.lines, call->in[0], call->p.reduce.dims, false);
     if (reduce.lines.outs == 0) return WICK_OK;
     if (reduce.lines.terms == 1 && is_copy(call->op)) return copy_ones(call);
+    double divisor = call->op == WICK_OP_mean ? (double)reduce.lines.terms : 1;
+    if ((call->op == WICK_OP_mean || call->op == WICK_OP_sum) && reduce.lines.terms > 1 &&
+        call->out[0]->dtype == WICK_F32 && WICK__ISA(wick__sums_f32)(&reduce.lines, divisor, wick__data(call->out[0])))
+        return WICK_OK;
     bool many = kept->n > 0 && kept->shape[kept->n - 1] > 1 && reduce.lines.terms > 1;
     bool beside = many && !reduce.lines.direct && kept->stride[kept->n - 1] == 1;
     if (beside || (many && reduce.lines.terms <= FEW)) return run_tiles(&reduce);
