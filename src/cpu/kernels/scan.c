@@ -142,7 +142,8 @@ static void lines_across(const struct scan *s, const float *x, float *y, int64_t
 #define FEW(n)                                                                                                         \
     case n: few_across(s, x + j, y + j, n); break;
         FEW(1)
-        FEW(2) FEW(3) FEW(4) FEW(5) FEW(6) FEW(7)
+        FEW(2)
+        FEW(3) FEW(4) FEW(5) FEW(6) FEW(7)
 #undef FEW
             default : break;
     }
