@@ -38,10 +38,30 @@ struct gpu_normalize_backward_sums {
     u32 lanes; /* threads beside each other, along channels or along the plane: a power of two up to GPU_BLOCK */
 };
 
+/* Threads beside each other in the joining of these sums, along channels. */
+#define GPU_NORMALIZE_JOIN 16
 struct gpu_normalize_backward_join {
     const double *sums;
     void *weight, *bias; /* bias may be NULL */
     i64 channels, parts;
+};
+
+/* Planes that begin anywhere, in two launches: the sums of parts, and the gradient of x, which may need those of more
+ * than one part. A part is `rows` of outer, or one of `pieces` of each plane of one of outer, of one channel. */
+struct gpu_normalize_backward_planes {
+    const void *gradient, *x;
+    void *out;
+    const void *mean, *inverse; /* of every row; batch: of every channel */
+    const void *weight;         /* may be NULL */
+    double *sums;               /* [parts,2,channels] */
+    void *weight_out, *bias_out; /* batch: their gradients, or NULL */
+    i64 outer, channels, plane, per, groups;
+    i64 n; /* elements that were normalised together */
+    i64 rows, pieces, length, parts;
+    i64 joined; /* parts of a channel that were normalised together: pieces, or batch: all */
+    u32 batch;  /* a channel's elements in all of outer were normalised together; per is 1 */
+    u32 group;  /* threads for a part of a channel: up to GPU_WAVE lanes, or a block of as many */
+    u32 alike;  /* gradient, x and out begin alike, modulo 16 bytes */
 };
 
 #endif

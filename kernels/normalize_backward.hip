@@ -135,17 +135,166 @@ template <typename T> GPU_FN void normalize_backward_sums(const struct gpu_norma
 }
 
 template <typename T> GPU_FN void normalize_backward_join(const struct gpu_normalize_backward_join &p) {
+    enum { ACROSS = GPU_NORMALIZE_JOIN, DOWN = GPU_BLOCK / ACROSS };
     typedef typename gpu_compute<T>::type C;
-    i64 channel = (i64)gpu_global();
-    if (channel >= p.channels) return;
+    GPU_SHARED f64 room[GPU_BLOCK];
+    i64 channel = (i64)gpu_block_x() * ACROSS + gpu_thread() % ACROSS;
     f64 weight = 0, bias = 0;
-    GPU_NO_UNROLL for (i64 part = 0; part < p.parts; part++) {
+    GPU_NO_UNROLL for (i64 part = gpu_thread() / ACROSS; part < p.parts && channel < p.channels; part += DOWN) {
         weight += p.sums[part * 2 * p.channels + channel];
         bias += p.sums[(part * 2 + 1) * p.channels + channel];
     }
+    weight = gpu_columns_join(weight, ACROSS, room);
+    bias = gpu_columns_join(bias, ACROSS, room);
+    if (gpu_thread() >= ACROSS || channel >= p.channels) return;
     ((T *)p.weight)[channel] = gpu_round<T>((C)weight);
     if (p.bias) ((T *)p.bias)[channel] = gpu_round<T>((C)bias);
 }
+
+/* ---- planes that begin anywhere: vectors at multiples of 16 bytes, and single elements before and after them ---- */
+
+/* Elements from .. to - 1 of the planes of one channel, in first .. last - 1 of outer. */
+struct backward_part {
+    i64 number, channel, first, last, from, to;
+};
+GPU_FN backward_part backward_find(const struct gpu_normalize_backward_planes &p, i64 item) {
+    backward_part s = {0, 0, 0, 0, 0, 0}; /* nothing, behind the last item */
+    if (item < 0 || item >= p.parts * p.channels) return s;
+    s.number = item / p.channels;
+    s.channel = item - s.number * p.channels;
+    i64 image = p.pieces == 1 ? s.number : s.number / p.pieces;
+    s.first = image * p.rows;
+    s.last = s.first + p.rows < p.outer ? s.first + p.rows : p.outer;
+    s.from = (s.number - image * p.pieces) * p.length;
+    s.to = s.from + p.length < p.plane ? s.from + p.length : p.plane;
+    return s;
+}
+
+/* The n elements of a part in one of outer: where they begin, how many stand before the first vector, and how many are
+ * in vectors. */
+struct backward_run {
+    i64 at, row, n, head, body;
+};
+template <typename T>
+GPU_FN backward_run backward_place(const struct gpu_normalize_backward_planes &p, const backward_part &s, i64 o) {
+    enum { N = gpu_vec<T>::N };
+    backward_run r;
+    r.at = (o * p.channels + s.channel) * p.plane + s.from;
+    r.row = p.batch ? s.channel : o * p.groups + s.channel / p.per;
+    r.n = s.to - s.from;
+    r.head = (i64)((16 - ((u64)((const T *)p.x + r.at) & 15)) % 16 / sizeof(T));
+    if (r.head > r.n || !p.alike) r.head = r.n;
+    r.body = (r.n - r.head) / N * N;
+    return r;
+}
+
+template <int N, typename T, typename C>
+GPU_FN void backward_add(const T *gradient, const T *in, C mean, C inverse, f64 &sum, f64 &product) {
+    C g[N], x[N];
+    f64 a[N], b[N];
+    gpu_some_load<N>(gradient, g);
+    gpu_some_load<N>(in, x);
+    GPU_UNROLL for (int k = 0; k < N; k++) {
+        a[k] = (f64)g[k];
+        b[k] = (f64)(g[k] * ((x[k] - mean) * inverse));
+    }
+    sum += gpu_tree<N>::template of<gpu_join_add>(a);
+    product += gpu_tree<N>::template of<gpu_join_add>(b);
+}
+
+template <typename T> GPU_FN void normalize_backward_plane_sums(const struct gpu_normalize_backward_planes &p) {
+    enum { N = gpu_vec<T>::N };
+    typedef typename gpu_compute<T>::type C;
+    GPU_SHARED f64 room[GPU_WAVES];
+    u32 lane = gpu_thread() % p.group, per_block = gpu_threads() / p.group;
+    i64 item = reduce_block() * per_block + gpu_thread() / p.group;
+    if (reduce_block() * per_block >= p.parts * p.channels) return;
+    backward_part s = backward_find(p, item);
+    f64 sum = 0, product = 0;
+    GPU_NO_UNROLL for (i64 o = s.first; o < s.last; o++) {
+        backward_run r = backward_place<T>(p, s, o);
+        const T *gradient = (const T *)p.gradient + r.at, *x = (const T *)p.x + r.at;
+        C mean = ((const C *)p.mean)[r.row], inverse = ((const C *)p.inverse)[r.row];
+        GPU_NO_UNROLL for (i64 i = r.head + lane * N; i < r.head + r.body; i += (i64)p.group * N)
+            backward_add<N>(gradient + i, x + i, mean, inverse, sum, product);
+        GPU_NO_UNROLL for (i64 k = lane; k < r.n - r.body; k += p.group) {
+            i64 i = k < r.head ? k : k + r.body;
+            backward_add<1>(gradient + i, x + i, mean, inverse, sum, product);
+        }
+    }
+    product = gpu_group_join<gpu_join_add>(product, p.group, room);
+    sum = gpu_group_join<gpu_join_add>(sum, p.group, room);
+    if (lane > 0 || s.last == 0) return;
+    p.sums[s.number * 2 * p.channels + s.channel] = product;
+    p.sums[(s.number * 2 + 1) * p.channels + s.channel] = sum;
+}
+
+/* What the elements that were normalised together with a part share. */
+template <typename C> struct backward_shared {
+    C weight, constant, slope;
+};
+template <typename T, typename C>
+GPU_FN backward_shared<C> backward_share(const struct gpu_normalize_backward_planes &p, const backward_part &s,
+                                         u32 lane, f64 *room) {
+    i64 part = p.batch ? 0 : s.number / p.pieces * p.pieces, channel = s.channel / p.per * p.per;
+    const T *weight = (const T *)p.weight;
+    backward_shared<C> r = {weight ? gpu_up(weight[s.channel]) : (C)1, 0, 0};
+    f64 sum = 0, product = 0;
+    GPU_NO_UNROLL for (i64 k = lane; k < p.joined * p.per; k += p.group) {
+        i64 j = p.per == 1 ? k : k / p.per, c = channel + k - j * p.per;
+        const f64 *sums = p.sums + (part + j) * 2 * p.channels + c;
+        f64 w = weight && !p.batch ? (f64)gpu_up(weight[c]) : 1;
+        product += w * sums[0];
+        sum += w * sums[p.channels];
+    }
+    product = gpu_group_join<gpu_join_add>(product, p.group, room);
+    sum = gpu_group_join<gpu_join_add>(sum, p.group, room);
+    if (p.batch && lane == 0 && s.last > 0 && s.first == 0 && s.from == 0) {
+        if (p.weight_out) ((T *)p.weight_out)[s.channel] = gpu_round<T>((C)product);
+        if (p.bias_out) ((T *)p.bias_out)[s.channel] = gpu_round<T>((C)sum);
+    }
+    f64 scale = (p.batch ? (f64)r.weight : 1) / (f64)p.n;
+    r.slope = (C)(product * scale);
+    r.constant = (C)(sum * scale);
+    return r;
+}
+
+template <int N, typename T, typename C>
+GPU_FN void backward_put(const T *gradient, const T *in, T *out, C mean, C inverse, const backward_shared<C> &s) {
+    C g[N], x[N];
+    gpu_some_load<N>(gradient, g);
+    gpu_some_load<N>(in, x);
+    GPU_UNROLL for (int k = 0; k < N; k++)
+        g[k] = inverse * (g[k] * s.weight - s.constant - (x[k] - mean) * inverse * s.slope);
+    gpu_some_store<N>(out, g);
+}
+
+/* The parts come in reverse order: what was read last for the sums may still be in a cache. */
+template <typename T> GPU_FN void normalize_backward_planes(const struct gpu_normalize_backward_planes &p) {
+    enum { N = gpu_vec<T>::N };
+    typedef typename gpu_compute<T>::type C;
+    GPU_SHARED f64 room[GPU_WAVES];
+    u32 lane = gpu_thread() % p.group, per_block = gpu_threads() / p.group;
+    i64 items = p.parts * p.channels, item = reduce_block() * per_block + gpu_thread() / p.group;
+    if (reduce_block() * per_block >= items) return;
+    backward_part s = backward_find(p, items - 1 - item);
+    backward_shared<C> shared = backward_share<T, C>(p, s, lane, room);
+    GPU_NO_UNROLL for (i64 o = s.first; o < s.last; o++) {
+        backward_run r = backward_place<T>(p, s, o);
+        const T *gradient = (const T *)p.gradient + r.at, *x = (const T *)p.x + r.at;
+        T *out = (T *)p.out + r.at;
+        C mean = ((const C *)p.mean)[r.row], inverse = ((const C *)p.inverse)[r.row];
+        GPU_NO_UNROLL for (i64 i = r.head + lane * N; i < r.head + r.body; i += (i64)p.group * N)
+            backward_put<N>(gradient + i, x + i, out + i, mean, inverse, shared);
+        GPU_NO_UNROLL for (i64 k = lane; k < r.n - r.body; k += p.group) {
+            i64 i = k < r.head ? k : k + r.body;
+            backward_put<1>(gradient + i, x + i, out + i, mean, inverse, shared);
+        }
+    }
+}
+
+/* Blocks on a unit at a time, at least: enough loads in flight. */
+#define PLANES(T) (sizeof(T) >= 4 ? 5 : sizeof(T) == 2 ? 4 : 3)
 
 #define NORMALIZE_BACKWARD(T)                                                                                          \
     GPU_KERNEL(normalize_backward_rows_##T, struct gpu_normalize_backward) { normalize_backward_rows<T>(p); }          \
@@ -153,5 +302,11 @@ template <typename T> GPU_FN void normalize_backward_join(const struct gpu_norma
         normalize_backward_pieces<T>(p);                                                                               \
     }                                                                                                                  \
     GPU_KERNEL(normalize_backward_sums_##T, struct gpu_normalize_backward_sums) { normalize_backward_sums<T>(p); }     \
-    GPU_KERNEL(normalize_backward_join_##T, struct gpu_normalize_backward_join) { normalize_backward_join<T>(p); }
+    GPU_KERNEL(normalize_backward_join_##T, struct gpu_normalize_backward_join) { normalize_backward_join<T>(p); }     \
+    GPU_KERNEL_OF(normalize_backward_plane_sums_##T, struct gpu_normalize_backward_planes, GPU_BLOCK, PLANES(T)) {     \
+        normalize_backward_plane_sums<T>(p);                                                                           \
+    }                                                                                                                  \
+    GPU_KERNEL_OF(normalize_backward_planes_##T, struct gpu_normalize_backward_planes, GPU_BLOCK, PLANES(T)) {         \
+        normalize_backward_planes<T>(p);                                                                               \
+    }
 GPU_FLOATS(NORMALIZE_BACKWARD)

@@ -45,6 +45,9 @@ static const struct shape channels[] = {
     /* long rows of some channels */
     {4, {2, 4, 21, 100}, 1, true},
     {3, {1, 10, 1649}, 2, true},
+    /* planes of odd lengths */
+    {4, {3, 6, 19, 27}, 2, true},
+    {3, {1, 2, 4099}, 2, false},
 };
 
 static bool by_channel(enum wick_op op) { return op == WICK_OP_group_norm_backward; }

@@ -1,5 +1,5 @@
 /* Gradients of softmax and of norms. */
-#include "ops/dispatch.h"
+#include "ops/batch.h"
 
 #include <string.h>
 
@@ -149,4 +149,17 @@ struct wick_tensor *wick_group_norm_backward(const struct wick_tensor *gradient,
     }
     if (!check_statistics(&call, 2, (const int64_t[]){x->layout.shape[0], groups})) return NULL;
     return norm_backward(&call, options, 1, x->layout.shape + 1);
+}
+
+struct wick_tensor *wick__batch_norm_backward(const struct wick_tensor *gradient, const struct wick_tensor *x,
+                                              const struct wick_tensor *mean,
+                                              const struct wick_tensor *inverse_deviation,
+                                              const struct wick_norm_backward_options *options) {
+    int64_t channels = x->layout.shape[1];
+    struct wick__call call = {.op = WICK_OP_group_norm_backward,
+                              .n_in = 5,
+                              .in = {gradient, x, mean, inverse_deviation, options->weight},
+                              .p.norm = {.groups = channels, .batch = true}};
+    if (!check_options(&call, options) || !check_statistics(&call, 1, &channels)) return NULL;
+    return norm_backward(&call, options, 1, &channels);
 }

@@ -1,5 +1,5 @@
 /* Batch norm in training and its gradients: group norm of channels that were brought together, one a group. */
-#include "ops/dispatch.h"
+#include "ops/batch.h"
 
 #include <math.h>
 #include <string.h>
@@ -185,6 +185,24 @@ static struct wick_tensor *scale(const struct wick_tensor *gradient, const struc
     return wick_cast(wick_mul(wide, wick_reshape(slope, rank - 1, shape)), gradient->dtype);
 }
 
+/* Whether the device takes the channels of x where they are. Planes of a few elements are brought together first. */
+static bool in_place(const struct wick_tensor *x, int64_t n) {
+    enum { WORTH_A_PLACE = 32 };
+    return !wick__device(x)->heap->host_visible && n > 0 && n / x->layout.shape[0] >= WORTH_A_PLACE;
+}
+
+/* The gradient of x and those that `norm` asks for, of n elements of each channel. */
+static struct wick_tensor *by_channels(const struct wick__call *call, int64_t n,
+                                       const struct wick_norm_backward_options *norm) {
+    const struct wick_tensor *gradient = call->in[0], *x = call->in[1], *mean = call->in[2], *inverse = call->in[3];
+    int64_t channels = x->layout.shape[1];
+    if (in_place(x, n)) return wick__batch_norm_backward(gradient, x, mean, inverse, norm);
+    const int64_t single[2] = {1, channels};
+    return scatter(wick_group_norm_backward(gather(gradient, n), gather(x, n), wick_reshape(mean, 2, single),
+                                            wick_reshape(inverse, 2, single), channels, norm),
+                   x);
+}
+
 struct wick_tensor *wick_batch_norm_backward(const struct wick_tensor *gradient, const struct wick_tensor *x,
                                              const struct wick_tensor *mean,
                                              const struct wick_tensor *inverse_deviation, bool training,
@@ -208,10 +226,7 @@ struct wick_tensor *wick_batch_norm_backward(const struct wick_tensor *gradient,
         by_weight = wick_zeros(wick__device(x), x->dtype, 1, &channels);
         by_bias = wick_zeros(wick__device(x), x->dtype, 1, &channels);
     } else if (training || wanted) {
-        const int64_t single[2] = {1, channels};
-        y = scatter(wick_group_norm_backward(gather(gradient, n), gather(x, n), wick_reshape(mean, 2, single),
-                                             wick_reshape(inverse_deviation, 2, single), channels, &norm),
-                    x);
+        y = by_channels(&call, n, &norm);
     }
     if (channels > 0 && !training && (y || !wanted)) y = scale(gradient, options->weight, inverse_deviation);
     if (!y || (wanted && (!by_weight || !by_bias))) return wick_scope_end(NULL);

@@ -219,6 +219,7 @@ static void normalize_backward_params(const struct wick__call *call, struct text
         put_int(text, "groups", call->p.norm.groups);
     else
         put_int(text, "axes", call->p.norm.axes);
+    if (call->p.norm.batch) put_int(text, "batch", 1);
 }
 
 static void attention_params(const struct wick__call *call, struct text *text) {

@@ -1,4 +1,5 @@
-/* Gradients of layer, RMS and group norm: the rows of x, then sums in parts for weight and bias, which are joined. */
+/* Gradients of layer, RMS and group norm: the rows of x, then sums in parts for weight and bias, which are joined. Of
+ * planes that begin anywhere, and of batch norm, first the sums. */
 #include "gpu/ops/rows.h"
 
 #include "core/checked.h"
@@ -57,15 +58,15 @@ static enum wick_status pieces(const struct normalize_backward *s, const double 
     return wick__gpu_launch(s->gpu, &launch, &p);
 }
 
-static enum wick_status join(const struct normalize_backward *s, const struct gpu_normalize_backward_sums *sums) {
+static enum wick_status join(const struct normalize_backward *s, const double *sums, int64_t parts) {
     const struct wick__call *call = s->call;
-    struct gpu_normalize_backward_join p = {.sums = sums->sums,
+    struct gpu_normalize_backward_join p = {.sums = sums,
                                             .weight = wick__data(call->out[1]),
                                             .bias = call->n_out > 2 ? wick__data(call->out[2]) : NULL,
                                             .channels = s->channels,
-                                            .parts = sums->parts};
+                                            .parts = parts};
     struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_normalize_backward_join_bf16, s->dtype)};
-    launch.grid[0] = (unsigned)((s->channels + GPU_BLOCK - 1) / GPU_BLOCK);
+    launch.grid[0] = (unsigned)((s->channels + GPU_NORMALIZE_JOIN - 1) / GPU_NORMALIZE_JOIN);
     return wick__gpu_launch(s->gpu, &launch, &p);
 }
 
@@ -102,6 +103,74 @@ static enum wick_status sum(const struct normalize_backward *s, struct gpu_norma
     return wick__gpu_launch(s->gpu, &launch, p);
 }
 
+/* ---- planes that begin anywhere ---- */
+
+/* Whether the planes go by themselves: those of batch norm, and those that are no whole vectors, where they are worth
+ * cutting and their sums are needed in any case. */
+static bool by_planes(const struct normalize_backward *s) {
+    enum { WORTH_VECTORS = 256 }; /* bytes */
+    const struct gpu_normalize_backward *p = &s->p;
+    int64_t bytes = p->plane * s->size;
+    if (s->call->p.norm.batch) return true;
+    if (p->plane == 1 || bytes % 16 == 0 || bytes < WORTH_VECTORS) return false;
+    return by_channels(s) || (!p->vectors && s->call->n_out > 1);
+}
+
+/* Cuts planes into parts that fill a device, with some vectors for each thread. */
+static void cut_planes(const struct normalize_backward *s, struct gpu_normalize_backward_planes *p) {
+    enum { EACH = 4, BUSY = 1 << 18, PLENTY = 1 << 20, WHOLE = 64 };
+    int64_t planes = s->outer * s->channels, vectors = (p->plane * s->size + 15) / 16;
+    p->group = wick__gpu_power(vectors / EACH, GPU_BLOCK);
+    while (p->group < GPU_BLOCK && p->group < vectors && planes * p->group < BUSY) p->group *= 2;
+    int64_t most = wick__max(1, vectors / (EACH * GPU_BLOCK));
+    p->pieces = wick__max(1, wick__min(BUSY / wick__min(BUSY, planes * p->group), most));
+    p->length = (p->plane + p->pieces - 1) / p->pieces;
+    if (p->pieces > 1) p->length = (p->length + WHOLE - 1) / WHOLE * WHOLE;
+    p->pieces = (p->plane + p->length - 1) / p->length;
+    p->rows = p->batch && p->pieces == 1 ? wick__max(1, planes / wick__max(1, PLENTY / p->group)) : 1;
+    p->parts = (s->outer + p->rows - 1) / p->rows * p->pieces;
+    p->joined = p->batch ? p->parts : p->pieces;
+}
+
+static enum wick_status launch_planes(const struct normalize_backward *s, enum wick__gpu_kernel kernel,
+                                      struct gpu_normalize_backward_planes *p) {
+    struct wick__launch launch = {.kernel = wick__gpu_of_floats(kernel, s->dtype)};
+    wick__gpu_row_launch(s->gpu, &launch, p->parts * s->channels, p->group);
+    return wick__gpu_launch(s->gpu, &launch, p);
+}
+
+static enum wick_status planes(const struct normalize_backward *s) {
+    const struct gpu_normalize_backward *row = &s->p;
+    const struct wick__call *call = s->call;
+    uintptr_t x = (uintptr_t)row->x, gradient = (uintptr_t)row->gradient, out = (uintptr_t)row->out;
+    struct gpu_normalize_backward_planes p = {.gradient = row->gradient,
+                                              .x = row->x,
+                                              .out = row->out,
+                                              .mean = row->mean,
+                                              .inverse = row->inverse,
+                                              .weight = row->weight,
+                                              .outer = s->outer,
+                                              .channels = s->channels,
+                                              .plane = row->plane,
+                                              .per = row->per,
+                                              .groups = row->groups,
+                                              .batch = call->p.norm.batch,
+                                              .alike = (((x ^ out) | (gradient ^ out)) & 15) == 0};
+    p.n = row->n * (p.batch ? s->outer : 1);
+    if (p.batch && call->n_out > 1) p.weight_out = wick__data(call->out[1]);
+    if (p.batch && call->n_out > 2) p.bias_out = wick__data(call->out[2]);
+    cut_planes(s, &p);
+    size_t nbytes = sizeof(double) * 2 * (size_t)p.parts * (size_t)s->channels;
+    void *sums;
+    WICK__TRY(wick__gpu_scratch(s->gpu, nbytes, &sums));
+    p.sums = sums;
+    enum wick_status status = launch_planes(s, WICK__GPU_K_normalize_backward_plane_sums_bf16, &p);
+    if (status == WICK_OK) status = launch_planes(s, WICK__GPU_K_normalize_backward_planes_bf16, &p);
+    if (status == WICK_OK && !p.batch && call->n_out > 1) status = join(s, sums, p.parts);
+    wick__gpu_release(s->gpu, sums, nbytes);
+    return status;
+}
+
 static enum wick_status run(struct normalize_backward *s) {
     struct gpu_normalize_backward_sums p;
     bool first = by_channels(s), parameters = s->call->n_out > 1;
@@ -114,7 +183,7 @@ static enum wick_status run(struct normalize_backward *s) {
     p.sums = sums;
     enum wick_status status = sum(s, &p);
     if (status == WICK_OK && first) status = pieces(s, sums);
-    if (status == WICK_OK && parameters) status = join(s, &p);
+    if (status == WICK_OK && parameters) status = join(s, sums, p.parts);
     wick__gpu_release(s->gpu, sums, nbytes);
     return status;
 }
@@ -138,5 +207,5 @@ enum wick_status wick__gpu_normalize_backward(const struct wick__call *call) {
                                          .weight = weight ? wick__data(weight) : NULL}};
     set_sizes(&s, count);
     set_vectors(&s);
-    return run(&s);
+    return by_planes(&s) ? planes(&s) : run(&s);
 }
