@@ -98,6 +98,8 @@ struct gpu_reduce_join {
     i64 parts;     /* of all lines; end.parts counts those that are written, when they are */
     struct gpu_reduce_end end;
     u32 across; /* 1, or how many lines side by side a block takes at a time; then end.group is 1 */
+    u32 fold;   /* ARG of folded rows: part s is of the rows r * fold + s / splits, and tells r */
+    i64 splits;
 };
 
 #endif

@@ -316,6 +316,16 @@ template <typename K> GPU_FN typename K::Part reduce_part(const struct gpu_reduc
     return K::unpack(word);
 }
 
+/* The place that part s of a line tells, where rows were folded. */
+template <typename K> struct reduce_unfold {
+    GPU_FN void of(const struct gpu_reduce_join &, i64, typename K::Part &) {}
+};
+template <typename T, typename C> struct reduce_unfold<reduce_arg<T, C>> {
+    GPU_FN void of(const struct gpu_reduce_join &p, i64 s, reduce_best<C> &q) {
+        if (p.fold > 1 && q.at != ~0u) q.at = q.at * p.fold + (u32)(s / p.splits);
+    }
+};
+
 /* Joins the parts of a line: every `step` of them from `first` on, some in flight. */
 template <typename K>
 GPU_FN typename K::Part reduce_parts_of(const struct gpu_reduce_join &p, i64 line, u32 first, u32 step) {
@@ -327,6 +337,7 @@ GPU_FN typename K::Part reduce_parts_of(const struct gpu_reduce_join &p, i64 lin
         /* Where there is no part one is loaded twice, and not taken. */
         GPU_UNROLL for (int k = 0; k < AHEAD; k++)
             part[k] = reduce_part<K>(p, s + k * step < p.end.segments ? i + k * far : i);
+        GPU_UNROLL for (int k = 0; k < AHEAD; k++) reduce_unfold<K>::of(p, s + k * step, part[k]);
         GPU_UNROLL for (int k = 0; k < AHEAD; k++)
             if (s + k * step < p.end.segments) q = K::of(q, part[k]);
         i += AHEAD * far;

@@ -21,6 +21,7 @@ struct lines {
     struct wick__layout kept, kept_out, reduced; /* collapsed as far as neighbours allow; kept_out: of the results */
     int64_t outs, terms;
     int64_t size; /* of an element */
+    int64_t fold; /* rows across memory that are taken as one */
     const char *data;
 };
 
@@ -41,7 +42,7 @@ static void push(struct wick__layout *layout, int64_t size, int64_t stride) {
 /* Reduced dims come in the order in which they lie in memory, but where places are asked for. */
 static struct lines lines_of(struct wick__gpu *gpu, const struct wick__gpu_reduction *reduction) {
     const struct wick__layout *layout = &reduction->x->layout;
-    struct lines lines = {.gpu = gpu, .reduction = reduction, .outs = 1, .terms = 1};
+    struct lines lines = {.gpu = gpu, .reduction = reduction, .outs = 1, .terms = 1, .fold = 1};
     int order[WICK_MAX_RANK], n = 0;
     lines.size = (int)wick__size(reduction->x->dtype);
     lines.data = wick__data(reduction->x);
@@ -65,6 +66,12 @@ static struct lines lines_of(struct wick__gpu *gpu, const struct wick__gpu_reduc
         stride *= lines.kept.shape[d];
     }
     return lines;
+}
+
+/* Whether any cut of lines gives the same bits. */
+static bool is_free(const struct lines *lines) {
+    uint32_t kind = lines->reduction->end.kind;
+    return kind == GPU_REDUCE_EXTREME || kind == GPU_REDUCE_ARG;
 }
 
 void wick__gpu_reduce_grid(struct wick__launch *launch, int64_t n) {
@@ -91,7 +98,8 @@ static int64_t words_of(uint32_t kind) {
 
 /* Joins the parts that `end` says were made. */
 static enum wick_status join(const struct lines *lines, const struct gpu_reduce_end *end) {
-    struct gpu_reduce_join params = {.in = end->out, .end = *end};
+    struct gpu_reduce_join params = {
+        .in = end->out, .end = *end, .fold = (u32)lines->fold, .splits = end->segments / lines->fold};
     const struct gpu_reduce_end *last = &lines->reduction->end;
     uint32_t wave = (uint32_t)lines->gpu->properties.wave;
     int64_t segments = end->segments;
@@ -156,8 +164,9 @@ static void cut_pieces(const struct lines *lines, struct gpu_reduce_rows *p) {
 
 static void cut_runs(const struct lines *lines, struct gpu_reduce_rows *p) {
     uint32_t wave = (uint32_t)lines->gpu->properties.wave;
-    int64_t bytes = p->inner * lines->size;
-    int64_t most = bytes <= WHOLE ? 1 : ceil_div(bytes, LEAST);
+    int64_t bytes = p->inner * lines->size, whole = WHOLE;
+    if (is_free(lines) && lines->outs >= SPREAD / 4) whole *= 2; /* blocks enough without a second kernel */
+    int64_t most = bytes <= whole ? 1 : ceil_div(bytes, LEAST);
     int64_t splits = wick__max(1, wick__min(ceil_div(SPREAD, lines->outs * wick__max(p->runs, 1)), most));
     p->length = wick__max(1, ceil_div(p->inner, splits));
     if (splits > 1) p->length = ceil_div(p->length, 1024) * 1024; /* whole vectors */
@@ -213,7 +222,7 @@ static int column_dim(const struct lines *lines) {
 static int64_t fold_of(const struct lines *lines, const struct gpu_reduce_columns *p) {
     int64_t pitch = p->width * lines->size, fold = 1;
     bool adjacent = lines->reduced.rank == 1 && lines->reduced.stride[0] == p->width;
-    if (!adjacent || lines->reduction->end.kind == GPU_REDUCE_ARG || lines->terms * pitch < WHOLE) return 1;
+    if (!adjacent || lines->terms * pitch < WHOLE) return 1;
     while (fold * pitch % 16 != 0) fold *= 2;
     return fold;
 }
@@ -233,7 +242,16 @@ static uint32_t across_of(int64_t vectors) {
     return across;
 }
 
-static enum wick_status run_columns(const struct lines *lines, int dim) {
+/* Segments of the rows of a column, of which a block takes `beside` at a time. Where bits do not depend on the cut
+ * there are more and shorter ones: rows that are no whole vectors have few loads in flight. */
+static int64_t splits_of(const struct lines *lines, const struct gpu_reduce_columns *p, int64_t tiles, int64_t beside) {
+    enum { EACH = 16, EACH_FEW = 4, FEW = 128, MANY = 2048 };
+    int64_t most = p->rows / (beside * EACH), across = is_free(lines) ? MANY : ACROSS;
+    if (is_free(lines) && (!p->aligned || tiles * most < FEW)) most = p->rows / (beside * EACH_FEW);
+    return wick__max(1, wick__min(ceil_div(across, tiles), most));
+}
+
+static enum wick_status run_columns(struct lines *lines, int dim) {
     struct gpu_reduce_columns p = {.in = lines->data, .limit = INT64_MAX, .end = lines->reduction->end};
     struct wick__layout kept[2] = {lines->kept, lines->kept_out}, reduced = lines->reduced;
     int64_t per_vector = 16 / lines->size;
@@ -242,7 +260,7 @@ static enum wick_status run_columns(const struct lines *lines, int dim) {
     kept[0].shape[dim] = kept[1].shape[dim] = 1;
     wick__gpu_shape(kept, 2, &p.kept, p.kept_at);
     p.rows = lines->terms;
-    int64_t fold = fold_of(lines, &p);
+    int64_t fold = lines->fold = fold_of(lines, &p);
     if (fold > 1) {
         p.limit = p.rows * p.width;
         p.width *= fold;
@@ -256,7 +274,7 @@ static enum wick_status run_columns(const struct lines *lines, int dim) {
     p.end.group = across_of(vectors);
     p.tiles = ceil_div(vectors, p.end.group);
     int64_t beside = GPU_BLOCK / p.end.group, tiles = p.kept.count * p.tiles;
-    int64_t splits = wick__max(1, wick__min(ceil_div(ACROSS, tiles), p.rows / (beside * 16)));
+    int64_t splits = splits_of(lines, &p, tiles, beside);
     p.length = wick__max(1, ceil_div(p.rows, splits));
     if (splits > 1) p.length = ceil_div(p.length, beside * 4) * beside * 4;
     p.splits = wick__max(1, ceil_div(p.rows, p.length));
