@@ -2,6 +2,7 @@
  * that lie across memory, reductions have found the greatest element and the sum. */
 #include "reduce_body.h"
 #include "rows.h"
+#include "short.h"
 #include "softmax.h"
 
 template <typename T> GPU_FN void softmax_rows(const struct gpu_softmax_rows &p) {
@@ -141,6 +142,50 @@ template <typename T> GPU_FN void softmax_across(const struct gpu_softmax_apply 
     }
 }
 
+/* ---- lines across memory that are short ---- */
+
+template <typename T, int N> GPU_FN void softmax_short_lines(const struct gpu_softmax_short &p) {
+    typedef typename gpu_compute<T>::type C;
+    enum { ROWS = GPU_SOFTMAX_SHORT(sizeof(T)) };
+    gpu_short at = gpu_short_place<N>(p);
+    const T *x = (const T *)p.in + at.first;
+    gpu_some<T, N> v[ROWS];
+    GPU_UNROLL for (int k = 0; k < ROWS; k++)
+        if (gpu_short_has(at, k)) v[k] = gpu_some<T, N>::load(x + k * at.step);
+    C c[ROWS][N], most[N], sum[N];
+    GPU_UNROLL for (int i = 0; i < N; i++) reduce_least(&most[i]);
+    GPU_UNROLL for (int k = 0; k < ROWS; k++)
+        GPU_UNROLL for (int i = 0; i < N; i++) {
+            reduce_least(&c[k][i]);
+            if (gpu_short_has(at, k)) c[k][i] = gpu_up(v[k].v[i]);
+            most[i] = gpu_join_max::of(most[i], c[k][i]);
+        }
+    gpu_short_join<gpu_join_max>(most, at);
+    GPU_UNROLL for (int i = 0; i < N; i++) sum[i] = 0;
+    GPU_UNROLL for (int k = 0; k < ROWS; k++)
+        GPU_UNROLL for (int i = 0; i < N; i++) {
+            c[k][i] -= most[i];
+            C e = reduce_exp(c[k][i]);
+            if (gpu_short_has(at, k)) sum[i] += e;
+            if (!p.log) c[k][i] = e;
+        }
+    gpu_short_join<gpu_join_add>(sum, at);
+    GPU_UNROLL for (int i = 0; i < N; i++) sum[i] = p.log ? gpu_log(sum[i]) : 1 / sum[i];
+    T *out = (T *)p.out + at.first;
+    GPU_UNROLL for (int k = 0; k < ROWS; k++) {
+        if (!gpu_short_has(at, k)) break;
+        GPU_UNROLL for (int i = 0; i < N; i++) c[k][i] = p.log ? c[k][i] - sum[i] : c[k][i] * sum[i];
+        gpu_some<T, N>::store(out + k * at.step, c[k]);
+    }
+}
+
+template <typename T> GPU_FN void softmax_short(const struct gpu_softmax_short &p) {
+    if (p.vectors)
+        softmax_short_lines<T, gpu_vec<T>::N>(p);
+    else
+        softmax_short_lines<T, 1>(p);
+}
+
 #define SOFTMAX(T)                                                                                                     \
     GPU_KERNEL_OF(softmax_rows_##T, struct gpu_softmax_rows, GPU_SOFTMAX_THREADS, sizeof(T) == 8 ? 1 : 2) {                \
         softmax_rows<T>(p);                                                                                            \
@@ -148,5 +193,6 @@ template <typename T> GPU_FN void softmax_across(const struct gpu_softmax_apply 
     GPU_KERNEL(softmax_pieces_##T, struct gpu_softmax_pieces) { softmax_pieces<T>(p); }                                \
     GPU_KERNEL(softmax_apply_##T, struct gpu_softmax_apply) { softmax_apply<T, false>(p); }                            \
     GPU_KERNEL(softmax_apply_pieces_##T, struct gpu_softmax_apply) { softmax_apply<T, true>(p); }                      \
-    GPU_KERNEL(softmax_across_##T, struct gpu_softmax_apply) { softmax_across<T>(p); }
+    GPU_KERNEL(softmax_across_##T, struct gpu_softmax_apply) { softmax_across<T>(p); }                                 \
+    GPU_KERNEL_OF(softmax_short_##T, struct gpu_softmax_short, GPU_BLOCK, 2) { softmax_short<T>(p); }
 GPU_FLOATS(SOFTMAX)

@@ -9,6 +9,11 @@
 #define GPU_SOFTMAX_BACKWARD_KEPT(size) ((size) == 8 ? 8 : 16)
 #define GPU_SOFTMAX_BACKWARD_THREADS(size) ((size) == 1 || (size) == 8 ? 512 : 1024)
 
+/* Lines of a few elements across memory: the elements of each operand that a thread keeps, and the most threads for a
+ * line. */
+#define GPU_SOFTMAX_BACKWARD_SHORT(size) ((size) == 1 ? 2 : (size) == 2 ? 4 : 8)
+#define GPU_SOFTMAX_BACKWARD_DOWN(size) ((size) <= 2 ? 16 : 8)
+
 /* All are [outer,n,inner], contiguous. */
 struct gpu_softmax_backward {
     const void *gradient, *result;
@@ -23,6 +28,14 @@ struct gpu_softmax_backward {
     /* Where lines are long and few: a first launch makes the sums of their pieces, and a second one adds these up. */
     i64 pieces, length; /* of a line; elements of a piece */
     double *parts;      /* [outer,pieces,inner] */
+};
+
+/* Short lines, as gpu_softmax_short takes them. */
+struct gpu_softmax_backward_short {
+    const void *gradient, *result;
+    void *out;
+    i64 items, width, n, inner;
+    u32 down, vectors, log;
 };
 
 #endif

@@ -3,6 +3,7 @@
 #include "dtype.h"
 #include "reduce_body.h"
 #include "rows.h"
+#include "short.h"
 #include "some.h"
 #include "wave.h"
 
@@ -233,6 +234,44 @@ template <typename T> GPU_FN void softmax_backward_pieces(const struct gpu_softm
         softmax_fall_apply<T>(p, s, all);
 }
 
+/* ---- lines across memory that are short ---- */
+
+template <typename T, int N> GPU_FN void softmax_backward_lines(const struct gpu_softmax_backward_short &p) {
+    typedef typename gpu_compute<T>::type C;
+    enum { ROWS = GPU_SOFTMAX_BACKWARD_SHORT(sizeof(T)) };
+    gpu_short at = gpu_short_place<N>(p);
+    const T *gradient = (const T *)p.gradient + at.first, *result = (const T *)p.result + at.first;
+    gpu_some<T, N> g[ROWS], y[ROWS];
+    GPU_UNROLL for (int k = 0; k < ROWS; k++)
+        if (gpu_short_has(at, k)) {
+            g[k] = gpu_some<T, N>::load(gradient + k * at.step);
+            y[k] = gpu_some<T, N>::load(result + k * at.step);
+        }
+    f64 sum[N];
+    GPU_UNROLL for (int i = 0; i < N; i++) sum[i] = 0;
+    GPU_UNROLL for (int k = 0; k < ROWS; k++) {
+        if (!gpu_short_has(at, k)) break;
+        GPU_UNROLL for (int i = 0; i < N; i++)
+            sum[i] += softmax_term<C>(gpu_up(g[k].v[i]), gpu_up(y[k].v[i]), p.log);
+    }
+    gpu_short_join<gpu_join_add>(sum, at);
+    T *out = (T *)p.out + at.first;
+    GPU_UNROLL for (int k = 0; k < ROWS; k++) {
+        C c[N];
+        if (!gpu_short_has(at, k)) break;
+        GPU_UNROLL for (int i = 0; i < N; i++)
+            c[i] = softmax_slope<C>(gpu_up(g[k].v[i]), gpu_up(y[k].v[i]), (C)sum[i], p.log);
+        gpu_some<T, N>::store(out + k * at.step, c);
+    }
+}
+
+template <typename T> GPU_FN void softmax_backward_short(const struct gpu_softmax_backward_short &p) {
+    if (p.vectors)
+        softmax_backward_lines<T, gpu_vec<T>::N>(p);
+    else
+        softmax_backward_lines<T, 1>(p);
+}
+
 #define SOFTMAX_BACKWARD(T)                                                                                            \
     GPU_KERNEL(softmax_backward_rows_##T, struct gpu_softmax_backward) { softmax_backward_rows<T>(p); }                \
     GPU_KERNEL(softmax_backward_across_##T, struct gpu_softmax_backward) { softmax_backward_across<T>(p); }            \
@@ -240,5 +279,8 @@ template <typename T> GPU_FN void softmax_backward_pieces(const struct gpu_softm
         softmax_backward_kept<T>(p);                                                                                   \
     }                                                                                                                  \
     GPU_KERNEL(softmax_backward_sums_##T, struct gpu_softmax_backward) { softmax_backward_sums<T>(p); }                \
-    GPU_KERNEL(softmax_backward_pieces_##T, struct gpu_softmax_backward) { softmax_backward_pieces<T>(p); }
+    GPU_KERNEL(softmax_backward_pieces_##T, struct gpu_softmax_backward) { softmax_backward_pieces<T>(p); }            \
+    GPU_KERNEL_OF(softmax_backward_short_##T, struct gpu_softmax_backward_short, GPU_BLOCK, 2) {                       \
+        softmax_backward_short<T>(p);                                                                                  \
+    }
 GPU_FLOATS(SOFTMAX_BACKWARD)

@@ -24,4 +24,13 @@ static inline void wick__gpu_row_launch(const struct wick__gpu *gpu, struct wick
     wick__gpu_reduce_grid(launch, (rows + per_block - 1) / per_block);
 }
 
+/* The threads for each of some short lines of n elements across memory (kernels/short.h), of which one keeps `kept`:
+ * more than are needed where `items` lines or vectors of them leave a device idle. */
+static inline uint32_t wick__gpu_short_down(int64_t n, int64_t items, int64_t kept, uint32_t most) {
+    enum { BUSY = 1 << 16 }; /* threads */
+    uint32_t down = wick__gpu_power((n + kept - 1) / kept, most);
+    while (down < most && down < n && items * down < BUSY) down *= 2;
+    return down;
+}
+
 #endif

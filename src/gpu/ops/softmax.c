@@ -37,6 +37,19 @@ static enum wick_status kept_rows(const struct softmax *s, uint32_t group) {
     return wick__gpu_launch(s->gpu, &launch, &p);
 }
 
+/* Lines of a few elements across memory. Where they are few, more threads take each. */
+static enum wick_status short_lines(const struct softmax *s) {
+    struct gpu_softmax_short p = {
+        .in = s->in, .out = s->out, .n = s->n, .inner = s->inner, .log = s->call->op == WICK_OP_log_softmax};
+    struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_softmax_short_bf16, s->dtype)};
+    p.vectors = wick__aligned16(s->in) && wick__aligned16(s->out) && s->inner * s->size % 16 == 0;
+    p.width = p.vectors ? s->inner * s->size / 16 : s->inner;
+    p.items = s->lines / s->inner * p.width;
+    p.down = wick__gpu_short_down(s->n, p.items, GPU_SOFTMAX_SHORT(s->size), GPU_SOFTMAX_DOWN(s->size));
+    wick__gpu_reduce_grid(&launch, ceil_div(p.items, GPU_BLOCK / p.down));
+    return wick__gpu_launch(s->gpu, &launch, &p);
+}
+
 static enum wick_status apply(const struct softmax *s, const void *stats) {
     struct gpu_softmax_apply p = {.in = s->in,
                                   .out = s->out,
@@ -102,6 +115,7 @@ enum wick_status wick__gpu_softmax(const struct wick__call *call) {
     uint32_t group =
         wick__gpu_row_group(s.dtype, s.in, s.n, GPU_SOFTMAX_KEPT((int)wick__size(s.dtype)), GPU_SOFTMAX_THREADS);
     if (s.inner == 1 && group > 0) return kept_rows(&s, group);
+    if (s.inner > 1 && s.n <= GPU_SOFTMAX_SHORT(s.size) * GPU_SOFTMAX_DOWN(s.size)) return short_lines(&s);
     if (s.inner == 1) cut(&s);
     void *stats;
     size_t nbytes = (size_t)s.lines * (size_t)wick__max(s.pieces, 1) * 2 * sizeof(u64);

@@ -65,6 +65,21 @@ static enum wick_status run_rows(struct wick__gpu *gpu, enum wick_dtype dtype, s
     return wick__gpu_launch(gpu, &launch, p);
 }
 
+/* Lines of a few elements across memory. */
+static enum wick_status run_short(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_softmax_backward *s) {
+    struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_softmax_backward_short_bf16, dtype)};
+    struct gpu_softmax_backward_short p = {
+        .gradient = s->gradient, .result = s->result, .out = s->out, .n = s->n, .inner = s->inner, .log = s->log};
+    int64_t size = (int)wick__size(dtype);
+    p.vectors = wick__aligned16(s->gradient) && wick__aligned16(s->result) && wick__aligned16(s->out) &&
+                s->inner * size % 16 == 0;
+    p.width = p.vectors ? s->inner * size / 16 : s->inner;
+    p.items = s->outer * p.width;
+    p.down = wick__gpu_short_down(s->n, p.items, GPU_SOFTMAX_BACKWARD_SHORT(size), GPU_SOFTMAX_BACKWARD_DOWN(size));
+    wick__gpu_reduce_grid(&launch, ceil_div(p.items, GPU_BLOCK / p.down));
+    return wick__gpu_launch(gpu, &launch, &p);
+}
+
 static enum wick_status run_across(struct wick__gpu *gpu, enum wick_dtype dtype, struct gpu_softmax_backward *p) {
     struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_softmax_backward_across_bf16, dtype)};
     p->across = wick__gpu_power(p->inner, 64);
@@ -96,5 +111,9 @@ enum wick_status wick__gpu_softmax_backward(const struct wick__call *call) {
     for (int d = (int)dim + 1; d < layout->rank; d++) p.inner *= layout->shape[d];
     p.outer = count / (p.n * p.inner);
     struct wick__gpu *gpu = wick__gpu_of(gradient);
-    return p.inner == 1 ? run_rows(gpu, gradient->dtype, &p) : run_across(gpu, gradient->dtype, &p);
+    int64_t size = (int)wick__size(gradient->dtype);
+    if (p.inner == 1) return run_rows(gpu, gradient->dtype, &p);
+    if (p.n <= GPU_SOFTMAX_BACKWARD_SHORT(size) * GPU_SOFTMAX_BACKWARD_DOWN(size))
+        return run_short(gpu, gradient->dtype, &p);
+    return run_across(gpu, gradient->dtype, &p);
 }
