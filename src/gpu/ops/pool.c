@@ -68,9 +68,11 @@ static enum wick_status run_whole(struct wick__gpu *gpu, enum wick_dtype dtype, 
     return status;
 }
 
-/* Whether windows are found without a division, so that there is no need to make them ahead. */
+/* Whether windows are found without a division, so that there is no need to make them ahead. Of many results that takes
+ * longer than a launch. */
 static bool is_plain(const struct gpu_pool *p) {
-    return p->narrow && !p->adaptive && p->step[0] == 1 && p->step[1] == 1 && p->step[2] == 1;
+    enum { AHEAD_FROM = 1 << 20 };
+    return p->count < AHEAD_FROM && p->narrow && !p->adaptive && p->step[0] == 1 && p->step[1] == 1 && p->step[2] == 1;
 }
 
 static enum wick_status run_plain(struct wick__gpu *gpu, enum wick_dtype dtype, struct gpu_pool *p) {
