@@ -267,7 +267,7 @@ static void run_tiles(void *context, int worker, int64_t begin, int64_t end) {
     const struct tiles *t = &job->tiles;
     union buffer in[WICK__ROW_INPUTS], room[2];
     _Alignas(64) char tiles[WICK__ROW_INPUTS][COLUMNS * LINE];
-    struct source source[WICK__ROW_INPUTS] = {{NULL}};
+    struct source source[WICK__ROW_INPUTS] = {{.at = NULL}};
     bool fixed[WICK__ROW_INPUTS];
     struct tile tile;
     struct wick__row row = {.params = job->e->params, .failed = &job->e->failed};

@@ -138,14 +138,16 @@ static void lines_across(const struct scan *s, const float *x, float *y, int64_t
     int64_t j = 0;
     for (; j + 4 * WICK__VD <= width; j += 4 * WICK__VD) vectors_across(s, x + j, y + j, 4);
     for (; j + WICK__VD <= width; j += WICK__VD) vectors_across(s, x + j, y + j, 1);
+    x += j, y += j;
     switch (width - j) {
-#define FEW(n)                                                                                                         \
-    case n: few_across(s, x + j, y + j, n); break;
-        FEW(1)
-        FEW(2)
-        FEW(3) FEW(4) FEW(5) FEW(6) FEW(7)
-#undef FEW
-            default : break;
+    case 1: few_across(s, x, y, 1); break;
+    case 2: few_across(s, x, y, 2); break;
+    case 3: few_across(s, x, y, 3); break;
+    case 4: few_across(s, x, y, 4); break;
+    case 5: few_across(s, x, y, 5); break;
+    case 6: few_across(s, x, y, 6); break;
+    case 7: few_across(s, x, y, 7); break;
+    default: break;
     }
 }
 
