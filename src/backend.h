@@ -91,8 +91,8 @@ union wick__params {
         double epsilon;
         int64_t groups; /* group norm */
         int axes;       /* how many trailing dims are normalised */
-        /* group_norm_backward of a GPU: groups are single channels, each of all images together, and mean and inverse
-         * deviation are [channels]. */
+        /* group_norm_backward: groups are single channels, each of all images together, and mean and inverse deviation
+         * are [channels]. */
         bool batch;
     } norm;
     struct {

@@ -5,7 +5,7 @@
 #include "ops/dispatch.h"
 
 /* wick_group_norm_backward of single channels, each of all images of x [N,C,...] together. mean and inverse deviation
- * are [C]. For GPUs only (backend.h). */
+ * are [C]. */
 struct wick_tensor *wick__batch_norm_backward(const struct wick_tensor *gradient, const struct wick_tensor *x,
                                               const struct wick_tensor *mean,
                                               const struct wick_tensor *inverse_deviation,

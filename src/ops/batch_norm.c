@@ -185,10 +185,10 @@ static struct wick_tensor *scale(const struct wick_tensor *gradient, const struc
     return wick_cast(wick_mul(wide, wick_reshape(slope, rank - 1, shape)), gradient->dtype);
 }
 
-/* Whether the device takes the channels of x where they are. Planes of a few elements are brought together first. */
+/* Whether kernels take the channels of x where they are. Planes of a few elements are brought together first. */
 static bool in_place(const struct wick_tensor *x, int64_t n) {
     enum { WORTH_A_PLACE = 32 };
-    return !wick__device(x)->heap->host_visible && n > 0 && n / x->layout.shape[0] >= WORTH_A_PLACE;
+    return n > 0 && n / x->layout.shape[0] >= WORTH_A_PLACE;
 }
 
 /* The gradient of x and those that `norm` asks for, of n elements of each channel. */

@@ -10,10 +10,11 @@
 
 #include <string.h>
 
-enum { GRAIN = 16 * 1024, TILE = 512, MAX_PARTS = 64, AT_ONCE = 4 };
+/* SUMMED: elements that are added before their sum is joined, as sums of f64 drift in longer chains. */
+enum { GRAIN = 16 * 1024, TILE = 512, MAX_PARTS = 64, AT_ONCE = 4, SUMMED = 512 };
 
-/* gradient, x and out are [outer,channels,plane]. per * plane elements that follow each other were normalised together,
- * a row; weights go by channel. */
+/* gradient, x and out are [outer,channels,plane]. Planes that were normalised together are a row: `per` channels that
+ * follow each other, or, in a batch, a channel of all outer. Weights go by channel. */
 struct normalize_backward {
     enum wick_dtype dtype;
     size_t size; /* of an element */
@@ -21,11 +22,27 @@ struct normalize_backward {
     char *out;
     const void *mean, *inverse, *weight; /* in the type it is computed in; mean and weight may be NULL */
     int64_t outer, channels, plane, per;
+    int64_t pieces; /* planes of a row */
+    bool batch;
     int64_t rows;               /* of outer, in a part of the sums for the weight and the bias */
     int64_t parts, tile, tiles; /* of channels */
     double *sums;               /* [parts,2,channels], NULL when nobody wants them */
     bool stream;
 };
+
+/* Plane number `piece` of a row. */
+struct plane {
+    int64_t first, channel; /* its first element */
+    double *sums;           /* for the weight; those for the bias lie `channels` further on */
+};
+
+static struct plane plane_of(const struct normalize_backward *s, int64_t row, int64_t piece) {
+    int64_t groups = s->channels / s->per, outer = s->batch ? piece : row / groups;
+    int64_t channel = s->batch ? row : row % groups * s->per + piece, part = s->batch ? 0 : outer;
+    return (struct plane){.first = (outer * s->channels + channel) * s->plane,
+                          .channel = channel,
+                          .sums = s->sums ? s->sums + part * 2 * s->channels + channel : NULL};
+}
 
 /* What the gradient of x is made of: inverse (g weight - constant - (x - mean) slope). */
 struct slopes {
@@ -53,7 +70,7 @@ static void rows_task(void *context, int worker, int64_t begin, int64_t end) {
     bool wide = s->dtype == WICK_F64;
     (void)worker;
     for (int64_t i = begin; i < end; i++)
-        if (s->plane == 1)
+        if (s->plane == 1 && !s->batch)
             (wide ? backward_row_f64 : backward_row_f32)(s, i);
         else
             (wide ? backward_planes_f64 : backward_planes_f32)(s, i);
@@ -87,18 +104,21 @@ static void join(const struct normalize_backward *s, int which, struct wick_tens
 static void set_parts(struct normalize_backward *s) {
     s->tile = wick__min(TILE, s->channels);
     s->tiles = (s->channels + s->tile - 1) / s->tile;
-    s->rows = s->plane > 1 ? 1 : wick__max((s->outer + MAX_PARTS - 1) / MAX_PARTS, wick__max(1, 4 * GRAIN / s->tile));
+    s->rows = s->batch       ? s->outer
+              : s->plane > 1 ? 1
+                             : wick__max((s->outer + MAX_PARTS - 1) / MAX_PARTS, wick__max(1, 4 * GRAIN / s->tile));
     s->parts = (s->outer + s->rows - 1) / s->rows;
 }
 
 /* The gradient of x, and those of weight and bias where they are wanted. */
 static enum wick_status backward(struct normalize_backward *s, const struct wick__call *call) {
-    int64_t n = s->per * s->plane;
+    int64_t n = s->pieces * s->plane;
     size_t nbytes = sizeof *s->sums * 2 * (size_t)s->parts * (size_t)s->channels;
     if (call->n_out > 1 && !(s->sums = wick__alloc(nbytes))) return WICK_MEMORY;
-    wick__parallel(s->outer * (s->channels / s->per), wick__max(1, GRAIN / n), rows_task, s);
+    if (s->sums) memset(s->sums, 0, nbytes);
+    wick__parallel(s->outer * s->channels / s->pieces, wick__max(1, GRAIN / n), rows_task, s);
     if (!s->sums) return WICK_OK;
-    if (s->plane == 1) wick__parallel(s->parts * s->tiles, 1, sums_task, s);
+    if (s->plane == 1 && !s->batch) wick__parallel(s->parts * s->tiles, 1, sums_task, s);
     for (int i = 1; i < call->n_out; i++) join(s, i - 1, call->out[i]);
     wick__free(s->sums, nbytes);
     return WICK_OK;
@@ -112,11 +132,13 @@ static void set_sizes(struct normalize_backward *s, const struct wick__call *cal
         s->channels = layout->shape[1];
         s->plane = count / (layout->shape[0] * s->channels);
         s->per = s->channels / call->p.norm.groups;
+        s->batch = call->p.norm.batch;
     } else {
         for (int d = layout->rank - call->p.norm.axes; d < layout->rank; d++) s->channels *= layout->shape[d];
         s->per = s->channels;
     }
     s->outer = count / (s->channels * s->plane);
+    s->pieces = s->batch ? s->outer : s->per;
     set_parts(s);
 }
 

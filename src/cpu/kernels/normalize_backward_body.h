@@ -69,7 +69,7 @@ static inline void NAME(finish)(const T *g, const T *x, int64_t n, const struct 
 }
 
 static inline struct slopes NAME(slopes_of)(const struct normalize_backward *s, int64_t row, const double total[2]) {
-    double n = (double)(s->per * s->plane), inverse = NAME(inverse_of)(s, row);
+    double n = (double)(s->pieces * s->plane), inverse = NAME(inverse_of)(s, row);
     return (struct slopes){.weight = 1,
                            .mean = NAME(mean_of)(s, row),
                            .inverse = inverse,
@@ -83,8 +83,8 @@ static void NAME(backward_row)(const struct normalize_backward *s, int64_t row) 
     int64_t n = s->per, size = (int64_t)s->size, at = row * n * size;
     int64_t channel = row % (s->channels / s->per) * s->per;
     double mean = NAME(mean_of)(s, row), total[2] = {0};
-    for (int64_t i = 0; i < n; i += BLOCK) {
-        int64_t m = wick__min(BLOCK, n - i);
+    for (int64_t i = 0; i < n; i += SUMMED) {
+        int64_t m = wick__min(SUMMED, n - i);
         const T *g = NAME(weighed)(s, s->gradient + at + i * size, channel + i, m, loaded[0]);
         NAME(add_sums)(g, NAME(block_in)(s->dtype, s->x + at + i * size, m, loaded[1]), m, mean, total);
     }
@@ -102,8 +102,8 @@ static void NAME(backward_row)(const struct normalize_backward *s, int64_t row) 
 static void NAME(plane_sums)(const struct normalize_backward *s, int64_t at, double mean, double total[2]) {
     _Alignas(64) T loaded[2][BLOCK];
     int64_t size = (int64_t)s->size;
-    for (int64_t i = 0; i < s->plane; i += BLOCK) {
-        int64_t n = wick__min(BLOCK, s->plane - i);
+    for (int64_t i = 0; i < s->plane; i += SUMMED) {
+        int64_t n = wick__min(SUMMED, s->plane - i);
         const T *g = NAME(block_in)(s->dtype, s->gradient + at + i * size, n, loaded[0]);
         const T *x = NAME(block_in)(s->dtype, s->x + at + i * size, n, loaded[1]);
         NAME(add_sums)(g, x, n, mean, total);
@@ -113,23 +113,24 @@ static void NAME(plane_sums)(const struct normalize_backward *s, int64_t at, dou
 /* The gradient of a row of x of planes, and the row's terms of the sums for the weight and the bias. */
 static void NAME(backward_planes)(const struct normalize_backward *s, int64_t row) {
     _Alignas(64) T loaded[2][BLOCK], buffer[BLOCK];
-    int64_t size = (int64_t)s->size, groups = s->channels / s->per, channel = row % groups * s->per;
-    double mean = NAME(mean_of)(s, row), total[2] = {0}, *sums = s->sums;
+    int64_t size = (int64_t)s->size;
+    double mean = NAME(mean_of)(s, row), total[2] = {0};
     const T *weight = s->weight;
-    if (sums) sums += row / groups * 2 * s->channels + channel;
-    for (int64_t c = 0; c < s->per; c++) {
-        double own[2] = {0}, w = weight ? (double)weight[channel + c] : 1;
-        NAME(plane_sums)(s, (row * s->per + c) * s->plane * size, mean, own);
+    for (int64_t p = 0; p < s->pieces; p++) {
+        struct plane plane = plane_of(s, row, p);
+        double own[2] = {0}, w = weight ? (double)weight[plane.channel] : 1;
+        NAME(plane_sums)(s, plane.first * size, mean, own);
         total[0] += own[0] * w;
         total[1] += own[1] * w;
-        if (!sums) continue;
-        sums[c] = own[1] * NAME(inverse_of)(s, row);
-        sums[c + s->channels] = own[0];
+        if (!s->sums) continue;
+        plane.sums[0] += own[1] * NAME(inverse_of)(s, row);
+        plane.sums[s->channels] += own[0];
     }
     struct slopes slopes = NAME(slopes_of)(s, row, total);
-    for (int64_t c = 0; c < s->per; c++) {
-        int64_t at = (row * s->per + c) * s->plane * size;
-        if (weight) slopes.weight = (double)weight[channel + c];
+    for (int64_t p = 0; p < s->pieces; p++) {
+        struct plane plane = plane_of(s, row, p);
+        int64_t at = plane.first * size;
+        if (weight) slopes.weight = (double)weight[plane.channel];
         for (int64_t i = 0; i < s->plane; i += BLOCK) {
             int64_t n = wick__min(BLOCK, s->plane - i);
             const T *g = NAME(block_in)(s->dtype, s->gradient + at + i * size, n, loaded[0]);
