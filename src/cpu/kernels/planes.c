@@ -359,7 +359,8 @@ static void run_tiles(void *context, int worker, int64_t begin, int64_t end) {
     }
 }
 
-bool WICK__ISA(wick__planes_fit)(struct wick__planes *p) {
+/* Cuts y into slabs; whether they fit. */
+static bool fit(struct wick__planes *p) {
     p->high = wick__min(p->to[1], wick__max(1, SLAB / p->to[2]));
     p->deep = p->high < p->to[1] ? 1 : wick__min(p->to[0], wick__max(1, SLAB / (p->to[1] * p->to[2])));
     for (;;) {
@@ -377,7 +378,7 @@ bool WICK__ISA(wick__planes_fit)(struct wick__planes *p) {
     return p->channels_last || (p->box <= BOX && p->images * p->channels >= PLANES / 2);
 }
 
-enum wick_status WICK__ISA(wick__planes_run)(const struct wick__planes *p) {
+static enum wick_status run(const struct wick__planes *p) {
     struct job job = {.p = p, .room = room_of(p), .slabs = slabs_of(p)};
     int workers = wick__workers();
     int64_t planes = p->channels_last ? p->channels : p->images * p->channels, work = 0, each, bytes;
@@ -392,4 +393,14 @@ enum wick_status WICK__ISA(wick__planes_run)(const struct wick__planes *p) {
                         wick__max(1, GRAIN / wick__max(1, work)), run_tiles, &job);
     wick__free(job.memory, (size_t)bytes);
     return WICK_OK;
+}
+
+bool WICK__ISA(wick__planes_try)(struct wick__planes *p, list_readers *list, const void *const context[3],
+                                 enum wick_status *status) {
+    bool made = true, fits;
+    for (int d = 0; d < 3 && made; d++) made = readers_make(&p->axis[d], p->to[d], p->from[d], list, context[d]);
+    fits = made && fit(p);
+    *status = !made ? WICK_MEMORY : fits ? run(p) : WICK_OK;
+    for (int d = 0; d < 3; d++) readers_free(&p->axis[d]);
+    return fits || !made;
 }

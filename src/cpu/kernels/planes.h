@@ -25,19 +25,19 @@ struct wick__planes {
     uint32_t *largest; /* where the largest elements lie in their planes; NULL when nobody wants them */
     bool channels_last;
     int64_t images, channels, from[3], to[3];
-    struct readers axis[3];  /* what each of `to` takes of `from` */
     const double *divide[3]; /* [to], whose product a sum is divided by; NULL: `divisor` alone */
     double divisor;
-    /* Set by wick__planes_fit: a slab of y is `deep` by `high` rows, and what it takes of x up to `box` elements. */
+    /* The rest is set by wick__planes_try: what each of `to` takes of `from`; a slab of y is `deep` by `high` rows, and
+     * what it takes of x up to `box` elements. */
+    struct readers axis[3];
     int64_t deep, high, box;
 };
 
 #ifdef WICK_ISA
-/* Cuts y into slabs. False where a slab takes too much of planes that have to be turned first. */
-bool WICK__ISA(wick__planes_fit)(struct wick__planes *p);
-
-/* Computes y. WICK_MEMORY. */
-enum wick_status WICK__ISA(wick__planes_run)(const struct wick__planes *p);
+/* Computes y, where `list` with context[d] lists what dim d of y takes of x. False, and nothing done, where a slab of y
+ * takes too much of planes that have to be turned first. *status: WICK_OK or WICK_MEMORY. */
+bool WICK__ISA(wick__planes_try)(struct wick__planes *p, list_readers *list, const void *const context[3],
+                                 enum wick_status *status);
 #endif
 
 #endif

@@ -235,23 +235,17 @@ static bool pool_planes(const struct pool *pool, const struct wick__call *call, 
                              .images = x->layout.shape[0],
                              .channels = x->layout.shape[1],
                              .divisor = (double)pool->divisor};
-    bool made = true, fits = true;
-    for (int a = 0; a < 3 && made; a++) {
+    for (int a = 0; a < 3; a++) {
         const struct axis *axis = &pool->axis[a];
         p.from[a] = axis->in;
         p.to[a] = axis->out;
-        if (pool->divisor == 0) {
-            list_counts(pool, axis, counts);
-            p.divide[a] = counts;
-            counts += axis->out;
-        }
-        made = readers_make(&p.axis[a], axis->out, axis->in, list_window, axis);
+        if (pool->divisor > 0) continue;
+        list_counts(pool, axis, counts);
+        p.divide[a] = counts;
+        counts += axis->out;
     }
-    fits = made && WICK__ISA(wick__planes_fit)(&p);
-    *status = made ? WICK_OK : WICK_MEMORY;
-    if (fits) *status = WICK__ISA(wick__planes_run)(&p);
-    for (int a = 0; a < 3; a++) readers_free(&p.axis[a]);
-    return fits || !made;
+    const void *const axes[3] = {&pool->axis[0], &pool->axis[1], &pool->axis[2]};
+    return WICK__ISA(wick__planes_try)(&p, list_window, axes, status);
 }
 
 /* ---- averages of whole planes of f32 ---- */

@@ -104,19 +104,15 @@ static bool by_planes(const struct pool_backward *s, const struct wick__call *ca
                              .images = gradient->layout.shape[0],
                              .channels = gradient->layout.shape[1],
                              .divisor = s->divisor ? (double)s->divisor : 1};
-    bool made = true, fits;
+    struct windows windows[3];
     if (s->dtype == WICK_F64) return false;
-    for (int a = 0; a < 3 && made; a++) {
-        struct windows windows = {s, &s->axis[a]};
+    for (int a = 0; a < 3; a++) {
+        windows[a] = (struct windows){s, &s->axis[a]};
         p.from[a] = s->axis[a].out;
         p.to[a] = s->axis[a].in;
-        made = readers_make(&p.axis[a], s->axis[a].in, s->axis[a].out, list_windows, &windows);
     }
-    fits = made && WICK__ISA(wick__planes_fit)(&p);
-    *status = made ? WICK_OK : WICK_MEMORY;
-    if (fits) *status = WICK__ISA(wick__planes_run)(&p);
-    for (int a = 0; a < 3; a++) readers_free(&p.axis[a]);
-    return fits || !made;
+    const void *const axes[3] = {&windows[0], &windows[1], &windows[2]};
+    return WICK__ISA(wick__planes_try)(&p, list_windows, axes, status);
 }
 
 /* ---- of the largest ---- */

@@ -179,20 +179,16 @@ static bool by_planes(const struct resize *resize, const struct wick__call *call
                              .images = layout->shape[0],
                              .channels = layout->shape[1],
                              .divisor = 1};
-    bool made = true, fits;
+    struct sources sources[3];
     if (!wick_dtype_is_float(resize->dtype) || resize->dtype == WICK_F64) return false;
     if (!p.channels_last && resize->to[2] > NARROW) return false;
-    for (int a = 0; a < 3 && made; a++) {
-        struct sources sources = {resize->source[a], resize->to[a]};
+    for (int a = 0; a < 3; a++) {
+        sources[a] = (struct sources){resize->source[a], resize->to[a]};
         p.from[a] = resize->from[a];
         p.to[a] = resize->to[a];
-        made = readers_make(&p.axis[a], p.to[a], p.from[a], list_sources, &sources);
     }
-    fits = made && WICK__ISA(wick__planes_fit)(&p);
-    *status = made ? WICK_OK : WICK_MEMORY;
-    if (fits) *status = WICK__ISA(wick__planes_run)(&p);
-    for (int a = 0; a < 3; a++) readers_free(&p.axis[a]);
-    return fits || !made;
+    const void *const axes[3] = {&sources[0], &sources[1], &sources[2]};
+    return WICK__ISA(wick__planes_try)(&p, list_sources, axes, status);
 }
 
 enum wick_status WICK__ISA(wick__cpu_resize)(const struct wick__call *call);

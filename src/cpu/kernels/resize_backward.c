@@ -29,36 +29,34 @@ static void list_taps(struct readers *r, const void *context) {
     }
 }
 
-static void list_one(struct readers *r, const void *context) {
-    (void)context;
-    add_reader(r, 0, 0, 1);
+/* Of dim `d` of three, of which leading ones may be missing. */
+static struct source source_of(const struct wick__call *call, int d) {
+    int s = d - (3 - call->p.resize.spatial);
+    bool given = s >= 0 && call->p.resize.kind != WICK__AREA;
+    return (struct source){call->p.resize.kind, given ? call->p.resize.at[s] : (struct wick__position){.by = 1}};
 }
 
 /* By 16 planes at a time. False where planes are f64 or their tiles would be too large, and nothing is done. */
-static bool by_planes(const struct transposed *t, const struct wick__call *call, enum wick_status *status) {
-    const struct wick_tensor *gradient = call->in[0];
+static bool by_planes(const struct wick__call *call, enum wick_status *status) {
+    const struct wick_tensor *gradient = call->in[0], *x = call->out[0];
     struct wick__planes p = {.kind = WICK__PLANES_SUM_WIDE,
-                             .dtype = t->dtype,
-                             .x = t->gradient,
-                             .y = t->out,
+                             .dtype = x->dtype,
+                             .x = wick__data(gradient),
+                             .y = wick__data(x),
                              .channels_last = !wick__layout_is_contiguous(&gradient->layout),
                              .images = gradient->layout.shape[0],
                              .channels = gradient->layout.shape[1],
                              .divisor = 1};
-    struct readers one = {0};
-    if (t->dtype == WICK_F64 || t->n > 3) return false;
-    *status = WICK_MEMORY;
-    if (!readers_make(&one, 1, 1, list_one, NULL)) return true;
-    for (int a = 0; a < 3; a++) {
-        int s = a - (3 - t->n);
-        p.axis[a] = s < 0 ? one : t->dim[s];
-        p.from[a] = p.axis[a].out;
-        p.to[a] = p.axis[a].in;
+    struct source source[3];
+    if (x->dtype == WICK_F64) return false;
+    for (int d = 0; d < 3; d++) {
+        int s = d - (3 - call->p.resize.spatial);
+        source[d] = source_of(call, d);
+        p.from[d] = s < 0 ? 1 : gradient->layout.shape[2 + s];
+        p.to[d] = s < 0 ? 1 : x->layout.shape[2 + s];
     }
-    bool fits = WICK__ISA(wick__planes_fit)(&p);
-    if (fits) *status = WICK__ISA(wick__planes_run)(&p);
-    readers_free(&one);
-    return fits;
+    const void *const sources[3] = {&source[0], &source[1], &source[2]};
+    return WICK__ISA(wick__planes_try)(&p, list_taps, sources, status);
 }
 
 /* Of the largest elements of windows that cover x. */
@@ -105,13 +103,13 @@ enum wick_status WICK__ISA(wick__cpu_resize_backward)(const struct wick__call *c
                            .out = wick__data(x),
                            .n = call->p.resize.spatial};
     bool made = true;
+    enum wick_status status;
+    if (by_planes(call, &status)) return status;
     for (int s = 0; s < t.n && made; s++) {
-        struct source source = {call->p.resize.kind, call->p.resize.at[s]};
-        if (source.kind == WICK__AREA) source.at = (struct wick__position){.by = 1};
+        struct source source = source_of(call, 3 - t.n + s);
         made = readers_make(&t.dim[s], x->layout.shape[2 + s], gradient->layout.shape[2 + s], list_taps, &source);
     }
-    enum wick_status status = WICK_MEMORY;
-    if (made && !by_planes(&t, call, &status)) status = transposed_run(&t, count);
+    status = made ? transposed_run(&t, count) : WICK_MEMORY;
     transposed_free(&t);
     return status;
 }
