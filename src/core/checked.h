@@ -14,4 +14,7 @@ static inline bool wick__add_size(size_t a, size_t b, size_t *result) { return !
 static inline int64_t wick__min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t wick__max(int64_t a, int64_t b) { return a > b ? a : b; }
 
+/* a / b rounded up; a >= 0, b > 0. */
+static inline int64_t wick__div_up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+
 #endif

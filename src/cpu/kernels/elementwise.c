@@ -155,23 +155,24 @@ static const void *compute(const struct job *job, struct wick__row *row, void *t
     return result;
 }
 
-/* Operands that are one element. */
-static void load_fixed(const struct job *job, struct wick__row *row, union buffer *in, bool *fixed) {
+/* A row of a job, with the operands that are one element in their places. */
+static struct wick__row begin_row(const struct job *job, union buffer *in, bool *fixed) {
+    struct wick__row row = {.params = job->e->params, .failed = &job->e->failed};
     for (int i = 0; i < job->n_in; i++) {
         const struct wick__layout *layout = &job->in[i].layout;
         fixed[i] = true;
         for (int d = 0; d < layout->rank; d++) fixed[i] = fixed[i] && layout->stride[d] == 0;
-        if (fixed[i]) row->in[i] = load(&job->in[i], 0, wick__min(WICK__BLOCK, job->count), &in[i]);
+        if (fixed[i]) row.in[i] = load(&job->in[i], 0, wick__min(WICK__BLOCK, job->count), &in[i]);
     }
+    return row;
 }
 
 static void run_blocks(void *context, int worker, int64_t begin, int64_t end) {
     struct job *job = context;
     union buffer in[WICK__ROW_INPUTS], room[2];
     bool fixed[WICK__ROW_INPUTS];
-    struct wick__row row = {.params = job->e->params, .failed = &job->e->failed};
+    struct wick__row row = begin_row(job, in, fixed);
     (void)worker;
-    load_fixed(job, &row, in, fixed);
     for (int64_t block = begin; block < end; block++) {
         int64_t first = block * WICK__BLOCK;
         row.n = wick__min(WICK__BLOCK, job->count - first);
@@ -270,9 +271,8 @@ static void run_tiles(void *context, int worker, int64_t begin, int64_t end) {
     struct source source[WICK__ROW_INPUTS] = {{.at = NULL}};
     bool fixed[WICK__ROW_INPUTS];
     struct tile tile;
-    struct wick__row row = {.params = job->e->params, .failed = &job->e->failed};
+    struct wick__row row = begin_row(job, in, fixed);
     (void)worker;
-    load_fixed(job, &row, in, fixed);
     for (int64_t i = begin; i < end; i++) {
         find_tile(job, i, &tile);
         size_t step = t->dim < 0 ? 0 : (size_t)t->out.stride[t->dim] * job->out_size;

@@ -24,19 +24,8 @@ static const T *FN(block_of)(const struct normalize *s, const char *in, int64_t 
     return loaded;
 }
 
-/* The sum of n elements, and of the squares of their differences to the mean: for short rows, whose ends are a vector
- * in part. */
-static double FN(short_sum)(const T *x, int64_t n) {
-    wick__vd sum[PARTS];
-    for (int k = 0; k < PARTS; k++) sum[k] = wick__vd_all(0);
-    for (int64_t i = 0; i < n; i += WIDTH) {
-        V v = n - i < WIDTH ? VECTOR(some)(x + i, n - i, 0) : VECTOR(load)(x + i);
-        for (int k = 0; k < PARTS; k++) sum[k] += VECTOR(part)(v, k);
-    }
-    for (int k = 1; k < PARTS; k++) sum[0] += sum[k];
-    return wick__vd_total(sum[0]);
-}
-
+/* The sum of the squares of the differences of n elements to the mean, for short rows, whose end is a vector in part.
+ */
 static double FN(short_squares)(const T *x, int64_t n, double mean) {
     wick__vd sum[PARTS], less = wick__vd_all(mean);
     for (int k = 0; k < PARTS; k++) sum[k] = wick__vd_all(0);
@@ -58,7 +47,7 @@ static double FN(variance)(const struct normalize *s, const char *in, T *loaded,
     *mean = 0;
     if (s->n <= SHORT_ROW) {
         const T *x = FN(block_of)(s, in, s->n, pre, loaded);
-        if (s->centered) *mean = FN(short_sum)(x, s->n) / n;
+        if (s->centered) *mean = VECTOR(sum)(x, s->n) / n;
         return FN(short_squares)(x, s->n, *mean) / n;
     }
     for (int64_t i = 0; s->centered && i < s->n; i += BLOCK) {
@@ -167,7 +156,7 @@ static void FN(normalize_rows)(const struct normalize *s, const char *in, char *
     T *y = FN(block_out)(s->dtype, out, s->stream, buffer);
     buffer[0] = 0; /* compilers can't tell that there are elements */
     for (int64_t r = 0; r < rows; r++) {
-        double mean = s->centered ? FN(short_sum)(x + r * n, n) / (double)n : 0;
+        double mean = s->centered ? VECTOR(sum)(x + r * n, n) / (double)n : 0;
         double size = FN(short_squares)(x + r * n, n, mean) / (double)n + s->epsilon;
         fits[r] = size >= LEAST_SQUARE && size <= MOST_SQUARE;
         m[r] = (struct FN(moments)){

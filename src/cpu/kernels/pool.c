@@ -259,26 +259,6 @@ static bool is_whole(const struct pool *pool, const struct wick_tensor *x) {
     return whole;
 }
 
-static double sum_plane(const float *x, int64_t n) {
-    enum { PARTS = 2 };
-    wick__vd sum[2 * PARTS];
-    for (int k = 0; k < 2 * PARTS; k++) sum[k] = wick__vd_all(0);
-    int64_t i = 0;
-    for (; i + PARTS * WICK__VF <= n; i += PARTS * WICK__VF)
-        for (int k = 0; k < PARTS; k++) {
-            wick__vf v = wick__vf_load(x + i + k * WICK__VF);
-            sum[2 * k] += wick__vf_part(v, 0);
-            sum[2 * k + 1] += wick__vf_part(v, 1);
-        }
-    for (; i < n; i += WICK__VF) {
-        wick__vf v = n - i < WICK__VF ? wick__vf_some(x + i, n - i, 0) : wick__vf_load(x + i);
-        sum[0] += wick__vf_part(v, 0);
-        sum[1] += wick__vf_part(v, 1);
-    }
-    for (int k = 1; k < 2 * PARTS; k++) sum[0] += sum[k];
-    return wick__vd_total(sum[0]);
-}
-
 static void whole_planes(void *context, int worker, int64_t begin, int64_t end) {
     const struct pool *pool = context;
     int64_t n = pool->axis[0].in * pool->axis[1].in * pool->axis[2].in;
@@ -287,7 +267,7 @@ static void whole_planes(void *context, int worker, int64_t begin, int64_t end) 
     (void)worker;
     for (int64_t i = begin; i < end; i++)
         ((float *)(void *)pool->out)[i] =
-            (float)(sum_plane((const float *)(const void *)pool->in + i * n, n) / divisor);
+            (float)(wick__vf_sum((const float *)(const void *)pool->in + i * n, n) / divisor);
 }
 
 enum wick_status WICK__ISA(wick__cpu_pool)(const struct wick__call *call);

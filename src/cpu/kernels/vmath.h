@@ -17,6 +17,7 @@
  *   wick__vf_above(x, c)               whether x > c in every lane
  *   wick__vf_erf(x)                    not SLEEF's, as are the next
  *   wick__vf_sigmoid(x), _silu(x), _silu_by(x, b), _mish(x)    with their whole tails; silu_by is silu(x) b
+ *   wick__vf_sum(p, n)                 the sum of n elements, in double
  *   wick__vd_logs(x, n)                makes n doubles their logarithms
  *   WICK__VF_FN(exp, u10)(x)           SLEEF's function with that error bound, in tenths of an ulp */
 #ifndef WICK_CPU_KERNELS_VMATH_H
@@ -249,6 +250,22 @@ static inline wick__vd wick__vd_below(wick__vd x, wick__vd c, wick__vd a, wick__
 static inline bool wick__vf_above(wick__vf x, wick__vf c) { return _mm_movemask_ps(_mm_cmpngt_ps(x, c)) == 0; }
 static inline bool wick__vd_above(wick__vd x, wick__vd c) { return _mm_movemask_pd(_mm_cmpngt_pd(x, c)) == 0; }
 #endif
+
+#define WICK__SUM(v, V, T, LANES)                                                                                      \
+    static inline double v##_sum(const T *p, int64_t n) {                                                              \
+        enum { PARTS = LANES / WICK__VD };                                                                             \
+        wick__vd sum[PARTS];                                                                                           \
+        for (int k = 0; k < PARTS; k++) sum[k] = wick__vd_all(0);                                                      \
+        for (int64_t i = 0; i < n; i += LANES) {                                                                       \
+            V x = n - i < LANES ? v##_some(p + i, n - i, 0) : v##_load(p + i);                                         \
+            for (int k = 0; k < PARTS; k++) sum[k] += v##_part(x, k);                                                  \
+        }                                                                                                              \
+        for (int k = 1; k < PARTS; k++) sum[0] += sum[k];                                                              \
+        return wick__vd_total(sum[0]);                                                                                 \
+    }
+WICK__SUM(wick__vf, wick__vf, float, WICK__VF)
+WICK__SUM(wick__vd, wick__vd, double, WICK__VD)
+#undef WICK__SUM
 
 /* The sigmoid and what is multiplied with it. e^-x overflows long before e^x is 0, so e^-|x| is computed. Below `far`
  * the sigmoid is e^x itself; it is computed as e^(x + shift), in the middle of the range, and e^-shift comes in two

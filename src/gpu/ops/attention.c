@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-static int64_t divide_up(int64_t x, int64_t by) { return x / by + (x % by != 0); }
-
 struct wick__attention_sizes wick__gpu_attention_sizes(const struct wick__call *call, bool packed, int first,
                                                        int mask) {
     const struct wick_tensor *const *in = call->in + first;
@@ -117,7 +115,7 @@ static struct way way_of_plain(const struct wick__gpu *gpu, const struct wick__c
                                                    WICK__GPU_K_attention_plain_64_96,
                                                    WICK__GPU_K_attention_plain_64_128};
     int64_t chunk = (dim - 1) / 32, lines = sizes->batches * call->in[0]->layout.shape[1];
-    if (lines * divide_up(sizes->queries, 64) >= gpu->properties.units)
+    if (lines * wick__div_up(sizes->queries, 64) >= gpu->properties.units)
         return (struct way){middle[chunk], 64, 128, 128, 0};
     return (struct way){low[chunk], 32, 128, 128, 0};
 }
@@ -205,7 +203,7 @@ void wick__gpu_attention_share(struct gpu_attention *p, const struct wick__atten
     p->merged = p->group > 1 && p->queries / (sizes->packed ? sizes->sequences : 1) < tile_rows;
     p->units = p->merged ? (u32)key_heads : p->heads;
     int64_t rows = p->merged ? p->group * p->queries : p->queries;
-    p->tiles = (u32)(sizes->packed ? rows / tile_rows + sizes->sequences : divide_up(rows, tile_rows));
+    p->tiles = (u32)(sizes->packed ? rows / tile_rows + sizes->sequences : wick__div_up(rows, tile_rows));
     p->total = sizes->batches * p->heads * p->queries;
 }
 
@@ -249,15 +247,15 @@ enum wick_status wick__gpu_attention(const struct wick__call *call) {
     if (call->n_out > 1) p.log_sums = wick__data(call->out[1]);
     if (sizes.packed) WICK__TRY(wick__gpu_attention_suspect(call, &sizes, &p.report));
     wick__gpu_attention_share(&p, &sizes, call->in[1]->layout.shape[1], way.rows);
-    int64_t chunks = wick__max(1, divide_up(p.width, way.columns)), units = gpu->properties.units;
+    int64_t chunks = wick__max(1, wick__div_up(p.width, way.columns)), units = gpu->properties.units;
     int64_t blocks = sizes.batches * p.units * p.tiles, length = p.keys / (sizes.packed ? sizes.sequences : 1);
     /* Keys that are worth a block. */
     int64_t least = way.rows == GPU_ATTENTION_FEW ? 64 : call->in[0]->dtype == WICK_F32 ? 128 : 256;
     int64_t splits =
         blocks * chunks < units && p.width > 0 ? wick__min(2 * units / (blocks * chunks), length / least) : 1;
     if (splits > 1 && !sizes.packed) {
-        p.split = divide_up(divide_up(p.keys, splits), 64) * 64;
-        splits = divide_up(p.keys, p.split);
+        p.split = wick__div_up(wick__div_up(p.keys, splits), 64) * 64;
+        splits = wick__div_up(p.keys, p.split);
     }
     p.splits = (u32)wick__max(1, splits);
     if (p.splits == 1) p.split = wick__max(1, p.keys);

@@ -18,8 +18,6 @@ struct way {
 };
 enum kind { PLAIN, TILES, MMA };
 
-static int64_t divide_up(int64_t x, int64_t by) { return x / by + (x % by != 0); }
-
 static struct gpu_attention_backward describe(const struct wick__call *call,
                                               const struct wick__attention_sizes *sizes) {
     const struct wick_tensor *log_sums = call->in[5];
@@ -76,7 +74,7 @@ static struct way way_of_tiles(const struct wick__gpu *gpu, const struct wick__a
          WICK__GPU_K_attention_backward_plain_v_64_96, WICK__GPU_K_attention_backward_plain_v_64_128}};
     bool of_q = of == GPU_ATTENTION_OF_Q;
     int64_t lines = sizes->batches * (of_q ? p->a.heads : p->key_heads), chunk = wick__max(sizes->depth, sizes->width);
-    bool high = lines * divide_up(of_q ? sizes->queries : sizes->keys, 64) >= gpu->properties.units;
+    bool high = lines * wick__div_up(of_q ? sizes->queries : sizes->keys, 64) >= gpu->properties.units;
     chunk = (chunk - 1) / 32;
     if (!of_q && chunk > 0 && wick__capability(gpu) == 0) high = false;
     *together = !(high && chunk > 1);
@@ -125,14 +123,14 @@ static enum wick_status launch(struct wick__gpu *gpu, const struct wick__call *c
     int64_t length = of == GPU_ATTENTION_OF_V ? sizes->width : sizes->depth;
     int64_t heads = of == GPU_ATTENTION_OF_Q ? p.a.heads : p.key_heads;
     struct wick__launch launch = {.kernel = way.kernel,
-                                  .grid = {0, 1, (unsigned)divide_up(length, way.columns)},
+                                  .grid = {0, 1, (unsigned)wick__div_up(length, way.columns)},
                                   .threads = way.threads,
                                   .shared = way.shared,
                                   .apart = true};
     p.of = of;
     p.out = wick__data(call->out[of]);
     p.out_v = wick__data(call->out[GPU_ATTENTION_OF_V]);
-    p.a.tiles = (u32)(sizes->packed ? positions / way.rows + sizes->sequences : divide_up(positions, way.rows));
+    p.a.tiles = (u32)(sizes->packed ? positions / way.rows + sizes->sequences : wick__div_up(positions, way.rows));
     if (wick__count(call->out[of]) == 0) return WICK_OK;
     int64_t blocks = sizes->batches * heads * p.a.tiles;
     for (int64_t first = 0; first < blocks; first += WICK__ATTENTION_BLOCKS) {

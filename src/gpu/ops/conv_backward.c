@@ -18,8 +18,6 @@ enum {
     MOST = 256 << 20     /* bytes of all parts */
 };
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /* Sizes and options as 32-bit numbers; false when one does not fit, or coordinates might not. */
 static bool set_dim(struct gpu_conv_weight_dim *dim, const struct wick__call *call, const int64_t *small,
                     const int64_t *large, int s) {
@@ -76,12 +74,12 @@ static bool set_params(struct gpu_conv_weight *p, const struct wick__call *call)
 
 /* Cuts the terms into parts: by shape alone, so that the same shape has the same bits on every device. */
 static void set_parts(struct gpu_conv_weight *p, int64_t blocks, int64_t least, int64_t longest, int64_t size) {
-    int64_t parts = wick__max(1, ceil_div(p->terms, longest));
+    int64_t parts = wick__max(1, wick__div_up(p->terms, longest));
     if (parts * blocks < BLOCKS)
-        parts = wick__max(parts, wick__min(ceil_div(BLOCKS, blocks), ceil_div(p->terms, least)));
+        parts = wick__max(parts, wick__min(wick__div_up(BLOCKS, blocks), wick__div_up(p->terms, least)));
     parts = wick__min(parts, wick__max(1, MOST / (p->count * size)));
-    p->part = (u32)(ceil_div(ceil_div(p->terms, parts), DEPTH) * DEPTH);
-    p->parts = (u32)wick__max(1, ceil_div(p->terms, wick__max(1, p->part)));
+    p->part = (u32)(wick__div_up(wick__div_up(p->terms, parts), DEPTH) * DEPTH);
+    p->parts = (u32)wick__max(1, wick__div_up(p->terms, wick__max(1, p->part)));
 }
 
 static enum wick_status run(struct wick__gpu *gpu, enum wick_dtype dtype, struct gpu_conv_weight *p,
@@ -101,7 +99,8 @@ static enum wick_status run(struct wick__gpu *gpu, enum wick_dtype dtype, struct
 /* Whether tiles are faster than a few elements a block, by microseconds on an H100. */
 static bool by_tiles(const struct gpu_conv_weight *p, int64_t tiles) {
     double terms = (double)p->terms * (double)p->groups, all = (double)tiles * EDGE * EDGE;
-    double few = (double)ceil_div(p->rows, GPU_CONV_FEW_ROWS) * (double)ceil_div(p->across, GPU_CONV_FEW_COLUMNS);
+    double few =
+        (double)wick__div_up(p->rows, GPU_CONV_FEW_ROWS) * (double)wick__div_up(p->across, GPU_CONV_FEW_COLUMNS);
     return all <= WASTE * (double)p->rows * (double)p->across ||
            25 + 2 * all * terms / 17e6 < 4 + few * terms * 13.4 / 1e6;
 }
@@ -110,8 +109,8 @@ static bool by_tiles(const struct gpu_conv_weight *p, int64_t tiles) {
 static enum wick_status run_few(struct wick__gpu *gpu, const struct wick__call *call, struct gpu_conv_weight *p) {
     enum wick_dtype dtype = call->out[0]->dtype;
     bool one = p->rows == 1, less = dtype == WICK_F64 || dtype == WICK_F8E4M3;
-    int64_t row_tiles = ceil_div(p->rows, one ? 1 : GPU_CONV_FEW_ROWS);
-    int64_t column_tiles = ceil_div(p->across, less ? GPU_CONV_FEW_COLUMNS_F64 : GPU_CONV_FEW_COLUMNS), blocks;
+    int64_t row_tiles = wick__div_up(p->rows, one ? 1 : GPU_CONV_FEW_ROWS);
+    int64_t column_tiles = wick__div_up(p->across, less ? GPU_CONV_FEW_COLUMNS_F64 : GPU_CONV_FEW_COLUMNS), blocks;
     struct wick__launch launch = {
         .kernel =
             wick__gpu_of_floats(one ? WICK__GPU_K_conv_weight_one_bf16 : WICK__GPU_K_conv_weight_few_bf16, dtype)};
@@ -143,7 +142,7 @@ static enum wick_status run_planes(struct wick__gpu *gpu, enum wick_dtype dtype,
     struct wick__launch launch = {.kernel = wick__gpu_of_floats(first, dtype)};
     p->across = wick__gpu_power(windows, GPU_BLOCK);
     p->terms /= (u32)windows;
-    int64_t lines = GPU_BLOCK / p->across, along = ceil_div(windows, p->across);
+    int64_t lines = GPU_BLOCK / p->across, along = wick__div_up(windows, p->across);
     set_parts(p, blocks, lines * LEAST, wick__max(lines, VERY_LONG / (p->across * along)), dtype == WICK_F64 ? 8 : 4);
     wick__gpu_reduce_grid(&launch, blocks * p->parts * cuts);
     return run(gpu, dtype, p, &launch);
@@ -164,7 +163,7 @@ enum wick_status wick__gpu_conv_backward(const struct wick__call *call) {
                           gpu->device->name);
     if (has_planes(&p) && p.terms > 0) return run_planes(gpu, dtype, &p);
     if (wick__conv_weight_mma_takes(gpu, dtype, &p)) return wick__conv_weight_mma(gpu, dtype, &p);
-    int64_t row_tiles = ceil_div(p.rows, EDGE), column_tiles = ceil_div(p.across, EDGE);
+    int64_t row_tiles = wick__div_up(p.rows, EDGE), column_tiles = wick__div_up(p.across, EDGE);
     int64_t tiles = row_tiles * column_tiles;
     struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_conv_weight_tile_bf16, dtype)};
     if (tiles < INT32_MAX / p.groups && by_tiles(&p, tiles)) {

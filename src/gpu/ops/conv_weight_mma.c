@@ -16,7 +16,6 @@ enum {
     MOST = 256 << 20 /* bytes of all parts */
 };
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t round_up8(int64_t n) { return (n + 7) / 8 * 8; }
 
 /* What windows read of a dim of the large side. */
@@ -81,10 +80,11 @@ struct cut {
 
 static struct cut cut_of(const struct gpu_conv_weight *g) {
     int64_t across = g->taps * round_up8(g->channels), rows = g->rows > 64 ? 128 : 64;
-    struct cut c = {
-        .rows = rows, .row_tiles = ceil_div(g->rows, rows), .column_tiles = ceil_div(across, GPU_CONV_WEIGHT_COLUMNS)};
-    int64_t blocks = c.row_tiles * c.column_tiles * g->groups, parts = ceil_div(g->terms, LONG);
-    parts = wick__max(parts, wick__min(BLOCKS / blocks, ceil_div(g->terms, SHORT)));
+    struct cut c = {.rows = rows,
+                    .row_tiles = wick__div_up(g->rows, rows),
+                    .column_tiles = wick__div_up(across, GPU_CONV_WEIGHT_COLUMNS)};
+    int64_t blocks = c.row_tiles * c.column_tiles * g->groups, parts = wick__div_up(g->terms, LONG);
+    parts = wick__max(parts, wick__min(BLOCKS / blocks, wick__div_up(g->terms, SHORT)));
     parts = wick__min(parts, wick__max(1, MOST / (g->groups * g->rows * across * 4)));
     c.parts = parts;
     return c;
@@ -104,8 +104,8 @@ static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, c
     wick__gpu_divisor(&p->by_plane, p->small_plane);
     wick__gpu_divisor(&p->by_h, p->small_size[1]);
     wick__gpu_divisor(&p->by_w, p->small_size[2]);
-    p->part = (u32)(ceil_div(ceil_div(g->terms, c->parts), GPU_CONV_WEIGHT_STEP) * GPU_CONV_WEIGHT_STEP);
-    int64_t parts = ceil_div(g->terms, p->part);
+    p->part = (u32)(wick__div_up(wick__div_up(g->terms, c->parts), GPU_CONV_WEIGHT_STEP) * GPU_CONV_WEIGHT_STEP);
+    int64_t parts = wick__div_up(g->terms, p->part);
     enum wick__gpu_kernel kernel = c->rows == 128 ? WICK__GPU_K_conv_weight_128_bf16 : WICK__GPU_K_conv_weight_64_bf16;
     struct wick__launch launch = {.apart = true,
                                   .kernel = (enum wick__gpu_kernel)(kernel + (dtype != WICK_BF16)),

@@ -85,12 +85,10 @@ enum wick_status wick__gemm_finish(struct wick__gpu *gpu, const struct wick__pro
     return add_up(gpu, g, g->c, 1);
 }
 
-static int64_t divide_up(int64_t x, int64_t by) { return x / by + (x % by != 0); }
-
 struct wick__split wick__split_of(int64_t k, int64_t wanted, int64_t least) {
     int64_t count = wick__max(1, wick__min(wanted, k / least));
-    int64_t terms = count == 1 ? wick__max(k, 1) : divide_up(divide_up(k, count), 64) * 64;
-    return (struct wick__split){.count = (u32)wick__max(1, divide_up(k, terms)), .terms = terms};
+    int64_t terms = count == 1 ? wick__max(k, 1) : wick__div_up(wick__div_up(k, count), 64) * 64;
+    return (struct wick__split){.count = (u32)wick__max(1, wick__div_up(k, terms)), .terms = terms};
 }
 
 /* ---- tiles ---- */
@@ -99,9 +97,9 @@ struct wick__split wick__split_of(int64_t k, int64_t wanted, int64_t least) {
  * writing and adding up the parts costs. */
 static double tile_work(const struct wick__product *g, const struct wick__tile *tile, const struct wick__split *way,
                         int64_t blocks, int64_t units, const struct wick__split_cost *cost) {
-    int64_t in_turn = divide_up(blocks * way->count, units);
+    int64_t in_turn = wick__div_up(blocks * way->count, units);
     double work = (double)in_turn * (double)tile->rows * (double)tile->columns * (double)way->terms / tile->efficiency;
-    if (tile->resident > 0) work += (double)divide_up(in_turn, tile->resident) * tile->ends;
+    if (tile->resident > 0) work += (double)wick__div_up(in_turn, tile->resident) * tile->ends;
     if (way->count == 1) return work;
     double sums = (double)(g->m * g->n * wick__product_batches(g)) / (double)units;
     return work + cost->launch + (double)way->count * 8 * sums * cost->byte;
@@ -114,7 +112,7 @@ const struct wick__tile *wick__tile_pick(const struct wick__gpu *gpu, const stru
     const struct wick__tile *best = NULL;
     double least = 0;
     for (const struct wick__tile *tile = tiles; tile < tiles + n; tile++) {
-        int64_t blocks = divide_up(g->m, tile->rows) * divide_up(g->n, tile->columns) * batches;
+        int64_t blocks = wick__div_up(g->m, tile->rows) * wick__div_up(g->n, tile->columns) * batches;
         /* k in one part, or in as many as there are units for, once or twice. Once is only for kernels whose ends are
          * known: others want two blocks on a unit. */
         for (int times = 0; times <= 2; times += tile->resident > 0 ? 1 : 2) {
@@ -133,8 +131,8 @@ const struct wick__tile *wick__tile_pick(const struct wick__gpu *gpu, const stru
 
 enum wick_status wick__gemm_launch(struct wick__gpu *gpu, struct wick__launch launch, int64_t rows, int64_t columns,
                                    struct gpu_gemm *p) {
-    p->tile_rows = (u32)divide_up(p->m, rows);
-    p->tile_columns = (u32)divide_up(p->n, columns);
+    p->tile_rows = (u32)wick__div_up(p->m, rows);
+    p->tile_columns = (u32)wick__div_up(p->n, columns);
     int64_t blocks = (int64_t)p->tile_rows * p->tile_columns * p->batch.count * p->splits;
     launch.apart = true;
     for (int64_t first = 0; first < blocks; first += WICK__GEMM_BLOCKS) {
@@ -219,7 +217,7 @@ static enum wick_status run_vector(struct wick__gpu *gpu, const struct wick__pro
     struct wick__split split;
     int64_t units_of_work;
     if (columns) {
-        units_of_work = divide_up(p.rows, wave * count) * p.batch.count;
+        units_of_work = wick__div_up(p.rows, wave * count) * p.batch.count;
         p.vector_load = p.row == 1 && wick__gemm_aligned(g, is_row, p.step, count, 16);
         split = wick__split_of(p.k, wick__min(units * 4 / units_of_work, 256), 64);
     } else {
@@ -241,7 +239,7 @@ static enum wick_status run_vector(struct wick__gpu *gpu, const struct wick__pro
     WICK__TRY(wick__split_begin(gpu, &sums, &split, &p.out));
     /* The kernel's columns are the matrix's rows; a column of C has one bias for all of them. */
     if (!is_row && !g->bias_by_row) p.out.bias_step = 0;
-    int64_t blocks = columns ? p.tasks : divide_up(p.tasks, GPU_BLOCK / wave);
+    int64_t blocks = columns ? p.tasks : wick__div_up(p.tasks, GPU_BLOCK / wave);
     struct wick__launch launch = {.kernel = vector_kernel(g->dtype, columns, wide), .grid = {(unsigned)blocks}};
     return wick__split_end(gpu, &sums, &split, wick__gpu_launch(gpu, &launch, &p));
 }

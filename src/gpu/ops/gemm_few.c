@@ -9,8 +9,6 @@
 /* The few are B's columns where there are fewer of these than A has rows. */
 static bool is_few_b(const struct wick__product *g) { return g->n < g->m; }
 
-static int64_t divide_up(int64_t x, int64_t by) { return x / by + (x % by != 0); }
-
 /* How a product is done. */
 struct few {
     struct gpu_gemv_few p;
@@ -38,10 +36,10 @@ static struct few plan(const struct wick__gpu *gpu, const struct wick__product *
     wick__gemm_batch(g, &p->batch, strides);
     p->stride[0] = strides[!is_b];
     p->stride[1] = strides[is_b];
-    p->groups = (u32)divide_up(p->count, GPU_FEW);
+    p->groups = (u32)wick__div_up(p->count, GPU_FEW);
     few.columns = p->step != 1 && llabs(p->row) <= llabs(p->step) && p->rows >= wave;
     int64_t each = few.columns ? GPU_FEW_EACH * wave : GPU_FEW_ROWS * (GPU_BLOCK / wave);
-    int64_t blocks = divide_up(p->rows, each) * p->batch.count * p->groups;
+    int64_t blocks = wick__div_up(p->rows, each) * p->batch.count * p->groups;
     few.split = wick__split_of(p->k, blocks >= units ? 1 : 4 * units / blocks, few.columns ? 128 : 512);
     p->split = few.split.terms;
     p->splits = few.split.count;

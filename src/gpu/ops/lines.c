@@ -25,8 +25,6 @@ struct lines {
     const char *data;
 };
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 static void push(struct wick__layout *layout, int64_t size, int64_t stride) {
     int last = layout->rank - 1;
     if (size == 1) return;
@@ -77,7 +75,7 @@ static bool is_free(const struct lines *lines) {
 void wick__gpu_reduce_grid(struct wick__launch *launch, int64_t n) {
     enum { ROW = 1 << 20 }; /* blocks in x; AMD's limit is 2^32 threads */
     launch->grid[0] = (unsigned)wick__min(n, ROW);
-    launch->grid[1] = (unsigned)ceil_div(n, ROW);
+    launch->grid[1] = (unsigned)wick__div_up(n, ROW);
 }
 
 static enum wick__gpu_kernel kernel_of(const struct lines *lines, bool columns) {
@@ -120,7 +118,7 @@ static enum wick_status join(const struct lines *lines, const struct gpu_reduce_
                                                  : is_float ? WICK__GPU_K_reduce_join_float
                                                             : WICK__GPU_K_reduce_join_int};
     int64_t per_block = params.across > 1 ? params.across : GPU_BLOCK / params.end.group;
-    wick__gpu_reduce_grid(&last_launch, ceil_div(end->outs, per_block));
+    wick__gpu_reduce_grid(&last_launch, wick__div_up(end->outs, per_block));
     return wick__gpu_launch(lines->gpu, &last_launch, &params);
 }
 
@@ -147,10 +145,10 @@ static enum wick_status launch(const struct lines *lines, const struct wick__lau
 static void cut_pieces(const struct lines *lines, struct gpu_reduce_rows *p) {
     uint32_t wave = (uint32_t)lines->gpu->properties.wave;
     int64_t units = p->runs > 1 ? p->runs : p->inner, each = p->runs > 1 ? p->inner : 1;
-    int64_t most = lines->terms * lines->size <= WHOLE ? 1 : ceil_div(lines->terms * lines->size, LEAST);
-    int64_t splits = wick__max(1, wick__min(ceil_div(SPREAD, lines->outs), wick__min(most, units)));
-    p->length = wick__max(1, ceil_div(units, splits));
-    p->splits = wick__max(1, ceil_div(units, p->length));
+    int64_t most = lines->terms * lines->size <= WHOLE ? 1 : wick__div_up(lines->terms * lines->size, LEAST);
+    int64_t splits = wick__max(1, wick__min(wick__div_up(SPREAD, lines->outs), wick__min(most, units)));
+    p->length = wick__max(1, wick__div_up(units, splits));
+    p->splits = wick__max(1, wick__div_up(units, p->length));
     int64_t elements = p->length * each;
     p->end.group = elements >= 32 * (int64_t)wave ? GPU_BLOCK : wick__gpu_power(elements / 4, wave);
     p->across = wick__gpu_power(p->inner, p->end.group);
@@ -166,11 +164,11 @@ static void cut_runs(const struct lines *lines, struct gpu_reduce_rows *p) {
     uint32_t wave = (uint32_t)lines->gpu->properties.wave;
     int64_t bytes = p->inner * lines->size, whole = WHOLE;
     if (is_free(lines) && lines->outs >= SPREAD / 4) whole *= 2; /* blocks enough without a second kernel */
-    int64_t most = bytes <= whole ? 1 : ceil_div(bytes, LEAST);
-    int64_t splits = wick__max(1, wick__min(ceil_div(SPREAD, lines->outs * wick__max(p->runs, 1)), most));
-    p->length = wick__max(1, ceil_div(p->inner, splits));
-    if (splits > 1) p->length = ceil_div(p->length, 1024) * 1024; /* whole vectors */
-    p->splits = wick__max(1, ceil_div(p->inner, p->length));
+    int64_t most = bytes <= whole ? 1 : wick__div_up(bytes, LEAST);
+    int64_t splits = wick__max(1, wick__min(wick__div_up(SPREAD, lines->outs * wick__max(p->runs, 1)), most));
+    p->length = wick__max(1, wick__div_up(p->inner, splits));
+    if (splits > 1) p->length = wick__div_up(p->length, 1024) * 1024; /* whole vectors */
+    p->splits = wick__max(1, wick__div_up(p->inner, p->length));
     p->end.segments = wick__max(1, p->runs) * p->splits;
     int64_t vectors = p->length * lines->size / 16;
     int64_t rows = lines->outs * p->end.segments;
@@ -205,7 +203,7 @@ static enum wick_status run_rows(const struct lines *lines) {
     p.end.part_out = p.end.segments;
     p.end.part_segment = 1;
     struct wick__launch first = {.kernel = kernel_of(lines, false)};
-    wick__gpu_reduce_grid(&first, ceil_div(p.end.outs * p.end.segments, GPU_BLOCK / p.end.group));
+    wick__gpu_reduce_grid(&first, wick__div_up(p.end.outs * p.end.segments, GPU_BLOCK / p.end.group));
     return launch(lines, &first, &p, &p.end);
 }
 
@@ -238,7 +236,7 @@ static bool aligned(const struct lines *lines, const struct gpu_reduce_columns *
 static uint32_t across_of(int64_t vectors) {
     enum { MOST = 64, LEAST_ACROSS = 8 };
     uint32_t across = wick__gpu_power(vectors, MOST);
-    while (across > LEAST_ACROSS && 8 * vectors < 7 * ceil_div(vectors, across) * across) across /= 2;
+    while (across > LEAST_ACROSS && 8 * vectors < 7 * wick__div_up(vectors, across) * across) across /= 2;
     return across;
 }
 
@@ -248,7 +246,7 @@ static int64_t splits_of(const struct lines *lines, const struct gpu_reduce_colu
     enum { EACH = 16, EACH_FEW = 4, FEW = 128, MANY = 2048 };
     int64_t most = p->rows / (beside * EACH), across = is_free(lines) ? MANY : ACROSS;
     if (is_free(lines) && (!p->aligned || tiles * most < FEW)) most = p->rows / (beside * EACH_FEW);
-    return wick__max(1, wick__min(ceil_div(across, tiles), most));
+    return wick__max(1, wick__min(wick__div_up(across, tiles), most));
 }
 
 static enum wick_status run_columns(struct lines *lines, int dim) {
@@ -264,20 +262,20 @@ static enum wick_status run_columns(struct lines *lines, int dim) {
     if (fold > 1) {
         p.limit = p.rows * p.width;
         p.width *= fold;
-        p.rows = ceil_div(p.rows, fold);
+        p.rows = wick__div_up(p.rows, fold);
         reduced.shape[0] = p.rows;
         reduced.stride[0] = p.width;
     }
     wick__gpu_shape(&reduced, 1, &p.reduced, p.reduced_at);
     p.aligned = aligned(lines, &p);
-    int64_t vectors = ceil_div(p.width, per_vector);
+    int64_t vectors = wick__div_up(p.width, per_vector);
     p.end.group = across_of(vectors);
-    p.tiles = ceil_div(vectors, p.end.group);
+    p.tiles = wick__div_up(vectors, p.end.group);
     int64_t beside = GPU_BLOCK / p.end.group, tiles = p.kept.count * p.tiles;
     int64_t splits = splits_of(lines, &p, tiles, beside);
-    p.length = wick__max(1, ceil_div(p.rows, splits));
-    if (splits > 1) p.length = ceil_div(p.length, beside * 4) * beside * 4;
-    p.splits = wick__max(1, ceil_div(p.rows, p.length));
+    p.length = wick__max(1, wick__div_up(p.rows, splits));
+    if (splits > 1) p.length = wick__div_up(p.length, beside * 4) * beside * 4;
+    p.splits = wick__max(1, wick__div_up(p.rows, p.length));
     p.end.outs = lines->outs;
     p.end.terms = lines->terms;
     p.end.segments = p.splits * fold;

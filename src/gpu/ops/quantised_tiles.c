@@ -29,8 +29,6 @@ static const struct kind *kind_of(enum wick_dtype dtype) {
 #undef KERNEL
 }
 
-static int64_t divide_up(int64_t x, int64_t by) { return x / by + (x % by != 0); }
-
 /* A tile's columns, the stages of k that LDS holds, and the blocks that run on a unit at once. */
 struct shape {
     int size;
@@ -44,7 +42,7 @@ static struct shape shape_of(const struct wick__gpu *gpu, const struct kind *kin
     while (s.size > 0 && 4 << s.size >= columns) s.size--;
     for (;; s.size--) {
         s.columns = 8 << s.size;
-        s.stage = GPU_TILE_ROWS * kind->pitch + (unsigned)divide_up(s.columns, GPU_TILE_GROUP) * GPU_TILE_X;
+        s.stage = GPU_TILE_ROWS * kind->pitch + (unsigned)wick__div_up(s.columns, GPU_TILE_GROUP) * GPU_TILE_X;
         if (s.size == 0 || 2 * s.stage <= shared) break;
     }
     s.resident = s.columns <= kind->pair && 2 * s.stage <= half ? 2 : 1;
@@ -57,19 +55,19 @@ static struct shape shape_of(const struct wick__gpu *gpu, const struct kind *kin
 static struct wick__split split_of(const struct wick__gpu *gpu, const struct shape *s, int64_t m, int64_t n,
                                    int64_t steps) {
     const double ends = 2, launch = 1, number = 6e-7;
-    int64_t tiles = divide_up(n, GPU_TILE_ROWS) * divide_up(m, s->columns);
+    int64_t tiles = wick__div_up(n, GPU_TILE_ROWS) * wick__div_up(m, s->columns);
     int64_t slots = wick__max(1, gpu->properties.units) * s->resident, best = steps;
     double least = 0;
     for (int64_t count = 1; count <= wick__min(steps, 64); count++) {
-        int64_t each = divide_up(steps, count);
-        if (divide_up(steps, each) != count) continue;
-        double time = (double)divide_up(tiles * count, slots) * ((double)each + ends);
+        int64_t each = wick__div_up(steps, count);
+        if (wick__div_up(steps, each) != count) continue;
+        double time = (double)wick__div_up(tiles * count, slots) * ((double)each + ends);
         if (count > 1) time += launch + (double)(count * m * n) * number;
         if (count > 1 && time >= least) continue;
         least = time;
         best = each;
     }
-    return (struct wick__split){.count = (u32)divide_up(steps, best), .terms = best};
+    return (struct wick__split){.count = (u32)wick__div_up(steps, best), .terms = best};
 }
 
 bool wick__tiles_take(const struct wick__gpu *gpu, const struct wick__call *call) {
@@ -85,10 +83,10 @@ static enum wick_status multiply(struct wick__gpu *gpu, const struct wick__produ
     struct wick__split split = split_of(gpu, shape, g->m, g->n, p->steps);
     p->split = (u32)split.terms;
     WICK__TRY(wick__split_begin(gpu, g, &split, &p->out));
-    struct wick__launch launch = {
-        .kernel = kind->kernels[shape->size],
-        .grid = {(unsigned)divide_up(g->n, GPU_TILE_ROWS), split.count, (unsigned)divide_up(g->m, shape->columns)},
-        .shared = (unsigned)shape->stages * shape->stage};
+    struct wick__launch launch = {.kernel = kind->kernels[shape->size],
+                                  .grid = {(unsigned)wick__div_up(g->n, GPU_TILE_ROWS), split.count,
+                                           (unsigned)wick__div_up(g->m, shape->columns)},
+                                  .shared = (unsigned)shape->stages * shape->stage};
     return wick__split_end(gpu, g, &split, wick__gpu_launch(gpu, &launch, p));
 }
 
@@ -107,7 +105,8 @@ enum wick_status wick__tiles_multiply(struct wick__gpu *gpu, const struct wick__
                               .bias_step = 1,
                               .activation = call->p.linear.activation};
     struct shape shape = shape_of(gpu, kind, m);
-    int64_t groups = divide_up(divide_up(m, shape.columns) * shape.columns, GPU_TILE_GROUP), steps = k / GPU_TILE_STEP;
+    int64_t groups = wick__div_up(wick__div_up(m, shape.columns) * shape.columns, GPU_TILE_GROUP),
+            steps = k / GPU_TILE_STEP;
     size_t nbytes = (size_t)(groups * steps) * GPU_TILE_X;
     void *rounded;
     WICK__TRY(wick__gpu_scratch(gpu, nbytes, &rounded));

@@ -13,50 +13,48 @@ enum {
     BLOCKS = 256           /* that are not few */
 };
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /* Cuts lines along memory; returns the number of blocks. */
 static int64_t cut_rows(const struct wick__gpu *gpu, struct gpu_scan *p, int64_t size) {
-    int64_t vectors = ceil_div(p->n * size, 16) + 1; /* a line may begin inside one */
+    int64_t vectors = wick__div_up(p->n * size, 16) + 1; /* a line may begin inside one */
     int64_t tile = 4 * GPU_BLOCK;
-    int64_t segments = p->outer >= SPREAD / 4 ? 1 : wick__min(ceil_div(SPREAD, p->outer), vectors / tile);
+    int64_t segments = p->outer >= SPREAD / 4 ? 1 : wick__min(wick__div_up(SPREAD, p->outer), vectors / tile);
     p->group = vectors > 16 * gpu->properties.wave ? GPU_BLOCK : (u32)gpu->properties.wave;
-    p->length = segments > 1 ? ceil_div(ceil_div(vectors, segments), tile) * tile : vectors;
-    p->segments = ceil_div(vectors, p->length);
+    p->length = segments > 1 ? wick__div_up(wick__div_up(vectors, segments), tile) * tile : vectors;
+    p->segments = wick__div_up(vectors, p->length);
     p->aligned = (((uintptr_t)p->in ^ (uintptr_t)p->out) & 15) == 0;
-    return ceil_div(p->outer * p->segments, GPU_BLOCK / p->group);
+    return wick__div_up(p->outer * p->segments, GPU_BLOCK / p->group);
 }
 
 /* Whether short lines across memory, of which no vectors can be read, are left to scan_kept; cuts them for it. */
 static bool cut_kept(struct gpu_scan *p) {
     uint32_t group = wick__gpu_power(p->inner, 64);
-    int64_t length = ceil_div(p->n, GPU_BLOCK / group);
+    int64_t length = wick__div_up(p->n, GPU_BLOCK / group);
     if (p->aligned || p->n > SHORT || length > GPU_SCAN_KEPT) return false;
     p->kept = true;
     p->group = group;
-    p->tiles = ceil_div(p->inner, group);
+    p->tiles = wick__div_up(p->inner, group);
     p->length = length;
-    p->segments = ceil_div(p->n, length);
+    p->segments = wick__div_up(p->n, length);
     return true;
 }
 
 /* The same for lines across memory. */
 static int64_t cut_columns(struct gpu_scan *p, int64_t size) {
-    int64_t vectors = ceil_div(p->inner * size, 16), all = p->outer * vectors;
-    int64_t segments = wick__max(1, wick__min(ceil_div(THREADS, all), p->n / 32));
+    int64_t vectors = wick__div_up(p->inner * size, 16), all = p->outer * vectors;
+    int64_t segments = wick__max(1, wick__min(wick__div_up(THREADS, all), p->n / 32));
     p->aligned = wick__aligned16(p->in) && wick__aligned16(p->out) && p->inner * size % 16 == 0;
     if (segments > 1 && cut_kept(p)) return p->outer * p->tiles;
     p->group = wick__gpu_power(vectors, segments > 1 ? 64 : GPU_BLOCK);
-    p->tiles = ceil_div(vectors, p->group);
+    p->tiles = wick__div_up(vectors, p->group);
     p->together = segments > 1 && p->n <= SHORT && size > 1;
     for (; p->together && p->group > WIDE_ENOUGH && p->outer * p->tiles < BLOCKS;
-         p->tiles = ceil_div(vectors, p->group))
+         p->tiles = wick__div_up(vectors, p->group))
         p->group /= 2;
     if (p->together) segments = wick__min(wick__min(TOGETHER, GPU_BLOCK / p->group), p->n / 8);
-    p->length = ceil_div(p->n, segments);
-    p->segments = ceil_div(p->n, p->length);
+    p->length = wick__div_up(p->n, segments);
+    p->segments = wick__div_up(p->n, p->length);
     if (p->together) return p->outer * p->tiles;
-    return ceil_div(p->outer * p->tiles * p->segments, GPU_BLOCK / p->group);
+    return wick__div_up(p->outer * p->tiles * p->segments, GPU_BLOCK / p->group);
 }
 
 static enum wick_status run_before(struct wick__gpu *gpu, const struct gpu_scan *p, bool is_float) {
@@ -68,7 +66,7 @@ static enum wick_status run_before(struct wick__gpu *gpu, const struct gpu_scan 
                                 .product = p->product,
                                 .is_float = is_float};
     struct wick__launch launch = {.kernel = WICK__GPU_K_scan_before};
-    wick__gpu_reduce_grid(&launch, b.by_block ? b.outer * b.inner : ceil_div(b.outer * b.inner, GPU_BLOCK));
+    wick__gpu_reduce_grid(&launch, b.by_block ? b.outer * b.inner : wick__div_up(b.outer * b.inner, GPU_BLOCK));
     return wick__gpu_launch(gpu, &launch, &b);
 }
 

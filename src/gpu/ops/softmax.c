@@ -14,14 +14,13 @@ struct softmax {
     int64_t pieces, length; /* of a long row, and elements of a piece; 0: lines are reduced as others are */
 };
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /* Cuts long rows into pieces of one size, whole vectors that a block keeps in registers, if it can add up as many. */
 static void cut(struct softmax *s) {
-    int64_t most = GPU_BLOCK * GPU_SOFTMAX_KEPT((int)s->size), per_vector = 16 / s->size, pieces = ceil_div(s->n, most);
+    int64_t most = GPU_BLOCK * GPU_SOFTMAX_KEPT((int)s->size), per_vector = 16 / s->size,
+            pieces = wick__div_up(s->n, most);
     if (pieces > GPU_BLOCK) return;
-    s->length = ceil_div(ceil_div(s->n, pieces), per_vector) * per_vector;
-    s->pieces = ceil_div(s->n, s->length);
+    s->length = wick__div_up(wick__div_up(s->n, pieces), per_vector) * per_vector;
+    s->pieces = wick__div_up(s->n, s->length);
 }
 
 static enum wick_status kept_rows(const struct softmax *s, uint32_t group) {
@@ -46,7 +45,7 @@ static enum wick_status short_lines(const struct softmax *s) {
     p.width = p.vectors ? s->inner * s->size / 16 : s->inner;
     p.items = s->lines / s->inner * p.width;
     p.down = wick__gpu_short_down(s->n, p.items, GPU_SOFTMAX_SHORT(s->size), GPU_SOFTMAX_DOWN(s->size));
-    wick__gpu_reduce_grid(&launch, ceil_div(p.items, GPU_BLOCK / p.down));
+    wick__gpu_reduce_grid(&launch, wick__div_up(p.items, GPU_BLOCK / p.down));
     return wick__gpu_launch(s->gpu, &launch, &p);
 }
 
@@ -61,21 +60,21 @@ static enum wick_status apply(const struct softmax *s, const void *stats) {
     struct wick__launch launch = {.kernel = 0};
     if (s->inner == 1) {
         p.length = s->pieces ? s->length : 16 * 1024 / s->size;
-        p.pieces = ceil_div(s->n, p.length);
+        p.pieces = wick__div_up(s->n, p.length);
         p.aligned = (((uintptr_t)s->in ^ (uintptr_t)s->out) & 15) == 0;
         launch.kernel = wick__gpu_of_floats(
             s->pieces ? WICK__GPU_K_softmax_apply_pieces_bf16 : WICK__GPU_K_softmax_apply_bf16, s->dtype);
         wick__gpu_reduce_grid(&launch, s->lines * p.pieces);
         return wick__gpu_launch(s->gpu, &launch, &p);
     }
-    int64_t per_vector = 16 / s->size, vectors = ceil_div(s->inner, per_vector);
+    int64_t per_vector = 16 / s->size, vectors = wick__div_up(s->inner, per_vector);
     p.across = wick__gpu_power(vectors, 64);
-    p.tiles = ceil_div(vectors, p.across);
+    p.tiles = wick__div_up(vectors, p.across);
     p.aligned = wick__aligned16(s->in) && wick__aligned16(s->out) && s->inner * s->size % 16 == 0;
     int64_t all = s->lines / s->inner * p.tiles, rows = GPU_BLOCK / p.across * 8;
-    int64_t pieces = wick__max(1, wick__min(ceil_div(4096, all), s->n / rows));
-    p.length = ceil_div(s->n, pieces);
-    p.pieces = ceil_div(s->n, p.length);
+    int64_t pieces = wick__max(1, wick__min(wick__div_up(4096, all), s->n / rows));
+    p.length = wick__div_up(s->n, pieces);
+    p.pieces = wick__div_up(s->n, p.length);
     launch.kernel = wick__gpu_of_floats(WICK__GPU_K_softmax_across_bf16, s->dtype);
     wick__gpu_reduce_grid(&launch, all * p.pieces);
     return wick__gpu_launch(s->gpu, &launch, &p);

@@ -14,15 +14,13 @@ enum {
     ACROSS = 16          /* threads side by side, at least, where fewer would leave less of them idle */
 };
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /* Cuts lines into pieces of at least `least` elements, as many as `blocks` of them leave room for; whether there are
  * some. */
 static bool cut(struct gpu_softmax_backward *p, int64_t blocks, int64_t least) {
-    int64_t pieces = wick__min(wick__min(ceil_div(SPREAD, blocks), p->n / least), GPU_BLOCK);
+    int64_t pieces = wick__min(wick__min(wick__div_up(SPREAD, blocks), p->n / least), GPU_BLOCK);
     if (pieces < 2) return false;
-    p->length = ceil_div(p->n, pieces);
-    p->pieces = ceil_div(p->n, p->length);
+    p->length = wick__div_up(p->n, pieces);
+    p->pieces = wick__div_up(p->n, p->length);
     return true;
 }
 
@@ -76,19 +74,19 @@ static enum wick_status run_short(struct wick__gpu *gpu, enum wick_dtype dtype, 
     p.width = p.vectors ? s->inner * size / 16 : s->inner;
     p.items = s->outer * p.width;
     p.down = wick__gpu_short_down(s->n, p.items, GPU_SOFTMAX_BACKWARD_SHORT(size), GPU_SOFTMAX_BACKWARD_DOWN(size));
-    wick__gpu_reduce_grid(&launch, ceil_div(p.items, GPU_BLOCK / p.down));
+    wick__gpu_reduce_grid(&launch, wick__div_up(p.items, GPU_BLOCK / p.down));
     return wick__gpu_launch(gpu, &launch, &p);
 }
 
 static enum wick_status run_across(struct wick__gpu *gpu, enum wick_dtype dtype, struct gpu_softmax_backward *p) {
     struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_softmax_backward_across_bf16, dtype)};
     p->across = wick__gpu_power(p->inner, 64);
-    p->tiles = ceil_div(p->inner, p->across);
+    p->tiles = wick__div_up(p->inner, p->across);
     if (p->outer * p->tiles < FEW) {
         struct gpu_softmax_backward q = *p;
         while (q.across > ACROSS && 8 * q.inner < 7 * q.tiles * q.across) {
             q.across /= 2;
-            q.tiles = ceil_div(q.inner, q.across);
+            q.tiles = wick__div_up(q.inner, q.across);
         }
         if (cut(&q, q.outer * q.tiles, STEPS * (GPU_BLOCK / q.across))) return run_pieces(gpu, dtype, &q);
     }
