@@ -477,7 +477,10 @@ enum wick_status WICK__ISA(wick__cpu_reduce)(const struct wick__call *call) {
     if ((call->op == WICK_OP_mean || call->op == WICK_OP_sum) && reduce.lines.terms > 1 &&
         call->out[0]->dtype == WICK_F32 && WICK__ISA(wick__sums_f32)(&reduce.lines, divisor, wick__data(call->out[0])))
         return WICK_OK;
-    bool many = kept->n > 0 && kept->shape[kept->n - 1] > 1 && reduce.lines.terms > 1;
+    /* Few lines beside each other are worth their tile where they are short: a row of it takes longer than its
+     * elements. */
+    int64_t across = kept->n > 0 ? kept->shape[kept->n - 1] : 1, terms = reduce.lines.terms;
+    bool many = across > 1 && terms > 1 && (across >= 2 * LANES || terms <= 2 * across);
     bool beside = many && !reduce.lines.direct && kept->stride[kept->n - 1] == 1;
     if (beside || (many && reduce.lines.terms <= FEW)) return run_tiles(&reduce);
     return run_lines(&reduce);
