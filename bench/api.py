@@ -7,10 +7,10 @@ SCALARS = {"bool": ctypes.c_bool, "int": ctypes.c_int, "int64_t": ctypes.c_int64
 
 
 class Out:
-    """Where a call leaves a further tensor."""
+    """Where a call leaves a further tensor, or up to `count` of them."""
 
-    def __init__(self):
-        self.cell = ctypes.c_void_p()
+    def __init__(self, count=1):
+        self.cells = (ctypes.c_void_p * count)()
 
 
 class Api:
@@ -47,7 +47,7 @@ class Api:
                 continue
             if isinstance(value, Out):
                 struct.outs.append(value)
-                value = ctypes.addressof(value.cell)
+                value = ctypes.addressof(value.cells)
             elif isinstance(value, ctypes.Structure):
                 value = ctypes.addressof(value)
             setattr(struct, field, value)
@@ -60,7 +60,7 @@ class Api:
         """A function without arguments that calls wick_NAME and returns the result's tensor and those of Outs. The
         length of an array is not among the values."""
         listed = self.functions["wick_" + name]["arguments"]
-        lengths = {argument["length"]: None for argument in listed if argument["role"] == "array"}
+        lengths = {argument["length"]: None for argument in listed if argument["role"] in ("array", "objects")}
         values, made, outs = iter(values), [], []
         for argument in listed:
             if argument["name"] in lengths:
@@ -72,15 +72,16 @@ class Api:
                 value = ctypes.byref(value)
             elif isinstance(value, Out):
                 outs.append(value)
-                value = ctypes.byref(value.cell)
-            elif argument["role"] == "array":
+                value = ctypes.byref(value.cells)
+            elif argument["role"] in ("array", "objects"):
                 lengths[argument["length"]] = len(value)
-                value = (self.type_of(argument["type"].removeprefix("const ").removesuffix(" *")) * len(value))(*value)
+                each = ctypes.c_void_p if argument["role"] == "objects" else self.type_of(
+                    argument["type"].removeprefix("const ").removesuffix(" *"))
+                value = (each * len(value))(*value)
             made.append(value)
         made = [lengths[value] if isinstance(value, str) else value for value in made]
         function = self.wick.op(name, *[self.type_of(argument["type"]) for argument in listed])
-        cells = [out.cell for out in outs]
-        return lambda: (function(*made), *[cell.value for cell in cells])
+        return lambda: (function(*made), *[value for out in outs for value in out.cells if value])
 
     def hold(self, address):
         """A tensor that release() gives back; returns it."""

@@ -1,5 +1,6 @@
 """The kinds of rows of bench/beside.py: layers of networks, forward and backward. Each function makes a Case."""
 import copy
+import ctypes
 
 import torch
 from torch.nn import functional
@@ -253,6 +254,59 @@ def batch_norm(x, training=False, dtype="f32", layout="", backward=False):
         return Case(kind, shape_text(x), dtype=dtype, layout=layout, gradient=True, ours=ours_backward,
                     make=lambda: [values(x, dtype, layout), *make()], theirs=by_autograd(function, 3))
     return Case(kind, shape_text(x), dtype=dtype, layout=layout, make=make, theirs=call(function), ours=ours)
+
+
+# ---- recurrent layers ----
+
+def recurrent(mode, x, hidden, layers=1, directions=1, dtype="f32", *, training=False, backward=False):
+    """mode: lstm, gru or rnn; x [T,N,I]. backward: the gradients of x and of the weights, behind a forward pass."""
+    each = []
+    for layer in range(layers):
+        inputs = x[2] if layer == 0 else hidden * directions
+        gates = {"lstm": 4, "gru": 3, "rnn": 1}[mode] * hidden
+        each += [(gates, inputs), (gates, hidden), (gates,), (gates,)] * directions
+    states = layers * directions
+
+    def make():
+        weights = [values(shape, dtype, scale=hidden ** -0.5) for shape in each]
+        return [*[values((*x[:2], hidden * directions), dtype)] * backward, values(x, dtype), *weights]
+
+    def function(x, *weights):
+        first = torch.zeros(states, x.shape[1], hidden, dtype=x.dtype, device=x.device)
+        run = getattr(torch, "rnn_tanh" if mode == "rnn" else mode)
+        return run(x, (first, first) if mode == "lstm" else first, weights, True, layers, 0.0, training or backward,
+                   directions == 2, False)[0]
+
+    def options(api, **more):
+        name = "WICK_RNN_TANH" if mode == "rnn" else f"WICK_{mode.upper()}"
+        return api.options("recurrent", mode=api.enums[name], hidden=hidden, layers=layers,
+                           bidirectional=directions == 2, **more)
+
+    def ours(api, x, *weights):
+        if not training:
+            return api.bind("recurrent", x, weights, options(api))
+        run = api.bind("recurrent", x, weights, options(api, reserve=Out(3)))
+
+        def result_alone():
+            y, *reserve = run()
+            for address in reserve:
+                api.wick.release(address)
+            return [y]
+        return result_alone
+
+    def ours_backward(api, dy, x, *weights):
+        reserve = Out(3)
+        api.made("recurrent", x, weights, options(api, reserve=reserve))
+        kept = options(api, reserve=ctypes.addressof(reserve.cells))
+        kept.reserve_cells = reserve
+        return api.bind("recurrent_backward", x, dy, weights, kept,
+                        api.options("recurrent_backward", weights=Out(len(weights))))
+    kind = f"{mode}{', training' if training else ''}{', backward' if backward else ''}"
+    size = f"{shape_text(x)} → {hidden}" + f" l{layers}" * (layers > 1) + " both ways" * (directions == 2)
+    if backward:
+        return Case(kind, size, dtype=dtype, make=make, gradient=True, ours=ours_backward,
+                    theirs=by_autograd(function, 1 + len(each)))
+    return Case(kind, size, dtype=dtype, make=make, theirs=call(function), ours=ours)
 
 
 # ---- losses and embeddings ----
