@@ -3,7 +3,7 @@
 BUILD ?= build
 JOBS  ?= $(shell nproc)
 
-.PHONY: all demo test check check-full check-rocblas check-miopen kernels bench lint format fuzz install docs clean
+.PHONY: all demo test check check-full check-rocblas check-miopen check-miopen-driver kernels bench lint format fuzz install docs clean
 
 all: $(BUILD)/build.ninja
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -44,6 +44,11 @@ check-rocblas: all
 check-miopen: all
 	@tools/install-dependencies --kernels --miopen
 	@JOBS=$(JOBS) tools/check-miopen $(BUILD)
+
+# MIOpen's own tests on simulated GPUs, in the same chroot.
+check-miopen-driver: all
+	@tools/install-dependencies --miopen
+	@JOBS=$(JOBS) tools/check-miopen-driver $(BUILD)
 
 # The GPU kernels compiled ahead of time, and what each uses; $(BUILD)/wick-kernels/report.txt has all of it.
 kernels:
