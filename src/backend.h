@@ -114,6 +114,11 @@ union wick__params {
         bool relu; /* rnn_cell and its gradient: instead of tanh */
     } cell;
     struct {
+        int mode; /* recurrent and its gradient, of a direction (src/recurrence.h): enum wick_recurrent_mode */
+        int64_t steps;
+        bool backwards; /* from the last step to the first */
+    } steps;
+    struct {
         double a;     /* beta of smooth_l1_loss, delta of huber_loss */
         double scale; /* gradients: what the mean divides by, turned over */
         bool log;     /* kl_div_loss: the target is a logarithm */
@@ -160,7 +165,7 @@ struct wick__call {
 
 /* A row of a family's table: what runs an op, on operands of the dtypes that ops.def says. */
 struct wick__kernel {
-    wick__kernel_fn *run; /* NULL for ops that are WICK__COMPOSED in ops.def */
+    wick__kernel_fn *run; /* NULL for ops that are WICK__COMPOSED in ops.def, and may be NULL for WICK__PARTLY */
     enum wick__layouts layouts;
 };
 

@@ -42,6 +42,9 @@ static const struct shape shapes[] = {
     {WICK_GRU, 1, true, true, 0, false, 3, 2, 2, 2, THESE(0, 0), true, false},
     {WICK_LSTM, 1, false, false, 0, false, 9, 4, 3, 5, NULL, true, false},
     {WICK_RNN_TANH, 3, false, true, 0, false, 7, 2, 3, 1, THESE(1, 2, 1), true, false},
+    {WICK_LSTM, 1, true, false, 0, false, 4, 2, 9, 2, NULL, true, true},
+    {WICK_GRU, 1, false, false, 0, true, 8, 2, 9, 3, NULL, true, false},
+    {WICK_RNN_TANH, 1, true, true, 0, false, 8, 2, 9, 2, NULL, true, false},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 

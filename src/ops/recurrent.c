@@ -2,12 +2,12 @@
  * is then a product with the state, and a cell. */
 #include "ops/recurrent.h"
 
-/* What a pass makes: pieces by direction and step, whose number is LD steps, and states by direction, LD. */
+/* What a pass makes: pieces by direction and step, `each` of a direction, and states by direction, LD. */
 struct made {
     struct wick_tensor **h, **gates, **c; /* pieces: h' alone unless for training */
     struct wick_tensor **last_h, **last_c;
-    int64_t n, ld;
-    bool training;
+    int64_t n, each, ld;
+    bool training, whole; /* whole: a piece has all steps of a direction */
 };
 
 /* The states before the first step, in the order of places; NULL for 0. */
@@ -16,8 +16,10 @@ struct starts {
 };
 
 static bool made_new(struct made *m, const struct wick__recurrent *r) {
+    m->whole = wick__recurrent_is_whole(r);
     m->ld = (int64_t)r->layers * r->directions;
-    m->n = m->ld * r->steps;
+    m->each = m->whole ? 1 : r->steps;
+    m->n = m->ld * m->each;
     if (m->n > INT32_MAX) {
         wick__fail(WICK_OVERFLOW, "recurrent: %lld steps of %lld directions", (long long)r->steps, (long long)m->ld);
         return false;
@@ -90,6 +92,22 @@ static bool steps(const struct wick__recurrent *r, struct made *m, int ld, struc
     return true;
 }
 
+/* The states h' of a direction that a family does all steps of at once, [S,H]. */
+static struct wick_tensor *whole(const struct wick__recurrent *r, struct made *m, int ld, struct wick_tensor *inputs,
+                                 const struct starts *start) {
+    const bool lstm = r->options->mode == WICK_LSTM;
+    const int64_t last = ld % r->directions == 0 ? r->rows - r->batch : 0;
+    struct wick__whole in = {.input = inputs, .h = wick__recurrent_start(r, start->h, ld, r->dtype, r->state)}, all;
+    if (lstm) in.c = wick__recurrent_start(r, start->c, ld, r->wide, r->hidden);
+    if (!wick__recurrent_whole(r, ld, &in, &all)) return NULL;
+    m->h[ld] = all.h;
+    m->c[ld] = all.c;
+    m->gates[ld] = all.gates;
+    m->last_h[ld] = wick_narrow(all.h, 0, last, r->batch);
+    if (lstm) m->last_c[ld] = wick_narrow(all.c, 0, last, r->batch);
+    return m->last_h[ld] && (m->last_c[ld] || !lstm) ? all.h : NULL;
+}
+
 /* The states h' of a direction after each step, [S,P]. */
 static struct wick_tensor *direction(const struct wick__recurrent *r, struct made *m, int ld,
                                      const struct wick_tensor *x, const struct starts *start) {
@@ -98,6 +116,11 @@ static struct wick_tensor *direction(const struct wick__recurrent *r, struct mad
     struct wick_tensor *y = NULL;
     struct wick_tensor *inputs = wick_linear(x, wick__recurrent_weight(r, ld, WICK__OF_INPUT),
                                              wick__recurrent_weight(r, ld, WICK__BIAS_INPUT), WICK_ACTIVATION_NONE);
+    if (inputs && m->whole) {
+        y = whole(r, m, ld, inputs, start);
+        wick__scope_drop(inputs);
+        return y;
+    }
     bool good =
         inputs && wick__walk_begin(r, &h, wick__recurrent_start(r, start->h, ld, r->dtype, r->state), forward) &&
         (!lstm || wick__walk_begin(r, &c, wick__recurrent_start(r, start->c, ld, r->wide, r->hidden), forward)) &&

@@ -78,6 +78,28 @@ struct wick_tensor *wick__walk_to(struct wick__walk *walk, int64_t rows);
 struct wick_tensor *wick__walk_end(const struct wick__recurrent *r, struct wick__walk *walk);
 void wick__walk_free(const struct wick__recurrent *r, struct wick__walk *walk);
 
+/* Whether the family has a kernel for all steps of a direction at once (src/recurrence.h) that takes this layer. */
+bool wick__recurrent_is_whole(const struct wick__recurrent *r);
+
+/* The input's products [S,gH], and the first h and c; or all states, and the gates if the options have a place for
+ * them. False after a failure is recorded. */
+struct wick__whole {
+    struct wick_tensor *input, *h, *c, *gates;
+};
+bool wick__recurrent_whole(const struct wick__recurrent *r, int ld, const struct wick__whole *in,
+                           struct wick__whole *out);
+
+/* The gradient of the states; what the forward pass kept, and had before each step; what comes from behind the last
+ * step. And the gradients of the products, and what goes to the first c, or to h beside the product. */
+struct wick__whole_backward {
+    struct wick_tensor *gradient, *h, *h_before, *gates, *c, *c_before, *last, *carry;
+};
+struct wick__whole_slopes {
+    struct wick_tensor *input, *hidden, *carry;
+};
+bool wick__recurrent_whole_backward(const struct wick__recurrent *r, int ld, const struct wick__whole_backward *in,
+                                    struct wick__whole_slopes *out);
+
 /* Room for n tensors, all NULL. */
 struct wick_tensor **wick__tensors_new(int64_t n);
 void wick__tensors_free(struct wick_tensor **tensors, int64_t n);

@@ -13,6 +13,7 @@ struct way {
     struct wick_tensor **input, **hidden; /* [T]: the gradients of the two products */
     struct wick_tensor **state;           /* [T]: of h', where it is projected */
     struct wick_tensor *of_input, *of_hidden, *of_state; /* of all steps */
+    struct wick_tensor *of_h, *of_carry; /* of the first states, where all steps were one call; of_carry as carry */
 };
 
 /* What a pass makes: by direction, and by weight. */
@@ -59,9 +60,31 @@ static bool step(struct way *w, int64_t t) {
     return w->next.now != NULL;
 }
 
+/* All steps at once, by a family that does. */
+static bool whole(struct way *w) {
+    const struct wick__whole_backward in = {.gradient = w->gradient,
+                                            .h = w->h,
+                                            .h_before = w->h_before,
+                                            .gates = w->gates,
+                                            .c = w->c,
+                                            .c_before = w->c_before,
+                                            .last = w->next.start,
+                                            .carry = w->carry.start};
+    struct wick__whole_slopes of;
+    const int64_t first = w->ld % w->r->directions == 0 ? 0 : w->r->rows - w->r->batch;
+    if (!wick__recurrent_whole_backward(w->r, w->ld, &in, &of)) return false;
+    w->of_input = of.input;
+    w->of_hidden = of.hidden;
+    w->of_carry = of.carry;
+    w->of_h =
+        wick_matmul(wick_narrow(of.hidden, 0, first, w->r->batch), wick__recurrent_weight(w->r, w->ld, WICK__OF_STATE));
+    return w->of_h != NULL;
+}
+
 /* Goes through the steps, and joins what they made. */
 static bool steps(struct way *w) {
     const struct wick__recurrent *r = w->r;
+    if (wick__recurrent_is_whole(r)) return whole(w);
     bool forward = w->ld % r->directions == 0, gru = r->options->mode == WICK_GRU;
     int64_t rows = r->gates * r->hidden;
     for (int64_t i = 0; i < r->steps; i++)
@@ -99,8 +122,8 @@ static bool weights(const struct way *w, const struct wick_tensor *input, struct
 /* The gradients of the first states. */
 static bool states(struct way *w, struct made *m) {
     const struct wick__recurrent *r = w->r;
-    struct wick_tensor *h = wick__walk_end(r, &w->next);
-    struct wick_tensor *carry = w->carry.start ? wick__walk_end(r, &w->carry) : NULL;
+    struct wick_tensor *h = w->of_h ? w->of_h : wick__walk_end(r, &w->next);
+    struct wick_tensor *carry = w->of_carry ? w->of_carry : w->carry.start ? wick__walk_end(r, &w->carry) : NULL;
     if (r->options->mode == WICK_GRU && carry) h = wick_cast(wick_add(wick_cast(h, r->wide), carry), r->dtype);
     m->h[w->ld] = h;
     m->c[w->ld] = carry;

@@ -11,6 +11,7 @@ const struct wick__kernel wick__gpu_kernels[WICK_OP_COUNT] = {
 #define WICK__OP(number, name, family, ...)                                                                            \
     [number] = {.run = wick__gpu_##family, .layouts = (enum wick__layouts)family##_layouts},
 #define WICK__COMPOSED(number, ...) [number] = {.run = NULL},
+#define WICK__PARTLY(number, name, family, ...) WICK__OP(number, name, family, __VA_ARGS__)
 #include <wick/ops.def>
 #undef WICK__OP
 };

@@ -1,0 +1,107 @@
+/* A direction of a recurrent layer: a launch for each step. */
+#include "gpu/runtime/gpu.h"
+#include "core/checked.h"
+#include "kernels/recurrent_steps.h"
+#include "recurrence.h"
+
+#include <wick/recurrent.h>
+
+/* What is the same for all steps. */
+struct steps {
+    const struct wick__call *call;
+    struct wick__gpu *gpu;
+    enum wick_recurrent_mode mode;
+    int64_t n, rows, size, gates; /* T, N, H, g */
+    size_t element, wide;         /* bytes of an element, and of one of C */
+};
+
+static struct steps steps_of(const struct wick__call *call) {
+    const struct wick_tensor *states = call->out[0];
+    struct steps s = {.call = call, .gpu = wick__gpu_of(states), .mode = (enum wick_recurrent_mode)call->p.steps.mode};
+    s.gates = s.mode == WICK_LSTM ? 4 : s.mode == WICK_GRU ? 3 : 1;
+    s.n = call->p.steps.steps;
+    s.rows = states->layout.shape[0] / s.n;
+    s.element = wick__size(states->dtype);
+    s.wide = states->dtype == WICK_F64 ? 8 : 4;
+    return s;
+}
+
+/* The kernel of bf16, the first of a mode's. */
+static enum wick__gpu_kernel first_of(enum wick_recurrent_mode mode, bool backward) {
+    if (mode == WICK_LSTM) return backward ? WICK__GPU_K_lstm_step_backward_bf16 : WICK__GPU_K_lstm_step_bf16;
+    if (mode == WICK_GRU) return backward ? WICK__GPU_K_gru_step_backward_bf16 : WICK__GPU_K_gru_step_bf16;
+    return backward ? WICK__GPU_K_rnn_step_backward_bf16 : WICK__GPU_K_rnn_step_bf16;
+}
+
+static struct wick__launch launch_of(const struct steps *s, bool backward) {
+    const int64_t each = backward || s->gates == 1 ? GPU_STEP_UNITS : 1, waves = GPU_BLOCK / s->gpu->properties.wave;
+    const int64_t tasks = wick__div_up(s->rows, GPU_STEP_ROWS) * wick__div_up(s->size, each);
+    return (struct wick__launch){.kernel = wick__gpu_of_floats(first_of(s->mode, backward), s->call->out[0]->dtype),
+                                 .grid = {(unsigned)wick__div_up(tasks, waves)}};
+}
+
+/* The rows of step t of a tensor of all steps, of `columns` columns. */
+static void *rows_at(const struct steps *s, const struct wick_tensor *x, int64_t t, int64_t columns, size_t element) {
+    return x ? (char *)wick__data(x) + (size_t)(t * s->rows * columns) * element : NULL;
+}
+
+static void *data_of(const struct wick_tensor *x) { return x ? wick__data(x) : NULL; }
+
+/* Step i in the order of time, and the one before it, whose states are NULL for the first. */
+static enum wick_status step(const struct steps *s, int64_t i) {
+    const struct wick__call *call = s->call;
+    const bool backwards = call->p.steps.backwards, lstm = s->mode == WICK_LSTM;
+    const int64_t t = backwards ? s->n - 1 - i : i, before = backwards ? t + 1 : t - 1, size = s->size;
+    struct wick_tensor *c = lstm ? call->out[1] : NULL, *gates = call->n_out > 1 + lstm ? call->out[1 + lstm] : NULL;
+    struct gpu_recurrent_step p = {.input = rows_at(s, call->in[WICK__STEPS_INPUT], t, s->gates * size, s->element),
+                                   .weight = data_of(call->in[WICK__STEPS_WEIGHT]),
+                                   .bias = data_of(call->in[WICK__STEPS_BIAS]),
+                                   .h = i ? rows_at(s, call->out[0], before, size, s->element)
+                                          : data_of(call->in[WICK__STEPS_H]),
+                                   .c = i ? rows_at(s, c, before, size, s->wide) : data_of(call->in[WICK__STEPS_C]),
+                                   .out = rows_at(s, call->out[0], t, size, s->element),
+                                   .next_c = rows_at(s, c, t, size, s->wide),
+                                   .gates = rows_at(s, gates, t, 4 * size, s->wide),
+                                   .rows = s->rows,
+                                   .size = size,
+                                   .groups = (u32)wick__div_up(s->rows, GPU_STEP_ROWS),
+                                   .relu = s->mode == WICK_RNN_RELU};
+    struct wick__launch launch = launch_of(s, false);
+    return wick__gpu_launch(s->gpu, &launch, &p);
+}
+
+/* Step i from the end of time. */
+static enum wick_status step_backward(const struct steps *s, int64_t i) {
+    const struct wick__call *call = s->call;
+    const bool backwards = call->p.steps.backwards, gru = s->mode == WICK_GRU;
+    const int64_t t = backwards ? i : s->n - 1 - i, after = backwards ? t - 1 : t + 1, size = s->size;
+    const int64_t columns = s->gates * size;
+    void *carry = s->gates == 1 ? NULL : wick__data(call->out[1 + gru]);
+    struct gpu_recurrent_step_backward p = {.gradient = rows_at(s, call->in[WICK__STEPS_GRADIENT], t, size, s->element),
+                                            .weight = data_of(call->in[WICK__STEPS_TURNED]),
+                                            .after = i ? rows_at(s, call->out[gru], after, columns, s->element) : NULL,
+                                            .last = data_of(call->in[WICK__STEPS_LAST]),
+                                            .gates = rows_at(s, call->in[WICK__STEPS_GATES], t, 4 * size, s->wide),
+                                            .state = rows_at(s, call->in[WICK__STEPS_STATES], t, size, s->element),
+                                            .c = rows_at(s, call->in[WICK__STEPS_C_BEFORE], t, size, s->wide),
+                                            .next_c = rows_at(s, call->in[WICK__STEPS_C_BEHIND], t, size, s->wide),
+                                            .carry = i ? carry : data_of(call->in[WICK__STEPS_CARRY]),
+                                            .of_input = rows_at(s, call->out[0], t, columns, s->element),
+                                            .of_hidden = gru ? rows_at(s, call->out[1], t, columns, s->element) : NULL,
+                                            .of_carry = carry,
+                                            .rows = s->rows,
+                                            .size = size,
+                                            .groups = (u32)wick__div_up(s->rows, GPU_STEP_ROWS),
+                                            .relu = s->mode == WICK_RNN_RELU};
+    struct wick__launch launch = launch_of(s, true);
+    return wick__gpu_launch(s->gpu, &launch, &p);
+}
+
+wick__kernel_fn wick__gpu_composed_recurrent;
+enum wick_status wick__gpu_composed_recurrent(const struct wick__call *call) {
+    const bool backward = call->op == WICK_OP_recurrent_backward;
+    struct steps s = steps_of(call);
+    s.size = call->in[backward ? WICK__STEPS_GRADIENT : WICK__STEPS_H]->layout.shape[1];
+    for (int64_t i = 0; i < s.n; i++) WICK__TRY(backward ? step_backward(&s, i) : step(&s, i));
+    return WICK_OK;
+}
