@@ -166,13 +166,13 @@ GPU_FN void step_slopes(const struct gpu_recurrent_step_backward &p, int gates, 
 template <typename T, int GATES> GPU_FN void step_backward(const struct gpu_recurrent_step_backward &p) {
     typedef typename gpu_compute<T>::type C;
     const struct step_place at = step_locate(p.groups, GPU_STEP_UNITS);
-    const i64 terms = GATES * p.size;
+    const i64 terms = p.after ? GATES * p.size : 0; /* 0: there is no product */
     const T *column[GPU_STEP_UNITS], *row[GPU_STEP_ROWS];
     C sum = 0;
     if (at.unit >= p.size) return;
     step_rows(p.weight, at.unit, p.size, terms, column);
-    step_rows(p.after, at.row, p.rows, terms, row);
-    const u32 number = step_dots<T>(column, row, p.after ? terms : 0, &sum);
+    step_rows(p.after ? p.after : p.weight, at.row, p.rows, terms, row);
+    const u32 number = step_dots<T>(column, row, terms, &sum);
     const i64 n = at.row + number % GPU_STEP_ROWS, unit = at.unit + number / GPU_STEP_ROWS, e = n * p.size + unit;
     if (gpu_lane() >= STEP_SUMS || n >= p.rows || unit >= p.size) return;
     const C next = p.after ? gpu_up(gpu_round<T>(sum)) : gpu_up(((const T *)p.last)[e]);
