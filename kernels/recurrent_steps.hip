@@ -3,6 +3,7 @@
  * turn, words of memory side by side. */
 #include "dtype.h"
 #include "recurrent_cells.h"
+#include "wave.h"
 
 #include "recurrent_steps.h"
 
@@ -28,16 +29,6 @@ GPU_FN void step_add(const step_word<T> (&y)[COLUMNS], const step_word<T> (&x)[G
     }
 }
 
-/* Halves the N numbers of lanes MASK apart: the upper lane gets the sums of the upper ones. */
-template <int N, u32 MASK, typename C> GPU_FN void step_halve(C (&v)[STEP_SUMS]) {
-    const bool upper = (gpu_lane() & MASK) != 0;
-    GPU_UNROLL for (int i = 0; i < N / 2; i++) {
-        const C low = v[i], high = v[i + N / 2];
-        const C mine = upper ? high : low, other = gpu_shuffle_xor(upper ? low : high, MASK);
-        v[i] = upper ? other + mine : mine + other;
-    }
-}
-
 /* The sums over k of column c and row r at k, in number c * GPU_STEP_ROWS + r. A lane gets the sum whose number is
  * returned; those of a wave's lanes from 32 on have the numbers of the others. `terms` are whole words. */
 template <typename T, int COLUMNS>
@@ -57,20 +48,16 @@ GPU_FN u32 step_dots(const T *const (&column)[COLUMNS], const T *const (&row)[GP
         GPU_UNROLL for (int t = 0; t < TURNS; t++)
             if (first + t * TURN < terms) step_add<T>(y[t], x[t], all);
     }
-    step_halve<32, 1>(all);
-    step_halve<16, 2>(all);
-    step_halve<8, 4>(all);
-    step_halve<4, 8>(all);
-    step_halve<2, 16>(all);
-    *sum = GPU_WAVE == 64 ? all[0] + gpu_shuffle_xor(all[0], GPU_WAVE / 2) : all[0];
-    const u32 lane = gpu_lane();
-    return (lane & 1) << 4 | (lane & 2) << 2 | (lane & 4) | (lane & 8) >> 2 | (lane & 16) >> 4;
+    const u32 number = gpu_wave_join_each<gpu_join_add, STEP_SUMS>(all);
+    *sum = all[0];
+    return number;
 }
 
-/* What a wave works on: rows from `row` on, and element `unit` of the state or, of `units`, those from there on. */
+/* The first row and the first element of the state that a wave works on. */
 struct step_place {
     i64 row, unit;
 };
+/* A wave has `units` elements. */
 GPU_FN struct step_place step_locate(u32 groups, int units) {
     const u64 task = (u64)gpu_block_x() * (GPU_BLOCK / GPU_WAVE) + gpu_wave(), unit = task / groups;
     struct step_place at = {(i64)(task - unit * groups) * GPU_STEP_ROWS, (i64)unit * units};
@@ -83,7 +70,7 @@ template <typename T, int N> GPU_FN void step_rows(const void *from, i64 first, 
         row[i] = (const T *)from + (first + i < rows ? first + i : rows - 1) * columns;
 }
 
-/* A sum as a product of its own would give it: with the bias of row `at`, rounded. */
+/* A sum as wick_linear would give it: with the bias at `at`, and rounded. */
 template <typename T, typename C> GPU_FN C step_hidden(C sum, const void *bias, i64 at) {
     return gpu_up(gpu_round<T>(bias ? sum + gpu_up(((const T *)bias)[at]) : sum));
 }
@@ -105,8 +92,8 @@ template <typename T> GPU_FN void step_rnn(const struct gpu_recurrent_step &p) {
     ((T *)p.out)[e] = gpu_round<T>(cell_rnn(a, p.relu));
 }
 
-/* Sum `gate` of this lane's row, which is with one of the four lanes around it: the two upper bits of its number are its
- * lane's two lower ones, turned around. */
+/* The sum of `gate` in this lane's row. Four lanes side by side have the four gates of a row: the two upper bits of a
+ * sum's number are the two lower ones of its lane, turned around. */
 template <typename C> GPU_FN C step_gate(C sum, u32 gate) {
     return gpu_shuffle(sum, (gpu_lane() & ~3u) | gate >> 1 | (gate & 1) << 1);
 }
@@ -141,7 +128,7 @@ template <typename T, int GATES> GPU_FN void step_gated(const struct gpu_recurre
 
 /* ---- backward ---- */
 
-/* d of one element, by a lane. */
+/* The gradients of element `unit` of row n, from d, that of h'. */
 template <typename T, typename C>
 GPU_FN void step_slopes(const struct gpu_recurrent_step_backward &p, int gates, i64 n, i64 unit, C d) {
     const i64 e = n * p.size + unit;

@@ -50,7 +50,8 @@ template <typename J, int N, typename T> GPU_FN u32 gpu_wave_join_each(T *v) {
         if (upper) number += half;
         GPU_UNROLL for (u32 i = 0; i < (u32)N; i++) {
             if (i > 0 && i >= half) break;
-            T mine = upper ? v[i + half] : v[i], other = gpu_shuffle_xor(upper ? v[i] : v[i + half], mask);
+            T low = v[i], high = v[i + half]; /* both read, or many of them would go through memory */
+            T mine = upper ? high : low, other = gpu_shuffle_xor(upper ? low : high, mask);
             v[i] = upper ? J::of(other, mine) : J::of(mine, other);
         }
     }

@@ -101,4 +101,11 @@ static inline int test_end(void) {
     return test_failures > 0 || test_checks == 0;
 }
 
+/* A number from 0 to n - 1, by Knuth's 64-bit linear congruence: the same ones in every run. */
+static inline int64_t test_below(int64_t n) {
+    static uint64_t state = 1;
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (int64_t)((state >> 33) % (uint64_t)n);
+}
+
 #endif

@@ -153,7 +153,10 @@ static struct wick_tensor *layers(const struct wick__recurrent *r, struct made *
 /* All pieces of a kind as [LD,S,columns]. */
 static struct wick_tensor *kept(const struct wick__recurrent *r, const struct made *m, struct wick_tensor **pieces,
                                 enum wick_dtype dtype, int64_t columns) {
-    return wick_reshape(wick__recurrent_join(r, m->n, pieces, dtype, columns), 3, (int64_t[]){m->ld, r->rows, columns});
+    /* The caller may write to the result, which the only piece of h' may be; others are nobody else's. */
+    struct wick_tensor *all =
+        m->n == 1 && pieces != m->h ? pieces[0] : wick__recurrent_join(r, m->n, pieces, dtype, columns);
+    return wick_reshape(all, 3, (int64_t[]){m->ld, r->rows, columns});
 }
 
 /* What else the caller asked for. False after a failure is recorded, and nothing is given then. */

@@ -115,7 +115,7 @@ struct wick_tensor *wick__recurrent_join(const struct wick__recurrent *r, int64_
     if (n == 0) return wick_zeros(r->device, dtype, 2, (int64_t[]){0, columns});
     for (int64_t i = 0; i < n; i++)
         if (!pieces[i]) return NULL;
-    return n == 1 ? pieces[0] : wick_cat((int)n, pieces, 0);
+    return wick_cat((int)n, pieces, 0);
 }
 
 struct wick_tensor *wick__recurrent_dropout(const struct wick__recurrent *r, struct wick_tensor *x, int layer) {

@@ -33,7 +33,9 @@ static struct results run(struct wick_recurrent_options *o, const struct wick_te
     struct wick_tensor *reserve[3] = {NULL};
     struct results r = {.y = NULL};
     o->reserve = reserve;
-    r.y = wick_recurrent(x, WEIGHTS, weights, o);
+    struct wick_tensor *y = wick_recurrent(x, WEIGHTS, weights, o);
+    r.y = wick_cat(1, &y, 0);
+    CHECK_OK(wick_fill_inplace(y, WICK_REAL(NAN))); /* the caller's own: the gradient has the reserve */
     r.of_x = wick_recurrent_backward(x, g, WEIGHTS, weights, o,
                                      &(struct wick_recurrent_backward_options){.weights = r.weights});
     CHECK(r.y && r.of_x);

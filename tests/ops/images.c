@@ -5,12 +5,6 @@
 enum { ROUNDS = 160, MOST = 150000 };
 
 static struct wick_device *cpu;
-static uint64_t state = 1;
-
-static int64_t below(int64_t n) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (int64_t)((state >> 33) % (uint64_t)n);
-}
 
 /* x [images,channels,size..], and windows over it. */
 struct image {
@@ -19,7 +13,7 @@ struct image {
     double *x;
 };
 
-static int64_t pick(const int64_t *sizes, int n) { return sizes[below(n)]; }
+static int64_t pick(const int64_t *sizes, int n) { return sizes[test_below(n)]; }
 
 static struct image draw(void) {
     static const int64_t size[] = {1, 1, 2, 5, 8, 17, 33, 70, 90, 600, 2100}, batch[] = {1, 1, 2, 3};
@@ -34,14 +28,14 @@ static struct image draw(void) {
     } while (m.planes * m.plane > MOST);
     for (int d = 0; d < 3; d++) {
         int64_t in = m.shape[2 + d];
-        m.kernel[d] = 1 + below(in < 4 ? in : 4);
-        m.stride[d] = 1 + below(3);
-        m.padding[d] = below(m.kernel[d] / 2 + 1);
+        m.kernel[d] = 1 + test_below(in < 4 ? in : 4);
+        m.stride[d] = 1 + test_below(3);
+        m.padding[d] = test_below(m.kernel[d] / 2 + 1);
         m.out[d] = (in + 2 * m.padding[d] - m.kernel[d]) / m.stride[d] + 1;
         m.windows *= m.out[d];
     }
     m.x = malloc(sizeof *m.x * (size_t)(m.planes * m.plane));
-    for (int64_t i = 0; i < m.planes * m.plane; i++) m.x[i] = (double)(below(60) - 30);
+    for (int64_t i = 0; i < m.planes * m.plane; i++) m.x[i] = (double)(test_below(60) - 30);
     return m;
 }
 
@@ -111,7 +105,7 @@ static void pools(const struct image *m, enum wick_dtype dtype, bool last) {
     struct wick_tensor *indices = NULL;
     struct wick_pool_options options = {.indices = NULL};
     for (int d = 0; d < 3; d++) options.stride[d] = m->stride[d], options.padding[d] = m->padding[d];
-    for (int64_t i = 0; i < results; i++) g[i] = (double)(below(9) - 4), from[i] = -1;
+    for (int64_t i = 0; i < results; i++) g[i] = (double)(test_below(9) - 4), from[i] = -1;
     for (int64_t p = 0; p < m->planes; p++) {
         struct plane plane = {m->x + p * m->plane,    g + p * m->windows,
                               most + p * m->windows,  average + p * m->windows,
@@ -143,12 +137,12 @@ static double weight(int64_t o, int64_t out, int64_t i, int64_t in, bool linear)
 static void resizes(const struct image *m, enum wick_dtype dtype, bool last, bool linear) {
     int64_t shape[5] = {m->shape[0], m->shape[1]}, plane = 1;
     const int64_t *in = m->shape + 2, *out = shape + 2;
-    for (int d = 0; d < 3; d++) plane *= shape[2 + d] = 1 + below(in[d] < 30 ? 2 * in[d] : in[d]);
+    for (int d = 0; d < 3; d++) plane *= shape[2 + d] = 1 + test_below(in[d] < 30 ? 2 * in[d] : in[d]);
     if (plane * m->plane * m->planes > 4000000) return;
     int64_t results = plane * m->planes, count = m->planes * m->plane;
     double *y = calloc((size_t)results, sizeof *y), *g = malloc(sizeof *g * (size_t)results);
     double *to = calloc((size_t)count, sizeof *to), unit = dtype == WICK_F32 ? 0x1p-17 : 0x1p-4;
-    for (int64_t i = 0; i < results; i++) g[i] = (double)(below(9) - 4);
+    for (int64_t i = 0; i < results; i++) g[i] = (double)(test_below(9) - 4);
     for (int64_t o = 0; o < plane; o++)
         for (int64_t i = 0; i < m->plane; i++) {
             double w = weight(o / out[2] / out[1], out[0], i / in[2] / in[1], in[0], linear) *

@@ -5,12 +5,6 @@
 enum { RANK = 4, ROUNDS = 400, MOST = 200000 };
 
 static struct wick_device *cpu;
-static uint64_t state = 1;
-
-static int64_t below(int64_t n) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (int64_t)((state >> 33) % (uint64_t)n);
-}
 
 /* A view of stored elements, and where element i0, i1, .. of it lies among them. */
 struct view {
@@ -26,22 +20,22 @@ static struct view make(enum wick_dtype dtype, int rank, const int64_t *shape) {
     int dims[RANK], inverse[RANK];
     for (int d = 0; d < rank; d++) dims[d] = d;
     for (int d = rank - 1; d > 0; d--) {
-        int other = (int)below(d + 1), kept = dims[d];
-        if (below(2)) continue;
+        int other = (int)test_below(d + 1), kept = dims[d];
+        if (test_below(2)) continue;
         dims[d] = dims[other];
         dims[other] = kept;
     }
     for (int d = 0; d < rank; d++) inverse[dims[d]] = d;
     for (int d = 0; d < rank; d++) {
-        bool one = below(5) == 0;
-        cut[d] = one || below(3) ? 0 : below(4);
+        bool one = test_below(5) == 0;
+        cut[d] = one || test_below(3) ? 0 : test_below(4);
         stored[d] = (one ? 1 : shape[dims[d]]) + 2 * cut[d];
         count *= stored[d];
     }
     for (int d = rank - 1, n = 1; d >= 0; n *= (int)stored[d--]) step[d] = n;
     int32_t *values = malloc(sizeof *values * (size_t)count);
     v.stored = malloc(sizeof *v.stored * (size_t)count);
-    for (int64_t i = 0; i < count; i++) v.stored[i] = values[i] = (int32_t)below(12);
+    for (int64_t i = 0; i < count; i++) v.stored[i] = values[i] = (int32_t)test_below(12);
     struct wick_tensor *x = wick_from_data(cpu, WICK_I32, rank, stored, values, sizeof *values * (size_t)count);
     free(values);
     x = wick_cast(x, dtype);
@@ -72,10 +66,10 @@ static bool same(struct wick_tensor *got, const int64_t *want, int64_t count) {
 static void round_of(enum wick_dtype dtype) {
     static const int64_t sizes[] = {1, 2, 3, 7, 8, 9, 16, 17, 31, 48, 64, 65, 100, 127, 128, 200, 300, 1030};
     int64_t shape[RANK], count = 0;
-    int rank = 2 + (int)below(RANK - 1);
+    int rank = 2 + (int)test_below(RANK - 1);
     while (count == 0 || count > MOST) {
         count = 1;
-        for (int d = 0; d < rank; d++) count *= shape[d] = sizes[below(sizeof sizes / sizeof *sizes)];
+        for (int d = 0; d < rank; d++) count *= shape[d] = sizes[test_below(sizeof sizes / sizeof *sizes)];
     }
     struct view a = make(dtype, rank, shape), b = make(dtype, rank, shape);
     int64_t *want = malloc(sizeof *want * (size_t)count);

@@ -21,6 +21,7 @@ static struct steps steps_of(const struct wick__call *call) {
     s.gates = s.mode == WICK_LSTM ? 4 : s.mode == WICK_GRU ? 3 : 1;
     s.n = call->p.steps.steps;
     s.rows = states->layout.shape[0] / s.n;
+    s.size = call->in[call->op == WICK_OP_recurrent ? WICK__STEPS_H : WICK__STEPS_GRADIENT]->layout.shape[1];
     s.element = wick__size(states->dtype);
     s.wide = states->dtype == WICK_F64 ? 8 : 4;
     return s;
@@ -47,7 +48,7 @@ static void *rows_at(const struct steps *s, const struct wick_tensor *x, int64_t
 
 static void *data_of(const struct wick_tensor *x) { return x ? wick__data(x) : NULL; }
 
-/* Step i in the order of time, and the one before it, whose states are NULL for the first. */
+/* Step i, in the order in which the direction goes. */
 static enum wick_status step(const struct steps *s, int64_t i) {
     const struct wick__call *call = s->call;
     const bool backwards = call->p.steps.backwards, lstm = s->mode == WICK_LSTM;
@@ -70,7 +71,7 @@ static enum wick_status step(const struct steps *s, int64_t i) {
     return wick__gpu_launch(s->gpu, &launch, &p);
 }
 
-/* Step i from the end of time. */
+/* The gradient of step i, counted from the direction's last. */
 static enum wick_status step_backward(const struct steps *s, int64_t i) {
     const struct wick__call *call = s->call;
     const bool backwards = call->p.steps.backwards, gru = s->mode == WICK_GRU;
@@ -100,8 +101,7 @@ static enum wick_status step_backward(const struct steps *s, int64_t i) {
 wick__kernel_fn wick__gpu_composed_recurrent;
 enum wick_status wick__gpu_composed_recurrent(const struct wick__call *call) {
     const bool backward = call->op == WICK_OP_recurrent_backward;
-    struct steps s = steps_of(call);
-    s.size = call->in[backward ? WICK__STEPS_GRADIENT : WICK__STEPS_H]->layout.shape[1];
+    const struct steps s = steps_of(call);
     for (int64_t i = 0; i < s.n; i++) WICK__TRY(backward ? step_backward(&s, i) : step(&s, i));
     return WICK_OK;
 }
