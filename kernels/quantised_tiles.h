@@ -1,6 +1,6 @@
 /* Blocks of quantised dtypes in LDS as operands of mma_bytes.h: a step is 256 weights of a row, of which half a step, four
- * runs of 32, is unpacked by one wave. Lane l has terms l % 4 * 4 and 16 + l % 4 * 4 of a run, four a word, and makes the
- * scales of run l % 4. */
+ * runs of 32, is unpacked at a time. A lane has quads of each half of a run: quad t is terms t * 4 and the next three, as
+ * one word. */
 #ifndef WICK_KERNELS_QUANTISED_TILES_H
 #define WICK_KERNELS_QUANTISED_TILES_H
 
@@ -14,12 +14,60 @@ struct tile_scales {
 
 /* Bytes of w, each less N. */
 template <u32 N> GPU_FN u32 tile_less(u32 w) { return ((w | 0x80808080u) - N * 0x01010101u) ^ 0x80808080u; }
+
+/* ---- where the lane's rows lie in LDS ----
+ *
+ * Where copies are not asynchronous (AMD), the 16 rows that lanes read at once would meet in banks, for rows 8 apart begin
+ * at the same one. So the halves of each 16 bytes of rows 8 to 15 of 16 change places, and what lies at `p` is asked for
+ * at TILE_HERE(p), from where multiples of 16 bytes go on as ever. */
+
+#if MMA_ASYNC
+#define TILE_HERE(p) (p)
+GPU_FN gpu_vec<u32> tile_first(const u8 *row) { return *(const gpu_vec<u32> *)row; }
+#else
+/* 16 bytes as they lie in a row whose halves have changed places. */
+GPU_FN gpu_16 tile_flip(const gpu_16 &v, bool flip) {
+    u32 mask = flip ? 0xffffffffu : 0, a = (v.word[0] ^ v.word[2]) & mask, b = (v.word[1] ^ v.word[3]) & mask;
+    return gpu_16{{v.word[0] ^ a, v.word[1] ^ b, v.word[2] ^ a, v.word[3] ^ b}};
+}
+#define TILE_HERE(p) tile_here(p)
+template <typename T> GPU_FN const T *tile_here(const T *p) {
+#if defined(GPU_HOST)
+    return (const T *)((u64)p ^ (gpu_lane() & 8));
+#else
+    typedef __attribute__((address_space(3))) const T *lds;
+    return (const T *)(lds)((u32)(lds)p ^ (gpu_lane() & 8));
+#endif
+}
+GPU_FN gpu_vec<u32> tile_first(const u8 *row) {
+    return gpu_bits<gpu_vec<u32>>(tile_flip(*(const gpu_16 *)row, gpu_lane() & 8));
+}
+/* 16 bytes; and from a multiple of 2, of `left` there are. By words, or else LLVM keeps them in memory. */
+GPU_FN gpu_16 tile_fetch(const u8 *from) {
+    const gpu_16 *v = (const gpu_16 *)from;
+    return gpu_16{{v->word[0], v->word[1], v->word[2], v->word[3]}};
+}
+GPU_FN gpu_16 tile_fetch(const u8 *from, i64 left) {
+    u32 w[4] = {0, 0, 0, 0};
+    if (left >= 16) {
+        __builtin_memcpy(w, from, 16);
+    } else {
+        GPU_UNROLL for (int i = 0; i < 8; i++)
+            if (i * 2 < left) w[i / 2] |= (u32)((const u16 *)from)[i] << i % 2 * 16;
+    }
+    return gpu_16{{w[0], w[1], w[2], w[3]}};
+}
+#endif
 /* The word that begins two bytes behind from[0]. */
-GPU_FN u32 tile_halves(const u32 *from) { return from[0] >> 16 | from[1] << 16; }
-/* The word at a byte that is a multiple of 2; the word behind it is read too. */
+GPU_FN u32 tile_halves(const u32 *from) { return *TILE_HERE(from) >> 16 | *TILE_HERE(from + 1) << 16; }
+/* The word at a byte that is a multiple of 2, and of 4 but on NVIDIA, where the word behind it is read too. */
 GPU_FN u32 tile_word(const u8 *row, u32 byte) {
+#if MMA_ASYNC
     const u32 *from = (const u32 *)row + byte / 4;
     return (u32)(((u64)from[1] << 32 | from[0]) >> byte % 4 * 8);
+#else
+    return *TILE_HERE((const u32 *)(row + byte));
+#endif
 }
 
 /* NBYTES of a step. PIECES of 16 bytes hold it; where it need not begin at a multiple of 16 (LOOSE), `at` says where in
@@ -34,23 +82,30 @@ template <bool FIVE> struct tile_type_k {
     enum { PITCH = FIVE ? GPU_TILE_PITCH_q5_k : GPU_TILE_PITCH_q4_k };
     GPU_FN u32 run(u32 turn, u32 s) { return 2 * turn + s; }
     GPU_FN struct tile_scales scales(const u8 *row, u32, u32 half, u32 t) {
-        gpu_vec<u32> b = *(const gpu_vec<u32> *)row;
+        gpu_vec<u32> b = tile_first(row);
         u32 scale = b.v[1] >> 8 * t & 63, least = b.v[2] >> 8 * t & 63;
+#if MMA_ASYNC
         if (half) {
             u32 low = b.v[3] >> 8 * t;
             scale = (low & 15) | (b.v[1] >> 8 * t & 0xc0) >> 2;
             least = (low >> 4 & 15) | (b.v[2] >> 8 * t & 0xc0) >> 2;
         }
+#else
+        /* Without a branch, before which LLVM would load what comes behind it. */
+        u32 low = b.v[3] >> 8 * t, mask = 0 - half;
+        scale = (scale & ~mask) | (((low & 15) | (b.v[1] >> 8 * t & 0xc0) >> 2) & mask);
+        least = (least & ~mask) | (((low >> 4 & 15) | (b.v[2] >> 8 * t & 0xc0) >> 2) & mask);
+#endif
         f32 d = block_from_f16((u16)b.v[0]), dmin = block_from_f16((u16)(b.v[0] >> 16));
         return tile_scales{d * (f32)scale, -(dmin * (f32)least)};
     }
     GPU_FN void words(const u8 *row, u32, u32 half, u32 turn, u32 t, u32 (&w)[2][2]) {
-        const u32 *q = (const u32 *)(row + (FIVE ? 48 : 16) + 64 * half + 32 * turn) + t;
+        const u32 *q = TILE_HERE((const u32 *)(row + (FIVE ? 48 : 16) + 64 * half + 32 * turn) + t);
         GPU_UNROLL for (int i = 0; i < 2; i++) {
             w[0][i] = q[4 * i] & 0x0f0f0f0fu;
             w[1][i] = q[4 * i] >> 4 & 0x0f0f0f0fu;
             if (FIVE) {
-                u32 high = ((const u32 *)(row + 16))[t + 4 * i] >> (4 * half + 2 * turn);
+                u32 high = *TILE_HERE((const u32 *)(row + 16) + (t + 4 * i)) >> (4 * half + 2 * turn);
                 w[0][i] |= high << 4 & 0x10101010u;
                 w[1][i] |= high << 3 & 0x10101010u;
             }
@@ -61,11 +116,11 @@ template <> struct tile_type<BLOCK_q4_k> : tile_type_k<false> {};
 template <> struct tile_type<BLOCK_q5_k> : tile_type_k<true> {};
 
 template <> struct tile_type<BLOCK_q6_k> {
-    enum { NBYTES = 210, PIECES = 14, PITCH = GPU_TILE_PITCH_q6_k, LOOSE = 1, SHIFT = 0, PARTS = 1 };
+    enum { NBYTES = 210, PIECES = 14, PITCH = GPU_TILE_PITCH_q6_k, LOOSE = MMA_ASYNC, SHIFT = 0, PARTS = 1 };
     GPU_FN u32 run(u32 turn, u32 s) { return turn + 2 * s; }
     GPU_FN struct tile_scales scales(const u8 *row, u32 at, u32 half, u32 t) {
-        f32 d = block_from_f16(*(const u16 *)(row + at + 208));
-        u32 both = *(const u16 *)(row + at + 192 + 8 * half + 2 * t);
+        f32 d = block_from_f16(*TILE_HERE((const u16 *)(row + at + 208)));
+        u32 both = *TILE_HERE((const u16 *)(row + at + 192 + 8 * half + 2 * t));
         return tile_scales{d * (f32)(i8)both, d * (f32)(i8)(both >> 8)};
     }
     GPU_FN void words(const u8 *row, u32 at, u32 half, u32 turn, u32 t, u32 (&w)[2][2]) {
@@ -82,13 +137,13 @@ template <> struct tile_type<BLOCK_q8_0> {
     enum { NBYTES = 272, PIECES = 17, PITCH = GPU_TILE_PITCH_q8_0, LOOSE = 0, SHIFT = 0, PARTS = 0 };
     GPU_FN u32 run(u32 turn, u32 s) { return 2 * turn + s; }
     GPU_FN struct tile_scales scales(const u8 *row, u32, u32 half, u32 t) {
-        return tile_scales{block_from_f16(*(const u16 *)(row + 34 * (4 * half + t))), 0};
+        return tile_scales{block_from_f16(*TILE_HERE((const u16 *)(row + 34 * (4 * half + t)))), 0};
     }
     GPU_FN void words(const u8 *row, u32, u32 half, u32 turn, u32 t, u32 (&w)[2][2]) {
         const u32 *q = (const u32 *)(row + 136 * half + 68 * turn) + t;
         GPU_UNROLL for (int i = 0; i < 2; i++) {
             w[0][i] = tile_halves(q + 4 * i);
-            w[1][i] = q[9 + 4 * i];
+            w[1][i] = *TILE_HERE(q + 9 + 4 * i);
         }
     }
 };
@@ -97,11 +152,11 @@ template <> struct tile_type<BLOCK_q4_0> {
     enum { NBYTES = 144, PIECES = 9, PITCH = GPU_TILE_PITCH_q4_0, LOOSE = 0, SHIFT = 0, PARTS = 0 };
     GPU_FN u32 run(u32 turn, u32 s) { return 2 * turn + s; }
     GPU_FN struct tile_scales scales(const u8 *row, u32, u32 half, u32 t) {
-        return tile_scales{block_from_f16(*(const u16 *)(row + 18 * (4 * half + t))), 0};
+        return tile_scales{block_from_f16(*TILE_HERE((const u16 *)(row + 18 * (4 * half + t)))), 0};
     }
     GPU_FN void words(const u8 *row, u32, u32 half, u32 turn, u32 t, u32 (&w)[2][2]) {
         const u32 *q = (const u32 *)(row + 72 * half + 36 * turn) + t;
-        u32 both[2] = {tile_halves(q), q[5]};
+        u32 both[2] = {tile_halves(q), *TILE_HERE(q + 5)};
         GPU_UNROLL for (int s = 0; s < 2; s++) {
             w[s][0] = tile_less<8>(both[s] & 0x0f0f0f0fu);
             w[s][1] = tile_less<8>(both[s] >> 4 & 0x0f0f0f0fu);

@@ -6,6 +6,7 @@
 #include "kernels/quantised.h"
 
 enum { SIZES = 4 }; /* 8, 16, 32 and 64 columns */
+enum { AMD_LDS = 64 << 10 };
 
 /* What there is for a type. */
 struct kind {
@@ -36,15 +37,24 @@ struct shape {
     unsigned stage; /* bytes */
 };
 
+static void set_size(struct shape *s, const struct kind *kind, int size) {
+    s->size = size;
+    s->columns = 8 << size;
+    s->stage = GPU_TILE_ROWS * kind->pitch + (unsigned)wick__div_up(s->columns, GPU_TILE_GROUP) * GPU_TILE_X;
+}
+
 static struct shape shape_of(const struct wick__gpu *gpu, const struct kind *kind, int64_t columns) {
     int64_t shared = wick__mma_shared(gpu), half = (shared + 1024) / 2 - 1024; /* a block takes 1 KiB more */
-    struct shape s = {.size = SIZES - 1};
-    while (s.size > 0 && 4 << s.size >= columns) s.size--;
-    for (;; s.size--) {
-        s.columns = 8 << s.size;
-        s.stage = GPU_TILE_ROWS * kind->pitch + (unsigned)wick__div_up(s.columns, GPU_TILE_GROUP) * GPU_TILE_X;
-        if (s.size == 0 || 2 * s.stage <= shared) break;
+    int size = SIZES - 1, least = shared > 0 ? 0 : 1;
+    struct shape s;
+    while (size > least && 4 << size >= columns) size--;
+    set_size(&s, kind, size);
+    if (shared == 0) { /* AMD: one stage, whose LDS the kernels say, and the next in registers; 16 columns or more */
+        s.resident = wick__max(1, (int64_t)AMD_LDS / s.stage);
+        s.stages = 0;
+        return s;
     }
+    while (s.size > 0 && 2 * s.stage > shared) set_size(&s, kind, s.size - 1);
     s.resident = s.columns <= kind->pair && 2 * s.stage <= half ? 2 : 1;
     s.stages = wick__max(2, wick__min(GPU_TILE_STAGES, (s.resident == 2 ? half : shared) / s.stage));
     return s;
@@ -74,7 +84,7 @@ bool wick__tiles_take(const struct wick__gpu *gpu, const struct wick__call *call
     const struct wick_tensor *x = call->in[0], *weight = call->in[1];
     int64_t most = weight->dtype == WICK_DTYPE_q6_k ? 64 : 128; /* beyond them it is slower on an H200 */
     int64_t n = weight->layout.shape[0], k = weight->layout.shape[1], m = wick__count(call->out[0]) / n;
-    return wick__mma_shared(gpu) > 0 && kind_of(weight->dtype) && m > 1 && m <= most && k > 0 && k < INT32_MAX &&
+    return wick__has_mma(gpu) && kind_of(weight->dtype) && m > 1 && m <= most && k > 0 && k < INT32_MAX &&
            k % GPU_TILE_STEP == 0 && (uintptr_t)wick__data(weight) % 16 == 0 && (uintptr_t)wick__data(x) % 16 == 0;
 }
 
