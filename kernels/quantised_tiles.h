@@ -14,6 +14,8 @@ struct tile_scales {
 
 /* Bytes of w, each less N. */
 template <u32 N> GPU_FN u32 tile_less(u32 w) { return ((w | 0x80808080u) - N * 0x01010101u) ^ 0x80808080u; }
+/* Bits 0 to 3 of v as bit 4 of the bytes of a word. */
+GPU_FN u32 tile_fifth(u32 v) { return (v & 15) * 0x00204081u << 4 & 0x10101010u; }
 
 /* ---- where the lane's rows lie in LDS ----
  *
@@ -160,6 +162,46 @@ template <> struct tile_type<BLOCK_q4_0> {
         GPU_UNROLL for (int s = 0; s < 2; s++) {
             w[s][0] = tile_less<8>(both[s] & 0x0f0f0f0fu);
             w[s][1] = tile_less<8>(both[s] >> 4 & 0x0f0f0f0fu);
+        }
+    }
+};
+
+/* q4_1, and q5_1 with its fifth bits. */
+template <bool FIVE> struct tile_type_1 {
+    enum { BLOCK = FIVE ? 24 : 20, NBYTES = 8 * BLOCK, PIECES = NBYTES / 16, LOOSE = 0, SHIFT = 1, PARTS = 0 };
+    enum { PITCH = FIVE ? GPU_TILE_PITCH_q5_1 : GPU_TILE_PITCH_q4_1 };
+    GPU_FN u32 run(u32 turn, u32 s) { return 2 * turn + s; }
+    GPU_FN struct tile_scales scales(const u8 *row, u32, u32 half, u32 t) {
+        u32 both = *TILE_HERE((const u32 *)(row + BLOCK * (4 * half + t)));
+        return tile_scales{block_from_f16((u16)both), block_from_f16((u16)(both >> 16))};
+    }
+    GPU_FN void words(const u8 *row, u32, u32 half, u32 turn, u32 t, u32 (&w)[2][2]) {
+        GPU_UNROLL for (u32 s = 0; s < 2; s++) {
+            const u32 *block = (const u32 *)(row + BLOCK * (4 * half + 2 * turn + s));
+            u32 q = *TILE_HERE(block + BLOCK / 4 - 4 + t), high = FIVE ? *TILE_HERE(block + 1) >> 4 * t : 0;
+            w[s][0] = (q & 0x0f0f0f0fu) | (FIVE ? tile_fifth(high) : 0);
+            w[s][1] = (q >> 4 & 0x0f0f0f0fu) | (FIVE ? tile_fifth(high >> 16) : 0);
+        }
+    }
+};
+template <> struct tile_type<BLOCK_q4_1> : tile_type_1<false> {};
+template <> struct tile_type<BLOCK_q5_1> : tile_type_1<true> {};
+
+template <> struct tile_type<BLOCK_q5_0> {
+    enum { NBYTES = 176, PIECES = 11, PITCH = GPU_TILE_PITCH_q5_0, LOOSE = 0, SHIFT = 0, PARTS = 0 };
+    GPU_FN u32 run(u32 turn, u32 s) { return 2 * turn + s; }
+    GPU_FN struct tile_scales scales(const u8 *row, u32, u32 half, u32 t) {
+        return tile_scales{block_from_f16(*TILE_HERE((const u16 *)(row + 22 * (4 * half + t)))), 0};
+    }
+    /* The second of two blocks begins two bytes behind a multiple of 4, so that its words do not. */
+    GPU_FN void words(const u8 *row, u32, u32 half, u32 turn, u32 t, u32 (&w)[2][2]) {
+        const u32 *q = (const u32 *)(row + 88 * half + 44 * turn);
+        u32 both[2] = {tile_halves(q + 1 + t), *TILE_HERE(q + 7 + t)};
+        u32 high[2] = {tile_halves(q), *TILE_HERE(q + 6)};
+        GPU_UNROLL for (int s = 0; s < 2; s++) {
+            u32 five = high[s] >> 4 * t;
+            w[s][0] = tile_less<16>((both[s] & 0x0f0f0f0fu) | tile_fifth(five));
+            w[s][1] = tile_less<16>((both[s] >> 4 & 0x0f0f0f0fu) | tile_fifth(five >> 16));
         }
     }
 };
