@@ -42,7 +42,8 @@ struct gpu_linear_quantised {
 #define GPU_QUANTISED_WORD_TYPES(X) X(q4_0) X(q4_1) X(q5_0) X(q5_1) X(q8_0) X(q2_k) X(q4_k) X(q5_k) X(q6_k)
 
 /* X(name) of those that stream_8_bit takes, where x, the weights and their rows begin at multiples of 16 bytes. */
-#define GPU_QUANTISED_STREAM_TYPES(X) X(q8_0) X(q4_k) X(q5_k) X(q6_k)
+#define GPU_QUANTISED_STREAM_TYPES(X)                                                                                  \
+    X(q8_0) X(q4_k) X(q5_k) X(q6_k) X(q4_0) X(q4_1) X(q5_0) X(q5_1) X(iq4_nl) X(iq4_xs) X(q2_k) X(q3_k)
 
 /* ---- by matrix instructions of signed bytes, from two rows of activations on (quantised_mma.hip) ---- */
 

@@ -36,10 +36,22 @@ GPU_FN void stream_sync(void) {
 /* BLOCK, NBYTES: weights and bytes of a block. UNIT: weights a lane multiplies at once. TURNS: units of a lane in a
  * stretch. Group g of a row is in plane_of(g) of unit unit_of(g). */
 template <int TYPE> struct stream_type;
-template <> struct stream_type<BLOCK_q8_0> {
-    enum { BLOCK = 32, NBYTES = 34, UNIT = 64, TURNS = 1 };
+/* Pairs of blocks of 32 weights. */
+template <int BYTES, int N> struct stream_pairs {
+    enum { BLOCK = 32, NBYTES = BYTES, UNIT = 64, TURNS = N };
     GPU_FN u32 unit_of(u32 g) { return g / 4; }
     GPU_FN u32 plane_of(u32 g) { return g % 4; }
+};
+template <> struct stream_type<BLOCK_q8_0> : stream_pairs<34, 1> {};
+template <> struct stream_type<BLOCK_q4_0> : stream_pairs<18, 2> {};
+template <> struct stream_type<BLOCK_q4_1> : stream_pairs<20, 2> {};
+template <> struct stream_type<BLOCK_q5_0> : stream_pairs<22, 2> {};
+template <> struct stream_type<BLOCK_q5_1> : stream_pairs<24, 2> {};
+template <> struct stream_type<BLOCK_iq4_nl> : stream_pairs<18, 2> {};
+template <> struct stream_type<BLOCK_iq4_xs> {
+    enum { BLOCK = 256, NBYTES = 136, UNIT = 32, TURNS = 4 };
+    GPU_FN u32 unit_of(u32 g) { return g / 2; }
+    GPU_FN u32 plane_of(u32 g) { return g % 2; }
 };
 template <> struct stream_type<BLOCK_q4_k> {
     enum { BLOCK = 256, NBYTES = 144, UNIT = 32, TURNS = 4 };
@@ -47,15 +59,19 @@ template <> struct stream_type<BLOCK_q4_k> {
     GPU_FN u32 plane_of(u32 g) { return g / 2 % 2; }
 };
 template <> struct stream_type<BLOCK_q5_k> {
-    enum { BLOCK = 256, NBYTES = 176, UNIT = 32, TURNS = 2 };
+    enum { BLOCK = 256, NBYTES = 176, UNIT = 32, TURNS = 4 };
     GPU_FN u32 unit_of(u32 g) { return g / 4 * 2 + g % 2; }
     GPU_FN u32 plane_of(u32 g) { return g / 2 % 2; }
 };
-template <> struct stream_type<BLOCK_q6_k> {
-    enum { BLOCK = 256, NBYTES = 210, UNIT = 64, TURNS = 1 };
+/* Planes of 64 weights are halves, quarters and eighths of the same bytes. */
+template <int BYTES, int N> struct stream_quarters {
+    enum { BLOCK = 256, NBYTES = BYTES, UNIT = 64, TURNS = N };
     GPU_FN u32 unit_of(u32 g) { return g / 8 * 2 + g % 2; }
     GPU_FN u32 plane_of(u32 g) { return g / 2 % 4; }
 };
+template <> struct stream_type<BLOCK_q6_k> : stream_quarters<210, 1> {};
+template <> struct stream_type<BLOCK_q3_k> : stream_quarters<110, 2> {};
+template <> struct stream_type<BLOCK_q2_k> : stream_quarters<84, 4> {};
 
 #define STREAM_EACH GPU_UNROLL for (int j = 0; j < 4; j++)
 
@@ -210,9 +226,170 @@ template <> struct stream_unit<BLOCK_q6_k> {
     }
 };
 
+template <> struct stream_unit<BLOCK_q3_k> {
+    GPU_FN f32 add(const struct stream_room &room, u32 u, u32 units, u32 unit, f32 sum) {
+        u32 block = u / 4 * 110, n = u / 2 % 2, h = u % 2, q[4], third[4], scale[3];
+        u32 d = room.stage[(block + 108) / 4] >> (block + 108) % 4 * 8;
+        stream_words(room.stage, block + 32 + 32 * n + 16 * h, q);
+        stream_words(room.stage, block + 16 * h, third);
+        stream_words(room.stage, block + 96, scale);
+        f32 total = 0;
+        GPU_UNROLL for (u32 plane = 0; plane < 4; plane++) {
+            gpu_vec<u32> x = stream_activations(room, units, unit, plane);
+            i32 t = -4 * room.sums[unit * 4 + plane];
+            STREAM_EACH {
+                u32 bit = third[j] >> (4 * n + plane) & 0x01010101u;
+                t = gpu_dot4((q[j] >> 2 * plane & 0x03030303u) | bit << 2, x.v[j], t);
+            }
+            u32 at = 2 * plane + h; /* of the eight scales of this half */
+            u32 low = scale[plane / 2] >> (at % 4 * 8 + 4 * n) & 15;
+            u32 high = scale[2] >> (at % 4 * 8 + 4 * n + at / 4 * 2) & 3;
+            i32 by = (i32)(low | high << 4) - 32;
+            total = gpu_fma(room.scales[unit / 2 * 4 + plane], (f32)(t * by), total);
+        }
+        return gpu_fma(block_from_f16((u16)d), total, sum);
+    }
+};
+
+template <> struct stream_unit<BLOCK_q2_k> {
+    GPU_FN f32 add(const struct stream_room &room, u32 u, u32 units, u32 unit, f32 sum) {
+        const u32 *b = room.stage + u / 4 * 21;
+        u32 n = u / 2 % 2, h = u % 2, both = b[20];
+        f32 d = block_from_f16((u16)both), dmin = block_from_f16((u16)(both >> 16));
+        gpu_vec<i32> all = *(const gpu_vec<i32> *)(room.sums + unit * 4);
+        u32 q[4];
+        STREAM_EACH q[j] = b[4 + 8 * n + 4 * h + (u32)j];
+        GPU_UNROLL for (u32 plane = 0; plane < 4; plane++) {
+            gpu_vec<u32> x = stream_activations(room, units, unit, plane);
+            i32 t = 0;
+            STREAM_EACH t = gpu_dot4(q[j] >> 2 * plane & 0x03030303u, x.v[j], t);
+            u32 scale = b[2 * n + plane / 2] >> (plane % 2 * 16 + 8 * h);
+            f32 product = (f32)(t * (i32)(scale & 15)), less = (f32)(all.v[plane] * (i32)(scale >> 4 & 15));
+            sum = gpu_fma(room.scales[unit / 2 * 4 + plane], gpu_fma(d, product, -(dmin * less)), sum);
+        }
+        return sum;
+    }
+};
+
+/* Values of iq4 for the halves of four bytes, of a table of four words. */
+#define STREAM_IQ4 {0xbfad9881u, 0xf6eaddcfu, 0x26190d01u, 0x71594535u}
+#if defined(GPU_NVIDIA)
+/* Bytes of b above those of a, which the lowest four digits of `which` choose. */
+GPU_FN u32 stream_bytes(u32 a, u32 b, u32 which) {
+    u32 r;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(which));
+    return r;
+}
+GPU_FN void stream_iq4(u32 q, u32 &low, u32 &high) {
+    const u32 table[4] = STREAM_IQ4;
+    u32 entry = q & 0x77777777u, upper = (q >> 1 & 0x44444444u) | 0x32103210u, v[2];
+    GPU_UNROLL for (int i = 0; i < 2; i++)
+        v[i] = stream_bytes(stream_bytes(table[0], table[1], entry >> 16 * i),
+                            stream_bytes(table[2], table[3], entry >> 16 * i), upper >> 16 * i);
+    low = stream_bytes(v[0], v[1], 0x6420);
+    high = stream_bytes(v[0], v[1], 0x7531);
+}
+#else
+GPU_FN u32 stream_iq4_of(u32 digits) {
+    const u32 table[4] = STREAM_IQ4;
+#if defined(GPU_AMD)
+    u32 entry = digits & 0x07070707u;
+    return __builtin_amdgcn_perm(__builtin_amdgcn_perm(table[3], table[2], entry),
+                                 __builtin_amdgcn_perm(table[1], table[0], entry),
+                                 (digits >> 1 & 0x04040404u) | 0x03020100u);
+#else
+    u32 r = 0;
+    for (int i = 0; i < 32; i += 8) r |= (table[digits >> i >> 2 & 3] >> (digits >> i & 3) * 8 & 255) << i;
+    return r;
+#endif
+}
+GPU_FN void stream_iq4(u32 q, u32 &low, u32 &high) {
+    low = stream_iq4_of(q & 0x0f0f0f0fu);
+    high = stream_iq4_of(q >> 4 & 0x0f0f0f0fu);
+}
+#endif
+
+/* Two blocks of 32 weights with a scale each, and a least one (LEAST) or a number that all lie below (LESS). */
+template <int TYPE> struct stream_unit_pair {
+    enum {
+        BYTES = stream_type<TYPE>::NBYTES,
+        WORDS = BYTES / 2,
+        TABLE = TYPE == BLOCK_iq4_nl,
+        FIVE = TYPE == BLOCK_q5_0 || TYPE == BLOCK_q5_1,
+        LEAST = TYPE == BLOCK_q4_1 || TYPE == BLOCK_q5_1,
+        LESS = TYPE == BLOCK_q4_0 ? 8 : TYPE == BLOCK_q5_0 ? 16 : 0,
+        PIECE = WORDS % 4 == 0 ? 4 : WORDS % 2 == 0 ? 2 : 1 /* words that are read at once */
+    };
+    struct alignas(4 * PIECE) piece {
+        u32 word[PIECE];
+    };
+    /* The word at a byte that is a multiple of 2. */
+    GPU_FN u32 word(const u32 (&w)[WORDS], int byte) {
+        return byte % 4 ? w[byte / 4] >> 16 | w[byte / 4 + 1] << 16 : w[byte / 4];
+    }
+    GPU_FN u32 fifth(u32 bits) { return (bits & 15) * 0x2040810u & 0x10101010u; }
+
+    GPU_FN f32 add(const struct stream_room &room, u32 u, u32 units, u32 unit, f32 sum) {
+        u32 w[WORDS];
+        GPU_UNROLL for (u32 i = 0; i < WORDS; i += PIECE) {
+            piece from = *(const piece *)(room.stage + WORDS * u + i);
+            GPU_UNROLL for (u32 j = 0; j < PIECE; j++) w[i + j] = from.word[j];
+        }
+        gpu_vec<i32> all = *(const gpu_vec<i32> *)(room.sums + unit * 4);
+        GPU_UNROLL for (int h = 0; h < 2; h++) {
+            gpu_vec<u32> x = stream_activations(room, units, unit, 2 * (u32)h);
+            gpu_vec<u32> y = stream_activations(room, units, unit, 2 * (u32)h + 1);
+            i32 t = 0, both = all.v[2 * h] + all.v[2 * h + 1];
+            u32 bits = FIVE ? word(w, BYTES * (h + 1) - 20) : 0;
+            STREAM_EACH {
+                u32 q = word(w, BYTES * (h + 1) - 16 + 4 * j), low = q & 0x0f0f0f0fu, up = q >> 4 & 0x0f0f0f0fu;
+                if (TABLE) stream_iq4(q, low, up);
+                if (FIVE) {
+                    low |= fifth(bits >> 4 * j);
+                    up |= fifth(bits >> (16 + 4 * j));
+                }
+                t = gpu_dot4(up, y.v[j], gpu_dot4(low, x.v[j], t));
+            }
+            f32 by = room.scales[2 * unit + (u32)h];
+            u32 head = w[BYTES * h / 4] >> BYTES * h % 4 * 8;
+            f32 d = block_from_f16((u16)head);
+            if (LEAST)
+                sum = gpu_fma(by, gpu_fma(d, (f32)t, block_from_f16((u16)(head >> 16)) * (f32)both), sum);
+            else
+                sum = gpu_fma(d * by, (f32)(t - LESS * both), sum);
+        }
+        return sum;
+    }
+};
+template <> struct stream_unit<BLOCK_q4_0> : stream_unit_pair<BLOCK_q4_0> {};
+template <> struct stream_unit<BLOCK_q4_1> : stream_unit_pair<BLOCK_q4_1> {};
+template <> struct stream_unit<BLOCK_q5_0> : stream_unit_pair<BLOCK_q5_0> {};
+template <> struct stream_unit<BLOCK_q5_1> : stream_unit_pair<BLOCK_q5_1> {};
+template <> struct stream_unit<BLOCK_iq4_nl> : stream_unit_pair<BLOCK_iq4_nl> {};
+
+template <> struct stream_unit<BLOCK_iq4_xs> {
+    GPU_FN f32 add(const struct stream_room &room, u32 u, u32 units, u32 unit, f32 sum) {
+        struct alignas(8) two {
+            u32 word[2];
+        };
+        const two *b = (const two *)(room.stage + u / 8 * 34);
+        u32 sub = u % 8;
+        two head = b[0], q[2] = {b[1 + 2 * sub], b[2 + 2 * sub]};
+        gpu_vec<u32> x = stream_activations(room, units, unit, 0), y = stream_activations(room, units, unit, 1);
+        i32 t = 0;
+        STREAM_EACH {
+            u32 low, up;
+            stream_iq4(q[j / 2].word[j % 2], low, up);
+            t = gpu_dot4(up, y.v[j], gpu_dot4(low, x.v[j], t));
+        }
+        i32 scale = (i32)((head.word[1] >> 4 * sub & 15) | (head.word[0] >> (16 + 2 * sub) & 3) << 4) - 32;
+        return gpu_fma(block_from_f16((u16)head.word[0]) * room.scales[unit], (f32)(t * scale), sum);
+    }
+};
+
 /* ---- rows ---- */
 
-enum { STREAM_MOST = 4 * 18 * 32 }; /* bytes of a stretch for a lane of 32: of q4_k */
+enum { STREAM_MOST = 2 * 48 * 32 }; /* bytes of a stretch for 32 lanes: of q5_1 */
 
 template <typename T, int TYPE> struct stream {
     typedef stream_type<TYPE> S;

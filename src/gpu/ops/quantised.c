@@ -51,13 +51,13 @@ static enum wick_status multiply(struct wick__gpu *gpu, const struct gpu_linear_
     return wick__gpu_launch(gpu, &launch, &copy);
 }
 
-/* Whether blocks round one row of activations for themselves: for types that are read by words. */
-static bool has_vector(const struct gpu_linear_quantised *p) {
+/* Whether rows of weights are read by words. */
+static bool has_words(const struct gpu_linear_quantised *p) {
     switch (p->type) {
 #define TAKES(name) case (uint32_t)WICK_DTYPE_##name - (uint32_t)WICK_DTYPE_q4_0:
         GPU_QUANTISED_WORD_TYPES(TAKES)
 #undef TAKES
-        return p->m == 1 && p->aligned && p->k <= GPU_QUANTISED_VECTOR;
+        return p->aligned;
     default: return false;
     }
 }
@@ -71,6 +71,11 @@ static bool has_stream(const struct gpu_linear_quantised *p) {
         return (uintptr_t)p->x % 16 == 0 && (uintptr_t)p->weight % 16 == 0 && p->row_nbytes % 16 == 0;
     default: return false;
     }
+}
+
+/* Whether blocks round one row of activations for themselves. */
+static bool is_vector(const struct gpu_linear_quantised *p) {
+    return p->m == 1 && p->k <= GPU_QUANTISED_VECTOR && (has_stream(p) || has_words(p));
 }
 
 /* One row of activations. Blocks of a later turn would round them again. */
@@ -189,7 +194,7 @@ enum wick_status wick__gpu_linear_quantised(const struct wick__call *call) {
                                      .activation = (uint32_t)call->p.linear.activation};
     p.aligned = is_aligned(p.weight, p.nbytes);
     bool rounded = call->p.linear.products == WICK_PRODUCTS_8_BIT && k > 0;
-    if (rounded && has_vector(&p)) return multiply_vector(gpu, &p, x->dtype);
+    if (rounded && is_vector(&p)) return multiply_vector(gpu, &p, x->dtype);
     if (rounded) return multiply_8_bit(gpu, &p, x->dtype);
     return multiply(gpu, &p, of_plain(WICK__GPU_K_linear_quantised_bf16, x->dtype), GPU_QUANTISED_COLUMNS);
 }
