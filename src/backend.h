@@ -145,14 +145,16 @@ union wick__params {
 struct wick__call;
 typedef enum wick_status wick__kernel_fn(const struct wick__call *call);
 
-/* One op to run. Operands are tensors: storage, dtype and layout in one. `out` are fresh and contiguous, but for ops
- * that write in place, where out[0] is the target with its own layout. A gradient may need more of a call than its
- * operands and results: the last n_extra of the n_out results are made for a recorder and for nobody else. */
+/* One op to run. Operands are tensors: storage, dtype and layout in one. `out` are fresh and, for kernels, contiguous,
+ * but for ops that write in place, where out[0] is the target with its own layout. A gradient may need more of a call
+ * than its operands and results: the last n_extra of the n_out results are made for a recorder and for nobody else. */
 struct wick__call {
     enum wick_op op;
     int n_in, n_out, n_extra;
     bool inplace;                                   /* out[0] was there before */
     bool view;                                      /* out[0] shares in[0]'s elements, nothing is to be run */
+    bool turned;                                    /* out[0] is not row-major: kernels see the dims in its order */
+    const struct wick__call *as_made;               /* the call before that; NULL: this one */
     const struct wick_tensor *in[WICK__MAX_INPUTS]; /* NULL for an optional operand left out */
     struct wick__suspect **suspect;                 /* what the call came to be suspected of; core/doubt.h */
     int n_list;    /* cat, stack, attention_step: all operands, in[0] is the first of them */
@@ -162,6 +164,11 @@ struct wick__call {
     union wick__params p;
     wick__kernel_fn *in_parts; /* runs an op of ours that is several kernels, or none; NULL: the family's kernel does */
 };
+
+/* The call that messages tell of. */
+static inline const struct wick__call *wick__as_made(const struct wick__call *call) {
+    return call->as_made ? call->as_made : call;
+}
 
 /* A row of a family's table: what runs an op, on operands of the dtypes that ops.def says. */
 struct wick__kernel {

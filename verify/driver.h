@@ -119,6 +119,9 @@ int verify_operands_changed(const struct verify_operands *operands);
 
 /* The targets verify_target made since the last verify_targets_free. */
 bool verify_is_target(const struct wick_tensor *x);
+
+/* Whether elements lie next to one another, in any order of the dims. */
+bool verify_is_dense(const struct wick_tensor *x);
 /* Whether verify_target gives x itself, so that only the op is timed. */
 void verify_targets_reuse(bool reuse);
 /* False when something beside the elements of a target changed. */

@@ -161,6 +161,14 @@ struct wick_tensor *verify_target(const struct wick_tensor *x) {
     return wick_retain(buffer->view);
 }
 
+bool verify_is_dense(const struct wick_tensor *x) {
+    int dims[WICK_MAX_RANK], n = wick__layout_order(&x->layout, dims);
+    int64_t step = 1;
+    for (int i = n - 1; i >= 0; step *= x->layout.shape[dims[i--]])
+        if (x->layout.stride[dims[i]] != step) return wick_tensor_count(x) == 0;
+    return true;
+}
+
 bool verify_is_target(const struct wick_tensor *x) {
     for (int i = 0; i < targets.count; i++)
         if (targets.buffer[i].view == x) return true;

@@ -77,11 +77,11 @@ __attribute__((format(printf, 2, 3))) static enum verify_outcome bad(struct tria
     return VERIFY_BAD;
 }
 
-/* A result may be a view of an operand; all others are contiguous and start their buffer. */
+/* A result may be a view of an operand; all others fill their buffer from its start. */
 static bool well_laid(const struct trial *t, const struct wick_tensor *out) {
     for (int i = 0; i < t->c.n_in; i++)
         if (t->operands.tensor[i] && t->operands.tensor[i]->storage == out->storage) return true;
-    return verify_is_target(out) || (wick_tensor_is_contiguous(out) && wick_tensor_offset(out) == 0);
+    return verify_is_target(out) || (verify_is_dense(out) && wick_tensor_offset(out) == 0);
 }
 
 static enum verify_outcome check_results(struct trial *t) {
@@ -93,7 +93,7 @@ static enum verify_outcome check_results(struct trial *t) {
         if (!t->out[i]) return bad(t, "result %d is NULL although the call succeeded", i);
         if (!verify_scale_listed(t->c.op, &t->want[i])) return bad(t, "verify/scales.def lists no scale of the op");
         if (wick_tensor_device(t->out[i]) != device_under_test) return bad(t, "result %d is on another device", i);
-        if (!well_laid(t, t->out[i])) return bad(t, "result %d is not contiguous from the start of its buffer", i);
+        if (!well_laid(t, t->out[i])) return bad(t, "result %d does not fill its buffer from the start", i);
         if (!verify_compare(t->out[i], &t->want[i], bound, &t->worst, why, sizeof why))
             return bad(t, "result %d: %s", i, why);
     }

@@ -187,6 +187,10 @@ WICK_API int wick_tune_count(const struct wick_device *device);
 WICK_API WICK_CHECKED enum wick_status wick_tune_describe(struct wick_device *device, int row,
                                                           struct wick_tune_info *info);
 
+/* Whether results of casts and elementwise ops on this handle are always row-major, for callers that keep strides of
+ * their own. The default is false: ops.h says in which order they lie then. */
+WICK_API WICK_CHECKED enum wick_status wick_row_major_set(struct wick_device *device, bool row_major);
+
 /* Seeds the device's random numbers; the default is 0. See random.h. */
 WICK_API WICK_CHECKED enum wick_status wick_seed_set(struct wick_device *device, uint64_t seed);
 /* The seed as it was set last; 0 for NULL. */

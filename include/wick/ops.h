@@ -7,7 +7,10 @@
  *   - all tensors of a call are on one device and, unless stated otherwise, of one dtype: nothing is converted or moved
  *     silently;
  *   - operands broadcast by NumPy's rule where the text says so;
- *   - operands may have any layout; results are new, contiguous tensors, except for views;
+ *   - operands may have any layout; results are new tensors without gaps, except for views. They are row-major
+ *     (contiguous); but casts and elementwise ops (elementwise.h) keep the order in memory of the dims of the first
+ *     operand that has the result's shape and repeats no element, as PyTorch and NumPy do: the sum of two transposed
+ *     matrices is a transposed one. wick_row_major_set (device.h) makes those row-major too;
  *   - failures are WICK_SHAPE, WICK_DTYPE, WICK_DEVICE, WICK_CLOSED, WICK_UNSUPPORTED, WICK_RANGE, WICK_OVERFLOW and
  *     WICK_MEMORY as status.h explains them; an op's comment names further ones. */
 #ifndef WICK_OPS_H

@@ -39,6 +39,7 @@ struct wick_device {
     char name[24];
     void *state;                             /* the family's */
     _Atomic(struct wick__calls *) recording; /* of the graph that is recorded; NULL: calls are run */
+    atomic_bool row_major;                   /* results of ops of elements are, whatever the operands */
     _Atomic uint64_t seed;
     _Atomic uint64_t random_offset; /* the next Philox block that has not been handed out */
 };

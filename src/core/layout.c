@@ -128,6 +128,34 @@ bool wick__shape_equal(const struct wick__layout *a, const struct wick__layout *
     return a->rank == b->rank && memcmp(a->shape, b->shape, sizeof *a->shape * (size_t)a->rank) == 0;
 }
 
+int wick__layout_order(const struct wick__layout *layout, int dims[WICK_MAX_RANK]) {
+    int n = 0;
+    for (int d = 0; d < layout->rank; d++) {
+        int at = n;
+        if (layout->shape[d] == 1) continue;
+        for (; at > 0 && layout->stride[dims[at - 1]] < layout->stride[d]; at--) dims[at] = dims[at - 1];
+        dims[at] = d;
+        n++;
+    }
+    return n;
+}
+
+bool wick__layout_repeats(const struct wick__layout *layout) {
+    for (int d = 0; d < layout->rank; d++)
+        if (layout->shape[d] > 1 && layout->stride[d] == 0) return true;
+    return false;
+}
+
+bool wick__layout_follow(struct wick__layout *layout, const struct wick__layout *x) {
+    int dims[WICK_MAX_RANK], n = wick__layout_order(x, dims);
+    bool same = true;
+    for (int i = 1; i < n; i++) same = same && dims[i] > dims[i - 1];
+    if (same) return false;
+    int64_t step = 1;
+    for (int i = n - 1; i >= 0; step *= layout->shape[dims[i--]]) layout->stride[dims[i]] = step;
+    return true;
+}
+
 /* Dims of two and more positions by falling stride. Of the dims from d on: how far they reach together, and the
  * greatest common divisor of their strides. */
 struct spread {

@@ -46,6 +46,16 @@ bool wick__shape_equal(const struct wick__layout *a, const struct wick__layout *
  * ends after 65,536 steps, which only contrived strides need; the answer is then true. */
 bool wick__layout_overlaps(const struct wick__layout *layout);
 
+/* The dims of more than one position by falling stride, those of equal stride as they come: returns how many. */
+int wick__layout_order(const struct wick__layout *layout, int dims[WICK_MAX_RANK]);
+
+/* Lays `layout`, which is row-major, out in the order in memory of the dims of x, which has its shape. False, with
+ * nothing changed, if that is row-major. */
+bool wick__layout_follow(struct wick__layout *layout, const struct wick__layout *x);
+
+/* Whether a dim of more than one position has stride 0. */
+bool wick__layout_repeats(const struct wick__layout *layout);
+
 /* Rewrites n layouts of one shape with the fewest dims that address the same elements in the same order: dims of size
  * 1 go, neighbours merge where every layout allows it. Rank is at least 1 afterwards. */
 void wick__layout_collapse(struct wick__layout *layouts, int n);

@@ -21,7 +21,7 @@ static struct wick_tensor *binary(enum wick_op op, const struct wick_tensor *lhs
     struct wick__call call = {.op = op, .n_in = 2, .in = {lhs, rhs}};
     struct wick__layout wide;
     if (!wick__call_check(&call) || !broadcast(&call, 2, &wide)) return NULL;
-    if (!wick__call_out(&call, question ? WICK_U8 : lhs->dtype, wide.rank, wide.shape)) return NULL;
+    if (!wick__call_out_like(&call, question ? WICK_U8 : lhs->dtype, wide.rank, wide.shape)) return NULL;
     return wick__call_run(&call);
 }
 
@@ -53,7 +53,7 @@ struct wick_tensor *wick_prelu(const struct wick_tensor *x, const struct wick_te
     struct wick_tensor *view = wick__call_view(&reshape, &spread), *result = NULL;
     if (!view) return NULL;
     call.in[1] = view;
-    if (wick__call_out(&call, x->dtype, rank, x->layout.shape)) result = wick__call_run(&call);
+    if (wick__call_out_like(&call, x->dtype, rank, x->layout.shape)) result = wick__call_run(&call);
     wick_release(view);
     return result;
 }
@@ -80,7 +80,7 @@ static struct wick_tensor *halves(struct wick__call *call, int dim) {
         call->n_in = 2;
         call->in[0] = a;
         call->in[1] = b;
-        if (wick__call_out(call, x->dtype, half.rank, half.shape)) result = wick__call_run(call);
+        if (wick__call_out_like(call, x->dtype, half.rank, half.shape)) result = wick__call_run(call);
     }
     wick_release(a);
     wick_release(b);
@@ -111,6 +111,6 @@ struct wick_tensor *wick_where(const struct wick_tensor *condition, const struct
     struct wick__layout wide;
     if (!wick__call_check(&call)) return NULL;
     if (!broadcast(&call, 3, &wide)) return NULL;
-    if (!wick__call_out(&call, a->dtype, wide.rank, wide.shape)) return NULL;
+    if (!wick__call_out_like(&call, a->dtype, wide.rank, wide.shape)) return NULL;
     return wick__call_run(&call);
 }

@@ -20,6 +20,7 @@ enum wick_status wick__call_fail(const struct wick__call *call, enum wick_status
     size_t at = 0;
     va_list args;
     bool one_device = true;
+    call = wick__as_made(call);
     const struct wick_device *device = call_device(call);
     for (int i = 0; i < call->n_in; i++)
         if (call->in[i] && wick__device(call->in[i]) != device) one_device = false;
@@ -136,6 +137,19 @@ bool wick__call_out_on(struct wick__call *call, struct wick_device *device, enum
 
 bool wick__call_out(struct wick__call *call, enum wick_dtype dtype, int rank, const int64_t *shape) {
     return wick__call_out_on(call, call_device(call), dtype, rank, shape);
+}
+
+bool wick__call_out_like(struct wick__call *call, enum wick_dtype dtype, int rank, const int64_t *shape) {
+    if (!wick__call_out(call, dtype, rank, shape)) return false;
+    struct wick__layout *own = &call->out[call->n_out - 1]->layout;
+    if (atomic_load(&call_device(call)->row_major) || wick__layout_count(own) == 0) return true;
+    for (int i = 0; i < call->n_in; i++) {
+        const struct wick__layout *x = &call->in[i]->layout;
+        if (!wick__shape_equal(own, x) || wick__layout_repeats(x)) continue;
+        call->turned = wick__layout_follow(own, x);
+        break;
+    }
+    return true;
 }
 
 bool wick__call_extra(struct wick__call *call, enum wick_dtype dtype, int rank, const int64_t *shape) {

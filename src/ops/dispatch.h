@@ -58,6 +58,10 @@ struct wick_tensor *wick__end_scalar(struct wick_tensor *y);
 /* Adds a fresh contiguous result. On failure releases the results so far and returns false. */
 bool wick__call_out(struct wick__call *call, enum wick_dtype dtype, int rank, const int64_t *shape);
 
+/* The same for an op of elements: in the order in memory of the dims of the first operand that has the result's shape
+ * and repeats no element, unless the device is to give row-major results. */
+bool wick__call_out_like(struct wick__call *call, enum wick_dtype dtype, int rank, const int64_t *shape);
+
 /* The same, for ops without operands, which have no device of their own. */
 bool wick__call_out_on(struct wick__call *call, struct wick_device *device, enum wick_dtype dtype, int rank,
                        const int64_t *shape);

@@ -25,7 +25,7 @@ struct wick_tensor *wick_cast(const struct wick_tensor *x, enum wick_dtype dtype
         return NULL;
     }
     if (dtype == x->dtype) return wick__scope_add(wick__call_view(&call, &x->layout));
-    if (!wick__call_out(&call, dtype, x->layout.rank, x->layout.shape)) return NULL;
+    if (!wick__call_out_like(&call, dtype, x->layout.rank, x->layout.shape)) return NULL;
     return wick__call_run(&call);
 }
 

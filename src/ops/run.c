@@ -37,13 +37,51 @@ enum wick_status wick__fetch(const struct wick_tensor *x, void *data, size_t nby
     return status == WICK_OK ? wick__doubt_settle(x->storage) : status;
 }
 
+/* x with `rank` dims, of which those before its own have one position. */
+static void widen(struct wick__layout *x, int rank) {
+    int added = rank - x->rank;
+    for (int d = rank - 1; d >= 0; d--) {
+        x->shape[d] = d < added ? 1 : x->shape[d - added];
+        x->stride[d] = d < added ? 0 : x->stride[d - added];
+    }
+    x->rank = rank;
+}
+
+static void permute(struct wick__layout *x, int n, const int *dims) {
+    struct wick__layout old = *x;
+    for (int i = 0; i < n; i++) {
+        x->shape[i] = old.shape[dims[i]];
+        x->stride[i] = old.stride[dims[i]];
+    }
+    x->rank = n;
+}
+
+/* An op of elements whose result is not row-major, with the dims in the order in which it is. The tensors that the
+ * kernel sees hold no references. */
+static enum wick_status run_turned(const struct wick__call *call, const struct wick__kernel *kernel) {
+    struct wick__call turned = *call;
+    struct wick_tensor in[WICK__MAX_INPUTS], out = *call->out[0];
+    int dims[WICK_MAX_RANK], n = wick__layout_order(&out.layout, dims);
+    for (int i = 0; i < call->n_in; i++) {
+        if (!call->in[i]) continue;
+        in[i] = *call->in[i];
+        widen(&in[i].layout, out.layout.rank);
+        permute(&in[i].layout, n, dims);
+        turned.in[i] = &in[i];
+    }
+    permute(&out.layout, n, dims);
+    turned.out[0] = &out;
+    turned.as_made = call;
+    return kernel->run(&turned);
+}
+
 enum wick_status wick__call_kernel(const struct wick__call *call) {
     const struct wick__kernel *kernel = &wick__device(call->out[0])->backend->kernels[call->op];
     struct wick_tensor *copies[WICK__MAX_INPUTS] = {NULL};
     enum wick_status status = WICK_OK;
     bool fit = true;
     for (int i = 0; i < call->n_in; i++) fit = fit && (!call->in[i] || fits(call, i, kernel->layouts));
-    if (fit) return kernel->run(call);
+    if (fit) return call->turned ? run_turned(call, kernel) : kernel->run(call);
     struct wick__call fitting = *call;
     for (int i = 0; i < call->n_in && status == WICK_OK; i++) {
         if (!call->in[i] || fits(call, i, kernel->layouts)) continue;

@@ -25,7 +25,7 @@ static struct wick_tensor *scalar(enum wick_op op, const struct wick_tensor *x, 
                         wick__number_f64(WICK_F64, a));
         return NULL;
     }
-    if (!wick__call_out(&call, x->dtype, x->layout.rank, x->layout.shape)) return NULL;
+    if (!wick__call_out_like(&call, x->dtype, x->layout.rank, x->layout.shape)) return NULL;
     return wick__call_run(&call);
 }
 
@@ -40,7 +40,7 @@ struct wick_tensor *wick_minimum_scalar(const struct wick_tensor *x, struct wick
 static struct wick_tensor *limit(enum wick_op op, const struct wick_tensor *x, struct wick_number value) {
     struct wick__call call = {.op = op, .n_in = 1, .in = {x}, .p.number = {value}};
     if (!wick__call_check(&call)) return NULL;
-    if (!wick__call_out(&call, WICK_U8, x->layout.rank, x->layout.shape)) return NULL;
+    if (!wick__call_out_like(&call, WICK_U8, x->layout.rank, x->layout.shape)) return NULL;
     return wick__call_run(&call);
 }
 

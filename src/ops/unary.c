@@ -4,14 +4,14 @@
 static struct wick_tensor *unary(enum wick_op op, const struct wick_tensor *x) {
     struct wick__call call = {.op = op, .n_in = 1, .in = {x}};
     if (!wick__call_check(&call)) return NULL;
-    if (!wick__call_out(&call, x->dtype, x->layout.rank, x->layout.shape)) return NULL;
+    if (!wick__call_out_like(&call, x->dtype, x->layout.rank, x->layout.shape)) return NULL;
     return wick__call_run(&call);
 }
 
 static struct wick_tensor *question(enum wick_op op, const struct wick_tensor *x) {
     struct wick__call call = {.op = op, .n_in = 1, .in = {x}};
     if (!wick__call_check(&call)) return NULL;
-    if (!wick__call_out(&call, WICK_U8, x->layout.rank, x->layout.shape)) return NULL;
+    if (!wick__call_out_like(&call, WICK_U8, x->layout.rank, x->layout.shape)) return NULL;
     return wick__call_run(&call);
 }
 

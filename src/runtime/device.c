@@ -192,6 +192,12 @@ enum wick_status wick_memory_trim(struct wick_device *device) {
     return WICK_OK;
 }
 
+enum wick_status wick_row_major_set(struct wick_device *device, bool row_major) {
+    WICK__TRY(wick__device_check("row_major_set", device));
+    atomic_store(&device->row_major, row_major);
+    return WICK_OK;
+}
+
 enum wick_status wick_seed_set(struct wick_device *device, uint64_t seed) {
     WICK__TRY(wick__device_check("seed_set", device));
     atomic_store(&device->seed, seed);

@@ -67,8 +67,10 @@ impl WickDevice {
         Self::new_on(wick::Device::open(name).map_err(slot::error)?)
     }
 
-    /// A device that the program has opened itself.
+    /// A device that the program has opened itself. Results of elementwise ops on it are row-major from then on: candle
+    /// keeps strides of its own.
     pub fn new_on(device: wick::Device) -> Result<Self> {
+        device.set_row_major(true).map_err(slot::error)?;
         let info = device.info().map_err(slot::error)?;
         let family = match info.family.as_str() {
             "cpu" => "cpu",

@@ -222,7 +222,7 @@ enum wick_status WICK__ISA(wick__cpu_binary)(const struct wick__call *call) {
     WICK__TRY(wick__rows_choose(&e, call->op, rows_of(call->op)));
     WICK__ISA(wick__elementwise)(&e);
     if (!atomic_load(&e.failed)) return WICK_OK;
-    const struct wick_tensor *a = call->in[0], *b = call->in[1];
+    const struct wick_tensor *a = wick__as_made(call)->in[0], *b = wick__as_made(call)->in[1];
     char lhs[WICK__SHAPE_TEXT], rhs[WICK__SHAPE_TEXT];
     return wick__fail(WICK_DIVIDE, "%s: %s %s %s, %s %s %s on %s: integer division by zero", wick_op_name(call->op),
                       wick__operand_name(call->op, 0), wick__shape_text(lhs, a->layout.rank, a->layout.shape),

@@ -27,7 +27,7 @@ static enum wick_status run(const struct wick__call *call, enum wick__gpu_kernel
 static enum wick_status suspect_division(const struct wick__call *call, struct gpu_report *report) {
     struct wick__suspect *suspect;
     WICK__TRY(wick__gpu_report(call, WICK__ZERO, &suspect, report));
-    for (int i = 0; i < 2; i++) wick__suspect_operand(suspect, i, i, call->in[i], 0);
+    for (int i = 0; i < 2; i++) wick__suspect_operand(suspect, i, i, wick__as_made(call)->in[i], 0);
     return WICK_OK;
 }
 

@@ -1753,6 +1753,9 @@ functions! {
     /// Describes the row of this number, from 0. Texts belong to the device. WICK_UNSUPPORTED on the CPU,
     /// WICK_INVALID for a number that is none.
     fn wick_tune_describe(device: *mut wick_device, row: c_int, info: *mut wick_tune_info) -> wick_status;
+    /// Whether results of casts and elementwise ops on this handle are always row-major, for callers that keep
+    /// strides of their own. The default is false: ops.h says in which order they lie then.
+    fn wick_row_major_set(device: *mut wick_device, row_major: bool) -> wick_status;
     /// Seeds the device's random numbers; the default is 0. See random.h.
     fn wick_seed_set(device: *mut wick_device, seed: u64) -> wick_status;
     /// The seed as it was set last; 0 for NULL.

@@ -147,6 +147,13 @@ impl Device {
         status(|| unsafe { sys::wick_device_sync(self.as_ptr()) })
     }
 
+    /// Whether results of casts and elementwise ops are always row-major, for callers that keep strides of their own.
+    /// Otherwise, as at first, they have the order in memory of the dims of their first operand that has the result's
+    /// shape.
+    pub fn set_row_major(&self, row_major: bool) -> Result<()> {
+        status(|| unsafe { sys::wick_row_major_set(self.as_ptr(), row_major) })
+    }
+
     /// Seeds the device's random numbers; the start value is 0.
     pub fn set_seed(&self, seed: u64) -> Result<()> {
         status(|| unsafe { sys::wick_seed_set(self.as_ptr(), seed) })
