@@ -1,46 +1,9 @@
 /* Layer, RMS, group and batch norm. Rows that fit are kept in registers: read once, written once. Of others, reductions
  * have found mean and variance, or they are given. */
 #include "layout.h"
-#include "reduce_body.h"
+#include "normalize_moments.h"
 #include "rows.h"
 #include "normalize.h"
-
-/* What a row is normalised by: (x pre - high - low) scale. The mean is in two parts, so that no digit of it is lost where
- * elements are large and lie close together. pre is a power of two, 1 unless differences or scale would leave C's range. */
-template <typename C> struct normalize_moments {
-    C high, low, scale, pre;
-};
-
-/* Of the mean and, with epsilon, the variance of x times `scaled`; the scale is times `weight`. */
-GPU_FN normalize_moments<f32> normalize_by(f64 mean, f64 variance, f32, f64 weight) {
-    normalize_moments<f32> m;
-    f64 root = gpu_sqrt(variance) / weight, size = gpu_fabs(root);
-    m.pre = size > 1.2e30 ? 5.421010862e-20f : size < 7.8e-31 ? 1.844674407e19f : 1.0f; /* 2^100, 2^-64; 2^-100, 2^64 */
-    m.high = (f32)mean;
-    m.low = (f32)(mean - (f64)m.high) * m.pre;
-    m.high *= m.pre;
-    m.scale = (f32)(1 / (root * (f64)m.pre));
-    return m;
-}
-GPU_FN normalize_moments<f64> normalize_by(f64 mean, f64 variance, f64 scaled, f64 weight) {
-    normalize_moments<f64> m = {mean, 0, weight / gpu_sqrt(variance), scaled};
-    return m;
-}
-
-template <typename C> GPU_FN C normalize_apart(const normalize_moments<C> &m, C x) {
-    return gpu_fma(x, m.pre, -m.high) - m.low;
-}
-
-/* What f64 is multiplied with before it is squared: a power of two that brings `most` near 2^300, as far as epsilon times
- * its square stays in range. f64 can hold the squares of the others. */
-GPU_FN f32 normalize_scaled(f32, f64) { return 1; }
-GPU_FN f64 normalize_scaled(f64 most, f64 epsilon) {
-    i32 exponent = 1323 - (i32)(gpu_bits<u64>(most) >> 52), limit = (1023 - (i32)(gpu_bits<u64>(epsilon) >> 52)) / 2;
-    if (!reduce_finite(most) || most == 0) return 1;
-    if (epsilon > 0 && exponent > limit) exponent = limit;
-    exponent = exponent > 1022 ? 1022 : exponent < -1022 ? -1022 : exponent;
-    return gpu_bits<f64>((u64)(1023 + exponent) << 52);
-}
 
 /* Deviations that are squared, in f64, which holds those of all floats but f64; these were scaled. */
 GPU_FN f64 normalize_deviation(f32 x, f64 mean, f32) { return (f64)x - mean; }
@@ -202,10 +165,7 @@ template <typename C> GPU_FN normalize_moments<C> normalize_found(const struct g
     f64 root = moments ? gpu_bits<f64>(p.stats[2 * p.lines + line])
                        : gpu_bits<f64>(p.stats[line]) / gpu_sqrt((f64)p.terms);
     f64 scaled = (f64)normalize_scaled((C)gpu_join_max::of(gpu_fabs(mean), root), p.epsilon);
-    mean *= scaled;
-    root *= scaled;
-    f64 variance = p.centered ? root * root : root * root + mean * mean;
-    variance += p.epsilon * scaled * scaled;
+    f64 variance = normalize_variance(mean, root, scaled, p.centered, p.epsilon);
     if (tells && line * p.share == row) normalize_tell(p, line, mean, variance, (C)scaled);
     return normalize_by(p.centered ? mean : 0, variance, (C)scaled, 1);
 }

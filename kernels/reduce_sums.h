@@ -235,6 +235,11 @@ template <typename T> struct reduce_moments_careful : reduce_each<reduce_moments
         w[1] = reduce_word(q.mean);
         w[2] = reduce_word(q.n > 0 ? gpu_sqrt(q.squares / q.n) : 0);
     }
+    GPU_FN Part unpack(const u64 *w) {
+        Part q = {gpu_bits<f64>(w[0]), gpu_bits<f64>(w[1]), gpu_bits<f64>(w[2])};
+        q.squares *= q.squares * q.n;
+        return q;
+    }
     GPU_FN u64 result(Part q, const struct gpu_reduce_end &end) {
         f64 n = (f64)end.terms - end.correction, y = q.squares / (n > 0 ? n : 0);
         return gpu_bits<u64>(end.finish == GPU_FINISH_ROOT ? gpu_sqrt(y) : y);

@@ -29,13 +29,17 @@ static const struct {
     {4, {5, 7, 9, 11}, 0},
     {3, {1, 2, 4099}, 1},
     {3, {70, 3, 33}, 0},
+    /* of training alone, whose reference does not take n^2 steps: channels in parts, and planes in pieces */
+    {3, {9, 1, 7399}, 0},
+    {4, {160, 2, 21, 23}, 0},
 };
+enum { LONG = 2 }; /* the last of them */
 
 static bool is_train(enum wick_op op) { return op == WICK_OP_batch_norm_train; }
 
 static int batch_norm_cases(enum wick_op op) {
-    (void)op;
-    return sizeof shapes / sizeof *shapes;
+    int n = sizeof shapes / sizeof *shapes;
+    return is_train(op) ? n : n - LONG;
 }
 
 static void batch_norm_make(enum wick_op op, int k, struct verify_case *c) {

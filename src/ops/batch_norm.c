@@ -1,4 +1,5 @@
-/* Batch norm in training and its gradients: group norm of channels that were brought together, one a group. */
+/* Batch norm in training and its gradients: group norm of single channels, each of all images
+ * together. */
 #include "ops/batch.h"
 
 #include <math.h>
@@ -46,6 +47,12 @@ static struct wick_tensor *scatter(const struct wick_tensor *y, const struct wic
     shape[0] = x->layout.shape[1];
     shape[1] = x->layout.shape[0];
     return wick_contiguous(exchange(wick_reshape(y, x->layout.rank, shape)));
+}
+
+/* Whether kernels take the channels of x where they are. Planes of a few elements are brought together first. */
+static bool in_place(const struct wick_tensor *x, int64_t n) {
+    enum { WORTH_A_PLACE = 32 };
+    return n > 0 && n / x->layout.shape[0] >= WORTH_A_PLACE;
 }
 
 /* ---- training ---- */
@@ -134,7 +141,8 @@ struct wick_tensor *wick_batch_norm_train(const struct wick_tensor *x,
                                            .inverse_deviation = &inverse};
     wick_scope_begin();
     if (channels > 0) {
-        y = scatter(wick_group_norm_with(gather(x, n), channels, &norm), x);
+        y = in_place(x, n) ? wick__batch_norm(x, &norm)
+                           : scatter(wick_group_norm_with(gather(x, n), channels, &norm), x);
     } else { /* there are no groups */
         y = wick_contiguous(x);
         mean = wick_zeros(wick__device(x), statistic(x), 1, &channels);
@@ -183,12 +191,6 @@ static struct wick_tensor *scale(const struct wick_tensor *gradient, const struc
     if (weight) slope = wick_mul(slope, wick_cast(weight, inverse->dtype));
     struct wick_tensor *wide = wick_cast(gradient, inverse->dtype);
     return wick_cast(wick_mul(wide, wick_reshape(slope, rank - 1, shape)), gradient->dtype);
-}
-
-/* Whether kernels take the channels of x where they are. Planes of a few elements are brought together first. */
-static bool in_place(const struct wick_tensor *x, int64_t n) {
-    enum { WORTH_A_PLACE = 32 };
-    return n > 0 && n / x->layout.shape[0] >= WORTH_A_PLACE;
 }
 
 /* The gradient of x and those that `norm` asks for, of n elements of each channel. */

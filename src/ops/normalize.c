@@ -1,5 +1,5 @@
 /* Softmax; layer, RMS, group and batch norm. */
-#include "ops/dispatch.h"
+#include "ops/batch.h"
 
 #include <math.h>
 #include <string.h>
@@ -148,6 +148,16 @@ struct wick_tensor *wick_group_norm(const struct wick_tensor *x, int64_t groups,
                                     const struct wick_tensor *bias, double epsilon) {
     const struct wick_norm_options options = {.weight = weight, .bias = bias, .epsilon = epsilon};
     return wick_group_norm_with(x, groups, &options);
+}
+
+struct wick_tensor *wick__batch_norm(const struct wick_tensor *x, const struct wick_norm_options *options) {
+    int64_t channels = x->layout.shape[1];
+    struct wick__call call = {.op = WICK_OP_group_norm,
+                              .n_in = 3,
+                              .in = {x, options->weight, options->bias},
+                              .p.norm = {.groups = channels, .batch = true}};
+    if (!wick__call_check(&call) || !check_operands(&call, options->epsilon, 1, &channels)) return NULL;
+    return normalize(&call, options, 1, &channels);
 }
 
 struct wick_tensor *wick_batch_norm(const struct wick_tensor *x, const struct wick_tensor *mean,

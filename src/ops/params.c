@@ -212,6 +212,7 @@ static void normalize_params(const struct wick__call *call, struct text *text) {
     put_number(text, "epsilon", call->p.norm.epsilon);
     if (call->op == WICK_OP_group_norm) put_int(text, "groups", call->p.norm.groups);
     if (call->op == WICK_OP_layer_norm || call->op == WICK_OP_rms_norm) put_int(text, "axes", call->p.norm.axes);
+    if (call->p.norm.batch) put_int(text, "batch", 1);
 }
 
 static void normalize_backward_params(const struct wick__call *call, struct text *text) {

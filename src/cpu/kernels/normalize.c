@@ -34,7 +34,10 @@ struct normalize {
     const char *in;
     char *out;
     char *inverse, *mean_out; /* of every row, in the type it is computed in; NULL when nobody wants them */
-    int64_t n;                /* elements that are normalised together */
+    int64_t n;                /* elements that are normalised together: a row */
+    int64_t row;              /* bytes between the beginnings of rows */
+    int64_t pieces, piece;    /* of a row, and the elements of one */
+    int64_t step;             /* bytes between the beginnings of pieces */
     int64_t plane;            /* elements of one channel of one image */
     int64_t channels;
     double epsilon;
@@ -75,10 +78,10 @@ static void rows_task(void *context, int worker, int64_t begin, int64_t end) {
         (wide ? normalize_rows_f64 : normalize_rows_f32)(s, s->in + at, s->out + at, wick__min(TOGETHER, end - i));
     }
     for (int64_t i = begin; !together && i < end; i++) {
-        const char *in = s->in + i * s->n * (int64_t)s->size;
-        char *out = s->out + i * s->n * (int64_t)s->size;
-        int64_t per_image = s->op == WICK_OP_group_norm ? s->channels / (s->n / s->plane) : s->channels;
-        int64_t channel = s->op == WICK_OP_group_norm ? i % per_image * (s->n / s->plane) : i % per_image;
+        const char *in = s->in + i * s->row;
+        char *out = s->out + i * s->row;
+        int64_t per = s->op == WICK_OP_group_norm && s->pieces == 1 ? s->n / s->plane : 1; /* channels of a row */
+        int64_t channel = i % (s->channels / per) * per;
         switch (s->op) {
         case WICK_OP_group_norm: (wide ? normalize_group_f64 : normalize_group_f32)(s, in, out, channel); break;
         case WICK_OP_batch_norm:
@@ -141,6 +144,16 @@ enum wick_status WICK__ISA(wick__cpu_normalize)(const struct wick__call *call) {
                                          : s.plane;
     } else {
         for (int d = layout->rank - call->p.norm.axes; d < layout->rank; d++) s.n *= layout->shape[d];
+    }
+    s.row = s.n * (int64_t)s.size;
+    s.pieces = 1;
+    s.piece = s.n;
+    if (call->p.norm.batch) {
+        s.row = s.plane * (int64_t)s.size;
+        s.step = s.row * s.channels;
+        s.pieces = layout->shape[0];
+        s.piece = s.plane;
+        s.n = s.pieces * s.piece;
     }
     int64_t operands = s.channels > 1 || s.op == WICK_OP_group_norm || s.op == WICK_OP_batch_norm ? s.channels : s.n;
     bool narrow = s.dtype != WICK_F32 && s.dtype != WICK_F64 && call->n_in > 1;

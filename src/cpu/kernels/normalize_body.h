@@ -45,20 +45,22 @@ static double FN(variance)(const struct normalize *s, const char *in, T *loaded,
     double squares = 0, n = (double)s->n;
     int64_t size = (int64_t)s->size;
     *mean = 0;
-    if (s->n <= SHORT_ROW) {
+    if (s->pieces == 1 && s->n <= SHORT_ROW) {
         const T *x = FN(block_of)(s, in, s->n, pre, loaded);
         if (s->centered) *mean = VECTOR(sum)(x, s->n) / n;
         return FN(short_squares)(x, s->n, *mean) / n;
     }
-    for (int64_t i = 0; s->centered && i < s->n; i += BLOCK) {
-        int64_t m = wick__min(BLOCK, s->n - i);
-        *mean += FN(fold)(TOTAL, FN(block_of)(s, in + i * size, m, pre, loaded), m, 0, 0);
-    }
+    for (int64_t p = 0; s->centered && p < s->pieces; p++)
+        for (int64_t i = 0; i < s->piece; i += BLOCK) {
+            int64_t m = wick__min(BLOCK, s->piece - i);
+            *mean += FN(fold)(TOTAL, FN(block_of)(s, in + p * s->step + i * size, m, pre, loaded), m, 0, 0);
+        }
     *mean /= n;
-    for (int64_t i = 0; i < s->n; i += BLOCK) {
-        int64_t m = wick__min(BLOCK, s->n - i);
-        squares += FN(fold)(SQUARES, FN(block_of)(s, in + i * size, m, pre, loaded), m, *mean, 0);
-    }
+    for (int64_t p = 0; p < s->pieces; p++)
+        for (int64_t i = 0; i < s->piece; i += BLOCK) {
+            int64_t m = wick__min(BLOCK, s->piece - i);
+            squares += FN(fold)(SQUARES, FN(block_of)(s, in + p * s->step + i * size, m, pre, loaded), m, *mean, 0);
+        }
     return squares / n;
 }
 
@@ -66,11 +68,12 @@ static double FN(variance)(const struct normalize *s, const char *in, T *loaded,
  * back; 1 for rows of nothing but zeros, and of infinities and NaN. */
 static T FN(pre_of)(const struct normalize *s, const char *in, T *loaded) {
     double most = 0;
-    for (int64_t i = 0; i < s->n; i += BLOCK) {
-        int64_t m = wick__min(BLOCK, s->n - i);
-        double block = FN(fold)(ABS_MAX, FN(block_in)(s->dtype, in + i * (int64_t)s->size, m, loaded), m, 0, 0);
-        most = join_float(ABS_MAX, most, block);
-    }
+    for (int64_t p = 0; p < s->pieces; p++)
+        for (int64_t i = 0; i < s->piece; i += BLOCK) {
+            int64_t m = wick__min(BLOCK, s->piece - i);
+            const char *from = in + p * s->step + i * (int64_t)s->size;
+            most = join_float(ABS_MAX, most, FN(fold)(ABS_MAX, FN(block_in)(s->dtype, from, m, loaded), m, 0, 0));
+        }
     if (!isfinite(most) || most == 0) return 1;
     int64_t exponent = wick__max(wick__min(NEAR - ilogb(most), MOST_PRE), -MOST_PRE);
     if (s->epsilon > 0) exponent = wick__min(exponent, -ilogb(s->epsilon) / 2); /* epsilon pre^2 stays in range */
@@ -92,7 +95,7 @@ static struct FN(moments) FN(moments_of)(const struct normalize *s, const char *
 
 /* Writes the statistics of the row that begins at `in`, where they are wanted. */
 static void FN(tell)(const struct normalize *s, const char *in, struct FN(moments) m) {
-    int64_t row = (in - s->in) / (s->n * (int64_t)s->size);
+    int64_t row = (in - s->in) / s->row;
     if (s->inverse) ((T *)(void *)s->inverse)[row] = m.scale * m.pre;
     if (s->mean_out) ((T *)(void *)s->mean_out)[row] = (T)(((double)m.high + (double)m.low) / (double)m.pre);
 }
@@ -185,17 +188,19 @@ static void FN(normalize_channel)(const struct normalize *s, const char *in, cha
     }
 }
 
-/* A group of channels of one image; `channel` is the first. */
+/* A group of channels of one image, of which `channel` is the first; or a channel of all images. */
 static void FN(normalize_group)(const struct normalize *s, const char *in, char *out, int64_t channel) {
     _Alignas(64) T loaded[BLOCK];
-    int64_t step = s->plane * (int64_t)s->size;
+    bool batch = s->step > 0;
+    int64_t step = batch ? s->step : s->plane * (int64_t)s->size;
     const T *weight = s->weight, *bias = s->bias;
     struct FN(moments) m = FN(moments_of)(s, in, loaded);
     FN(tell)(s, in, m);
     for (int64_t c = 0; c < s->n / s->plane; c++) {
         struct FN(moments) mine = m;
-        if (weight) mine.scale *= weight[channel + c];
-        FN(normalize_channel)(s, in + c * step, out + c * step, s->plane, mine, bias ? bias[channel + c] : 0);
+        int64_t at = batch ? channel : channel + c;
+        if (weight) mine.scale *= weight[at];
+        FN(normalize_channel)(s, in + c * step, out + c * step, s->plane, mine, bias ? bias[at] : 0);
     }
 }
 

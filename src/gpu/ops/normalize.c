@@ -1,4 +1,5 @@
-/* layer_norm, rms_norm, group_norm, batch_norm: rows in registers, or first their statistics and then the rows. */
+/* layer_norm, rms_norm, group_norm, batch_norm: rows in registers, or first their statistics and then the rows. Those
+ * of a batch lie in pieces (normalize_planes.c). */
 #include "gpu/ops/rows.h"
 
 #include "core/checked.h"
@@ -96,6 +97,7 @@ enum wick_status wick__gpu_normalize(const struct wick__call *call) {
     const struct wick_tensor *x = call->in[0];
     int64_t count = wick__count(x);
     if (count == 0) return WICK_OK;
+    if (call->p.norm.batch) return wick__gpu_normalize_planes(call);
     bool batch = call->op == WICK_OP_batch_norm;
     struct normalize s = {.gpu = wick__gpu_of(x),
                           .call = call,

@@ -33,4 +33,7 @@ static inline uint32_t wick__gpu_short_down(int64_t n, int64_t items, int64_t ke
     return down;
 }
 
+/* Of group norm, that of single channels in a batch: batch norm in training. */
+enum wick_status wick__gpu_normalize_planes(const struct wick__call *call);
+
 #endif
