@@ -21,7 +21,7 @@ struct gpu_pool {
     struct gpu_window *windows[3];                 /* [to], which pool_windows fills; not for pool_wide, pool_plain */
     i64 divisor;                                   /* of averages; 0: the number of elements */
     u32 max, adaptive, count_padding;
-    u32 group, across;        /* pool_wide: threads for an element, and along a row of its window */
+    u32 group, across;        /* threads for an element, also of pool_lines; pool_wide: those along a row of its window */
     u32 narrow;               /* count < 2^31 */
     struct gpu_divisor by[3]; /* to */
     /* Windows that are whole planes: of `whole` elements, in pieces of `length`, what each comes to at `parts` where

@@ -199,25 +199,25 @@ template <typename T, bool MAX, typename V, typename S> GPU_FN void take(T eleme
         *sum = plus(*sum, widened((typename wide_of<T>::type)x));
 }
 
-/* n elements side by side, by a block: some vectors in flight, and single elements at the ends. */
+/* n elements side by side, by thread `lane` of `group`: some vectors in flight, and single elements at the ends. */
 template <typename T, bool MAX, typename V, typename S>
-GPU_FN void take_run(const T *x, i64 n, V *most, S *sum) {
+GPU_FN void take_run(const T *x, i64 n, u32 lane, u32 group, V *most, S *sum) {
     enum { N = gpu_vec<T>::N, AHEAD = 4 };
     i64 head = (i64)((16 - ((u64)x & 15)) % 16 / sizeof(T));
     if (head > n) head = n;
     i64 vectors = (n - head) / N;
-    GPU_NO_UNROLL for (i64 v = gpu_thread(); v < vectors; v += AHEAD * GPU_BLOCK) {
+    GPU_NO_UNROLL for (i64 v = lane; v < vectors; v += AHEAD * group) {
         gpu_vec<T> u[AHEAD];
         /* Where there is no vector the first is loaded again, and not taken. */
         GPU_UNROLL for (int k = 0; k < AHEAD; k++)
-            u[k] = gpu_load16(x + head + (v + k * GPU_BLOCK < vectors ? v + k * GPU_BLOCK : v) * N);
+            u[k] = gpu_load16(x + head + (v + k * group < vectors ? v + k * group : v) * N);
         GPU_UNROLL for (int k = 0; k < AHEAD; k++) {
-            if (v + k * GPU_BLOCK >= vectors) break;
+            if (v + k * group >= vectors) break;
             GPU_UNROLL for (int i = 0; i < N; i++) take<T, MAX>(u[k].v[i], most, sum);
         }
     }
     i64 rest = n - vectors * N;
-    for (i64 i = gpu_thread(); i < rest; i += GPU_BLOCK) take<T, MAX>(x[i < head ? i : i + vectors * N], most, sum);
+    for (i64 i = lane; i < rest; i += group) take<T, MAX>(x[i < head ? i : i + vectors * N], most, sum);
 }
 
 /* What all of a block have come to: result number i, or part number `part` of it. */
@@ -246,8 +246,28 @@ template <typename T, bool MAX> GPU_FN void pool_whole(const struct gpu_pool &p)
     auto sum = zero_of((typename wide_of<T>::type)0);
     i64 item = gpu_block_x(), plane = item / p.pieces, from = (item - plane * p.pieces) * p.length;
     i64 n = p.whole - from < p.length ? p.whole - from : p.length;
-    take_run<T, MAX>((const T *)p.in + plane * p.whole + from, n, &most, &sum);
+    take_run<T, MAX>((const T *)p.in + plane * p.whole + from, n, gpu_thread(), GPU_BLOCK, &most, &sum);
     take_end<T, MAX>(p, plane, p.pieces > 1 ? item : -1, most, sum);
+}
+
+/* Planes of a few elements, `group` lanes for each. */
+template <typename T, bool MAX> GPU_FN void pool_lines(const struct gpu_pool &p) {
+    typedef typename gpu_compute<T>::type V;
+    V most = lowest((V)0);
+    auto sum = zero_of((typename wide_of<T>::type)0);
+    u32 lane = gpu_thread() % p.group;
+    i64 plane = (i64)gpu_block_x() * (GPU_BLOCK / p.group) + gpu_thread() / p.group;
+    if (plane < p.count)
+        take_run<T, MAX>((const T *)p.in + plane * p.whole, p.whole, lane, p.group, &most, &sum);
+    if (MAX)
+        most = gpu_wave_join<gpu_join_max>(most, p.group);
+    else
+        sum = gpu_wave_join<join_plus>(sum, p.group);
+    if (lane > 0 || plane >= p.count) return;
+    if (MAX)
+        ((T *)p.out)[plane] = gpu_round<T>(most);
+    else
+        put((T *)p.out + plane, quotient_of(sum, p.divisor > 0 ? p.divisor : p.whole));
 }
 
 template <typename T, bool MAX> GPU_FN void pool_parts(const struct gpu_pool &p) {
@@ -330,6 +350,7 @@ template <typename T> GPU_FN void pool_index(const struct gpu_pool &p) {
     POOL_KERNEL(pool_plain, type)                                                                                      \
     POOL_KERNEL(pool_wide, type)                                                                                       \
     POOL_KERNEL(pool_whole, type)                                                                                      \
+    POOL_KERNEL(pool_lines, type)                                                                                      \
     POOL_KERNEL(pool_parts, type)                                                                                      \
     GPU_KERNEL(pool_index_##type, struct gpu_pool) { pool_index<type>(p); }
 GPU_ALL(POOL)

@@ -5,14 +5,15 @@
 #include "core/checked.h"
 
 enum {
-    LARGE = 256,   /* from so many elements on, a window is a block's work */
-    MIDDLE = 32,   /* from so many on, it may be that of as many threads, */
-    FEW = 400,     /* while there are at most so many windows for each element of one */
-    ALONE = 1024,  /* or a block's, while there are no more windows than this */
-    BLOCKS = 128,  /* that leave a device idle, where planes are whole windows, */
-    SPREAD = 512,  /* and pieces that keep it busy, */
-    PIECE = 32768, /* of so many bytes at least */
-    MANY = 1 << 23 /* planes that are more blocks than a launch may have */
+    LARGE = 256,    /* from so many elements on, a window is a block's work */
+    MIDDLE = 32,    /* from so many on, it may be that of as many threads, */
+    FEW = 400,      /* while there are at most so many windows for each element of one */
+    ALONE = 1024,   /* or a block's, while there are no more windows than this */
+    BLOCKS = 128,   /* that leave a device idle, where planes are whole windows, */
+    SPREAD = 512,   /* and pieces that keep it busy, */
+    PIECE = 32768,  /* of so many bytes at least */
+    MANY = 1 << 23, /* planes that are more blocks than a launch may have */
+    SHORT = 16      /* elements of such a plane that lanes are worth */
 };
 
 static bool is_max(enum wick_op op) {
@@ -46,11 +47,29 @@ static bool is_whole(struct gpu_pool *p) {
         if (!all) return false;
         p->whole *= p->from[d]; /* which x holds */
     }
-    return p->count < MANY && p->whole >= LARGE;
+    return p->count < MANY && p->whole >= SHORT;
 }
 
-/* A block a plane, or where there are few planes one for each piece of them and one that joins the pieces. */
+/* Lanes for each of the planes, or 0 where those are worth a block: where they are long, and less so where a wave for
+ * each fills a device. */
+static uint32_t lanes_of(const struct wick__gpu *gpu, const struct gpu_pool *p, int64_t size) {
+    enum { EACH = 4, FULL = 32, BUSY = 1 << 17 };
+    uint32_t wave = (uint32_t)gpu->properties.wave;
+    int64_t vectors = p->whole * size / 16;
+    if (vectors > (p->count * wave >= BUSY ? FULL : EACH) * wave) return 0;
+    uint32_t lanes = wick__gpu_power(vectors / EACH, wave);
+    while (lanes < wave && lanes < vectors && p->count * lanes < BUSY) lanes *= 2;
+    return lanes;
+}
+
+/* Lanes or a block a plane, or where there are few planes one for each piece of them and one that joins the pieces. */
 static enum wick_status run_whole(struct wick__gpu *gpu, enum wick_dtype dtype, struct gpu_pool *p) {
+    p->group = lanes_of(gpu, p, (int)wick__size(dtype));
+    if (p->group > 0) {
+        struct wick__launch lines = {.kernel = wick__gpu_of_all(WICK__GPU_K_pool_lines_u8, dtype),
+                                     .grid = {(unsigned)wick__div_up(p->count, GPU_BLOCK / p->group)}};
+        return wick__gpu_launch(gpu, &lines, p);
+    }
     int64_t bytes = p->whole * (int)wick__size(dtype), per_vector = 16 / (int)wick__size(dtype);
     p->pieces = p->count < BLOCKS ? wick__max(1, wick__min((SPREAD + p->count - 1) / p->count, bytes / PIECE)) : 1;
     p->length = ((p->whole + p->pieces - 1) / p->pieces + per_vector - 1) / per_vector * per_vector;
