@@ -6,8 +6,8 @@
 #include "reduce_body.h"
 #include "wave.h"
 
-/* One element or a vector of 16 bytes as it lies in memory. */
-template <typename T, int N> struct gpu_some : gpu_vec<T> {
+/* One element, two of 16 bits or a vector of 16 bytes as they lie in memory. */
+template <typename T, int N, bool PAIR = N == 2 && sizeof(T) == 2> struct gpu_some : gpu_vec<T> {
     GPU_FN gpu_some load(const T *x) {
         gpu_some r;
         (gpu_vec<T> &)r = gpu_load16(x);
@@ -19,16 +19,24 @@ template <typename T, int N> struct gpu_some : gpu_vec<T> {
         gpu_store16(out, v);
     }
 };
-template <typename T> struct gpu_some<T, 1> {
+template <typename T> struct gpu_some<T, 2, true> {
+    T v[2];
+    GPU_FN gpu_some load(const T *x) { return gpu_bits<gpu_some>(*(const u32 *)x); }
+    GPU_FN void store(T *out, const typename gpu_compute<T>::type (&c)[2]) {
+        gpu_some r = {{gpu_round<T>(c[0]), gpu_round<T>(c[1])}};
+        *(u32 *)out = gpu_bits<u32>(r);
+    }
+};
+template <typename T> struct gpu_some<T, 1, false> {
     T v[1];
     GPU_FN gpu_some load(const T *x) { return {{*x}}; }
     GPU_FN void store(T *out, const typename gpu_compute<T>::type (&c)[1]) { *out = gpu_round<T>(c[0]); }
 };
 
 /* Where a thread's elements are: number `first` of the tensor, and then every `step`; number k of them is there if
- * row + k * down < n. `across` lanes lie between those that share a line. */
+ * row + k * down < n. `across` lanes lie between those that share a line, which is in number `outer` of outer. */
 struct gpu_short {
-    i64 first, step;
+    i64 first, step, outer;
     u32 row, n, down, across;
 };
 GPU_FN bool gpu_short_has(const gpu_short &s, int k) { return s.row + (u32)k * s.down < s.n; }
@@ -41,8 +49,8 @@ template <int N, typename P> GPU_FN gpu_short gpu_short_place(const P &p) {
     i64 wave = reduce_block() * (GPU_BLOCK / GPU_WAVE) + gpu_wave(), item = wave * s.across + gpu_lane() % s.across;
     s.row = gpu_lane() / s.across;
     s.n = item < p.items ? (u32)p.n : 0;
-    i64 outer = p.items < 0x80000000ll ? (i64)((u32)item / (u32)p.width) : item / p.width;
-    s.first = outer * p.n * p.inner + (item - outer * p.width) * N + s.row * p.inner;
+    s.outer = p.items < 0x80000000ll ? (i64)((u32)item / (u32)p.width) : item / p.width;
+    s.first = s.outer * p.n * p.inner + (item - s.outer * p.width) * N + s.row * p.inner;
     s.step = s.down * p.inner;
     return s;
 }

@@ -1,8 +1,9 @@
 /* Reductions: how lines are cut into segments, and which kernel takes them. The cuts depend on shapes and strides
  * alone, so that the same tensor gives the same bits, run after run. */
-#include "gpu/ops/reduce.h"
+#include "gpu/ops/rows.h"
 
 #include "core/checked.h"
+#include "kernels/reduce_short.h"
 
 enum {
     SPREAD = 1024,     /* segments that keep a device busy */
@@ -286,10 +287,45 @@ static enum wick_status run_columns(struct lines *lines, int dim) {
     return launch(lines, &first, &p, &p.end);
 }
 
+/* ---- lines of a few elements across memory ---- */
+
+/* Whether x is [outer,n,inner], of which n is reduced to a place and small. Where neighbours are less than a sector, a
+ * thread that takes a line alone reads its sectors more than once, which a cache can bear for short ones. */
+static bool is_short(const struct lines *lines, int dim) {
+    enum { MOST = 64, NEAR = 256 }; /* elements of a line; bytes of neighbouring lines */
+    const struct wick__layout *kept = &lines->kept;
+    if (lines->reduction->end.kind != GPU_REDUCE_ARG || lines->reduced.rank != 1 || lines->terms > MOST) return false;
+    if (dim < 0 || dim != kept->rank - 1 || lines->reduced.stride[0] != kept->shape[dim]) return false;
+    if (kept->rank > 2 || (kept->rank == 2 && kept->stride[0] != lines->terms * kept->shape[dim])) return false;
+    int64_t bytes = kept->shape[dim] * lines->size;
+    return bytes >= SECTOR || lines->terms * bytes <= NEAR;
+}
+
+static enum wick_status run_short(const struct lines *lines) {
+    enum { KEPT = 64, DOWN = 16 };
+    const struct gpu_reduce_end *end = &lines->reduction->end;
+    struct gpu_reduce_short p = {.in = lines->data, .n = lines->terms, .inner = lines->reduced.stride[0], .end = *end};
+    int64_t size = lines->size;
+    bool pairs = size == 2 && p.inner % 2 == 0 && (uintptr_t)lines->data % 4 == 0;
+    p.beside = pairs ? 2 : 1;
+    if (wick__aligned16(lines->data) && wick__aligned16(end->out) && p.inner * size % 16 == 0)
+        p.beside = (uint32_t)(16 / size);
+    p.width = p.inner / p.beside;
+    p.items = lines->outs / p.inner * p.width;
+    p.down = wick__gpu_short_down(p.n, p.items, KEPT, DOWN);
+    enum wick_dtype dtype = lines->reduction->x->dtype;
+    struct wick__launch launch = {.kernel = wick_dtype_is_float(dtype)
+                                                ? wick__gpu_of_floats(WICK__GPU_K_arg_short_bf16, dtype)
+                                                : wick__gpu_of_size(WICK__GPU_K_arg_short_b1, (size_t)size)};
+    wick__gpu_reduce_grid(&launch, wick__div_up(p.items, GPU_BLOCK / p.down));
+    return wick__gpu_launch(lines->gpu, &launch, &p);
+}
+
 enum wick_status wick__gpu_reduce_lines(struct wick__gpu *gpu, const struct wick__gpu_reduction *reduction) {
     struct lines lines = lines_of(gpu, reduction);
     int last = lines.reduced.rank - 1, dim = column_dim(&lines);
     if (lines.outs == 0) return WICK_OK;
+    if (is_short(&lines, dim)) return run_short(&lines);
     bool across = dim >= 0 && last >= 0 && lines.terms > 0 && lines.reduced.stride[last] != 1;
     /* Blocks that would have next to nothing to do: there a thread or a few take each line. */
     if (across && lines.kept.shape[dim] * lines.size < 256 && lines.terms * lines.kept.shape[dim] * lines.size < 4096)
