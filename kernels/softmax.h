@@ -14,15 +14,15 @@ struct gpu_softmax_rows {
     u32 aligned; /* in and out begin alike, modulo 16 bytes */
 };
 
-/* Lines of a few elements that lie across memory, kept in registers: the elements of one that a thread keeps, and the
- * most threads for a line. */
+/* Lines of a few elements, across memory or rows that are no whole vectors, kept in registers: the elements of one that
+ * a thread keeps, and the most threads for a line. */
 #define GPU_SOFTMAX_SHORT(size) ((size) == 1 ? 2 : (size) == 2 ? 4 : 8)
 #define GPU_SOFTMAX_DOWN(size) ((size) <= 2 ? 16 : 8)
 struct gpu_softmax_short {
     const void *in;
     void *out;
     i64 items;   /* outer * width */
-    i64 width;   /* inner, in vectors or elements */
+    i64 width;   /* inner, in vectors, pairs (softmax_pairs) or elements */
     i64 n, inner;
     u32 down;    /* threads for a line, a power of two */
     u32 vectors; /* every row begins at a multiple of 16 bytes and is whole vectors */

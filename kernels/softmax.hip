@@ -1,12 +1,13 @@
-/* Softmax and its logarithm. Rows that fit are kept in registers: read once, written once. Of longer rows, and of lines
- * that lie across memory, reductions have found the greatest element and the sum. */
+/* Softmax and its logarithm. Rows that fit are kept in registers: read once, written once; threads of softmax_vectors
+ * keep a vector each. Of longer rows, and of lines across memory, reductions have found the greatest element and the
+ * sum. */
 #include "reduce_body.h"
 #include "rows.h"
 #include "short.h"
 #include "softmax.h"
 
-template <typename T> GPU_FN void softmax_rows(const struct gpu_softmax_rows &p) {
-    typedef gpu_row<T, GPU_SOFTMAX_KEPT(sizeof(T))> Row;
+template <typename T, int KEPT> GPU_FN void softmax_rows(const struct gpu_softmax_rows &p) {
+    typedef gpu_row<T, KEPT> Row;
     typedef typename Row::C C;
     GPU_SHARED C room[GPU_WAVES];
     u32 per_block = gpu_threads() / p.group;
@@ -188,7 +189,10 @@ template <typename T> GPU_FN void softmax_short(const struct gpu_softmax_short &
 
 #define SOFTMAX(T)                                                                                                     \
     GPU_KERNEL_OF(softmax_rows_##T, struct gpu_softmax_rows, GPU_SOFTMAX_THREADS, sizeof(T) == 8 ? 1 : 2) {                \
-        softmax_rows<T>(p);                                                                                            \
+        softmax_rows<T, GPU_SOFTMAX_KEPT(sizeof(T))>(p);                                                               \
+    }                                                                                                                  \
+    GPU_KERNEL_OF(softmax_vectors_##T, struct gpu_softmax_rows, GPU_SOFTMAX_THREADS, 2) {                              \
+        softmax_rows<T, gpu_vec<T>::N>(p);                                                                             \
     }                                                                                                                  \
     GPU_KERNEL(softmax_pieces_##T, struct gpu_softmax_pieces) { softmax_pieces<T>(p); }                                \
     GPU_KERNEL(softmax_apply_##T, struct gpu_softmax_apply) { softmax_apply<T, false>(p); }                            \
@@ -196,3 +200,7 @@ template <typename T> GPU_FN void softmax_short(const struct gpu_softmax_short &
     GPU_KERNEL(softmax_across_##T, struct gpu_softmax_apply) { softmax_across<T>(p); }                                 \
     GPU_KERNEL_OF(softmax_short_##T, struct gpu_softmax_short, GPU_BLOCK, 2) { softmax_short<T>(p); }
 GPU_FLOATS(SOFTMAX)
+
+#define SOFTMAX_PAIRS(T)                                                                                               \
+    GPU_KERNEL_OF(softmax_pairs_##T, struct gpu_softmax_short, GPU_BLOCK, 2) { softmax_short_lines<T, 2>(p); }
+SOFTMAX_PAIRS(bf16) SOFTMAX_PAIRS(f16)

@@ -23,7 +23,28 @@ static void cut(struct softmax *s) {
     s->pieces = wick__div_up(s->n, s->length);
 }
 
+/* The threads for a row, of which each keeps as many elements. */
+static uint32_t group_of(const struct softmax *s, int kept) {
+    return wick__gpu_row_group(s->dtype, s->in, s->n, kept, GPU_SOFTMAX_THREADS);
+}
+
+/* Whether rows that are no whole vectors, whose ends want threads of their own, go by threads that keep one vector
+ * each. All threads of a row compute what they can keep, whether it is there or not; and few rows leave a device idle.
+ */
+static bool by_vectors(const struct softmax *s, uint32_t group) {
+    enum { BUSY = 1 << 16 };
+    int kept = GPU_SOFTMAX_KEPT((int)s->size), one = 16 / (int)s->size;
+    uint32_t more = group_of(s, one);
+    if (s->n * s->size % 16 == 0 || more == 0) return false;
+    return more * (one + 1) <= group * (kept + 1) || s->lines * group < BUSY;
+}
+
 static enum wick_status kept_rows(const struct softmax *s, uint32_t group) {
+    enum wick__gpu_kernel kernel = WICK__GPU_K_softmax_rows_bf16;
+    if (by_vectors(s, group)) {
+        kernel = WICK__GPU_K_softmax_vectors_bf16;
+        group = group_of(s, 16 / (int)s->size);
+    }
     struct gpu_softmax_rows p = {.in = s->in,
                                  .out = s->out,
                                  .rows = s->lines,
@@ -31,18 +52,28 @@ static enum wick_status kept_rows(const struct softmax *s, uint32_t group) {
                                  .group = group,
                                  .log = s->call->op == WICK_OP_log_softmax,
                                  .aligned = (((uintptr_t)s->in ^ (uintptr_t)s->out) & 15) == 0};
-    struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_softmax_rows_bf16, s->dtype)};
+    struct wick__launch launch = {.kernel = wick__gpu_of_floats(kernel, s->dtype)};
     wick__gpu_row_launch(s->gpu, &launch, s->lines, group);
     return wick__gpu_launch(s->gpu, &launch, &p);
 }
 
-/* Lines of a few elements across memory. Where they are few, more threads take each. */
+/* Whether lines are of a few elements: those across memory, and rows that have next to no vectors. */
+static bool is_short(const struct softmax *s) {
+    if (s->n > GPU_SOFTMAX_SHORT(s->size) * GPU_SOFTMAX_DOWN(s->size)) return false;
+    return s->inner > 1 || s->n * s->size % 16 != 0;
+}
+
+/* Those. Where they are few, more threads take each. */
 static enum wick_status short_lines(const struct softmax *s) {
     struct gpu_softmax_short p = {
         .in = s->in, .out = s->out, .n = s->n, .inner = s->inner, .log = s->call->op == WICK_OP_log_softmax};
     struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_softmax_short_bf16, s->dtype)};
     p.vectors = wick__aligned16(s->in) && wick__aligned16(s->out) && s->inner * s->size % 16 == 0;
     p.width = p.vectors ? s->inner * s->size / 16 : s->inner;
+    if (!p.vectors && s->size == 2 && s->inner % 2 == 0 && ((uintptr_t)s->in | (uintptr_t)s->out) % 4 == 0) {
+        p.width = s->inner / 2;
+        launch.kernel = s->dtype == WICK_BF16 ? WICK__GPU_K_softmax_pairs_bf16 : WICK__GPU_K_softmax_pairs_f16;
+    }
     p.items = s->lines / s->inner * p.width;
     p.down = wick__gpu_short_down(s->n, p.items, GPU_SOFTMAX_SHORT(s->size), GPU_SOFTMAX_DOWN(s->size));
     wick__gpu_reduce_grid(&launch, wick__div_up(p.items, GPU_BLOCK / p.down));
@@ -111,10 +142,9 @@ enum wick_status wick__gpu_softmax(const struct wick__call *call) {
                         .inner = 1};
     for (int d = dim + 1; d < x->layout.rank; d++) s.inner *= x->layout.shape[d];
     s.lines = count / s.n;
-    uint32_t group =
-        wick__gpu_row_group(s.dtype, s.in, s.n, GPU_SOFTMAX_KEPT((int)wick__size(s.dtype)), GPU_SOFTMAX_THREADS);
+    if (is_short(&s)) return short_lines(&s);
+    uint32_t group = group_of(&s, GPU_SOFTMAX_KEPT((int)s.size));
     if (s.inner == 1 && group > 0) return kept_rows(&s, group);
-    if (s.inner > 1 && s.n <= GPU_SOFTMAX_SHORT(s.size) * GPU_SOFTMAX_DOWN(s.size)) return short_lines(&s);
     if (s.inner == 1) cut(&s);
     void *stats;
     size_t nbytes = (size_t)s.lines * (size_t)wick__max(s.pieces, 1) * 2 * sizeof(u64);
