@@ -11,27 +11,56 @@ GPU_FN i64 resample_clamped(i64 i, i64 n) { return i < 0 ? 0 : i < n ? i : n - 1
 
 /* ---- bicubic resizing: floats of up to 32 bits in f32 ---- */
 
-/* A weight of 0 drops its element, so that no infinity becomes NaN. */
-template <typename T> GPU_FN void resize_cubic(const struct gpu_resize &p) {
+/* What the four elements of a row around a place come to. A weight of 0 drops its element, so that no infinity becomes
+ * NaN. */
+template <typename T, typename C> GPU_FN C resample_along(const T *line, const i64 (&at)[4], const C (&by)[4]) {
+    C part = 0;
+    GPU_UNROLL for (int j = 0; j < 4; j++)
+        if (by[j] != 0) part += by[j] * gpu_up(line[at[j]]);
+    return part;
+}
+
+/* A tile, whose rows have their places and weights once for all. A thread goes down a column, and keeps what the four
+ * rows of x around its place come to. */
+template <typename T> GPU_FN void resize_cubic(const struct gpu_resize_tiles &q) {
     typedef typename gpu_compute<T>::type C;
-    for (u64 i = gpu_global(); i < (u64)p.count; i += gpu_stride()) {
-        u64 row = p.narrow ? gpu_divide((u32)i, p.by[2]) : i / (u64)p.to[2];
-        u64 plane = p.narrow ? gpu_divide((u32)row, p.by[1]) : row / (u64)p.to[1];
-        f64 down, along;
-        i64 h = gpu_place(p.at[gpu_anew(1u)], (i64)(row - plane * (u64)p.to[1]), &down);
-        i64 w = gpu_place(p.at[gpu_anew(2u)], (i64)(i - row * (u64)p.to[2]), &along);
-        C sum = 0;
-        GPU_NO_UNROLL for (i64 k = -1; k <= 2; k++) {
-            const T *line = (const T *)p.in + ((i64)plane * p.from[1] + resample_clamped(h + k, p.from[1])) * p.from[2];
-            C part = 0, weight = (C)gpu_cubic(down, k);
-            if (weight == 0) continue;
-            GPU_UNROLL for (int j = -1; j <= 2; j++) {
-                C by = (C)gpu_cubic(along, j);
-                if (by != 0) part += by * gpu_up(line[resample_clamped(w + j, p.from[2])]);
-            }
-            sum += weight * part;
+    GPU_SHARED C weight[GPU_BLOCK * 4];
+    GPU_SHARED i64 place[GPU_BLOCK];
+    const struct gpu_resize &p = q.of;
+    i64 tile = (i64)gpu_block_y() * gpu_blocks_x() + gpu_block_x();
+    if (tile >= q.tiles) return;
+    i64 above = p.narrow ? (u32)tile / (u32)q.wide : tile / q.wide;
+    i64 plane = p.narrow ? (u32)above / (u32)q.tall : above / q.tall, first = (above - plane * q.tall) * q.high;
+    u32 thread = gpu_thread(), high = (u32)(p.to[1] - first < q.high ? p.to[1] - first : q.high);
+    f64 part;
+    if (thread < high) {
+        i64 low = gpu_place(p.at[gpu_anew(1u)], first + thread, &part), last = p.from[1] + 2;
+        place[thread] = low < -3 ? -3 : low < last ? low : last; /* further away there are no others */
+        GPU_UNROLL for (int k = 0; k < 4; k++) weight[thread * 4 + k] = (C)gpu_cubic(part, k - 1);
+    }
+    gpu_sync();
+    i64 w = (tile - above * q.wide) * q.across + thread % q.across, at[4];
+    if (w >= p.to[2]) return;
+    i64 low = gpu_place(p.at[gpu_anew(2u)], w, &part), have = -6; /* the row of x that is kept last: at first none */
+    C by[4], kept[4] = {0, 0, 0, 0};
+    GPU_UNROLL for (int j = 0; j < 4; j++) {
+        at[j] = resample_clamped(low + j - 1, p.from[2]);
+        by[j] = (C)gpu_cubic(part, j - 1);
+    }
+    const T *in = (const T *)p.in + plane * p.from[1] * p.from[2];
+    T *out = (T *)p.out + (plane * p.to[1] + first) * p.to[2] + w;
+    u32 r = thread / q.across * q.rows, end = r + q.rows < high ? r + q.rows : high;
+    GPU_NO_UNROLL for (; r < end; r++) {
+        i64 last = place[r] + 2;
+        if (last - have > 4) have = last - 4;
+        GPU_NO_UNROLL while (have < last) {
+            GPU_UNROLL for (int k = 0; k < 3; k++) kept[k] = kept[k + 1];
+            kept[3] = resample_along(in + resample_clamped(++have, p.from[1]) * p.from[2], at, by);
         }
-        ((T *)p.out)[i] = gpu_round<T>(sum);
+        C sum = 0;
+        GPU_UNROLL for (int k = 0; k < 4; k++)
+            if (weight[r * 4 + k] != 0) sum += weight[r * 4 + k] * kept[k];
+        out[r * p.to[2]] = gpu_round<T>(sum);
     }
 }
 
@@ -339,7 +368,7 @@ template <typename T> GPU_FN void fold(const struct gpu_fold &p) {
 }
 
 #define RESAMPLE(T)                                                                                                    \
-    GPU_KERNEL(resize_cubic_##T, struct gpu_resize) { resize_cubic<T>(p); }                                            \
+    GPU_KERNEL(resize_cubic_##T, struct gpu_resize_tiles) { resize_cubic<T>(p); }                                      \
     GPU_KERNEL(resize_backward_##T, struct gpu_resize_backward) { resize_backward<T>(p); }                             \
     GPU_KERNEL(resize_gather_##T, struct gpu_resize_backward) { resize_gather<T>(p); }                                 \
     GPU_KERNEL(pad_backward_##T, struct gpu_pad_backward) { pad_backward<T>(p); }                                      \

@@ -33,4 +33,12 @@ struct gpu_resize_cut {
     i64 vectors;          /* of all rows */
 };
 
+/* Bicubic resizing by tiles: a thread makes `rows` elements below each other, `across` threads beside each other. */
+struct gpu_resize_tiles {
+    struct gpu_resize of;
+    u32 across, rows;
+    u32 high;              /* rows of a tile, of all its threads: up to GPU_BLOCK */
+    i64 wide, tall, tiles; /* tiles of a plane, beside and below each other; all of them */
+};
+
 #endif

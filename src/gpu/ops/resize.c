@@ -1,5 +1,5 @@
 /* Resizing and its gradient. */
-#include "gpu/runtime/gpu.h"
+#include "gpu/ops/reduce.h"
 #include "kernels/resample.h"
 
 #include "core/checked.h"
@@ -55,23 +55,28 @@ static enum wick__gpu_kernel cut_kernel(const struct wick__call *call) {
                                : WICK__GPU_K_resize_linear_cut_bf16;
 }
 
-static enum wick_status resize(const struct wick__call *call, enum wick__gpu_kernel kernel) {
-    const struct wick_tensor *x = call->in[0];
-    struct wick_tensor *y = call->out[0];
-    struct wick__gpu *gpu = wick__gpu_of(y);
+static struct gpu_resize describe(const struct wick__call *call) {
+    const struct wick_tensor *x = call->in[0], *y = call->out[0];
     int missing = 3 - call->p.resize.spatial;
     struct gpu_resize p = {
         .in = wick__data(x), .out = wick__data(y), .count = wick__count(y), .narrow = wick__count(y) < INT32_MAX};
-    if (p.count == 0) return WICK_OK;
-    for (int d = 0; d < 3; d++) {
+    for (int d = 0; d < 3 && p.count > 0; d++) {
         int s = d - missing;
         p.from[d] = s < 0 ? 1 : x->layout.shape[2 + s];
         p.to[d] = s < 0 ? 1 : y->layout.shape[2 + s];
         p.at[d] = position_of(s < 0 ? (struct wick__position){.by = 1} : call->p.resize.at[s], p.to[d]);
         if (p.narrow) wick__gpu_divisor(&p.by[d], (u32)p.to[d]);
     }
+    return p;
+}
+
+static enum wick_status resize(const struct wick__call *call, enum wick__gpu_kernel kernel) {
+    const struct wick_tensor *x = call->in[0];
+    struct wick__gpu *gpu = wick__gpu_of(x);
+    struct gpu_resize p = describe(call);
+    if (p.count == 0) return WICK_OK;
     int64_t n = (int64_t)(16 / wick__size(x->dtype)), vectors = (p.to[2] + n - 1) / n;
-    bool wide = call->p.resize.kind != WICK__CUBIC && by_vectors(call, &p);
+    bool wide = by_vectors(call, &p);
     bool whole = p.to[2] % n == 0 && wick__aligned16(p.out);
     if (wide) wick__gpu_divisor(&p.by_vector, (u32)vectors);
     if (wide && !whole && p.to[2] >= 2 * n) {
@@ -94,7 +99,22 @@ enum wick_status wick__gpu_resize(const struct wick__call *call) {
 
 wick__kernel_fn wick__gpu_resize_cubic;
 enum wick_status wick__gpu_resize_cubic(const struct wick__call *call) {
-    return resize(call, wick__gpu_of_floats(WICK__GPU_K_resize_cubic_bf16, call->in[0]->dtype));
+    enum { ROWS = 8, BUSY = 1 << 17, WAVE = 32 };
+    const struct wick_tensor *x = call->in[0];
+    struct gpu_resize_tiles q = {.of = describe(call), .across = ROWS}; /* so that a tile has a row for each thread */
+    const struct gpu_resize *p = &q.of;
+    if (p->count == 0) return WICK_OK;
+    while (q.across < GPU_BLOCK && q.across < p->to[2]) q.across *= 2;
+    /* No more than an eighth of the threads idle in the last tile of a row, if waves can be whole. */
+    while (q.across > WAVE && 8 * p->to[2] < 7 * wick__div_up(p->to[2], q.across) * q.across) q.across /= 2;
+    q.rows = (u32)wick__max(1, wick__min(ROWS, p->count / BUSY));
+    q.high = GPU_BLOCK / q.across * q.rows;
+    q.wide = wick__div_up(p->to[2], q.across);
+    q.tall = wick__div_up(p->to[1], q.high);
+    q.tiles = p->count / (p->to[1] * p->to[2]) * q.wide * q.tall;
+    struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_resize_cubic_bf16, x->dtype)};
+    wick__gpu_reduce_grid(&launch, q.tiles);
+    return wick__gpu_launch(wick__gpu_of(x), &launch, &q);
 }
 
 /* ---- gradients: a thread an element of x ---- */
