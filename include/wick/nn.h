@@ -80,7 +80,8 @@ struct wick_batch_norm_train_options {
 };
 /* (x - mean) / sqrt(variance + epsilon) * weight + bias with the statistics of x itself, over all elements of a
  * channel: x [N,C,...] -> [N,C,...]. For statistics of each place in a channel, view x as [N,C H W]. Statistics of no
- * elements are NaN. Makes a copy of x, unless N is 1. `options` may be NULL. WICK_INVALID unless epsilon >= 0. */
+ * elements are NaN. Makes a copy of x where N is not 1 and a channel has fewer than 32 elements in an image. `options`
+ * may be NULL. WICK_INVALID unless epsilon >= 0. */
 WICK_API struct wick_tensor *wick_batch_norm_train(const struct wick_tensor *x,
                                                    const struct wick_batch_norm_train_options *options);
 

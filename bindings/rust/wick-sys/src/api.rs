@@ -2136,8 +2136,8 @@ functions! {
     fn wick_batch_norm(x: *const wick_tensor, mean: *const wick_tensor, variance: *const wick_tensor, options: *const wick_batch_norm_options) -> *mut wick_tensor;
     /// (x - mean) / sqrt(variance + epsilon) \* weight + bias with the statistics of x itself, over all
     /// elements of a channel: x \[N,C,...\] -\> \[N,C,...\]. For statistics of each place in a channel, view x
-    /// as \[N,C H W\]. Statistics of no elements are NaN. Makes a copy of x, unless N is 1. `options` may be
-    /// NULL. WICK_INVALID unless epsilon \>= 0.
+    /// as \[N,C H W\]. Statistics of no elements are NaN. Makes a copy of x where N is not 1 and a channel has
+    /// fewer than 32 elements in an image. `options` may be NULL. WICK_INVALID unless epsilon \>= 0.
     fn wick_batch_norm_train(x: *const wick_tensor, options: *const wick_batch_norm_train_options) -> *mut wick_tensor;
     /// x / (k + alpha m)^beta, x \[N,C,...\], floats, computed in f32 (f64 for f64). m is the mean of the
     /// squares of channels c - size / 2 .. c + (size - 1) / 2, with 0 beyond the channels, as in PyTorch;
