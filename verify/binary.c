@@ -239,4 +239,5 @@ const struct verify_family verify_binary = {
     .specials = verify_yes,
     .wide = verify_yes,
     .exact = binary_exact,
+    .ordered = true,
 };

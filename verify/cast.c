@@ -53,4 +53,5 @@ const struct verify_family verify_cast = {
     .call = cast_call,
     .reference = cast_reference,
     .specials = verify_yes,
+    .ordered = true,
 };

@@ -68,6 +68,7 @@ const struct verify_family verify_comparison = {
     .call = comparison_call,
     .reference = comparison_reference,
     .specials = verify_yes,
+    .ordered = true,
 };
 
 /* ---- with a number ---- */

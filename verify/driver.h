@@ -36,6 +36,7 @@ enum verify_variant {
     VERIFY_SPECIALS_MIXED,
     VERIFY_EXPONENTS, /* every exponent of the dtype, of both signs, contiguous */
     VERIFY_EXPONENTS_MIXED,
+    VERIFY_ROW_MAJOR, /* transposed, with results that are row-major (wick_row_major_set) */
     VERIFY_VARIANTS
 };
 
@@ -167,5 +168,28 @@ bool verify_scale_listed(enum wick_op op, const struct verify_array *out);
 /* Whether `got` is within its bound of `want`; `scale` as in struct verify_array. Exposed for tests. */
 bool verify_element_good(enum wick_dtype dtype, double got, double want, double scale, struct verify_bound bound,
                          double *worst);
+
+/* ---- one check (trial.c) ---- */
+
+enum { VERIFY_WHY = 512 };
+
+/* Case k of a family in a variant, with ids of a dtype; `worst` and `why` are what came out. */
+struct verify_trial {
+    const struct verify_options *options;
+    const struct verify_family *family;
+    struct verify_case c;
+    int k;
+    enum verify_variant variant;
+    enum wick_dtype id;
+    /* what follows is the run's own */
+    struct verify_operands operands;
+    struct verify_array want[VERIFY_MAX_OUTPUTS];
+    struct wick_tensor *out[VERIFY_MAX_OUTPUTS];
+    double worst;
+    char why[VERIFY_WHY];
+};
+
+/* Calls the op and checks all that verify/run.c says, or, of a cell that does not support it, that it refuses. */
+enum verify_outcome verify_trial_run(struct verify_trial *trial, bool supported);
 
 #endif

@@ -15,6 +15,7 @@ struct verify_placing verify_placing_for(const struct verify_operand *operand, e
                                          struct verify_random *random) {
     struct verify_placing placing = {.layout = variant};
     int wide = 0;
+    if (variant == VERIFY_ROW_MAJOR) placing.layout = variant = VERIFY_TRANSPOSED;
     for (int d = 0; d < operand->rank; d++) wide += operand->shape[d] > 1;
     if (operand->repeated) return (struct verify_placing){.layout = VERIFY_BROADCAST};
     if (variant == VERIFY_INTEGERS || variant == VERIFY_SPECIALS || variant == VERIFY_EXPONENTS)

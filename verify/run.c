@@ -6,18 +6,17 @@
  * repeats it, and the run goes on. */
 #include "verify/driver.h"
 
-#include "core/tensor.h"
+#include "core/error.h"
 
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { MAX_PRINTED = 3, WHY = 512, SMALL = 2000, LARGE = 20000, LARGEST = 100000 };
+enum { MAX_PRINTED = 3, SMALL = 2000, LARGE = 20000, LARGEST = 100000 };
 
 static const char *const variant_names[VERIFY_VARIANTS] = {
     [VERIFY_CONTIGUOUS] = "contiguous", [VERIFY_OFFSET] = "offset",
@@ -27,6 +26,7 @@ static const char *const variant_names[VERIFY_VARIANTS] = {
     [VERIFY_INTEGERS] = "integers",     [VERIFY_INTEGERS_MIXED] = "integers-mixed",
     [VERIFY_SPECIALS] = "specials",     [VERIFY_SPECIALS_MIXED] = "specials-mixed",
     [VERIFY_EXPONENTS] = "exponents",   [VERIFY_EXPONENTS_MIXED] = "exponents-mixed",
+    [VERIFY_ROW_MAJOR] = "row-major",
 };
 
 const char *verify_variant_name(int variant) {
@@ -54,176 +54,12 @@ struct wick_device *verify_device(void) {
 
 void verify_device_set(struct wick_device *device) { device_under_test = device; }
 
-/* One check. */
-struct trial {
-    const struct verify_options *options;
-    const struct verify_family *family;
-    struct verify_case c;
-    int k;
-    enum verify_variant variant;
-    enum wick_dtype id;
-    struct verify_operands operands;
-    struct verify_array want[VERIFY_MAX_OUTPUTS];
-    struct wick_tensor *out[VERIFY_MAX_OUTPUTS];
-    double worst;
-    char why[WHY];
-};
-
-__attribute__((format(printf, 2, 3))) static enum verify_outcome bad(struct trial *t, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(t->why, sizeof t->why, format, args);
-    va_end(args);
-    return VERIFY_BAD;
-}
-
-/* A result may be a view of an operand; all others fill their buffer from its start. */
-static bool well_laid(const struct trial *t, const struct wick_tensor *out) {
-    for (int i = 0; i < t->c.n_in; i++)
-        if (t->operands.tensor[i] && t->operands.tensor[i]->storage == out->storage) return true;
-    return verify_is_target(out) || (verify_is_dense(out) && wick_tensor_offset(out) == 0);
-}
-
-static enum verify_outcome check_results(struct trial *t) {
-    struct verify_bound bound = verify_bound_of(t->c.op);
-    bound.exact = (t->variant == VERIFY_INTEGERS || t->variant == VERIFY_INTEGERS_MIXED) && t->family->exact &&
-                  t->family->exact(t->c.op);
-    for (int i = 0; i < t->c.n_out; i++) {
-        char why[WHY / 2];
-        if (!t->out[i]) return bad(t, "result %d is NULL although the call succeeded", i);
-        if (!verify_scale_listed(t->c.op, &t->want[i])) return bad(t, "verify/scales.def lists no scale of the op");
-        if (wick_tensor_device(t->out[i]) != device_under_test) return bad(t, "result %d is on another device", i);
-        if (!well_laid(t, t->out[i])) return bad(t, "result %d does not fill its buffer from the start", i);
-        if (!verify_compare(t->out[i], &t->want[i], bound, &t->worst, why, sizeof why))
-            return bad(t, "result %d: %s", i, why);
-    }
-    int changed = verify_operands_changed(&t->operands);
-    if (changed >= 0) return bad(t, "operand %d, or memory around it, was changed", changed);
-    if (!verify_targets_intact()) return bad(t, "memory around the target was changed");
-    return VERIFY_GOOD;
-}
-
-static void release_results(struct trial *t) {
-    for (int i = 0; i < VERIFY_MAX_OUTPUTS; i++) {
-        wick_release(t->out[i]);
-        t->out[i] = NULL;
-    }
-    verify_targets_free();
-}
-
-/* Bytes on the device and on the host that are in use, not counting blocks kept for reuse. */
-static size_t in_use(void) {
-    struct wick_memory memory = {0};
-    return wick_memory_stats(device_under_test, &memory) == WICK_OK ? wick_host_memory_used() - memory.cached : 0;
-}
-
-/* The bytes of a result, to be freed; NULL for none, and after a failure. */
-static void *bytes_of(const struct wick_tensor *x, size_t *nbytes) {
-    enum wick_dtype dtype = wick_tensor_dtype(x);
-    *nbytes = x ? (size_t)(wick_tensor_count(x) / wick_dtype_block(dtype)) * (size_t)wick_dtype_block_bytes(dtype) : 0;
-    void *bytes = *nbytes ? malloc(*nbytes) : NULL;
-    if (bytes && wick_read(x, bytes, *nbytes) == WICK_OK) return bytes;
-    free(bytes);
-    return NULL;
-}
-
-/* Calls the op again and again: each result must have the very bits of the first. Results are released. */
-static enum verify_outcome check_repeats(struct trial *t) {
-    void *first[VERIFY_MAX_OUTPUTS] = {NULL};
-    enum verify_outcome outcome = VERIFY_GOOD;
-    for (int run = 0; run < t->options->repeat && outcome == VERIFY_GOOD; run++) {
-        release_results(t);
-        if (wick_seed_set(device_under_test, 7) != WICK_OK || !t->family->call(&t->c, t->operands.tensor, t->out))
-            outcome = bad(t, "failed in run %d: %s", run, wick_error());
-        for (int i = 0; i < t->c.n_out && outcome == VERIFY_GOOD; i++) {
-            size_t nbytes;
-            void *bytes = bytes_of(t->out[i], &nbytes);
-            if (run > 0 && bytes && first[i] && memcmp(bytes, first[i], nbytes) != 0)
-                outcome = bad(t, "result %d of run %d has other bits than that of run 0", i, run);
-            if (nbytes > 0 && !bytes) outcome = bad(t, "result %d of run %d can't be read: %s", i, run, wick_error());
-            if (run == 0)
-                first[i] = bytes;
-            else
-                free(bytes);
-        }
-    }
-    for (int i = 0; i < VERIFY_MAX_OUTPUTS; i++) free(first[i]);
-    release_results(t);
-    return outcome;
-}
-
-/* What is made once and kept, as tables are, may stay, though a second call made it: a leak is what each call adds. */
-static enum verify_outcome check_memory_kept(struct trial *t) {
-    size_t added = 0;
-    for (int i = 0; i < 3; i++) {
-        size_t before = in_use();
-        if (!t->family->call(&t->c, t->operands.tensor, t->out))
-            return bad(t, "failed when called again: %s", wick_error());
-        release_results(t);
-        /* What a device keeps of calls that may still fail goes when it is waited for. */
-        if (wick_device_sync(device_under_test) != WICK_OK) return bad(t, "failed when called again: %s", wick_error());
-        added = in_use() - before;
-        if (added == 0) return VERIFY_GOOD;
-    }
-    return bad(t, "leaks %zu bytes", added);
-}
-
-static enum verify_outcome call_and_check(struct trial *t) {
-    if (!t->family->reference(&t->c, t->operands.in, t->want)) return bad(t, "the reference ran out of memory");
-    size_t before = in_use();
-    int64_t damage = verify_allocator_damage();
-    wick_error_clear();
-    if (!t->family->call(&t->c, t->operands.tensor, t->out)) return bad(t, "failed: %s", wick_error());
-    if (wick_error_status() != WICK_OK) return bad(t, "succeeded, but left the error %s", wick_error());
-    enum verify_outcome outcome = check_results(t);
-    release_results(t);
-    if (outcome == VERIFY_GOOD && t->options->repeat > 1) outcome = check_repeats(t);
-    if (outcome != VERIFY_GOOD) return outcome;
-    if (verify_allocator_damage() != damage) return bad(t, "wrote beside a block of memory");
-    if (in_use() == before) return VERIFY_GOOD;
-    return check_memory_kept(t);
-}
-
-static enum verify_outcome call_refused(struct trial *t) {
-    const char *op = wick_op_name(t->c.op), *dtype = wick_dtype_name(t->c.dtype);
-    size_t before = in_use();
-    wick_error_clear();
-    bool done = t->family->call(&t->c, t->operands.tensor, t->out);
-    enum wick_status status = wick_error_status();
-    release_results(t);
-    if (done) return bad(t, "not in the table, yet runs");
-    if (status != WICK_UNSUPPORTED)
-        return bad(t, "must refuse with UNSUPPORTED, gave %s: %s", wick_status_name(status), wick_error());
-    if (!strstr(wick_error(), op) || !strstr(wick_error(), dtype))
-        return bad(t, "the refusal does not name %s and %s: %s", op, dtype, wick_error());
-    if (in_use() == before) return VERIFY_GOOD;
-    before = in_use(); /* as above, what is made once may stay */
-    if (t->family->call(&t->c, t->operands.tensor, t->out)) return bad(t, "not in the table, yet runs");
-    release_results(t);
-    return in_use() == before ? VERIFY_GOOD : bad(t, "leaks %zu bytes when it refuses", in_use() - before);
-}
-
-static enum verify_outcome run_trial(struct trial *t, bool supported) {
-    const struct verify_making how = {t->k, t->variant, t->id, t->options->seed};
-    enum verify_outcome outcome = verify_operands_make(device_under_test, &t->c, &how, &t->operands);
-    if (outcome == VERIFY_BAD) bad(t, "the operands can't be made: %s", wick_error());
-    if (outcome == VERIFY_GOOD) outcome = supported ? call_and_check(t) : call_refused(t);
-    release_results(t);
-    verify_operands_free(&t->operands);
-    for (int i = 0; i < VERIFY_MAX_OUTPUTS; i++) {
-        free(t->want[i].data);
-        free(t->want[i].scale);
-    }
-    wick_error_clear();
-    return outcome;
-}
-
 static void say(const struct verify_options *options, const char *line) {
     if (options->print) options->print(options->context, line);
 }
 
-static void report(const struct trial *t, const struct verify_cell *cell) {
-    char line[WHY + 256];
+static void report(const struct verify_trial *t, const struct verify_cell *cell) {
+    char line[VERIFY_WHY + 256];
     if (cell->bad > MAX_PRINTED) return;
     snprintf(line, sizeof line,
              "BAD %s %s case %d %s%s%s: %s; wick verify --op %s --dtype %s --case %d --layout %s --seed %" PRIu64 "%s",
@@ -235,7 +71,7 @@ static void report(const struct trial *t, const struct verify_cell *cell) {
 }
 
 /* Opened for each line, so that what others add to the file meanwhile stands between them. */
-static void write_log(const struct trial *t, const struct timespec *start) {
+static void write_log(const struct verify_trial *t, const struct timespec *start) {
     struct timespec now;
     if (!t->options->log) return;
     FILE *file = fopen(t->options->log, "a");
@@ -254,11 +90,11 @@ static void run_variant(const struct verify_options *options, const struct verif
     int ids = all ? verify_id_dtypes(c) : 1;
     for (int n = 0; n < ids; n++) {
         struct timespec start;
-        struct trial t = {.options = options, .family = family, .c = *c, .k = k, .variant = variant};
+        struct verify_trial t = {.options = options, .family = family, .c = *c, .k = k, .variant = variant};
         t.id = verify_id_dtype(c, all ? n : k + (int)variant);
         for (int i = 0; i < c->n_in; i++) t.c.in[i].normal = options->normal;
         clock_gettime(CLOCK_MONOTONIC, &start);
-        enum verify_outcome outcome = run_trial(&t, cell->supported);
+        enum verify_outcome outcome = verify_trial_run(&t, cell->supported);
         if (outcome != VERIFY_SKIPPED) write_log(&t, &start);
         if (t.worst > cell->worst) cell->worst = t.worst;
         if (outcome != VERIFY_SKIPPED) cell->checks++;
@@ -280,8 +116,10 @@ static int64_t elements(const struct verify_case *c) {
     return total;
 }
 
-/* Special values and extreme exponents are for the ops that say what becomes of them. */
+/* Special values and extreme exponents are for the ops that say what becomes of them, row-major results for those that
+ * have others. */
 static bool exists(const struct verify_family *family, enum wick_op op, int variant) {
+    if (variant == VERIFY_ROW_MAJOR) return family->ordered;
     bool (*with)(enum wick_op op) = variant < VERIFY_EXPONENTS ? family->specials : family->wide;
     return variant < VERIFY_SPECIALS || (with && with(op));
 }

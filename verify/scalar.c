@@ -141,4 +141,5 @@ const struct verify_family verify_scalar = {
     .specials = verify_yes,
     .wide = verify_yes,
     .exact = scalar_exact,
+    .ordered = true,
 };

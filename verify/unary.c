@@ -156,4 +156,5 @@ const struct verify_family verify_unary = {
     .specials = verify_yes,
     .wide = verify_yes,
     .exact = unary_exact,
+    .ordered = true,
 };

@@ -114,10 +114,11 @@ static bool source_for(const struct verify_operand *operand, enum wick_dtype dty
         if (s->high > 4 && s->low <= 4) s->high = 4;
     }
     bool special = variant == VERIFY_SPECIALS || variant == VERIFY_SPECIALS_MIXED;
+    bool wide = variant == VERIFY_EXPONENTS || variant == VERIFY_EXPONENTS_MIXED;
     s->specials = special && is_value && is_float;
     s->sentinels = special && operand->role == VERIFY_INDEX;
-    s->exponents = variant >= VERIFY_EXPONENTS && is_value && !operand->tame;
-    if (variant >= VERIFY_EXPONENTS && is_value && !is_float) return false;
+    s->exponents = wide && is_value && !operand->tame;
+    if (wide && is_value && !is_float) return false;
     s->nan_every = is_value && is_float ? operand->nan_every : 0;
     s->zero_every = operand->zero_every;
     s->normal = is_float && operand->normal;

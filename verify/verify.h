@@ -89,6 +89,9 @@ struct verify_family {
     bool (*wide)(enum wick_op op);
     /* True when the op only adds and multiplies, so that on small integers the answer must be equal. NULL: never. */
     bool (*exact)(enum wick_op op);
+    /* True when results keep the order in memory of an operand's dims unless the device is told otherwise: the driver
+     * then also checks row-major ones of transposed operands. */
+    bool ordered;
     /* True when the op is also run on quantised dtypes, wherever its row has them. NULL: never. */
     bool (*blocks)(enum wick_op op);
     /* Fills a case of the size that `wick bench` times, about 4 Mi elements, or 2^28 multiplications; op and dtype are

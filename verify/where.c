@@ -41,4 +41,5 @@ const struct verify_family verify_where = {
     .call = where_call,
     .reference = where_reference,
     .specials = verify_yes,
+    .ordered = true,
 };
