@@ -16,9 +16,9 @@
 static int test_checks, test_failures;
 
 static inline bool test_result(bool good, const char *file, int line, const char *text) {
-    test_checks++;
+    __atomic_add_fetch(&test_checks, 1, __ATOMIC_RELAXED); /* threads check, too */
     if (good) return true;
-    if (++test_failures <= 50) printf("%s:%d: %s", file, line, text);
+    if (__atomic_add_fetch(&test_failures, 1, __ATOMIC_RELAXED) <= 50) printf("%s:%d: %s", file, line, text);
     return false;
 }
 

@@ -103,6 +103,8 @@ __attribute__((format(printf, 1, 2))) void driver_complain(const char *format, .
  * take the lock. */
 long driver_live(void);
 int driver_complaints(void);
+/* How often a function of the interface was called. */
+long driver_calls(const char *name);
 
 /* Live objects by kind. */
 enum driver_kind {

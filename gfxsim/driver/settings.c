@@ -192,6 +192,15 @@ int driver_complaints(void) {
     return n;
 }
 
+long driver_calls(const char *name) {
+    long calls = 0;
+    pthread_mutex_lock(&lock);
+    for (const struct driver_entry *entry = entries; entry; entry = entry->next)
+        if (strcmp(entry->name, name) == 0) calls += entry->calls;
+    pthread_mutex_unlock(&lock);
+    return calls;
+}
+
 __attribute__((destructor)) static void report(void) {
     static const char *const names[DRIVER_KINDS] = {"allocations", "pinned", "streams", "events",
                                                     "modules",     "graphs", "blas"};

@@ -9,8 +9,8 @@
  *
  * A launch reads and writes the very tensors of the recording. Tensors from outside must stay alive as long as the
  * graph; results stay the caller's, and every launch writes them. Random numbers are the same in every launch. Work on
- * the host is not part of a graph: reading or uploading fails while the device records. One thread records at a
- * time. */
+ * the host is not part of a graph: reading or uploading fails while the thread records. One thread records at a time;
+ * what others call on the device is run as always. */
 #ifndef WICK_GRAPH_H
 #define WICK_GRAPH_H
 
@@ -22,11 +22,12 @@ extern "C" {
 
 struct wick_graph;
 
-/* Makes the device record ops from now on instead of running them. WICK_INVALID if it records already. */
+/* Makes the device record the ops of this thread from now on instead of running them. WICK_INVALID if it records
+ * already. */
 WICK_API WICK_CHECKED enum wick_status wick_graph_begin(struct wick_device *device);
 
-/* Ends the recording. NULL if an op could not be recorded, or no recording was begun; the device computes again either
- * way. Give back with wick_graph_free. */
+/* Ends the recording, on the thread that began it. NULL if an op could not be recorded, or no recording was begun; the
+ * device computes again either way. Give back with wick_graph_free. */
 WICK_API struct wick_graph *wick_graph_end(struct wick_device *device);
 
 /* Queues the recorded work. */

@@ -27,6 +27,6 @@ void wick__device_unref(struct wick_device *device) {
 }
 
 enum wick_status wick__graph_refuse(const struct wick_device *device, const char *what) {
-    if (!atomic_load_explicit(&device->recording, memory_order_relaxed)) return WICK_OK;
+    if (!wick__device_recording(device)) return WICK_OK;
     return wick__fail(WICK_UNSUPPORTED, "%s: %s records a graph, which can't hold it", what, device->name);
 }

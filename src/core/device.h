@@ -3,6 +3,7 @@
 #define WICK_CORE_DEVICE_H
 
 #include "core/error.h"
+#include "core/thread.h"
 
 #include <wick/device.h>
 
@@ -38,7 +39,8 @@ struct wick_device {
     unsigned forks; /* wick__forks when it was opened */
     char name[24];
     void *state;                             /* the family's */
-    _Atomic(struct wick__calls *) recording; /* of the graph that is recorded; NULL: calls are run */
+    _Atomic(struct wick__calls *) recording; /* of the graph that is recorded; NULL: none is */
+    _Atomic(const void *) recorder;          /* the thread whose calls are recorded; those of others are run */
     atomic_bool row_major;                   /* results of ops of elements are, whatever the operands */
     _Atomic uint64_t seed;
     _Atomic uint64_t random_offset; /* the next Philox block that has not been handed out */
@@ -53,7 +55,14 @@ enum wick_status wick__device_check(const char *op, const struct wick_device *de
 /* Gives a reference back; the last one closes the device. */
 void wick__device_unref(struct wick_device *device);
 
-/* WICK_UNSUPPORTED, with `what` in front of the text, while the device records a graph. */
+/* The graph that this thread records on the device; NULL: its calls are run. */
+static inline struct wick__calls *wick__device_recording(const struct wick_device *device) {
+    struct wick__calls *recording = atomic_load_explicit(&device->recording, memory_order_relaxed);
+    if (!recording) return NULL;
+    return atomic_load(&device->recorder) == wick__thread_self() ? recording : NULL;
+}
+
+/* WICK_UNSUPPORTED, with `what` in front of the text, while this thread records a graph on the device. */
 enum wick_status wick__graph_refuse(const struct wick_device *device, const char *what);
 
 #endif

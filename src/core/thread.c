@@ -30,3 +30,8 @@ void wick__thread_at_end(enum wick__thread_part part, void (*end)(void)) {
     ends[part] = end;
     if (key_made) pthread_setspecific(key, ends); /* any value but NULL makes the destructor run */
 }
+
+const void *wick__thread_self(void) {
+    static _Thread_local char self;
+    return &self;
+}

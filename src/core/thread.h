@@ -8,4 +8,7 @@ enum wick__thread_part { WICK__THREAD_RECORD, WICK__THREAD_SCOPES, WICK__THREAD_
  * the order of the enum. Where the system can keep no more such calls, nothing happens. */
 void wick__thread_at_end(enum wick__thread_part part, void (*end)(void));
 
+/* An address of this thread's own: it tells threads apart. */
+const void *wick__thread_self(void);
+
 #endif

@@ -78,7 +78,7 @@ static enum wick_status gpu_alloc(struct wick_device *device, size_t nbytes, voi
 static void gpu_settle(struct wick_device *device) {
     struct wick__error kept = {0};
     void *event = NULL;
-    if (atomic_load(&device->recording)) return;
+    if (wick__device_recording(device)) return;
     wick__error_swap(&kept);
     if (wick__gpu_event_record(device, &event) == WICK_OK) {
         if (wick__gpu_event_sync(device, event) != WICK_OK)

@@ -18,14 +18,15 @@ struct wick__calls {
 /* Appends a copy of the call that holds its operands and results. */
 enum wick_status wick__calls_add(struct wick__calls *list, const struct wick__call *call);
 
-/* Whether calls on the device are added to its list instead of run. Families with graphs of their own record below. */
+/* Whether calls of this thread on the device are added to its list instead of run. Families with graphs of their own
+ * record below. */
 static inline bool wick__device_records(const struct wick_device *device) {
-    return atomic_load_explicit(&device->recording, memory_order_relaxed) != NULL && !device->backend->graph_begin;
+    return !device->backend->graph_begin && wick__device_recording(device);
 }
 
-/* Whether the family records the calls on the device itself now. */
+/* Whether the family itself records the calls of this thread on the device now. */
 static inline bool wick__device_captures(const struct wick_device *device) {
-    return atomic_load_explicit(&device->recording, memory_order_relaxed) != NULL && device->backend->graph_begin;
+    return device->backend->graph_begin && wick__device_recording(device);
 }
 
 /* Does again what the calls did, in order, up to the first failure. */

@@ -118,7 +118,7 @@ static enum wick_status inherit(const struct wick__call *call, struct wick__doub
 
 /* Notes for a graph what a call that the family recorded does to doubts. */
 static enum wick_status note(struct wick_device *device, const struct wick__call *call) {
-    struct wick__calls *graph = atomic_load(&device->recording);
+    struct wick__calls *graph = wick__device_recording(device);
     enum wick_status status = graph ? wick__trail_add(graph->trail, call, !overwrites(call)) : WICK_OK;
     if (status != WICK_OK) graph->failed = status;
     return status;

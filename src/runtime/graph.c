@@ -18,7 +18,7 @@ struct wick_graph {
 static void graph_free(struct wick_graph *graph) {
     struct wick_device *device = graph->device;
     wick__trail_free(&graph->trail);
-    if (graph->handle) device->backend->graph_free(device, graph->handle);
+    if (graph->handle && !wick__device_forked(device)) device->backend->graph_free(device, graph->handle);
     pthread_mutex_destroy(&graph->mutex);
     wick__calls_free(&graph->calls);
     wick__device_unref(device);
@@ -38,8 +38,10 @@ enum wick_status wick_graph_begin(struct wick_device *device) {
         graph_free(graph);
         return wick__fail(WICK_INVALID, "graph_begin: %s records a graph already", device->name);
     }
+    atomic_store(&device->recorder, wick__thread_self());
     enum wick_status status = device->backend->graph_begin ? device->backend->graph_begin(device) : WICK_OK;
     if (status != WICK_OK) {
+        atomic_store(&device->recorder, NULL); /* before another thread can begin */
         atomic_store(&device->recording, NULL);
         graph_free(graph);
     }
@@ -48,17 +50,19 @@ enum wick_status wick_graph_begin(struct wick_device *device) {
 
 struct wick_graph *wick_graph_end(struct wick_device *device) {
     if (wick__device_check("graph_end", device) != WICK_OK) return NULL;
-    struct wick_graph *graph = (struct wick_graph *)atomic_exchange(&device->recording, NULL);
+    struct wick_graph *graph = (struct wick_graph *)wick__device_recording(device);
     if (!graph) {
         wick__fail(WICK_INVALID, "graph_end: %s records no graph", device->name);
         return NULL;
     }
+    atomic_store(&device->recorder, NULL);
     enum wick_status status = graph->calls.failed;
     if (device->backend->graph_end) {
         enum wick_status ended = device->backend->graph_end(device, &graph->handle);
         if (status == WICK_OK) status = ended;
     }
     wick__trail_end(&graph->trail);
+    atomic_store(&device->recording, NULL);
     if (status == WICK_OK) return graph;
     graph_free(graph);
     return NULL;

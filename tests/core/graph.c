@@ -1,6 +1,8 @@
 /* Graphs, events and streams, on the device named in argv[1] ("cpu"). */
 #include "tests/test.h"
 
+#include <pthread.h>
+
 static struct wick_device *device;
 
 static void check_values(const struct wick_tensor *x, float first, float second) {
@@ -73,6 +75,51 @@ static void check_refusals(void) {
     wick_release(x);
 }
 
+/* Computes, uploads and reads on the device while another thread records there. */
+static void *compute_beside(void *context) {
+    const float a[2] = {3, 4}, b[2] = {2, 5};
+    (void)context;
+    for (int i = 0; i < 3; i++) {
+        struct wick_tensor *x = wick_from_data(device, WICK_F32, WICK_SHAPE(2), a, sizeof a);
+        struct wick_tensor *y = wick_from_data(device, WICK_F32, WICK_SHAPE(2), b, sizeof b);
+        struct wick_tensor *out = forward(x, y);
+        check_values(out, 8, 25);
+        wick_release(out);
+        wick_release(y);
+        wick_release(x);
+    }
+    CHECK_OK(wick_device_sync(device));
+    CHECK(!wick_graph_end(device) && wick_error_status() == WICK_INVALID);
+    wick_error_clear();
+    CHECK(wick_graph_begin(device) == WICK_INVALID); /* one at a time */
+    wick_error_clear();
+    return NULL;
+}
+
+static void check_threads(void) {
+    const float a[2] = {1, 2};
+    pthread_t thread;
+    struct wick_tensor *x = wick_from_data(device, WICK_F32, WICK_SHAPE(2), a, sizeof a);
+    wick_release(forward(x, x));
+    CHECK_OK(wick_graph_begin(device));
+    struct wick_tensor *first = forward(x, x);
+    CHECK(pthread_create(&thread, NULL, compute_beside, NULL) == 0);
+    pthread_join(thread, NULL);
+    struct wick_tensor *second = forward(first, x);
+    struct wick_graph *graph = wick_graph_end(device);
+    CHECK(first && second && graph);
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(wick_graph_launch(graph));
+        check_values(first, 2, 6);
+        check_values(second, 3, 14);
+        wick_release(forward(x, x)); /* what it makes is none of the graph's */
+    }
+    wick_graph_free(graph);
+    wick_release(second);
+    wick_release(first);
+    wick_release(x);
+}
+
 static void check_events(void) {
     double ms = -1;
     bool done = false;
@@ -126,6 +173,7 @@ int main(int argc, char **argv) {
     }
     check_launches();
     check_refusals();
+    check_threads();
     check_events();
     check_closed(name);
     wick_device_close(device);

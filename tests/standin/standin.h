@@ -10,6 +10,7 @@
 struct standin_settings {
     bool protect, page;
     unsigned long seed;
+    long idle;                  /* kernels that run before all others do nothing; 0: all run */
     const char *blas;           /* "", "wrong", "refuse", ...: README.md */
     const char *slow, *without; /* lists of libraries' ways */
 };

@@ -51,7 +51,7 @@ static const struct plan *plan_of(struct wick__gpu *gpu, struct wick__held *held
     const struct plan *found = find(plans, key, &held->way);
     if (!found) {
         *ran = WICK__NOT_NOW;
-        if (gpu->capturing) return NULL;
+        if (wick__gpu_records(gpu)) return NULL;
         *ran = WICK__REFUSED;
         struct wick__way way = made.asked = held->way;
         int code = planner->make(gpu, held->handle, call, &way, &made.plan, &made.workspace);

@@ -84,12 +84,13 @@ static bool exists(const struct wick__gpu *gpu, int route) { return wick__routes
 
 /* ---- handles ---- */
 
-/* Makes the handle, once, and keeps it on the device's stream. Not for the first time while a graph is recorded. */
+/* Makes the handle, once, and keeps it on the stream of this thread's work. Not for the first time while a graph is
+ * recorded. */
 static bool have_handle(struct wick__gpu *gpu, int route, struct state *state) {
     const struct wick__companion *library = wick__routes[route]->library(gpu->vendor);
     char reason[256];
     if (!state->tried) {
-        if (gpu->capturing || wick__gpu_use(gpu) != WICK_OK) return false;
+        if (wick__gpu_records(gpu) || wick__gpu_use(gpu) != WICK_OK) return false;
         state->tried = true;
         int code = library->create(&state->held.handle, gpu->stream);
         state->stream = gpu->stream;
@@ -100,16 +101,17 @@ static bool have_handle(struct wick__gpu *gpu, int route, struct state *state) {
         }
     }
     if (!state->held.handle) return false;
-    if (state->stream != gpu->stream) {
-        if (wick__gpu_use(gpu) != WICK_OK || library->set_stream(state->held.handle, gpu->stream) != 0) return false;
-        state->stream = gpu->stream;
+    void *stream = wick__gpu_queue(gpu);
+    if (state->stream != stream) {
+        if (wick__gpu_use(gpu) != WICK_OK || library->set_stream(state->held.handle, stream) != 0) return false;
+        state->stream = stream;
     }
     return true;
 }
 
 /* Why there is no handle. */
 static const char *missing(struct wick__gpu *gpu, int route, const struct state *state) {
-    if (!state->tried && gpu->capturing) return "it can't be opened while a graph is recorded";
+    if (!state->tried && wick__gpu_records(gpu)) return "it can't be opened while a graph is recorded";
     const char *fault = wick__routes[route]->library(gpu->vendor)->missing(gpu->properties.target);
     return fault ? fault : "it gave no handle";
 }
@@ -127,7 +129,7 @@ static const char left_out[] = "it compiles each kernel when it first needs it, 
 static enum wick__verdict check(struct wick__gpu *gpu, int route, struct state *state, int which, bool fresh) {
     struct wick__error quiet = {0};
     const struct wick__vendor_route *r = wick__routes[route];
-    if (state->verdict[which] != WICK__UNCHECKED || gpu->capturing) return state->verdict[which];
+    if (state->verdict[which] != WICK__UNCHECKED || wick__gpu_records(gpu)) return state->verdict[which];
     wick__error_swap(&quiet); /* a check that fails is not a failure of the op */
     enum wick__verdict verdict = fresh ? WICK__UNCHECKED : wick__verdict_find(gpu, r, which);
     if (verdict == WICK__UNCHECKED) {
@@ -233,12 +235,13 @@ static struct wick__winner *winner_of(struct wick__gpu *gpu, struct wick__routes
                                       const struct wick__offer *offer, const int64_t key[WICK__PLAN_KEY]) {
     const enum wick__chooser chooser = wick__routes[first]->chooser;
     struct winners *winners = &all->winners[chooser];
-    if (!winners->looked && !gpu->capturing) {
+    if (!winners->looked && !wick__gpu_records(gpu)) {
         winners->looked = true;
         if (all->tune != WICK_TUNE_ALL) winners->list = wick__winners_read(gpu, chooser);
     }
     struct wick__winner *winner = wick__winners_find(winners->list, key);
-    if (!winner && all->tune != WICK_TUNE_OFF && !gpu->capturing) winner = tune(gpu, all, first, last, offer, key);
+    if (!winner && all->tune != WICK_TUNE_OFF && !wick__gpu_records(gpu))
+        winner = tune(gpu, all, first, last, offer, key);
     return winner && winner->route != WICK__BY_RULES ? winner : NULL;
 }
 
@@ -260,7 +263,7 @@ enum wick_status wick__routes_run(struct wick__gpu *gpu, int first, int last, st
     if (timed) {
         timed->ran = *done;
     } else if (winner && winner->route != WICK__OWN_ROUTE && !*done) {
-        if (!gpu->capturing) winner->route = WICK__BY_RULES; /* the library refuses it now */
+        if (!wick__gpu_records(gpu)) winner->route = WICK__BY_RULES; /* the library refuses it now */
         *done = offer_to(gpu, all, first, last, offer, NULL);
     }
     pthread_mutex_unlock(&all->mutex);
@@ -285,7 +288,7 @@ static bool is_off(const struct wick__routes *all, int route) {
 static bool look(struct wick__gpu *gpu, struct wick__routes *all, int route, bool check_all) {
     struct state *state = &all->state[route];
     if (!exists(gpu, route) || is_left_out(gpu, all, route) ||
-        (gpu->capturing ? !state->held.handle : !have_handle(gpu, route, state)))
+        (wick__gpu_records(gpu) ? !state->held.handle : !have_handle(gpu, route, state)))
         return false;
     for (int i = 0; check_all && wick__routes[route]->checks[i]; i++) check(gpu, route, state, i, true);
     return true;

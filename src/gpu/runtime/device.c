@@ -44,6 +44,7 @@ void wick__gpu_close(struct wick_device *device) {
         wick__gpu_slots_close(gpu);
         wick__gpu_pool_close(gpu);
         wick__gpu_modules_close(gpu);
+        if (gpu->capture) vendor->stream_destroy(gpu->capture);
         if (gpu->stream && !gpu->foreign_stream) vendor->stream_destroy(gpu->stream);
         vendor->context_close(gpu->ordinal, gpu->context);
     }

@@ -21,7 +21,8 @@ struct wick__gpu {
     void *context;
     void *stream;
     bool foreign_stream; /* the stream was given to us */
-    void *capturing;     /* the graph that the stream records, NULL: none */
+    void *capture;       /* a stream that records graphs, so that other threads may use the first one; NULL: none yet */
+    void *graph;         /* that it records */
     struct wick__gpu_slots *slots;
     struct wick__gpu_pool *pool;
     struct wick__gpu_staging *staging;
@@ -33,6 +34,14 @@ struct wick__gpu {
 };
 
 static inline struct wick__gpu *wick__gpu_of(const struct wick_tensor *x) { return wick__device(x)->state; }
+
+/* Whether this thread records a graph on the device. */
+static inline bool wick__gpu_records(const struct wick__gpu *gpu) { return wick__device_recording(gpu->device); }
+
+/* The stream that work of this thread goes to. */
+static inline void *wick__gpu_queue(const struct wick__gpu *gpu) {
+    return wick__gpu_records(gpu) ? gpu->capture : gpu->stream;
+}
 
 /* WICK_DEVICE (WICK_MEMORY when that is what the code says): "rocm:0: launch copy_b4: hipErrorLaunchFailure (719): ..."
  * from a vendor's code; WICK_OK for 0. `what` is a printf format. */

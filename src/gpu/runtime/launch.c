@@ -95,7 +95,7 @@ enum wick_status wick__gpu_launch(struct wick__gpu *gpu, const struct wick__laun
     /* PTX is of an older capability: it does not wait. */
     blocks.follows = gpu->properties.follows && gpu->native[wick__gpu_entries[launch->kernel].module] && !launch->apart;
     void *args[] = {params};
-    int code = gpu->vendor->launch(function, &blocks, gpu->stream, args);
+    int code = gpu->vendor->launch(function, &blocks, wick__gpu_queue(gpu), args);
     return code == 0 ? WICK_OK : wick__gpu_check(gpu, code, "launch %s", wick__gpu_entries[launch->kernel].name);
 }
 

@@ -182,19 +182,20 @@ enum wick_status wick__gpu_pool_alloc(struct wick__gpu *gpu, size_t nbytes, void
     size &= ~(align - 1);
     bool small = size <= SMALL;
     pthread_mutex_lock(&pool->mutex);
-    struct block *b = find(pool, size, small, pool->owner);
-    if (!b && pool->owner) b = find(pool, size, small, NULL);
+    const void *owner = wick__gpu_records(gpu) ? pool->owner : NULL;
+    struct block *b = find(pool, size, small, owner);
+    if (!b && owner) b = find(pool, size, small, NULL);
     if (!b) { /* from the driver, which wants this device current; the other way needs no call at all */
         status = wick__gpu_use(gpu);
         if (status == WICK_OK) b = segment_new(gpu, size, small, &code);
     }
-    if (!b && status == WICK_OK && !gpu->capturing && (!code || gpu->vendor->out_of_memory(code))) {
+    if (!b && status == WICK_OK && !wick__gpu_records(gpu) && (!code || gpu->vendor->out_of_memory(code))) {
         trim_locked(gpu, 0);
         b = segment_new(gpu, size, small, &code);
     }
     if (b) {
         take(pool, b, size);
-        b->owner = pool->owner;
+        b->owner = owner;
         *memory = b->at;
     } else if (status == WICK_OK) {
         status = no_memory(gpu, nbytes, code);
@@ -233,7 +234,7 @@ void wick__gpu_pool_free(struct wick__gpu *gpu, void *memory) {
         pool->used -= b->size;
         bin_add(pool, b);
         settle(pool, b);
-        if (pool->reserved - pool->used > pool->cache && !gpu->capturing && wick__gpu_use(gpu) == WICK_OK)
+        if (pool->reserved - pool->used > pool->cache && !wick__gpu_records(gpu) && wick__gpu_use(gpu) == WICK_OK)
             trim_locked(gpu, pool->cache);
     }
     pthread_mutex_unlock(&pool->mutex);

@@ -21,8 +21,8 @@ void wick__gpu_pool_reset_peak(struct wick__gpu *gpu);
 /* Gives segments without a block in use back to the device until at most `keep` bytes are cached. */
 void wick__gpu_pool_trim(struct wick__gpu *gpu, size_t keep);
 
-/* While an owner is set, blocks are taken from those it owns, or become its; freed, they stay its own, since a recorded
- * graph will use their addresses again. NULL ends it. */
+/* While an owner is set, the thread that records takes blocks from those it owns, or they become its; freed, they stay
+ * its own, since a recorded graph will use their addresses again. NULL ends it. */
 void wick__gpu_pool_own(struct wick__gpu *gpu, const void *owner);
 /* Makes an owner's blocks ordinary ones. */
 void wick__gpu_pool_disown(struct wick__gpu *gpu, const void *owner);

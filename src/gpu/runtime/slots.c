@@ -78,7 +78,7 @@ static enum wick_status chunk_clear(struct chunk *chunk) {
     WICK__TRY(wick__gpu_use(chunk->gpu));
     return wick__gpu_check(chunk->gpu,
                            chunk->gpu->vendor->copy_in(chunk->slots, chunk->gpu->slots->zeros,
-                                                       SLOTS * sizeof *chunk->slots, chunk->gpu->stream),
+                                                       SLOTS * sizeof *chunk->slots, wick__gpu_queue(chunk->gpu)),
                            "clear reports");
 }
 
@@ -206,6 +206,9 @@ static enum wick_status reuse(struct wick__gpu *gpu, struct chunk **free) {
     return WICK_OK;
 }
 
+/* The graph that this thread records. */
+static const void *graph_of(const struct wick__gpu *gpu) { return wick__gpu_records(gpu) ? gpu->slots->graph : NULL; }
+
 /* Makes room in the list that calls take from now. */
 static enum wick_status chunk_next(struct wick__gpu *gpu, struct chunk **list) {
     struct wick__gpu_slots *slots = gpu->slots;
@@ -221,7 +224,7 @@ static enum wick_status chunk_next(struct wick__gpu *gpu, struct chunk **list) {
     }
     if (!chunk) chunk = chunk_new(gpu);
     if (!chunk) return WICK_MEMORY;
-    chunk->graph = slots->graph;
+    chunk->graph = graph_of(gpu);
     chunk->next = *list;
     *list = chunk;
     return chunk_clear(chunk);
@@ -229,11 +232,12 @@ static enum wick_status chunk_next(struct wick__gpu *gpu, struct chunk **list) {
 
 static enum wick_status take(struct wick__gpu *gpu, struct wick__suspect *suspect) {
     struct wick__gpu_slots *slots = gpu->slots;
-    struct chunk **list = slots->graph ? &slots->owned : &slots->current;
-    if (!*list || (*list)->taken == SLOTS || (*list)->graph != slots->graph) WICK__TRY(chunk_next(gpu, list));
+    const void *graph = graph_of(gpu);
+    struct chunk **list = graph ? &slots->owned : &slots->current;
+    if (!*list || (*list)->taken == SLOTS || (*list)->graph != graph) WICK__TRY(chunk_next(gpu, list));
     suspect->place = (*list)->taken++;
     suspect->slot = *list;
-    suspect->recorded = slots->graph != NULL;
+    suspect->recorded = graph != NULL;
     if (suspect->recorded) return WICK_OK;
     (*list)->suspects[suspect->place] = suspect;
     (*list)->live++;
@@ -272,7 +276,7 @@ static void chunk_record(struct chunk *chunk) {
     if (wick__gpu_use(chunk->gpu) != WICK_OK) return;
     lock(chunk->gpu);
     if (!chunk->event && vendor->event_create(&chunk->event, false) != 0) chunk->event = NULL;
-    chunk->recorded = chunk->event && vendor->event_record(chunk->event, chunk->gpu->stream) == 0;
+    chunk->recorded = chunk->event && vendor->event_record(chunk->event, wick__gpu_queue(chunk->gpu)) == 0;
     unlock(chunk->gpu);
 }
 
@@ -323,7 +327,7 @@ static enum wick_status move_away(struct wick__gpu *gpu, struct wick__suspect *e
     }
     struct chunk *to = earlier->slot;
     *gpu->slots->raised = 1;
-    status = wick__gpu_check(gpu, gpu->vendor->copy(to->slots + earlier->place, old, sizeof *old, gpu->stream),
+    status = wick__gpu_check(gpu, gpu->vendor->copy(to->slots + earlier->place, old, sizeof *old, wick__gpu_queue(gpu)),
                              "copy a report");
     if (atomic_fetch_add(&to->queued, 1) + 1 == SLOTS) chunk_record(to);
     return status;

@@ -6,12 +6,12 @@
 
 #include "core/memory.h"
 
-void *wick__gpu_stream(const struct wick_device *device) { return ((struct wick__gpu *)device->state)->stream; }
+void *wick__gpu_stream(const struct wick_device *device) { return wick__gpu_queue(device->state); }
 
 enum wick_status wick__gpu_stream_set(struct wick_device *device, void *stream) {
     struct wick__gpu *gpu = device->state;
     void *own = NULL;
-    if (gpu->capturing) return wick__fail(WICK_UNSUPPORTED, "stream_set: %s records a graph", device->name);
+    if (wick__gpu_records(gpu)) return wick__fail(WICK_UNSUPPORTED, "stream_set: %s records a graph", device->name);
     WICK__TRY(wick__gpu_wait(gpu));
     if (!stream && !gpu->foreign_stream) return WICK_OK;
     if (!stream) WICK__TRY(wick__gpu_check(gpu, gpu->vendor->stream_create(&own), "make a stream"));
@@ -25,7 +25,8 @@ enum wick_status wick__gpu_event_record(struct wick_device *device, void **event
     struct wick__gpu *gpu = device->state;
     WICK__TRY(wick__gpu_use(gpu));
     WICK__TRY(wick__gpu_check(gpu, gpu->vendor->event_create(event, true), "make an event"));
-    enum wick_status status = wick__gpu_check(gpu, gpu->vendor->event_record(*event, gpu->stream), "record an event");
+    enum wick_status status =
+        wick__gpu_check(gpu, gpu->vendor->event_record(*event, wick__gpu_queue(gpu)), "record an event");
     if (status != WICK_OK) gpu->vendor->event_destroy(*event);
     return status;
 }
@@ -33,7 +34,7 @@ enum wick_status wick__gpu_event_record(struct wick_device *device, void **event
 enum wick_status wick__gpu_event_wait(struct wick_device *device, void *event) {
     struct wick__gpu *gpu = device->state;
     WICK__TRY(wick__gpu_use(gpu));
-    return wick__gpu_check(gpu, gpu->vendor->stream_wait(gpu->stream, event), "wait for an event");
+    return wick__gpu_check(gpu, gpu->vendor->stream_wait(wick__gpu_queue(gpu), event), "wait for an event");
 }
 
 enum wick_status wick__gpu_event_sync(struct wick_device *device, void *event) {
@@ -73,8 +74,10 @@ enum wick_status wick__gpu_graph_begin(struct wick_device *device) {
     struct graph *graph = wick__calloc(1, sizeof *graph);
     if (!graph) return WICK_MEMORY;
     enum wick_status status = wick__gpu_use(gpu);
+    if (status == WICK_OK && !gpu->capture)
+        status = wick__gpu_check(gpu, gpu->vendor->stream_create(&gpu->capture), "make a stream");
     if (status == WICK_OK)
-        status = wick__gpu_check(gpu, gpu->vendor->capture_begin(gpu->stream), "begin to record a graph");
+        status = wick__gpu_check(gpu, gpu->vendor->capture_begin(gpu->capture), "begin to record a graph");
     if (status != WICK_OK) {
         wick__free(graph, sizeof *graph);
         return status;
@@ -82,19 +85,19 @@ enum wick_status wick__gpu_graph_begin(struct wick_device *device) {
     /* What is allocated from now on belongs to the graph, which will use the same addresses in every launch. */
     wick__gpu_pool_own(gpu, graph);
     wick__gpu_slots_own(gpu, graph);
-    gpu->capturing = graph;
+    gpu->graph = graph;
     return WICK_OK;
 }
 
 enum wick_status wick__gpu_graph_end(struct wick_device *device, void **result) {
     struct wick__gpu *gpu = device->state;
-    struct graph *graph = gpu->capturing;
+    struct graph *graph = gpu->graph;
     wick__gpu_slots_own(gpu, NULL);
     wick__gpu_pool_own(gpu, NULL);
-    gpu->capturing = NULL;
+    gpu->graph = NULL;
     enum wick_status status = wick__gpu_use(gpu);
     if (status == WICK_OK)
-        status = wick__gpu_check(gpu, gpu->vendor->capture_end(gpu->stream, &graph->handle), "record a graph");
+        status = wick__gpu_check(gpu, gpu->vendor->capture_end(gpu->capture, &graph->handle), "record a graph");
     if (status == WICK_OK) {
         *result = graph;
         return WICK_OK;
