@@ -287,6 +287,61 @@ GPU_KERNEL(attention_put, struct gpu_attention_put) {
     }
 }
 
+/* ---- lengths in device memory ---- */
+
+/* Keys of a sequence with the new one; 0: there is no room for that one. */
+GPU_FN i64 few_keys(const i32 *length, i64 room) { return *length >= 0 && *length < room ? (i64)*length + 1 : 0; }
+
+/* The grid is for full caches, so that a sequence is parted as it would be if the host knew its keys. */
+template <typename T> GPU_FN void attention_step_at(const struct gpu_attention_step_at &params) {
+    enum { LEAST = 64 }; /* keys that are worth a block */
+    GPU_SHARED struct few_state<T> state;
+    if (gpu_thread() == 0) {
+        const struct gpu_attention &all = params.step.all;
+        u32 sequence = gpu_block_x() / (all.units * all.tiles);
+        const struct gpu_attention_cache &cache = params.step.cache[sequence];
+        i64 keys = few_keys(params.lengths + sequence * params.length_stride, cache.keys);
+        i64 splits = keys / LEAST < all.splits ? keys / LEAST : all.splits;
+        state.any = 0;
+        state.p = all;
+        state.p.keys = keys;
+        state.p.split = splits > 1 ? (attention_divide((u64)(keys + splits - 1), (u64)splits) + 63) / 64 * 64 : keys + 1;
+        state.p.k = cache.at;
+        state.p.v = (const T *)cache.at + all.heads / all.group * cache.stride[0];
+        state.p.k_stride[0] = state.p.v_stride[0] = 0;
+        GPU_UNROLL for (int d = 0; d < 3; d++) state.p.k_stride[d + 1] = state.p.v_stride[d + 1] = cache.stride[d];
+        state.at = attention_locate(state.p, few_shape<T>::ROWS);
+    }
+    few_run_block(state);
+}
+
+GPU_KERNEL(attention_put_at, struct gpu_attention_put_at) {
+    const struct gpu_attention_put &put = p.put;
+    for (u64 u = gpu_global(); u < (u64)put.count; u += gpu_stride()) {
+        i64 row = (i64)(u / (u64)put.depth), d = (i64)u - row * put.depth, sequence = row / put.heads;
+        i64 head = row - sequence * put.heads;
+        const struct gpu_attention_cache &cache = put.cache[sequence];
+        i64 keys = few_keys(p.lengths + sequence * p.length_stride, cache.keys);
+        if (keys == 0) continue;
+        i64 from = sequence * put.stride[0] + head * put.stride[1] + d * put.stride[2];
+        i64 to = head * cache.stride[0] + (keys - 1) * cache.stride[1] + d * cache.stride[2];
+        switch (put.size) {
+        case 1: ((u8 *)cache.at)[to] = ((const u8 *)put.from)[from]; break;
+        case 2: ((u16 *)cache.at)[to] = ((const u16 *)put.from)[from]; break;
+        case 4: ((u32 *)cache.at)[to] = ((const u32 *)put.from)[from]; break;
+        default: ((u64 *)cache.at)[to] = ((const u64 *)put.from)[from]; break;
+        }
+    }
+}
+
+GPU_KERNEL(attention_keep, struct gpu_attention_keep) {
+    i64 last = few_keys(p.length, p.keys) - 1;
+    for (u64 u = gpu_global(); u < (u64)p.keys; u += gpu_stride())
+        p.keep[u] = (i64)u <= last && last - (i64)u <= p.left;
+}
+
+/* ---- entries ---- */
+
 GPU_KERNEL(attention_few_bf16, struct gpu_attention) { attention_few<bf16>(p); }
 GPU_KERNEL(attention_few_f16, struct gpu_attention) { attention_few<f16>(p); }
 GPU_KERNEL(attention_few_f32, struct gpu_attention) { attention_few<f32>(p); }
@@ -297,3 +352,8 @@ GPU_KERNEL(attention_step_f16, struct gpu_attention_step) { attention_step<f16>(
 GPU_KERNEL(attention_step_f32, struct gpu_attention_step) { attention_step<f32>(p); }
 GPU_KERNEL(attention_step_f64, struct gpu_attention_step) { attention_step<f64>(p); }
 GPU_KERNEL(attention_step_f8e4m3, struct gpu_attention_step) { attention_step<f8e4m3>(p); }
+GPU_KERNEL(attention_step_at_bf16, struct gpu_attention_step_at) { attention_step_at<bf16>(p); }
+GPU_KERNEL(attention_step_at_f16, struct gpu_attention_step_at) { attention_step_at<f16>(p); }
+GPU_KERNEL(attention_step_at_f32, struct gpu_attention_step_at) { attention_step_at<f32>(p); }
+GPU_KERNEL(attention_step_at_f64, struct gpu_attention_step_at) { attention_step_at<f64>(p); }
+GPU_KERNEL(attention_step_at_f8e4m3, struct gpu_attention_step_at) { attention_step_at<f8e4m3>(p); }

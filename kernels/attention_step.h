@@ -18,6 +18,13 @@ struct gpu_attention_step {
     struct gpu_attention_cache cache[GPU_ATTENTION_CACHES];
 };
 
+/* The same where the device knows how long the sequences are: `cache[i].keys` is the room in a cache. */
+struct gpu_attention_step_at {
+    struct gpu_attention_step step;
+    const i32 *lengths; /* positions before this one */
+    i64 length_stride;
+};
+
 /* Elements of `size` bytes, [sequence, head, element], to the last positions of caches. */
 struct gpu_attention_put {
     const void *from;
@@ -25,6 +32,20 @@ struct gpu_attention_put {
     i64 heads, depth, count;
     u32 size;
     struct gpu_attention_cache cache[GPU_ATTENTION_CACHES];
+};
+
+/* The same to the positions behind `lengths`. */
+struct gpu_attention_put_at {
+    struct gpu_attention_put put;
+    const i32 *lengths;
+    i64 length_stride;
+};
+
+/* keep[key]: whether the query behind `length` keys, at most `left` ahead of the key, sees it. */
+struct gpu_attention_keep {
+    const i32 *length;
+    u8 *keep;
+    i64 keys, left;
 };
 
 #endif

@@ -4,12 +4,13 @@
 
 #include "backend.h"
 
-/* Operands of attention_step in the list of its call: q, kv, then the caches. */
-enum { WICK__STEP_Q, WICK__STEP_KV, WICK__STEP_CACHES };
+/* The operands of attention_step are q, kv and lengths, which may be NULL. Its list has those that are there, and the
+ * caches behind them. */
+enum { WICK__STEP_Q, WICK__STEP_KV, WICK__STEP_LENGTHS, WICK__STEP_CACHES };
 
-static inline int wick__step_sequences(const struct wick__call *call) { return call->n_list - WICK__STEP_CACHES; }
+static inline int wick__step_sequences(const struct wick__call *call) { return call->n_targets; }
 static inline const struct wick_tensor *wick__step_cache(const struct wick__call *call, int sequence) {
-    return call->list[WICK__STEP_CACHES + sequence];
+    return call->list[call->n_list - call->n_targets + sequence];
 }
 
 /* Views of what belongs to a sequence. They hold no references. */

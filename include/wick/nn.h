@@ -193,8 +193,14 @@ WICK_API struct wick_tensor *wick_attention_packed(const struct wick_tensor *q, 
  * same -> [n,H,1,D]. Writes the row of kv to the last position of each cache and then looks at all N, whose number may
  * differ from cache to cache: narrow views of longer tensors will do. Scale, soft cap and the window's left side are
  * those of `options`, which may be NULL; WICK_INVALID for slopes, dropout and log_sums. WICK_SHAPE unless sizes agree,
- * WICK_INVALID for caches that share elements with q or kv; those of no two may be the same. */
-WICK_API struct wick_tensor *wick_attention_step(const struct wick_tensor *q, const struct wick_tensor *kv, int n,
+ * WICK_INVALID for caches that share elements with q or kv; those of no two may be the same.
+ *
+ * With `lengths`, i32 [n], or NULL, the device says how much of each cache is full, so that a graph can be launched for
+ * one step after another: the row of kv goes to position lengths[i], and the query looks at lengths[i] + 1 keys. A
+ * length that is negative or not below N leaves its cache as it was, and its sequence gets zeros, as one that sees no
+ * key. */
+WICK_API struct wick_tensor *wick_attention_step(const struct wick_tensor *q, const struct wick_tensor *kv,
+                                                 const struct wick_tensor *lengths, int n,
                                                  struct wick_tensor *const *caches,
                                                  const struct wick_attention_options *options);
 

@@ -32,10 +32,19 @@ static bool check_shapes(const struct wick__call *call, int n) {
     return !rule;
 }
 
+static bool check_lengths(const struct wick__call *call, int n) {
+    const struct wick_tensor *lengths = call->in[WICK__STEP_LENGTHS];
+    char text[WICK__SHAPE_TEXT];
+    if (!lengths || (lengths->layout.rank == 1 && lengths->layout.shape[0] == n)) return true;
+    wick__call_fail(call, WICK_SHAPE, "lengths is %s",
+                    wick__shape_text(text, lengths->layout.rank, lengths->layout.shape));
+    return false;
+}
+
 /* Checks cache i of the list. */
 static bool check_cache(const struct wick__call *call, int i) {
-    struct wick_tensor *cache = call->list[WICK__STEP_CACHES + i];
-    struct wick__call one = {.op = call->op, .n_in = 3, .in = {call->in[0], call->in[1], cache}};
+    const struct wick_tensor *cache = wick__step_cache(call, i);
+    struct wick__call one = {.op = call->op, .n_in = 4, .in = {call->in[0], call->in[1], NULL, cache}};
     char name[32];
     snprintf(name, sizeof name, "cache %d", i);
     if (!wick__call_check(&one) || !has_shape(&one, &cache->layout, 1, 0, name)) return false;
@@ -56,26 +65,26 @@ static bool check_options(struct wick__call *call, const struct wick_attention_o
     return false;
 }
 
-struct wick_tensor *wick_attention_step(const struct wick_tensor *q, const struct wick_tensor *kv, int n,
-                                        struct wick_tensor *const *caches,
+struct wick_tensor *wick_attention_step(const struct wick_tensor *q, const struct wick_tensor *kv,
+                                        const struct wick_tensor *lengths, int n, struct wick_tensor *const *caches,
                                         const struct wick_attention_options *options) {
     static const struct wick_attention_options plain = {.causal = false};
-    struct wick__call call = {.op = WICK_OP_attention_step, .n_in = 2, .in = {q, kv}, .n_targets = n};
+    struct wick__call call = {.op = WICK_OP_attention_step, .n_in = 3, .in = {q, kv, lengths}, .n_targets = n};
     if (!wick__call_check(&call)) return NULL;
     if (n < 1 || !caches) {
         wick__call_fail(&call, WICK_INVALID, "%d caches%s", n, caches ? "" : " at NULL");
         return NULL;
     }
-    if (!check_shapes(&call, n) || !check_options(&call, options ? options : &plain)) return NULL;
+    if (!check_shapes(&call, n) || !check_lengths(&call, n) || !check_options(&call, options ? options : &plain))
+        return NULL;
     size_t nbytes = (size_t)(n + WICK__STEP_CACHES) * sizeof(struct wick_tensor *);
     struct wick_tensor **list = wick__alloc(nbytes), *out = NULL;
     if (!list) return NULL;
     bool good = true;
-    list[WICK__STEP_Q] = (struct wick_tensor *)(uintptr_t)q;
-    list[WICK__STEP_KV] = (struct wick_tensor *)(uintptr_t)kv;
-    for (int i = 0; i < n; i++) list[WICK__STEP_CACHES + i] = caches[i];
+    for (int i = 0; i < WICK__STEP_CACHES; i++)
+        if (call.in[i]) list[call.n_list++] = (struct wick_tensor *)(uintptr_t)call.in[i];
+    for (int i = 0; i < n; i++) list[call.n_list++] = caches[i];
     call.list = list;
-    call.n_list = n + WICK__STEP_CACHES;
     for (int i = 0; i < n && good; i++) good = check_cache(&call, i);
     if (good && wick__call_out(&call, q->dtype, 4, q->layout.shape)) out = wick__call_run(&call);
     wick__free(list, nbytes);

@@ -236,14 +236,18 @@ static enum wick_status launch_splits(struct wick__gpu *gpu, enum wick_dtype dty
     return status;
 }
 
-wick__kernel_fn wick__gpu_attention;
-enum wick_status wick__gpu_attention(const struct wick__call *call) {
+enum wick_status wick__gpu_attention_masked(const struct wick__call *call, const void *keep) {
     struct wick__gpu *gpu = wick__gpu_of(call->out[0]);
     if (wick__count(call->out[0]) == 0 && (call->n_out < 2 || wick__count(call->out[1]) == 0)) return WICK_OK;
     struct wick__attention_sizes sizes = wick__gpu_attention_sizes(call, call->op == WICK_OP_attention_packed, 0, 3);
     struct way way = way_of(gpu, call, &sizes);
     struct gpu_attention p = wick__gpu_attention_describe(call, &sizes);
     p.out = wick__data(call->out[0]);
+    if (keep) {
+        p.mask = keep;
+        p.masked = GPU_ATTENTION_KEEP;
+        p.mask_stride[3] = 1;
+    }
     if (call->n_out > 1) p.log_sums = wick__data(call->out[1]);
     if (sizes.packed) WICK__TRY(wick__gpu_attention_suspect(call, &sizes, &p.report));
     wick__gpu_attention_share(&p, &sizes, call->in[1]->layout.shape[1], way.rows);
@@ -267,3 +271,6 @@ enum wick_status wick__gpu_attention(const struct wick__call *call) {
     return p.splits > 1 ? launch_splits(gpu, call->in[0]->dtype, launch, p, blocks)
                         : launch_all(gpu, launch, p, blocks);
 }
+
+wick__kernel_fn wick__gpu_attention;
+enum wick_status wick__gpu_attention(const struct wick__call *call) { return wick__gpu_attention_masked(call, NULL); }

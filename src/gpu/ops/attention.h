@@ -31,6 +31,10 @@ struct gpu_attention wick__gpu_attention_describe(const struct wick__call *call,
 void wick__gpu_attention_share(struct gpu_attention *p, const struct wick__attention_sizes *sizes, int64_t key_heads,
                                int64_t tile_rows);
 
+/* wick__gpu_attention without a mask among its operands, for all heads and queries of the keys whose byte of `keep` is
+ * not 0; NULL: of all. */
+enum wick_status wick__gpu_attention_masked(const struct wick__call *call, const void *keep);
+
 /* Lets the starts of packed sequences be reported, to what belongs into the parameters. */
 enum wick_status wick__gpu_attention_suspect(const struct wick__call *call, const struct wick__attention_sizes *sizes,
                                              struct gpu_report *report);

@@ -18,6 +18,16 @@ static void find_caches(const struct wick__call *call, int first, int n,
     }
 }
 
+/* Where the lengths lie, if the device knows them. */
+static int64_t length_stride(const struct wick__call *call) {
+    const struct wick_tensor *lengths = call->in[WICK__STEP_LENGTHS];
+    return lengths ? lengths->layout.stride[0] : 0;
+}
+static const i32 *length_of(const struct wick__call *call, int sequence) {
+    const struct wick_tensor *lengths = call->in[WICK__STEP_LENGTHS];
+    return lengths ? (const i32 *)wick__data(lengths) + sequence * length_stride(call) : NULL;
+}
+
 static enum wick_status put(struct wick__gpu *gpu, const struct wick__call *call, int first, int n) {
     const struct wick_tensor *kv = call->in[1];
     const struct wick__layout *layout = &kv->layout;
@@ -30,12 +40,16 @@ static enum wick_status put(struct wick__gpu *gpu, const struct wick__call *call
     p.from = (const char *)wick__data(kv) + first * p.stride[0] * (i64)p.size;
     find_caches(call, first, n, p.cache);
     struct wick__launch launch = {.kernel = WICK__GPU_K_attention_put, .grid = {wick__gpu_blocks(gpu, p.count, 1)}};
-    return wick__gpu_launch(gpu, &launch, &p);
+    if (!call->in[WICK__STEP_LENGTHS]) return wick__gpu_launch(gpu, &launch, &p);
+    struct gpu_attention_put_at at = {
+        .put = p, .lengths = length_of(call, first), .length_stride = length_stride(call)};
+    launch.kernel = WICK__GPU_K_attention_put_at;
+    return wick__gpu_launch(gpu, &launch, &at);
 }
 
 /* Into parts of the keys where there are few blocks, and as they are else. */
-static enum wick_status launch(struct wick__gpu *gpu, enum wick_dtype dtype, struct gpu_attention_step *p) {
-    struct gpu_attention *all = &p->all;
+static enum wick_status launch(struct wick__gpu *gpu, enum wick_dtype dtype, struct gpu_attention_step_at *p) {
+    struct gpu_attention *all = &p->step.all;
     size_t sum = dtype == WICK_F64 ? 8 : 4, stats = 0, nbytes = 0;
     void *memory = NULL;
     if (all->splits > 1) {
@@ -45,11 +59,13 @@ static enum wick_status launch(struct wick__gpu *gpu, enum wick_dtype dtype, str
         all->stats = memory;
         all->partial = (char *)memory + stats;
     }
-    struct wick__launch step = {.kernel = wick__gpu_of_floats(WICK__GPU_K_attention_step_bf16, dtype),
+    const enum wick__gpu_kernel kernel =
+        p->lengths ? WICK__GPU_K_attention_step_at_bf16 : WICK__GPU_K_attention_step_bf16;
+    struct wick__launch step = {.kernel = wick__gpu_of_floats(kernel, dtype),
                                 .grid = {all->sequences * all->units * all->tiles, all->splits}};
     struct wick__launch join = {.kernel = wick__gpu_of_floats(WICK__GPU_K_attention_join_bf16, dtype),
                                 .grid = {wick__gpu_blocks(gpu, all->total * all->width, 1)}};
-    enum wick_status status = wick__gpu_launch(gpu, &step, p);
+    enum wick_status status = p->lengths ? wick__gpu_launch(gpu, &step, p) : wick__gpu_launch(gpu, &step, &p->step);
     if (status == WICK_OK && memory) status = wick__gpu_launch(gpu, &join, all);
     if (memory) wick__gpu_release(gpu, memory, nbytes);
     return status;
@@ -74,10 +90,30 @@ static enum wick_status attend(struct wick__gpu *gpu, const struct wick__call *c
     int64_t blocks = n * (int64_t)p.all.units * p.all.tiles;
     int64_t splits = blocks < units ? wick__min(2 * units / blocks, longest / LEAST) : 1;
     p.all.splits = (u32)wick__max(1, splits);
-    return launch(gpu, q->dtype, &p);
+    struct gpu_attention_step_at at = {
+        .step = p, .lengths = length_of(call, first), .length_stride = length_stride(call)};
+    return launch(gpu, q->dtype, &at);
 }
 
-wick__kernel_fn wick__gpu_attention, wick__gpu_attention_step;
+/* Long rows, one sequence after another. */
+static enum wick_status attend_wide(struct wick__gpu *gpu, const struct wick__call *call, int sequence) {
+    struct wick__step parts;
+    struct wick__call one = wick__step_call(call, sequence, &parts);
+    int64_t keys = parts.k.layout.shape[2];
+    void *keep;
+    if (!call->in[WICK__STEP_LENGTHS]) return wick__gpu_attention_masked(&one, NULL);
+    struct gpu_attention_keep p = {.length = length_of(call, sequence), .keys = keys, .left = call->p.attention.left};
+    struct wick__launch launch = {.kernel = WICK__GPU_K_attention_keep, .grid = {wick__gpu_blocks(gpu, keys, 1)}};
+    WICK__TRY(wick__gpu_scratch(gpu, (size_t)keys, &keep));
+    p.keep = keep;
+    one.p.attention.left = one.p.attention.right = WICK__FAR;
+    enum wick_status status = wick__gpu_launch(gpu, &launch, &p);
+    if (status == WICK_OK) status = wick__gpu_attention_masked(&one, keep);
+    wick__gpu_release(gpu, keep, (size_t)keys);
+    return status;
+}
+
+wick__kernel_fn wick__gpu_attention_step;
 enum wick_status wick__gpu_attention_step(const struct wick__call *call) {
     const struct wick_tensor *q = call->in[0];
     struct wick__gpu *gpu = wick__gpu_of(call->out[0]);
@@ -90,11 +126,7 @@ enum wick_status wick__gpu_attention_step(const struct wick__call *call) {
             WICK__TRY(attend(gpu, call, first, n));
             continue;
         }
-        for (int i = first; i < first + n; i++) {
-            struct wick__step parts;
-            struct wick__call one = wick__step_call(call, i, &parts);
-            WICK__TRY(wick__gpu_attention(&one));
-        }
+        for (int i = first; i < first + n; i++) WICK__TRY(attend_wide(gpu, call, i));
     }
     return WICK_OK;
 }

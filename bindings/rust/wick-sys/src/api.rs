@@ -1766,7 +1766,7 @@ functions! {
     /// Makes the device queue its work on another stream of the same GPU. The caller makes that stream in the
     /// GPU's primary context, and keeps it alive until the device is closed or has another stream. Waits for
     /// the work queued so far. NULL gives the device a stream of its own again. WICK_UNSUPPORTED on the CPU and
-    /// while the device records a graph.
+    /// while the thread records a graph there.
     fn wick_stream_set(device: *mut wick_device, stream: *mut c_void) -> wick_status;
     /// A mark behind all work queued on the device so far. NULL after a failure. Give back with
     /// wick_event_free.
@@ -1783,10 +1783,11 @@ functions! {
     fn wick_event_elapsed(from: *const wick_event, to: *const wick_event, ms: *mut f64) -> wick_status;
     /// Frees an event. NULL is fine.
     fn wick_event_free(event: *mut wick_event);
-    /// Makes the device record ops from now on instead of running them. WICK_INVALID if it records already.
+    /// Makes the device record the ops of this thread from now on instead of running them. WICK_INVALID if it
+    /// records already.
     fn wick_graph_begin(device: *mut wick_device) -> wick_status;
-    /// Ends the recording. NULL if an op could not be recorded, or no recording was begun; the device computes
-    /// again either way. Give back with wick_graph_free.
+    /// Ends the recording, on the thread that began it. NULL if an op could not be recorded, or no recording
+    /// was begun; the device computes again either way. Give back with wick_graph_free.
     fn wick_graph_end(device: *mut wick_device) -> *mut wick_graph;
     /// Queues the recorded work.
     fn wick_graph_launch(graph: *mut wick_graph) -> wick_status;
@@ -2181,8 +2182,12 @@ functions! {
     /// cache and then looks at all N, whose number may differ from cache to cache: narrow views of longer
     /// tensors will do. Scale, soft cap and the window's left side are those of `options`, which may be NULL;
     /// WICK_INVALID for slopes, dropout and log_sums. WICK_SHAPE unless sizes agree, WICK_INVALID for caches
-    /// that share elements with q or kv; those of no two may be the same.
-    fn wick_attention_step(q: *const wick_tensor, kv: *const wick_tensor, n: c_int, caches: *const *mut wick_tensor, options: *const wick_attention_options) -> *mut wick_tensor;
+    /// that share elements with q or kv; those of no two may be the same. With `lengths`, i32 \[n\], or NULL,
+    /// the device says how much of each cache is full, so that a graph can be launched for one step after
+    /// another: the row of kv goes to position lengths\[i\], and the query looks at lengths\[i\] + 1 keys. A
+    /// length that is negative or not below N leaves its cache as it was, and its sequence gets zeros, as one
+    /// that sees no key.
+    fn wick_attention_step(q: *const wick_tensor, kv: *const wick_tensor, lengths: *const wick_tensor, n: c_int, caches: *const *mut wick_tensor, options: *const wick_attention_options) -> *mut wick_tensor;
     /// tanh(input + hidden), or its positive part with `relu`: \[N,H\].
     fn wick_rnn_cell(input: *const wick_tensor, hidden: *const wick_tensor, relu: bool) -> *mut wick_tensor;
     /// c \[N,H\] in f32 (f64 for f64) -\> h' \[N,H\]. \*next_c receives c' \[N,H\], and \*gates, unless `gates`
