@@ -17,7 +17,10 @@
  * shards and their index), and tokenizer.json. If present, generation_config.json tells what else ends a text, and
  * chat_template.jinja or tokenizer_config.json has the chat template. docs/formats.md says more.
  *
- * A model never changes once it is open. Threads may share it, each with sequences of its own. */
+ * A model never changes once it is open. Threads may share it, each with sequences of its own.
+ *
+ * A GPU repeats steps of one token from a graph (graph.h) once the same sequences took some, which saves the host most
+ * of its time. The environment's WICK_GRAPHS=off, read when a model is opened, keeps it from that. */
 #ifndef WICK_GENERATE_H
 #define WICK_GENERATE_H
 
@@ -89,7 +92,7 @@ struct wick_lm_memory {
     int64_t weights;   /* the tensors in the files; on the CPU they are pages of these, but for a folder's experts, of
                         * which a copy is made: they count twice if options->files.copy keeps the files' bytes too */
     int64_t cache;     /* keys and values of all sequences, when they are full */
-    int64_t work;      /* an upper bound of what computing takes */
+    int64_t work;      /* an upper bound of what computing takes, and a GPU's graphs keep of tensors */
     int64_t needed;    /* weights + cache + work */
     int64_t available; /* that the device has left, within wick_memory_set_limit; 0: not known */
     int64_t missing;   /* needed - available, if that is above 0 */

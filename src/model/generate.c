@@ -4,6 +4,7 @@
 #include "core/checked.h"
 #include "core/device.h"
 #include "core/memory.h"
+#include "core/setting.h"
 #include "text/tokenizer.h"
 
 #include <string.h>
@@ -64,6 +65,7 @@ static enum wick_status fill(struct wick_lm *lm, const struct wick__lm_source *s
                              const struct wick_lm_options *options) {
     lm->on_product = options ? options->on_product : NULL;
     lm->context = options ? options->context : NULL;
+    lm->graphs = wick__setting_word("WICK_GRAPHS", (const char *const[]){"off", "on", NULL}, 1) == 1;
     lm->products = options && options->exact ? WICK_PRODUCTS_EXACT : WICK_PRODUCTS_8_BIT;
     WICK__TRY(wick__lm_check_memory(source, lm->device, options ? options->use : NULL));
     WICK__TRY(load_tokenizer(lm, source));

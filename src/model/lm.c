@@ -8,13 +8,12 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { FEW = 32 }; /* rows up to which launches take longer than the work in them */
-
 struct pass {
     const struct wick_lm *lm;
     const struct wick__lm_batch *batch;
     struct wick_tensor *angles[2][2]; /* cosines and sines: of all layers, of those with a local rope */
     struct wick_tensor *heads[2][2];  /* the same for each head, and angles of 0 for those of values; or NULL */
+    const struct wick_tensor *lengths;
 };
 
 /* ---- layers of weights ---- */
@@ -28,7 +27,7 @@ static bool is_half(const struct wick_tensor *weight) {
  * except for few rows on a GPU, where casts take longer than they save. */
 static bool takes_f32(const struct wick_lm *lm, const struct wick_tensor *x, const struct wick_tensor *weight) {
     enum wick_dtype dtype = wick_tensor_dtype(weight);
-    if (is_half(weight)) return !lm->device->heap->host_visible && wick_tensor_dim(x, 0) <= FEW;
+    if (is_half(weight)) return !lm->device->heap->host_visible && wick_tensor_dim(x, 0) <= WICK__LM_FEW;
     return wick_dtype_kind(dtype) == WICK_DTYPE_KIND_QUANTISED || dtype == WICK_F32;
 }
 
@@ -92,8 +91,9 @@ static struct wick_tensor *join(const struct wick_lm *lm, const struct wick__lm_
     const struct wick_tensor *weight = layer->weight[part], *after = layer->weight[behind];
     const struct wick_linear_options options = options_of(lm, weight, WICK_ACTIVATION_NONE);
     if (!after && !layer->bias[part] && wick_tensor_dim(x, 0) == 1 && takes_f32(lm, x, weight)) {
+        const struct wick_tensor *bias = wick_select(onto, 0, 0);
         show(lm, layer, part, x, NULL);
-        return wick_linear_with(x, weight, wick_select(onto, 0, 0), &options);
+        return bias ? wick_linear_with(x, weight, bias, &options) : NULL; /* without one it would be another product */
     }
     return add_to(lm, onto, linear(lm, layer, part, x), after);
 }
@@ -120,8 +120,7 @@ struct projected {
     bool joint;
 };
 
-/* Whether queries, keys and values of a layer are one product, which only positions change. */
-static bool is_joint(const struct wick_lm *lm, const struct wick__lm_layer *layer) {
+bool wick__lm_is_joint(const struct wick_lm *lm, const struct wick__lm_layer *layer) {
     bool biased = layer->bias[WICK__LM_QUERY] || layer->bias[WICK__LM_KEY] || layer->bias[WICK__LM_VALUE];
     return layer->qkv.parts == 3 && !biased && !layer->weight[WICK__LM_QUERY_NORM] &&
            lm->config.rope_dims == lm->config.head;
@@ -147,7 +146,7 @@ static struct projected project(const struct pass *pass, const struct wick__lm_l
     const int64_t heads[3] = {config->heads, config->kv_heads, config->kv_heads};
     const int norms[2] = {WICK__LM_QUERY_NORM, WICK__LM_KEY_NORM}, parts = layer->qkv.parts;
     struct wick_tensor *const *angles = pass->angles[local], *qkv[3];
-    if (pass->heads[local][0] && is_joint(lm, layer)) return project_joint(pass, layer, x, pass->heads[local]);
+    if (pass->heads[local][0] && wick__lm_is_joint(lm, layer)) return project_joint(pass, layer, x, pass->heads[local]);
     struct wick_tensor *all = parts ? multiply(lm, x, layer->qkv.weight, WICK_ACTIVATION_NONE) : NULL;
     int64_t start = 0;
     for (int i = 0; i < 3; i++) {
@@ -195,8 +194,7 @@ static struct wick_tensor *attend_span(const struct pass *pass, int64_t number, 
     return wick_transpose(wick_cast(mixed, WICK_F32), 1, 2);
 }
 
-/* Whether each sequence of a batch has one token, and caches are floats of one dtype, so that one call does for all. */
-static bool is_step(const struct wick__lm_batch *batch) {
+bool wick__lm_is_step(const struct wick__lm_batch *batch) {
     enum wick_dtype dtype = batch->spans[0].sequence->dtype;
     bool good = batch->n_tokens == batch->n_spans && dtype != WICK_DTYPE_q8_0;
     for (int i = 1; i < batch->n_spans && good; i++) good = batch->spans[i].sequence->dtype == dtype;
@@ -225,9 +223,11 @@ static struct wick_tensor *attend_step(const struct pass *pass, int64_t number, 
     if (!caches) return NULL;
     for (int i = 0; i < batch->n_spans; i++) {
         const struct wick_sequence *sequence = batch->spans[i].sequence;
-        caches[i] = wick_narrow(sequence->kv[number], 2, 0, sequence->length + 1);
+        caches[i] =
+            pass->lengths ? sequence->kv[number] : wick_narrow(sequence->kv[number], 2, 0, sequence->length + 1);
     }
-    mixed = wick_attention_step(wick_cast(q, dtype), wick_cast(kv, dtype), batch->n_spans, caches, &options);
+    mixed =
+        wick_attention_step(wick_cast(q, dtype), wick_cast(kv, dtype), pass->lengths, batch->n_spans, caches, &options);
     wick__free(caches, parts_nbytes(batch));
     return wick_cast(mixed, WICK_F32);
 }
@@ -242,9 +242,9 @@ static struct wick_tensor *attend(const struct pass *pass, int64_t number, const
     bool local = config->local_base > 0 && wick__lm_windowed(config, number);
     struct wick_tensor *mixed;
     const struct projected all = project(pass, layer, x, local);
-    if (batch->n_spans == 1) {
+    if (batch->n_spans == 1 && !pass->lengths) {
         mixed = attend_span(pass, number, batch->spans, &all);
-    } else if (is_step(batch)) {
+    } else if (wick__lm_is_step(batch)) {
         mixed = attend_step(pass, number, &all);
     } else {
         struct wick_tensor **parts = wick__alloc(parts_nbytes(batch));
@@ -320,42 +320,35 @@ static struct wick_tensor *run_layer(const struct pass *pass, int64_t number, co
 
 /* ---- the whole ---- */
 
-/* Tables of one kind of rope. Those of each head are made of FEW tokens, for many they would take long. */
-static enum wick_status make_tables(struct pass *pass, bool local, int which, const int64_t *positions) {
-    const struct wick_lm *lm = pass->lm;
-    const struct wick__lm_config *config = &lm->config;
-    int64_t n = pass->batch->n_tokens, heads[2] = {1, 0};
-    for (int64_t i = 0; n <= FEW && heads[1] == 0 && i < config->n_layers; i++) {
-        if (!is_joint(lm, &lm->layers[i])) continue;
-        heads[0] = config->heads + config->kv_heads;
-        heads[1] = config->kv_heads;
+/* Uploads what the pass takes from the host. */
+static enum wick_status upload(const struct wick_lm *lm, const struct wick__lm_batch *batch,
+                               struct wick__lm_inputs *inputs) {
+    const struct wick__lm_tables tables = wick__lm_tables_of(lm, batch);
+    size_t nbytes = (size_t)tables.count * sizeof(float);
+    float *memory = wick__alloc(2 * nbytes);
+    bool good = true;
+    if (!memory) return WICK_MEMORY;
+    float *const values[2] = {memory, memory + tables.count};
+    for (int r = 0; r < tables.n; r++) {
+        wick__lm_fill_tables(lm, batch, &tables, r, values);
+        for (int i = 0; i < 2; i++) {
+            inputs->tables[r][i] = wick_from_data(lm->device, WICK_F32, 3, tables.shape, values[i], nbytes);
+            good = good && inputs->tables[r][i];
+        }
     }
-    struct wick_tensor *tables[2];
-    WICK__TRY(wick__lm_angles(lm, which, heads, n, positions, tables));
-    for (int i = 0; i < 2; i++) {
-        pass->angles[local][i] = wick_select(tables[i], 0, 0);
-        pass->heads[local][i] = heads[1] ? tables[i] : NULL;
-    }
-    return WICK_OK;
+    wick__free(memory, 2 * nbytes);
+    inputs->ids = wick_from_data(lm->device, WICK_I32, WICK_SHAPE(batch->n_tokens), batch->ids,
+                                 (size_t)batch->n_tokens * sizeof *batch->ids);
+    return good && inputs->ids ? WICK_OK : wick__latest();
 }
 
-/* Cosines and sines of every token's position. */
-static enum wick_status make_angles(struct pass *pass) {
-    const struct wick_lm *lm = pass->lm;
-    const struct wick__lm_batch *batch = pass->batch;
-    size_t nbytes = (size_t)batch->n_tokens * sizeof(int64_t);
-    int64_t *positions = wick__alloc(nbytes), at = 0, context = 0;
-    if (!positions) return WICK_MEMORY;
-    for (int s = 0; s < batch->n_spans; s++) {
-        context = wick__max(context, batch->spans[s].sequence->context);
-        for (int64_t i = 0; i < batch->spans[s].n; i++) positions[at++] = batch->spans[s].sequence->length + i;
-    }
-    bool stretched = lm->ropes[WICK__LM_ROPE_LONG].angle && context > lm->config.original_context;
-    enum wick_status status = make_tables(pass, false, stretched ? WICK__LM_ROPE_LONG : WICK__LM_ROPE, positions);
-    if (status == WICK_OK && lm->ropes[WICK__LM_ROPE_LOCAL].angle)
-        status = make_tables(pass, true, WICK__LM_ROPE_LOCAL, positions);
-    wick__free(positions, nbytes);
-    return status;
+/* Those of the first rope are for all layers, unless there are tables of a local one. */
+static void use_tables(struct pass *pass, const struct wick__lm_inputs *inputs) {
+    for (int r = 0; r < 2; r++)
+        for (int i = 0; i < 2 && inputs->tables[r][i]; i++) {
+            pass->angles[r][i] = wick_select(inputs->tables[r][i], 0, 0);
+            pass->heads[r][i] = wick_tensor_dim(inputs->tables[r][i], 0) > 1 ? inputs->tables[r][i] : NULL;
+        }
 }
 
 /* The rows whose logits are asked for. */
@@ -373,14 +366,16 @@ static struct wick_tensor *last_rows(const struct wick_lm *lm, const struct wick
     return wick_index_select(x, 0, ids);
 }
 
-struct wick_tensor *wick__lm_forward(const struct wick_lm *lm, const struct wick__lm_batch *batch) {
-    struct pass pass = {.lm = lm, .batch = batch};
+struct wick_tensor *wick__lm_forward(const struct wick_lm *lm, const struct wick__lm_batch *batch,
+                                     const struct wick__lm_inputs *inputs) {
     const struct wick__lm_config *config = &lm->config;
+    struct wick__lm_inputs own = {.lengths = NULL};
     wick_scope_begin();
-    if (make_angles(&pass) != WICK_OK) return wick_scope_end(NULL);
-    struct wick_tensor *ids = wick_from_data(lm->device, WICK_I32, WICK_SHAPE(batch->n_tokens), batch->ids,
-                                             (size_t)batch->n_tokens * sizeof *batch->ids);
-    struct wick_tensor *x = wick_cast(wick_embedding(lm->embedding, ids), WICK_F32);
+    if (!inputs && upload(lm, batch, &own) != WICK_OK) return wick_scope_end(NULL);
+    if (!inputs) inputs = &own;
+    struct pass pass = {.lm = lm, .batch = batch, .lengths = inputs->lengths};
+    use_tables(&pass, inputs);
+    struct wick_tensor *x = wick_cast(wick_embedding(lm->embedding, inputs->ids), WICK_F32);
     if (config->family->scaled_embedding) x = wick_affine(x, WICK_REAL(sqrt((double)config->hidden)), WICK_INT(0));
     for (int64_t i = 0; i < config->n_layers; i++) {
         struct wick_tensor *next = run_layer(&pass, i, x);

@@ -156,6 +156,7 @@ struct wick_lm {
     bool fused_qkv, fused_up;       /* whether the file has one matrix for several parts */
     void (*on_product)(void *context, const struct wick_lm_product *product); /* NULL: nobody looks */
     void *context;
+    bool graphs; /* steps are recorded where the device can */
 };
 
 /* ---- memory (lm_memory.c) ---- */
@@ -192,11 +193,6 @@ const char *wick__lm_part_name(const struct wick_lm *lm, int part);
 
 /* Fills the tables of angles; factors divide angles where the files have any. */
 enum wick_status wick__lm_make_ropes(struct wick_lm *lm, const struct wick__lm_source *source);
-/* Cosines and sines [heads, n, rope_dims / 2] f32 of n positions, for heads[0] heads that turn and heads[1] that stay
- * as they are. */
-enum wick_status wick__lm_angles(const struct wick_lm *lm, int which, const int64_t heads[2], int64_t n,
-                                 const int64_t *positions, struct wick_tensor *tables[2]);
-
 /* Keys and values of one sequence. */
 struct wick_sequence {
     const struct wick_lm *lm;
@@ -205,6 +201,7 @@ struct wick_sequence {
     int32_t *ids;               /* room for `capacity` */
     struct wick_tensor **kv;    /* keys of each layer, and values behind them in dim 1 */
     struct wick_tensor *logits; /* of what follows; NULL: not known */
+    struct wick__lm_step *step; /* its step, maybe together with others, if that came last (lm_step.c) */
     atomic_bool cancelled;
 };
 
@@ -243,8 +240,44 @@ struct wick__lm_batch {
     bool all; /* logits of every token, not of the last one of each sequence */
 };
 
-/* Logits [rows, vocab] f32. Writes keys and values behind those of each sequence, but leaves the lengths. */
-struct wick_tensor *wick__lm_forward(const struct wick_lm *lm, const struct wick__lm_batch *batch);
+/* Whether each sequence of a batch has one token, and caches are floats of one dtype, so that one call of attention
+ * does for all. */
+bool wick__lm_is_step(const struct wick__lm_batch *batch);
+
+/* Tables of cosines and sines of a batch's positions, by head where layers turn all heads at once. */
+enum { WICK__LM_FEW = 32 /* rows up to which launches take longer than the work in them */ };
+struct wick__lm_tables {
+    int64_t heads[2];        /* that turn, and behind them those that stay as they are */
+    int64_t shape[3], count; /* [heads, tokens, rope_dims / 2] */
+    int n, which[2];         /* ropes: of all layers, of those with a local one */
+};
+struct wick__lm_tables wick__lm_tables_of(const struct wick_lm *lm, const struct wick__lm_batch *batch);
+/* Fills cosines and sines, tables->count numbers each, of rope tables->which[number]. */
+void wick__lm_fill_tables(const struct wick_lm *lm, const struct wick__lm_batch *batch,
+                          const struct wick__lm_tables *tables, int number, float *const values[2]);
+
+/* What a forward pass takes from the host, in tensors. */
+struct wick__lm_inputs {
+    struct wick_tensor *ids;          /* i32 [tokens] */
+    struct wick_tensor *lengths;      /* of a step, i32 [sequences]; NULL: the host's numbers are taken */
+    struct wick_tensor *tables[2][2]; /* cosines and sines by rope */
+};
+
+/* Logits [rows, vocab] f32. Writes keys and values behind those of each sequence, but leaves the lengths. `inputs` may
+ * be NULL. */
+struct wick_tensor *wick__lm_forward(const struct wick_lm *lm, const struct wick__lm_batch *batch,
+                                     const struct wick__lm_inputs *inputs);
+/* Whether queries, keys and values of a layer are one product, which only positions change. */
+bool wick__lm_is_joint(const struct wick_lm *lm, const struct wick__lm_layer *layer);
+
+/* ---- steps that are recorded (lm_step.c) ---- */
+
+/* wick__lm_forward of one token of each sequence, by a graph once the same sequences took some steps. */
+struct wick_tensor *wick__lm_step(const struct wick_lm *lm, const struct wick__lm_batch *batch);
+/* Whether steps of the model may be recorded. */
+bool wick__lm_records(const struct wick_lm *lm);
+/* Frees the graph of a step with the sequence, before its cache moves. */
+void wick__lm_step_drop(struct wick_sequence *sequence);
 
 /* Whether layer i sees only the window. */
 bool wick__lm_windowed(const struct wick__lm_config *config, int64_t layer);

@@ -48,6 +48,14 @@ static int64_t work_bytes(const struct wick__lm_config *config, const struct wic
     return plus(bytes, bytes / 4);
 }
 
+/* What graphs keep for themselves: each of a step of one token, as work_bytes says, twice for what a pool can't share.
+ */
+static int64_t graph_bytes(const struct wick_device *device, const struct wick__lm_config *config,
+                           const struct wick_lm_use *use) {
+    if (device->heap->host_visible || config->experts) return 0;
+    return times(2 * wick__max(use->sequences, 1), work_bytes(config, use, 1, 0));
+}
+
 /* What the threads of a CPU keep of their own: blocks of keys and values, and of products' operands. */
 static enum wick_status find_thread_bytes(const struct wick_device *device, const struct wick__lm_config *config,
                                           int64_t *bytes) {
@@ -125,9 +133,10 @@ enum wick_status wick__lm_needs(const struct wick__lm_source *source, const stru
     if (use->tokens) tokens = wick__min(tokens, use->tokens);
     WICK__TRY(find_thread_bytes(device, &config, &threads));
     int64_t one = times(token_bytes(&config, dtype), tokens);
-    struct wick_lm_memory found = {.weights = weight_bytes(source, device, &bytes),
-                                   .cache = times(wick__max(use->sequences, 1), one),
-                                   .work = plus(work_bytes(&config, use, tokens, one), threads)};
+    struct wick_lm_memory found = {
+        .weights = weight_bytes(source, device, &bytes),
+        .cache = times(wick__max(use->sequences, 1), one),
+        .work = plus(plus(work_bytes(&config, use, tokens, one), threads), graph_bytes(device, &config, use))};
     WICK__TRY(compare(device, &found));
     *memory = found;
     return WICK_OK;

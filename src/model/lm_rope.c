@@ -1,6 +1,7 @@
 /* Rotary positions of language models: angles by base, partial heads, and the ways to stretch them. */
 #include "model/lm.h"
 
+#include "core/checked.h"
 #include "core/memory.h"
 
 #include <math.h>
@@ -111,25 +112,42 @@ enum wick_status wick__lm_make_ropes(struct wick_lm *lm, const struct wick__lm_s
     return status;
 }
 
-enum wick_status wick__lm_angles(const struct wick_lm *lm, int which, const int64_t heads[2], int64_t n,
-                                 const int64_t *positions, struct wick_tensor *tables[2]) {
-    const struct wick__lm_rope *rope = &lm->ropes[which];
-    int64_t pairs = lm->config.rope_dims / 2, one = n * pairs, turned = heads[0] * one, all = turned + heads[1] * one;
-    size_t nbytes = (size_t)all * sizeof(float);
-    float *values = wick__alloc(2 * nbytes);
-    if (!values) return WICK_MEMORY;
-    for (int64_t i = 0; i < one; i++) {
-        double angle = (double)positions[i / pairs] * rope->angle[i % pairs];
-        values[i] = (float)(cos(angle) * rope->gain);
-        values[all + i] = (float)(sin(angle) * rope->gain);
+/* ---- tables ---- */
+
+struct wick__lm_tables wick__lm_tables_of(const struct wick_lm *lm, const struct wick__lm_batch *batch) {
+    const struct wick__lm_config *config = &lm->config;
+    struct wick__lm_tables tables = {.heads = {1, 0}, .n = 1};
+    int64_t context = 0;
+    for (int i = 0; i < batch->n_spans; i++) context = wick__max(context, batch->spans[i].sequence->context);
+    for (int64_t i = 0; batch->n_tokens <= WICK__LM_FEW && tables.heads[1] == 0 && i < config->n_layers; i++) {
+        if (!wick__lm_is_joint(lm, &lm->layers[i])) continue;
+        tables.heads[0] = config->heads + config->kv_heads;
+        tables.heads[1] = config->kv_heads;
     }
-    for (int64_t i = one; i < all; i++) {
-        values[i] = i < turned ? values[i - one] : 1;
-        values[all + i] = i < turned ? values[all + i - one] : 0;
+    bool stretched = lm->ropes[WICK__LM_ROPE_LONG].angle && context > config->original_context;
+    tables.which[0] = stretched ? WICK__LM_ROPE_LONG : WICK__LM_ROPE;
+    if (lm->ropes[WICK__LM_ROPE_LOCAL].angle) tables.which[tables.n++] = WICK__LM_ROPE_LOCAL;
+    tables.shape[0] = tables.heads[0] + tables.heads[1];
+    tables.shape[1] = batch->n_tokens;
+    tables.shape[2] = config->rope_dims / 2;
+    tables.count = tables.shape[0] * tables.shape[1] * tables.shape[2];
+    return tables;
+}
+
+void wick__lm_fill_tables(const struct wick_lm *lm, const struct wick__lm_batch *batch,
+                          const struct wick__lm_tables *tables, int number, float *const values[2]) {
+    const struct wick__lm_rope *rope = &lm->ropes[tables->which[number]];
+    const int64_t pairs = tables->shape[2], one = tables->shape[1] * pairs, turned = tables->heads[0] * one;
+    int64_t at = 0;
+    for (int s = 0; s < batch->n_spans; s++)
+        for (int64_t i = 0; i < batch->spans[s].n; i++)
+            for (int64_t p = 0; p < pairs; p++, at++) {
+                double angle = (double)(batch->spans[s].sequence->length + i) * rope->angle[p];
+                values[0][at] = (float)(cos(angle) * rope->gain);
+                values[1][at] = (float)(sin(angle) * rope->gain);
+            }
+    for (; at < tables->count; at++) {
+        values[0][at] = at < turned ? values[0][at - one] : 1;
+        values[1][at] = at < turned ? values[1][at - one] : 0;
     }
-    for (int i = 0; i < 2; i++)
-        tables[i] =
-            wick_from_data(lm->device, WICK_F32, WICK_SHAPE(heads[0] + heads[1], n, pairs), values + i * all, nbytes);
-    wick__free(values, 2 * nbytes);
-    return tables[0] && tables[1] ? WICK_OK : wick__latest();
 }

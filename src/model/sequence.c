@@ -39,6 +39,7 @@ struct wick_sequence *wick_sequence_open(const struct wick_lm *lm, const struct 
 void wick_sequence_close(struct wick_sequence *sequence) {
     if (!sequence) return;
     int64_t n = sequence->lm->config.n_layers;
+    wick__lm_step_drop(sequence);
     for (int64_t i = 0; sequence->kv && i < n; i++) wick_release(sequence->kv[i]);
     wick__free(sequence->kv, (size_t)n * sizeof *sequence->kv);
     wick__free(sequence->ids, (size_t)sequence->capacity * sizeof *sequence->ids);
@@ -95,6 +96,7 @@ enum wick_status wick__sequence_reserve(struct wick_sequence *sequence, int64_t 
     capacity = wick__max(n, wick__min(capacity, sequence->context));
     struct wick_device *device = sequence->lm->device;
     int64_t layers = sequence->lm->config.n_layers;
+    wick__lm_step_drop(sequence);
     /* A layer that has grown already is no harm if a later one can't: capacity is that of the smallest. */
     for (int64_t i = 0; i < layers; i++) {
         struct wick_tensor *more = grow_one(sequence, sequence->kv[i], capacity);
@@ -129,7 +131,13 @@ static enum wick_status check(const char *op, const struct wick_sequence *sequen
 /* Up to WICK__LM_BATCH tokens, for which there is room. */
 static struct wick_tensor *append_some(struct wick_sequence *sequence, int64_t n, const int32_t *ids, bool all) {
     const struct wick__lm_span span = {sequence, 0, n};
-    struct wick_tensor *logits = wick__lm_forward(sequence->lm, &(struct wick__lm_batch){n, ids, 1, &span, all});
+    const struct wick__lm_batch batch = {n, ids, 1, &span, all};
+    struct wick_tensor *logits =
+        n == 1 ? wick__lm_step(sequence->lm, &batch) : wick__lm_forward(sequence->lm, &batch, NULL);
+    if (!logits && sequence->step && wick__latest() == WICK_MEMORY) { /* there may be enough without its graph */
+        wick__lm_step_drop(sequence);
+        logits = wick__lm_forward(sequence->lm, &batch, NULL);
+    }
     if (!logits) return NULL;
     memmove(sequence->ids + sequence->length, ids, (size_t)n * sizeof *ids);
     sequence->length += n;
@@ -184,18 +192,28 @@ static bool check_step(int n, struct wick_sequence *const *sequences, const int3
     return !rule;
 }
 
+/* Room for one more token of each. Where a graph would be lost, caches grow together, so that it is seldom. */
+static enum wick_status reserve_all(int n, struct wick_sequence *const *sequences) {
+    bool full = false;
+    for (int i = 0; i < n; i++) full = full || sequences[i]->length == sequences[i]->capacity;
+    if (!full) return WICK_OK;
+    for (int i = 0; i < n; i++) {
+        const struct wick_sequence *s = sequences[i];
+        int64_t room = wick__lm_records(s->lm) ? wick__min(GROWTH, s->context - s->length) : 1;
+        WICK__TRY(wick__sequence_reserve(sequences[i], s->length + room));
+    }
+    return WICK_OK;
+}
+
 struct wick_tensor *wick_sequences_step(int n, struct wick_sequence *const *sequences, const int32_t *ids) {
     if (!check_step(n, sequences, ids)) return NULL;
     size_t nbytes = (size_t)n * sizeof(struct wick__lm_span);
     struct wick__lm_span *spans = wick__alloc(nbytes);
     if (!spans) return NULL;
-    bool good = true;
-    for (int i = 0; i < n && good; i++) {
-        spans[i] = (struct wick__lm_span){sequences[i], i, 1};
-        good = wick__sequence_reserve(sequences[i], sequences[i]->length + 1) == WICK_OK;
-    }
+    bool good = reserve_all(n, sequences) == WICK_OK;
+    for (int i = 0; i < n; i++) spans[i] = (struct wick__lm_span){sequences[i], i, 1};
     struct wick_tensor *logits = NULL;
-    if (good) logits = wick__lm_forward(sequences[0]->lm, &(struct wick__lm_batch){n, ids, n, spans, false});
+    if (good) logits = wick__lm_step(sequences[0]->lm, &(struct wick__lm_batch){n, ids, n, spans, false});
     for (int i = 0; i < n && logits; i++) {
         sequences[i]->ids[sequences[i]->length++] = ids[i];
         forget_logits(sequences[i]);
