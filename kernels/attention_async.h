@@ -31,7 +31,7 @@ GPU_FN void attention_multiply(mma_lds qs, mma_lds ks, struct mma_tile (&s)[TILE
     u32 lane = gpu_lane(), low = lane % 8;
     u32 q_base = (gpu_wave() * (16 * TILES) + lane % 16) * (DIM * 2) + (lane / 16 ^ low) * 16;
     u32 k_base = (low + lane / 16 * 8) * (DIM * 2) + (lane / 8 % 2 ^ low) * 16;
-    attention_clear(s);
+    mma_clear(s);
     GPU_UNROLL for (u32 d = 0; d < DIM / 16; d++) {
         struct mma_fragment x[TILES];
         GPU_UNROLL for (int i = 0; i < TILES; i++) x[i] = mma_load_at<false>(qs + (q_base ^ d * 32) + i * (16 * DIM * 2));

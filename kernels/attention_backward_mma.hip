@@ -262,8 +262,8 @@ template <typename T, int DIM, bool OF_KEYS> GPU_FN void backward_run(const stru
     gpu_sync();
     if (at.row0 >= at.rows) return;
     struct mma_tile sums[tiles::TILES][DIM / 16], sums_v[tiles::TILES][OF_KEYS ? DIM / 16 : 1];
-    attention_clear(sums);
-    attention_clear(sums_v);
+    mma_clear(sums);
+    mma_clear(sums_v);
     backward_go<T, DIM, OF_KEYS>(p, at, part, pairs, sums, sums_v);
     f32 up = (f32)(1u << backward_shift<T>::value);
     const struct backward_target target = {(u16 *)p.out, (u32)p.a.depth, (f32)p.a.scale / (part.power * up)};

@@ -110,7 +110,7 @@ GPU_FN void attention_take_turns(const struct gpu_attention &p, const struct att
     struct mma_tile s[1][KEYS / 16];
     struct mma_fragment x[KEYS / 16];
     f32 fade[1][2];
-    attention_clear(s);
+    mma_clear(s);
     if (group == 1) gpu_sync();
     group_begin();
     attention_score_keys<T, DIM, KEYS>(s[0], q, ks);
@@ -170,7 +170,7 @@ template <typename T, int DIM, int KEYS> GPU_FN void attention_group(const struc
     struct attention_sums<1, DIM / 16> sums;
     sums.most[0][0] = sums.most[0][1] = attention_lowest(0.0f);
     sums.total[0][0] = sums.total[0][1] = 0;
-    attention_clear(sums.out);
+    mma_clear(sums.out);
     if (at.end > at.begin) attention_take_turns<T, DIM, KEYS>(p, at, rows, free, lds, sums);
     bool hides = free.begin > 0 || free.end < (u32)(at.end - at.begin);
     u32 again = attention_store<T>(p, rows + gpu_wave() * 16, sums, hides);

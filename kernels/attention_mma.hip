@@ -48,7 +48,7 @@ template <typename T, int DIM, int TILES, int KEYS> GPU_FN void attention_run(co
         sums.most[i][0] = sums.most[i][1] = attention_lowest(0.0f);
         sums.total[i][0] = sums.total[i][1] = 0;
     }
-    attention_clear(sums.out);
+    mma_clear(sums.out);
     GPU_NO_UNROLL for (u32 key = 0; key < keys; key += KEYS) {
         struct mma_tile s[TILES][COLUMNS];
         mma_copy_wait<0>();

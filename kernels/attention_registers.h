@@ -206,7 +206,7 @@ GPU_FN void attention_multiply(const struct attention_lines<DIM, TILES, KEPT> &q
                                struct mma_tile (&s)[TILES][COLUMNS]) {
     enum { PIECES = DIM / 8 };
     u32 own = attention_own<PIECES>();
-    attention_clear(s);
+    mma_clear(s);
     GPU_UNROLL for (u32 d = 0; d < DIM / MMA_K; d++) {
         struct mma_fragment y[TILES];
         GPU_UNROLL for (int i = 0; i < TILES; i++) y[i] = attention_lines<DIM, TILES, KEPT>::at(q, own, i, d);
@@ -355,7 +355,7 @@ template <typename T, int DIM> GPU_FN void attention_run(const struct gpu_attent
         sums.most[i][0] = attention_lowest(0.0f);
         sums.total[i][0] = 0;
     }
-    attention_clear(sums.out);
+    mma_clear(sums.out);
     gpu_16 x[shape::MINE];
     if (keys > 0) attention_begin_keys<DIM>(k, ks, x);
     GPU_NO_UNROLL for (u32 key = 0; key < keys; key += KEYS) {

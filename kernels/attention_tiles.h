@@ -38,10 +38,6 @@ template <int TILES, int STEPS> struct attention_sums {
     f32 most[TILES][ATTENTION_LINES], total[TILES][ATTENTION_LINES];
 };
 
-template <int TILES, int COLUMNS> GPU_FN void attention_clear(struct mma_tile (&tiles)[TILES][COLUMNS]) {
-    GPU_UNROLL for (int i = 0; i < TILES; i++) GPU_UNROLL for (int j = 0; j < COLUMNS; j++)
-        GPU_UNROLL for (int e = 0; e < MMA_SUMS; e++) tiles[i][j].v[e] = 0;
-}
 template <int TILES, int COLUMNS> GPU_FN void attention_scale(struct mma_tile (&tiles)[TILES][COLUMNS], f32 by) {
     GPU_UNROLL for (int i = 0; i < TILES; i++) GPU_UNROLL for (int j = 0; j < COLUMNS; j++)
         GPU_UNROLL for (int e = 0; e < MMA_SUMS; e++) tiles[i][j].v[e] *= by;

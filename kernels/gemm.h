@@ -1,4 +1,4 @@
-/* Parameters of the matrix products: gemm (any strides, plain arithmetic), mma (matrix instructions), gemv. */
+/* Parameters of the matrix products: gemm (any strides, plain arithmetic), mma and tf32 (matrix instructions), gemv. */
 #ifndef WICK_KERNELS_GEMM_H
 #define WICK_KERNELS_GEMM_H
 
@@ -46,7 +46,7 @@ struct gpu_gemm {
     u32 splits;
     u32 tile_rows, tile_columns;
     u32 first;
-    u32 stages; /* mma with asynchronous copies: steps of k that LDS holds, 1 to 4; all steps, or at least 3 */
+    u32 stages; /* mma with asynchronous copies: steps of k that LDS holds, 1 to 4; all steps, or at least 3. tf32: 2 to 4 */
     u32 f8;     /* mma of f16: the result is f8e4m3 */
     struct gpu_gemm_side a, b;
     struct gpu_gemm_out out;
@@ -57,6 +57,11 @@ struct gpu_gemm {
 /* LDS that a step of k takes in a tile of `rows` x `columns`, where copies are asynchronous. */
 enum { GPU_MMA_STEP = 64 };
 #define GPU_MMA_STAGE(rows, columns) (((rows) + (columns)) * GPU_MMA_STEP * 2)
+/* The same of f32, whose rows lie PITCH elements apart (gemm_tf32.hip). */
+enum { GPU_TF32_STEP = 32, GPU_TF32_PITCH = GPU_TF32_STEP + 4 };
+#define GPU_TF32_STAGE(rows, columns) (((rows) + (columns)) * GPU_TF32_PITCH * 4)
+/* LDS before these on Hopper, in tiles of 128 x 128: two steps of B, each as high and as low parts. */
+enum { GPU_TF32_SPLIT = 4 * 128 * GPU_TF32_STEP * 4 };
 /* LDS for turning sums round before they are stored: 16 rows of 64 columns a wave, or 32 rows of a tile. */
 enum { GPU_MMA_STORE_PITCH = 64 + 8, GPU_MMA_STORE = GPU_BLOCK / 32 * 16 * GPU_MMA_STORE_PITCH * 4 };
 

@@ -1,5 +1,6 @@
 /* Matrix instructions: products of 16 x 16 tiles by one wave, f16, bf16 or f8e4m3 in, f32 sums. The other file beside
- * gpu.h with differences between targets, for it is about instructions.
+ * gpu.h with differences between targets, for it is about instructions. NVIDIA's also take f32, of which they read the
+ * sign, the exponent and ten bits (TF32): words are elements then, and a fragment has eight terms.
  *
  *   MMA        whether the target has them; the rest is there only if so
  *   MMA_F8     whether fragments can be of f8e4m3: of its own instructions, or, on NVIDIA's, whose have shorter sums
@@ -77,6 +78,10 @@ struct mma_fragment {
 struct mma_tile {
     f32 v[MMA_SUMS];
 };
+template <int MI, int NI> GPU_FN void mma_clear(struct mma_tile (&sum)[MI][NI]) {
+    GPU_UNROLL for (int i = 0; i < MI; i++) GPU_UNROLL for (int j = 0; j < NI; j++)
+        GPU_UNROLL for (int e = 0; e < MMA_SUMS; e++) sum[i][j].v[e] = 0;
+}
 
 /* The place in a tile of this lane's element i of the sums. */
 #if defined(MMA_PTX)
@@ -100,6 +105,7 @@ GPU_FN u32 mma_row(u32 i) { return gpu_lane() / 16 * MMA_SUMS + i; }
 GPU_FN f32 mma_up(u32 bits, bf16) { return gpu_from_bf16(bf16{(u16)bits}); }
 GPU_FN f32 mma_up(u32 bits, f16) { return gpu_from_f16(f16{(u16)bits}); }
 GPU_FN f32 mma_up(u32 bits, f8e4m3) { return gpu_up(f8e4m3{(u8)bits}); }
+GPU_FN f32 mma_up(u32 bits, f32) { return gpu_bits<f32>(bits & 0xffffe000u); }
 template <typename T>
 static void mma(struct mma_tile &sum, const struct mma_fragment &a, const struct mma_fragment &b) {
     enum { PER = 4 / sizeof(T), K = MMA_K * PER / 2 };
@@ -136,6 +142,15 @@ GPU_FN void mma_of(struct mma_tile &sum, const struct mma_fragment &a, const str
     MMA_PTX_HALF("f16", 4, 2);
 }
 #undef MMA_PTX_HALF
+#define MMA_PTX_TF32(c, h)                                                                                             \
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"      \
+        : "+f"(sum.v[c]), "+f"(sum.v[c + 1]), "+f"(sum.v[c + 2]), "+f"(sum.v[c + 3])                                   \
+        : "r"(a.word[0]), "r"(a.word[1]), "r"(a.word[2]), "r"(a.word[3]), "r"(b.word[h]), "r"(b.word[h + 1]))
+GPU_FN void mma_of(struct mma_tile &sum, const struct mma_fragment &a, const struct mma_fragment &b, f32) {
+    MMA_PTX_TF32(0, 0);
+    MMA_PTX_TF32(4, 2);
+}
+#undef MMA_PTX_TF32
 /* In two halves, each of what one word of a row holds: which of its terms go where does not matter. On sm_90 PTX's own
  * product of f8e4m3 for one wave is compiled to the same instructions. */
 GPU_FN void mma_of(struct mma_tile &sum, const struct mma_fragment &a, const struct mma_fragment &b, f8e4m3) {
@@ -344,6 +359,17 @@ GPU_FN void mma_copy16_whole_at(mma_lds to, const void *from) {
     mma_copy16_at(to, from, 16);
 #else
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(to), "l"(__cvta_generic_to_global(from)) : "memory");
+#endif
+}
+/* Of 4 bytes, which may lie anywhere; n is 0 or 4. */
+GPU_FN void mma_copy4_at(mma_lds to, const void *from, u32 n) {
+#if defined(GPU_HOST)
+    *(u32 *)to = n ? *(const u32 *)from : 0;
+#else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
+                 :
+                 : "r"(to), "l"(__cvta_generic_to_global(from)), "r"(n)
+                 : "memory");
 #endif
 }
 GPU_FN void mma_copy16(void *to, const void *from, u32 n) { mma_copy16_at(mma_lds_from(to), from, n); }

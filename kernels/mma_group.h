@@ -1,5 +1,6 @@
 /* Matrix instructions of a group of four waves on tiles in LDS: products of 64 x COLUMNS, f16 or bf16 in, f32 sums,
- * which run on their own until they are waited for (Hopper's wgmma; code for sm_90a only).
+ * which run on their own until they are waited for (Hopper's wgmma; code for sm_90a only). With A in registers also of
+ * f32, of which they read eleven bits; a step is then 32 terms.
  *
  * A step of an operand is 64 terms of its rows, of A, or columns, of B, as lines of 128 bytes in LDS from a multiple of
  * 1024 on. Either a line is the 64 terms of a row, or, when rows are neighbours in memory (ACROSS), blocks of 64 lines
@@ -68,6 +69,23 @@ static void group_multiply(struct mma_tile (&sum)[TILES], const u8 *a, const u8 
         for (u32 k = 0; k < PARTS * 16; k++) x[half][k] = group_element<T>(a, A_ACROSS, group_row(half * 2), k);
     for (u32 i = 0; FIRST && i < TILES * MMA_SUMS; i++) sum[i / MMA_SUMS].v[i % MMA_SUMS] = 0;
     group_add<T, TILES, B_ACROSS>(sum, x, b);
+}
+template <bool FIRST, int TILES>
+static void group_multiply_tf32(struct mma_tile (&sum)[TILES], const struct mma_fragment &a, const u8 *b, u32 t) {
+    f32 x[2][8];
+    for (u32 w = 0; w < 4; w++) {
+        const u64 *all = gpu_host.exchange(a.word[w]);
+        for (u32 l = 0; l < 4; l++) x[w % 2][w / 2 * 4 + l] = mma_up((u32)all[gpu_lane() / 4 * 4 + l], f32());
+    }
+    for (u32 i = 0; i < TILES * MMA_SUMS; i++) {
+        f32 &s = sum[i / MMA_SUMS].v[i % MMA_SUMS];
+        u32 column = group_column(i);
+        if (FIRST) s = 0;
+        for (u32 k = 0; k < 8; k++) {
+            const u32 *piece = (const u32 *)(b + column * GROUP_LINE + ((t * 2 + k / 4) ^ column % 8) * 16);
+            s = gpu_fma(x[i / 2 % 2][k], mma_up(piece[k % 4], f32()), s);
+        }
+    }
 }
 template <typename T, bool B_ACROSS, int TILES>
 static void group_multiply_kept(struct mma_tile (&sum)[TILES], const struct mma_fragment *a, const u8 *b) {
@@ -148,6 +166,14 @@ GROUP_PRODUCTS(bf16, "bf16")
 GROUP_PRODUCTS(f16, "f16")
 #undef GROUP_PRODUCTS
 #undef GROUP_PRODUCT
+/* The same of f32, with A in registers and 8 terms. */
+template <int ADD>
+GPU_FN void group_product_tf32(struct mma_tile (&sum)[128 / 16], const struct mma_fragment &a, u32 b) {
+    asm volatile("wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {" GROUP_NAMES_64
+                 "}, {%64, %65, %66, %67}, %68, %69, 1, 1;"
+                 : GROUP_64(0)
+                 : "r"(a.word[0]), "r"(a.word[1]), "r"(a.word[2]), "r"(a.word[3]), "l"(group_whole(b)), "n"(ADD));
+}
 
 /* sum += a b over a step, or over that many PARTS of 16 terms of it; sum = a b if FIRST. */
 template <typename T, bool A_ACROSS, bool B_ACROSS, bool FIRST = false, int PARTS = 4, int TILES>
@@ -166,6 +192,12 @@ GPU_FN void group_multiply_kept(struct mma_tile (&sum)[TILES], const struct mma_
     enum { B = (B_ACROSS ? 16 * GROUP_LINE : 32) / 16 };
     u32 b_tile = group_tile(b);
     GPU_UNROLL for (u32 t = 0; t < GROUP_STEP / 16; t++) group_product_kept<B_ACROSS>(sum, a[t], b_tile + t * B, T());
+}
+
+/* The same of f32, by the terms 8 t of a step of 32; sum = a b if FIRST. */
+template <bool FIRST, int TILES>
+GPU_FN void group_multiply_tf32(struct mma_tile (&sum)[TILES], const struct mma_fragment &a, const u8 *b, u32 t) {
+    group_product_tf32<!FIRST>(sum, a, group_tile(b) + t * 2);
 }
 
 /* The compiler knows nothing of sums that come later: after a wait, nothing that uses them moves before it. */

@@ -84,9 +84,11 @@ static void check_product(const struct size *s, const int *a, const int *b, cons
     wick_scope_end(NULL);
 }
 
-/* One product in one dtype, or in all four, its operands along either dim. */
-static void check_products(const struct size *s, size_t which) {
-    static const enum wick_dtype dtypes[] = {WICK_BF16, WICK_F16, WICK_F8E4M3, WICK_F32};
+enum { BF16, F16, F8E4M3, F32, DTYPES };
+
+/* A product in some dtypes, from the first to before the end, its operands along either dim. */
+static void check_products(const struct size *s, size_t first, size_t end) {
+    static const enum wick_dtype dtypes[DTYPES] = {WICK_BF16, WICK_F16, WICK_F8E4M3, WICK_F32};
     unsigned seed = (unsigned)(s->m * 3 + s->n * 5 + s->k);
     int *a = numbers((size_t)(s->batch * s->m * s->k), &seed), *b = numbers((size_t)(s->k * s->n), &seed);
     int *want = calloc((size_t)(s->batch * s->m * s->n) + 1, sizeof *want);
@@ -94,7 +96,7 @@ static void check_products(const struct size *s, size_t which) {
     for (int64_t r = 0; r < s->batch * s->m; r++)
         for (int64_t t = 0; t < s->k; t++)
             for (int64_t c = 0; c < s->n; c++) want[r * s->n + c] += a[r * s->k + t] * b[t * s->n + c];
-    for (size_t d = which == 4 ? 0 : which - 1; d < which; d++)
+    for (size_t d = first; d < end; d++)
         for (int turned = 0; turned < 4; turned++) check_product(s, a, b, want, dtypes[d], turned);
     free(a);
     free(b);
@@ -162,15 +164,21 @@ int main(int argc, char **argv) {
     gpu = wick_device_open(argc > 1 ? argv[1] : "auto");
     if (!gpu) test_skip(wick_error());
     bool all = argc > 2;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) check_products(&sizes[i], all ? 4 : i % 3 + 1);
-    check_products(&(struct size){1, 520, 60, 70}, 4); /* in f32 256 x 64 */
-    check_products(&(struct size){1, 6, 400, 336}, 3); /* f8e4m3 of few rows, packed where that pays */
-    for (size_t i = 0; all && i < sizeof large / sizeof *large; i++) check_products(&large[i], 4);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        check_products(&sizes[i], all ? BF16 : i % F32, all ? F32 : i % F32 + 1);
+        check_products(&sizes[i], F32, DTYPES);
+    }
+    check_products(&(struct size){1, 520, 60, 60}, BF16, DTYPES); /* in f32 256 x 64 */
+    check_products(&(struct size){1, 6, 400, 336}, F8E4M3, F32);  /* of few rows, packed where that pays */
+    for (size_t i = 0; all && i < sizeof large / sizeof *large; i++) check_products(&large[i], BF16, DTYPES);
     check_conv(WICK_BF16, (struct conv){2, 16, 24, 9, 3, 1});
     check_conv(WICK_F16, (struct conv){2, 40, 136, 14, 3, 2});
     check_conv(WICK_F8E4M3, (struct conv){2, 72, 80, 7, 1, 1});
     check_conv(WICK_BF16, (struct conv){1, 64, 72, 8, 1, 1});
     check_conv(WICK_BF16, (struct conv){1, 3, 64, 20, 7, 2});
+    check_conv(WICK_F32, (struct conv){2, 40, 136, 14, 3, 2});
+    check_conv(WICK_F32, (struct conv){1, 70, 40, 9, 1, 1});
+    check_conv(WICK_F32, (struct conv){3, 9, 64, 11, 5, 1});
     if (all) check_conv(WICK_BF16, (struct conv){8, 64, 256, 28, 3, 1});
     if (all) check_conv(WICK_F16, (struct conv){16, 512, 256, 14, 1, 1});
     wick_device_close(gpu);

@@ -95,6 +95,11 @@ static bool is_product(const struct gpu_conv *p, enum wick_dtype dtype) {
     return floats && p->groups == 1 && p->cin > 0 && p->cout >= 8 && (wick_dtype_bits(dtype) > 16 || aligned);
 }
 
+/* Whether images fill tiles of f32 badly that all of them together fill. */
+static bool is_small_plane(const struct wick__gpu *gpu, const struct gpu_conv *p, enum wick_dtype dtype) {
+    return dtype == WICK_F32 && p->in_plane < 128 && p->n > 1 && wick__conv_mma_takes(gpu, dtype, p);
+}
+
 static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *p) {
     struct wick__product g = {.dtype = dtype,
                               .m = p->cout,
@@ -137,14 +142,16 @@ static enum wick_status finish(const struct wick__call *call) {
 /* ---- products of each tap's weights and the input, which are then gathered ---- */
 
 /* Microseconds on an H100, by estimates that need only rank the ways: 35 million operations of a product in one, 17 of
- * tiles where there are blocks enough (28 where they are wide), and two million bytes. */
-static double product_time(const struct gpu_conv *p) {
+ * tiles where there are blocks enough (28 where they are wide), and two million bytes. By matrix instructions 70, and
+ * 33 (60). */
+static double product_time(const struct gpu_conv *p, bool matrix) {
     double images = (double)p->n * (double)p->in_plane, rows = (double)(p->groups * p->cout) * (double)taps_of(p);
     double turned = p->transposed ? 0 : 4 + rows * (double)p->cin * 8 / 1e6; /* the weights */
-    return 8 + turned + 2 * images * rows * (double)p->cin / 35e6 + images * rows * 4 * 2 / 2e6;
+    double rate = matrix && p->cin >= 64 ? 70e6 : 35e6;
+    return 8 + turned + 2 * images * rows * (double)p->cin / rate + images * rows * 4 * 2 / 2e6;
 }
 
-static double tile_time(const struct gpu_conv *p) {
+static double tile_time(const struct gpu_conv *p, bool matrix) {
     enum { EDGE = 64, BLOCKS = 264, WIDE_CHANNELS = 96 };
     double phases = 1, results = (double)p->n;
     for (int a = 0; a < 3; a++) {
@@ -158,7 +165,8 @@ static double tile_time(const struct gpu_conv *p) {
     /* All phases together meet each tap once. */
     double work = 2 * across * EDGE * down * EDGE * (double)(p->groups * p->cin) * (double)taps_of(p);
     bool wide = p->cout >= WIDE_CHANNELS && blocks >= 2 * BLOCKS;
-    return 4 + work / (wide ? 28e6 : 17e6) * (blocks < BLOCKS ? BLOCKS / blocks : 1);
+    double rate = matrix ? (wide ? 60e6 : 33e6) : wide ? 28e6 : 17e6;
+    return 4 + work / rate * (blocks < BLOCKS ? BLOCKS / blocks : 1);
 }
 
 /* One by one: 0.23 for each term of a result, or half a million terms in one where they are many. */
@@ -176,7 +184,7 @@ static double direct_time(const struct gpu_conv *p) {
 /* Few channels leave tiles empty, and results of many phases have a term or none for most taps. Where large windows lie
  * side by side each product is of one result; small ones are faster by tiles (2 x 2 on an H100: 94 us and 149 in f32).
  */
-static bool is_gathered(const struct gpu_conv *p, enum wick_dtype dtype) {
+static bool is_gathered(const struct wick__gpu *gpu, const struct gpu_conv *p, enum wick_dtype dtype) {
     enum { MANY_PHASES = 64, FEW_TERMS = 16, SMALL = 8 };
     bool few = p->cout < FEW_CHANNELS, side_by_side = p->transposed && taps_of(p) > SMALL;
     for (int a = 0; a < 3; a++) {
@@ -188,7 +196,8 @@ static bool is_gathered(const struct gpu_conv *p, enum wick_dtype dtype) {
         return true;
     if (p->cin < FEW_TERMS / 2 || (dtype != WICK_F32 && (!few || p->transposed || p->groups > 1))) return false;
     double margin = p->transposed && taps_of(p) <= SMALL ? 0.4 : 0.8;
-    return product_time(p) < margin * (few ? direct_time(p) : tile_time(p));
+    bool matrix = dtype == WICK_F32 && wick__conv_mma_takes(gpu, dtype, p);
+    return product_time(p, matrix) < margin * (few ? direct_time(p) : tile_time(p, matrix));
 }
 
 /* The products of `images` images by weights [cin, cout, kernel...]. */
@@ -415,9 +424,15 @@ enum wick_status wick__gpu_conv(const struct wick__call *call) {
     if (!set_params(&p, call))
         return wick__fail(WICK_OVERFLOW, "%s: a spatial size or option is beyond 2^30, on %s", wick_op_name(call->op),
                           gpu->device->name);
-    if (is_product(&p, dtype)) return multiply(gpu, dtype, &p);
-    if (wick_dtype_is_float(dtype) && is_gathered(&p, dtype)) WICK__TRY(multiply_and_gather(gpu, dtype, &p, &done));
+    if (is_product(&p, dtype) && !is_small_plane(gpu, &p, dtype)) return multiply(gpu, dtype, &p);
+    if (wick_dtype_is_float(dtype) && is_gathered(gpu, &p, dtype))
+        WICK__TRY(multiply_and_gather(gpu, dtype, &p, &done));
     if (done) return WICK_OK;
-    if (wick__conv_mma_takes(gpu, dtype, &p)) return wick__conv_mma(gpu, dtype, &p);
-    return run_tiles(gpu, call, &p);
+    if (!wick__conv_mma_takes(gpu, dtype, &p)) return run_tiles(gpu, call, &p);
+    struct wick__error quiet = {0};
+    if (dtype != WICK_F32) return wick__conv_mma(gpu, dtype, &p);
+    wick__error_swap(&quiet); /* without memory for copies, tiles have their turn */
+    enum wick_status status = wick__conv_mma(gpu, dtype, &p);
+    wick__error_swap(&quiet);
+    return status == WICK_OK ? WICK_OK : run_tiles(gpu, call, &p);
 }

@@ -1,4 +1,5 @@
-/* Convolutions by matrix instructions: the copy of the input with channels innermost, and the launch. */
+/* Convolutions by matrix instructions, of f32 by those of eleven bits (kernels/mma_tf32.h): the copy of the input with
+ * channels innermost, and the launch. */
 #include "gpu/ops/conv.h"
 #include "gpu/ops/gemm.h"
 
@@ -68,9 +69,24 @@ static int64_t phases_of(const struct gpu_conv *conv) {
     return (int64_t)conv->dim[0].phases * conv->dim[1].phases * conv->dim[2].phases;
 }
 
+/* Elements of the packed input, in f64: sizes beside a 0 may have any product. */
+static double packed_elements(const struct gpu_conv *conv) {
+    return (double)(conv->n * conv->groups) * (double)packed_plane(conv) * (double)round_up8(conv->cin);
+}
+
+/* Of f32 those whose channels fill tiles, of as many terms as products (docs/numerics.md). */
+static bool takes_tf32(const struct wick__gpu *gpu, const struct gpu_conv *conv) {
+    return wick__mma_shared(gpu) && conv->cout >= 32 && conv->cin >= 8 && conv->cin * most_taps(conv) >= 64 &&
+           packed_elements(conv) < 0x1p32;
+}
+
+static bool takes_dtype(const struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv) {
+    if (dtype == WICK_F32) return takes_tf32(gpu, conv);
+    return dtype == WICK_BF16 || dtype == WICK_F16 || dtype == WICK_F8E4M3;
+}
+
 bool wick__conv_mma_takes(const struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv) {
-    if (dtype != WICK_BF16 && dtype != WICK_F16 && dtype != WICK_F8E4M3) return false;
-    if (conv->cout < FEW_CHANNELS || conv->cin * most_taps(conv) < FEW_TERMS) return false;
+    if (!wick__has_mma(gpu) || conv->cout < FEW_CHANNELS || conv->cin * most_taps(conv) < FEW_TERMS) return false;
     int64_t plane = 1, results = conv->n * phases_of(conv), taps = most_taps(conv) * phases_of(conv);
     for (int a = 0; a < 3; a++) {
         const struct gpu_conv_dim *dim = &conv->dim[a];
@@ -82,7 +98,7 @@ bool wick__conv_mma_takes(const struct wick__gpu *gpu, enum wick_dtype dtype, co
     }
     int64_t pitch = round_up8(conv->cin), weights = conv->groups * conv->cout * wick__max(taps, taps_of(conv));
     return plane < INT32_MAX && results < INT32_MAX && weights < INT32_MAX / pitch &&
-           conv->n * conv->groups < INT32_MAX && conv->in_plane < INT32_MAX && wick__has_mma(gpu);
+           conv->n * conv->groups < INT32_MAX && conv->in_plane < INT32_MAX && takes_dtype(gpu, dtype, conv);
 }
 
 static enum wick_status launch_pack(struct wick__gpu *gpu, enum wick__gpu_kernel kernel, struct gpu_conv_pack *p,
@@ -95,8 +111,26 @@ static enum wick_status launch_pack(struct wick__gpu *gpu, enum wick__gpu_kernel
     return wick__gpu_launch(gpu, &launch, params);
 }
 
-enum wick_status wick__conv_pack(struct wick__gpu *gpu, struct gpu_conv_pack *p) {
-    return launch_pack(gpu, WICK__GPU_K_conv_pack, p, p);
+static enum wick_status pack(struct wick__gpu *gpu, enum wick_dtype dtype, struct gpu_conv_pack *p) {
+    return launch_pack(gpu, dtype == WICK_F32 ? WICK__GPU_K_conv_pack_f32 : WICK__GPU_K_conv_pack, p, p);
+}
+
+enum wick_status wick__conv_pack(struct wick__gpu *gpu, struct gpu_conv_pack *p) { return pack(gpu, WICK_BF16, p); }
+
+static enum wick__gpu_kernel kernel_of(enum wick_dtype dtype, bool wide) {
+    if (dtype == WICK_F32) return wide ? WICK__GPU_K_conv_tf32_128 : WICK__GPU_K_conv_tf32_64;
+    enum wick__gpu_kernel kernel = wide ? WICK__GPU_K_conv_mma_128_bf16 : WICK__GPU_K_conv_mma_64_bf16;
+    return (enum wick__gpu_kernel)(kernel + (dtype != WICK_BF16));
+}
+
+/* Steps that LDS holds where copies are asynchronous. */
+static void set_shared(const struct wick__gpu *gpu, unsigned rows, struct gpu_conv_mma *p,
+                       struct wick__launch *launch) {
+    unsigned stage = GPU_CONV_MMA_STAGE(rows);
+    int64_t stages = wick__min(3, wick__mma_shared(gpu) / stage);
+    launch->most = (unsigned)wick__max(stages * stage, GPU_MMA_STORE);
+    p->stages = (u32)wick__min(stages, (p->k + GPU_CONV_MMA_STEP - 1) / GPU_CONV_MMA_STEP);
+    launch->shared = wick__max(p->stages * stage, (unsigned)GPU_MMA_STORE);
 }
 
 static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv,
@@ -140,23 +174,18 @@ static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, c
     bool wide = conv->cout > 64 && 2 * columns * ((conv->cout + 127) / 128) * conv->groups >= gpu->properties.units;
     unsigned rows = wide ? 128 : 64;
     p.channel_tiles = (u32)((conv->cout + rows - 1) / rows);
-    enum wick__gpu_kernel kernel = wide ? WICK__GPU_K_conv_mma_128_bf16 : WICK__GPU_K_conv_mma_64_bf16;
-    struct wick__launch launch = {.kernel = (enum wick__gpu_kernel)(kernel + (dtype != WICK_BF16)),
-                                  .grid = {(unsigned)(columns * p.channel_tiles * p.groups)},
-                                  .apart = true};
-    unsigned shared = wick__mma_shared(gpu);
-    if (shared) {
-        unsigned stage = GPU_CONV_MMA_STAGE(rows);
-        int64_t stages = wick__min(3, shared / stage);
-        launch.most = (unsigned)wick__max(stages * stage, GPU_MMA_STORE);
-        p.stages = (u32)wick__min(stages, (p.k + GPU_CONV_MMA_STEP - 1) / GPU_CONV_MMA_STEP);
-        launch.shared = wick__max(p.stages * stage, (unsigned)GPU_MMA_STORE);
-    }
+    struct wick__launch launch = {
+        .kernel = kernel_of(dtype, wide), .grid = {(unsigned)(columns * p.channel_tiles * p.groups)}, .apart = true};
+    if (dtype == WICK_F32)
+        wick__tf32_shared(gpu, rows, GPU_CONV_MMA_COLUMNS, &p.stages, &launch);
+    else if (wick__mma_shared(gpu))
+        set_shared(gpu, rows, &p, &launch);
     return wick__gpu_launch(gpu, &launch, &p);
 }
 
 /* What windows read of the input, with channels innermost. */
-static enum wick_status pack_input(struct wick__gpu *gpu, const struct gpu_conv *conv, bool f8, void *to) {
+static enum wick_status pack_input(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv,
+                                   void *to) {
     struct gpu_conv_pack p = {.in = conv->x,
                               .out = to,
                               .batch = conv->n * conv->groups,
@@ -165,18 +194,19 @@ static enum wick_status pack_input(struct wick__gpu *gpu, const struct gpu_conv 
                               .pitch = (u32)round_up8(conv->cin),
                               .channel_step = (u32)conv->in_plane,
                               .step = (u32)conv->dim[1].in * (u32)conv->dim[2].in,
-                              .f8 = f8};
+                              .f8 = dtype == WICK_F8E4M3};
     for (int a = 0; a < 3; a++) {
         struct side s = side_of(&conv->dim[a], conv->transposed);
         p.size[a] = (u32)conv->dim[a].in;
         p.out_size[a] = (u32)s.size;
         p.first[a] = (i32)s.first;
     }
-    return wick__conv_pack(gpu, &p);
+    return pack(gpu, dtype, &p);
 }
 
 /* The weights with channels innermost: every channel of the result and tap is a position. */
-static enum wick_status pack_weight(struct wick__gpu *gpu, const struct gpu_conv *conv, bool f8, void *to) {
+static enum wick_status pack_weight(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv,
+                                    void *to) {
     u32 taps = (u32)taps_of(conv), rows = (u32)(conv->transposed ? conv->cout : conv->groups * conv->cout);
     struct gpu_conv_pack_weights p = {.pack = {.in = conv->weight,
                                                .out = to,
@@ -188,11 +218,11 @@ static enum wick_status pack_weight(struct wick__gpu *gpu, const struct gpu_conv
                                                .out_size = {rows, 1, taps},
                                                .channel_step = (u32)conv->weight_c,
                                                .step = (u32)conv->weight_m,
-                                               .f8 = f8},
+                                               .f8 = dtype == WICK_F8E4M3},
                                       .groups = (u32)conv->groups,
                                       .cout = (u32)conv->cout,
                                       .k = (u32)(most_taps(conv) * round_up8(conv->cin))};
-    if (!conv->transposed) return wick__conv_pack(gpu, &p.pack);
+    if (!conv->transposed) return pack(gpu, dtype, &p.pack);
     for (int a = 0; a < 3; a++) {
         const struct gpu_conv_dim *dim = &conv->dim[a];
         p.kernel[a] = (u32)dim->kernel;
@@ -202,20 +232,22 @@ static enum wick_status pack_weight(struct wick__gpu *gpu, const struct gpu_conv
         p.tap_step[a] = (u32)dim->tap_step;
         p.dim[a] = side_of(dim, true).phases;
     }
-    return launch_pack(gpu, WICK__GPU_K_conv_pack_weights, &p.pack, &p);
+    return launch_pack(gpu, dtype == WICK_F32 ? WICK__GPU_K_conv_pack_weights_f32 : WICK__GPU_K_conv_pack_weights,
+                       &p.pack, &p);
 }
 
 enum wick_status wick__conv_mma(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv) {
     int64_t pitch = round_up8(conv->cin), taps = phases_of(conv) * most_taps(conv);
-    bool f8 = dtype == WICK_F8E4M3, plain = !conv->transposed && taps == 1 && !f8;
+    bool plain = !conv->transposed && taps == 1 && dtype != WICK_F8E4M3;
     bool ready = plain && pitch == conv->cin && wick__aligned16(conv->weight);
-    size_t x_bytes = (size_t)(conv->n * conv->groups * packed_plane(conv) * pitch) * 2;
-    size_t weight_bytes = ready ? 0 : (size_t)(conv->groups * conv->cout * taps * pitch) * 2;
+    size_t size = dtype == WICK_F32 ? 4 : 2;
+    size_t x_bytes = (size_t)(conv->n * conv->groups * packed_plane(conv) * pitch) * size;
+    size_t weight_bytes = ready ? 0 : (size_t)(conv->groups * conv->cout * taps * pitch) * size;
     void *x;
     WICK__TRY(wick__gpu_scratch(gpu, x_bytes + weight_bytes, &x));
     void *packed = (char *)x + x_bytes;
-    enum wick_status status = pack_input(gpu, conv, f8, x);
-    if (status == WICK_OK && !ready) status = pack_weight(gpu, conv, f8, packed);
+    enum wick_status status = pack_input(gpu, dtype, conv, x);
+    if (status == WICK_OK && !ready) status = pack_weight(gpu, dtype, conv, packed);
     if (status == WICK_OK) status = multiply(gpu, dtype, conv, x, ready ? conv->weight : packed);
     wick__gpu_release(gpu, x, x_bytes + weight_bytes);
     return status;

@@ -116,7 +116,8 @@ const struct wick__tile *wick__tile_pick(const struct wick__gpu *gpu, const stru
         /* k in one part, or in as many as there are units for, once or twice. Once is only for kernels whose ends are
          * known: others want two blocks on a unit. */
         for (int times = 0; times <= 2; times += tile->resident > 0 ? 1 : 2) {
-            struct wick__split way = wick__split_of(g->k, times && blocks < units ? times * units / blocks : 1, 256);
+            struct wick__split way =
+                wick__split_of(g->k, times && blocks < units ? times * units / blocks : 1, cost->least);
             if (times && way.count == 1) continue;
             double work = tile_work(g, tile, &way, blocks, units, cost);
             if (!best || work < least) {
@@ -168,16 +169,49 @@ static enum wick__gpu_kernel large_kernel(enum wick_dtype dtype) {
     }
 }
 
+/* ---- f32 by matrix instructions of eleven bits, three for each product (kernels/mma_tf32.h) ---- */
+
+/* Their error grows with terms of k less than plain arithmetic's, but begins higher: docs/numerics.md. */
+static bool takes_tf32(const struct wick__gpu *gpu, const struct wick__product *g) {
+    return g->dtype == WICK_F32 && g->k >= 64 && g->k < INT32_MAX && wick__has_mma(gpu) && wick__mma_shared(gpu);
+}
+
+/* On compute capability 9.0 the largest tile is by groups of waves (kernels/mma_group.h); figures are from an H200. */
+static const struct wick__tile *tf32_pick(const struct wick__gpu *gpu, const struct wick__product *g,
+                                          const struct wick__split_cost *cost, struct wick__split *split) {
+    static const struct wick__tile tiles[] = {
+        {.kernel = WICK__GPU_K_gemm_tf32_64, .rows = 64, .columns = 64, .efficiency = 0.5},
+        {.kernel = WICK__GPU_K_gemm_tf32_64_128, .rows = 64, .columns = 128, .efficiency = 0.7},
+        {.kernel = WICK__GPU_K_gemm_tf32_128, .rows = 128, .columns = 128, .efficiency = 1.0}};
+    static const struct wick__tile groups[] = {
+        {WICK__GPU_K_gemm_tf32_64, 64, 64, .efficiency = 0.46, .resident = 2, .ends = 1.1e6},
+        {WICK__GPU_K_gemm_tf32_64_128, 64, 128, .efficiency = 0.54, .resident = 2, .ends = 1.3e6},
+        {WICK__GPU_K_gemm_tf32_128, 128, 128, .efficiency = 1.0, .resident = 1, .ends = 1.8e6}};
+    static const struct wick__split_cost group_cost = {.launch = 0.5e6, .byte = 14, .least = 96};
+    return wick__capability(gpu) == 90 ? wick__tile_pick(gpu, g, groups, 3, &group_cost, split)
+                                       : wick__tile_pick(gpu, g, tiles, 3, cost, split);
+}
+
+void wick__tf32_shared(const struct wick__gpu *gpu, unsigned rows, unsigned columns, u32 *stages,
+                       struct wick__launch *launch) {
+    unsigned split = wick__capability(gpu) == 90 && rows == 128 ? (unsigned)GPU_TF32_SPLIT : 0;
+    unsigned stage = (unsigned)GPU_TF32_STAGE(rows, columns);
+    *stages = wick__min((wick__mma_shared(gpu) - split) / stage, 4);
+    launch->shared = launch->most = split + *stages * stage;
+}
+
 static enum wick_status run_tiles(struct wick__gpu *gpu, const struct wick__product *g) {
     const struct wick__tile tiles[] = {
         {.kernel = wick__gpu_of_all(WICK__GPU_K_gemm_32_u8, g->dtype), .rows = 32, .columns = 32, .efficiency = 0.3},
         {.kernel = wick__gpu_of_all(WICK__GPU_K_gemm_64_u8, g->dtype), .rows = 64, .columns = 64, .efficiency = 0.65},
         {.kernel = large_kernel(g->dtype), .rows = 128, .columns = 128, .efficiency = 1.0},
         {.kernel = WICK__GPU_K_gemm_256_f32, .rows = 256, .columns = 64, .efficiency = 0.95}};
-    const struct wick__split_cost cost = {.launch = 1e6, .byte = 6};
+    const struct wick__split_cost cost = {.launch = 1e6, .byte = 6, .least = 256};
     struct wick__split split;
+    bool tf32 = takes_tf32(gpu, g);
     int ways = g->dtype == WICK_F32 ? 4 : large_kernel(g->dtype) != WICK__GPU_KERNELS ? 3 : 2;
-    const struct wick__tile *tile = wick__tile_pick(gpu, g, tiles, ways, &cost, &split);
+    const struct wick__tile *tile =
+        tf32 ? tf32_pick(gpu, g, &cost, &split) : wick__tile_pick(gpu, g, tiles, ways, &cost, &split);
     struct gpu_gemm p = {.m = g->m, .n = g->n, .k = g->k, .split = split.terms, .splits = split.count};
     p.a = (struct gpu_gemm_side){.from = g->a, .row = g->a_row, .k = g->a_k};
     p.b = (struct gpu_gemm_side){.from = g->b, .row = g->b_column, .k = g->b_k};
@@ -186,6 +220,7 @@ static enum wick_status run_tiles(struct wick__gpu *gpu, const struct wick__prod
     wick__gemm_batch(g, &p.batch, p.stride);
     WICK__TRY(wick__split_begin(gpu, g, &split, &p.out));
     struct wick__launch launch = {.kernel = tile->kernel};
+    if (tf32) wick__tf32_shared(gpu, (unsigned)tile->rows, (unsigned)tile->columns, &p.stages, &launch);
     return wick__split_end(gpu, g, &split, wick__gemm_launch(gpu, launch, tile->rows, tile->columns, &p));
 }
 

@@ -60,14 +60,21 @@ struct wick__tile {
     double ends;  /* what a block's beginning and end take, in multiplications of a unit at full speed; as many ends as
                      there are resident blocks take no longer than one */
 };
-/* What adding up splits takes, in multiplications of a unit at full speed: the launch, and a byte of a part. */
+/* What adding up splits takes, in multiplications of a unit at full speed: the launch, and a byte of a part; and the
+ * fewest terms of k a part should have. */
 struct wick__split_cost {
     double launch, byte;
+    int64_t least;
 };
 /* The one of n ways, and the split of k, that should take the least time. */
 const struct wick__tile *wick__tile_pick(const struct wick__gpu *gpu, const struct wick__product *g,
                                          const struct wick__tile *tiles, int n, const struct wick__split_cost *cost,
                                          struct wick__split *split);
+
+/* Sets how many steps of a tile LDS holds for f32 by matrix instructions (kernels/mma_tf32.h), and how much that is: a
+ * group's tile has split parts before them. */
+void wick__tf32_shared(const struct wick__gpu *gpu, unsigned rows, unsigned columns, u32 *stages,
+                       struct wick__launch *launch);
 
 /* Whether matrix instructions are there and worth while for a product (gemm_mma.c), and the product by them. */
 bool wick__gemm_mma_takes(const struct wick__gpu *gpu, const struct wick__product *g);

@@ -149,7 +149,8 @@ static const struct wick__tile *pick(const struct wick__gpu *gpu, const struct w
         {WICK__GPU_K_mma_64_128_bf16, 64, 128, .efficiency = 0.6, .resident = 3, .stages = 3, .ends = 4.6e6},
         {WICK__GPU_K_mma_128_bf16, 128, 128, .efficiency = 0.85, .resident = 2, .stages = 3, .ends = 6.4e6},
         {WICK__GPU_K_mma_256_bf16, 128, 256, .efficiency = 1.0, .resident = 1, .stages = 4, .ends = 8.2e6}};
-    static const struct wick__split_cost cost = {.launch = 1e6, .byte = 6}, group_cost = {.launch = 8e6, .byte = 100};
+    static const struct wick__split_cost cost = {.launch = 1e6, .byte = 6, .least = 256},
+                                         group_cost = {.launch = 8e6, .byte = 100, .least = 256};
     int sm = wick__capability(gpu);
     /* The widest has no kernel that goes through registers, nor one of pairs. */
     return sm == 90 && !pairs ? wick__tile_pick(gpu, g, groups, 4, &group_cost, split)

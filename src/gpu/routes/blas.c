@@ -40,6 +40,8 @@ static int takes(const struct wick__gpu *gpu, enum wick__choice choice, const st
         *reason = "there is nothing to multiply";
     else if (automatic && wick__product_is_small(g))
         *reason = "the product is small";
+    else if (automatic && wick__product_is_by_parts(gpu, g))
+        *reason = "our own kernel is faster";
     else if (automatic && wick__product_is_askew(gpu, &p->b))
         *reason = "rows don't start at multiples of 16 bytes";
     else if (automatic && has_sums(g) && !sums_pay(gpu, g))

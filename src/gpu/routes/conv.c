@@ -95,6 +95,11 @@ static bool is_faster_by_weight(const struct wick__dnn_conv *c) {
     return work_of(c) < 5e7 || (!has_multiples(c, 8) && c->cout >= 8);
 }
 
+/* Whether ours takes f32 by matrix instructions (src/gpu/ops/conv_mma.c). */
+static bool has_tiles(const struct wick__dnn_conv *c) {
+    return c->cin >= 8 && c->cout >= 32 && elements(c, c->cin, 1, c->kernel) >= 64;
+}
+
 /* Whether ours is faster, as measured on an H100 with cuDNN 9.19 (docs/results/convolutions.md). */
 static bool is_faster(const struct wick__gpu *gpu, const struct wick__dnn_conv *c) {
     const bool narrow = wick_dtype_bits(c->dtype) == 16, wide = c->dtype == WICK_F64;
@@ -105,7 +110,8 @@ static bool is_faster(const struct wick__gpu *gpu, const struct wick__dnn_conv *
         return (has_patches(c) && volume(c, c->kernel) > 8) || (c->cin < 8 && work_of(c) < 1e9);
     if (c->way == WICK__CONV_DATA) return !(wide && is_point(c));
     if (has_patches(c)) return true;
-    if (!narrow) return is_point(c) || (!wide && (volume(c, c->kernel) == 1 || c->spatial != 2 || c->cin >= 64));
+    if (wide) return is_point(c);
+    if (!narrow) return is_point(c) || volume(c, c->kernel) == 1 || c->spatial != 2 || c->cin >= 64 || has_tiles(c);
     if (c->cin < 8) return volume(c, c->kernel) > 9 && c->n * c->cout * volume(c, c->out) >= 1 << 22;
     return c->in[0] == 1 || work_of(c) < 2e8;
 }

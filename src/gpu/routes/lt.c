@@ -24,7 +24,6 @@ static bool is_aligned(const struct wick__blas_product *b) {
 
 static int takes(const struct wick__gpu *gpu, enum wick__choice choice, const struct wick__offer *offer,
                  const char **reason) {
-    (void)gpu;
     const struct wick__product_offer *p = (const struct wick__product_offer *)offer;
     const struct wick__product *g = p->g;
     int dtype = 0, activation = 0;
@@ -44,6 +43,8 @@ static int takes(const struct wick__gpu *gpu, enum wick__choice choice, const st
         *reason = "there is nothing to multiply";
     else if (choice == WICK__AUTO && wick__product_is_small(g))
         *reason = "the product is small";
+    else if (choice == WICK__AUTO && wick__product_is_by_parts(gpu, g))
+        *reason = "our own kernel is faster";
     else if (!is_aligned(&p->b))
         *reason = "rows don't start at multiples of 16 bytes";
     else

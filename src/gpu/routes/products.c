@@ -20,6 +20,10 @@ bool wick__product_is_small(const struct wick__product *g) {
     return work < (plain ? 2e6 : 1.3e8) || !(large || is_across(g));
 }
 
+bool wick__product_is_by_parts(const struct wick__gpu *gpu, const struct wick__product *g) {
+    return g->dtype == WICK_F32 && g->m >= 16 && g->n >= 16 && g->k >= 64 && wick__capability(gpu) == 90;
+}
+
 bool wick__product_is_askew(const struct wick__gpu *gpu, const struct wick__blas_product *b) {
     const int64_t strides[] = {b->lda, b->ldb, b->ldc, b->stride_a, b->stride_b, b->stride_c};
     if (wick_dtype_bits(b->dtype) != 16 || wick__capability(gpu) != 90 || b->m < 16 || b->n < 16 || b->k < 16)

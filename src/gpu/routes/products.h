@@ -34,6 +34,10 @@ bool wick__product_is_small(const struct wick__product *g);
  * 456 us and cuBLAS 1052; 4096 x 4096 x 4100, 506 and 563. */
 bool wick__product_is_askew(const struct wick__gpu *gpu, const struct wick__blas_product *b);
 
+/* Whether our own kernels make a product of f32 of three of eleven bits, on a card for which that is known to be
+ * faster: on an H200 1.5 times as fast as cuBLAS, the geometric mean of 70 sizes at random (bench/NOTES.md). */
+bool wick__product_is_by_parts(const struct wick__gpu *gpu, const struct wick__product *g);
+
 /* All that a library's choice of a way depends on; and a route's `key`. */
 void wick__product_plan_key(const struct wick__blas_product *g, int64_t key[WICK__PLAN_KEY]);
 bool wick__product_key(const struct wick__offer *offer, int64_t key[WICK__PLAN_KEY]);

@@ -1,0 +1,73 @@
+/* The copies with channels innermost, for convolutions by matrix instructions: 64 positions by 64 channels through LDS.
+ * E: u16 or u32, as wide as the elements. */
+#ifndef WICK_KERNELS_CONV_PACK_H
+#define WICK_KERNELS_CONV_PACK_H
+
+#include "conv_mma.h"
+#include "dtype.h"
+
+
+/* Where position `place` of batch b goes, or -1 for nowhere. */
+GPU_FN i64 conv_pack_to(const struct gpu_conv_pack &p, i64 b, u32 place) { return (b * p.out_plane + place) * p.pitch; }
+
+/* A tap belongs to the phase (tap dilation - padding) mod stride, and is there one of every tap_step. */
+GPU_FN i64 conv_pack_to(const struct gpu_conv_pack_weights &p, i64 b, u32 place) {
+    u32 taps = p.kernel[0] * p.kernel[1] * p.kernel[2], channel = place / taps, rest = place - channel * taps;
+    u32 row = rest / p.kernel[2], of[3] = {row / p.kernel[1], row % p.kernel[1], rest % p.kernel[2]};
+    u32 phase = 0, tap = 0;
+    GPU_UNROLL for (int a = 0; a < 3; a++) {
+        u32 short_of = p.padding[a] % p.stride[a]; /* of a multiple of the stride */
+        u32 which = (of[a] * p.dilation[a] + p.stride[a] - short_of) % p.stride[a];
+        if (which >= p.dim[a].phases) return -1;
+        phase = phase * p.dim[a].phases + which;
+        tap = tap * p.dim[a].taps[which] + of[a] / p.tap_step[a];
+    }
+    return (((i64)phase * p.groups + b) * p.cout + channel) * p.k + tap * p.pack.pitch;
+}
+
+GPU_FN u16 conv_pack_element(const struct gpu_conv_pack &p, i64 at, u16) {
+    return p.f8 ? gpu_to_f16(gpu_up(((const f8e4m3 *)p.in)[at])).bits : ((const u16 *)p.in)[at];
+}
+GPU_FN u32 conv_pack_element(const struct gpu_conv_pack &p, i64 at, u32) { return ((const u32 *)p.in)[at]; }
+
+template <typename E, typename P> GPU_FN void conv_pack_tiles(const struct gpu_conv_pack &p, const P &whole) {
+    enum { EDGE = 64, PER = 16 / sizeof(E), PITCH = EDGE + 4 / sizeof(E) };
+    GPU_SHARED E tile[EDGE * PITCH]; /* [position][channel] */
+    u32 t = gpu_thread(), channel0 = gpu_block_x() % p.channel_tiles * EDGE;
+    u32 place0 = gpu_block_x() / p.channel_tiles * EDGE, place = place0 + t % EDGE;
+    u32 row = p.out_size[2], lines = p.out_size[1], w = place % row + (u32)p.first[2];
+    u32 h = place / row % lines + (u32)p.first[1], d = place / row / lines + (u32)p.first[0];
+    bool inside = place < p.out_plane && w < p.size[2] && h < p.size[1] && d < p.size[0];
+    u32 channels = p.channels - channel0, filled = p.pitch - channel0 < EDGE ? p.pitch - channel0 : EDGE;
+    u32 from = inside ? d * p.step + h * p.size[2] + w : 0;
+    for (i64 b = gpu_block_y(); b < p.batch; b += p.grid_batch) {
+        i64 in = b * p.in_batch + (i64)channel0 * p.channel_step + from;
+        GPU_NO_UNROLL for (u32 c0 = t / EDGE; c0 < filled; c0 += 8 * (GPU_BLOCK / EDGE)) {
+            E x[8]; /* in flight together */
+            GPU_UNROLL for (u32 i = 0; i < 8; i++) {
+                u32 c = c0 + i * (GPU_BLOCK / EDGE);
+                i64 at = in + (i64)c * p.channel_step;
+                x[i] = 0;
+                if (inside && c < channels) x[i] = conv_pack_element(p, at, E());
+            }
+            GPU_UNROLL for (u32 i = 0; i < 8; i++) {
+                u32 c = c0 + i * (GPU_BLOCK / EDGE);
+                if (c < EDGE) tile[t % EDGE * PITCH + c] = x[i];
+            }
+        }
+        gpu_sync();
+        GPU_NO_UNROLL for (u32 u = t; u < EDGE * (filled / PER); u += GPU_BLOCK) {
+            u32 position = u / (filled / PER), c = u % (filled / PER) * PER;
+            i64 to = place0 + position < p.out_plane ? conv_pack_to(whole, b, place0 + position) : -1;
+            if (to >= 0) {
+                gpu_16 v;
+                const u32 *words = (const u32 *)(tile + position * PITCH + c);
+                GPU_UNROLL for (int i = 0; i < 4; i++) v.word[i] = words[i];
+                *(gpu_16 *)((E *)p.out + to + channel0 + c) = v;
+            }
+        }
+        gpu_sync();
+    }
+}
+
+#endif
