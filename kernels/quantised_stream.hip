@@ -19,6 +19,7 @@ GPU_FN f32 block_from_f16(u16 bits) {
 #define BLOCK_F16(bits) block_from_f16(bits)
 #define BLOCK_F32(bits) gpu_bits<f32>(bits)
 #include "blocks.h"
+#include "iq4.h"
 
 /* What lanes of a wave wrote into LDS before it, its other lanes read after it. */
 GPU_FN void stream_sync(void) {
@@ -271,44 +272,6 @@ template <> struct stream_unit<BLOCK_q2_k> {
     }
 };
 
-/* Values of iq4 for the halves of four bytes, of a table of four words. */
-#define STREAM_IQ4 {0xbfad9881u, 0xf6eaddcfu, 0x26190d01u, 0x71594535u}
-#if defined(GPU_NVIDIA)
-/* Bytes of b above those of a, which the lowest four digits of `which` choose. */
-GPU_FN u32 stream_bytes(u32 a, u32 b, u32 which) {
-    u32 r;
-    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(which));
-    return r;
-}
-GPU_FN void stream_iq4(u32 q, u32 &low, u32 &high) {
-    const u32 table[4] = STREAM_IQ4;
-    u32 entry = q & 0x77777777u, upper = (q >> 1 & 0x44444444u) | 0x32103210u, v[2];
-    GPU_UNROLL for (int i = 0; i < 2; i++)
-        v[i] = stream_bytes(stream_bytes(table[0], table[1], entry >> 16 * i),
-                            stream_bytes(table[2], table[3], entry >> 16 * i), upper >> 16 * i);
-    low = stream_bytes(v[0], v[1], 0x6420);
-    high = stream_bytes(v[0], v[1], 0x7531);
-}
-#else
-GPU_FN u32 stream_iq4_of(u32 digits) {
-    const u32 table[4] = STREAM_IQ4;
-#if defined(GPU_AMD)
-    u32 entry = digits & 0x07070707u;
-    return __builtin_amdgcn_perm(__builtin_amdgcn_perm(table[3], table[2], entry),
-                                 __builtin_amdgcn_perm(table[1], table[0], entry),
-                                 (digits >> 1 & 0x04040404u) | 0x03020100u);
-#else
-    u32 r = 0;
-    for (int i = 0; i < 32; i += 8) r |= (table[digits >> i >> 2 & 3] >> (digits >> i & 3) * 8 & 255) << i;
-    return r;
-#endif
-}
-GPU_FN void stream_iq4(u32 q, u32 &low, u32 &high) {
-    low = stream_iq4_of(q & 0x0f0f0f0fu);
-    high = stream_iq4_of(q >> 4 & 0x0f0f0f0fu);
-}
-#endif
-
 /* Two blocks of 32 weights with a scale each, and a least one (LEAST) or a number that all lie below (LESS). */
 template <int TYPE> struct stream_unit_pair {
     enum {
@@ -343,7 +306,7 @@ template <int TYPE> struct stream_unit_pair {
             u32 bits = FIVE ? word(w, BYTES * (h + 1) - 20) : 0;
             STREAM_EACH {
                 u32 q = word(w, BYTES * (h + 1) - 16 + 4 * j), low = q & 0x0f0f0f0fu, up = q >> 4 & 0x0f0f0f0fu;
-                if (TABLE) stream_iq4(q, low, up);
+                if (TABLE) iq4_words(q, low, up);
                 if (FIVE) {
                     low |= fifth(bits >> 4 * j);
                     up |= fifth(bits >> (16 + 4 * j));
@@ -379,7 +342,7 @@ template <> struct stream_unit<BLOCK_iq4_xs> {
         i32 t = 0;
         STREAM_EACH {
             u32 low, up;
-            stream_iq4(q[j / 2].word[j % 2], low, up);
+            iq4_words(q[j / 2].word[j % 2], low, up);
             t = gpu_dot4(up, y.v[j], gpu_dot4(low, x.v[j], t));
         }
         i32 scale = (i32)((head.word[1] >> 4 * sub & 15) | (head.word[0] >> (16 + 2 * sub) & 3) << 4) - 32;

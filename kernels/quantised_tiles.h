@@ -4,6 +4,7 @@
 #ifndef WICK_KERNELS_QUANTISED_TILES_H
 #define WICK_KERNELS_QUANTISED_TILES_H
 
+#include "iq4.h"
 #include "mma_bytes.h"
 
 /* What the numbers of a run are scaled by: all by `first`, with `second` added; or, in PARTS, the first 16 by `first` and
@@ -150,7 +151,8 @@ template <> struct tile_type<BLOCK_q8_0> {
     }
 };
 
-template <> struct tile_type<BLOCK_q4_0> {
+/* q4_0, and iq4_nl, whose halves of bytes are places in a table. */
+template <bool TABLE> struct tile_type_0 {
     enum { NBYTES = 144, PIECES = 9, PITCH = GPU_TILE_PITCH_q4_0, LOOSE = 0, SHIFT = 0, PARTS = 0 };
     GPU_FN u32 run(u32 turn, u32 s) { return 2 * turn + s; }
     GPU_FN struct tile_scales scales(const u8 *row, u32, u32 half, u32 t) {
@@ -160,9 +162,29 @@ template <> struct tile_type<BLOCK_q4_0> {
         const u32 *q = (const u32 *)(row + 72 * half + 36 * turn) + t;
         u32 both[2] = {tile_halves(q), *TILE_HERE(q + 5)};
         GPU_UNROLL for (int s = 0; s < 2; s++) {
-            w[s][0] = tile_less<8>(both[s] & 0x0f0f0f0fu);
-            w[s][1] = tile_less<8>(both[s] >> 4 & 0x0f0f0f0fu);
+            if (TABLE) {
+                iq4_words(both[s], w[s][0], w[s][1]);
+            } else {
+                w[s][0] = tile_less<8>(both[s] & 0x0f0f0f0fu);
+                w[s][1] = tile_less<8>(both[s] >> 4 & 0x0f0f0f0fu);
+            }
         }
+    }
+};
+template <> struct tile_type<BLOCK_q4_0> : tile_type_0<false> {};
+template <> struct tile_type<BLOCK_iq4_nl> : tile_type_0<true> {};
+
+template <> struct tile_type<BLOCK_iq4_xs> {
+    enum { NBYTES = 136, PIECES = 9, PITCH = GPU_TILE_PITCH_iq4_xs, LOOSE = MMA_ASYNC, SHIFT = 0, PARTS = 0 };
+    GPU_FN u32 run(u32 turn, u32 s) { return 2 * turn + s; }
+    GPU_FN struct tile_scales scales(const u8 *row, u32 at, u32 half, u32 t) {
+        const u32 *head = TILE_HERE((const u32 *)(row + at));
+        u32 sub = 4 * half + t, scale = (head[1] >> 4 * sub & 15) | (head[0] >> (16 + 2 * sub) & 3) << 4;
+        return tile_scales{block_from_f16((u16)head[0]) * (f32)((i32)scale - 32), 0};
+    }
+    GPU_FN void words(const u8 *row, u32 at, u32 half, u32 turn, u32 t, u32 (&w)[2][2]) {
+        const u32 *q = (const u32 *)(row + at + 8 + 64 * half + 32 * turn) + t;
+        GPU_UNROLL for (int s = 0; s < 2; s++) iq4_words(*TILE_HERE(q + 4 * s), w[s][0], w[s][1]);
     }
 };
 

@@ -71,12 +71,15 @@ static int64_t element_after(const struct wick__layout *layout, int64_t at, int6
     return at;
 }
 
-/* Blocks lie contiguous, with a row of guard in front and behind. */
+/* Blocks lie contiguous, with a row of guard in front and behind. In front of many rows there are eight, so that they
+ * begin at a multiple of 16 bytes, as kernels for many ask. */
 static bool upload_blocks(struct wick_device *device, const struct verify_array *array, struct verify_buffer *buffer) {
     int64_t width = array->rank ? array->shape[array->rank - 1] : 0;
-    int64_t block = wick_dtype_block(array->dtype), row = width > 0 ? width : block, room = array->count + 2 * row;
-    size_t block_nbytes = (size_t)wick_dtype_block_bytes(array->dtype), before = (size_t)(row / block) * block_nbytes;
-    struct wick__layout layout = {.rank = array->rank, .offset = row};
+    int64_t block = wick_dtype_block(array->dtype), row = width > 0 ? width : block, front = row;
+    if (array->rank == 2 && array->shape[0] >= 128) front *= 8;
+    int64_t room = front + array->count + row;
+    size_t block_nbytes = (size_t)wick_dtype_block_bytes(array->dtype), before = (size_t)(front / block) * block_nbytes;
+    struct wick__layout layout = {.rank = array->rank, .offset = front};
     int64_t stride = 1;
     for (int d = array->rank - 1; d >= 0; d--) {
         layout.shape[d] = array->shape[d];

@@ -169,8 +169,9 @@ enum { HALF_SHAPES = sizeof half_shapes / sizeof *half_shapes, BLOCK_CASES = TYP
 static const struct {
     int64_t m, n, k;
 } tile_shapes[] = {{2, 131, 2304}, {16, 300, 1280}, {32, 128, 512}, {37, 130, 768}, {100, 260, 256}};
-static const enum wick_dtype tile_types[] = {WICK_DTYPE_q4_0, WICK_DTYPE_q8_0, WICK_DTYPE_q4_k, WICK_DTYPE_q5_k,
-                                             WICK_DTYPE_q6_k, WICK_DTYPE_q4_1, WICK_DTYPE_q5_0, WICK_DTYPE_q5_1};
+static const enum wick_dtype tile_types[] = {WICK_DTYPE_q4_0,   WICK_DTYPE_q8_0,  WICK_DTYPE_q4_k, WICK_DTYPE_q5_k,
+                                             WICK_DTYPE_q6_k,   WICK_DTYPE_q4_1,  WICK_DTYPE_q5_0, WICK_DTYPE_q5_1,
+                                             WICK_DTYPE_iq4_nl, WICK_DTYPE_iq4_xs};
 enum {
     TILE_SHAPES = sizeof tile_shapes / sizeof *tile_shapes,
     TILE_TYPES = sizeof tile_types / sizeof *tile_types,
@@ -185,8 +186,6 @@ static int layer_cases(enum wick_op op) {
 static void tile_make(int k, struct verify_case *c) {
     int64_t m = tile_shapes[k % TILE_SHAPES].m, n = tile_shapes[k % TILE_SHAPES].n,
             width = tile_shapes[k % TILE_SHAPES].k;
-    /* Behind a row of guard, weights begin at a multiple of 16 bytes, as tiles ask; of 210 bytes 8 blocks make one. */
-    if (tile_types[k / TILE_SHAPES] == WICK_DTYPE_q6_k) width = 2048;
     c->n_in = 3;
     c->n_out = 1;
     c->in[0] = (struct verify_operand){.role = VERIFY_VALUE, .rank = 2, .shape = {m, width}, .low = -2, .high = 2};
