@@ -49,7 +49,8 @@ struct gpu_linear_quantised {
 
 /* X(name) of the types that kernels of tiles take, where the weights begin at a multiple of 16 bytes and k is one of
  * GPU_TILE_STEP. Each has a kernel for so many columns, X(name, columns). */
-#define GPU_QUANTISED_TILE_TYPES(X) X(q4_0) X(q8_0) X(q4_k) X(q5_k) X(q6_k) X(q4_1) X(q5_0) X(q5_1) X(iq4_nl) X(iq4_xs)
+#define GPU_QUANTISED_TILE_TYPES(X)                                                                                    \
+    X(q4_0) X(q8_0) X(q4_k) X(q5_k) X(q6_k) X(q4_1) X(q5_0) X(q5_1) X(iq4_nl) X(iq4_xs) X(q3_k) X(q2_k)
 #define GPU_QUANTISED_TILES(X, name) X(name, 8) X(name, 16) X(name, 32) X(name, 64)
 enum { GPU_TILE_ROWS = 128, GPU_TILE_STEP = 256, GPU_TILE_GROUP = 16, GPU_TILE_STAGES = 4 };
 /* Bytes between rows of weights in LDS: a step of a row, and what keeps eight rows off each other's banks. And the most
@@ -64,6 +65,8 @@ enum { GPU_TILE_PITCH_q5_0 = 176, GPU_TILE_PAIR_q5_0 = 32 };
 enum { GPU_TILE_PITCH_q5_1 = 208, GPU_TILE_PAIR_q5_1 = 32 };
 enum { GPU_TILE_PITCH_iq4_nl = 144, GPU_TILE_PAIR_iq4_nl = 32 };
 enum { GPU_TILE_PITCH_iq4_xs = 144, GPU_TILE_PAIR_iq4_xs = 32 };
+enum { GPU_TILE_PITCH_q3_k = 144, GPU_TILE_PAIR_q3_k = 16 };
+enum { GPU_TILE_PITCH_q2_k = 112, GPU_TILE_PAIR_q2_k = 32 };
 /* Bytes of a step of 16 columns of activations: their numbers, then their scales and what shifts are multiplied by. */
 enum { GPU_TILE_SCALES = 16 * GPU_TILE_STEP, GPU_TILE_X = GPU_TILE_SCALES + 16 * GPU_TILE_STEP / 32 * 8 };
 

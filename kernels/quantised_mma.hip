@@ -90,6 +90,7 @@ template <int TYPE, int COLUMNS> struct tiles {
     enum {
         GROUPS = (COLUMNS + 15) / 16,
         N = COLUMNS / 8 < 2 ? 1 : 16 / MMA_BYTES_COLUMNS, /* products of a group */
+        WORDS = type::PARTS == TILE_SHIFTS ? 4 : 2,       /* of quads of a run */
         X = ROWS * type::PITCH,
         STAGE = X + GROUPS * GPU_TILE_X
     };
@@ -125,16 +126,18 @@ template <int TYPE, int COLUMNS> struct tiles {
     }
 
     /* One run of 32 terms: four rows of a lane, by two words each, by 8 columns. */
-    GPU_FN void add(f32 (&sum)[2][4], const u32 (&w)[LANE_ROWS][2][2], int s, const u32 *x,
+    GPU_FN void add(f32 (&sum)[2][4], const u32 (&w)[LANE_ROWS][2][WORDS], int s, const u32 *x,
                     const struct tile_scales (&scale)[LANE_ROWS], const gpu_vec<f32> &by) {
         GPU_UNROLL for (int i = 0; i < 2; i++) {
-            const u32 a[4] = {w[2 * i][s][0], w[2 * i + 1][s][0], w[2 * i][s][1], w[2 * i + 1][s][1]};
+            u32 a[2 * WORDS];
             i32 first[4], second[4];
-            if (type::PARTS) {
+            GPU_UNROLL for (int j = 0; j < 2 * WORDS; j++) a[j] = w[2 * i + j % 2][s][j / 2];
+            if (type::PARTS == TILE_HALVES) {
                 mma_bytes<1>(first, a, x);
                 mma_bytes<1>(second, a + 2, x + 1);
             } else {
                 mma_bytes<2>(first, a, x);
+                if (type::PARTS == TILE_SHIFTS) mma_bytes<2>(second, a + 2 * WORDS - 4, x);
             }
             GPU_UNROLL for (int e = 0; e < 4; e++) {
                 const struct tile_scales &r = scale[2 * i + e / 2];
@@ -158,7 +161,7 @@ template <int TYPE, int COLUMNS> struct tiles {
         GPU_UNROLL for (int j = 0; j < LANE_ROWS; j++)
             mine[j] = type::scales(row + j * 8 * type::PITCH, at, half, t);
         GPU_NO_UNROLL for (u32 turn = 0; turn < 2; turn++) {
-            u32 w[LANE_ROWS][2][2];
+            u32 w[LANE_ROWS][2][WORDS];
             GPU_UNROLL for (int j = 0; j < LANE_ROWS; j++)
                 type::words(row + j * 8 * type::PITCH, at, half, turn, t, w[j]);
             GPU_UNROLL for (u32 s = 0; s < 2; s++) {
@@ -166,7 +169,7 @@ template <int TYPE, int COLUMNS> struct tiles {
                 struct tile_scales scale[LANE_ROWS];
                 GPU_UNROLL for (int j = 0; j < LANE_ROWS; j++) {
                     scale[j].first = gpu_shuffle(mine[j].first, from);
-                    if (type::SHIFT || type::PARTS) scale[j].second = gpu_shuffle(mine[j].second, from);
+                    if (type::SHIFT || type::PARTS != 0) scale[j].second = gpu_shuffle(mine[j].second, from);
                 }
                 run += 4 * half;
                 GPU_UNROLL for (int g = 0; g < GROUPS; g++) {
@@ -223,15 +226,16 @@ template <int TYPE, int COLUMNS> struct tiles {
     }
 
     /* One run of 32 terms, of a row of a lane in each tile, by the columns of its sums in a group. */
-    GPU_FN void add(f32 (&sum)[2][MMA_BYTES_SUMS], const struct mma_bytes_run (&w)[LANE_ROWS][2], int s, const u8 *group,
-                    u32 run, const struct tile_scales (&scale)[LANE_ROWS]) {
+    GPU_FN void add(f32 (&sum)[2][MMA_BYTES_SUMS], const struct mma_bytes_run (&w)[LANE_ROWS][2][WORDS / 2], int s,
+                    const u8 *group, u32 run, const struct tile_scales (&scale)[LANE_ROWS]) {
         const f32 *scales = (const f32 *)(group + GPU_TILE_SCALES);
         struct mma_bytes_run x = mma_bytes_load(group, run);
         struct mma_bytes_by by = mma_bytes_by_of(scales, run);
         GPU_UNROLL for (int i = 0; i < LANE_ROWS; i++) {
-            struct mma_bytes_sums first = mma_bytes<0, type::PARTS ? 0 : 1>(x, w[i][s]), second = first;
+            enum { HALVES = type::PARTS == TILE_HALVES };
+            struct mma_bytes_sums first = mma_bytes<0, HALVES ? 0 : 1>(x, w[i][s][0]), second = first;
             const struct tile_scales &r = scale[i];
-            if (type::PARTS) second = mma_bytes<1, 1>(x, w[i][s]);
+            if (type::PARTS) second = mma_bytes<HALVES ? 1 : 0, 1>(x, w[i][s][WORDS / 2 - 1]);
             GPU_UNROLL for (int e = 0; e < MMA_BYTES_SUMS; e++) {
                 f32 product = mma_bytes_sum(first.v[e]);
                 if (type::PARTS) {
@@ -253,12 +257,12 @@ template <int TYPE, int COLUMNS> struct tiles {
     /* Half a step: `row` is the lane's first of two in LDS, 16 apart. */
     GPU_FN void multiply(struct sums &sum, const u8 *row, u32 half, const u8 *x) {
         GPU_NO_UNROLL for (u32 turn = 0; turn < 2; turn++) {
-            struct mma_bytes_run w[LANE_ROWS][2];
+            struct mma_bytes_run w[LANE_ROWS][2][WORDS / 2];
             GPU_UNROLL for (int j = 0; j < LANE_ROWS; j++) GPU_UNROLL for (u32 u = 0; u < MMA_BYTES_WORDS; u++) {
-                u32 quads[2][2];
+                u32 quads[2][WORDS];
                 type::words(row + j * MMA_BYTES_ROWS * type::PITCH, 0, half, turn, mma_bytes_quad(u), quads);
-                GPU_UNROLL for (int s = 0; s < 2; s++) GPU_UNROLL for (int i = 0; i < 2; i++)
-                    w[j][s].word[i][u] = quads[s][i];
+                GPU_UNROLL for (int s = 0; s < 2; s++) GPU_UNROLL for (int i = 0; i < WORDS; i++)
+                    w[j][s][i / 2].word[i % 2][u] = quads[s][i];
             }
             GPU_UNROLL for (u32 s = 0; s < 2; s++) {
                 u32 run = type::run(turn, s);

@@ -7,11 +7,13 @@
 #include "iq4.h"
 #include "mma_bytes.h"
 
-/* What the numbers of a run are scaled by: all by `first`, with `second` added; or, in PARTS, the first 16 by `first` and
- * the others by `second`. */
+/* What the numbers of a run are scaled by: all by `first`, with `second` added; or each of its parts by its own. */
 struct tile_scales {
     f32 first, second;
 };
+/* PARTS that have sums of their own: the first 16 numbers and the others, or all numbers and what they have for a shift,
+ * whose words follow theirs. */
+enum { TILE_HALVES = 1, TILE_SHIFTS };
 
 /* Bytes of w, each less N. */
 template <u32 N> GPU_FN u32 tile_less(u32 w) { return ((w | 0x80808080u) - N * 0x01010101u) ^ 0x80808080u; }
@@ -119,7 +121,7 @@ template <> struct tile_type<BLOCK_q4_k> : tile_type_k<false> {};
 template <> struct tile_type<BLOCK_q5_k> : tile_type_k<true> {};
 
 template <> struct tile_type<BLOCK_q6_k> {
-    enum { NBYTES = 210, PIECES = 14, PITCH = GPU_TILE_PITCH_q6_k, LOOSE = MMA_ASYNC, SHIFT = 0, PARTS = 1 };
+    enum { NBYTES = 210, PIECES = 14, PITCH = GPU_TILE_PITCH_q6_k, LOOSE = MMA_ASYNC, SHIFT = 0, PARTS = TILE_HALVES };
     GPU_FN u32 run(u32 turn, u32 s) { return turn + 2 * s; }
     GPU_FN struct tile_scales scales(const u8 *row, u32 at, u32 half, u32 t) {
         f32 d = block_from_f16(*TILE_HERE((const u16 *)(row + at + 208)));
@@ -132,6 +134,48 @@ template <> struct tile_type<BLOCK_q6_k> {
             u32 high = tile_word(row, at + 128 + 32 * half + 16 * i + 4 * t) >> 2 * turn;
             w[0][i] = tile_less<32>((low & 0x0f0f0f0fu) | (high << 4 & 0x30303030u));
             w[1][i] = tile_less<32>((low >> 4 & 0x0f0f0f0fu) | (high & 0x30303030u));
+        }
+    }
+};
+
+template <> struct tile_type<BLOCK_q3_k> {
+    enum { NBYTES = 110, PIECES = MMA_ASYNC ? 8 : 7, PITCH = GPU_TILE_PITCH_q3_k };
+    enum { LOOSE = MMA_ASYNC, SHIFT = 0, PARTS = TILE_HALVES };
+    GPU_FN u32 run(u32 turn, u32 s) { return 2 * turn + s; }
+    GPU_FN struct tile_scales scales(const u8 *row, u32 at, u32 half, u32 t) {
+        f32 d = block_from_f16(*TILE_HERE((const u16 *)(row + at + 108)));
+        u32 low = *TILE_HERE((const u16 *)(row + at + 96 + 2 * t));
+        u32 high = *TILE_HERE((const u16 *)(row + at + 104 + 2 * (t % 2)));
+        u32 both = (low >> 4 * half & 0x0f0fu) | (high >> (4 * half + t / 2 * 2) & 0x0303u) << 4;
+        return tile_scales{d * (f32)((i32)(both & 255) - 32), d * (f32)((i32)(both >> 8) - 32)};
+    }
+    GPU_FN void words(const u8 *row, u32 at, u32 half, u32 turn, u32 t, u32 (&w)[2][2]) {
+        GPU_UNROLL for (u32 i = 0; i < 2; i++) {
+            u32 low = tile_word(row, at + 32 + 32 * half + 16 * i + 4 * t) >> 4 * turn;
+            u32 third = tile_word(row, at + 16 * i + 4 * t) >> (4 * half + 2 * turn);
+            GPU_UNROLL for (int s = 0; s < 2; s++)
+                w[s][i] = tile_less<4>((low >> 2 * s & 0x03030303u) | (third >> s & 0x01010101u) << 2);
+        }
+    }
+};
+
+/* Numbers of 2 bits times scales of 4 fit in bytes. */
+template <> struct tile_type<BLOCK_q2_k> {
+    enum { NBYTES = 84, PIECES = 6, PITCH = GPU_TILE_PITCH_q2_k, LOOSE = MMA_ASYNC, SHIFT = 0, PARTS = TILE_SHIFTS };
+    GPU_FN u32 run(u32 turn, u32 s) { return 2 * turn + s; }
+    GPU_FN struct tile_scales scales(const u8 *row, u32 at, u32, u32) {
+        u32 both = *TILE_HERE((const u32 *)(row + at + 80));
+        return tile_scales{block_from_f16((u16)both), -block_from_f16((u16)(both >> 16))};
+    }
+    GPU_FN void words(const u8 *row, u32 at, u32 half, u32 turn, u32 t, u32 (&w)[2][4]) {
+        u32 both = *TILE_HERE((const u32 *)(row + at + 8 * half + 4 * turn));
+        GPU_UNROLL for (u32 i = 0; i < 2; i++) {
+            u32 q = *TILE_HERE((const u32 *)(row + at + 16 + 32 * half + 16 * i) + t) >> 4 * turn;
+            GPU_UNROLL for (u32 s = 0; s < 2; s++) {
+                u32 by = both >> 8 * (2 * s + i);
+                w[s][i] = (q >> 2 * s & 0x03030303u) * (by & 15);
+                w[s][2 + i] = (by >> 4 & 15) * 0x01010101u;
+            }
         }
     }
 };

@@ -169,9 +169,9 @@ enum { HALF_SHAPES = sizeof half_shapes / sizeof *half_shapes, BLOCK_CASES = TYP
 static const struct {
     int64_t m, n, k;
 } tile_shapes[] = {{2, 131, 2304}, {16, 300, 1280}, {32, 128, 512}, {37, 130, 768}, {100, 260, 256}};
-static const enum wick_dtype tile_types[] = {WICK_DTYPE_q4_0,   WICK_DTYPE_q8_0,  WICK_DTYPE_q4_k, WICK_DTYPE_q5_k,
-                                             WICK_DTYPE_q6_k,   WICK_DTYPE_q4_1,  WICK_DTYPE_q5_0, WICK_DTYPE_q5_1,
-                                             WICK_DTYPE_iq4_nl, WICK_DTYPE_iq4_xs};
+static const enum wick_dtype tile_types[] = {WICK_DTYPE_q4_0,   WICK_DTYPE_q8_0,   WICK_DTYPE_q4_k, WICK_DTYPE_q5_k,
+                                             WICK_DTYPE_q6_k,   WICK_DTYPE_q4_1,   WICK_DTYPE_q5_0, WICK_DTYPE_q5_1,
+                                             WICK_DTYPE_iq4_nl, WICK_DTYPE_iq4_xs, WICK_DTYPE_q3_k, WICK_DTYPE_q2_k};
 enum {
     TILE_SHAPES = sizeof tile_shapes / sizeof *tile_shapes,
     TILE_TYPES = sizeof tile_types / sizeof *tile_types,

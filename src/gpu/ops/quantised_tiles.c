@@ -82,7 +82,10 @@ static struct wick__split split_of(const struct wick__gpu *gpu, const struct sha
 
 bool wick__tiles_take(const struct wick__gpu *gpu, const struct wick__call *call) {
     const struct wick_tensor *x = call->in[0], *weight = call->in[1];
-    int64_t most = weight->dtype == WICK_DTYPE_q6_k ? 64 : 128; /* beyond them it is slower on an H200 */
+    /* Beyond them it is slower on an H200. Of types whose runs have two sums each, q6_k alone was timed. */
+    bool parts =
+        weight->dtype == WICK_DTYPE_q6_k || weight->dtype == WICK_DTYPE_q3_k || weight->dtype == WICK_DTYPE_q2_k;
+    int64_t most = parts ? 64 : 128;
     int64_t n = weight->layout.shape[0], k = weight->layout.shape[1], m = wick__count(call->out[0]) / n;
     return wick__has_mma(gpu) && kind_of(weight->dtype) && m > 1 && m <= most && k > 0 && k < INT32_MAX &&
            k % GPU_TILE_STEP == 0 && (uintptr_t)wick__data(weight) % 16 == 0 && (uintptr_t)wick__data(x) % 16 == 0;
