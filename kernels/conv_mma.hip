@@ -164,7 +164,7 @@ template <typename T, int ROWS> GPU_FN void conv_mma(const struct gpu_conv_mma &
         }
     }
     mma_copy_wait<0>();
-    conv_store<T>(p, at, sum, (f32 *)conv_shared);
+    conv_store<T, false>(p, at, sum, (f32 *)conv_shared);
 }
 #endif
 
@@ -224,7 +224,7 @@ template <typename T, int ROWS> GPU_FN void conv_mma(const struct gpu_conv_mma &
         GPU_UNROLL for (u32 j = 0; j < COLUMNS / LINES; j++) *(gpu_16 *)(to + B + j * LINES * PITCH) = b_next[j];
         gpu_sync();
     }
-    conv_store<T>(p, at, sum, (f32 *)lds);
+    conv_store<T, false>(p, at, sum, (f32 *)lds);
 }
 #endif
 

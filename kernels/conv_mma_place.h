@@ -139,16 +139,17 @@ GPU_FN void conv_store_one(const struct gpu_conv_mma &p, const struct conv_block
 }
 
 /* Through LDS, 16 channels of each wave at a time, so that neighbours store neighbouring results. `lds` has room for
- * that many lines of PITCH. */
-template <typename T, int MI, int NI>
+ * that many lines of PITCH. TURNED: sums are 16 results of each wave by all channels. */
+template <typename T, bool TURNED, int MI, int NI>
 GPU_FN void conv_store(const struct gpu_conv_mma &p, const struct conv_block &at, struct mma_tile (&sum)[MI][NI], f32 *lds) {
-    enum { PITCH = COLUMNS + 8, ACROSS = COLUMNS / 16 / NI, LINES = WAVES / ACROSS * 16 };
+    enum { PITCH = COLUMNS + 8, ACROSS = TURNED ? 1 : COLUMNS / 16 / NI, LINES = TURNED ? NI * 16 : WAVES / ACROSS * 16 };
     u32 wave_row = gpu_wave() / ACROSS, wave_column = gpu_wave() % ACROSS;
     struct conv_result result = conv_result_at(p, at, at.q0 + gpu_thread() % COLUMNS);
     GPU_NO_UNROLL for (u32 pass = 0; pass < MI; pass++) {
         gpu_sync();
         GPU_UNROLL for (int j = 0; j < NI; j++) GPU_UNROLL for (u32 e = 0; e < MMA_SUMS; e++) {
-            lds[(wave_row * 16 + mma_row(e)) * PITCH + (wave_column * NI + j) * 16 + mma_column(e)] = sum[0][j].v[e];
+            u32 row = wave_row * 16 + mma_row(e), column = (wave_column * NI + j) * 16 + mma_column(e);
+            lds[TURNED ? column * PITCH + row : row * PITCH + column] = sum[0][j].v[e];
             /* The next tiles move up, for registers can't be picked by number. */
             GPU_UNROLL for (int i = 0; i + 1 < MI; i++) sum[i][j].v[e] = sum[i + 1][j].v[e];
         }

@@ -60,8 +60,8 @@ enum { GPU_MMA_STEP = 64 };
 /* The same of f32, whose rows lie PITCH elements apart (gemm_tf32.hip). */
 enum { GPU_TF32_STEP = 32, GPU_TF32_PITCH = GPU_TF32_STEP + 4 };
 #define GPU_TF32_STAGE(rows, columns) (((rows) + (columns)) * GPU_TF32_PITCH * 4)
-/* LDS before these on Hopper, in tiles of 128 x 128: two steps of B, each as high and as low parts. */
-enum { GPU_TF32_SPLIT = 4 * 128 * GPU_TF32_STEP * 4 };
+/* LDS before these on Hopper, in tiles of 128 rows: two steps of B, each as high and as low parts. */
+#define GPU_TF32_SPLIT(columns) (4 * (columns) * GPU_TF32_STEP * 4)
 /* LDS for turning sums round before they are stored: 16 rows of 64 columns a wave, or 32 rows of a tile. */
 enum { GPU_MMA_STORE_PITCH = 64 + 8, GPU_MMA_STORE = GPU_BLOCK / 32 * 16 * GPU_MMA_STORE_PITCH * 4 };
 

@@ -106,10 +106,10 @@ template <int ROWS, int COLUMNS> GPU_FN void tf32_product(const struct gpu_gemm 
 #if MMA_GROUP
 GPU_FN void tf32_group_product(const struct gpu_gemm &p) {
     struct gemm_place at = gemm_locate(p);
-    struct gemm_work<TF32_TILE, TF32_TILE> work = {p, at, tf32_steps(at)};
+    struct gemm_work<TF32_ROWS, 128> work = {p, at, tf32_steps(at)};
     struct mma_tile sum[1][8];
     tf32_group_tile(work, sum);
-    mma_store<f32, 1, 8, 1>(p, at, sum, (f32 *)((u8 *)tf32_shared + GPU_TF32_SPLIT));
+    mma_store<f32, 1, 8, 1>(p, at, sum, (f32 *)tf32_group_stages<128>());
 }
 #define TF32_LARGE tf32_group_product(p)
 #else

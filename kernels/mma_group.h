@@ -167,13 +167,17 @@ GROUP_PRODUCTS(f16, "f16")
 #undef GROUP_PRODUCTS
 #undef GROUP_PRODUCT
 /* The same of f32, with A in registers and 8 terms. */
-template <int ADD>
-GPU_FN void group_product_tf32(struct mma_tile (&sum)[128 / 16], const struct mma_fragment &a, u32 b) {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {" GROUP_NAMES_64
-                 "}, {%64, %65, %66, %67}, %68, %69, 1, 1;"
-                 : GROUP_64(0)
-                 : "r"(a.word[0]), "r"(a.word[1]), "r"(a.word[2]), "r"(a.word[3]), "l"(group_whole(b)), "n"(ADD));
-}
+#define GROUP_PRODUCT_TF32(columns, sums, n0, n1, n2, n3, n4, n5)                                                      \
+    template <int ADD>                                                                                                 \
+    GPU_FN void group_product_tf32(struct mma_tile (&sum)[columns / 16], const struct mma_fragment &a, u32 b) {        \
+        asm volatile("wgmma.mma_async.sync.aligned.m64n" #columns "k8.f32.tf32.tf32 {" GROUP_NAMES_##sums              \
+                     "}, {%" #n0 ", %" #n1 ", %" #n2 ", %" #n3 "}, %" #n4 ", %" #n5 ", 1, 1;"                          \
+                     : GROUP_##sums(0)                                                                                 \
+                     : "r"(a.word[0]), "r"(a.word[1]), "r"(a.word[2]), "r"(a.word[3]), "l"(group_whole(b)), "n"(ADD)); \
+    }
+GROUP_PRODUCT_TF32(64, 32, 32, 33, 34, 35, 36, 37)
+GROUP_PRODUCT_TF32(128, 64, 64, 65, 66, 67, 68, 69)
+#undef GROUP_PRODUCT_TF32
 
 /* sum += a b over a step, or over that many PARTS of 16 terms of it; sum = a b if FIRST. */
 template <typename T, bool A_ACROSS, bool B_ACROSS, bool FIRST = false, int PARTS = 4, int TILES>

@@ -6,8 +6,8 @@
  * block that meets either makes its tile again in plain arithmetic.
  *
  * A block of 256 threads makes a tile of ROWS x COLUMNS; its waves, 2 x 4 of them, have MI x NI tiles of 16 x 16 each.
- * Where groups of four waves have instructions of their own (mma_group.h), a tile of 128 x 128 is two of them, one above
- * the other: while they multiply a step, all threads split the next, A in registers and B in LDS.
+ * Where groups of four waves have instructions of their own (mma_group.h), a tile of 128 x 128 or 128 x 64 is two of them,
+ * one above the other: while they multiply a step, all threads split the next, A in registers and B in LDS.
  *
  * WORK says what is multiplied: `steps` of 32 terms, and tf32_source(work, lines), which gives a SOURCE. Of that
  * tf32_copy(source, to) copies the next step to LDS: rows of A, then columns of B, TF32_PITCH elements apart, or with
@@ -198,7 +198,7 @@ GPU_FN void tf32_tile(const WORK &work, u32 stages, struct mma_tile (&sum)[MI][N
 #if MMA_GROUP
 /* ---- tiles by groups of waves ---- */
 
-enum { TF32_TILE = 128, TF32_PART = TF32_TILE * GROUP_LINE, TF32_STAGES = 4 };
+enum { TF32_ROWS = 128, TF32_STAGES = 4 };
 
 /* This wave's rows of a step of A, in parts. */
 struct tf32_rows {
@@ -221,9 +221,10 @@ GPU_FN u32 tf32_split_a(const f32 *a, const struct tf32_lane &lane, u32 t, struc
     return tf32_least_of(x, least);
 }
 
-/* Splits a quarter of B's columns to `high` and behind it low parts. */
-template <bool LINES> GPU_FN u32 tf32_split_b(const f32 *b, u32 quarter, u8 *high, u32 least) {
-    u32 column = gpu_thread() % TF32_TILE, piece = gpu_thread() / TF32_TILE + quarter * 2;
+/* Splits a piece of each of B's columns, for this thread's of them, to `high` and behind it low parts. A step has
+ * COLUMNS / 32 of such pieces. */
+template <bool LINES, int COLUMNS> GPU_FN u32 tf32_split_b(const f32 *b, u32 number, u8 *high, u32 least) {
+    u32 column = gpu_thread() % COLUMNS, piece = gpu_thread() / COLUMNS + number * (GPU_BLOCK / COLUMNS);
     struct tf32_four x, parts[2];
     if (LINES)
         GPU_UNROLL for (int i = 0; i < 4; i++) x.word[i] = gpu_bits<u32>(b[(piece * 4 + i) * TF32_LINE + column]);
@@ -232,7 +233,7 @@ template <bool LINES> GPU_FN u32 tf32_split_b(const f32 *b, u32 quarter, u8 *hig
     tf32_split(x, parts[0], parts[1]);
     u8 *to = high + column * GROUP_LINE + (piece ^ column % 8) * 16;
     *(struct tf32_four *)to = parts[0];
-    *(struct tf32_four *)(to + TF32_PART) = parts[1];
+    *(struct tf32_four *)(to + COLUMNS * GROUP_LINE) = parts[1];
     return tf32_least_of(x, least);
 }
 
@@ -247,19 +248,21 @@ template <typename SOURCE> struct tf32_group {
 /* A step; the next, if there is one, is split to the other parts, or some step is. A wave waits at a product until those
  * before it are nearly done, so a piece of the next step is split after each. Copies are asked for when all is split:
  * group_publish waits for those that are under way. */
-template <bool LINES, int FROM, typename SOURCE>
-GPU_FN void tf32_group_step(struct tf32_group<SOURCE> &g, bool more, struct mma_tile (&sum)[1][8]) {
-    u8 *high = (u8 *)tf32_shared + FROM * (2 * TF32_PART), *low = high + TF32_PART;
-    u8 *free = (u8 *)tf32_shared + (FROM ^ 1) * (2 * TF32_PART);
+template <bool LINES, int FROM, typename SOURCE, int N>
+GPU_FN void tf32_group_step(struct tf32_group<SOURCE> &g, bool more, struct mma_tile (&sum)[1][N]) {
+    enum { COLUMNS = N * 16, PART = COLUMNS * GROUP_LINE };
+    u8 *high = (u8 *)tf32_shared + FROM * (2 * PART), *low = high + PART;
+    u8 *free = (u8 *)tf32_shared + (FROM ^ 1) * (2 * PART);
     const struct tf32_rows &rows = g.rows[FROM];
-    struct mma_tile part[8];
+    struct mma_tile part[N];
     group_begin();
     group_multiply_tf32<true>(part, rows.low[0], high, 0);
     if (!more) g.ring.used = 0;
     const f32 *raw = tf32_wait(g.ring);
     GPU_UNROLL for (u32 t = 1; t < 4; t++) group_multiply_tf32<false>(part, rows.low[t], high, t);
     GPU_UNROLL for (u32 t = 0; t < 4; t++) {
-        g.least = tf32_split_b<LINES>(raw + TF32_TILE * TF32_PITCH, t, free, g.least);
+        if (t < COLUMNS / 32)
+            g.least = tf32_split_b<LINES, COLUMNS>(raw + TF32_ROWS * TF32_PITCH, t, free, g.least);
         group_multiply_tf32<false>(part, rows.high[t], low, t);
     }
     GPU_UNROLL for (u32 t = 0; t < 4; t++) {
@@ -271,19 +274,18 @@ GPU_FN void tf32_group_step(struct tf32_group<SOURCE> &g, bool more, struct mma_
     tf32_fill(g.ring);
     group_wait<0>();
     group_hold(part);
-    GPU_UNROLL for (int j = 0; j < 8; j++)
+    GPU_UNROLL for (int j = 0; j < N; j++)
         GPU_UNROLL for (int e = 0; e < MMA_SUMS; e++) sum[0][j].v[e] += part[j].v[e];
     gpu_sync();
 }
 
-template <bool LINES, typename SOURCE>
-GPU_FN void tf32_group_steps(struct tf32_group<SOURCE> &g, u32 steps, struct mma_tile (&sum)[1][8]) {
+template <bool LINES, typename SOURCE, int N>
+GPU_FN void tf32_group_steps(struct tf32_group<SOURCE> &g, u32 steps, struct mma_tile (&sum)[1][N]) {
     if (steps == 0) return;
     const f32 *raw = tf32_wait(g.ring);
-    GPU_UNROLL for (u32 t = 0; t < 4; t++) {
-        g.least = tf32_split_a(raw, g.lane, t, g.rows[0], g.least);
-        g.least = tf32_split_b<LINES>(raw + TF32_TILE * TF32_PITCH, t, (u8 *)tf32_shared, g.least);
-    }
+    GPU_UNROLL for (u32 t = 0; t < 4; t++) g.least = tf32_split_a(raw, g.lane, t, g.rows[0], g.least);
+    GPU_UNROLL for (u32 t = 0; t < N / 2; t++)
+        g.least = tf32_split_b<LINES, N * 16>(raw + TF32_ROWS * TF32_PITCH, t, (u8 *)tf32_shared, g.least);
     group_publish();
     tf32_fill(g.ring);
     gpu_sync();
@@ -295,9 +297,14 @@ GPU_FN void tf32_group_steps(struct tf32_group<SOURCE> &g, u32 steps, struct mma
     mma_copy_wait<0>();
 }
 
-/* A wave makes 16 rows of 128 columns. */
-template <typename WORK> GPU_FN void tf32_group_tile(const WORK &work, struct mma_tile (&sum)[1][8]) {
-    u8 *stages = (u8 *)tf32_shared + GPU_TF32_SPLIT;
+/* Where the steps are: behind two steps of B in parts. */
+template <int COLUMNS> GPU_FN u8 *tf32_group_stages(void) {
+    return (u8 *)tf32_shared + GPU_TF32_SPLIT(COLUMNS);
+}
+
+/* A wave makes 16 rows of all columns. */
+template <typename WORK, int N> GPU_FN void tf32_group_tile(const WORK &work, struct mma_tile (&sum)[1][N]) {
+    u8 *stages = tf32_group_stages<N * 16>();
     mma_clear(sum);
     auto source = tf32_source(work, true);
     struct tf32_group<decltype(source)> g = {tf32_begin(source, work.steps, stages, TF32_STAGES),
@@ -307,7 +314,7 @@ template <typename WORK> GPU_FN void tf32_group_tile(const WORK &work, struct mm
     else
         tf32_group_steps<false>(g, work.steps, sum);
     if (tf32_any(g.least < TF32_SMALL || tf32_not_finite(sum)))
-        tf32_again(work, stages, TF32_STAGES, gpu_wave() * 16 * TF32_PITCH, TF32_TILE * TF32_PITCH, sum);
+        tf32_again(work, stages, TF32_STAGES, gpu_wave() * 16 * TF32_PITCH, TF32_ROWS * TF32_PITCH, sum);
 }
 #endif
 #endif

@@ -177,7 +177,7 @@ static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, c
     struct wick__launch launch = {
         .kernel = kernel_of(dtype, wide), .grid = {(unsigned)(columns * p.channel_tiles * p.groups)}, .apart = true};
     if (dtype == WICK_F32)
-        wick__tf32_shared(gpu, rows, GPU_CONV_MMA_COLUMNS, &p.stages, &launch);
+        wick__tf32_shared(gpu, GPU_CONV_MMA_COLUMNS, rows, &p.stages, &launch); /* results are a tile's 128 rows */
     else if (wick__mma_shared(gpu))
         set_shared(gpu, rows, &p, &launch);
     return wick__gpu_launch(gpu, &launch, &p);

@@ -194,7 +194,7 @@ static const struct wick__tile *tf32_pick(const struct wick__gpu *gpu, const str
 
 void wick__tf32_shared(const struct wick__gpu *gpu, unsigned rows, unsigned columns, u32 *stages,
                        struct wick__launch *launch) {
-    unsigned split = wick__capability(gpu) == 90 && rows == 128 ? (unsigned)GPU_TF32_SPLIT : 0;
+    unsigned split = wick__capability(gpu) == 90 && rows == 128 ? (unsigned)GPU_TF32_SPLIT(columns) : 0;
     unsigned stage = (unsigned)GPU_TF32_STAGE(rows, columns);
     *stages = wick__min((wick__mma_shared(gpu) - split) / stage, 4);
     launch->shared = launch->most = split + *stages * stage;
