@@ -11,6 +11,12 @@
 /* attention_mma where tiles pass through registers: from a key or value to the next it is fewer elements than this. */
 #define GPU_ATTENTION_STRIDE (1 << 24)
 
+/* attention_tf32: threads and queries of a block, keys of a step, and elements from a row to the next in LDS. */
+#define GPU_ATTENTION_TF32_THREADS 128
+#define GPU_ATTENTION_TF32_ROWS 64
+#define GPU_ATTENTION_TF32_KEYS 32
+#define GPU_ATTENTION_TF32_PITCH(dim) ((dim) + 4)
+
 enum gpu_attention_mask { GPU_ATTENTION_FREE, GPU_ATTENTION_KEEP, GPU_ATTENTION_ADD };
 
 /* Strides are of batch, head, position and element. A unit is what shares keys: one head, or, when `merged`, all

@@ -85,18 +85,34 @@ GPU_FN void attention_hide(const struct gpu_attention &p, struct mma_tile (&s)[C
     }
 }
 
+/* The soft cap on scores, to some units of the cap in f32. */
+template <typename T> struct attention_cap {
+    GPU_FN void on(struct mma_tile &s, f32 cap) {
+        f32 turn = 2.8853900817779268f / cap;
+        /* tanh x = 1 - 2 / (e^2x + 1) */
+        GPU_UNROLL for (int e = 0; e < MMA_SUMS; e++)
+            s.v[e] = cap * (1.0f - 2.0f * mma_reciprocal(mma_exp2(s.v[e] * turn) + 1.0f));
+    }
+};
+/* Of f32 to some units of the score, which may be far less: one after the other, for the code is long. */
+template <> struct attention_cap<f32> {
+    GPU_FN void on(struct mma_tile &s, f32 cap) {
+        GPU_NO_UNROLL for (int n = 0; n < MMA_SUMS; n++) {
+            f32 x = cap * gpu_tanh(s.v[0] / cap);
+            GPU_UNROLL for (int e = 0; e + 1 < MMA_SUMS; e++) s.v[e] = s.v[e + 1];
+            s.v[MMA_SUMS - 1] = x;
+        }
+    }
+};
+
 /* Soft cap, slopes, mask, and what a row may not see, on scores times scale of `keys` keys from number key0 on. */
 template <typename T, int TILES, int COLUMNS>
 GPU_FN void attention_adjust(const struct gpu_attention &p, struct mma_tile (&s)[TILES][COLUMNS],
                              const struct attention_row *rows, i64 key0, u32 keys) {
     u32 own = attention_first();
-    if (p.cap > 0) {
-        f32 cap = (f32)p.cap, turn = 2.8853900817779268f / cap;
-        /* tanh x = 1 - 2 / (e^2x + 1) */
-        GPU_UNROLL for (int i = 0; i < TILES; i++) GPU_UNROLL for (int j = 0; j < COLUMNS; j++)
-            GPU_UNROLL for (int e = 0; e < MMA_SUMS; e++)
-                s[i][j].v[e] = cap * (1.0f - 2.0f * mma_reciprocal(mma_exp2(s[i][j].v[e] * turn) + 1.0f));
-    }
+    if (p.cap > 0)
+        GPU_UNROLL for (int i = 0; i < TILES; i++)
+            GPU_UNROLL for (int j = 0; j < COLUMNS; j++) attention_cap<T>::on(s[i][j], (f32)p.cap);
     GPU_UNROLL for (int i = 0; i < TILES; i++) GPU_UNROLL for (u32 half = 0; half < ATTENTION_LINES; half++) {
         const struct attention_row *row = rows + i * 16 + attention_line(half);
         i32 position = (i32)(row->position - key0), to = position + (i32)p.right + 1;

@@ -1,7 +1,9 @@
 /* Attention on the device named in argv[1] ("cpu"): keys that are left out hold NaN and infinities in k and v, at sizes
- * around the blocks of every kernel; and packed sequences with starts that are wrong; arguments of steps. Expected
- * values are sums in f64 over the keys that a query sees. */
+ * around the blocks of every kernel; elements of f32 near the ends of its range; and packed sequences with starts that
+ * are wrong; arguments of steps. Expected values are sums in f64 over the keys that a query sees. */
 #include "tests/test.h"
+
+#include <float.h>
 
 enum { MOST = 160, HEADS = 2 };
 
@@ -77,7 +79,7 @@ static void check_row(const struct problem *p, int h, int i, const float *got, d
         double want = 0, x = (double)got[d];
         for (int j = 0; j < p->keys; j++)
             if (sees(p, i, j)) want += weight[j] / total * (double)p->v[j * p->depth + d];
-        bool good = isnan(want) ? isnan(x) : fabs(x - want) <= bound;
+        bool good = isnan(want) ? isnan(x) : x == want || fabs(x - want) <= bound;
         TEST_CHECK_(good, "%s mode %d [%d,%d] x [%d]: head %d query %d element %d is %g, should be %g", name,
                     (int)p->mode, p->queries, p->depth, p->keys, h, i, d, x, want);
     }
@@ -140,6 +142,40 @@ static void check_sizes(void) {
         fill(&p, (enum mode)mode, sizes[m], sizes[(m * 3 + mode * 2 + 7) % SIZES], depths[(m + mode) % 7]);
         for (int d = 0; d < DTYPES; d++)
             if (d < 2 || (turn + d) % 3 == 0) check_problem(&p, dtypes[d].dtype, dtypes[d].bound);
+    }
+}
+
+static float far_from(double exponent) { return (float)ldexp(uniform() - 0.5, (int)exponent); }
+
+/* Elements near the ends of f32's range, of which kernels that multiply in parts lose what plain arithmetic keeps,
+ * unless they see to it. */
+static void check_ends(void) {
+    enum { SMALL_Q, SMALL_K, SMALL_V, SMALL_WEIGHTS, LARGE_K, LARGE_V, INFINITE_V, INFINITE_K, WAYS };
+    static const double bounds[WAYS] = {1e-6, 1e-6, 0x1p-144, 2e-4, 1e-6, 4e30, 1e-6, 1e-6};
+    static struct problem p;
+    for (int way = 0; way < WAYS; way++) {
+        fill(&p, MODES, 40, 70, way % 2 ? 100 : 48);
+        float root = sqrtf((float)p.depth);
+        for (int i = 0; i < HEADS * p.queries * p.depth; i++) {
+            p.q[i] = far_from(way == SMALL_Q ? -126 : way == SMALL_K ? 127 : 1);
+            if (way == SMALL_WEIGHTS) p.q[i] = i % p.depth == 0 ? root : 0;
+            if (way == LARGE_V || (way == LARGE_K && i % p.depth < 2)) p.q[i] = 0;
+        }
+        for (int i = 0; i < p.keys * p.depth; i++) {
+            int key = i / p.depth, d = i % p.depth;
+            p.k[i] = far_from(way == SMALL_Q ? 127 : way == SMALL_K ? -126 : 1);
+            p.v[i] = far_from(way == SMALL_V ? -125 : 0);
+            /* Of weights from exp(-70) to exp(-87) each has an element, and the largest none. */
+            if (way == SMALL_WEIGHTS) {
+                p.k[i] = d ? 0 : key ? -70 - 17 * (float)key / (float)p.keys : 0;
+                p.v[i] = key && key == d ? (float)exp(-(double)p.k[i - d]) : 0;
+            }
+            if (way == LARGE_K && d < 2) p.k[i] = d ? FLT_MAX : -3e38F;
+            if (way == LARGE_V) p.v[i] = FLT_MAX / 2 * (float)(1 + uniform()) / (float)p.keys;
+        }
+        if (way == INFINITE_V) p.v[5 * p.depth + 3] = INFINITY;
+        if (way == INFINITE_K) p.k[66 * p.depth + 7] = -INFINITY;
+        check_problem(&p, WICK_F32, bounds[way]);
     }
 }
 
@@ -281,6 +317,7 @@ int main(int argc, char **argv) {
     if (!device) return test_end();
     wick_scope_begin();
     check_sizes();
+    check_ends();
     check_arguments();
     check_step_arguments();
     check_step_graph();

@@ -29,3 +29,8 @@ unsigned wick__mma_shared(const struct wick__gpu *gpu) {
     if (sm == 90 || sm == 100 || sm == 103) return 227 << 10;
     return sm == 80 || sm == 87 ? 163 << 10 : 99 << 10;
 }
+
+bool wick__has_tf32(const struct wick__gpu *gpu) {
+    int sm = wick__capability(gpu);
+    return sm == 80 || (sm >= 90 && sm < 110);
+}

@@ -12,6 +12,10 @@ int wick__capability(const struct wick__gpu *gpu);
 bool wick__has_mma(const struct wick__gpu *gpu);
 unsigned wick__mma_shared(const struct wick__gpu *gpu);
 
+/* Whether three of its products of eleven bits (TF32) are faster than one of f32: by NVIDIA's data sheets it makes
+ * seven times as many or more on compute capability 8.0, 9.0 and 10, and one to two times as many on others. */
+bool wick__has_tf32(const struct wick__gpu *gpu);
+
 /* Whether it has those of f8e4m3, MMA_F8 of kernels/mma.h; and whether their format is FNUZ, which no operand has. */
 bool wick__has_mma_f8(const struct wick__gpu *gpu);
 bool wick__mma_f8_is_fnuz(const struct wick__gpu *gpu);
