@@ -143,8 +143,8 @@ static struct way way_of_tf32(int64_t dim) {
 static bool takes_tf32(const struct wick__gpu *gpu, const struct wick__call *call,
                        const struct wick__attention_sizes *sizes, int64_t dim) {
     const struct wick_tensor *const *in = call->in;
-    if (in[0]->dtype != WICK_F32 || !wick__has_tf32(gpu) || dim > 128 || sizes->depth == 0 ||
-        sizes->width == 0 || sizes->keys == 0 || sizes->queries >= 1 << 29 || sizes->keys >= 1 << 29)
+    if (in[0]->dtype != WICK_F32 || !wick__has_tf32(gpu) || dim > 128 || sizes->depth == 0 || sizes->width == 0 ||
+        sizes->keys == 0 || sizes->queries >= 1 << 29 || sizes->keys >= 1 << 29)
         return false;
     for (int i = 0; i < 3; i++)
         if (!wick__gpu_attention_aligned(in[i])) return false;
