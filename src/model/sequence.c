@@ -135,6 +135,8 @@ static struct wick_tensor *append_some(struct wick_sequence *sequence, int64_t n
     struct wick_tensor *logits =
         n == 1 ? wick__lm_step(sequence->lm, &batch) : wick__lm_forward(sequence->lm, &batch, NULL);
     if (!logits && sequence->step && wick__latest() == WICK_MEMORY) { /* there may be enough without its graph */
+        struct wick__error first = {0};
+        wick__error_swap(&first);
         wick__lm_step_drop(sequence);
         logits = wick__lm_forward(sequence->lm, &batch, NULL);
     }
