@@ -46,6 +46,7 @@ struct gpu_attention {
     u32 masked;     /* enum gpu_attention_mask */
     double scale, cap; /* cap 0: none */
     i64 total;         /* rows of out */
+    u32 wide;          /* out is of the type of sums */
 };
 
 #endif

@@ -216,6 +216,8 @@ GPU_FN void attention_again(const struct gpu_attention &p, const struct attentio
     if (column >= column1) return;
     if (p.splits > 1)
         ((S *)p.partial)[((i64)gpu_block_y() * p.total + row.out) * p.width + column] = sum;
+    else if (p.wide)
+        ((S *)p.out)[row.out * p.width + column] = total == 0 ? (S)0 : sum / total;
     else
         ((T *)p.out)[row.out * p.width + column] = gpu_round<T>(total == 0 ? (S)0 : sum / total);
 }

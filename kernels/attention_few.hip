@@ -162,6 +162,8 @@ GPU_FN void few_store_one(const struct gpu_attention &p, struct few_state<T> &st
     i64 row = state.rows[r].out;
     if (p.splits > 1)
         ((S *)p.partial)[(row + (i64)gpu_block_y() * p.total) * p.width + column] = sum;
+    else if (p.wide)
+        ((S *)p.out)[row * p.width + column] = total == 0 ? (S)0 : sum / total;
     else
         ((T *)p.out)[row * p.width + column] = gpu_round<T>(total == 0 ? (S)0 : sum / total);
     if (!(sum != sum && total == total)) return;
@@ -271,22 +273,6 @@ template <typename T> GPU_FN void attention_step(const struct gpu_attention_step
     few_run_block(state);
 }
 
-GPU_KERNEL(attention_put, struct gpu_attention_put) {
-    for (u64 u = gpu_global(); u < (u64)p.count; u += gpu_stride()) {
-        i64 row = (i64)(u / (u64)p.depth), d = (i64)u - row * p.depth, sequence = row / p.heads;
-        i64 head = row - sequence * p.heads;
-        const struct gpu_attention_cache &cache = p.cache[sequence];
-        i64 from = sequence * p.stride[0] + head * p.stride[1] + d * p.stride[2];
-        i64 to = head * cache.stride[0] + (cache.keys - 1) * cache.stride[1] + d * cache.stride[2];
-        switch (p.size) {
-        case 1: ((u8 *)cache.at)[to] = ((const u8 *)p.from)[from]; break;
-        case 2: ((u16 *)cache.at)[to] = ((const u16 *)p.from)[from]; break;
-        case 4: ((u32 *)cache.at)[to] = ((const u32 *)p.from)[from]; break;
-        default: ((u64 *)cache.at)[to] = ((const u64 *)p.from)[from]; break;
-        }
-    }
-}
-
 /* ---- lengths in device memory ---- */
 
 /* Keys of a sequence with the new one; 0: there is no room for that one. */
@@ -315,29 +301,54 @@ template <typename T> GPU_FN void attention_step_at(const struct gpu_attention_s
     few_run_block(state);
 }
 
-GPU_KERNEL(attention_put_at, struct gpu_attention_put_at) {
-    const struct gpu_attention_put &put = p.put;
-    for (u64 u = gpu_global(); u < (u64)put.count; u += gpu_stride()) {
-        i64 row = (i64)(u / (u64)put.depth), d = (i64)u - row * put.depth, sequence = row / put.heads;
-        i64 head = row - sequence * put.heads;
-        const struct gpu_attention_cache &cache = put.cache[sequence];
-        i64 keys = few_keys(p.lengths + sequence * p.length_stride, cache.keys);
-        if (keys == 0) continue;
-        i64 from = sequence * put.stride[0] + head * put.stride[1] + d * put.stride[2];
-        i64 to = head * cache.stride[0] + (keys - 1) * cache.stride[1] + d * cache.stride[2];
-        switch (put.size) {
-        case 1: ((u8 *)cache.at)[to] = ((const u8 *)put.from)[from]; break;
-        case 2: ((u16 *)cache.at)[to] = ((const u16 *)put.from)[from]; break;
-        case 4: ((u32 *)cache.at)[to] = ((const u32 *)put.from)[from]; break;
-        default: ((u64 *)cache.at)[to] = ((const u64 *)put.from)[from]; break;
-        }
-    }
-}
-
 GPU_KERNEL(attention_keep, struct gpu_attention_keep) {
     i64 last = few_keys(p.length, p.keys) - 1;
     for (u64 u = gpu_global(); u < (u64)p.keys; u += gpu_stride())
         p.keep[u] = (i64)u <= last && last - (i64)u <= p.left;
+}
+
+/* ---- what comes before ---- */
+
+/* An element of another type; one of the same has its bits. */
+template <typename To, typename From> struct put_cast {
+    GPU_FN To of(From x) { return gpu_round<To>(gpu_up(x)); }
+};
+template <typename T> struct put_cast<T, T> {
+    GPU_FN T of(T x) { return x; }
+};
+
+/* Element d of a head that turns. */
+template <typename To, typename From>
+GPU_FN To put_turned(const struct gpu_attention_put &p, const From *x, i64 stride, i64 sequence, i64 d) {
+    typedef typename gpu_compute<From>::type C;
+    bool second = p.interleaved ? d % 2 != 0 : d >= p.pairs;
+    i64 apart = p.interleaved ? 1 : p.pairs, first = second ? d - apart : d, pair = p.interleaved ? d / 2 : first;
+    C a = gpu_up(x[first * stride]), b = gpu_up(x[(first + apart) * stride]);
+    C c = gpu_up(((const From *)p.cosine)[sequence * p.cosine_stride[0] + pair * p.cosine_stride[1]]);
+    C s = gpu_up(((const From *)p.sine)[sequence * p.sine_stride[0] + pair * p.sine_stride[1]]);
+    return gpu_round<To>(second ? a * s + b * c : a * c - b * s);
+}
+
+template <typename To, typename From> GPU_FN void attention_put(const struct gpu_attention_put &p) {
+    i64 all = p.q_heads + p.heads;
+    GPU_NO_UNROLL for (u64 u = gpu_global(); u < (u64)p.count; u += gpu_stride()) {
+        i64 row = attention_divide(u, (u64)p.depth), d = (i64)u - row * p.depth;
+        i64 sequence = attention_divide((u64)row, (u64)all), head = row - sequence * all - p.q_heads;
+        u32 kind = head < 0 ? 0 : head < p.heads / 2 ? 1 : 2; /* of q, of keys, of values */
+        const i64 *stride = p.stride[kind];
+        i64 number = kind == 0 ? head + p.q_heads : kind == 1 ? head : head - p.heads / 2;
+        const From *x = (const From *)p.from[kind] + sequence * stride[0] + number * stride[1];
+        To y = kind < 2 && d < 2 * p.pairs ? put_turned<To>(p, x, stride[2], sequence, d)
+                                           : put_cast<To, From>::of(x[d * stride[2]]);
+        if (kind == 0) {
+            ((To *)p.turned)[(sequence * p.q_heads + number) * p.depth + d] = y;
+            continue;
+        }
+        const struct gpu_attention_cache &cache = p.cache[sequence];
+        i64 keys = p.lengths ? few_keys(p.lengths + sequence * p.length_stride, cache.keys) : cache.keys;
+        if (keys == 0) continue;
+        ((To *)cache.at)[head * cache.stride[0] + (keys - 1) * cache.stride[1] + d * cache.stride[2]] = y;
+    }
 }
 
 /* ---- entries ---- */
@@ -357,3 +368,8 @@ GPU_KERNEL(attention_step_at_f16, struct gpu_attention_step_at) { attention_step
 GPU_KERNEL(attention_step_at_f32, struct gpu_attention_step_at) { attention_step_at<f32>(p); }
 GPU_KERNEL(attention_step_at_f64, struct gpu_attention_step_at) { attention_step_at<f64>(p); }
 GPU_KERNEL(attention_step_at_f8e4m3, struct gpu_attention_step_at) { attention_step_at<f8e4m3>(p); }
+#define ATTENTION_PUT(T)                                                                                               \
+    GPU_KERNEL(attention_put_##T, struct gpu_attention_put) { attention_put<T, T>(p); }
+GPU_FLOATS(ATTENTION_PUT)
+GPU_KERNEL(attention_put_f32_bf16, struct gpu_attention_put) { attention_put<bf16, f32>(p); }
+GPU_KERNEL(attention_put_f32_f16, struct gpu_attention_put) { attention_put<f16, f32>(p); }

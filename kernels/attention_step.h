@@ -25,20 +25,20 @@ struct gpu_attention_step_at {
     i64 length_stride;
 };
 
-/* Elements of `size` bytes, [sequence, head, element], to the last positions of caches. */
+/* What comes before: heads of q, then those of keys and values, [sequence, head, element]. q goes to `turned`, which has
+ * no gaps; keys and values go to the last positions of caches, or to those behind `lengths`. The first 2 * pairs
+ * elements of q and of keys turn by the tables, [sequence, pair]. */
 struct gpu_attention_put {
-    const void *from;
-    i64 stride[3];
-    i64 heads, depth, count;
-    u32 size;
-    struct gpu_attention_cache cache[GPU_ATTENTION_CACHES];
-};
-
-/* The same to the positions behind `lengths`. */
-struct gpu_attention_put_at {
-    struct gpu_attention_put put;
-    const i32 *lengths;
+    const void *from[3]; /* q, keys, values */
+    const void *cosine, *sine;
+    void *turned;
+    i64 stride[3][3], cosine_stride[2], sine_stride[2];
+    i64 q_heads; /* 0: q stays where it is */
+    i64 heads, depth, pairs, count;
+    const i32 *lengths; /* NULL: the last positions */
     i64 length_stride;
+    u32 interleaved; /* pairs (2i, 2i + 1) instead of (i, i + pairs) */
+    struct gpu_attention_cache cache[GPU_ATTENTION_CACHES];
 };
 
 /* keep[key]: whether the query behind `length` keys, at most `left` ahead of the key, sees it. */

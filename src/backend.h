@@ -104,6 +104,7 @@ union wick__params {
         double soft_cap;     /* 0: none */
         bool align_last;     /* query i of M is at position i + N - M instead of i */
         int64_t left, right; /* a query at p sees keys p - left .. p + right; at most WICK__FAR */
+        bool interleaved;    /* attention_step: as of rope */
     } attention;
     struct {
         uint64_t seed, offset; /* the Philox key, and the number of the first 128-bit block */

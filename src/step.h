@@ -4,9 +4,23 @@
 
 #include "backend.h"
 
-/* The operands of attention_step are q, kv and lengths, which may be NULL. Its list has those that are there, and the
- * caches behind them. */
-enum { WICK__STEP_Q, WICK__STEP_KV, WICK__STEP_LENGTHS, WICK__STEP_CACHES };
+/* The operands of attention_step; all behind kv may be NULL, and with v there are only keys in kv. Its list has those
+ * that are there, and the caches behind them. With tables, or with caches of another dtype than q, families but the
+ * CPU's get calls whose rows are not wider than wick__step_wide. */
+enum {
+    WICK__STEP_Q,
+    WICK__STEP_KV,
+    WICK__STEP_V,
+    WICK__STEP_LENGTHS,
+    WICK__STEP_COSINE,
+    WICK__STEP_SINE,
+    WICK__STEP_CACHES,
+    WICK__STEP_WIDE = 256
+};
+
+static inline int64_t wick__step_wide(enum wick_dtype dtype) {
+    return dtype == WICK_F64 ? WICK__STEP_WIDE / 2 : WICK__STEP_WIDE;
+}
 
 static inline int wick__step_sequences(const struct wick__call *call) { return call->n_targets; }
 static inline const struct wick_tensor *wick__step_cache(const struct wick__call *call, int sequence) {

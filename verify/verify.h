@@ -10,7 +10,7 @@
 #include <wick/wick.h>
 
 /* The dtypes the driver runs: those that take part in arithmetic, and those that are stored in whole bytes. */
-enum { VERIFY_MAX_INPUTS = 6, VERIFY_MAX_OUTPUTS = 4, VERIFY_DTYPES = WICK_DTYPE_f8e8m0 + 1 };
+enum { VERIFY_MAX_INPUTS = 7, VERIFY_MAX_OUTPUTS = 4, VERIFY_DTYPES = WICK_DTYPE_f8e8m0 + 1 };
 
 /* What an operand is made of. */
 enum verify_role {

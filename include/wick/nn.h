@@ -188,21 +188,37 @@ WICK_API struct wick_tensor *wick_attention_packed(const struct wick_tensor *q, 
                                                    const struct wick_tensor *k_starts,
                                                    const struct wick_attention_options *options);
 
+/* Parameters of a step of attention. */
+struct wick_step_options {
+    /* New values, [n,K,1,D], where kv has new keys alone; NULL: kv has them behind the keys. */
+    const struct wick_tensor *v;
+    /* i32 [n], or NULL: the device says how much of each cache is full, so that a graph can be launched for one step
+     * after another. New keys and values go to position lengths[i], and the query looks at lengths[i] + 1 keys. A
+     * length that is negative or not below N leaves its cache as it was, and its sequence gets zeros, as one that sees
+     * no key.
+     */
+    const struct wick_tensor *lengths;
+    /* [n,P] of q's dtype, or both NULL: queries and new keys turn as by wick_rope before all else, the first 2P of the
+     * D elements of each row. */
+    const struct wick_tensor *cosine, *sine;
+    bool interleaved; /* as of wick_rope */
+    /* Scale, soft cap and the window's left side; NULL: none. WICK_INVALID for slopes, dropout and log_sums. */
+    const struct wick_attention_options *attention;
+    WICK_RESERVED;
+};
+
 /* One more query of each of n sequences, each of which keeps keys and values in a tensor of its own, and attention of
  * it: q [n,H,1,D], kv [n,2K,1,D] of new keys and, behind those of K heads, their values, caches[i] [1,2K,N,D] of the
- * same -> [n,H,1,D]. Writes the row of kv to the last position of each cache and then looks at all N, whose number may
- * differ from cache to cache: narrow views of longer tensors will do. Scale, soft cap and the window's left side are
- * those of `options`, which may be NULL; WICK_INVALID for slopes, dropout and log_sums. WICK_SHAPE unless sizes agree,
- * WICK_INVALID for caches that share elements with q or kv; those of no two may be the same.
+ * same -> [n,H,1,D]. Writes new keys and values to the last position of each cache and then looks at all N, whose
+ * number may differ from cache to cache: narrow views of longer tensors will do. `options` may be NULL. WICK_SHAPE
+ * unless sizes agree, WICK_INVALID for caches that share elements with an operand; those of no two may be the same.
  *
- * With `lengths`, i32 [n], or NULL, the device says how much of each cache is full, so that a graph can be launched for
- * one step after another: the row of kv goes to position lengths[i], and the query looks at lengths[i] + 1 keys. A
- * length that is negative or not below N leaves its cache as it was, and its sequence gets zeros, as one that sees no
- * key. */
-WICK_API struct wick_tensor *wick_attention_step(const struct wick_tensor *q, const struct wick_tensor *kv,
-                                                 const struct wick_tensor *lengths, int n,
+ * Where q and kv are f32, all caches may be bf16 or f16. Then queries, keys and values are rounded to that dtype once
+ * positions have turned them, and the result is f32: that of attention to such operands, which may be rounded to their
+ * dtype. */
+WICK_API struct wick_tensor *wick_attention_step(const struct wick_tensor *q, const struct wick_tensor *kv, int n,
                                                  struct wick_tensor *const *caches,
-                                                 const struct wick_attention_options *options);
+                                                 const struct wick_step_options *options);
 
 #ifdef __cplusplus
 }

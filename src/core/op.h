@@ -9,7 +9,7 @@
 enum { WICK__MAX_INPUTS = 9 };
 
 /* Sets for operands: the dtype of the first operand, u8, f32, f32 or f64, f64, starts of sequences,
- * lengths of sequences, positions in a cache, positions in planes, the first's or u8. */
+ * lengths of sequences, positions in a cache, positions in planes, the first's or blocks, one of 16 bits or u8. */
 #define WICK__SAME (UINT64_C(1) << 63)
 #define WICK__TRUTH WICK__BIT(u8)
 #define WICK__SINGLE WICK__BIT(f32)
@@ -20,6 +20,7 @@ enum { WICK__MAX_INPUTS = 9 };
 #define WICK__BEFORE WICK__BIT(i32)
 #define WICK__POSITIONS WICK__BIT(u32)
 #define WICK__SAME_OR_BLOCKS (WICK__SAME | WICK__BLOCKS)
+#define WICK__SAME_OR_HALVES (WICK__SAME | WICK__HALVES)
 #define WICK__SAME_OR_TRUTH (WICK__SAME | WICK__TRUTH)
 _Static_assert(WICK_DTYPE_COUNT < 63, "the highest bit of a set of dtypes is WICK__SAME");
 

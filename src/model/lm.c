@@ -14,6 +14,7 @@ struct pass {
     struct wick_tensor *angles[2][2]; /* cosines and sines: of all layers, of those with a local rope */
     struct wick_tensor *heads[2][2];  /* the same for each head, and angles of 0 for those of values; or NULL */
     const struct wick_tensor *lengths;
+    bool step; /* wick__lm_steps_whole */
 };
 
 /* ---- layers of weights ---- */
@@ -120,21 +121,26 @@ struct projected {
     bool joint;
 };
 
-bool wick__lm_is_joint(const struct wick_lm *lm, const struct wick__lm_layer *layer) {
+/* Whether queries, keys and values are one product that nothing but positions changes. */
+static bool is_one(const struct wick__lm_layer *layer) {
     bool biased = layer->bias[WICK__LM_QUERY] || layer->bias[WICK__LM_KEY] || layer->bias[WICK__LM_VALUE];
-    return layer->qkv.parts == 3 && !biased && !layer->weight[WICK__LM_QUERY_NORM] &&
-           lm->config.rope_dims == lm->config.head;
+    return layer->qkv.parts == 3 && !biased && !layer->weight[WICK__LM_QUERY_NORM];
 }
 
-/* All heads are turned at once, each by a table of its own. */
+bool wick__lm_is_joint(const struct wick_lm *lm, const struct wick__lm_layer *layer) {
+    return is_one(layer) && lm->config.rope_dims == lm->config.head;
+}
+
+/* All heads are turned at once, each by a table of its own; or later, without tables. */
 static struct projected project_joint(const struct pass *pass, const struct wick__lm_layer *layer,
                                       const struct wick_tensor *x, struct wick_tensor *const tables[2]) {
     const struct wick__lm_config *config = &pass->lm->config;
     int64_t rest = 2 * config->kv_heads, heads = config->heads + rest;
     for (int i = 0; i < 3; i++) show(pass->lm, layer, WICK__LM_QUERY + i, x, NULL);
     struct wick_tensor *all = multiply(pass->lm, x, layer->qkv.weight, WICK_ACTIVATION_NONE);
-    all = wick_transpose(wick_reshape(all, WICK_SHAPE(1, pass->batch->n_tokens, heads, config->head)), 0, 2);
-    all = wick_transpose(wick_rope_thd(all, tables[0], tables[1], config->interleaved), 0, 2);
+    all = wick_reshape(all, WICK_SHAPE(1, pass->batch->n_tokens, heads, config->head));
+    if (tables)
+        all = wick_transpose(wick_rope_thd(wick_transpose(all, 0, 2), tables[0], tables[1], config->interleaved), 0, 2);
     return (struct projected){
         wick_narrow(all, 2, 0, config->heads), {wick_narrow(all, 2, config->heads, rest), NULL}, true};
 }
@@ -145,7 +151,8 @@ static struct projected project(const struct pass *pass, const struct wick__lm_l
     const struct wick__lm_config *config = &lm->config;
     const int64_t heads[3] = {config->heads, config->kv_heads, config->kv_heads};
     const int norms[2] = {WICK__LM_QUERY_NORM, WICK__LM_KEY_NORM}, parts = layer->qkv.parts;
-    struct wick_tensor *const *angles = pass->angles[local], *qkv[3];
+    struct wick_tensor *const *angles = pass->step ? NULL : pass->angles[local], *qkv[3];
+    if (pass->step && is_one(layer)) return project_joint(pass, layer, x, NULL);
     if (pass->heads[local][0] && wick__lm_is_joint(lm, layer)) return project_joint(pass, layer, x, pass->heads[local]);
     struct wick_tensor *all = parts ? multiply(lm, x, layer->qkv.weight, WICK_ACTIVATION_NONE) : NULL;
     int64_t start = 0;
@@ -156,7 +163,7 @@ static struct projected project(const struct pass *pass, const struct wick__lm_l
         start += heads[i] * config->head;
     }
     bool plain = !layer->bias[WICK__LM_QUERY] && !layer->bias[WICK__LM_KEY] && !layer->weight[WICK__LM_QUERY_NORM];
-    if (parts > 1 && plain) { /* both are turned at once */
+    if (parts > 1 && plain && !pass->step) { /* both are turned at once */
         int64_t both = heads[0] + heads[1];
         struct wick_tensor *turned = heads_of(pass, wick_narrow(all, 1, 0, both * config->head), both, NULL, angles);
         qkv[0] = wick_narrow(turned, 2, 0, heads[0]);
@@ -201,24 +208,38 @@ bool wick__lm_is_step(const struct wick__lm_batch *batch) {
     return good;
 }
 
+bool wick__lm_steps_whole(const struct wick_lm *lm, const struct wick__lm_batch *batch) {
+    return wick__lm_is_step(batch) && !lm->device->heap->host_visible;
+}
+
 /* Room for a tensor of each sequence. */
 static size_t parts_nbytes(const struct wick__lm_batch *batch) {
     return (size_t)batch->n_spans * sizeof(struct wick_tensor *);
 }
 
-/* The same for one token of each sequence. -> [n, heads, 1, head] */
-static struct wick_tensor *attend_step(const struct pass *pass, int64_t number, const struct projected *all) {
+/* The same for one token of each sequence. -> [n, heads, 1, head]. Of a whole step attention turns queries and keys,
+ * and rounds to what the caches are; casts and ropes are launches of their own else. */
+static struct wick_tensor *attend_step(const struct pass *pass, int64_t number, const struct projected *all,
+                                       bool local) {
     const struct wick__lm_config *config = &pass->lm->config;
     const struct wick__lm_batch *batch = pass->batch;
-    const enum wick_dtype dtype = batch->spans[0].sequence->dtype;
-    const struct wick_attention_options options = {.scale = config->scale,
-                                                   .soft_cap = config->attention_cap,
-                                                   .windowed = wick__lm_windowed(config, number),
-                                                   .left = config->window - 1,
-                                                   .right = -1};
-    struct wick_tensor *q = wick_transpose(wick_transpose(all->q, 0, 1), 1, 2);
-    struct wick_tensor *kv = all->joint ? all->kv[0] : wick_cat(2, all->kv, 2);
-    kv = wick_transpose(wick_transpose(kv, 0, 1), 1, 2);
+    const enum wick_dtype dtype = pass->step ? WICK_F32 : batch->spans[0].sequence->dtype;
+    const struct wick_attention_options attention = {.scale = config->scale,
+                                                     .soft_cap = config->attention_cap,
+                                                     .windowed = wick__lm_windowed(config, number),
+                                                     .left = config->window - 1,
+                                                     .right = -1};
+    struct wick_tensor *parts[3] = {all->q, all->kv[0], all->kv[1]};
+    for (int i = 0; i < (all->joint ? 2 : 3); i++) {
+        parts[i] = wick_cast(wick_transpose(wick_transpose(parts[i], 0, 1), 1, 2), dtype);
+        if (!parts[i]) return NULL;
+    }
+    const struct wick_step_options options = {.v = parts[2],
+                                              .lengths = pass->lengths,
+                                              .cosine = pass->step ? pass->angles[local][0] : NULL,
+                                              .sine = pass->step ? pass->angles[local][1] : NULL,
+                                              .interleaved = config->interleaved,
+                                              .attention = &attention};
     struct wick_tensor **caches = wick__alloc(parts_nbytes(batch)), *mixed;
     if (!caches) return NULL;
     for (int i = 0; i < batch->n_spans; i++) {
@@ -226,8 +247,7 @@ static struct wick_tensor *attend_step(const struct pass *pass, int64_t number, 
         caches[i] =
             pass->lengths ? sequence->kv[number] : wick_narrow(sequence->kv[number], 2, 0, sequence->length + 1);
     }
-    mixed =
-        wick_attention_step(wick_cast(q, dtype), wick_cast(kv, dtype), pass->lengths, batch->n_spans, caches, &options);
+    mixed = wick_attention_step(parts[0], parts[1], batch->n_spans, caches, &options);
     wick__free(caches, parts_nbytes(batch));
     return wick_cast(mixed, WICK_F32);
 }
@@ -242,10 +262,10 @@ static struct wick_tensor *attend(const struct pass *pass, int64_t number, const
     bool local = config->local_base > 0 && wick__lm_windowed(config, number);
     struct wick_tensor *mixed;
     const struct projected all = project(pass, layer, x, local);
-    if (batch->n_spans == 1 && !pass->lengths) {
+    if (batch->n_spans == 1 && !pass->step) {
         mixed = attend_span(pass, number, batch->spans, &all);
     } else if (wick__lm_is_step(batch)) {
-        mixed = attend_step(pass, number, &all);
+        mixed = attend_step(pass, number, &all, local);
     } else {
         struct wick_tensor **parts = wick__alloc(parts_nbytes(batch));
         if (!parts) return NULL;
@@ -373,7 +393,7 @@ struct wick_tensor *wick__lm_forward(const struct wick_lm *lm, const struct wick
     wick_scope_begin();
     if (!inputs && upload(lm, batch, &own) != WICK_OK) return wick_scope_end(NULL);
     if (!inputs) inputs = &own;
-    struct pass pass = {.lm = lm, .batch = batch, .lengths = inputs->lengths};
+    struct pass pass = {.lm = lm, .batch = batch, .lengths = inputs->lengths, .step = wick__lm_steps_whole(lm, batch)};
     use_tables(&pass, inputs);
     struct wick_tensor *x = wick_cast(wick_embedding(lm->embedding, inputs->ids), WICK_F32);
     if (config->family->scaled_embedding) x = wick_affine(x, WICK_REAL(sqrt((double)config->hidden)), WICK_INT(0));

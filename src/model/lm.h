@@ -244,6 +244,9 @@ struct wick__lm_batch {
  * does for all. */
 bool wick__lm_is_step(const struct wick__lm_batch *batch);
 
+/* Whether attention of such a batch turns queries and keys on the way into the caches, as a GPU's does. */
+bool wick__lm_steps_whole(const struct wick_lm *lm, const struct wick__lm_batch *batch);
+
 /* Tables of cosines and sines of a batch's positions, by head where layers turn all heads at once. */
 enum { WICK__LM_FEW = 32 /* rows up to which launches take longer than the work in them */ };
 struct wick__lm_tables {
@@ -267,7 +270,7 @@ struct wick__lm_inputs {
  * be NULL. */
 struct wick_tensor *wick__lm_forward(const struct wick_lm *lm, const struct wick__lm_batch *batch,
                                      const struct wick__lm_inputs *inputs);
-/* Whether queries, keys and values of a layer are one product, which only positions change. */
+/* Whether queries, keys and values of a layer are one product, which only positions change, of all elements. */
 bool wick__lm_is_joint(const struct wick_lm *lm, const struct wick__lm_layer *layer);
 
 /* ---- steps that are recorded (lm_step.c) ---- */

@@ -119,7 +119,8 @@ struct wick__lm_tables wick__lm_tables_of(const struct wick_lm *lm, const struct
     struct wick__lm_tables tables = {.heads = {1, 0}, .n = 1};
     int64_t context = 0;
     for (int i = 0; i < batch->n_spans; i++) context = wick__max(context, batch->spans[i].sequence->context);
-    for (int64_t i = 0; batch->n_tokens <= WICK__LM_FEW && tables.heads[1] == 0 && i < config->n_layers; i++) {
+    bool by_head = batch->n_tokens <= WICK__LM_FEW && !wick__lm_steps_whole(lm, batch);
+    for (int64_t i = 0; by_head && tables.heads[1] == 0 && i < config->n_layers; i++) {
         if (!wick__lm_is_joint(lm, &lm->layers[i])) continue;
         tables.heads[0] = config->heads + config->kv_heads;
         tables.heads[1] = config->kv_heads;

@@ -231,6 +231,11 @@ static void attention_params(const struct wick__call *call, struct text *text) {
     put_int(text, "right", call->p.attention.right == WICK__FAR ? -1 : call->p.attention.right);
 }
 
+static void step_params(const struct wick__call *call, struct text *text) {
+    attention_params(call, text);
+    put_int(text, "interleaved", call->p.attention.interleaved);
+}
+
 static void rope_params(const struct wick__call *call, struct text *text) {
     put_int(text, "interleaved", call->p.rope.interleaved);
 }
@@ -328,7 +333,7 @@ static const struct row {
     {"batch_norm", NULL},
     {"rope", rope_params},
     {"attention", attention_params},
-    {"attention_step", attention_params},
+    {"attention_step", step_params},
     {"attention_backward", attention_params},
     {"recurrent_cell", cell_params},
     {"loss", loss_params},

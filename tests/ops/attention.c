@@ -241,23 +241,43 @@ static void check_step_arguments(void) {
                        *half[] = {caches[0], wick_zeros(device, WICK_F16, WICK_SHAPE(1, 4, 3, 8))},
                        *wide[] = {caches[0], wick_narrow(kv, 0, 0, 1)}, *missing[] = {caches[0], NULL};
     const struct wick_attention_options sloped = {.slopes = wick_ones(device, WICK_F32, WICK_SHAPE(4))};
-    check_refused(wick_attention_step(q, kv, NULL, 0, caches, NULL), WICK_INVALID, "0 caches");
-    check_refused(wick_attention_step(q, kv, NULL, 2, NULL, NULL), WICK_INVALID, "2 caches at NULL");
-    check_refused(wick_attention_step(q, kv, NULL, 1, caches, NULL), WICK_SHAPE, "one position of each sequence");
-    check_refused(wick_attention_step(q, wick_narrow(kv, 1, 0, 3), NULL, 2, caches, NULL), WICK_SHAPE,
-                  "twice as many heads");
-    check_refused(wick_attention_step(wick_narrow(q, 3, 0, 4), kv, NULL, 2, caches, NULL), WICK_SHAPE, "last dims");
-    check_refused(wick_attention_step(q, kv, NULL, 2, narrow, NULL), WICK_SHAPE, "cache 1 is [1,2,3,8]");
-    check_refused(wick_attention_step(q, kv, NULL, 2, half, NULL), WICK_DTYPE, "dtypes differ");
-    check_refused(wick_attention_step(q, kv, NULL, 2, wide, NULL), WICK_INVALID, "cache 1 shares its elements");
-    check_refused(wick_attention_step(q, kv, NULL, 2, missing, NULL), WICK_INVALID, "is NULL");
-    check_refused(wick_attention_step(q, kv, NULL, 2, caches, &sloped), WICK_INVALID, "no slopes");
-    CHECK(wick_attention_step(q, kv, NULL, 2, caches, NULL) != NULL);
+    struct wick_step_options options = {.attention = &sloped};
+    check_refused(wick_attention_step(q, kv, 0, caches, NULL), WICK_INVALID, "0 caches");
+    check_refused(wick_attention_step(q, kv, 2, NULL, NULL), WICK_INVALID, "2 caches at NULL");
+    check_refused(wick_attention_step(q, kv, 1, caches, NULL), WICK_SHAPE, "one position of each sequence");
+    check_refused(wick_attention_step(q, wick_narrow(kv, 1, 0, 3), 2, caches, NULL), WICK_SHAPE, "twice as many heads");
+    check_refused(wick_attention_step(wick_narrow(q, 3, 0, 4), kv, 2, caches, NULL), WICK_SHAPE, "last dims");
+    check_refused(wick_attention_step(q, kv, 2, narrow, NULL), WICK_SHAPE, "cache 1 is [1,2,3,8]");
+    check_refused(wick_attention_step(q, kv, 2, half, NULL), WICK_DTYPE, "cache 1 is f16");
+    check_refused(wick_attention_step(q, kv, 2, wide, NULL), WICK_INVALID, "cache 1 shares its elements");
+    check_refused(wick_attention_step(q, kv, 2, missing, NULL), WICK_INVALID, "is NULL");
+    check_refused(wick_attention_step(q, kv, 2, caches, &options), WICK_INVALID, "no slopes");
+    CHECK(wick_attention_step(q, kv, 2, caches, NULL) != NULL);
     struct wick_tensor *lengths = wick_zeros(device, WICK_I32, WICK_SHAPE(2));
-    check_refused(wick_attention_step(q, kv, wick_narrow(lengths, 0, 0, 1), 2, caches, NULL), WICK_SHAPE,
-                  "lengths is [1]");
-    check_refused(wick_attention_step(q, kv, wick_cast(lengths, WICK_I64), 2, caches, NULL), WICK_DTYPE, "lengths");
-    CHECK(wick_attention_step(q, kv, lengths, 2, caches, NULL) != NULL);
+    options = (struct wick_step_options){.lengths = wick_narrow(lengths, 0, 0, 1)};
+    check_refused(wick_attention_step(q, kv, 2, caches, &options), WICK_SHAPE, "lengths is [1]");
+    options.lengths = wick_cast(lengths, WICK_I64);
+    check_refused(wick_attention_step(q, kv, 2, caches, &options), WICK_DTYPE, "lengths");
+    options.lengths = lengths;
+    CHECK(wick_attention_step(q, kv, 2, caches, &options) != NULL);
+    struct wick_tensor *table = wick_ones(device, WICK_F32, WICK_SHAPE(2, 4));
+    options.cosine = table;
+    check_refused(wick_attention_step(q, kv, 2, caches, &options), WICK_INVALID, "sine is NULL");
+    options.sine = wick_narrow(table, 1, 0, 3);
+    check_refused(wick_attention_step(q, kv, 2, caches, &options), WICK_SHAPE, "sine is [2,3]");
+    options.cosine = options.sine = wick_ones(device, WICK_F32, WICK_SHAPE(2, 5));
+    check_refused(wick_attention_step(q, kv, 2, caches, &options), WICK_SHAPE, "cosine is [2,5]");
+    options.cosine = options.sine = wick_cast(table, WICK_F16);
+    check_refused(wick_attention_step(q, kv, 2, caches, &options), WICK_DTYPE, "dtypes differ");
+    options.cosine = options.sine = table;
+    CHECK(wick_attention_step(q, kv, 2, caches, &options) != NULL);
+    options.v = kv;
+    check_refused(wick_attention_step(q, wick_narrow(kv, 1, 0, 2), 2, caches, &options), WICK_SHAPE, "v is [2,4,1,8]");
+    options.v = wick_narrow(kv, 1, 2, 2);
+    CHECK(wick_attention_step(q, wick_narrow(kv, 1, 0, 2), 2, caches, &options) != NULL);
+    half[0] = half[1];
+    check_refused(wick_attention_step(wick_cast(q, WICK_F64), wick_cast(kv, WICK_F64), 2, half, NULL), WICK_DTYPE,
+                  "cache 0 is f16");
 }
 
 /* A graph goes on by itself: each launch takes the next position. */
@@ -271,9 +291,10 @@ static void check_step_graph(void) {
                        *grown = wick_zeros(device, WICK_F32, WICK_SHAPE(1, 2, STEPS, 2)),
                        *plain = wick_zeros(device, WICK_F32, WICK_SHAPE(1, 2, STEPS, 2)), *cache[1] = {grown};
     struct wick_tensor *kv = wick_cat(2, (struct wick_tensor *[]){row, q}, 1);
-    wick_attention_step(q, kv, length, 1, cache, NULL); /* kernels are loaded */
+    const struct wick_step_options options = {.lengths = length};
+    wick_attention_step(q, kv, 1, cache, &options); /* kernels are loaded */
     CHECK_OK(wick_graph_begin(device));
-    struct wick_tensor *out = wick_attention_step(q, kv, length, 1, cache, NULL);
+    struct wick_tensor *out = wick_attention_step(q, kv, 1, cache, &options);
     CHECK_OK(wick_copy_inplace(row, wick_affine(row, WICK_REAL(0.5), WICK_REAL(0.25))));
     CHECK_OK(wick_copy_inplace(kv, wick_cat(2, (struct wick_tensor *[]){row, q}, 1)));
     CHECK_OK(wick_copy_inplace(length, wick_affine(length, WICK_INT(1), WICK_INT(1))));
@@ -284,7 +305,7 @@ static void check_step_graph(void) {
         CHECK_OK(wick_copy_inplace(copy, kv));
         CHECK_OK(wick_graph_launch(graph));
         cache[0] = wick_narrow(plain, 2, 0, i + 1);
-        struct wick_tensor *one = wick_attention_step(q, copy, NULL, 1, cache, NULL);
+        struct wick_tensor *one = wick_attention_step(q, copy, 1, cache, NULL);
         CHECK_OK(wick_read(out, got, sizeof got));
         CHECK_OK(wick_read(one, expected, sizeof expected));
         CHECK_NEAR(got[0], expected[0], 0);
@@ -304,8 +325,7 @@ static void check_step_in_doubt(void) {
     for (int i = 0; i < 2; i++) cache[i] = wick_zeros(device, WICK_F32, WICK_SHAPE(1, 2, 1, 2));
     kv = wick_index_select(rows, 0, wick_from_data(device, WICK_I32, WICK_SHAPE(2), ids, sizeof ids));
     if (kv) {
-        CHECK(wick_attention_step(rows, wick_cat(2, (struct wick_tensor *[]){kv, kv}, 1), NULL, 2, cache, NULL) !=
-              NULL);
+        CHECK(wick_attention_step(rows, wick_cat(2, (struct wick_tensor *[]){kv, kv}, 1), 2, cache, NULL) != NULL);
         CHECK(wick_read(cache[1], values, sizeof values) == WICK_RANGE);
     }
     wick_error_clear();

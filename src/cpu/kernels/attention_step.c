@@ -17,16 +17,18 @@ static int64_t keys_of(const struct wick__call *call, int sequence) {
 
 /* Puts the new keys and values of a sequence at a position of its cache. */
 static void put(const struct wick__call *call, int sequence, int64_t position) {
-    const struct wick_tensor *kv = call->in[1], *cache = wick__step_cache(call, sequence);
-    const struct wick__layout *from = &kv->layout, *to = &cache->layout;
-    int64_t size = (int64_t)wick__size(kv->dtype);
-    if (from->shape[3] == 0) return;
-    for (int64_t head = 0; head < from->shape[1]; head++) {
-        const char *source =
-            (const char *)wick__data(kv) + (sequence * from->stride[0] + head * from->stride[1]) * size;
+    const struct wick_tensor *kv = call->in[WICK__STEP_KV], *v = call->in[WICK__STEP_V];
+    const struct wick_tensor *cache = wick__step_cache(call, sequence);
+    const struct wick__layout *to = &cache->layout;
+    int64_t size = (int64_t)wick__size(kv->dtype), keys = v ? kv->layout.shape[1] : to->shape[1];
+    if (to->shape[3] == 0) return;
+    for (int64_t head = 0; head < to->shape[1]; head++) {
+        const struct wick_tensor *x = head < keys ? kv : v;
+        const int64_t *stride = x->layout.stride, number = head < keys ? head : head - keys;
+        const char *source = (const char *)wick__data(x) + (sequence * stride[0] + number * stride[1]) * size;
         char *target = (char *)wick__data(cache) + (head * to->stride[1] + position * to->stride[2]) * size;
-        for (int64_t d = 0; d < from->shape[3]; d++)
-            memcpy(target + d * to->stride[3] * size, source + d * from->stride[3] * size, (size_t)size);
+        for (int64_t d = 0; d < to->shape[3]; d++)
+            memcpy(target + d * to->stride[3] * size, source + d * stride[3] * size, (size_t)size);
     }
 }
 

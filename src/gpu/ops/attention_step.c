@@ -1,4 +1,5 @@
-/* attention_step: new keys and values of many sequences into their caches by one launch, attention by another. */
+/* attention_step: one launch turns queries and keys and puts keys and values of many sequences into their caches,
+ * another one is attention. */
 #include "gpu/ops/attention.h"
 #include "gpu/ops/gemm.h"
 
@@ -7,6 +8,8 @@
 #include "step.h"
 
 #include <string.h>
+
+_Static_assert(WICK__STEP_WIDE == GPU_ATTENTION_FEW_WIDE, "rows that kernels of steps take");
 
 /* Where the caches of sequences first .. first + n - 1 lie. */
 static void find_caches(const struct wick__call *call, int first, int n,
@@ -28,27 +31,53 @@ static const i32 *length_of(const struct wick__call *call, int sequence) {
     return lengths ? (const i32 *)wick__data(lengths) + sequence * length_stride(call) : NULL;
 }
 
-static enum wick_status put(struct wick__gpu *gpu, const struct wick__call *call, int first, int n) {
-    const struct wick_tensor *kv = call->in[1];
-    const struct wick__layout *layout = &kv->layout;
-    struct gpu_attention_put p = {.size = (u32)wick__size(kv->dtype),
-                                  .heads = layout->shape[1],
-                                  .depth = layout->shape[3],
-                                  .stride = {layout->stride[0], layout->stride[1], layout->stride[3]}};
-    p.count = n * p.heads * p.depth;
-    if (p.count == 0) return WICK_OK;
-    p.from = (const char *)wick__data(kv) + first * p.stride[0] * (i64)p.size;
-    find_caches(call, first, n, p.cache);
-    struct wick__launch launch = {.kernel = WICK__GPU_K_attention_put, .grid = {wick__gpu_blocks(gpu, p.count, 1)}};
-    if (!call->in[WICK__STEP_LENGTHS]) return wick__gpu_launch(gpu, &launch, &p);
-    struct gpu_attention_put_at at = {
-        .put = p, .lengths = length_of(call, first), .length_stride = length_stride(call)};
-    launch.kernel = WICK__GPU_K_attention_put_at;
-    return wick__gpu_launch(gpu, &launch, &at);
+/* The kernel that puts what q and kv are into caches; f32 goes into those of 16 bits too. */
+static enum wick__gpu_kernel put_kernel(enum wick_dtype from, enum wick_dtype to) {
+    if (from == to) return wick__gpu_of_floats(WICK__GPU_K_attention_put_bf16, from);
+    return to == WICK_BF16 ? WICK__GPU_K_attention_put_f32_bf16 : WICK__GPU_K_attention_put_f32_f16;
 }
 
-/* Into parts of the keys where there are few blocks, and as they are else. */
-static enum wick_status launch(struct wick__gpu *gpu, enum wick_dtype dtype, struct gpu_attention_step_at *p) {
+/* Heads of x from the first one and sequence on, as operand number `i` of a put. */
+static void put_from(struct gpu_attention_put *p, int i, const struct wick_tensor *x, int64_t sequence, int64_t head) {
+    const int64_t *stride = x->layout.stride;
+    p->from[i] =
+        (const char *)wick__data(x) + (sequence * stride[0] + head * stride[1]) * (int64_t)wick__size(x->dtype);
+    memcpy(p->stride[i], (i64[]){stride[0], stride[1], stride[3]}, sizeof p->stride[i]);
+}
+
+/* `turned`: where q goes; NULL: it may stay where it is. */
+static enum wick_status put(struct wick__gpu *gpu, const struct wick__call *call, int first, int n, void *turned) {
+    const struct wick_tensor *q = call->in[WICK__STEP_Q], *kv = call->in[WICK__STEP_KV], *v = call->in[WICK__STEP_V];
+    const struct wick_tensor *cosine = call->in[WICK__STEP_COSINE], *sine = call->in[WICK__STEP_SINE];
+    const int64_t heads = wick__step_cache(call, 0)->layout.shape[1], size = (int64_t)wick__size(kv->dtype);
+    struct gpu_attention_put p = {.turned = turned,
+                                  .q_heads = turned ? q->layout.shape[1] : 0,
+                                  .heads = heads,
+                                  .depth = kv->layout.shape[3],
+                                  .lengths = length_of(call, first),
+                                  .length_stride = length_stride(call),
+                                  .interleaved = call->p.attention.interleaved};
+    p.count = n * (p.q_heads + p.heads) * p.depth;
+    if (p.count == 0) return WICK_OK;
+    put_from(&p, 0, q, first, 0);
+    put_from(&p, 1, kv, first, 0);
+    put_from(&p, 2, v ? v : kv, first, v ? 0 : heads / 2);
+    if (cosine) {
+        p.cosine = (const char *)wick__data(cosine) + first * cosine->layout.stride[0] * size;
+        p.sine = (const char *)wick__data(sine) + first * sine->layout.stride[0] * size;
+        memcpy(p.cosine_stride, cosine->layout.stride, sizeof p.cosine_stride);
+        memcpy(p.sine_stride, sine->layout.stride, sizeof p.sine_stride);
+        p.pairs = cosine->layout.shape[1];
+    }
+    find_caches(call, first, n, p.cache);
+    struct wick__launch launch = {.kernel = put_kernel(kv->dtype, wick__step_cache(call, 0)->dtype),
+                                  .grid = {wick__gpu_blocks(gpu, p.count, 1)}};
+    return wick__gpu_launch(gpu, &launch, &p);
+}
+
+/* Into parts of the keys where there are few blocks, and as they are else. `dtype` is that of caches. */
+static enum wick_status launch(struct wick__gpu *gpu, enum wick_dtype dtype, enum wick_dtype result,
+                               struct gpu_attention_step_at *p) {
     struct gpu_attention *all = &p->step.all;
     size_t sum = dtype == WICK_F64 ? 8 : 4, stats = 0, nbytes = 0;
     void *memory = NULL;
@@ -63,7 +92,7 @@ static enum wick_status launch(struct wick__gpu *gpu, enum wick_dtype dtype, str
         p->lengths ? WICK__GPU_K_attention_step_at_bf16 : WICK__GPU_K_attention_step_bf16;
     struct wick__launch step = {.kernel = wick__gpu_of_floats(kernel, dtype),
                                 .grid = {all->sequences * all->units * all->tiles, all->splits}};
-    struct wick__launch join = {.kernel = wick__gpu_of_floats(WICK__GPU_K_attention_join_bf16, dtype),
+    struct wick__launch join = {.kernel = wick__gpu_of_floats(WICK__GPU_K_attention_join_bf16, result),
                                 .grid = {wick__gpu_blocks(gpu, all->total * all->width, 1)}};
     enum wick_status status = p->lengths ? wick__gpu_launch(gpu, &step, p) : wick__gpu_launch(gpu, &step, &p->step);
     if (status == WICK_OK && memory) status = wick__gpu_launch(gpu, &join, all);
@@ -71,14 +100,22 @@ static enum wick_status launch(struct wick__gpu *gpu, enum wick_dtype dtype, str
     return status;
 }
 
-static enum wick_status attend(struct wick__gpu *gpu, const struct wick__call *call, int first, int n) {
+/* `turned`: queries without gaps, of the caches' dtype; NULL: they are where the call has them. */
+static enum wick_status attend(struct wick__gpu *gpu, const struct wick__call *call, int first, int n,
+                               const void *turned) {
     enum { LEAST = 64 }; /* keys that are worth a block */
-    const struct wick_tensor *q = call->in[0], *out = call->out[0];
-    int64_t size = (int64_t)wick__size(q->dtype), longest = 0, units = wick__max(1, gpu->properties.units);
+    const struct wick_tensor *out = call->out[0];
+    const enum wick_dtype dtype = wick__step_cache(call, 0)->dtype;
+    int64_t size = (int64_t)wick__size(out->dtype), longest = 0, units = wick__max(1, gpu->properties.units);
     struct wick__step parts;
     struct wick__call one = wick__step_call(call, first, &parts);
     struct wick__attention_sizes sizes = wick__gpu_attention_sizes(&one, false, 0, 3);
     struct gpu_attention_step p = {.all = wick__gpu_attention_describe(&one, &sizes)};
+    p.all.wide = out->dtype != dtype;
+    if (turned) {
+        p.all.q = turned;
+        memcpy(p.all.q_stride, (i64[]){p.all.heads * p.all.depth, p.all.depth, p.all.depth, 1}, sizeof p.all.q_stride);
+    }
     find_caches(call, first, n, p.cache);
     for (int i = 0; i < n; i++) longest = wick__max(longest, p.cache[i].keys);
     sizes.batches = n;
@@ -89,10 +126,14 @@ static enum wick_status attend(struct wick__gpu *gpu, const struct wick__call *c
     wick__gpu_attention_share(&p.all, &sizes, parts.k.layout.shape[1], GPU_ATTENTION_FEW);
     int64_t blocks = n * (int64_t)p.all.units * p.all.tiles;
     int64_t splits = blocks < units ? wick__min(2 * units / blocks, longest / LEAST) : 1;
+    if (n == 1 && splits > 1 && !call->in[WICK__STEP_LENGTHS]) { /* as kernels do that read lengths */
+        p.all.split = wick__div_up(wick__div_up(longest, splits), LEAST) * LEAST;
+        splits = wick__div_up(longest, p.all.split);
+    }
     p.all.splits = (u32)wick__max(1, splits);
     struct gpu_attention_step_at at = {
         .step = p, .lengths = length_of(call, first), .length_stride = length_stride(call)};
-    return launch(gpu, q->dtype, &at);
+    return launch(gpu, dtype, out->dtype, &at);
 }
 
 /* Long rows, one sequence after another. */
@@ -113,20 +154,27 @@ static enum wick_status attend_wide(struct wick__gpu *gpu, const struct wick__ca
     return status;
 }
 
+/* Some sequences: turns and puts what is new, then attends. */
+static enum wick_status step(struct wick__gpu *gpu, const struct wick__call *call, int first, int n) {
+    const struct wick_tensor *q = call->in[WICK__STEP_Q];
+    const enum wick_dtype dtype = wick__step_cache(call, 0)->dtype;
+    bool some = wick__count(q) > 0, moves = some && (call->in[WICK__STEP_COSINE] || dtype != q->dtype);
+    size_t nbytes = (size_t)(n * q->layout.shape[1] * q->layout.shape[3]) * wick__size(dtype);
+    void *turned = NULL;
+    if (moves) WICK__TRY(wick__gpu_scratch(gpu, nbytes, &turned));
+    enum wick_status status = put(gpu, call, first, n, turned);
+    if (status == WICK_OK && some && q->layout.shape[3] <= wick__step_wide(q->dtype))
+        status = attend(gpu, call, first, n, turned);
+    else
+        for (int i = first; i < first + n && some && status == WICK_OK; i++) status = attend_wide(gpu, call, i);
+    if (turned) wick__gpu_release(gpu, turned, nbytes);
+    return status;
+}
+
 wick__kernel_fn wick__gpu_attention_step;
 enum wick_status wick__gpu_attention_step(const struct wick__call *call) {
-    const struct wick_tensor *q = call->in[0];
     struct wick__gpu *gpu = wick__gpu_of(call->out[0]);
-    int64_t widest = q->dtype == WICK_F64 ? GPU_ATTENTION_FEW_WIDE / 2 : GPU_ATTENTION_FEW_WIDE;
-    for (int first = 0, total = wick__step_sequences(call); first < total; first += GPU_ATTENTION_CACHES) {
-        int n = (int)wick__min(GPU_ATTENTION_CACHES, total - first);
-        WICK__TRY(put(gpu, call, first, n));
-        if (wick__count(q) == 0) continue;
-        if (q->layout.shape[3] <= widest) {
-            WICK__TRY(attend(gpu, call, first, n));
-            continue;
-        }
-        for (int i = first; i < first + n; i++) WICK__TRY(attend_wide(gpu, call, i));
-    }
+    for (int first = 0, total = wick__step_sequences(call); first < total; first += GPU_ATTENTION_CACHES)
+        WICK__TRY(step(gpu, call, first, (int)wick__min(GPU_ATTENTION_CACHES, total - first)));
     return WICK_OK;
 }

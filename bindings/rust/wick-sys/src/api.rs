@@ -1304,6 +1304,16 @@ structs! {
         each_head: bool,
         reserved: [u64; 8],
     }
+    /// Parameters of a step of attention.
+    wick_step_options {
+        v: *const wick_tensor,
+        lengths: *const wick_tensor,
+        cosine: *const wick_tensor,
+        sine: *const wick_tensor,
+        interleaved: bool,
+        attention: *const wick_attention_options,
+        reserved: [u64; 8],
+    }
     /// What the step after this one hands back. `options` may be NULL, too.
     wick_cell_backward_options {
         next: *const wick_tensor,
@@ -2178,16 +2188,13 @@ functions! {
     fn wick_attention_packed(q: *const wick_tensor, k: *const wick_tensor, v: *const wick_tensor, q_starts: *const wick_tensor, k_starts: *const wick_tensor, options: *const wick_attention_options) -> *mut wick_tensor;
     /// One more query of each of n sequences, each of which keeps keys and values in a tensor of its own, and
     /// attention of it: q \[n,H,1,D\], kv \[n,2K,1,D\] of new keys and, behind those of K heads, their values,
-    /// caches\[i\] \[1,2K,N,D\] of the same -\> \[n,H,1,D\]. Writes the row of kv to the last position of each
-    /// cache and then looks at all N, whose number may differ from cache to cache: narrow views of longer
-    /// tensors will do. Scale, soft cap and the window's left side are those of `options`, which may be NULL;
-    /// WICK_INVALID for slopes, dropout and log_sums. WICK_SHAPE unless sizes agree, WICK_INVALID for caches
-    /// that share elements with q or kv; those of no two may be the same. With `lengths`, i32 \[n\], or NULL,
-    /// the device says how much of each cache is full, so that a graph can be launched for one step after
-    /// another: the row of kv goes to position lengths\[i\], and the query looks at lengths\[i\] + 1 keys. A
-    /// length that is negative or not below N leaves its cache as it was, and its sequence gets zeros, as one
-    /// that sees no key.
-    fn wick_attention_step(q: *const wick_tensor, kv: *const wick_tensor, lengths: *const wick_tensor, n: c_int, caches: *const *mut wick_tensor, options: *const wick_attention_options) -> *mut wick_tensor;
+    /// caches\[i\] \[1,2K,N,D\] of the same -\> \[n,H,1,D\]. Writes new keys and values to the last position of
+    /// each cache and then looks at all N, whose number may differ from cache to cache: narrow views of longer
+    /// tensors will do. `options` may be NULL. WICK_SHAPE unless sizes agree, WICK_INVALID for caches that
+    /// share elements with an operand; those of no two may be the same. Where q and kv are f32, all caches may
+    /// be bf16 or f16. Then queries, keys and values are rounded to that dtype once positions have turned them,
+    /// and the result is f32: that of attention to such operands, which may be rounded to their dtype.
+    fn wick_attention_step(q: *const wick_tensor, kv: *const wick_tensor, n: c_int, caches: *const *mut wick_tensor, options: *const wick_step_options) -> *mut wick_tensor;
     /// tanh(input + hidden), or its positive part with `relu`: \[N,H\].
     fn wick_rnn_cell(input: *const wick_tensor, hidden: *const wick_tensor, relu: bool) -> *mut wick_tensor;
     /// c \[N,H\] in f32 (f64 for f64) -\> h' \[N,H\]. \*next_c receives c' \[N,H\], and \*gates, unless `gates`
