@@ -44,9 +44,9 @@ struct gpu_attention {
     u32 tiles, splits, sequences;
     u32 align_last; /* query i is at position i + keys - queries instead of i */
     u32 masked;     /* enum gpu_attention_mask */
+    u32 wide;       /* out is of the type of sums */
     double scale, cap; /* cap 0: none */
     i64 total;         /* rows of out */
-    u32 wide;          /* out is of the type of sums */
 };
 
 #endif
