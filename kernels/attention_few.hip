@@ -6,6 +6,7 @@
  * and a quarter of the keys. */
 #include "attention_common.h"
 #include "attention_step.h"
+#include "rope_turn.h"
 
 template <typename T> struct few_shape {
     typedef typename gpu_compute<T>::type S;
@@ -320,13 +321,12 @@ template <typename T> struct put_cast<T, T> {
 /* Element d of a head that turns. */
 template <typename To, typename From>
 GPU_FN To put_turned(const struct gpu_attention_put &p, const From *x, i64 stride, i64 sequence, i64 d) {
-    typedef typename gpu_compute<From>::type C;
     bool second = p.interleaved ? d % 2 != 0 : d >= p.pairs;
     i64 apart = p.interleaved ? 1 : p.pairs, first = second ? d - apart : d, pair = p.interleaved ? d / 2 : first;
-    C a = gpu_up(x[first * stride]), b = gpu_up(x[(first + apart) * stride]);
-    C c = gpu_up(((const From *)p.cosine)[sequence * p.cosine_stride[0] + pair * p.cosine_stride[1]]);
-    C s = gpu_up(((const From *)p.sine)[sequence * p.sine_stride[0] + pair * p.sine_stride[1]]);
-    return gpu_round<To>(second ? a * s + b * c : a * c - b * s);
+    From a = x[first * stride], b = x[(first + apart) * stride];
+    rope_turn(&a, &b, ((const From *)p.cosine)[sequence * p.cosine_stride[0] + pair * p.cosine_stride[1]],
+              ((const From *)p.sine)[sequence * p.sine_stride[0] + pair * p.sine_stride[1]]);
+    return put_cast<To, From>::of(second ? b : a);
 }
 
 template <typename To, typename From> GPU_FN void attention_put(const struct gpu_attention_put &p) {

@@ -77,45 +77,14 @@ template <int DIM, int N> GPU_FN u32 tf32_least_line(const f32 *lds, u32 least) 
 template <int DIM, int TILES, int COLUMNS>
 GPU_FN void tf32_scores(mma_lds qs, mma_lds ks, u32 depth, struct mma_tile (&s)[TILES][COLUMNS]) {
     enum { PITCH = tf32_lines<DIM>::PITCH };
-    u32 lane = gpu_lane();
-    qs += ((gpu_wave() * (16 * TILES) + lane % 16) * PITCH + lane / 16 * 4) * 4;
-    ks += ((lane % 8 + lane / 16 * 8) * PITCH + lane / 8 % 2 * 4) * 4;
+    qs += (gpu_wave() * (16 * TILES) * PITCH + tf32_a_at<PITCH>()) * 4;
+    ks += tf32_b_at<PITCH>() * 4;
     mma_clear(s);
     GPU_NO_UNROLL for (u32 d = 0; d < depth; d += TF32_STEP) {
-        struct mma_tile part[TILES][COLUMNS];
-        mma_clear(part);
-        GPU_UNROLL for (u32 t = 0; t < TF32_STEP; t += 8) {
-            struct mma_fragment x[TILES][2], y[COLUMNS][2];
-            GPU_UNROLL for (int i = 0; i < TILES; i++)
-                tf32_split(mma_load_at<false>(qs + (i * 16 * PITCH + t) * 4), x[i][0], x[i][1]);
-            GPU_UNROLL for (int j = 0; j < COLUMNS; j++)
-                tf32_split(mma_load_at<false>(ks + (j * 16 * PITCH + t) * 4), y[j][0], y[j][1]);
-            GPU_UNROLL for (int i = 0; i < TILES; i++)
-                GPU_UNROLL for (int j = 0; j < COLUMNS; j++) mma<f32>(part[i][j], x[i][1], y[j][0]);
-            GPU_UNROLL for (int i = 0; i < TILES; i++)
-                GPU_UNROLL for (int j = 0; j < COLUMNS; j++) mma<f32>(part[i][j], x[i][0], y[j][1]);
-            GPU_UNROLL for (int i = 0; i < TILES; i++)
-                GPU_UNROLL for (int j = 0; j < COLUMNS; j++) mma<f32>(part[i][j], x[i][0], y[j][0]);
-        }
-        GPU_UNROLL for (int i = 0; i < TILES; i++) GPU_UNROLL for (int j = 0; j < COLUMNS; j++)
-            GPU_UNROLL for (int e = 0; e < MMA_SUMS; e++) s[i][j].v[e] += part[i][j].v[e];
+        tf32_multiply<PITCH>(qs, ks, s);
         qs += TF32_STEP * 4;
         ks += TF32_STEP * 4;
     }
-}
-
-/* The same in plain arithmetic, term by term. */
-template <int DIM, int TILES, int COLUMNS>
-GPU_FN void tf32_plain_scores(const f32 *qs, const f32 *ks, u32 depth, struct mma_tile (&s)[TILES][COLUMNS]) {
-    enum { PITCH = tf32_lines<DIM>::PITCH };
-    qs += (gpu_wave() * (16 * TILES) + mma_row(0)) * PITCH;
-    ks += mma_column(0) * PITCH;
-    mma_clear(s);
-    GPU_NO_UNROLL for (u32 d = 0; d < depth; d++)
-        GPU_UNROLL for (int i = 0; i < TILES; i++) GPU_UNROLL for (int j = 0; j < COLUMNS; j++)
-            GPU_UNROLL for (int e = 0; e < MMA_SUMS; e++)
-                s[i][j].v[e] = gpu_fma(qs[(i * 16 + e / 2 % 2 * 8) * PITCH + d],
-                                       ks[(j * 16 + e / 4 * 8 + e % 2) * PITCH + d], s[i][j].v[e]);
 }
 
 /* ---- results: weights times the values of a step of keys, added to what there is times `fade` ----
@@ -127,12 +96,12 @@ template <int DIM, int TILES, int STEPS, int COLUMNS>
 GPU_FN void tf32_add(const struct mma_tile (&s)[TILES][COLUMNS], f32 by, const f32 *vs, u32 width,
                      const f32 (&fade)[TILES][2], struct mma_tile (&out)[TILES][STEPS]) {
     enum { PITCH = tf32_lines<DIM>::PITCH, EIGHTS = COLUMNS * 2 };
-    struct mma_fragment x[TILES][EIGHTS][2];
+    struct mma_fragment x[EIGHTS][TILES][2];
     GPU_UNROLL for (int i = 0; i < TILES; i++) GPU_UNROLL for (int j = 0; j < EIGHTS; j++) {
         struct mma_fragment weights;
         GPU_UNROLL for (int w = 0; w < 4; w++)
             weights.word[w] = gpu_bits<u32>(s[i][j / 2].v[j % 2 * 4 + w % 2 * 2 + w / 2] * by);
-        tf32_split(weights, x[i][j][0], x[i][j][1]);
+        tf32_split(weights, x[j][i][0], x[j][i][1]);
     }
     vs += gpu_lane() % 4 * 2 * PITCH + gpu_lane() / 4 * 4;
     GPU_UNROLL for (u32 c = 0; c < STEPS; c += 2) {
@@ -149,12 +118,7 @@ GPU_FN void tf32_add(const struct mma_tile (&s)[TILES][COLUMNS], f32 by, const f
                 GPU_UNROLL for (int w = 0; w < 4; w++) values.word[w] = row[w % 2].word[n * 2 + w / 2];
                 tf32_split(values, y[n][0], y[n][1]);
             }
-            GPU_UNROLL for (int i = 0; i < TILES; i++)
-                GPU_UNROLL for (int n = 0; n < 2; n++) mma<f32>(part[i][n], x[i][j][1], y[n][0]);
-            GPU_UNROLL for (int i = 0; i < TILES; i++)
-                GPU_UNROLL for (int n = 0; n < 2; n++) mma<f32>(part[i][n], x[i][j][0], y[n][1]);
-            GPU_UNROLL for (int i = 0; i < TILES; i++)
-                GPU_UNROLL for (int n = 0; n < 2; n++) mma<f32>(part[i][n], x[i][j][0], y[n][0]);
+            tf32_products(x[j], y, part);
         }
         GPU_UNROLL for (int i = 0; i < TILES; i++) GPU_UNROLL for (int n = 0; n < 2; n++)
             GPU_UNROLL for (u32 e = 0; e < MMA_SUMS; e++)
@@ -255,6 +219,7 @@ template <int DIM, int TILES, int STEPS>
 GPU_FN bool tf32_pass(const struct gpu_attention &p, const struct tf32_block<DIM, TILES> &x, bool plain,
                       struct attention_sums<TILES, STEPS> &sums) {
     typedef struct tf32_block<DIM, TILES> block;
+    typedef tf32_lines<DIM> lines;
     enum { KEYS = block::KEYS, COLUMNS = KEYS / 16 };
     const f32 *qs = (const f32 *)attention_shared, *ks = qs + block::K, *vs = qs + block::V;
     mma_lds k_to = x.lds + block::K * 4, v_to = x.lds + block::V * 4;
@@ -275,7 +240,8 @@ GPU_FN bool tf32_pass(const struct gpu_attention &p, const struct tf32_block<DIM
         tf32_copy_keys<DIM, KEYS>(v_to, x.v, p.v_stride[2], key, x.keys, p.width);
         mma_copy_commit();
         if (plain) {
-            tf32_plain_scores<DIM>(qs, ks, (u32)p.depth, s);
+            mma_clear(s);
+            tf32_plain<lines::PITCH>(qs + gpu_wave() * (16 * TILES) * lines::PITCH, ks, (u32)p.depth, s);
         } else {
             tf32_scores<DIM>(x.lds, k_to, (u32)p.depth, s);
             if (key == 0) least = tf32_least_line<DIM, block::ROWS>(qs, least);

@@ -122,40 +122,52 @@ GPU_FN bool tf32_any(bool mine) {
 
 /* ---- products of a step ---- */
 
+/* part += x y, of parts: high ones first in the last dim. The small products come first. */
 template <int MI, int NI>
-GPU_FN void tf32_multiply(const f32 *a, const f32 *b, struct mma_tile (&sum)[MI][NI]) {
-    u32 lane = gpu_lane();
-    mma_lds xs = mma_lds_of(a + lane % 16 * TF32_PITCH + lane / 16 * 4);
-    mma_lds ys = mma_lds_of(b + (lane % 8 + lane / 16 * 8) * TF32_PITCH + lane / 8 % 2 * 4);
+GPU_FN void tf32_products(const struct mma_fragment (&x)[MI][2], const struct mma_fragment (&y)[NI][2],
+                          struct mma_tile (&part)[MI][NI]) {
+    GPU_UNROLL for (int i = 0; i < MI; i++)
+        GPU_UNROLL for (int j = 0; j < NI; j++) mma<f32>(part[i][j], x[i][1], y[j][0]);
+    GPU_UNROLL for (int i = 0; i < MI; i++)
+        GPU_UNROLL for (int j = 0; j < NI; j++) mma<f32>(part[i][j], x[i][0], y[j][1]);
+    GPU_UNROLL for (int i = 0; i < MI; i++)
+        GPU_UNROLL for (int j = 0; j < NI; j++) mma<f32>(part[i][j], x[i][0], y[j][0]);
+}
+
+/* Where a lane reads fragments of rows of A, and of B's columns, PITCH elements apart, from the first one on. */
+template <int PITCH> GPU_FN u32 tf32_a_at(void) { return gpu_lane() % 16 * PITCH + gpu_lane() / 16 * 4; }
+template <int PITCH> GPU_FN u32 tf32_b_at(void) {
+    return (gpu_lane() % 8 + gpu_lane() / 16 * 8) * PITCH + gpu_lane() / 8 % 2 * 4;
+}
+
+/* sum += a b over 32 terms. */
+template <int PITCH, int MI, int NI>
+GPU_FN void tf32_multiply(mma_lds a, mma_lds b, struct mma_tile (&sum)[MI][NI]) {
     struct mma_tile part[MI][NI];
     mma_clear(part);
     GPU_UNROLL for (u32 t = 0; t < TF32_STEP; t += 8) {
         struct mma_fragment x[MI][2], y[NI][2];
         GPU_UNROLL for (int j = 0; j < NI; j++)
-            tf32_split(mma_load_at<false>(ys + (j * 16 * TF32_PITCH + t) * 4), y[j][0], y[j][1]);
+            tf32_split(mma_load_at<false>(b + (j * 16 * PITCH + t) * 4), y[j][0], y[j][1]);
         GPU_UNROLL for (int i = 0; i < MI; i++)
-            tf32_split(mma_load_at<false>(xs + (i * 16 * TF32_PITCH + t) * 4), x[i][0], x[i][1]);
-        GPU_UNROLL for (int i = 0; i < MI; i++)
-            GPU_UNROLL for (int j = 0; j < NI; j++) mma<f32>(part[i][j], x[i][1], y[j][0]);
-        GPU_UNROLL for (int i = 0; i < MI; i++)
-            GPU_UNROLL for (int j = 0; j < NI; j++) mma<f32>(part[i][j], x[i][0], y[j][1]);
-        GPU_UNROLL for (int i = 0; i < MI; i++)
-            GPU_UNROLL for (int j = 0; j < NI; j++) mma<f32>(part[i][j], x[i][0], y[j][0]);
+            tf32_split(mma_load_at<false>(a + (i * 16 * PITCH + t) * 4), x[i][0], x[i][1]);
+        tf32_products(x, y, part);
     }
     GPU_UNROLL for (int i = 0; i < MI; i++) GPU_UNROLL for (int j = 0; j < NI; j++)
         GPU_UNROLL for (int e = 0; e < MMA_SUMS; e++) sum[i][j].v[e] += part[i][j].v[e];
 }
 
-/* The same in plain arithmetic, term by term. */
-template <int MI, int NI> GPU_FN void tf32_plain(const f32 *a, const f32 *b, struct mma_tile (&sum)[MI][NI]) {
-    a += gpu_lane() / 4 * TF32_PITCH;
-    b += gpu_lane() % 4 * 2 * TF32_PITCH;
-    GPU_NO_UNROLL for (u32 k = 0; k < TF32_STEP; k++) {
+/* sum += a b over so many terms, in plain arithmetic, term by term. a and b: the wave's first row and column. */
+template <int PITCH, int MI, int NI>
+GPU_FN void tf32_plain(const f32 *a, const f32 *b, u32 terms, struct mma_tile (&sum)[MI][NI]) {
+    a += mma_row(0) * PITCH;
+    b += mma_column(0) * PITCH;
+    GPU_NO_UNROLL for (u32 k = 0; k < terms; k++) {
         f32 x[MI][2], y[NI][4];
         GPU_UNROLL for (int i = 0; i < MI; i++)
-            GPU_UNROLL for (int h = 0; h < 2; h++) x[i][h] = a[(i * 16 + h * 8) * TF32_PITCH + k];
+            GPU_UNROLL for (int h = 0; h < 2; h++) x[i][h] = a[(i * 16 + h * 8) * PITCH + k];
         GPU_UNROLL for (int j = 0; j < NI; j++)
-            GPU_UNROLL for (int c = 0; c < 4; c++) y[j][c] = b[(j * 16 + c / 2 * 8 + c % 2) * TF32_PITCH + k];
+            GPU_UNROLL for (int c = 0; c < 4; c++) y[j][c] = b[(j * 16 + c / 2 * 8 + c % 2) * PITCH + k];
         GPU_UNROLL for (int i = 0; i < MI; i++) GPU_UNROLL for (int j = 0; j < NI; j++)
             GPU_UNROLL for (int e = 0; e < MMA_SUMS; e++)
                 sum[i][j].v[e] = gpu_fma(x[i][e / 2 % 2], y[j][e / 4 * 2 + e % 2], sum[i][j].v[e]);
@@ -171,7 +183,7 @@ GPU_FN void tf32_again(const WORK &work, u8 *lds, u32 stages, u32 a, u32 b, stru
     auto ring = tf32_begin(tf32_source(work, false), work.steps, lds, stages);
     GPU_NO_UNROLL for (u32 step = 0; step < work.steps; step++) {
         const f32 *from = tf32_next(ring);
-        tf32_plain(from + a, from + b, sum);
+        tf32_plain<TF32_PITCH>(from + a, from + b, TF32_STEP, sum);
     }
     mma_copy_wait<0>();
     gpu_sync();
@@ -187,7 +199,8 @@ GPU_FN void tf32_tile(const WORK &work, u32 stages, struct mma_tile (&sum)[MI][N
     auto ring = tf32_begin(tf32_source(work, false), work.steps, lds, stages);
     GPU_NO_UNROLL for (u32 step = 0; step < work.steps; step++) {
         const f32 *from = tf32_next(ring);
-        tf32_multiply(from + a, from + b, sum);
+        tf32_multiply<TF32_PITCH>(mma_lds_of(from + a + tf32_a_at<TF32_PITCH>()),
+                                  mma_lds_of(from + b + tf32_b_at<TF32_PITCH>()), sum);
         least = tf32_least<ROWS>(from, least);
         least = tf32_least<COLUMNS>(from + ROWS * TF32_PITCH, least);
     }

@@ -2,13 +2,7 @@
 #include "dtype.h"
 #include "layout.h"
 #include "rope.h"
-
-template <typename T> GPU_FN void rope_turn(T *a, T *b, T cosine, T sine) {
-    typedef typename gpu_compute<T>::type C;
-    C x = gpu_up(*a), y = gpu_up(*b), c = gpu_up(cosine), s = gpu_up(sine);
-    *a = gpu_round<T>(x * c - y * s);
-    *b = gpu_round<T>(x * s + y * c);
-}
+#include "rope_turn.h"
 
 template <typename T> GPU_FN void rope(const struct gpu_rope &p) {
     enum { N = gpu_vec<T>::N };

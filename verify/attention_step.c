@@ -1,8 +1,7 @@
-/* Cases of attention_step. Operands: q, kv, then a cache of each of i[0] sequences, then, if positions turn rows,
- * cosines and sines. i[1]: windowed, i[2]: left. f[0]: scale, f[1]: soft cap. i[3]: whether the device has the lengths,
- * i[4] and up. i[8]: whether positions turn rows, i[9]: interleaved. i[10]: whether values are
- * an operand of their own. Results: attention, then the caches as they are
- * after the call. */
+/* Cases of attention_step. Operands: q, kv, a cache of each of i[0] sequences, then, if positions turn rows, cosines
+ * and sines. Results: attention, then the caches as they are after the call. f[0]: scale, f[1]: soft cap. i[1]:
+ * windowed, i[2]: left, i[3]: whether the device has the lengths, which are i[4] and up, i[8]: whether positions turn
+ * rows, i[9]: interleaved, i[10]: whether values are an operand of their own. */
 #include "verify/verify.h"
 #include "verify/scales.h"
 
@@ -12,7 +11,7 @@
 
 enum {
     MOST = 3,
-    CACHES = 2 /* the first operand that is a cache */,
+    CACHES = 2, /* the first operand that is a cache */
     KNOWN = 3,
     LENGTHS,
     TURNED = 8,

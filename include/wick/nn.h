@@ -194,9 +194,7 @@ struct wick_step_options {
     const struct wick_tensor *v;
     /* i32 [n], or NULL: the device says how much of each cache is full, so that a graph can be launched for one step
      * after another. New keys and values go to position lengths[i], and the query looks at lengths[i] + 1 keys. A
-     * length that is negative or not below N leaves its cache as it was, and its sequence gets zeros, as one that sees
-     * no key.
-     */
+     * length that is negative or not below N leaves its cache as it was, and its sequence gets zeros. */
     const struct wick_tensor *lengths;
     /* [n,P] of q's dtype, or both NULL: queries and new keys turn as by wick_rope before all else, the first 2P of the
      * D elements of each row. */

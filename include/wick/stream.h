@@ -17,8 +17,7 @@ WICK_API WICK_LENT void *wick_stream(const struct wick_device *device);
 
 /* Makes the device queue its work on another stream of the same GPU. The caller makes that stream in the GPU's primary
  * context, and keeps it alive until the device is closed or has another stream. Waits for the work queued so far. NULL
- * gives the device a stream of its own again. WICK_UNSUPPORTED on the CPU and while the thread records a graph there.
- */
+ * gives the device a stream of its own again. WICK_UNSUPPORTED on the CPU, and while the thread records a graph. */
 WICK_API WICK_CHECKED enum wick_status wick_stream_set(struct wick_device *device, void *stream);
 
 struct wick_event;

@@ -48,8 +48,7 @@ static int64_t work_bytes(const struct wick__lm_config *config, const struct wic
     return plus(bytes, bytes / 4);
 }
 
-/* What graphs keep for themselves: each of a step of one token, as work_bytes says, twice for what a pool can't share.
- */
+/* What graphs keep: for each a step of one token, as work_bytes says, twice for what pools can't share. */
 static int64_t graph_bytes(const struct wick_device *device, const struct wick__lm_config *config,
                            const struct wick_lm_use *use) {
     if (device->heap->host_visible || config->experts) return 0;

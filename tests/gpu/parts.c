@@ -6,6 +6,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum kind { ORDINARY, INFINITE, TINY_ROWS, TINY, ONE_TINY, LARGEST, POSITIVE, WIDE, KINDS };
 static const char *const names[KINDS] = {"ordinary", "infinite", "tiny rows", "tiny",
@@ -15,7 +16,7 @@ static unsigned seed = 1;
 
 static unsigned next(void) { return (seed = seed * 1664525 + 1013904223) >> 8; }
 
-/* x as [rows, columns]; y gets the other operand of its kind. */
+/* An operand [rows, columns] of a kind; extremes are in the first one. */
 static float *values(int64_t rows, int64_t columns, enum kind kind, bool is_first) {
     float *x = malloc((size_t)(rows * columns) * sizeof *x);
     CHECK(x);
@@ -23,7 +24,7 @@ static float *values(int64_t rows, int64_t columns, enum kind kind, bool is_firs
         x[i] = (float)next() / (float)(1 << 23) - 1;
         if (kind == POSITIVE) x[i] = fabsf(x[i]);
         if (kind == TINY_ROWS && is_first && i / columns % 3 == 1) x[i] *= 0x1p-130f;
-        if (kind == TINY) x[i] *= is_first ? 0x1p-107f : 0x1p-20f;
+        if (kind == TINY) x[i] *= is_first ? 0x1p-122f : 0x1p12f; /* normal, but for their low parts */
         if (kind == WIDE) x[i] = ldexpf(x[i], (int)(next() % 100) - 60);
         if (kind == LARGEST) x[i] *= is_first ? 0x1p-60f : 0x1p-10f;
     }
@@ -35,7 +36,10 @@ static float *values(int64_t rows, int64_t columns, enum kind kind, bool is_firs
         x[columns / 2] = NAN;
         x[rows * columns - 1] = -INFINITY;
     }
-    if (kind == ONE_TINY) x[at] *= 0x1p-120f;
+    if (kind == ONE_TINY) { /* beside zeros, or it would not count */
+        memset(x + at / columns * columns, 0, (size_t)columns * sizeof *x);
+        x[at] = 0x1.0012p-126f; /* whose low part is none */
+    }
     if (kind == LARGEST) x[at] = FLT_MAX;
     return x;
 }

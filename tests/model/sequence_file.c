@@ -1,5 +1,5 @@
 /* Sequences saved and loaded: the same bits as without, for every dtype of the cache; files that are refused. */
-#include "tests/test.h"
+#include "tests/model/sequences.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -14,13 +14,6 @@ static struct wick_lm *open_model(const char *name) {
     struct wick_lm *lm = wick_lm_open(name, device, NULL);
     CHECK(lm);
     return lm;
-}
-
-static struct wick_sequence *open_sequence(const struct wick_lm *lm, enum wick_dtype cache, int64_t context) {
-    struct wick_sequence *sequence =
-        wick_sequence_open(lm, &(struct wick_sequence_options){.cache = cache, .context = context});
-    CHECK(sequence);
-    return sequence;
 }
 
 static void next_logits(struct wick_sequence *sequence, float values[VOCAB]) {

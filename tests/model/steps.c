@@ -1,7 +1,7 @@
 /* Steps of one token that a GPU repeats from a graph, against the same model without graphs, bit by bit: across growing
  * caches, cuts, in turns, together, from two threads, and while memory is short. The arguments are a device (the CPU
  * otherwise, which has no such graphs) and, where calls of the driver fail, "failing". */
-#include "tests/test.h"
+#include "tests/model/sequences.h"
 
 #include <dlfcn.h>
 #include <math.h>
@@ -40,13 +40,6 @@ static struct wick_lm *open_lm(const char *name, bool graphs) {
     if (!lm) fprintf(stderr, "%s: %s\n", name, wick_error());
     CHECK(lm);
     return lm;
-}
-
-static struct wick_sequence *open_sequence(const struct wick_lm *lm, enum wick_dtype cache, int64_t context) {
-    struct wick_sequence *sequence =
-        wick_sequence_open(lm, &(struct wick_sequence_options){.cache = cache, .context = context});
-    CHECK(sequence);
-    return sequence;
 }
 
 static void take(struct wick_tensor *logits, int64_t n, float *values) {

@@ -91,16 +91,22 @@ static struct way way_of_tiles(struct wick__gpu *gpu, bool bf16, int64_t dim) {
                         (64 + 2 * 64) * 256 * 2};
 }
 
+/* Whether rows of q, k and v begin at whole vectors. */
+static bool are_aligned(const struct wick__call *call) {
+    for (int i = 0; i < 3; i++)
+        if (!wick__gpu_attention_aligned(call->in[i])) return false;
+    return true;
+}
+
 /* Whether the matrix kernels take the call: they count positions in 32 bits, and one kind elements of a step of keys.
  */
 static bool takes_mma(const struct wick__gpu *gpu, const struct wick__call *call,
                       const struct wick__attention_sizes *sizes, int64_t dim) {
     const struct wick_tensor *const *in = call->in;
     if ((in[0]->dtype != WICK_BF16 && in[0]->dtype != WICK_F16) || !wick__has_mma(gpu) || dim > 256 ||
-        sizes->depth == 0 || sizes->keys == 0 || sizes->queries >= 1 << 29 || sizes->keys >= 1 << 29)
+        sizes->depth == 0 || sizes->keys == 0 || sizes->queries >= 1 << 29 || sizes->keys >= 1 << 29 ||
+        !are_aligned(call))
         return false;
-    for (int i = 0; i < 3; i++)
-        if (!wick__gpu_attention_aligned(in[i])) return false;
     int positions = sizes->packed ? 0 : 2;
     return wick__mma_shared(gpu) > 0 || (in[1]->layout.stride[positions] < GPU_ATTENTION_STRIDE &&
                                          in[2]->layout.stride[positions] < GPU_ATTENTION_STRIDE);
@@ -121,13 +127,9 @@ static struct way way_of_plain(const struct wick__gpu *gpu, const struct wick__c
 }
 
 static bool takes_plain(const struct wick__call *call, const struct wick__attention_sizes *sizes, int64_t dim) {
-    const struct wick_tensor *const *in = call->in;
-    if (in[0]->dtype != WICK_F32 || dim > 128 || sizes->depth == 0 || sizes->width == 0 || sizes->depth % 4 != 0 ||
-        sizes->width % 4 != 0)
-        return false;
-    for (int i = 0; i < 3; i++)
-        if (!wick__gpu_attention_aligned(in[i])) return false;
-    return wick__aligned16(wick__data(call->out[0]));
+    return call->in[0]->dtype == WICK_F32 && dim <= 128 && sizes->depth > 0 && sizes->width > 0 &&
+           sizes->depth % 4 == 0 && sizes->width % 4 == 0 && are_aligned(call) &&
+           wick__aligned16(wick__data(call->out[0]));
 }
 
 /* The kernel of f32 by matrix instructions. */
@@ -138,17 +140,12 @@ static struct way way_of_tf32(int64_t dim) {
                         (GPU_ATTENTION_TF32_ROWS + 2 * GPU_ATTENTION_TF32_KEYS) * pitch * 4};
 }
 
-/* Whether it takes the call: it counts positions in 32 bits. By NVIDIA's figures three products of eleven bits take
- * less time than one of f32 at compute capability 8.0, 9.0 and 10, and more on other cards. */
+/* Whether it takes the call: it counts positions in 32 bits. */
 static bool takes_tf32(const struct wick__gpu *gpu, const struct wick__call *call,
                        const struct wick__attention_sizes *sizes, int64_t dim) {
-    const struct wick_tensor *const *in = call->in;
-    if (in[0]->dtype != WICK_F32 || !wick__has_tf32(gpu) || dim > 128 || sizes->depth == 0 || sizes->width == 0 ||
-        sizes->keys == 0 || sizes->queries >= 1 << 29 || sizes->keys >= 1 << 29)
-        return false;
-    for (int i = 0; i < 3; i++)
-        if (!wick__gpu_attention_aligned(in[i])) return false;
-    return wick__aligned16(wick__data(call->out[0]));
+    return call->in[0]->dtype == WICK_F32 && wick__has_tf32(gpu) && dim <= 128 && sizes->depth > 0 &&
+           sizes->width > 0 && sizes->keys > 0 && sizes->queries < 1 << 29 && sizes->keys < 1 << 29 &&
+           are_aligned(call) && wick__aligned16(wick__data(call->out[0]));
 }
 
 static struct way way_of(struct wick__gpu *gpu, const struct wick__call *call,

@@ -76,8 +76,8 @@ static double packed_elements(const struct gpu_conv *conv) {
 
 /* Of f32 those whose channels fill tiles, of as many terms as products (docs/numerics.md). */
 static bool takes_tf32(const struct wick__gpu *gpu, const struct gpu_conv *conv) {
-    return wick__has_tf32(gpu) && conv->cout >= 32 && conv->cin >= 8 && conv->cin * most_taps(conv) >= 64 &&
-           packed_elements(conv) < 0x1p32;
+    return wick__has_tf32(gpu) && conv->cout >= WICK__TF32_RESULTS && conv->cin >= WICK__TF32_CHANNELS &&
+           conv->cin * most_taps(conv) >= WICK__TF32_TERMS && packed_elements(conv) < 0x1p32;
 }
 
 static bool takes_dtype(const struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv) {

@@ -173,7 +173,7 @@ static enum wick__gpu_kernel large_kernel(enum wick_dtype dtype) {
 
 /* Their error grows with terms of k less than plain arithmetic's, but begins higher: docs/numerics.md. */
 static bool takes_tf32(const struct wick__gpu *gpu, const struct wick__product *g) {
-    return g->dtype == WICK_F32 && g->k >= 64 && g->k < INT32_MAX && wick__has_tf32(gpu);
+    return g->dtype == WICK_F32 && g->k >= WICK__TF32_TERMS && g->k < INT32_MAX && wick__has_tf32(gpu);
 }
 
 /* On compute capability 9.0 the largest tile is by groups of waves (kernels/mma_group.h); figures are from an H200. */

@@ -97,7 +97,8 @@ static bool is_faster_by_weight(const struct wick__dnn_conv *c) {
 
 /* Whether ours takes f32 by matrix instructions (src/gpu/ops/conv_mma.c). */
 static bool has_tiles(const struct wick__dnn_conv *c) {
-    return c->cin >= 8 && c->cout >= 32 && elements(c, c->cin, 1, c->kernel) >= 64;
+    return c->cin >= WICK__TF32_CHANNELS && c->cout >= WICK__TF32_RESULTS &&
+           elements(c, c->cin, 1, c->kernel) >= WICK__TF32_TERMS;
 }
 
 /* Whether ours is faster, as measured on an H100 with cuDNN 9.19 (docs/results/convolutions.md). */

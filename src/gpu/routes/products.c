@@ -21,7 +21,7 @@ bool wick__product_is_small(const struct wick__product *g) {
 }
 
 bool wick__product_is_by_parts(const struct wick__gpu *gpu, const struct wick__product *g) {
-    return g->dtype == WICK_F32 && g->m >= 16 && g->n >= 16 && g->k >= 64 && wick__capability(gpu) == 90;
+    return g->dtype == WICK_F32 && g->m >= 16 && g->n >= 16 && g->k >= WICK__TF32_TERMS && wick__capability(gpu) == 90;
 }
 
 bool wick__product_is_askew(const struct wick__gpu *gpu, const struct wick__blas_product *b) {

@@ -15,6 +15,8 @@ unsigned wick__mma_shared(const struct wick__gpu *gpu);
 /* Whether three of its products of eleven bits (TF32) are faster than one of f32: by NVIDIA's data sheets it makes
  * seven times as many or more on compute capability 8.0, 9.0 and 10, and one to two times as many on others. */
 bool wick__has_tf32(const struct wick__gpu *gpu);
+/* The terms of products that go that way, and of convolutions, whose channels fill tiles (docs/numerics.md). */
+enum { WICK__TF32_TERMS = 64, WICK__TF32_CHANNELS = 8, WICK__TF32_RESULTS = 32 };
 
 /* Whether it has those of f8e4m3, MMA_F8 of kernels/mma.h; and whether their format is FNUZ, which no operand has. */
 bool wick__has_mma_f8(const struct wick__gpu *gpu);

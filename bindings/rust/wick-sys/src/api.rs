@@ -1775,8 +1775,8 @@ functions! {
     fn wick_stream(device: *const wick_device) -> *mut c_void;
     /// Makes the device queue its work on another stream of the same GPU. The caller makes that stream in the
     /// GPU's primary context, and keeps it alive until the device is closed or has another stream. Waits for
-    /// the work queued so far. NULL gives the device a stream of its own again. WICK_UNSUPPORTED on the CPU and
-    /// while the thread records a graph there.
+    /// the work queued so far. NULL gives the device a stream of its own again. WICK_UNSUPPORTED on the CPU,
+    /// and while the thread records a graph.
     fn wick_stream_set(device: *mut wick_device, stream: *mut c_void) -> wick_status;
     /// A mark behind all work queued on the device so far. NULL after a failure. Give back with
     /// wick_event_free.
