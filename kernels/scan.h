@@ -4,7 +4,7 @@
 
 #include "params.h"
 
-/* Elements that a thread of scan_kept has, at most. */
+/* Rows that a thread of scan_kept has at a time, at most. */
 #define GPU_SCAN_KEPT 16
 
 /* in and out are [outer,n,inner]. Lines are cut into segments; where there are several, a first launch writes their totals,
@@ -17,12 +17,12 @@ struct gpu_scan {
     i64 outer, n, inner;
     i64 segments, length; /* inner == 1: of `length` vectors of 16 bytes, counted from the one the line begins in;
                            * otherwise of `length` rows */
-    i64 tiles;            /* inner > 1: of `group` vectors */
+    i64 tiles;            /* inner > 1: of `group` vectors; scan_kept: of `group` columns */
     u32 group;            /* inner == 1: threads for a segment, a wave or a block; otherwise: threads across */
     u32 product;
-    u32 together; /* inner > 1, elements of 2 bytes or more: one block has all segments of its lines, in one launch */
-    u32 aligned; /* inner == 1: in and out begin alike, modulo 16 bytes; otherwise: every row begins at a multiple */
-    u32 kept; /* scan_kept: one block has all segments of its lines, threads one column each, in registers */
+    u32 together; /* scan_columns, elements of 2 bytes or more: one block has all segments of its lines, in one launch */
+    u32 aligned;  /* inner == 1: in and out begin alike, modulo 16 bytes */
+    u32 each;     /* scan_kept: rows that a thread takes at a time; 0: another kernel */
 };
 
 /* Running maxima, minima (in and out of one dtype), and sums of exponentials. A thread takes a segment of a line; where

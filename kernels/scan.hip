@@ -120,33 +120,21 @@ template <typename T, typename J> GPU_FN void scan_rows(const struct gpu_scan &p
     if (!p.out && gpu_thread() % p.group == 0) p.totals[item] = reduce_word(carry);
 }
 
-/* Rows from .. to-1 of a thread's columns, `left` of which are there. */
-struct scan_piece {
-    i64 from, to, left;
-};
-
-/* They go on from s; out may be NULL. */
+/* Rows from .. to-1 of a thread's columns go on from s; out may be NULL. Behind the last row it is loaded again, and not
+ * taken. */
 template <typename T, typename J, typename A, int N>
-GPU_FN void scan_fall(const struct gpu_scan &p, const T *x, T *out, const scan_piece &at, A (&s)[N]) {
+GPU_FN void scan_fall(const struct gpu_scan &p, const T *x, T *out, i64 from, i64 to, A (&s)[N]) {
     enum { ROWS = N > 8 ? 2 : 4 };
-    bool whole = p.aligned && at.left >= N;
-    i64 r = at.from;
-    GPU_NO_UNROLL for (; whole && r + ROWS <= at.to; r += ROWS) {
+    GPU_NO_UNROLL for (i64 r = from; r < to; r += ROWS) {
         gpu_vec<T> u[ROWS];
-        GPU_UNROLL for (int k = 0; k < ROWS; k++) u[k] = gpu_load16(x + (r + k) * p.inner);
+        GPU_UNROLL for (int k = 0; k < ROWS; k++) u[k] = gpu_load16(x + (r + k < to ? r + k : to - 1) * p.inner);
         GPU_UNROLL for (int k = 0; k < ROWS; k++) {
+            if (r + k >= to) break;
             GPU_UNROLL for (int i = 0; i < N; i++) {
                 s[i] = J::of(s[i], (A)gpu_up(u[k].v[i]));
                 scan_down(&u[k].v[i], s[i]);
             }
             if (out) gpu_store16(out + (r + k) * p.inner, u[k]);
-        }
-    }
-    GPU_NO_UNROLL for (; r < at.to; r++) {
-        GPU_UNROLL for (int i = 0; i < N; i++) {
-            if (i >= at.left) continue;
-            s[i] = J::of(s[i], (A)gpu_up(x[r * p.inner + i]));
-            if (out) scan_down(&out[r * p.inner + i], s[i]);
         }
     }
 }
@@ -164,6 +152,7 @@ template <typename J, typename A, int N> GPU_FN void scan_meet(const struct gpu_
     }
 }
 
+/* Lines across memory whose rows are whole vectors. */
 template <typename T, typename J> GPU_FN void scan_columns(const struct gpu_scan &p, u64 *room) {
     enum { N = gpu_vec<T>::N };
     typedef typename scan_type<T>::type A;
@@ -173,8 +162,8 @@ template <typename T, typename J> GPU_FN void scan_columns(const struct gpu_scan
     if (!together) item = item * beside + mine;
     i64 tile = item % p.tiles, rest = item / p.tiles, outer = together ? rest : rest / p.segments;
     i64 segment = together ? mine : rest - outer * p.segments;
-    i64 column = (tile * p.group + gpu_thread() % p.group) * N, left = p.inner - column;
-    bool live = outer < p.outer && segment < p.segments && left > 0;
+    i64 column = (tile * p.group + gpu_thread() % p.group) * N;
+    bool live = outer < p.outer && segment < p.segments && column < p.inner;
     if (!live && !together) return;
     i64 from = segment * p.length, to = from + p.length < p.n ? from + p.length : p.n;
     i64 word = (outer * p.segments + segment) * p.inner + column, base = outer * p.n * p.inner + column;
@@ -183,39 +172,50 @@ template <typename T, typename J> GPU_FN void scan_columns(const struct gpu_scan
     A s[N];
     GPU_UNROLL for (int i = 0; i < N; i++) {
         s[i] = J::template unit<A>();
-        if (p.before && i < left) reduce_unword(&s[i], p.before[word + i]);
+        if (p.before) reduce_unword(&s[i], p.before[word + i]);
     }
     /* Where all segments of a line are in one block, it goes along them twice. */
     GPU_NO_UNROLL for (u32 pass = together ? 0 : 1; pass < 2; pass++) {
-        if (live) scan_fall<T, J>(p, x, pass > 0 && p.out ? out : (T *)0, {from, to, left}, s);
+        if (live) scan_fall<T, J>(p, x, pass > 0 && p.out ? out : (T *)0, from, to, s);
         if (pass == 0) scan_meet<J>(p, s, (A *)room);
     }
     if (p.out) return;
-    GPU_UNROLL for (int i = 0; i < N; i++)
-        if (i < left) p.totals[word + i] = reduce_word(s[i]);
+    GPU_UNROLL for (int i = 0; i < N; i++) p.totals[word + i] = reduce_word(s[i]);
 }
 
-/* Short lines across memory that no vectors can be read of: a block takes `group` of them, a thread a segment of one, which
- * it keeps in registers. */
+/* Other lines across memory: a block takes a segment of `group` of them, as many rows at a time as its threads keep in
+ * registers, `each` a thread. */
 template <typename T, typename J> GPU_FN void scan_kept(const struct gpu_scan &p, u64 *words) {
     enum { K = GPU_SCAN_KEPT };
     typedef typename scan_type<T>::type A;
-    A *room = (A *)words;
-    i64 item = reduce_block(), outer = item / p.tiles;
-    u32 lane = gpu_thread() % p.group, segment = gpu_thread() / p.group;
+    A *room = (A *)words, carry = J::template unit<A>();
+    u32 lane = gpu_thread() % p.group, mine = gpu_thread() / p.group, down = GPU_BLOCK / p.group;
+    i64 item = reduce_block(), rest = item / p.tiles, outer = rest / p.segments, segment = rest - outer * p.segments;
     if (outer >= p.outer) return;
-    i64 column = (item - outer * p.tiles) * p.group + lane, from = segment * p.length;
-    u32 n = column < p.inner && from < p.n ? (u32)(p.n - from < p.length ? p.n - from : p.length) : 0;
-    i64 at = (outer * p.n + from) * p.inner + column;
-    A a[K];
-    GPU_UNROLL for (u32 k = 0; k < K; k++) a[k] = k < n ? (A)gpu_up(((const T *)p.in)[at + k * p.inner]) : J::template unit<A>();
-    GPU_UNROLL for (u32 k = 1; k < K; k++) a[k] = J::of(a[k - 1], a[k]);
-    room[gpu_thread()] = a[K - 1];
-    gpu_sync();
-    A before = J::template unit<A>();
-    GPU_NO_UNROLL for (u32 k = 0; k < segment; k++) before = J::of(before, room[k * p.group + lane]);
-    GPU_UNROLL for (u32 k = 0; k < K; k++)
-        if (k < n) scan_down((T *)p.out + at + k * p.inner, J::of(before, a[k]));
+    i64 column = (item - rest * p.tiles) * p.group + lane, word = rest * p.inner + column;
+    i64 from = segment * p.length, to = from + p.length < p.n ? from + p.length : p.n;
+    bool there = column < p.inner;
+    if (p.before && there) reduce_unword(&carry, p.before[word]);
+    GPU_NO_UNROLL for (i64 first = from; first < to; first += down * p.each) {
+        i64 row = first + mine * p.each, at = (outer * p.n + row) * p.inner + column;
+        u32 n = there && row < to ? (u32)(to - row < p.each ? to - row : p.each) : 0;
+        A a[K], before = carry;
+        GPU_UNROLL for (u32 k = 0; k < K; k++)
+            a[k] = k < n ? (A)gpu_up(((const T *)p.in)[at + k * p.inner]) : J::template unit<A>();
+        GPU_UNROLL for (u32 k = 1; k < K; k++) a[k] = J::of(a[k - 1], a[k]);
+        room[gpu_thread()] = a[K - 1];
+        gpu_sync();
+        GPU_NO_UNROLL for (u32 k = 0; k < down && k < to - first; k++) {
+            if (k == mine) before = carry;
+            carry = J::of(carry, room[k * p.group + lane]);
+        }
+        gpu_sync();
+        if (!p.out) continue;
+        u32 left = gpu_anew(n); /* so that AMD keeps no sixteen comparisons */
+        GPU_UNROLL for (u32 k = 0; k < K; k++)
+            if (k < left) scan_down((T *)p.out + at + k * p.inner, J::of(before, a[k]));
+    }
+    if (!p.out && there && mine == 0) p.totals[word] = reduce_word(carry);
 }
 
 #define SCAN(suffix, T)                                                                                                \

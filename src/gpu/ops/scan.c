@@ -7,7 +7,9 @@
 enum {
     SPREAD = 2048,         /* blocks that keep a device busy */
     THREADS = SPREAD * 64, /* threads that do, where each takes columns of its own */
-    SHORT = 512,           /* rows that are not worth a second launch */
+    SHORT = 512,           /* rows that are not worth a second launch, */
+    FEW = 4096,            /* or vectors a thread each, */
+    ROWS = 8,              /* unless of so few rows */
     TOGETHER = 16,         /* segments that a block takes of such lines */
     WIDE_ENOUGH = 8,       /* threads side by side, with 16 bytes each, where blocks are few */
     BLOCKS = 256           /* that are not few */
@@ -25,25 +27,30 @@ static int64_t cut_rows(const struct wick__gpu *gpu, struct gpu_scan *p, int64_t
     return wick__div_up(p->outer * p->segments, GPU_BLOCK / p->group);
 }
 
-/* Whether short lines across memory, of which no vectors can be read, are left to scan_kept; cuts them for it. */
-static bool cut_kept(struct gpu_scan *p) {
-    uint32_t group = wick__gpu_power(p->inner, 64);
-    int64_t length = wick__div_up(p->n, GPU_BLOCK / group);
-    if (p->aligned || p->n > SHORT || length > GPU_SCAN_KEPT) return false;
-    p->kept = true;
-    p->group = group;
+/* Cuts lines across memory for scan_kept, which takes columns by elements: enough rows for its threads to have a line
+ * at once, if those side by side still read whole sectors; and several segments where lines are much longer. */
+static int64_t cut_kept(struct gpu_scan *p, int64_t size) {
+    enum { MOST = 64, SECTOR = 32, WORTH = 4 };
+    int64_t group = wick__gpu_power(p->inner, MOST);
+    while (group * size > SECTOR && p->n > GPU_BLOCK / group * GPU_SCAN_KEPT) group /= 2;
+    int64_t down = GPU_BLOCK / group, steps = wick__div_up(p->n, down * GPU_SCAN_KEPT);
+    p->group = (u32)group;
     p->tiles = wick__div_up(p->inner, group);
-    p->length = length;
-    p->segments = wick__div_up(p->n, length);
-    return true;
+    int64_t segments = wick__max(1, wick__min(wick__div_up(SPREAD / 2, p->outer * p->tiles), steps / WORTH));
+    steps = wick__div_up(steps, segments);
+    p->each = (u32)wick__div_up(wick__div_up(p->n, segments), steps * down);
+    p->length = steps * down * p->each;
+    p->segments = wick__div_up(p->n, p->length);
+    return p->outer * p->tiles * p->segments;
 }
 
-/* The same for lines across memory. */
+/* The same for lines across memory: by vectors where every row is whole ones, and there are enough of them for lines to
+ * be gone along by a thread each. */
 static int64_t cut_columns(struct gpu_scan *p, int64_t size) {
-    int64_t vectors = wick__div_up(p->inner * size, 16), all = p->outer * vectors;
-    int64_t segments = wick__max(1, wick__min(wick__div_up(THREADS, all), p->n / 32));
-    p->aligned = wick__aligned16(p->in) && wick__aligned16(p->out) && p->inner * size % 16 == 0;
-    if (segments > 1 && cut_kept(p)) return p->outer * p->tiles;
+    int64_t vectors = p->inner * size / 16, all = p->outer * vectors;
+    int64_t segments = wick__max(1, wick__min(wick__div_up(THREADS, wick__max(all, 1)), p->n / 32));
+    bool whole = wick__aligned16(p->in) && wick__aligned16(p->out) && p->inner * size % 16 == 0;
+    if (!whole || (all < FEW && p->n > ROWS && p->n <= SHORT)) return cut_kept(p, size);
     p->group = wick__gpu_power(vectors, segments > 1 ? 64 : GPU_BLOCK);
     p->tiles = wick__div_up(vectors, p->group);
     p->together = segments > 1 && p->n <= SHORT && size > 1;
@@ -86,15 +93,15 @@ enum wick_status wick__gpu_scan(const struct wick__call *call) {
     bool rows = p.inner == 1;
     int64_t blocks = rows ? cut_rows(gpu, &p, size) : cut_columns(&p, size);
     enum wick__gpu_kernel floats = rows     ? WICK__GPU_K_scan_rows_bf16
-                                   : p.kept ? WICK__GPU_K_scan_kept_bf16
+                                   : p.each ? WICK__GPU_K_scan_kept_bf16
                                             : WICK__GPU_K_scan_columns_bf16;
     enum wick__gpu_kernel sizes = rows     ? WICK__GPU_K_scan_rows_b1
-                                  : p.kept ? WICK__GPU_K_scan_kept_b1
+                                  : p.each ? WICK__GPU_K_scan_kept_b1
                                            : WICK__GPU_K_scan_columns_b1;
     struct wick__launch launch = {.kernel = is_float ? wick__gpu_of_floats(floats, x->dtype)
                                                      : wick__gpu_of_size(sizes, (size_t)size)};
     wick__gpu_reduce_grid(&launch, blocks);
-    if (p.segments == 1 || p.together || p.kept) return wick__gpu_launch(gpu, &launch, &p);
+    if (p.segments == 1 || p.together) return wick__gpu_launch(gpu, &launch, &p);
     void *totals;
     size_t nbytes = (size_t)(p.outer * p.segments * p.inner) * sizeof(u64);
     WICK__TRY(wick__gpu_scratch(gpu, nbytes, &totals));
