@@ -115,7 +115,7 @@ struct gpu_gemm_pack {
     struct gpu_gemm_side from;
     void *to;
     i64 rows, k, pitch;
-    u32 block_rows; /* gemm_pack_f8: rows for the blocks of one y */
+    u32 block_rows; /* rows for the blocks of one y */
     struct gpu_shape batch;
     struct gpu_layout stride[1];
 };

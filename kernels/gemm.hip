@@ -238,58 +238,55 @@ template <typename T> GPU_FN void gemm_sums(const struct gpu_gemm_sum &p) {
 
 /* ---- packing ----
  *
- * Tiles of 32 x 32 through LDS, so that reads follow the operand's contiguous dim and writes the result's. */
+ * A thread makes eight neighbours of a row. It reads them one by one, from lines that are in the cache then, unless the
+ * row allows words. */
 
-GPU_KERNEL(gemm_pack, struct gpu_gemm_pack) {
-    GPU_SHARED u16 tile[32][33];
-    u32 t = gpu_thread();
-    i64 offset = gpu_locate<1>(gpu_block_z(), p.batch, p.stride).at[0];
-    i64 row_tiles = (p.rows + 31) / 32;
-    const u16 *from = (const u16 *)p.from.from + offset;
-    u16 *to = (u16 *)p.to + (i64)gpu_block_z() * p.rows * p.pitch;
-    i64 k0 = (i64)gpu_block_x() * 32;
-    u32 along_k = p.from.mode & GPU_GEMM_ALONG_K;
-    for (i64 row_tile = gpu_block_y(); row_tile < row_tiles; row_tile += 65535) {
-        i64 row0 = row_tile * 32;
-        GPU_UNROLL for (u32 u = 0; u < 4; u++) {
-            u32 slow = t / 32 + u * 8, fast = t % 32, row = along_k ? slow : fast, k = along_k ? fast : slow;
-            if (row0 + row < p.rows && k0 + k < p.k)
-                tile[row][k] = from[(row0 + row) * p.from.row + (k0 + k) * p.from.k];
+/* The elements that the first n of them are; 0 for those behind. */
+template <typename T> struct gemm_run {
+    enum { PER = 4 / sizeof(T) };
+    u32 word[8 / PER];
+    GPU_FN gemm_run of(const T *at, i64 step, i64 n, bool whole) {
+        gemm_run r;
+        GPU_UNROLL for (int w = 0; w < 8 / PER; w++) {
+            r.word[w] = 0;
+            if (whole && n >= 8)
+                r.word[w] = ((const u32 *)at)[w];
+            else
+                GPU_UNROLL for (int e = 0; e < PER; e++)
+                    if (w * PER + e < n) r.word[w] |= (u32)at[(w * PER + e) * step] << e * 8 * (int)sizeof(T);
         }
-        gpu_sync();
-        GPU_UNROLL for (u32 u = 0; u < 4; u++) {
-            u32 row = t / 32 + u * 8, k = t % 32;
-            if (row0 + row >= p.rows || k0 + k >= p.pitch) continue;
-            to[(row0 + row) * p.pitch + k0 + k] = k0 + k < p.k ? tile[row][k] : (u16)0;
-        }
-        gpu_sync();
+        return r;
     }
+};
+
+GPU_FN gpu_16 gemm_packed(const gemm_run<u16> &r) {
+    return {{r.word[0], r.word[1], r.word[2], r.word[3]}};
+}
+GPU_FN gpu_16 gemm_packed(const gemm_run<u8> &r) {
+    gpu_16 v;
+    GPU_UNROLL for (int e = 0; e < 4; e++) v.word[e] = gpu_f8_as_f16(r.word[e / 2] >> e % 2 * 16);
+    return v;
 }
 
-/* f8e4m3 as f16, the order of dims kept: k here is the operand's inner dim. A thread makes eight elements. */
-GPU_KERNEL(gemm_pack_f8, struct gpu_gemm_pack) {
+template <typename T> GPU_FN void gemm_pack_rows(const struct gpu_gemm_pack &p) {
     i64 offset = gpu_locate<1>(gpu_block_z(), p.batch, p.stride).at[0];
-    const u8 *from = (const u8 *)p.from.from + offset;
+    const T *from = (const T *)p.from.from + offset;
     u16 *to = (u16 *)p.to + (i64)gpu_block_z() * p.rows * p.pitch;
     u32 runs = (u32)(p.pitch / 8);
-    bool whole = p.from.k == 1 && ((u64)from | (u64)p.from.row) % 8 == 0;
+    bool whole = p.from.k == 1 && ((u64)from | (u64)p.from.row * sizeof(T)) % 4 == 0;
     for (i64 row0 = (i64)gpu_block_y() * p.block_rows; row0 < p.rows; row0 += 65535 * (i64)p.block_rows)
         for (u32 u = gpu_block_x() * GPU_BLOCK + gpu_thread(); u < p.block_rows * runs;
              u += gpu_blocks_x() * GPU_BLOCK) {
             u32 line = u / runs, run = u - line * runs;
             i64 row = row0 + line, k = (i64)run * 8;
             if (row >= p.rows) continue;
-            const u8 *at = from + row * p.from.row + k * p.from.k;
-            u64 x = 0;
-            if (whole && k + 8 <= p.k)
-                x = *(const u64 *)at;
-            else
-                GPU_UNROLL for (int e = 0; e < 8; e++) x |= k + e < p.k ? (u64)at[e * p.from.k] << e * 8 : 0;
-            gpu_16 v;
-            GPU_UNROLL for (int e = 0; e < 4; e++) v.word[e] = gpu_f8_as_f16((u32)(x >> e * 16));
-            *(gpu_16 *)(to + row * p.pitch + k) = v;
+            const T *at = from + row * p.from.row + k * p.from.k;
+            *(gpu_16 *)(to + row * p.pitch + k) = gemm_packed(gemm_run<T>::of(at, p.from.k, p.k - k, whole));
         }
 }
+
+GPU_KERNEL(gemm_pack, struct gpu_gemm_pack) { gemm_pack_rows<u16>(p); }
+GPU_KERNEL(gemm_pack_f8, struct gpu_gemm_pack) { gemm_pack_rows<u8>(p); }
 
 #define GEMM_SMALL(type) GPU_KERNEL_OF(gemm_32_##type, struct gpu_gemm, GPU_BLOCK, 1) { gemm<type, 2, 16>(p); }
 #define GEMM_MEDIUM(type) GPU_KERNEL_OF(gemm_64_##type, struct gpu_gemm, GPU_BLOCK, 1) { gemm<type, 4, 16>(p); }

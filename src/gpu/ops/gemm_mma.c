@@ -61,8 +61,8 @@ static int64_t own_batches(const struct wick__product *g, bool is_b) {
     return count;
 }
 
-/* Copies an operand to [batch, rows, pitch]; f8e4m3 that is not taken in pairs becomes f16, with rows innermost if they
- * are neighbours. */
+/* Copies an operand to [batch, rows, pitch], or where its rows are neighbours to [batch, k, pitch]; f8e4m3 that is not
+ * taken in pairs, which are of neighbours along k, becomes f16. */
 static enum wick_status pack(struct wick__gpu *gpu, const struct wick__product *g, bool is_b, struct operand *o) {
     const int64_t *stride = is_b ? g->b_batch : g->a_batch;
     struct gpu_gemm_pack p = {.rows = is_b ? g->n : g->m, .k = g->k};
@@ -71,13 +71,13 @@ static enum wick_status pack(struct wick__gpu *gpu, const struct wick__product *
     p.from = (struct gpu_gemm_side){
         .from = is_b ? g->b : g->a, .row = is_b ? g->b_column : g->a_row, .k = is_b ? g->b_k : g->a_k};
     if (p.from.k <= p.from.row) p.from.mode = GPU_GEMM_ALONG_K;
-    bool across = f8 && !p.from.mode;
+    bool across = !pairs && !p.from.mode;
     if (across) {
         p.from = (struct gpu_gemm_side){.from = p.from.from, .row = p.from.k, .k = p.from.row};
         p.rows = g->k;
         p.k = is_b ? g->n : g->m;
     }
-    int64_t per = pairs ? 2 : 1, tile = pairs ? 64 : 32; /* elements to one of the kernels' */
+    int64_t per = pairs ? 2 : 1; /* elements to one of the kernels' */
     p.pitch = (p.k + 8 * per - 1) / (8 * per) * (8 * per);
     for (int d = 0; d < g->batch_rank; d++)
         if (stride[d] != 0) {
@@ -97,16 +97,13 @@ static enum wick_status pack(struct wick__gpu *gpu, const struct wick__product *
     if (across) o->side = (struct gpu_gemm_side){.from = o->packed, .row = 1, .k = p.pitch};
     struct wick__launch launch = {.kernel = f8      ? WICK__GPU_K_gemm_pack_f8
                                             : pairs ? WICK__GPU_K_mma_pack_f8
-                                                    : WICK__GPU_K_gemm_pack,
-                                  .grid = {(unsigned)((p.pitch + tile - 1) / tile),
-                                           (unsigned)wick__min((p.rows + tile - 1) / tile, 65535), (unsigned)batches}};
-    if (f8) {
-        /* A block makes GPU_BLOCK runs of eight, of as many rows as they fill. */
-        int64_t runs = p.pitch / 8;
-        p.block_rows = (u32)wick__max(1, GPU_BLOCK / runs);
-        launch.grid[0] = (unsigned)((p.block_rows * runs + GPU_BLOCK - 1) / GPU_BLOCK);
-        launch.grid[1] = (unsigned)wick__min((p.rows + p.block_rows - 1) / p.block_rows, 65535);
-    }
+                                                    : WICK__GPU_K_gemm_pack};
+    /* A block makes GPU_BLOCK runs of eight, of as many rows as they fill; of pairs a tile. */
+    int64_t runs = p.pitch / 8, tile = 64;
+    p.block_rows = (u32)(pairs ? tile : wick__max(1, GPU_BLOCK / runs));
+    launch.grid[0] = (unsigned)(pairs ? wick__div_up(p.pitch, tile) : wick__div_up(p.block_rows * runs, GPU_BLOCK));
+    launch.grid[1] = (unsigned)wick__min(wick__div_up(p.rows, p.block_rows), 65535);
+    launch.grid[2] = (unsigned)batches;
     return wick__gpu_launch(gpu, &launch, &p);
 }
 
