@@ -86,6 +86,7 @@ struct gpu_reduce_columns {
     i64 splits;  /* segments but for folding */
     i64 out_stride; /* between results of neighbouring columns */
     u32 aligned; /* rows begin at multiples of 16 bytes */
+    u32 threads; /* for a segment of a tile: a block's, or fewer */
     struct gpu_reduce_end end;
     struct gpu_shape kept, reduced; /* the other kept dims; rows */
     struct gpu_layout kept_at[2];   /* in, out */

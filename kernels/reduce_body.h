@@ -224,8 +224,15 @@ GPU_FN void reduce_fall(const struct gpu_reduce_columns &p, const T *x, const re
         const T *y = x + reduce_offset((u64)r, p.reduced, p.reduced_at[0]);
         i64 left = p.width - t.column, bound = p.limit - r * p.width - t.column;
         if (bound < left) left = bound;
+        gpu_vec<T> row;
+        if (r < t.whole) {
+            row = gpu_load16(y);
+        } else {
+            GPU_UNROLL for (int i = 0; i < N; i++)
+                if (i < left) row.v[i] = y[i];
+        }
         GPU_UNROLL for (int i = 0; i < N; i++)
-            if (i < left) K::template several<1>(s[i], y + i, r, t.step, p.end);
+            if (i < left) K::template several<1>(s[i], row.v + i, r, t.step, p.end);
     }
 }
 
@@ -239,7 +246,7 @@ template <typename T, typename K, int N>
 GPU_FN void reduce_land(const struct gpu_reduce_columns &p, const reduce_tile &t, typename K::State (&s)[N], u64 *room) {
     typedef typename K::Part Part;
     Part *shared = (Part *)room;
-    u32 across = p.end.group;
+    u32 across = p.end.group, number = gpu_thread() % p.threads;
     GPU_NO_UNROLL for (int k = 0; k < N; k++) {
         typename K::State mine = s[0];
         GPU_UNROLL for (int i = 1; i < N; i++)
@@ -247,15 +254,15 @@ GPU_FN void reduce_land(const struct gpu_reduce_columns &p, const reduce_tile &t
         Part q = K::part(mine);
         shared[gpu_thread()] = q;
         gpu_sync();
-        GPU_NO_UNROLL for (u32 half = GPU_BLOCK / 2; half >= across; half /= 2) {
-            if (gpu_thread() < half) {
+        GPU_NO_UNROLL for (u32 half = p.threads / 2; half >= across; half /= 2) {
+            if (number < half) {
                 q = K::of(q, shared[gpu_thread() + half]);
                 shared[gpu_thread()] = q;
             }
             gpu_sync();
         }
         i64 column = t.column + k;
-        if (gpu_thread() < across && column < p.width) {
+        if (number < across && column < p.width) {
             reduce_words w = {{0, 0, 0}};
             i64 fold = p.columns == p.width ? 0 : column / p.columns, at = reduce_line(p, t, column);
             reduce_leave<K>(q, p.end, &w);
@@ -276,16 +283,19 @@ GPU_FN void reduce_column(const struct gpu_reduce_columns &p, const T *x, const 
     reduce_land<T, K, N>(p, t, s, room);
 }
 
-/* The tile of item i, and where its columns begin. */
-template <typename T> GPU_FN const T *reduce_place(const struct gpu_reduce_columns &p, i64 i, reduce_tile *t) {
+/* The tile of item i, and where its columns begin. Behind the last item it has none. */
+template <typename T> GPU_FN const T *reduce_place(const struct gpu_reduce_columns &p, i64 i, i64 items, reduce_tile *t) {
     enum { N = gpu_vec<T>::N };
+    bool live = i < items;
+    if (!live) i = 0;
     i64 tile = i % p.tiles, rest = i / p.tiles;
+    u32 number = gpu_thread() % p.threads;
     t->split = rest % p.splits;
     u64 kept = (u64)(rest / p.splits);
     t->at_out = (u64)reduce_offset(kept, p.kept, p.kept_at[1]);
-    t->column = (tile * p.end.group + gpu_thread() % p.end.group) * N;
-    t->step = GPU_BLOCK / p.end.group;
-    t->first = t->split * p.length + gpu_thread() / p.end.group;
+    t->column = live ? (tile * p.end.group + number % p.end.group) * N : p.width;
+    t->step = p.threads / p.end.group;
+    t->first = t->split * p.length + number / p.end.group;
     t->rows = (t->split + 1) * p.length < p.rows ? (t->split + 1) * p.length : p.rows;
     const T *x = (const T *)p.in + reduce_offset(kept, p.kept, p.kept_at[0]) + t->column;
     t->whole = t->first;
@@ -299,10 +309,10 @@ template <typename T> GPU_FN const T *reduce_place(const struct gpu_reduce_colum
 
 #define REDUCE_COLUMNS(T, cases)                                                                                       \
     GPU_SHARED u64 room[REDUCE_ROOM];                                                                                  \
-    i64 items = p.kept.count * p.splits * p.tiles;                                                                     \
-    if (reduce_block() >= items) return;                                                                           \
+    i64 items = p.kept.count * p.splits * p.tiles, first = reduce_block() * (GPU_BLOCK / p.threads);                   \
+    if (first >= items) return;                                                                                        \
     reduce_tile t;                                                                                                     \
-    const T *x = reduce_place<T>(p, reduce_block(), &t);                                                           \
+    const T *x = reduce_place<T>(p, first + gpu_thread() / p.threads, items, &t);                                      \
     switch (p.end.kind) { cases }
 #define REDUCE_COLUMN(kind, T, K)                                                                                      \
     case kind: reduce_column<T, K<T>>(p, x, t, room); break;

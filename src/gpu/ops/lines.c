@@ -8,7 +8,9 @@
 enum {
     SPREAD = 1024,     /* segments that keep a device busy */
     ACROSS = 512,      /* the same across memory: each comes to parts of many lines */
-    THREADS = 1 << 18, /* that keep a device busy, when each has several loads in flight */
+    THREADS = 1 << 18, /* that keep a device busy, when each has several loads in flight; */
+    BUSY = 1 << 16,    /* when each has several vectors */
+    SMALL = 1 << 17,   /* elements that take no longer when they are read one by one */
     WHOLE = 64 * 1024, /* bytes of a line that are not worth a second kernel */
     LEAST = 16 * 1024, /* bytes of a segment, at least */
     PIECE = 2048,      /* bytes of a run that are worth a group of their own */
@@ -241,11 +243,15 @@ static uint32_t across_of(int64_t vectors) {
     return across;
 }
 
+/* Whether threads have so few rows that to join them takes as long as to read them. */
+static bool is_brief(const struct gpu_reduce_columns *p, int64_t beside) { return p->rows < beside * 32; }
+
 /* Segments of the rows of a column, of which a block takes `beside` at a time. Where bits do not depend on the cut
  * there are more and shorter ones: rows that are no whole vectors have few loads in flight. */
 static int64_t splits_of(const struct lines *lines, const struct gpu_reduce_columns *p, int64_t tiles, int64_t beside) {
     enum { EACH = 16, EACH_FEW = 4, FEW = 128, MANY = 2048 };
     int64_t most = p->rows / (beside * EACH), across = is_free(lines) ? MANY : ACROSS;
+    if (is_brief(p, beside) && tiles >= ACROSS) return 1;
     if (is_free(lines) && (!p->aligned || tiles * most < FEW)) most = p->rows / (beside * EACH_FEW);
     return wick__max(1, wick__min(wick__div_up(across, tiles), most));
 }
@@ -274,6 +280,8 @@ static enum wick_status run_columns(struct lines *lines, int dim) {
     p.tiles = wick__div_up(vectors, p.end.group);
     int64_t beside = GPU_BLOCK / p.end.group, tiles = p.kept.count * p.tiles;
     int64_t splits = splits_of(lines, &p, tiles, beside);
+    while (splits == 1 && beside > 1 && is_brief(&p, beside) && tiles * p.end.group * beside >= 2 * BUSY) beside /= 2;
+    p.threads = (u32)(p.end.group * beside);
     p.length = wick__max(1, wick__div_up(p.rows, splits));
     if (splits > 1) p.length = wick__div_up(p.length, beside * 4) * beside * 4;
     p.splits = wick__max(1, wick__div_up(p.rows, p.length));
@@ -283,7 +291,7 @@ static enum wick_status run_columns(struct lines *lines, int dim) {
     p.end.part_out = 1;
     p.end.part_segment = lines->outs;
     struct wick__launch first = {.kernel = kernel_of(lines, true)};
-    wick__gpu_reduce_grid(&first, tiles * p.splits);
+    wick__gpu_reduce_grid(&first, wick__div_up(tiles * p.splits, GPU_BLOCK / p.threads));
     return launch(lines, &first, &p, &p.end);
 }
 
@@ -327,8 +335,8 @@ enum wick_status wick__gpu_reduce_lines(struct wick__gpu *gpu, const struct wick
     if (lines.outs == 0) return WICK_OK;
     if (is_short(&lines, dim)) return run_short(&lines);
     bool across = dim >= 0 && last >= 0 && lines.terms > 0 && lines.reduced.stride[last] != 1;
-    /* Blocks that would have next to nothing to do: there a thread or a few take each line. */
-    if (across && lines.kept.shape[dim] * lines.size < 256 && lines.terms * lines.kept.shape[dim] * lines.size < 4096)
-        across = false;
+    /* Blocks that would have next to nothing to do but to join: there a thread or a few take each line. */
+    int64_t width = across ? lines.kept.shape[dim] * lines.size : 0;
+    if (lines.terms * lines.outs <= SMALL || (width < 256 && lines.terms * width < 4096)) across = false;
     return across ? run_columns(&lines, dim) : run_rows(&lines);
 }
