@@ -22,7 +22,7 @@ struct gpu_pool {
     i64 divisor;                                   /* of averages; 0: the number of elements */
     u32 max, adaptive, count_padding;
     u32 group, across;        /* threads for an element, also of pool_lines; pool_wide: those along a row of its window */
-    u32 narrow;               /* count < 2^31 */
+    u32 narrow;               /* count < 2^31, and so is to * from where adaptive */
     struct gpu_divisor by[3]; /* to */
     /* Windows that are whole planes: of `whole` elements, in pieces of `length`, what each comes to at `parts` where
      * there are several. */

@@ -6,24 +6,35 @@
 
 #include "pool.h"
 
-GPU_FN struct gpu_window find_window(const struct gpu_pool &p, int d, i64 o) {
+GPU_FN struct gpu_window find_steps(const struct gpu_pool &p, int d, i64 o) {
     struct gpu_window w;
-    i64 in = p.from[d];
-    if (p.adaptive) {
-        /* floor(o in / n) without the product. */
-        i64 n = p.to[d], whole = in / n, part = in % n;
-        w.start = o * whole + (i64)((u64)o * (u64)part / (u64)n);
-        w.count = (o + 1) * whole + (i64)(((u64)(o + 1) * (u64)part + (u64)n - 1) / (u64)n) - w.start;
-        w.full = w.count;
-        return w;
-    }
-    i64 start = o * p.stride[d] - p.padding[d], step = p.step[d];
+    i64 in = p.from[d], start = o * p.stride[d] - p.padding[d], step = p.step[d];
     i64 stop = start + (p.kernel[d] - 1) * step + 1;
     if (stop > in + p.padding[d]) stop = in + p.padding[d];
     w.full = stop - start;
     w.start = start < 0 ? start + (-start + step - 1) / step * step : start;
     if (stop > in) stop = in;
     w.count = stop > w.start ? (stop - w.start + step - 1) / step : 0;
+    return w;
+}
+
+GPU_FN struct gpu_window find_window(const struct gpu_pool &p, int d, i64 o) {
+    if (!p.adaptive) return find_steps(p, d, o);
+    struct gpu_window w;
+    /* floor(o in / n) without the product. */
+    i64 in = p.from[d], n = p.to[d], whole = in / n, part = in % n;
+    w.start = o * whole + (i64)((u64)o * (u64)part / (u64)n);
+    w.count = (o + 1) * whole + (i64)(((u64)(o + 1) * (u64)part + (u64)n - 1) / (u64)n) - w.start;
+    w.full = w.count;
+    return w;
+}
+
+/* The same where the product is narrow. */
+GPU_FN struct gpu_window find_adaptive(const struct gpu_pool &p, int d, u32 o) {
+    struct gpu_window w;
+    u32 in = (u32)p.from[d], start = gpu_divide(o * in, p.by[d]);
+    w.start = start;
+    w.count = w.full = gpu_divide((o + 1) * in + (u32)p.to[d] - 1, p.by[d]) - start;
     return w;
 }
 
@@ -45,7 +56,7 @@ template <bool made> GPU_FN struct place find_place(const struct gpu_pool &p, u6
     GPU_UNROLL for (int d = 2; d >= 0; d--) {
         u64 quotient = p.narrow ? gpu_divide((u32)rest, p.by[d]) : rest / (u64)p.to[d];
         u64 o = rest - quotient * (u64)p.to[d];
-        at.w[d] = made ? p.windows[d][o] : find_window(p, d, (i64)o);
+        at.w[d] = made ? p.windows[d][o] : p.adaptive ? find_adaptive(p, d, (u32)o) : find_steps(p, d, (i64)o);
         rest = quotient;
     }
     at.plane = (i64)rest;
@@ -122,16 +133,22 @@ template <typename T> GPU_FN void put_mean(const struct gpu_pool &p, const struc
     put((T *)p.out + i, quotient_of(sum, p.divisor > 0 ? p.divisor : n));
 }
 
-/* Adds what element number `from`, `from` + `by`, ... of the window are: to the greatest, and to the sum. */
-template <typename T, bool MAX, typename V, typename S>
+/* Adds what element number `first`, `first` + `by`, ... of the window are: to the greatest, and to the sum. AHEAD of them
+ * are in flight; where there is none the first is loaded again, and not taken. */
+template <typename T, bool MAX, int AHEAD, typename V, typename S>
 GPU_FN void look(const struct gpu_pool &p, const struct place &at, i64 row, i64 first, i64 by, V *most, S *sum) {
     const T *in = (const T *)p.in + row * p.from[2] + at.w[2].start;
-    GPU_NO_UNROLL for (i64 k = first; k < at.w[2].count; k += by) {
-        V x = gpu_up(in[k * p.step[2]]);
-        if (MAX)
-            *most = x > *most || x != x ? x : *most;
-        else
-            *sum = plus(*sum, widened((typename wide_of<T>::type)x));
+    GPU_NO_UNROLL for (i64 k = first; k < at.w[2].count; k += AHEAD * by) {
+        T v[AHEAD];
+        GPU_UNROLL for (int j = 0; j < AHEAD; j++) v[j] = in[(k + j * by < at.w[2].count ? k + j * by : k) * p.step[2]];
+        GPU_UNROLL for (int j = 0; j < AHEAD; j++) {
+            if (j > 0 && k + j * by >= at.w[2].count) break;
+            V x = gpu_up(v[j]);
+            if (MAX)
+                *most = x > *most || x != x ? x : *most;
+            else
+                *sum = plus(*sum, widened((typename wide_of<T>::type)x));
+        }
     }
 }
 
@@ -144,7 +161,7 @@ template <typename T, bool MAX> GPU_FN void pool_each(const struct gpu_pool &p) 
         for (i64 d = 0; d < at.w[0].count; d++)
             for (i64 h = 0; h < at.w[1].count; h++) {
                 i64 row = (at.plane * p.from[0] + at.w[0].start + d * p.step[0]) * p.from[1] + at.w[1].start + h * p.step[1];
-                look<T, MAX>(p, at, row, 0, 1, &most, &sum);
+                look<T, MAX, 1>(p, at, row, 0, 1, &most, &sum);
             }
         if (MAX)
             ((T *)p.out)[i] = gpu_round<T>(most);
@@ -182,7 +199,7 @@ template <typename T, bool MAX> GPU_FN void pool_plain(const struct gpu_pool &p)
     auto sum = zero_of((typename wide_of<T>::type)0);
     GPU_NO_UNROLL for (i64 d = 0; d < at.w[0].count; d++)
         GPU_NO_UNROLL for (i64 h = 0; h < at.w[1].count; h++)
-            look<T, MAX>(p, at, (at.plane * p.from[0] + at.w[0].start + d) * p.from[1] + at.w[1].start + h, 0, 1, &most, &sum);
+            look<T, MAX, 1>(p, at, (at.plane * p.from[0] + at.w[0].start + d) * p.from[1] + at.w[1].start + h, 0, 1, &most, &sum);
     if (MAX)
         ((T *)p.out)[i] = gpu_round<T>(most);
     else
@@ -285,7 +302,7 @@ template <typename T, bool MAX> GPU_FN void pool_parts(const struct gpu_pool &p)
     take_end<T, MAX>(p, plane, -1, most, sum);
 }
 
-/* ---- several threads a window ---- */
+/* ---- several threads a window, and adaptive ones ---- */
 
 /* `group` threads for each element, `across` of them along a row of the window. */
 template <typename T, bool MAX> GPU_FN void pool_wide(const struct gpu_pool &p) {
@@ -303,7 +320,7 @@ template <typename T, bool MAX> GPU_FN void pool_wide(const struct gpu_pool &p) 
     GPU_NO_UNROLL for (i64 r = live ? beside : rows; r < rows; r += step) {
         i64 d = r / at.w[1].count, h = r - d * at.w[1].count;
         i64 row = (at.plane * p.from[0] + at.w[0].start + d * p.step[0]) * p.from[1] + at.w[1].start + h * p.step[1];
-        look<T, MAX>(p, at, row, lane - beside * p.across, p.across, &most, &sum);
+        look<T, MAX, 4>(p, at, row, lane - beside * p.across, p.across, &most, &sum);
     }
     if (MAX) {
         most = gpu_group_join<gpu_join_max>(most, p.group, most_shared);

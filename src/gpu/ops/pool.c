@@ -5,6 +5,7 @@
 #include "core/checked.h"
 
 enum {
+    MOST = 1 << 20, /* elements of a window are counted up to here */
     LARGE = 256,    /* from so many elements on, a window is a block's work */
     MIDDLE = 32,    /* from so many on, it may be that of as many threads, */
     FEW = 400,      /* while there are at most so many windows for each element of one */
@@ -13,7 +14,8 @@ enum {
     SPREAD = 512,   /* and pieces that keep it busy, */
     PIECE = 32768,  /* of so many bytes at least */
     MANY = 1 << 23, /* planes that are more blocks than a launch may have */
-    SHORT = 16      /* elements of such a plane that lanes are worth */
+    SHORT = 16,     /* elements of such a plane that lanes are worth */
+    AHEAD = 4       /* those of a row of a window that a thread has in flight */
 };
 
 static bool is_max(enum wick_op op) {
@@ -21,16 +23,21 @@ static bool is_max(enum wick_op op) {
            (op >= WICK_OP_adaptive_max_pool1d && op <= WICK_OP_adaptive_max_pool3d);
 }
 
-/* How many threads an element gets, 1 for a kernel that gives each of its threads elements of its own. */
+/* How many threads an element gets, 0 for a kernel that gives each of its threads elements of its own. */
 static uint32_t group_of(const struct gpu_pool *p, int64_t taps) {
-    if (!p->narrow || taps < MIDDLE) return 1;
-    if (taps >= LARGE || p->count <= ALONE) return GPU_BLOCK;
-    return p->count <= FEW * taps ? MIDDLE : 1;
+    enum { EACH = 16, LEAST = 4, BUSY = 1 << 16 };
+    uint32_t group = 1;
+    if (!p->narrow || (taps < MIDDLE && !p->adaptive)) return 0;
+    if (p->count <= ALONE && taps >= MIDDLE) return GPU_BLOCK;
+    if (!p->adaptive) return taps >= LARGE ? GPU_BLOCK : p->count <= FEW * taps ? MIDDLE : 0;
+    while (group < MIDDLE && (taps > EACH * group || (taps > LEAST * group && p->count * group < BUSY))) group *= 2;
+    return group;
 }
 
 static enum wick_status run_wide(struct wick__gpu *gpu, enum wick_dtype dtype, struct gpu_pool *p) {
     int64_t row = p->adaptive ? (p->from[2] + p->to[2] - 1) / p->to[2] : p->kernel[2];
-    p->across = wick__gpu_power(wick__min(row, p->from[2]), p->group);
+    int64_t along = wick__min(row, p->from[2]);
+    p->across = wick__gpu_power(p->adaptive ? wick__div_up(along, AHEAD) : along, p->group);
     int64_t per_block = GPU_BLOCK / p->group;
     struct wick__launch launch = {.kernel = wick__gpu_of_all(WICK__GPU_K_pool_wide_u8, dtype),
                                   .grid = {(unsigned)((p->count + per_block - 1) / per_block)}};
@@ -146,14 +153,15 @@ enum wick_status wick__gpu_pool(const struct wick__call *call) {
         p.padding[d] = s < 0 ? 0 : call->p.window.padding[s];
         p.step[d] = s < 0 || p.adaptive ? 1 : call->p.window.dilation[s];
         taps *= wick__max(1, wick__min(p.from[d], p.adaptive ? p.from[d] / p.to[d] : p.kernel[d]));
-        taps = wick__min(taps, LARGE);
+        taps = wick__min(taps, MOST);
+        if (p.adaptive && p.from[d] >= INT32_MAX / (p.to[d] + 1)) p.narrow = false;
         if (p.narrow) wick__gpu_divisor(&p.by[d], (u32)p.to[d]);
     }
     p.group = group_of(&p, taps);
     bool there = true;
     if (is_whole(&p))
         WICK__TRY(run_whole(gpu, x->dtype, &p));
-    else if (p.group > 1)
+    else if (p.group > 0)
         WICK__TRY(run_wide(gpu, x->dtype, &p));
     else if (is_plain(&p))
         WICK__TRY(run_plain(gpu, x->dtype, &p));
