@@ -73,7 +73,7 @@ GPU_FN i64 gpu_walk_at(const struct gpu_walk &w, int k, u32 i) {
 
 /* Whether a tile is moved in chunks. */
 template <int S> GPU_FN bool gpu_walk_chunks(const struct gpu_walk &w, u64 tile) {
-    if (w.mode == GPU_WALK_FLAT || w.mode == GPU_WALK_CYCLE) return (tile + 1) * (GPU_BLOCK * S) <= (u64)w.count;
+    if (w.mode == GPU_WALK_FLAT || w.mode == GPU_WALK_STEPS) return (tile + 1) * (GPU_BLOCK * S) <= (u64)w.count;
     return w.mode == GPU_WALK_ROWS;
 }
 
@@ -83,15 +83,25 @@ template <int S> GPU_FN bool gpu_walk_straight(const struct gpu_walk &w, u64 til
     return w.mode == GPU_WALK_FLAT && w.splat == 0 && gpu_walk_chunks<S>(w, tile);
 }
 
-/* The elements from number i on of an operand that cycles. */
-template <int E, typename T> GPU_FN void gpu_fetch_cycle(T *r, const struct gpu_walk &w, const T *in, u32 i) {
-    u32 runs = gpu_divide(i, w.run), left = w.run.d - (i - runs * w.run.d);
-    u32 at = runs - gpu_divide(runs, w.period) * w.period.d;
+/* The elements from number i on of an operand of up to three dims, by steps from one to the next. */
+template <int E, typename T> GPU_FN void gpu_fetch_steps(T *r, const struct gpu_walk &w, int k, u32 i) {
+    u32 n = w.shape.divisor[0].d, rows = w.shape.divisor[1].d;
+    u32 row = gpu_divide(i, w.shape.divisor[0]), plane = gpu_divide(row, w.shape.divisor[1]);
+    i64 step = w.layout[k].stride[0], down = w.layout[k].stride[1], away = w.layout[k].stride[2];
+    u32 left = n - (i - row * n), rows_left = rows - (row - plane * rows);
+    const T *in = (const T *)w.in[k] + (i64)(u64)(n - left) * step + (i64)(u64)(rows - rows_left) * down +
+                  (i64)(u64)plane * away;
+    down -= (i64)(u64)(n - 1) * step;
+    away -= (i64)(u64)(rows - 1) * w.layout[k].stride[1] + (i64)(u64)(n - 1) * step;
     GPU_UNROLL for (int e = 0; e < E; e++) {
-        r[e] = in[at];
-        if (--left > 0) continue;
-        left = w.run.d;
-        if (++at == w.period.d) at = 0;
+        r[e] = *in;
+        i64 next = step;
+        if (--left == 0) {
+            left = n;
+            next = --rows_left == 0 ? away : down;
+            if (rows_left == 0) rows_left = rows;
+        }
+        if (e + 1 < E) in += next;
     }
 }
 
@@ -103,11 +113,11 @@ template <int E, int S, typename T> GPU_FN void gpu_fetch(T (&r)[S], const struc
         GPU_UNROLL for (int c = 0; c < S / E; c++) {
             u64 chunk = tile * (GPU_BLOCK * S / E) + (u32)(c * GPU_BLOCK) + gpu_thread();
             i64 at;
-            if (k > 0 && w.mode == GPU_WALK_CYCLE && w.cycles >> k & 1) {
-                gpu_fetch_cycle<E>(&r[c * E], w, in, (u32)chunk * E);
+            if (k > 0 && w.mode == GPU_WALK_STEPS && w.steps >> k & 1) {
+                gpu_fetch_steps<E>(&r[c * E], w, k, (u32)chunk * E);
                 continue;
             }
-            if (w.mode == GPU_WALK_FLAT || w.mode == GPU_WALK_CYCLE) {
+            if (w.mode == GPU_WALK_FLAT || w.mode == GPU_WALK_STEPS) {
                 at = splat ? 0 : (i64)(chunk * E);
             } else {
                 if (chunk >= (u64)w.shape.count) chunk = 0;

@@ -7,7 +7,7 @@
 enum gpu_walk_mode {
     GPU_WALK_FLAT,    /* each operand is contiguous or one element; 16-byte aligned. The last tile may be cut */
     GPU_WALK_ROWS,    /* rows of chunks: shape and strides are those of chunks, in elements */
-    GPU_WALK_CYCLE,   /* flat, but for operands behind the first whose bit of `cycles` is set */
+    GPU_WALK_STEPS,   /* flat, but for operands behind the first whose bit of `steps` is set; up to three dims */
     GPU_WALK_ELEMENTS /* any layout, by elements */
 };
 
@@ -17,8 +17,7 @@ struct gpu_walk {
     void *out;
     u32 mode;
     u32 splat;              /* bit k: operand k is the same all along the last dim (along all, when flat) */
-    u32 cycles;             /* bit k: element i of operand k is number i / run modulo period */
-    struct gpu_divisor run, period;
+    u32 steps;              /* bit k: operand k is read by elements, of which neighbours follow each other */
     i64 count;              /* elements */
     i64 tiles;              /* of GPU_BLOCK * S elements */
     struct gpu_shape shape; /* unused when flat */

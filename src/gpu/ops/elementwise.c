@@ -56,33 +56,17 @@ static bool is_flat(const struct wick__layout *x, bool *one) {
     return true;
 }
 
-/* Whether operands behind the first that are not flat all repeat the same few elements, each for a run of the same
- * length: as a bias of channels does. */
-static bool find_cycles(const struct wick__elements *e, const struct wick__layout *layouts) {
+/* Whether the first operand is flat, so that only others, which repeat elements or skip some, are read one by one. */
+static bool find_steps(const struct wick__elements *e, const struct wick__layout *layouts) {
     struct gpu_walk *walk = e->walk;
-    int rank = layouts[0].rank, dim = -1;
-    bool one, fits = !e->no_splat && e->n_in > 1 && rank <= 3 && wick__layout_count(&layouts[0]) < INT32_MAX;
-    walk->cycles = walk->splat = 0;
+    bool one, fits = !e->no_splat && e->n_in > 1 && layouts[0].rank <= 3 && wick__layout_count(&layouts[0]) < INT32_MAX;
+    walk->steps = walk->splat = 0;
     for (int k = 0; fits && k < e->n_in; k++) {
-        if (is_flat(&layouts[k], &one)) {
-            if (one) walk->splat |= 1u << k;
-            fits = one || aligned(e, walk->in[k], e->in[k]);
-            continue;
-        }
-        int own = rank - 1;
-        while (own > 0 && layouts[k].stride[own] == 0) own--;
-        fits =
-            k > 0 && layouts[k].stride[own] == 1 && (dim < 0 || dim == own) && (own == 0 || layouts[k].stride[0] == 0);
-        fits = fits && (own < 2 || layouts[k].stride[1] == 0);
-        dim = own;
-        walk->cycles |= 1u << k;
+        bool flat = is_flat(&layouts[k], &one);
+        if (flat && one) walk->splat |= 1u << k;
+        if (!flat || !(one || aligned(e, walk->in[k], e->in[k]))) walk->steps |= 1u << k;
     }
-    if (!fits || dim < 0 || !aligned(e, walk->out, e->out)) return false;
-    int64_t run = 1;
-    for (int d = dim + 1; d < rank; d++) run *= layouts[0].shape[d];
-    wick__gpu_divisor(&walk->run, (uint32_t)run);
-    wick__gpu_divisor(&walk->period, (uint32_t)layouts[0].shape[dim]);
-    return true;
+    return fits && !(walk->steps & 1) && aligned(e, walk->out, e->out);
 }
 
 static enum wick_status launch(const struct wick__elements *e, const struct wick__layout *layouts) {
@@ -92,13 +76,13 @@ static enum wick_status launch(const struct wick__elements *e, const struct wick
     bool rows = has_rows(e, layouts);
     walk->count = wick__layout_count(&layouts[e->n_in]);
     walk->tiles = (walk->count + GPU_BLOCK * e->slots - 1) / (GPU_BLOCK * e->slots);
-    walk->mode = rows                      ? last == 0 ? GPU_WALK_FLAT : GPU_WALK_ROWS
-                 : find_cycles(e, layouts) ? GPU_WALK_CYCLE
-                                           : GPU_WALK_ELEMENTS;
-    if (walk->mode != GPU_WALK_CYCLE) walk->splat = 0;
+    walk->mode = rows                     ? last == 0 ? GPU_WALK_FLAT : GPU_WALK_ROWS
+                 : find_steps(e, layouts) ? GPU_WALK_STEPS
+                                          : GPU_WALK_ELEMENTS;
+    if (walk->mode != GPU_WALK_STEPS) walk->splat = 0;
     for (int k = 0; k < e->n_in; k++) {
         own[k] = layouts[k];
-        if (walk->mode != GPU_WALK_CYCLE && own[k].stride[last] == 0) walk->splat |= 1u << k;
+        if (walk->mode != GPU_WALK_STEPS && own[k].stride[last] == 0) walk->splat |= 1u << k;
         if (walk->mode != GPU_WALK_ROWS) continue;
         own[k].shape[last] /= e->chunk;
         own[k].stride[last] *= e->chunk;
