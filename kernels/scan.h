@@ -17,7 +17,7 @@ struct gpu_scan {
     i64 outer, n, inner;
     i64 segments, length; /* inner == 1: of `length` vectors of 16 bytes, counted from the one the line begins in;
                            * otherwise of `length` rows */
-    i64 tiles;            /* inner > 1: of `group` vectors; scan_kept: of `group` columns */
+    i64 tiles;            /* inner > 1: of `group` vectors; scan_kept: of `group` lines */
     u32 group;            /* inner == 1: threads for a segment, a wave or a block; otherwise: threads across */
     u32 product;
     u32 together; /* scan_columns, elements of 2 bytes or more: one block has all segments of its lines, in one launch */

@@ -183,18 +183,18 @@ template <typename T, typename J> GPU_FN void scan_columns(const struct gpu_scan
     GPU_UNROLL for (int i = 0; i < N; i++) p.totals[word + i] = reduce_word(s[i]);
 }
 
-/* Other lines across memory: a block takes a segment of `group` of them, as many rows at a time as its threads keep in
- * registers, `each` a thread. */
+/* Other lines across memory: a block takes a segment of `group` of them, whatever their place outside, as many rows at a
+ * time as its threads keep in registers, `each` a thread. */
 template <typename T, typename J> GPU_FN void scan_kept(const struct gpu_scan &p, u64 *words) {
     enum { K = GPU_SCAN_KEPT };
     typedef typename scan_type<T>::type A;
     A *room = (A *)words, carry = J::template unit<A>();
     u32 lane = gpu_thread() % p.group, mine = gpu_thread() / p.group, down = GPU_BLOCK / p.group;
-    i64 item = reduce_block(), rest = item / p.tiles, outer = rest / p.segments, segment = rest - outer * p.segments;
-    if (outer >= p.outer) return;
-    i64 column = (item - rest * p.tiles) * p.group + lane, word = rest * p.inner + column;
+    i64 item = reduce_block(), segment = item / p.tiles, line = (item - segment * p.tiles) * p.group + lane;
+    if (segment >= p.segments) return;
+    i64 outer = line / p.inner, column = line - outer * p.inner, word = (outer * p.segments + segment) * p.inner + column;
     i64 from = segment * p.length, to = from + p.length < p.n ? from + p.length : p.n;
-    bool there = column < p.inner;
+    bool there = outer < p.outer;
     if (p.before && there) reduce_unword(&carry, p.before[word]);
     GPU_NO_UNROLL for (i64 first = from; first < to; first += down * p.each) {
         i64 row = first + mine * p.each, at = (outer * p.n + row) * p.inner + column;
@@ -320,6 +320,7 @@ template <typename T> GPU_FN void running_meet(running_extreme<T> *e, u32 least,
 }
 
 template <typename T> GPU_FN void running_extremes(const struct gpu_running &p) {
+    enum { AHEAD = 4 };
     const T *in = (const T *)p.in;
     running_piece r;
     GPU_NO_UNROLL for (u64 i = gpu_global(); running_find(p, i, &r); i += gpu_stride()) {
@@ -328,11 +329,16 @@ template <typename T> GPU_FN void running_extremes(const struct gpu_running &p) 
             i64 at = p.totals[r.item - s * p.inner].at;
             running_meet(&e, p.least, in[r.base + at * p.inner], at);
         }
-        GPU_NO_UNROLL for (i64 j = r.from; j < r.to; j++) {
-            i64 place = r.base + j * p.inner;
-            running_meet(&e, p.least, in[place], j);
-            if (p.out) ((T *)p.out)[place] = e.top;
-            if (p.out && p.index) p.index[place] = (u32)e.at;
+        GPU_NO_UNROLL for (i64 j = r.from; j < r.to; j += AHEAD) {
+            T next[AHEAD]; /* behind the last element it again, which is not taken */
+            GPU_UNROLL for (int k = 0; k < AHEAD; k++) next[k] = in[r.base + (j + k < r.to ? j + k : r.to - 1) * p.inner];
+            GPU_UNROLL for (int k = 0; k < AHEAD; k++) {
+                if (j + k >= r.to) break;
+                i64 place = r.base + (j + k) * p.inner;
+                running_meet(&e, p.least, next[k], j + k);
+                if (p.out) ((T *)p.out)[place] = e.top;
+                if (p.out && p.index) p.index[place] = (u32)e.at;
+            }
         }
         if (!p.out) p.totals[r.item].at = e.at;
     }

@@ -27,21 +27,27 @@ static int64_t cut_rows(const struct wick__gpu *gpu, struct gpu_scan *p, int64_t
     return wick__div_up(p->outer * p->segments, GPU_BLOCK / p->group);
 }
 
-/* Cuts lines across memory for scan_kept, which takes columns by elements: enough rows for its threads to have a line
- * at once, if those side by side still read whole sectors; and several segments where lines are much longer. */
+/* Cuts lines across memory for scan_kept, which takes them by elements. Fewer side by side where its threads have not
+ * all rows of a line at once, or blocks are few, as long as they read whole sectors; segments, for which there are
+ * three launches, where lines are much longer. */
 static int64_t cut_kept(struct gpu_scan *p, int64_t size) {
-    enum { MOST = 64, SECTOR = 32, WORTH = 4 };
-    int64_t group = wick__gpu_power(p->inner, MOST);
-    while (group * size > SECTOR && p->n > GPU_BLOCK / group * GPU_SCAN_KEPT) group /= 2;
+    enum { WIDE = 64, NARROW = 8, SECTOR = 32, EACH = 4, LONG = 8, WORTH = 4 };
+    int64_t lines = p->outer * p->inner, group = wick__max(NARROW, wick__gpu_power(lines, GPU_BLOCK));
+    for (; group > NARROW; group /= 2) {
+        int64_t down = GPU_BLOCK / group;
+        bool more = group > WIDE || lines / group < BLOCKS ? p->n > EACH * down : p->n > GPU_SCAN_KEPT * down;
+        if (!more || (group <= WIDE && group * size <= SECTOR)) break;
+    }
     int64_t down = GPU_BLOCK / group, steps = wick__div_up(p->n, down * GPU_SCAN_KEPT);
     p->group = (u32)group;
-    p->tiles = wick__div_up(p->inner, group);
-    int64_t segments = wick__max(1, wick__min(wick__div_up(SPREAD / 2, p->outer * p->tiles), steps / WORTH));
+    p->tiles = wick__div_up(lines, group);
+    int64_t segments = wick__min(SPREAD / 2 / p->tiles, steps);
+    if (steps < LONG || segments < WORTH) segments = 1;
     steps = wick__div_up(steps, segments);
     p->each = (u32)wick__div_up(wick__div_up(p->n, segments), steps * down);
     p->length = steps * down * p->each;
     p->segments = wick__div_up(p->n, p->length);
-    return p->outer * p->tiles * p->segments;
+    return p->tiles * p->segments;
 }
 
 /* The same for lines across memory: by vectors where every row is whole ones, and there are enough of them for lines to
