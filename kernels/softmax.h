@@ -45,10 +45,10 @@ struct gpu_softmax_apply {
     i64 lines, n, inner;
     i64 pieces; /* inner == 1: blocks for a line; otherwise: of `length` elements of each line of a tile */
     i64 length;
-    i64 tiles;  /* inner > 1: of `across` vectors */
+    i64 tiles;  /* inner > 1: of `across` vectors, or of columns where rows are no whole ones */
     u32 across; /* threads beside each other */
     u32 log;
-    u32 aligned; /* inner == 1: as above; otherwise: every row of a tile begins at a multiple of 16 bytes */
+    u32 aligned; /* inner == 1: as above; otherwise: rows are whole vectors */
 };
 
 #endif

@@ -47,9 +47,12 @@ template <typename C> GPU_FN softmax_line<C> softmax_stats(const struct gpu_soft
     softmax_line<C> s = {(C)gpu_bits<f64>(p.stats[line]), (C)(p.log ? gpu_log(sum) : 1 / sum)};
     return s;
 }
+template <typename C> GPU_FN C softmax_now(C x, softmax_line<C> s, u32 log) {
+    C d = x - s.most;
+    return log ? d - s.scale : reduce_exp(d) * s.scale;
+}
 template <typename T, typename C> GPU_FN T softmax_of(T x, softmax_line<C> s, u32 log) {
-    C d = gpu_up(x) - s.most;
-    return gpu_round<T>(log ? d - s.scale : reduce_exp(d) * s.scale);
+    return gpu_round<T>(softmax_now(gpu_up(x), s, log));
 }
 
 template <typename T> GPU_FN void softmax_pieces(const struct gpu_softmax_pieces &p) {
@@ -115,32 +118,40 @@ template <typename T, bool PIECES> GPU_FN void softmax_apply(const struct gpu_so
     }
 }
 
-/* A tile of lines that lie across: `across` vectors wide. */
-template <typename T> GPU_FN void softmax_across(const struct gpu_softmax_apply &p) {
-    enum { N = gpu_vec<T>::N };
+/* A tile of lines that lie across: N columns a thread, `across` threads wide. Behind the last row a thread loads its first
+ * again, and does not take it. */
+template <typename T, int N> GPU_FN void softmax_tile(const struct gpu_softmax_apply &p) {
     typedef typename gpu_compute<T>::type C;
+    enum { ROWS = N == 1 ? 8 : N > 8 ? 1 : 2 };
     i64 item = reduce_block();
     if (item >= p.lines / p.inner * p.tiles * p.pieces) return;
     i64 tile = item % p.tiles, outer = item / p.tiles / p.pieces, piece = item / p.tiles - outer * p.pieces;
-    i64 column = (tile * p.across + gpu_thread() % p.across) * N, left = p.inner - column;
-    i64 from = piece * p.length, to = from + p.length < p.n ? from + p.length : p.n, step = GPU_BLOCK / p.across;
-    if (left <= 0) return;
+    i64 column = (tile * p.across + gpu_thread() % p.across) * N, step = GPU_BLOCK / p.across;
+    i64 from = piece * p.length, to = from + p.length < p.n ? from + p.length : p.n;
+    if (column >= p.inner) return;
     softmax_line<C> s[N];
-    GPU_UNROLL for (int i = 0; i < N; i++)
-        s[i] = softmax_stats<C>(p, outer * p.inner + column + (i < left ? i : 0));
+    GPU_UNROLL for (int i = 0; i < N; i++) s[i] = softmax_stats<C>(p, outer * p.inner + column + i);
     i64 base = outer * p.n * p.inner + column;
     const T *x = (const T *)p.in + base;
     T *out = (T *)p.out + base;
-    GPU_NO_UNROLL for (i64 r = from + gpu_thread() / p.across; r < to; r += step) {
-        if (p.aligned && left >= N) {
-            gpu_vec<T> a = gpu_load16(x + r * p.inner);
-            GPU_UNROLL for (int i = 0; i < N; i++) a.v[i] = softmax_of(a.v[i], s[i], p.log);
-            gpu_store16(out + r * p.inner, a);
-        } else {
-            GPU_UNROLL for (int i = 0; i < N; i++)
-                if (i < left) out[r * p.inner + i] = softmax_of(x[r * p.inner + i], s[i], p.log);
+    GPU_NO_UNROLL for (i64 r = from + gpu_thread() / p.across; r < to; r += ROWS * step) {
+        gpu_some<T, N> a[ROWS];
+        GPU_UNROLL for (int k = 0; k < ROWS; k++)
+            a[k] = gpu_some<T, N>::load(x + (r + k * step < to ? r + k * step : r) * p.inner);
+        GPU_UNROLL for (int k = 0; k < ROWS; k++) {
+            if (r + k * step >= to) break;
+            C c[N];
+            GPU_UNROLL for (int i = 0; i < N; i++) c[i] = softmax_now(gpu_up(a[k].v[i]), s[i], p.log);
+            gpu_some<T, N>::store(out + (r + k * step) * p.inner, c);
         }
     }
+}
+
+template <typename T> GPU_FN void softmax_across(const struct gpu_softmax_apply &p) {
+    if (p.aligned)
+        softmax_tile<T, gpu_vec<T>::N>(p);
+    else
+        softmax_tile<T, 1>(p);
 }
 
 /* ---- lines across memory that are short ---- */

@@ -51,26 +51,6 @@ template <typename T> GPU_FN void softmax_backward_rows(const struct gpu_softmax
         softmax_backward_row<T, 1>(p, room);
 }
 
-/* `across` lines side by side, each by GPU_BLOCK / across threads. */
-template <typename T> GPU_FN void softmax_backward_across(const struct gpu_softmax_backward &p) {
-    typedef typename gpu_compute<T>::type C;
-    GPU_SHARED f64 room[GPU_BLOCK];
-    i64 item = reduce_block(), outer = item / p.tiles;
-    if (outer >= p.outer) return;
-    i64 column = (item - outer * p.tiles) * p.across + gpu_thread() % p.across;
-    i64 n = column < p.inner ? p.n : 0, at = outer * p.n * p.inner + column, step = GPU_BLOCK / p.across;
-    const T *gradient = (const T *)p.gradient + at, *result = (const T *)p.result + at;
-    T *out = (T *)p.out + at;
-    f64 sum = 0;
-    GPU_NO_UNROLL for (i64 i = gpu_thread() / p.across; i < n; i += step)
-        sum += softmax_term<C>(gpu_up(gradient[i * p.inner]), gpu_up(result[i * p.inner]), p.log);
-    C all = (C)gpu_columns_join(sum, p.across, room);
-    GPU_NO_UNROLL for (i64 i = gpu_thread() / p.across; i < n; i += step) {
-        C g = gpu_up(gradient[i * p.inner]), y = gpu_up(result[i * p.inner]);
-        out[i * p.inner] = gpu_round<T>(softmax_slope(g, y, all, p.log));
-    }
-}
-
 /* ---- rows in registers, whose ends are no whole vectors ---- */
 
 template <typename T> GPU_FN void softmax_backward_kept(const struct gpu_softmax_backward &p) {
@@ -232,6 +212,15 @@ template <typename T> GPU_FN void softmax_backward_pieces(const struct gpu_softm
         softmax_row_apply<T>(p, s, all);
     else
         softmax_fall_apply<T>(p, s, all);
+}
+
+/* Lines across memory of one piece. */
+template <typename T> GPU_FN void softmax_backward_across(const struct gpu_softmax_backward &p) {
+    typedef typename gpu_compute<T>::type C;
+    GPU_SHARED f64 room[GPU_BLOCK];
+    softmax_piece s;
+    if (!softmax_find(p, &s)) return;
+    softmax_fall_apply<T>(p, s, (C)gpu_columns_join(softmax_fall_sum<T>(p, s), p.across, room));
 }
 
 /* ---- lines across memory that are short ---- */

@@ -98,10 +98,10 @@ static enum wick_status apply(const struct softmax *s, const void *stats) {
         wick__gpu_reduce_grid(&launch, s->lines * p.pieces);
         return wick__gpu_launch(s->gpu, &launch, &p);
     }
-    int64_t per_vector = 16 / s->size, vectors = wick__div_up(s->inner, per_vector);
-    p.across = wick__gpu_power(vectors, 64);
-    p.tiles = wick__div_up(vectors, p.across);
     p.aligned = wick__aligned16(s->in) && wick__aligned16(s->out) && s->inner * s->size % 16 == 0;
+    int64_t width = p.aligned ? s->inner * s->size / 16 : s->inner;
+    p.across = wick__gpu_power(width, 64);
+    p.tiles = wick__div_up(width, p.across);
     int64_t all = s->lines / s->inner * p.tiles, rows = GPU_BLOCK / p.across * 8;
     int64_t pieces = wick__max(1, wick__min(wick__div_up(4096, all), s->n / rows));
     p.length = wick__div_up(s->n, pieces);

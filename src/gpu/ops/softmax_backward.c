@@ -90,6 +90,8 @@ static enum wick_status run_across(struct wick__gpu *gpu, enum wick_dtype dtype,
         }
         if (cut(&q, q.outer * q.tiles, STEPS * (GPU_BLOCK / q.across))) return run_pieces(gpu, dtype, &q);
     }
+    p->pieces = 1;
+    p->length = p->n;
     wick__gpu_reduce_grid(&launch, p->outer * p->tiles);
     return wick__gpu_launch(gpu, &launch, p);
 }
