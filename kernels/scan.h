@@ -15,13 +15,13 @@ struct gpu_scan {
     u64 *totals; /* [outer,segments,inner] */
     u64 *before; /* the same, or NULL for nothing */
     i64 outer, n, inner;
-    i64 segments, length; /* inner == 1: of `length` vectors of 16 bytes, counted from the one the line begins in;
+    i64 segments, length; /* scan_rows: of `length` vectors of 16 bytes, counted from the one the line begins in;
                            * otherwise of `length` rows */
-    i64 tiles;            /* inner > 1: of `group` vectors; scan_kept: of `group` lines */
-    u32 group;            /* inner == 1: threads for a segment, a wave or a block; otherwise: threads across */
+    i64 tiles;            /* scan_columns: of `group` vectors; scan_kept: of `group` lines */
+    u32 group;            /* scan_rows: threads for a segment, a wave or a block; otherwise: threads across */
     u32 product;
     u32 together; /* scan_columns, elements of 2 bytes or more: one block has all segments of its lines, in one launch */
-    u32 aligned;  /* inner == 1: in and out begin alike, modulo 16 bytes */
+    u32 aligned;  /* scan_rows: in and out begin alike, modulo 16 bytes */
     u32 each;     /* scan_kept: rows that a thread takes at a time; 0: another kernel */
 };
 

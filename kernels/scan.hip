@@ -183,8 +183,8 @@ template <typename T, typename J> GPU_FN void scan_columns(const struct gpu_scan
     GPU_UNROLL for (int i = 0; i < N; i++) p.totals[word + i] = reduce_word(s[i]);
 }
 
-/* Other lines across memory: a block takes a segment of `group` of them, whatever their place outside, as many rows at a
- * time as its threads keep in registers, `each` a thread. */
+/* Other lines across memory, and short ones along it: a block takes a segment of `group` of them, whatever their place
+ * outside, as many rows at a time as its threads keep in registers, `each` a thread. */
 template <typename T, typename J> GPU_FN void scan_kept(const struct gpu_scan &p, u64 *words) {
     enum { K = GPU_SCAN_KEPT };
     typedef typename scan_type<T>::type A;

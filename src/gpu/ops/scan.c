@@ -5,6 +5,7 @@
 #include "kernels/scan.h"
 
 enum {
+    NEAR = 64,             /* bytes of rows of which lanes side by side may have one each */
     SPREAD = 2048,         /* blocks that keep a device busy */
     THREADS = SPREAD * 64, /* threads that do, where each takes columns of its own */
     SHORT = 512,           /* rows that are not worth a second launch, */
@@ -96,7 +97,7 @@ enum wick_status wick__gpu_scan(const struct wick__call *call) {
         .in = wick__data(x), .out = out, .n = x->layout.shape[dim], .inner = 1, .product = call->op == WICK_OP_cumprod};
     for (int d = dim + 1; d < x->layout.rank; d++) p.inner *= x->layout.shape[d];
     p.outer = count / (p.n * p.inner);
-    bool rows = p.inner == 1;
+    bool rows = p.inner == 1 && p.n * size > NEAR;
     int64_t blocks = rows ? cut_rows(gpu, &p, size) : cut_columns(&p, size);
     enum wick__gpu_kernel floats = rows     ? WICK__GPU_K_scan_rows_bf16
                                    : p.each ? WICK__GPU_K_scan_kept_bf16
