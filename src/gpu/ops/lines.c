@@ -10,7 +10,8 @@ enum {
     ACROSS = 512,      /* the same across memory: each comes to parts of many lines */
     THREADS = 1 << 18, /* that keep a device busy, when each has several loads in flight; */
     BUSY = 1 << 16,    /* when each has several vectors */
-    SMALL = 1 << 17,   /* elements that take no longer when they are read one by one */
+    SMALL = 1 << 17,   /* elements that take no longer when they are read one by one, */
+    LONG = 12 * 1024,  /* but for lines of more, of which a block's threads would have too many */
     WHOLE = 64 * 1024, /* bytes of a line that are not worth a second kernel */
     LEAST = 16 * 1024, /* bytes of a segment, at least */
     PIECE = 2048,      /* bytes of a run that are worth a group of their own */
@@ -153,7 +154,8 @@ static void cut_pieces(const struct lines *lines, struct gpu_reduce_rows *p) {
     p->length = wick__max(1, wick__div_up(units, splits));
     p->splits = wick__max(1, wick__div_up(units, p->length));
     int64_t elements = p->length * each;
-    p->end.group = elements >= 32 * (int64_t)wave ? GPU_BLOCK : wick__gpu_power(elements / 4, wave);
+    bool few = lines->outs * p->splits < SPREAD / 2; /* blocks, of which a thread has an element at least */
+    p->end.group = elements >= (few ? GPU_BLOCK : 32 * (int64_t)wave) ? GPU_BLOCK : wick__gpu_power(elements / 4, wave);
     p->across = wick__gpu_power(p->inner, p->end.group);
     /* A thread has four elements of a run in flight at once, so it is better to take many of each of more runs, as long
      * as threads side by side read whole sectors and each has a run. */
@@ -337,6 +339,7 @@ enum wick_status wick__gpu_reduce_lines(struct wick__gpu *gpu, const struct wick
     bool across = dim >= 0 && last >= 0 && lines.terms > 0 && lines.reduced.stride[last] != 1;
     /* Blocks that would have next to nothing to do but to join: there a thread or a few take each line. */
     int64_t width = across ? lines.kept.shape[dim] * lines.size : 0;
-    if (lines.terms * lines.outs <= SMALL || (width < 256 && lines.terms * width < 4096)) across = false;
+    bool small = lines.terms <= LONG && lines.terms * lines.outs <= SMALL;
+    if (small || (width < 256 && lines.terms * width < 4096)) across = false;
     return across ? run_columns(&lines, dim) : run_rows(&lines);
 }
