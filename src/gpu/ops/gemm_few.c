@@ -47,16 +47,22 @@ static struct few plan(const struct wick__gpu *gpu, const struct wick__product *
     return few;
 }
 
+/* Whether matrix instructions are faster, with the matrix packed for them: us for a million of its elements in a
+ * product of GPU_FEW here, to pack it, and of launches and the product of what is packed. The first is from an H200,
+ * the others are reckoned for it. */
+static bool is_packed(const struct wick__gpu *gpu, const struct wick__product *g, int64_t count, double elements) {
+    const double each = 2.7e-6, pack = 1.2e-6, rest = 10;
+    double times = (double)wick__div_up(count, GPU_FEW);
+    return elements * (each * times - pack) > rest && wick__gemm_mma_takes(gpu, g);
+}
+
 bool wick__gemm_few_takes(const struct wick__gpu *gpu, const struct wick__product *g) {
-    /* With more than GPU_FEW a matrix is read again, and from so many elements on that takes longer than to pack it
-     * (reckoned for an H200). */
-    const double again = 16e6;
     bool is_b = is_few_b(g), half = g->dtype == WICK_BF16 || g->dtype == WICK_F16;
     int64_t count = is_b ? g->n : g->m, rows = is_b ? g->m : g->n;
     if (!half && g->dtype != WICK_F32 && g->dtype != WICK_F64) return false;
     if (count > (half ? 32 : GPU_FEW) || wick__gemm_mma_ready(gpu, g, !is_b)) return false;
     double elements = (double)rows * (double)g->k * (double)wick__product_batches(g);
-    if (elements * (double)((count - 1) / GPU_FEW) > again) return false;
+    if (is_packed(gpu, g, count, elements)) return false;
     return rows < WICK__GEMM_BLOCKS && wick__product_batches(g) < WICK__GEMM_BLOCKS &&
            plan(gpu, g).blocks < WICK__GEMM_BLOCKS;
 }

@@ -121,12 +121,13 @@ bool wick__gemm_mma_ready(const struct wick__gpu *gpu, const struct wick__produc
 bool wick__gemm_mma_takes(const struct wick__gpu *gpu, const struct wick__product *g) {
     struct operand o;
     if (!is_for(gpu, g)) return false;
-    /* To pack an operand pays when each of its elements is used more often than a few times (gemm_few.c); of f8e4m3,
-     * which plain arithmetic unpacks one by one, when 32 uses, or more than one of many, make up for a launch (figures
-     * from an H200). */
+    /* To pack an operand pays when each of its elements is used more often than a few times (else gemm_few.c has it);
+     * of f8e4m3, which plain arithmetic unpacks one by one, when 32 uses, or more than one of many, make up for a
+     * launch (figures from an H200). */
+    enum { USES = GPU_FEW / 2 + 1 };
     for (int is_b = 0; is_b < 2; is_b++) {
         int64_t rows = is_b ? g->n : g->m, uses = is_b ? g->m : g->n;
-        int64_t pays = g->dtype != WICK_F8E4M3 ? GPU_FEW + 1 : in_pairs(gpu, g) && rows * g->k >= 1 << 17 ? 2 : 32;
+        int64_t pays = g->dtype != WICK_F8E4M3 ? USES : in_pairs(gpu, g) && rows * g->k >= 1 << 17 ? 2 : 32;
         if (!is_ready(gpu, g, is_b, &o) && (uses < pays || own_batches(g, is_b) > 65535)) return false;
     }
     return true;
