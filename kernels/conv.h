@@ -34,6 +34,19 @@ struct gpu_conv {
     struct gpu_conv_dim dim[3];
 };
 
+/* Windows of one element of few channels. */
+enum {
+    GPU_CONV_POINT_TERMS = 24,
+    GPU_CONV_POINT_CHANNELS = 16 /* of the result that a thread makes */
+};
+
+struct gpu_conv_points {
+    struct gpu_conv conv;
+    u32 channel_tiles;       /* of a group */
+    u32 results;             /* runs of neighbours of a plane, of all images */
+    struct gpu_divisor runs; /* those of one plane */
+};
+
 /* Convolutions of one channel a group, over one or two dims, by tiles of planes. */
 enum {
     GPU_CONV_TILE = 1024,        /* results of a block, of a phase */

@@ -1,7 +1,6 @@
 /* Convolutions of any dtype in plain arithmetic: as an implicit matrix product, weights times windows, whose second
  * operand is fetched from the input as it lies; and element by element, for groups of few channels. */
-#include "conv.h"
-#include "gemm_common.h"
+#include "conv_finish.h"
 
 /* One dim of one phase. */
 struct conv_dim {
@@ -103,19 +102,6 @@ GPU_FN struct conv_term conv_term_of(const struct gpu_conv &p, const struct conv
                ((ph[0].tap_first + d * ph[0].tap_step) * p.dim[1].kernel + ph[1].tap_first + h * ph[1].tap_step) *
                    p.dim[2].kernel +
                ph[2].tap_first + w * ph[2].tap_step;
-    return r;
-}
-
-/* Whether an element is below 0, as the dtype it has. */
-GPU_FN bool conv_negative(u8) { return false; }
-GPU_FN bool conv_negative(u32) { return false; }
-template <typename T> GPU_FN bool conv_negative(T x) { return gpu_up(x) < 0; }
-
-template <typename T, typename S> GPU_FN T conv_finish(const struct gpu_conv &p, i64 channel, S sum) {
-    T r;
-    if (p.bias) sum += gemm_up(((const T *)p.bias)[channel]);
-    gemm_down(&r, sum);
-    if (p.relu && conv_negative(r)) gemm_down(&r, (S)0);
     return r;
 }
 

@@ -85,14 +85,12 @@ static int64_t taps_of(const struct gpu_conv *p) {
 
 /* Whether the window is one element of every channel, so that an image's result is weight times image. */
 static bool is_product(const struct gpu_conv *p, enum wick_dtype dtype) {
-    for (int a = 0; a < 3; a++) {
-        const struct gpu_conv_dim *dim = &p->dim[a];
-        if (dim->kernel != 1 || dim->stride != 1 || dim->padding != 0 || dim->in != dim->out) return false;
-    }
+    enum { MATRIX_TERMS = 16 }; /* of matrix instructions */
     bool floats = dtype == WICK_F32 || dtype == WICK_F64 || dtype == WICK_BF16 || dtype == WICK_F16;
     /* 16-bit products want rows at multiples of 16 bytes; conv_mma does not mind. */
     bool aligned = p->in_plane % 8 == 0 && (p->transposed ? p->cout : p->cin) % 8 == 0;
-    return floats && p->groups == 1 && p->cin > 0 && p->cout >= 8 && (wick_dtype_bits(dtype) > 16 || aligned);
+    bool fits = wick_dtype_bits(dtype) > 16 ? !wick__conv_points_takes(dtype, p) : aligned && p->cin >= MATRIX_TERMS;
+    return wick__conv_is_point(p) && floats && p->groups == 1 && p->cin > 0 && p->cout >= 8 && fits;
 }
 
 /* Whether images fill tiles of f32 badly that all of them together fill. */
@@ -425,6 +423,7 @@ enum wick_status wick__gpu_conv(const struct wick__call *call) {
         return wick__fail(WICK_OVERFLOW, "%s: a spatial size or option is beyond 2^30, on %s", wick_op_name(call->op),
                           gpu->device->name);
     if (is_product(&p, dtype) && !is_small_plane(gpu, &p, dtype)) return multiply(gpu, dtype, &p);
+    if (wick__conv_points_takes(dtype, &p)) return wick__conv_points(gpu, dtype, &p);
     if (wick_dtype_is_float(dtype) && is_gathered(gpu, &p, dtype))
         WICK__TRY(multiply_and_gather(gpu, dtype, &p, &done));
     if (done) return WICK_OK;

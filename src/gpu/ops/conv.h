@@ -17,6 +17,12 @@ int64_t wick__conv_first_tap(const struct gpu_conv_dim *dim, int64_t r, int64_t 
 bool wick__conv_mma_takes(const struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv);
 enum wick_status wick__conv_mma(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv);
 
+/* Whether windows are one element, and results lie as the input does; whether a thread makes many channels of some
+ * results of those (conv_points.c). */
+bool wick__conv_is_point(const struct gpu_conv *conv);
+bool wick__conv_points_takes(enum wick_dtype dtype, const struct gpu_conv *conv);
+enum wick_status wick__conv_points(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv);
+
 /* A copy with channels innermost; the sizes that follow from others are filled in. */
 enum wick_status wick__conv_pack(struct wick__gpu *gpu, struct gpu_conv_pack *p);
 
