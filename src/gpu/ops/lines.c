@@ -1,5 +1,5 @@
-/* Reductions: how lines are cut into segments, and which kernel takes them. The cuts depend on shapes and strides
- * alone, so that the same tensor gives the same bits, run after run. */
+/* Reductions: how lines are cut into segments, and which kernel takes them. The cuts depend on shapes, strides and the
+ * device, so that the same tensor gives the same bits, run after run. */
 #include "gpu/ops/rows.h"
 
 #include "core/checked.h"
@@ -10,7 +10,7 @@ enum {
     ACROSS = 512,      /* the same across memory: each comes to parts of many lines */
     THREADS = 1 << 18, /* that keep a device busy, when each has several loads in flight; */
     BUSY = 1 << 16,    /* when each has several vectors */
-    SMALL = 1 << 17,   /* elements that take no longer when they are read one by one, */
+    SMALL = 1024,      /* elements for each unit that take no longer when they are read one by one, */
     LONG = 12 * 1024,  /* but for lines of more, of which a block's threads would have too many */
     WHOLE = 64 * 1024, /* bytes of a line that are not worth a second kernel */
     LEAST = 16 * 1024, /* bytes of a segment, at least */
@@ -339,7 +339,7 @@ enum wick_status wick__gpu_reduce_lines(struct wick__gpu *gpu, const struct wick
     bool across = dim >= 0 && last >= 0 && lines.terms > 0 && lines.reduced.stride[last] != 1;
     /* Blocks that would have next to nothing to do but to join: there a thread or a few take each line. */
     int64_t width = across ? lines.kept.shape[dim] * lines.size : 0;
-    bool small = lines.terms <= LONG && lines.terms * lines.outs <= SMALL;
+    bool small = lines.terms <= LONG && lines.terms * lines.outs <= SMALL * (int64_t)gpu->properties.units;
     if (small || (width < 256 && lines.terms * width < 4096)) across = false;
     return across ? run_columns(&lines, dim) : run_rows(&lines);
 }

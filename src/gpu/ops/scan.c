@@ -9,7 +9,7 @@ enum {
     SPREAD = 2048,         /* blocks that keep a device busy */
     THREADS = SPREAD * 64, /* threads that do, where each takes columns of its own */
     SHORT = 512,           /* rows that are not worth a second launch, */
-    FEW = 4096,            /* or vectors a thread each, */
+    FEW = 32,              /* or vectors for each unit, a thread each, */
     ROWS = 8,              /* unless of so few rows */
     TOGETHER = 16,         /* segments that a block takes of such lines */
     WIDE_ENOUGH = 8,       /* threads side by side, with 16 bytes each, where blocks are few */
@@ -53,11 +53,12 @@ static int64_t cut_kept(struct gpu_scan *p, int64_t size) {
 
 /* The same for lines across memory: by vectors where every row is whole ones, and there are enough of them for lines to
  * be gone along by a thread each. */
-static int64_t cut_columns(struct gpu_scan *p, int64_t size) {
+static int64_t cut_columns(const struct wick__gpu *gpu, struct gpu_scan *p, int64_t size) {
     int64_t vectors = p->inner * size / 16, all = p->outer * vectors;
     int64_t segments = wick__max(1, wick__min(wick__div_up(THREADS, wick__max(all, 1)), p->n / 32));
     bool whole = wick__aligned16(p->in) && wick__aligned16(p->out) && p->inner * size % 16 == 0;
-    if (!whole || (all < FEW && p->n > ROWS && p->n <= SHORT)) return cut_kept(p, size);
+    bool few = all < FEW * (int64_t)gpu->properties.units && p->n > ROWS && p->n <= SHORT;
+    if (!whole || few) return cut_kept(p, size);
     p->group = wick__gpu_power(vectors, segments > 1 ? 64 : GPU_BLOCK);
     p->tiles = wick__div_up(vectors, p->group);
     p->together = segments > 1 && p->n <= SHORT && size > 1;
@@ -98,7 +99,7 @@ enum wick_status wick__gpu_scan(const struct wick__call *call) {
     for (int d = dim + 1; d < x->layout.rank; d++) p.inner *= x->layout.shape[d];
     p.outer = count / (p.n * p.inner);
     bool rows = p.inner == 1 && p.n * size > NEAR;
-    int64_t blocks = rows ? cut_rows(gpu, &p, size) : cut_columns(&p, size);
+    int64_t blocks = rows ? cut_rows(gpu, &p, size) : cut_columns(gpu, &p, size);
     enum wick__gpu_kernel floats = rows     ? WICK__GPU_K_scan_rows_bf16
                                    : p.each ? WICK__GPU_K_scan_kept_bf16
                                             : WICK__GPU_K_scan_columns_bf16;
