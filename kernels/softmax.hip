@@ -122,7 +122,7 @@ template <typename T, bool PIECES> GPU_FN void softmax_apply(const struct gpu_so
  * again, and does not take it. */
 template <typename T, int N> GPU_FN void softmax_tile(const struct gpu_softmax_apply &p) {
     typedef typename gpu_compute<T>::type C;
-    enum { ROWS = N == 1 ? 8 : N > 8 ? 1 : 2 };
+    enum { ROWS = N == 1 ? 4 : 1 };
     i64 item = reduce_block();
     if (item >= p.lines / p.inner * p.tiles * p.pieces) return;
     i64 tile = item % p.tiles, outer = item / p.tiles / p.pieces, piece = item / p.tiles - outer * p.pieces;
