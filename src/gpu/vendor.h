@@ -103,6 +103,31 @@ struct wick__dnn_conv {
     bool relu;
 };
 
+/* Another layer that DNN libraries have; tensors are dense, at multiples of 16 bytes, and what is one a channel is f32.
+ * Accumulates in f32, and rounds results once. */
+enum wick__layer {
+    WICK__LAYER_SOFTMAX,              /* y from x, over the channels */
+    WICK__LAYER_LOG_SOFTMAX,          /* the same */
+    WICK__LAYER_SOFTMAX_BACKWARD,     /* the gradient of x from those of y, and y */
+    WICK__LAYER_LOG_SOFTMAX_BACKWARD, /* the same */
+    WICK__LAYER_NORM,                 /* batch norm: y from x, mean, variance, weight and bias */
+    WICK__LAYER_NORM_TRAIN,           /* y, 1 / deviation and mean from x, weight and bias */
+    WICK__LAYER_NORM_BACKWARD,        /* gradients of x, weight, bias from those of y, x, mean, 1 / deviation, weight */
+    WICK__LAYER_AVERAGE_POOL,         /* y from x */
+    WICK__LAYER_AVERAGE_POOL_BACKWARD, /* the gradient of x from those of y */
+    WICK__LAYERS
+};
+struct wick__dnn_layer {
+    enum wick__layer kind;
+    enum wick_dtype dtype;
+    int64_t size[4];                                 /* of x: images, channels, height, width */
+    int64_t to[2], kernel[2], stride[2], padding[2]; /* of windows: height and width of y, ... */
+    bool counts_padding;
+    double epsilon;
+    const void *in[5]; /* in the order above */
+    void *out[3];
+};
+
 /* One of the ways that a library proposes for a call and that will do: the one of this name or, where that is 0, the
  * one at this place, from 1. With neither it is the first, and its name is not asked for; else making a plan sets it.
  */
@@ -210,6 +235,12 @@ struct wick__vendor {
                      size_t *workspace);
     int (*conv_run)(void *dnn, void *plan, const struct wick__dnn_conv *conv, void *workspace);
     void (*conv_forget)(void *plan);
+
+    /* ---- layers, by the library of convolutions; NULL where it has none ---- */
+    /* The plan depends on all but the addresses and epsilon. */
+    int (*layer_plan)(const struct wick__dnn_layer *layer, void **plan);
+    int (*layer_run)(void *dnn, void *plan, const struct wick__dnn_layer *layer);
+    void (*layer_forget)(void *plan);
 };
 
 extern const struct wick__vendor wick__cuda_vendor, wick__rocm_vendor;

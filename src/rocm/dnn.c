@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct wick__miopen miopen;
+struct wick__miopen wick__miopen;
 
 static const struct wick__symbol symbols[] = {
 #define WICK__FN(need, result, name, parameters) WICK__SYMBOL(need, struct wick__miopen, name),
@@ -24,11 +24,6 @@ struct wick__opener wick__miopen_opener =
 
 static char version_text[48];
 
-struct dnn {
-    miopenHandle_t handle;
-    bool has_blas; /* rocBLAS has kernels for the card */
-};
-
 /* ---- the library ---- */
 
 /* What it prints is for its developers. It reads the variable when it is first used. */
@@ -41,8 +36,8 @@ void wick__miopen_open(void) {
     wick__rocblas_open(); /* first, so that both use the same */
     pthread_mutex_lock(&opener->mutex);
     if (!opener->tried) be_quiet();
-    if (!opener->tried && wick__rocm_open(opener, versions, &miopen)) {
-        if (miopen.miopenGetVersion(&major, &minor, &patch) == miopenStatusSuccess)
+    if (!opener->tried && wick__rocm_open(opener, versions, &wick__miopen)) {
+        if (wick__miopen.miopenGetVersion(&major, &minor, &patch) == miopenStatusSuccess)
             snprintf(version_text, sizeof version_text, "MIOpen %zu.%zu.%zu", major, minor, patch);
         else
             snprintf(version_text, sizeof version_text, "MIOpen");
@@ -69,12 +64,10 @@ const char *wick__miopen_beside(int number) {
 }
 
 const char *wick__miopen_status_text(int status) {
-    return wick__miopen_opener.handle ? miopen.miopenGetErrorString(status) : "MIOpen status";
+    return wick__miopen_opener.handle ? wick__miopen.miopenGetErrorString(status) : "MIOpen status";
 }
 
 /* ---- handles ---- */
-
-static int code_of(miopenStatus_t status) { return status == miopenStatusSuccess ? 0 : WICK__MIOPEN_CODE | status; }
 
 int wick__miopen_create(void **out, void *stream) {
     int ordinal = 0;
@@ -85,10 +78,10 @@ int wick__miopen_create(void **out, void *stream) {
     int code = wick__rocm_code(wick__hip.hipGetDevice(&ordinal));
     if (!code) code = wick__rocm_target(ordinal, name, sizeof name, target, sizeof target);
     if (code || wick__miopen_compiler_fault(target)) return code;
-    struct dnn *dnn = wick__alloc_quiet(sizeof *dnn);
+    struct wick__miopen_handle *dnn = wick__alloc_quiet(sizeof *dnn);
     if (!dnn) return hipErrorOutOfMemory;
-    *dnn = (struct dnn){.has_blas = !wick__rocblas_missing(target)};
-    code = code_of(miopen.miopenCreateWithStream(&dnn->handle, stream));
+    *dnn = (struct wick__miopen_handle){.has_blas = !wick__rocblas_missing(target)};
+    code = wick__miopen_code(wick__miopen.miopenCreateWithStream(&dnn->handle, stream));
     if (code)
         wick__free(dnn, sizeof *dnn);
     else
@@ -97,14 +90,14 @@ int wick__miopen_create(void **out, void *stream) {
 }
 
 int wick__miopen_destroy(void *handle) {
-    struct dnn *dnn = handle;
-    int code = code_of(miopen.miopenDestroy(dnn->handle));
+    struct wick__miopen_handle *dnn = handle;
+    int code = wick__miopen_code(wick__miopen.miopenDestroy(dnn->handle));
     wick__free(dnn, sizeof *dnn);
     return code;
 }
 
 int wick__miopen_set_stream(void *handle, void *stream) {
-    return code_of(miopen.miopenSetStream(((struct dnn *)handle)->handle, stream));
+    return wick__miopen_code(wick__miopen.miopenSetStream(((struct wick__miopen_handle *)handle)->handle, stream));
 }
 
 /* ---- plans ---- */
@@ -124,16 +117,17 @@ struct way {
 static struct way way_of(enum wick__conv_way way) {
     switch (way) {
     case WICK__CONV_FORWARD:
-        return (struct way){miopen.miopenConvolutionForwardGetSolution, miopen.miopenConvolutionForwardCompileSolution,
-                            miopen.miopenConvolutionForwardImmediate};
+        return (struct way){wick__miopen.miopenConvolutionForwardGetSolution,
+                            wick__miopen.miopenConvolutionForwardCompileSolution,
+                            wick__miopen.miopenConvolutionForwardImmediate};
     case WICK__CONV_DATA:
-        return (struct way){miopen.miopenConvolutionBackwardDataGetSolution,
-                            miopen.miopenConvolutionBackwardDataCompileSolution,
-                            miopen.miopenConvolutionBackwardDataImmediate};
+        return (struct way){wick__miopen.miopenConvolutionBackwardDataGetSolution,
+                            wick__miopen.miopenConvolutionBackwardDataCompileSolution,
+                            wick__miopen.miopenConvolutionBackwardDataImmediate};
     default:
-        return (struct way){miopen.miopenConvolutionBackwardWeightsGetSolution,
-                            miopen.miopenConvolutionBackwardWeightsCompileSolution,
-                            miopen.miopenConvolutionBackwardWeightsImmediate};
+        return (struct way){wick__miopen.miopenConvolutionBackwardWeightsGetSolution,
+                            wick__miopen.miopenConvolutionBackwardWeightsCompileSolution,
+                            wick__miopen.miopenConvolutionBackwardWeightsImmediate};
     }
 }
 
@@ -161,8 +155,8 @@ static int tensor(miopenTensorDescriptor_t *out, miopenDataType_t type, int64_t 
     int dims[5];
     memcpy(all + 2, sizes, sizeof *sizes * (size_t)spatial);
     if (!narrow(dims, all, 2 + spatial)) return WICK__MIOPEN_CODE | miopenStatusNotImplemented;
-    int code = code_of(miopen.miopenCreateTensorDescriptor(out));
-    return code ? code : code_of(miopen.miopenSetTensorDescriptor(*out, type, 2 + spatial, dims, NULL));
+    int code = wick__miopen_code(wick__miopen.miopenCreateTensorDescriptor(out));
+    return code ? code : wick__miopen_code(wick__miopen.miopenSetTensorDescriptor(*out, type, 2 + spatial, dims, NULL));
 }
 
 /* With the same bits each time; and on gfx90a not by bf16's matrix instructions for f16, which drop bits. */
@@ -171,13 +165,17 @@ static int windows(const struct wick__dnn_conv *c, miopenConvolutionDescriptor_t
     if (!narrow(padding, c->padding, c->spatial) || !narrow(stride, c->stride, c->spatial) ||
         !narrow(dilation, c->dilation, c->spatial) || !narrow(groups, &c->groups, 1))
         return WICK__MIOPEN_CODE | miopenStatusNotImplemented;
-    int code = code_of(miopen.miopenCreateConvolutionDescriptor(out));
+    int code = wick__miopen_code(wick__miopen.miopenCreateConvolutionDescriptor(out));
     if (!code)
-        code = code_of(
-            miopen.miopenInitConvolutionNdDescriptor(*out, c->spatial, padding, stride, dilation, miopenConvolution));
-    if (!code) code = code_of(miopen.miopenSetConvolutionGroupCount(*out, *groups));
-    if (!code) code = code_of(miopen.miopenSetConvolutionAttribute(*out, MIOPEN_CONVOLUTION_ATTRIB_DETERMINISTIC, 1));
-    if (!code) code = code_of(miopen.miopenSetConvolutionAttribute(*out, MIOPEN_CONVOLUTION_ATTRIB_FP16_ALT_IMPL, 0));
+        code = wick__miopen_code(wick__miopen.miopenInitConvolutionNdDescriptor(*out, c->spatial, padding, stride,
+                                                                                dilation, miopenConvolution));
+    if (!code) code = wick__miopen_code(wick__miopen.miopenSetConvolutionGroupCount(*out, *groups));
+    if (!code)
+        code = wick__miopen_code(
+            wick__miopen.miopenSetConvolutionAttribute(*out, MIOPEN_CONVOLUTION_ATTRIB_DETERMINISTIC, 1));
+    if (!code)
+        code = wick__miopen_code(
+            wick__miopen.miopenSetConvolutionAttribute(*out, MIOPEN_CONVOLUTION_ATTRIB_FP16_ALT_IMPL, 0));
     return code;
 }
 
@@ -199,8 +197,8 @@ static int describe(const struct wick__dnn_conv *c, struct plan *plan) {
 /* Whether a solution keeps to what numerics.md promises, and runs at all. Transforms carry errors from one element to
  * the next. Products in 16 bits keep parts of a gradient's sums in 16 bits. They end the process on a card that rocBLAS
  * has no kernels for. */
-static bool takes(const struct dnn *dnn, const struct wick__dnn_conv *c, const miopenConvSolution_t *solution,
-                  size_t most) {
+static bool takes(const struct wick__miopen_handle *dnn, const struct wick__dnn_conv *c,
+                  const miopenConvSolution_t *solution, size_t most) {
     const int algorithm = solution->algorithm;
     bool exact = c->dtype == WICK_F32 || c->way == WICK__CONV_FORWARD;
     return solution->workspace_size <= most &&
@@ -210,14 +208,14 @@ static bool takes(const struct dnn *dnn, const struct wick__dnn_conv *c, const m
 
 /* The solution that is wanted, of those that will do and can be compiled, the fastest by its own account first. A
  * solution's number is its name. */
-static int choose(const struct dnn *dnn, const struct wick__dnn_conv *c, struct wick__way *wanted, struct plan *plan,
-                  size_t most) {
+static int choose(const struct wick__miopen_handle *dnn, const struct wick__dnn_conv *c, struct wick__way *wanted,
+                  struct plan *plan, size_t most) {
     miopenConvSolution_t solutions[16];
     size_t count = 0;
     int64_t place = 0;
     const struct way *way = &plan->way;
-    int code = code_of(way->solve(dnn->handle, plan->a, plan->b, plan->conv, plan->c,
-                                  sizeof solutions / sizeof *solutions, &count, solutions));
+    int code = wick__miopen_code(way->solve(dnn->handle, plan->a, plan->b, plan->conv, plan->c,
+                                            sizeof solutions / sizeof *solutions, &count, solutions));
     if (code) return code;
     code = WICK__MIOPEN_CODE | miopenStatusNotImplemented;
     for (size_t i = 0; i < count && code; i++) {
@@ -225,7 +223,7 @@ static int choose(const struct dnn *dnn, const struct wick__dnn_conv *c, struct 
         if (wanted->name && wanted->name != solutions[i].solution_id) continue;
         plan->solution = solutions[i].solution_id;
         plan->workspace = solutions[i].workspace_size;
-        code = code_of(way->compile(dnn->handle, plan->a, plan->b, plan->conv, plan->c, plan->solution));
+        code = wick__miopen_code(way->compile(dnn->handle, plan->a, plan->b, plan->conv, plan->c, plan->solution));
         if (!code && !wanted->name && ++place < wanted->place) code = WICK__MIOPEN_CODE | miopenStatusNotImplemented;
     }
     if (!code && wanted->place) wanted->name = plan->solution;
@@ -234,10 +232,10 @@ static int choose(const struct dnn *dnn, const struct wick__dnn_conv *c, struct 
 
 void wick__miopen_forget(void *memory) {
     struct plan *plan = memory;
-    if (plan->conv) miopen.miopenDestroyConvolutionDescriptor(plan->conv);
-    if (plan->y) miopen.miopenDestroyTensorDescriptor(plan->y);
-    if (plan->w) miopen.miopenDestroyTensorDescriptor(plan->w);
-    if (plan->x) miopen.miopenDestroyTensorDescriptor(plan->x);
+    if (plan->conv) wick__miopen.miopenDestroyConvolutionDescriptor(plan->conv);
+    if (plan->y) wick__miopen.miopenDestroyTensorDescriptor(plan->y);
+    if (plan->w) wick__miopen.miopenDestroyTensorDescriptor(plan->w);
+    if (plan->x) wick__miopen.miopenDestroyTensorDescriptor(plan->x);
     wick__free(plan, sizeof *plan);
 }
 
@@ -259,10 +257,10 @@ int wick__miopen_plan(void *handle, const struct wick__dnn_conv *c, size_t most,
 }
 
 int wick__miopen_run(void *handle, void *memory, const struct wick__dnn_conv *c, void *workspace) {
-    const struct dnn *dnn = handle;
+    const struct wick__miopen_handle *dnn = handle;
     const struct plan *plan = memory;
     const void *a = c->way == WICK__CONV_FORWARD ? c->w : c->y, *b = c->way == WICK__CONV_DATA ? c->w : c->x;
     void *result = c->way == WICK__CONV_FORWARD ? c->y : c->way == WICK__CONV_DATA ? c->x : c->w;
-    return code_of(plan->way.run(dnn->handle, plan->a, a, plan->b, b, plan->conv, plan->c, result, workspace,
-                                 plan->workspace, plan->solution));
+    return wick__miopen_code(plan->way.run(dnn->handle, plan->a, a, plan->b, b, plan->conv, plan->c, result, workspace,
+                                           plan->workspace, plan->solution));
 }

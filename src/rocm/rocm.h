@@ -73,6 +73,7 @@ struct wick__miopen {
 };
 
 extern struct wick__hip wick__hip;
+extern struct wick__miopen wick__miopen;
 extern struct wick__opener wick__hip_opener, wick__hiprtc_opener, wick__rocblas_opener, wick__hipblaslt_opener,
     wick__miopen_opener;
 
@@ -130,6 +131,13 @@ const char *wick__hipblaslt_version(void);
 const char *wick__hipblaslt_missing(const char *target);
 
 /* dnn.c */
+struct wick__miopen_handle {
+    miopenHandle_t handle;
+    bool has_blas; /* rocBLAS has kernels for the card */
+};
+static inline int wick__miopen_code(miopenStatus_t status) {
+    return status == miopenStatusSuccess ? 0 : WICK__MIOPEN_CODE | status;
+}
 void wick__miopen_open(void);
 int wick__miopen_create(void **dnn, void *stream);
 int wick__miopen_destroy(void *dnn);
@@ -142,6 +150,11 @@ const char *wick__miopen_version(void);
 const char *wick__miopen_missing(const char *target);
 const char *wick__miopen_beside(int number);
 const char *wick__miopen_status_text(int status);
+
+/* layers.c */
+int wick__miopen_layer_plan(const struct wick__dnn_layer *layer, void **plan);
+int wick__miopen_layer_run(void *dnn, void *plan, const struct wick__dnn_layer *layer);
+void wick__miopen_layer_forget(void *plan);
 
 /* dnn_compiler.c */
 /* Why an open MIOpen can't compile kernels for a target: "it compiles its kernels by ..., which is not there"; NULL

@@ -34,6 +34,27 @@ struct standin_conv {
     bool relu;
 };
 
+/* What MIOpen has besides, of x [n,channels,height,width]; by[] are one a channel in f32. Epsilon is of batch norm. */
+enum standin_layer_kind {
+    STANDIN_SOFTMAX,          /* by channels, or its logarithm: out[0] from in[0] */
+    STANDIN_SOFTMAX_BACKWARD, /* of in[0], the result, and in[1], its gradient */
+    STANDIN_NORM,             /* of in[0], by[0] weight, by[1] bias, by[2] mean, by[3] variance */
+    STANDIN_NORM_TRAIN,       /* by[2] and by[3] become mean and 1 / deviation */
+    STANDIN_NORM_BACKWARD,    /* of in[0] x, in[1] gradient, by[0] weight, by[2] mean, by[3] 1 / deviation; by[4], by[5]
+                                 become    the gradients of weight and bias */
+    STANDIN_POOL,             /* averages */
+    STANDIN_POOL_BACKWARD
+};
+struct standin_layer {
+    enum standin_layer_kind kind;
+    enum standin_dtype dtype;
+    bool log, counts_padding;
+    long size[4], to[2], kernel[2], padding[2], stride[2];
+    double epsilon;
+    const void *in[2];
+    void *out, *by[6];
+};
+
 /* Elements of device memory. */
 double standin_get(enum standin_dtype dtype, const void *p, long i);
 void standin_put(enum standin_dtype dtype, void *p, long i, double value);
@@ -47,13 +68,15 @@ struct standin_blas_driver {
     /* Queues a product on the stream: DRIVER_NOT_FOUND when DRIVER_BLAS says to refuse. */
     int (*gemm)(const struct standin_gemm *gemm, void *stream);
     int (*convolve)(const struct standin_conv *conv, void *stream); /* the same for a convolution */
-    bool (*is_memory)(const void *p, size_t nbytes);                /* of the device, and live */
+    int (*layer)(const struct standin_layer *layer, void *stream);
+    bool (*is_memory)(const void *p, size_t nbytes); /* of the device, and live */
     /* Whether a library's way, "dnn-2", is there at all; and that it runs, which may take long. */
     bool (*has)(const char *way);
     void (*ran)(const char *way);
 };
 const struct standin_blas_driver *standin_blas_driver(void);
 int standin_convolve(const struct standin_conv *conv, void *stream);
+int standin_run_layer(const struct standin_layer *layer, void *stream);
 /* The way that ran last, since this was asked before; "" for none. For tests. */
 const char *standin_ran(void);
 

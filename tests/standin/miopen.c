@@ -1,9 +1,8 @@
 /* libMIOpen.so.1 over the stand-in driver: convolutions in immediate mode, dense and without bias. Of the solutions
  * that it offers, most must not be taken: those fail when they are compiled or run. With COMPILER, the path of one is
  * in the library, as in those that start it. Unless it is told to be quiet before its first use, it talks. */
-#include "blas.h"
+#include "miopen.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,15 +13,9 @@ API const char standin_compiler[] = COMPILER;
 #else
 API const char standin_compiler[] = "libhiprtc.so"; /* in the process */
 #endif
-enum { SUCCESS, NOT_INITIALIZED, INVALID_VALUE, BAD_PARAM, NO_MEMORY, INTERNAL, NOT_IMPLEMENTED, UNKNOWN };
 enum { GEMM, DIRECT, FFT, WINOGRAD, IMPLICIT = 5 };
-enum { WORKSPACE = 4096, FIRST = 85, SOLUTIONS = 6 };
+enum { WORKSPACE = 4096, FIRST = 85 };
 
-struct tensor {
-    enum standin_dtype dtype;
-    int dims;
-    long size[5];
-};
 struct windows {
     int spatial, groups;
     bool deterministic, exact_f16;
@@ -34,27 +27,6 @@ struct solution {
     uint64_t id;
     int algorithm;
 };
-struct handle {
-    struct standin_blas blas;
-    bool compiled[SOLUTIONS];
-};
-
-#define ENTER(function)                                                                                                \
-    STANDIN_ENTER(function, NOT_INITIALIZED, UNKNOWN, "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5")
-/* Everything that is made is counted as a handle, so that what is never destroyed shows. */
-#define MAKE(function, to)                                                                                             \
-    ENTER(function);                                                                                                   \
-    *(to) = calloc(1, sizeof **(to));                                                                                  \
-    if (!*(to)) return d->leave(NO_MEMORY);                                                                            \
-    d->count(1);                                                                                                       \
-    return d->leave(SUCCESS)
-/* A fault in giving back loses nothing here. */
-#define DESTROY(function, what)                                                                                        \
-    STANDIN_FIND(function, NOT_INITIALIZED, "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5");               \
-    int fault_ = d->enter(&entry_);                                                                                    \
-    free(what);                                                                                                        \
-    d->count(-1);                                                                                                      \
-    return d->leave(fault_ ? UNKNOWN : SUCCESS)
 
 API int miopenGetVersion(size_t *major, size_t *minor, size_t *patch) {
     *major = 3;

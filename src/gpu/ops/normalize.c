@@ -3,6 +3,7 @@
 #include "gpu/ops/rows.h"
 
 #include "core/checked.h"
+#include "gpu/routes/layer.h"
 #include "kernels/normalize.h"
 
 enum { LONG = 1024 }; /* elements of a channel that are worth a row of their own */
@@ -92,6 +93,19 @@ static void set_rows(struct normalize *s, int64_t count) {
     p->rows = count / p->n;
 }
 
+/* Batch norm by a vendor's library. */
+static enum wick_status by_route(const struct normalize *s, int64_t count, bool *done) {
+    const struct gpu_normalize *p = &s->p;
+    const int64_t *shape = s->call->in[0]->layout.shape;
+    const struct wick__dnn_layer layer = {.kind = WICK__LAYER_NORM,
+                                          .dtype = s->dtype,
+                                          .size = {shape[0], shape[1], 1, count / (shape[0] * shape[1])},
+                                          .epsilon = p->epsilon,
+                                          .in = {p->in, p->mean, p->variance, p->weight, p->bias},
+                                          .out = {p->out}};
+    return wick__layer_run(s->gpu, &layer, done);
+}
+
 wick__kernel_fn wick__gpu_normalize;
 enum wick_status wick__gpu_normalize(const struct wick__call *call) {
     const struct wick_tensor *x = call->in[0];
@@ -118,7 +132,11 @@ enum wick_status wick__gpu_normalize(const struct wick__call *call) {
     p->aligned = (((uintptr_t)p->in ^ (uintptr_t)p->out) & 15) == 0;
     p->vectors = p->by == GPU_NORMALIZE_ELEMENT && wick__aligned16(p->in) && p->n * s.size % 16 == 0 &&
                  wick__aligned16(p->weight) && wick__aligned16(p->bias);
-    if (batch) return apply(&s);
+    if (batch) {
+        bool done;
+        WICK__TRY(by_route(&s, count, &done));
+        return done ? WICK_OK : apply(&s);
+    }
     p->group = wick__gpu_row_group(s.dtype, p->in, p->n, GPU_NORMALIZE_KEPT(s.size), GPU_NORMALIZE_THREADS(s.size));
     if (p->group == 0) return in_two_steps(&s);
     /* Where rows are few, units stand idle: threads of more waves take less of a row each. */

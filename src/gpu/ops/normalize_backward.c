@@ -3,6 +3,7 @@
 #include "gpu/ops/rows.h"
 
 #include "core/checked.h"
+#include "gpu/routes/layer.h"
 
 #include "kernels/normalize_backward.h"
 
@@ -139,6 +140,17 @@ static enum wick_status launch_planes(const struct normalize_backward *s, enum w
     return wick__gpu_launch(s->gpu, &launch, p);
 }
 
+/* By a vendor's library. */
+static enum wick_status by_route(const struct normalize_backward *s, const struct gpu_normalize_backward_planes *p,
+                                 bool *done) {
+    const struct wick__dnn_layer layer = {.kind = WICK__LAYER_NORM_BACKWARD,
+                                          .dtype = s->dtype,
+                                          .size = {p->outer, p->channels, 1, p->plane},
+                                          .in = {p->gradient, p->x, p->mean, p->inverse, p->weight},
+                                          .out = {p->out, p->weight_out, p->bias_out}};
+    return wick__layer_run(s->gpu, &layer, done);
+}
+
 static enum wick_status planes(const struct normalize_backward *s) {
     const struct gpu_normalize_backward *row = &s->p;
     const struct wick__call *call = s->call;
@@ -159,6 +171,11 @@ static enum wick_status planes(const struct normalize_backward *s) {
     p.n = row->n * (p.batch ? s->outer : 1);
     if (p.batch && call->n_out > 1) p.weight_out = wick__data(call->out[1]);
     if (p.batch && call->n_out > 2) p.bias_out = wick__data(call->out[2]);
+    if (p.batch) {
+        bool done;
+        WICK__TRY(by_route(s, &p, &done));
+        if (done) return WICK_OK;
+    }
     cut_planes(s, &p);
     size_t nbytes = sizeof(double) * 2 * (size_t)p.parts * (size_t)s->channels;
     void *sums;

@@ -3,6 +3,7 @@
 #include "gpu/ops/rows.h"
 
 #include "core/checked.h"
+#include "gpu/routes/layer.h"
 
 #include "kernels/normalize_planes.h"
 
@@ -46,6 +47,18 @@ static enum wick_status launch(struct wick__gpu *gpu, enum wick__gpu_kernel kern
     return wick__gpu_launch(gpu, &launch, p);
 }
 
+/* By a vendor's library. */
+static enum wick_status by_route(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_normalize_planes *p,
+                                 bool *done) {
+    const struct wick__dnn_layer layer = {.kind = WICK__LAYER_NORM_TRAIN,
+                                          .dtype = dtype,
+                                          .size = {p->outer, p->channels, 1, p->plane},
+                                          .epsilon = p->epsilon,
+                                          .in = {p->in, p->weight, p->bias},
+                                          .out = {p->out, p->inverse, p->mean}};
+    return wick__layer_run(gpu, &layer, done);
+}
+
 enum wick_status wick__gpu_normalize_planes(const struct wick__call *call) {
     const struct wick_tensor *x = call->in[0], *weight = call->in[1], *bias = call->in[2];
     struct wick__gpu *gpu = wick__gpu_of(x);
@@ -65,6 +78,9 @@ enum wick_status wick__gpu_normalize_planes(const struct wick__call *call) {
                                      .epsilon = call->p.norm.epsilon};
     p.alike = (((uintptr_t)p.in ^ (uintptr_t)p.out) & 15) == 0;
     p.length = p.plane;
+    bool done;
+    WICK__TRY(by_route(gpu, x->dtype, &p, &done));
+    if (done) return WICK_OK;
     int64_t vectors = outer * wick__div_up(p.plane * size, 16);
     if (is_whole(&p, vectors)) {
         uint32_t threads = wick__gpu_power(wick__max(LEAST, vectors / EACH), GPU_NORMALIZE_WHOLE);

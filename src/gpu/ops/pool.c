@@ -1,4 +1,5 @@
 /* Pooling: a thread an element, or several where windows are large and elements few. */
+#include "gpu/ops/pool.h"
 #include "gpu/ops/reduce.h"
 #include "kernels/pool.h"
 
@@ -127,6 +128,32 @@ static enum wick_status run(struct wick__gpu *gpu, enum wick_dtype dtype, struct
     return status;
 }
 
+enum wick_status wick__gpu_average_route(const struct wick__call *call, enum wick__layer kind, bool *done) {
+    const struct wick_tensor *in = call->in[0], *out = call->out[0];
+    const int64_t *x = (kind == WICK__LAYER_AVERAGE_POOL ? in : out)->layout.shape;
+    const int64_t *y = (kind == WICK__LAYER_AVERAGE_POOL ? out : in)->layout.shape;
+    const int spatial = call->p.window.spatial, from = spatial == 1 ? 1 : 0;
+    struct wick__dnn_layer layer = {.kind = kind,
+                                    .dtype = in->dtype,
+                                    .size = {x[0], x[1], 1, 1},
+                                    .to = {1, 1},
+                                    .kernel = {1, 1},
+                                    .stride = {1, 1},
+                                    .counts_padding = call->p.window.count_include_pad,
+                                    .in = {wick__data(in)},
+                                    .out = {wick__data(out)}};
+    *done = false;
+    if (spatial > 2 || call->p.window.divisor > 0) return WICK_OK;
+    for (int s = 0; s < spatial; s++) {
+        layer.size[2 + from + s] = x[2 + s];
+        layer.to[from + s] = y[2 + s];
+        layer.kernel[from + s] = call->p.window.kernel[s];
+        layer.stride[from + s] = call->p.window.stride[s];
+        layer.padding[from + s] = call->p.window.padding[s];
+    }
+    return wick__layer_run(wick__gpu_of(out), &layer, done);
+}
+
 wick__kernel_fn wick__gpu_pool;
 enum wick_status wick__gpu_pool(const struct wick__call *call) {
     const struct wick_tensor *x = call->in[0];
@@ -157,6 +184,9 @@ enum wick_status wick__gpu_pool(const struct wick__call *call) {
         if (p.adaptive && p.from[d] >= INT32_MAX / (p.to[d] + 1)) p.narrow = false;
         if (p.narrow) wick__gpu_divisor(&p.by[d], (u32)p.to[d]);
     }
+    bool average = call->op >= WICK_OP_avg_pool1d && call->op <= WICK_OP_avg_pool3d, done = false;
+    if (average) WICK__TRY(wick__gpu_average_route(call, WICK__LAYER_AVERAGE_POOL, &done));
+    if (done) return WICK_OK;
     p.group = group_of(&p, taps);
     bool there = true;
     if (is_whole(&p))

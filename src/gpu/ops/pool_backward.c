@@ -1,5 +1,5 @@
 /* Gradients of max and average pooling: a thread an element of x. */
-#include "gpu/runtime/gpu.h"
+#include "gpu/ops/pool.h"
 
 #include "kernels/pool_backward.h"
 
@@ -35,6 +35,9 @@ enum wick_status wick__gpu_pool_backward(const struct wick__call *call) {
                                   .divisor = call->p.window.divisor,
                                   .count_padding = call->p.window.count_include_pad};
     if (p.count == 0) return WICK_OK;
+    bool done = false;
+    if (!p.indices) WICK__TRY(wick__gpu_average_route(call, WICK__LAYER_AVERAGE_POOL_BACKWARD, &done));
+    if (done) return WICK_OK;
     set_axes(&p, call);
     enum wick__gpu_kernel first =
         p.indices ? WICK__GPU_K_pool_backward_max_bf16 : WICK__GPU_K_pool_backward_average_bf16;

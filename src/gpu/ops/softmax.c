@@ -2,6 +2,7 @@
 #include "gpu/ops/rows.h"
 
 #include "core/checked.h"
+#include "gpu/routes/layer.h"
 #include "kernels/softmax.h"
 
 struct softmax {
@@ -126,6 +127,17 @@ static enum wick_status reduce_lines(const struct softmax *s, void *stats) {
     return wick__gpu_reduce_lines(s->gpu, &reduction);
 }
 
+/* By a vendor's library. */
+static enum wick_status by_route(const struct softmax *s, bool *done) {
+    const struct wick__dnn_layer layer = {.kind = s->call->op == WICK_OP_softmax ? WICK__LAYER_SOFTMAX
+                                                                                 : WICK__LAYER_LOG_SOFTMAX,
+                                          .dtype = s->dtype,
+                                          .size = {s->lines / s->inner, s->n, s->inner, 1},
+                                          .in = {s->in},
+                                          .out = {s->out}};
+    return wick__layer_run(s->gpu, &layer, done);
+}
+
 wick__kernel_fn wick__gpu_softmax;
 enum wick_status wick__gpu_softmax(const struct wick__call *call) {
     const struct wick_tensor *x = call->in[0];
@@ -142,6 +154,9 @@ enum wick_status wick__gpu_softmax(const struct wick__call *call) {
                         .inner = 1};
     for (int d = dim + 1; d < x->layout.rank; d++) s.inner *= x->layout.shape[d];
     s.lines = count / s.n;
+    bool done;
+    WICK__TRY(by_route(&s, &done));
+    if (done) return WICK_OK;
     if (is_short(&s)) return short_lines(&s);
     uint32_t group = group_of(&s, GPU_SOFTMAX_KEPT((int)s.size));
     if (s.inner == 1 && group > 0) return kept_rows(&s, group);

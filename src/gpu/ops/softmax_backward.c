@@ -3,6 +3,7 @@
 #include "gpu/ops/rows.h"
 
 #include "core/checked.h"
+#include "gpu/routes/layer.h"
 #include "kernels/softmax_backward.h"
 
 enum {
@@ -111,6 +112,15 @@ enum wick_status wick__gpu_softmax_backward(const struct wick__call *call) {
     for (int d = (int)dim + 1; d < layout->rank; d++) p.inner *= layout->shape[d];
     p.outer = count / (p.n * p.inner);
     struct wick__gpu *gpu = wick__gpu_of(gradient);
+    const struct wick__dnn_layer layer = {.kind =
+                                              p.log ? WICK__LAYER_LOG_SOFTMAX_BACKWARD : WICK__LAYER_SOFTMAX_BACKWARD,
+                                          .dtype = gradient->dtype,
+                                          .size = {p.outer, p.n, p.inner, 1},
+                                          .in = {p.gradient, p.result},
+                                          .out = {p.out}};
+    bool done;
+    WICK__TRY(wick__layer_run(gpu, &layer, &done));
+    if (done) return WICK_OK;
     int64_t size = (int)wick__size(gradient->dtype);
     if (p.inner == 1) return run_rows(gpu, gradient->dtype, &p);
     if (p.n <= GPU_SOFTMAX_BACKWARD_SHORT(size) * GPU_SOFTMAX_BACKWARD_DOWN(size))

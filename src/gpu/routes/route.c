@@ -11,8 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct wick__vendor_route *const wick__routes[WICK__VENDOR_ROUTES] = {
-    [WICK__LT_ROUTE] = &wick__lt_route, [WICK__BLAS_ROUTE] = &wick__blas_route, [WICK__CONV_ROUTE] = &wick__conv_route};
+const struct wick__vendor_route *const wick__routes[WICK__VENDOR_ROUTES] = {[WICK__LT_ROUTE] = &wick__lt_route,
+                                                                            [WICK__BLAS_ROUTE] = &wick__blas_route,
+                                                                            [WICK__CONV_ROUTE] = &wick__conv_route,
+                                                                            [WICK__LAYER_ROUTE] = &wick__layer_route};
 
 struct state {
     bool tried;
@@ -20,7 +22,7 @@ struct state {
     void *stream;
     enum wick__verdict verdict[WICK__ROUTE_CHECKS];
     int64_t used, refused;
-    char text[256]; /* of the verdicts */
+    char text[512]; /* of the verdicts */
 };
 
 struct wick__routes {
@@ -152,7 +154,7 @@ static const char *distrust(enum wick__verdict verdict) {
     switch (verdict) {
     case WICK__ABSENT: return "it refused its check";
     case WICK__WRONG: return "it failed its check";
-    case WICK__ROUGH: return "its activation is less exact than ours";
+    case WICK__ROUGH: return "it is less exact than ours";
     case WICK__FLUSHES: return "it treats subnormal operands as 0";
     default: return "it is not checked yet";
     }

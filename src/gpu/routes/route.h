@@ -9,7 +9,7 @@
 
 /* The most things that a library is checked for by themselves, a dtype each for example; and the numbers that tell
  * calls of an op from one another, as far as speed goes: dtype, sizes, strides, alignments. */
-enum { WICK__ROUTE_CHECKS = 16, WICK__PLAN_KEY = 26 };
+enum { WICK__ROUTE_CHECKS = 24, WICK__PLAN_KEY = 26 };
 
 /* What routes know of a call without knowing the op; an op's own struct begins with it. */
 struct wick__offer {
@@ -23,8 +23,8 @@ enum wick__choice { WICK__AUTO = WICK_BLAS_AUTO, WICK__OWN = WICK_BLAS_OWN, WICK
 /* The kinds of ops that this is chosen for by itself. */
 enum wick__chooser { WICK__CHOOSE_BLAS, WICK__CHOOSE_DNN, WICK__CHOOSERS };
 
-/* What is known of a library's way with one of its checks: WICK_BLAS_* and, of activations, that they are right but
- * less exact than Wick's are held to be. */
+/* What is known of a library's way with one of its checks: WICK_BLAS_* and, of activations and layers, that they are
+ * right but less exact than Wick's are held to be. */
 enum wick__verdict {
     WICK__UNCHECKED = WICK_BLAS_UNCHECKED,
     WICK__GOOD = WICK_BLAS_GOOD,
@@ -66,9 +66,16 @@ struct wick__vendor_route {
                    struct wick__held *held); /* frees `kept`; NULL for a route that keeps nothing */
 };
 
-/* The routes of products, in their order, and those of convolutions; behind them our own kernels. */
-enum { WICK__LT_ROUTE, WICK__BLAS_ROUTE, WICK__CONV_ROUTE, WICK__VENDOR_ROUTES, WICK__OWN_ROUTE = WICK__VENDOR_ROUTES };
-extern const struct wick__vendor_route wick__lt_route, wick__blas_route, wick__conv_route;
+/* The routes of products, in their order, and those of convolutions and layers; behind them our own kernels. */
+enum {
+    WICK__LT_ROUTE,
+    WICK__BLAS_ROUTE,
+    WICK__CONV_ROUTE,
+    WICK__LAYER_ROUTE,
+    WICK__VENDOR_ROUTES,
+    WICK__OWN_ROUTE = WICK__VENDOR_ROUTES
+};
+extern const struct wick__vendor_route wick__lt_route, wick__blas_route, wick__conv_route, wick__layer_route;
 extern const struct wick__vendor_route *const wick__routes[WICK__VENDOR_ROUTES];
 
 /* Offers a call to the routes from `first` to `last`; *done tells whether one ran it. */

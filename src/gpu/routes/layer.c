@@ -1,0 +1,177 @@
+/* MIOpen: softmax, batch norm and average pooling, and their gradients. It compiles a kernel when a shape first needs
+ * it, so plans, which hold no more than descriptors, tell what a graph may record. */
+#include "gpu/routes/layer.h"
+
+#include "gpu/routes/plans.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What is checked by itself. */
+static const struct {
+    enum wick__layer kind;
+    enum wick_dtype dtype;
+} checked[] = {{WICK__LAYER_SOFTMAX, WICK_F16},
+               {WICK__LAYER_SOFTMAX, WICK_F32},
+               {WICK__LAYER_LOG_SOFTMAX, WICK_F16},
+               {WICK__LAYER_LOG_SOFTMAX, WICK_F32},
+               {WICK__LAYER_SOFTMAX_BACKWARD, WICK_F16},
+               {WICK__LAYER_SOFTMAX_BACKWARD, WICK_F32},
+               {WICK__LAYER_LOG_SOFTMAX_BACKWARD, WICK_F16},
+               {WICK__LAYER_LOG_SOFTMAX_BACKWARD, WICK_F32},
+               {WICK__LAYER_NORM, WICK_F32},
+               {WICK__LAYER_NORM_TRAIN, WICK_F32},
+               {WICK__LAYER_NORM_BACKWARD, WICK_F32},
+               {WICK__LAYER_AVERAGE_POOL, WICK_F16},
+               {WICK__LAYER_AVERAGE_POOL, WICK_F32},
+               {WICK__LAYER_AVERAGE_POOL_BACKWARD, WICK_F16},
+               {WICK__LAYER_AVERAGE_POOL_BACKWARD, WICK_F32}};
+#define CHECKED ((int)(sizeof checked / sizeof *checked))
+static const char *const names[] = {
+    "f16 softmax",          "f32 softmax",           "f16 log_softmax",          "f32 log_softmax",
+    "f16 softmax_backward", "f32 softmax_backward",  "f16 log_softmax_backward", "f32 log_softmax_backward",
+    "f32 batch_norm",       "f32 batch_norm_train",  "f32 batch_norm_backward",  "f16 avg_pool",
+    "f32 avg_pool",         "f16 avg_pool_backward", "f32 avg_pool_backward",    NULL};
+_Static_assert(sizeof names / sizeof *names == CHECKED + 1 && CHECKED <= WICK__ROUTE_CHECKS, "a name for each check");
+
+static const struct wick__dnn_layer *layer_of(const struct wick__offer *offer) {
+    return ((const struct wick__layer_offer *)offer)->layer;
+}
+
+static const struct wick__companion *library(const struct wick__vendor *vendor) {
+    static const struct wick__companion none;
+    return vendor->layer_plan ? &vendor->dnn : &none;
+}
+
+static bool is_ordinary(const struct wick__dnn_layer *l) {
+    const double limit = 1u << 31;
+    double product = 1;
+    for (int d = 0; d < 4; d++) product *= (double)l->size[d];
+    return product > 0 && product < limit;
+}
+
+/* Whether there are windows for all elements of y, and no more: MIOpen counts them itself. */
+static bool has_all_windows(const struct wick__dnn_layer *l) {
+    if (l->kind < WICK__LAYER_AVERAGE_POOL) return true;
+    for (int s = 0; s < 2; s++) {
+        if (l->kernel[s] >= INT32_MAX || l->stride[s] >= INT32_MAX || l->padding[s] >= l->kernel[s]) return false;
+        const int64_t places = l->size[2 + s] + 2 * l->padding[s] - l->kernel[s];
+        if (places < 0 || places / l->stride[s] + 1 != l->to[s]) return false;
+    }
+    return true;
+}
+
+/* Whether the library gets all that it wants: weight and bias, and all gradients. */
+static bool has_operands(const struct wick__dnn_layer *l, bool *aligned) {
+    int n_in;
+    const char *operands = wick__layer_operands(l->kind, &n_in);
+    *aligned = true;
+    for (int i = 0; operands[i]; i++) {
+        const void *at = i < n_in ? l->in[i] : l->out[i - n_in];
+        if (!at) return false;
+        *aligned = *aligned && wick__aligned16(at);
+    }
+    return true;
+}
+
+static int takes(const struct wick__gpu *gpu, enum wick__choice choice, const struct wick__offer *offer,
+                 const char **reason) {
+    const struct wick__dnn_layer *l = layer_of(offer);
+    const bool statistics = l->kind == WICK__LAYER_NORM_TRAIN || l->kind == WICK__LAYER_NORM_BACKWARD;
+    bool aligned;
+    int check = 0;
+    (void)gpu;
+    (void)choice;
+    while (check < CHECKED && (checked[check].kind != l->kind || checked[check].dtype != l->dtype)) check++;
+    if (check == CHECKED)
+        *reason = "it has no such layers of the dtype";
+    else if (!has_operands(l, &aligned))
+        *reason = "there is no weight or no bias, or not all gradients are wanted";
+    else if (!is_ordinary(l))
+        *reason = "an operand has 2^31 elements or more";
+    else if (!aligned)
+        *reason = "an operand doesn't start at a multiple of 16 bytes";
+    else if (statistics && l->size[0] * l->size[2] * l->size[3] == 1)
+        *reason = "a channel has one element";
+    else if (!has_all_windows(l))
+        *reason = "it counts windows in another way";
+    else
+        return check;
+    return -1;
+}
+
+static void say(const struct wick__offer *offer, char *text, size_t size) {
+    const struct wick__dnn_layer *l = layer_of(offer);
+    const char *name = "unknown";
+    for (int i = 0; i < CHECKED; i++)
+        if (checked[i].kind == l->kind) name = strchr(names[i], ' ') + 1;
+    snprintf(text, size, "%s of [%lld,%lld,%lld,%lld]", name, (long long)l->size[0], (long long)l->size[1],
+             (long long)l->size[2], (long long)l->size[3]);
+}
+
+/* ---- plans ---- */
+
+static void key_of(const struct wick__dnn_layer *l, int64_t key[WICK__PLAN_KEY]) {
+    memset(key, 0, sizeof *key * WICK__PLAN_KEY);
+    key[0] = (int64_t)l->kind * 256 + (int64_t)l->dtype * 2 + l->counts_padding;
+    memcpy(key + 1, l->size, sizeof l->size);
+    for (int s = 0; s < 2; s++) {
+        const int64_t windows[] = {l->to[s], l->kernel[s], l->stride[s], l->padding[s]};
+        memcpy(key + 5 + 4 * s, windows, sizeof windows);
+    }
+}
+
+static int make_plan(struct wick__gpu *gpu, void *handle, const void *call, struct wick__way *way, void **plan,
+                     size_t *workspace) {
+    (void)handle;
+    (void)way;
+    *workspace = 0;
+    return gpu->vendor->layer_plan(call, plan);
+}
+
+static int run_plan(struct wick__gpu *gpu, void *handle, void *plan, const void *call, void *workspace, size_t nbytes) {
+    (void)workspace;
+    (void)nbytes;
+    return gpu->vendor->layer_run(handle, plan, call);
+}
+
+static void forget_plan(const struct wick__gpu *gpu, void *plan) { gpu->vendor->layer_forget(plan); }
+
+static const struct wick__planner planner = {make_plan, run_plan, forget_plan};
+
+static enum wick__ran run_layer(struct wick__gpu *gpu, struct wick__held *held, const struct wick__dnn_layer *layer) {
+    int64_t key[WICK__PLAN_KEY];
+    key_of(layer, key);
+    return wick__plans_run(gpu, held, &planner, key, layer);
+}
+
+static enum wick__verdict check(struct wick__gpu *gpu, struct wick__held *held, int which) {
+    return wick__layer_trials(gpu, held, checked[which].kind, checked[which].dtype, run_layer);
+}
+
+static enum wick__ran run(struct wick__gpu *gpu, struct wick__held *held, struct wick__offer *offer) {
+    return run_layer(gpu, held, layer_of(offer));
+}
+
+/* Nothing is measured. */
+static bool no_key(const struct wick__offer *offer, int64_t key[WICK__PLAN_KEY]) {
+    (void)offer;
+    (void)key;
+    return false;
+}
+
+static void forget(struct wick__gpu *gpu, struct wick__held *held) { wick__plans_forget(gpu, held, &planner); }
+
+const struct wick__vendor_route wick__layer_route = {.name = "DNN",
+                                                     .op = "layer",
+                                                     .chooser = WICK__CHOOSE_DNN,
+                                                     .checks = names,
+                                                     .wrong = WICK_LOG_ERROR,
+                                                     .library = library,
+                                                     .kind = WICK__DNN,
+                                                     .takes = takes,
+                                                     .check = check,
+                                                     .run = run,
+                                                     .key = no_key,
+                                                     .say = say,
+                                                     .forget = forget};

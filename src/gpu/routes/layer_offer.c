@@ -1,0 +1,9 @@
+/* A layer offered to the routes. */
+#include "gpu/routes/layer.h"
+
+enum wick_status wick__layer_run(struct wick__gpu *gpu, const struct wick__dnn_layer *layer, bool *done) {
+    struct wick__layer_offer o = {.offer = {.dtype = layer->dtype}, .layer = layer};
+    *done = false;
+    if (!gpu->vendor->layer_plan) return WICK_OK;
+    return wick__routes_run(gpu, WICK__LAYER_ROUTE, WICK__LAYER_ROUTE, &o.offer, done);
+}

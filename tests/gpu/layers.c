@@ -1,0 +1,201 @@
+/* Softmax, batch norm and average pooling on a GPU through the vendor's DNN library, against the same ops on the
+ * processor: right whether the library is right, wrong, refuses, fails or has none of them, and through it where it is
+ * right and chosen. argv: what STANDIN_BLAS makes of the library: good, wrong, refuse, flush, rough; `part` where it
+ * has no layers; or a function of it, which fails. */
+#include "tests/test.h"
+
+#include <wick/backward.h>
+#include <wick/conv.h>
+#include <wick/graph.h>
+#include <wick/nn.h>
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { N = 2, C = 3, H = 7, W = 9, COUNT = N * C * H * W, KINDS = 11 };
+static const int64_t shape[4] = {N, C, H, W}, channels = C, kernel[2] = {3, 2};
+static const struct wick_pool_options pools[2] = {{.stride = {2, 2}, .padding = {1, 1}},
+                                                  {.stride = {1, 2}, .padding = {1, 0}, .exclude_padding = true}};
+static const struct wick_pool_options line = {.stride = {2}, .padding = {1}};
+
+/* Numbers from `low` on, of steps of 1/8; they start `offset` elements into their memory. */
+static struct wick_tensor *make(struct wick_device *device, enum wick_dtype dtype, int rank, const int64_t *of,
+                                int64_t offset, double low) {
+    static float values[COUNT + 8];
+    int64_t count = 1;
+    for (int d = 0; d < rank; d++) count *= of[d];
+    const int64_t all = offset + count;
+    for (int64_t i = 0; i < count; i++) values[offset + i] = (float)(low + (double)((i * 29 + i / 5) % 31) / 8);
+    struct wick_tensor *flat = wick_from_data(device, WICK_F32, 1, &all, values, (size_t)all * sizeof *values);
+    return wick_reshape(wick_narrow(wick_cast(flat, dtype), 0, offset, count), rank, of);
+}
+
+static struct wick_tensor *norm(struct wick_device *device, int kind, const struct wick_tensor *x,
+                                const struct wick_tensor *gradient, int64_t offset) {
+    struct wick_tensor *mean = make(device, wick_tensor_dtype(x), 1, &channels, offset, -2);
+    struct wick_tensor *other = make(device, wick_tensor_dtype(x), 1, &channels, offset, 0.5);
+    struct wick_tensor *weight = make(device, wick_tensor_dtype(x), 1, &channels, offset, -1), *bias = mean, *parts[3];
+    if (kind == 4)
+        return wick_batch_norm(x, mean, other,
+                               &(struct wick_batch_norm_options){.weight = weight, .bias = bias, .epsilon = 1e-5});
+    if (kind == 5) {
+        parts[0] = wick_batch_norm_train(
+            x, &(struct wick_batch_norm_train_options){
+                   .weight = weight, .bias = bias, .epsilon = 1e-5, .mean = &parts[1], .inverse_deviation = &parts[2]});
+    } else {
+        parts[0] =
+            wick_batch_norm_backward(gradient, x, wick_cast(mean, WICK_F32), wick_cast(other, WICK_F32), true,
+                                     &(struct wick_norm_backward_options){
+                                         .weight = weight, .weight_gradient = &parts[1], .bias_gradient = &parts[2]});
+    }
+    if (!parts[0]) return NULL;
+    const int64_t count = COUNT;
+    parts[0] = wick_reshape(parts[0], 1, &count);
+    for (int i = 0; i < 3; i++) parts[i] = wick_cast(parts[i], WICK_F32);
+    return wick_cat(3, parts, 0);
+}
+
+/* A layer's result, or all its results, one after the other. */
+static struct wick_tensor *call(struct wick_device *device, int kind, enum wick_dtype dtype, int64_t offset) {
+    struct wick_tensor *x = make(device, dtype, 4, shape, offset, -2);
+    struct wick_tensor *gradient = make(device, dtype, 4, shape, offset, -1),
+                       *y = make(device, dtype, 4, shape, offset, 0);
+    const int64_t rows[3] = {N * C, H, W}, size[2] = {H, W};
+    switch (kind) {
+    case 0: return wick_softmax(x, 1);
+    case 1: return wick_log_softmax(x, -1);
+    case 2: return wick_softmax_backward(gradient, y, 2);
+    case 3: return wick_log_softmax_backward(gradient, wick_neg(y), 1);
+    case 4:
+    case 5:
+    case 6: return norm(device, kind, x, gradient, offset);
+    case 7:
+    case 8: return wick_avg_pool2d(x, 2, kernel, &pools[kind - 7]);
+    case 9: return wick_avg_pool1d(wick_reshape(x, 3, rows), 1, kernel, &line);
+    default: {
+        const int64_t to[4] = {N, C, 4, 5};
+        return wick_avg_pool2d_backward(make(device, dtype, 4, to, offset, -2), 2, size, kernel, &pools[0]);
+    }
+    }
+}
+
+static void read_all(struct wick_tensor *y, double *to, int64_t *count) {
+    *count = wick_tensor_count(y);
+    CHECK_OK(wick_read(wick_cast(y, WICK_F64), to, (size_t)*count * sizeof *to));
+}
+
+/* A layer on the GPU as on the processor. */
+static void check_layer(struct wick_device *cpu, struct wick_device *gpu, int kind, enum wick_dtype dtype,
+                        int64_t offset) {
+    static double want[2 * COUNT], got[2 * COUNT];
+    const double bound = dtype == WICK_F16 ? 0x1p-9 : 0x1p-18;
+    int64_t count, counted;
+    int bad = 0;
+    wick_scope_begin();
+    read_all(call(cpu, kind, dtype, offset), want, &count);
+    read_all(call(gpu, kind, dtype, offset), got, &counted);
+    CHECK_INT(counted, count);
+    for (int64_t i = 0; i < count; i++) bad += !(fabs(got[i] - want[i]) <= bound * (1 + fabs(want[i])));
+    if (bad) fprintf(stderr, "layer %d of %s, offset %d\n", kind, wick_dtype_name(dtype), (int)offset);
+    CHECK_INT(bad, 0);
+    wick_scope_end(NULL);
+}
+
+static void check_all(struct wick_device *cpu, struct wick_device *gpu, int64_t offset) {
+    for (int kind = 0; kind < KINDS; kind++)
+        for (enum wick_dtype dtype = WICK_F16; dtype <= WICK_F32; dtype++) check_layer(cpu, gpu, kind, dtype, offset);
+}
+
+static struct wick_route_info route(struct wick_device *gpu, bool check) {
+    struct wick_route_info info = {.verdict = ""};
+    for (int i = 0; i < wick_route_count(gpu); i++) {
+        CHECK_OK(wick_route_describe(gpu, i, check, &info));
+        if (strcmp(info.op, "layer") == 0) return info;
+    }
+    CHECK(!"a route of layers");
+    return info;
+}
+
+/* All but batch norm of f16, and what is not chosen, or askew. */
+static void check_counts(struct wick_device *cpu, struct wick_device *gpu) {
+    int64_t used = route(gpu, false).used;
+    check_all(cpu, gpu, 0);
+    CHECK_INT(route(gpu, false).used - used, 2 * KINDS - 3);
+    used = route(gpu, false).used;
+    check_all(cpu, gpu, 1);
+    CHECK_OK(wick_dnn_set(gpu, WICK_DNN_OWN));
+    check_all(cpu, gpu, 0);
+    CHECK_OK(wick_dnn_set(gpu, WICK_DNN_AUTO));
+    check_all(cpu, gpu, 0);
+    CHECK_INT(route(gpu, false).used - used, 0);
+    CHECK_OK(wick_dnn_set(gpu, WICK_DNN_VENDOR));
+}
+
+/* A recorded layer is the library's only if its shape was met before. */
+static void check_graph(struct wick_device *gpu, bool known) {
+    const int64_t size[2] = {known ? 5 : 6, 11};
+    double first[66], got[66];
+    wick_scope_begin();
+    struct wick_tensor *x = make(gpu, WICK_F32, 2, size, 0, -2);
+    CHECK_OK(wick_dnn_set(gpu, known ? WICK_DNN_VENDOR : WICK_DNN_OWN));
+    CHECK_OK(wick_read(wick_cast(wick_softmax(x, 1), WICK_F64), first, (size_t)(size[0] * size[1]) * sizeof *first));
+    CHECK_OK(wick_dnn_set(gpu, WICK_DNN_VENDOR));
+    CHECK_OK(wick_device_sync(gpu));
+    int64_t used = route(gpu, false).used;
+    CHECK_OK(wick_graph_begin(gpu));
+    struct wick_tensor *y = wick_softmax(x, 1);
+    struct wick_graph *graph = wick_graph_end(gpu);
+    CHECK_INT(route(gpu, false).used - used, known);
+    CHECK_OK(wick_graph_launch(graph));
+    CHECK_OK(wick_read(wick_cast(y, WICK_F64), got, (size_t)(size[0] * size[1]) * sizeof *got));
+    for (int64_t i = 0; i < size[0] * size[1]; i++) CHECK_NEAR(got[i], first[i], 1e-6);
+    wick_graph_free(graph);
+    wick_scope_end(NULL);
+}
+
+static void check_verdicts(struct wick_device *gpu, const char *mode) {
+    const char *verdict = route(gpu, true).verdict;
+    if (strcmp(mode, "good") == 0)
+        CHECK_TEXT(verdict,
+                   "right for f16 softmax, f32 softmax, f16 log_softmax, f32 log_softmax, f16 softmax_backward, f32 "
+                   "softmax_backward, f16 log_softmax_backward, f32 log_softmax_backward, f32 batch_norm, f32 "
+                   "batch_norm_train, f32 batch_norm_backward, f16 avg_pool, f32 avg_pool, f16 avg_pool_backward, f32 "
+                   "avg_pool_backward");
+    if (strcmp(mode, "wrong") == 0) CHECK(strncmp(verdict, "WRONG for f16 softmax, f32 softmax", 34) == 0);
+    if (strcmp(mode, "wrong") == 0) CHECK(!strchr(verdict, ';'));
+    if (strcmp(mode, "refuse") == 0 || strcmp(mode, "part") == 0)
+        CHECK(strncmp(verdict, "refuses f16 softmax, f32 softmax", 32) == 0 && !strchr(verdict, ';'));
+    if (strcmp(mode, "flush") == 0) CHECK(strstr(verdict, "takes subnormal operands as 0 in f16 softmax_backward"));
+    if (strcmp(mode, "rough") == 0) CHECK(strstr(verdict, "less exact than ours in f32 batch_norm_train"));
+}
+
+/* Handles and memory that the driver still has. */
+static long live(void) {
+    long (*count)(void) = NULL;
+    void *driver = dlopen(getenv("WICK_HIP_PATH"), RTLD_NOW | RTLD_NOLOAD);
+    if (driver) *(void **)&count = dlsym(driver, "standin_live");
+    return count ? count() : -1;
+}
+
+int main(int argc, char **argv) {
+    const char *mode = argc > 1 ? argv[1] : "good";
+    const bool fails = strncmp(mode, "miopen", 6) == 0;
+    char fault[128];
+    snprintf(fault, sizeof fault, "%s:%s", mode, argc > 2 ? argv[2] : "1+=1");
+    setenv(fails ? "STANDIN_FAIL" : "STANDIN_BLAS", fails ? fault : mode, 1);
+    struct wick_device *cpu = wick_device_open("cpu"), *gpu = wick_device_open("rocm:0");
+    if (!gpu) test_skip(wick_error());
+    CHECK_OK(wick_dnn_set(gpu, WICK_DNN_VENDOR));
+    check_all(cpu, gpu, 0);
+    if (!fails) check_verdicts(gpu, mode);
+    if (strcmp(mode, "good") == 0) {
+        check_counts(cpu, gpu);
+        check_graph(gpu, true);
+        check_graph(gpu, false);
+    }
+    wick_device_close(gpu);
+    wick_device_close(cpu);
+    CHECK_INT(live(), 0);
+    return test_end();
+}
