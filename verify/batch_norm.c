@@ -29,6 +29,10 @@ static const struct {
     {4, {5, 7, 9, 11}, 0},
     {3, {1, 2, 4099}, 1},
     {3, {70, 3, 33}, 0},
+    /* planes of whole vectors, which MIOpen gets */
+    {4, {3, 2, 6, 8}, 0},
+    {4, {2, 5, 10, 10}, 0},
+    {4, {5, 3, 8, 9}, 0},
     /* of training alone, whose reference does not take n^2 steps: channels in parts, and planes in pieces */
     {3, {9, 1, 7399}, 0},
     {4, {160, 2, 21, 23}, 0},

@@ -28,6 +28,13 @@ static bool has(enum wick__layer kind) {
     }
 }
 
+/* Whether its results are right: some kernels of batch norm add up four elements at once, over the ends of planes that
+ * are no multiples (3.4.0; docs/results/rocm-libraries.md). */
+static bool is_sound(const struct wick__dnn_layer *l) {
+    bool sums = l->kind == WICK__LAYER_NORM_TRAIN || l->kind == WICK__LAYER_NORM_BACKWARD;
+    return !sums || l->size[2] * l->size[3] % 4 == 0;
+}
+
 /* ---- plans ---- */
 
 static int describe(miopenTensorDescriptor_t *tensor, miopenDataType_t type, const int64_t size[4]) {
@@ -62,7 +69,7 @@ void wick__miopen_layer_forget(void *memory) {
 int wick__miopen_layer_plan(const struct wick__dnn_layer *l, void **out) {
     const miopenDataType_t type = l->dtype == WICK_F16 ? miopenHalf : miopenFloat;
     *out = NULL;
-    if (!has(l->kind)) return WICK__MIOPEN_CODE | miopenStatusNotImplemented;
+    if (!has(l->kind) || !is_sound(l)) return WICK__MIOPEN_CODE | miopenStatusNotImplemented;
     struct plan *plan = wick__alloc_quiet(sizeof *plan);
     if (!plan) return hipErrorOutOfMemory;
     *plan = (struct plan){.x = NULL};

@@ -1,8 +1,11 @@
 /* Conversion to another dtype; filling with one value, and with evenly spaced values. */
 #include "core/number.h"
+#include "gpu/ops/cast.h"
 #include "gpu/ops/copy.h"
 #include "gpu/ops/elementwise.h"
 #include "kernels/cast.h"
+
+#include <string.h>
 
 #define SAME(name) _Static_assert((int)GPU_DTYPE_##name == (int)WICK_DTYPE_##name, #name);
 GPU_DTYPES(SAME)
@@ -65,6 +68,19 @@ enum wick_status wick__gpu_cast(const struct wick__call *call) {
         e.slots = GPU_CAST_STRAIGHT_SLOTS;
     }
     return wick__gpu_elements(&e);
+}
+
+enum wick_status wick__gpu_convert(struct wick__gpu *gpu, enum wick_dtype from, const void *x, enum wick_dtype to,
+                                   void *y, int64_t n) {
+    struct wick__storage memory[2] = {{.device = gpu->device}, {.device = gpu->device, .data = y}};
+    struct wick_tensor in = {.dtype = from, .storage = &memory[0]}, out = {.dtype = to, .storage = &memory[1]};
+    memcpy(&memory[0].data, &x, sizeof x); /* which is read alone */
+    in.layout.rank = 1;
+    in.layout.shape[0] = n;
+    in.layout.stride[0] = 1;
+    out.layout = in.layout;
+    const struct wick__call call = {.op = WICK_OP_cast, .n_in = 1, .in = {&in}, .n_out = 1, .out = {&out}};
+    return wick__gpu_cast(&call);
 }
 
 static enum wick_status arange(const struct wick__call *call) {

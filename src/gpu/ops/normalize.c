@@ -1,9 +1,9 @@
 /* layer_norm, rms_norm, group_norm, batch_norm: rows in registers, or first their statistics and then the rows. Those
  * of a batch lie in pieces (normalize_planes.c). */
+#include "gpu/ops/cast.h"
 #include "gpu/ops/rows.h"
 
 #include "core/checked.h"
-#include "gpu/routes/layer.h"
 #include "kernels/normalize.h"
 
 enum { LONG = 1024 }; /* elements of a channel that are worth a row of their own */
@@ -103,7 +103,7 @@ static enum wick_status by_route(const struct normalize *s, int64_t count, bool 
                                           .epsilon = p->epsilon,
                                           .in = {p->in, p->mean, p->variance, p->weight, p->bias},
                                           .out = {p->out}};
-    return wick__layer_run(s->gpu, &layer, done);
+    return wick__layer_run_narrow(s->gpu, &layer, 2 | 4 | 8 | 16, wick__gpu_convert, done); /* all but x and y */
 }
 
 wick__kernel_fn wick__gpu_normalize;

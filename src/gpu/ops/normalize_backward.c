@@ -1,9 +1,9 @@
 /* Gradients of layer, RMS and group norm: the rows of x, then sums in parts for weight and bias, which are joined. Of
  * planes that begin anywhere, and of batch norm, first the sums. */
+#include "gpu/ops/cast.h"
 #include "gpu/ops/rows.h"
 
 #include "core/checked.h"
-#include "gpu/routes/layer.h"
 
 #include "kernels/normalize_backward.h"
 
@@ -148,7 +148,7 @@ static enum wick_status by_route(const struct normalize_backward *s, const struc
                                           .size = {p->outer, p->channels, 1, p->plane},
                                           .in = {p->gradient, p->x, p->mean, p->inverse, p->weight},
                                           .out = {p->out, p->weight_out, p->bias_out}};
-    return wick__layer_run(s->gpu, &layer, done);
+    return wick__layer_run_narrow(s->gpu, &layer, 16 | 64 | 128, wick__gpu_convert, done); /* weight, gradients */
 }
 
 static enum wick_status planes(const struct normalize_backward *s) {

@@ -1,9 +1,9 @@
 /* Batch norm in training, on planes where they lie: a block for a channel that is small, otherwise statistics of parts
  * and then the elements. The cuts depend on the shape alone. */
+#include "gpu/ops/cast.h"
 #include "gpu/ops/rows.h"
 
 #include "core/checked.h"
-#include "gpu/routes/layer.h"
 
 #include "kernels/normalize_planes.h"
 
@@ -56,7 +56,7 @@ static enum wick_status by_route(struct wick__gpu *gpu, enum wick_dtype dtype, c
                                           .epsilon = p->epsilon,
                                           .in = {p->in, p->weight, p->bias},
                                           .out = {p->out, p->inverse, p->mean}};
-    return wick__layer_run(gpu, &layer, done);
+    return wick__layer_run_narrow(gpu, &layer, 2 | 4, wick__gpu_convert, done); /* weight and bias */
 }
 
 enum wick_status wick__gpu_normalize_planes(const struct wick__call *call) {

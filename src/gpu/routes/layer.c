@@ -7,32 +7,29 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is checked by itself. */
-static const struct {
-    enum wick__layer kind;
-    enum wick_dtype dtype;
-} checked[] = {{WICK__LAYER_SOFTMAX, WICK_F16},
-               {WICK__LAYER_SOFTMAX, WICK_F32},
-               {WICK__LAYER_LOG_SOFTMAX, WICK_F16},
-               {WICK__LAYER_LOG_SOFTMAX, WICK_F32},
-               {WICK__LAYER_SOFTMAX_BACKWARD, WICK_F16},
-               {WICK__LAYER_SOFTMAX_BACKWARD, WICK_F32},
-               {WICK__LAYER_LOG_SOFTMAX_BACKWARD, WICK_F16},
-               {WICK__LAYER_LOG_SOFTMAX_BACKWARD, WICK_F32},
-               {WICK__LAYER_NORM, WICK_F32},
-               {WICK__LAYER_NORM_TRAIN, WICK_F32},
-               {WICK__LAYER_NORM_BACKWARD, WICK_F32},
-               {WICK__LAYER_AVERAGE_POOL, WICK_F16},
-               {WICK__LAYER_AVERAGE_POOL, WICK_F32},
-               {WICK__LAYER_AVERAGE_POOL_BACKWARD, WICK_F16},
-               {WICK__LAYER_AVERAGE_POOL_BACKWARD, WICK_F32}};
-#define CHECKED ((int)(sizeof checked / sizeof *checked))
-static const char *const names[] = {
-    "f16 softmax",          "f32 softmax",           "f16 log_softmax",          "f32 log_softmax",
-    "f16 softmax_backward", "f32 softmax_backward",  "f16 log_softmax_backward", "f32 log_softmax_backward",
-    "f32 batch_norm",       "f32 batch_norm_train",  "f32 batch_norm_backward",  "f16 avg_pool",
-    "f32 avg_pool",         "f16 avg_pool_backward", "f32 avg_pool_backward",    NULL};
-_Static_assert(sizeof names / sizeof *names == CHECKED + 1 && CHECKED <= WICK__ROUTE_CHECKS, "a name for each check");
+/* What is checked by itself, each kind of layer in each dtype. */
+static const enum wick_dtype dtypes[] = {WICK_F16, WICK_F32};
+enum { DTYPES = 2 };
+static const char *const names[] = {"f16 softmax",
+                                    "f32 softmax",
+                                    "f16 log_softmax",
+                                    "f32 log_softmax",
+                                    "f16 softmax_backward",
+                                    "f32 softmax_backward",
+                                    "f16 log_softmax_backward",
+                                    "f32 log_softmax_backward",
+                                    "f16 batch_norm",
+                                    "f32 batch_norm",
+                                    "f16 batch_norm_train",
+                                    "f32 batch_norm_train",
+                                    "f16 batch_norm_backward",
+                                    "f32 batch_norm_backward",
+                                    "f16 avg_pool",
+                                    "f32 avg_pool",
+                                    "f16 avg_pool_backward",
+                                    "f32 avg_pool_backward",
+                                    NULL};
+_Static_assert(sizeof names / sizeof *names == (size_t)WICK__LAYERS * DTYPES + 1, "a name for each check");
 
 static const struct wick__dnn_layer *layer_of(const struct wick__offer *offer) {
     return ((const struct wick__layer_offer *)offer)->layer;
@@ -79,11 +76,11 @@ static int takes(const struct wick__gpu *gpu, enum wick__choice choice, const st
     const struct wick__dnn_layer *l = layer_of(offer);
     const bool statistics = l->kind == WICK__LAYER_NORM_TRAIN || l->kind == WICK__LAYER_NORM_BACKWARD;
     bool aligned;
-    int check = 0;
+    int dtype = 0;
     (void)gpu;
     (void)choice;
-    while (check < CHECKED && (checked[check].kind != l->kind || checked[check].dtype != l->dtype)) check++;
-    if (check == CHECKED)
+    while (dtype < DTYPES && dtypes[dtype] != l->dtype) dtype++;
+    if (dtype == DTYPES)
         *reason = "it has no such layers of the dtype";
     else if (!has_operands(l, &aligned))
         *reason = "there is no weight or no bias, or not all gradients are wanted";
@@ -96,15 +93,13 @@ static int takes(const struct wick__gpu *gpu, enum wick__choice choice, const st
     else if (!has_all_windows(l))
         *reason = "it counts windows in another way";
     else
-        return check;
+        return (int)l->kind * DTYPES + dtype;
     return -1;
 }
 
 static void say(const struct wick__offer *offer, char *text, size_t size) {
     const struct wick__dnn_layer *l = layer_of(offer);
-    const char *name = "unknown";
-    for (int i = 0; i < CHECKED; i++)
-        if (checked[i].kind == l->kind) name = strchr(names[i], ' ') + 1;
+    const char *name = strchr(names[(int)l->kind * DTYPES], ' ') + 1;
     snprintf(text, size, "%s of [%lld,%lld,%lld,%lld]", name, (long long)l->size[0], (long long)l->size[1],
              (long long)l->size[2], (long long)l->size[3]);
 }
@@ -146,11 +141,52 @@ static enum wick__ran run_layer(struct wick__gpu *gpu, struct wick__held *held, 
 }
 
 static enum wick__verdict check(struct wick__gpu *gpu, struct wick__held *held, int which) {
-    return wick__layer_trials(gpu, held, checked[which].kind, checked[which].dtype, run_layer);
+    return wick__layer_trials(gpu, held, (enum wick__layer)(which / DTYPES), dtypes[which % DTYPES], run_layer);
+}
+
+/* Those results of channels that are in f32, in the layer's dtype. */
+static enum wick_status narrow_results(struct wick__gpu *gpu, const struct wick__layer_offer *o,
+                                       const struct wick__dnn_layer *wide, int n_in) {
+    for (int i = 0; o->narrow >> (n_in + i); i++)
+        if (o->narrow >> (n_in + i) & 1)
+            WICK__TRY(o->convert(gpu, WICK_F32, wide->out[i], wide->dtype, o->layer->out[i], wide->size[1]));
+    return WICK_OK;
+}
+
+/* The layer with its operands of channels in f32. */
+static enum wick__ran run_wide(struct wick__gpu *gpu, struct wick__held *held, const struct wick__layer_offer *o) {
+    struct wick__dnn_layer wide = *o->layer;
+    const size_t each = ((size_t)wide.size[1] * sizeof(float) + 255) / 256 * 256, nbytes = WICK__LAYER_OPERANDS * each;
+    enum wick_status status = WICK_OK;
+    enum wick__ran ran = WICK__REFUSED;
+    char *memory, *at;
+    int n_in;
+    wick__layer_operands(wide.kind, &n_in);
+    if (wick__gpu_scratch(gpu, nbytes, (void **)&memory) != WICK_OK) return ran;
+    at = memory;
+    for (int i = 0; o->narrow >> i && status == WICK_OK; i++) {
+        if (!(o->narrow >> i & 1)) continue;
+        if (i < n_in) {
+            status = o->convert(gpu, wide.dtype, wide.in[i], WICK_F32, at, wide.size[1]);
+            wide.in[i] = at;
+        } else {
+            wide.out[i - n_in] = at;
+        }
+        at += each;
+    }
+    if (status == WICK_OK) ran = run_layer(gpu, held, &wide);
+    if (ran == WICK__RAN && narrow_results(gpu, o, &wide, n_in) != WICK_OK) ran = WICK__REFUSED;
+    wick__gpu_release(gpu, memory, nbytes);
+    return ran;
 }
 
 static enum wick__ran run(struct wick__gpu *gpu, struct wick__held *held, struct wick__offer *offer) {
-    return run_layer(gpu, held, layer_of(offer));
+    const struct wick__layer_offer *o = (const struct wick__layer_offer *)offer;
+    struct wick__error quiet = {0};
+    wick__error_swap(&quiet); /* without memory for them, ours has its turn */
+    enum wick__ran ran = o->narrow ? run_wide(gpu, held, o) : run_layer(gpu, held, o->layer);
+    wick__error_swap(&quiet);
+    return ran;
 }
 
 /* Nothing is measured. */
@@ -166,7 +202,7 @@ const struct wick__vendor_route wick__layer_route = {.name = "DNN",
                                                      .op = "layer",
                                                      .chooser = WICK__CHOOSE_DNN,
                                                      .checks = names,
-                                                     .wrong = WICK_LOG_ERROR,
+                                                     .wrong = WICK_LOG_INFO, /* 3.4.0 is, of some layers */
                                                      .library = library,
                                                      .kind = WICK__DNN,
                                                      .takes = takes,

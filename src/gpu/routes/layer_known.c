@@ -58,7 +58,7 @@ static double softmax_value(const struct wick__dnn_layer *l, enum wick__layer_va
 /* Of batch norm: x, gradient, mean, variance, 1 / deviation, weight, bias. */
 static double norm_value(const struct wick__dnn_layer *l, enum wick__layer_values values, int operand, int64_t i) {
     static const char roles[3][6] = {"xmvwb", "xwb", "gxmdw"};
-    const double far = 4096, tiny = 0x1p-130;
+    const double far = 4096, tiny = l->dtype == WICK_F16 ? 0x1p-18 : 0x1p-130;
     switch (roles[l->kind - WICK__LAYER_NORM][operand]) {
     case 'x':
         if (values == WICK__LAYER_LEVEL) return 3;

@@ -5,8 +5,6 @@
 #include "gpu/routes/layer.h"
 
 #define WICK__LAYER_EPSILON 1e-3
-enum { WICK__LAYER_OPERANDS = 8 };
-
 /* What x, and so the rest, is: small numbers; one number everywhere, which a softmax must subtract; with infinities
  * among them; lines of nothing but -inf; such that results are subnormal; small numbers far from 0. */
 enum wick__layer_values {
