@@ -102,13 +102,13 @@ enum wick_blas {
 /* WICK_UNSUPPORTED on the CPU, WICK_INVALID for a value that is none of the enum. */
 WICK_API WICK_CHECKED enum wick_status wick_blas_set(struct wick_device *device, enum wick_blas blas);
 
-/* Whose convolutions a GPU uses. The default is WICK_DNN from the environment, "auto", "own" or "vendor", or else auto.
- * Libraries are used only for what passed its check. Their kernels add up in another order than ours, and in the same
- * order each time. */
+/* Whose convolutions a GPU uses, and on AMD's whose softmax, batch norm and average pooling. The default is WICK_DNN
+ * from the environment, "auto", "own" or "vendor", or else auto. Libraries are used only for what passed its check.
+ * Their kernels add up in another order than ours, and in the same order each time. */
 enum wick_dnn {
     WICK_DNN_AUTO,  /* cuDNN where it was measured to be faster, or where nobody measured it; else ours */
     WICK_DNN_OWN,   /* ours alone */
-    WICK_DNN_VENDOR /* the vendor's for every convolution that it has, and computes as exactly as ours */
+    WICK_DNN_VENDOR /* the vendor's for all that it has, and computes as exactly as ours, but for subnormal numbers */
 };
 /* WICK_UNSUPPORTED on the CPU, WICK_INVALID for a value that is none of the enum. */
 WICK_API WICK_CHECKED enum wick_status wick_dnn_set(struct wick_device *device, enum wick_dnn dnn);
@@ -138,7 +138,7 @@ WICK_API WICK_CHECKED enum wick_status wick_blas_describe(struct wick_device *de
  * their order. */
 struct wick_route_info {
     const char *name;      /* "BLAS" */
-    const char *op;        /* "product", "convolution" */
+    const char *op;        /* "product", "convolution", "layer" */
     const char *library;   /* "cuBLAS 13.1.0"; NULL when there is none */
     const char *fault;     /* why there is none; NULL when there is one */
     const char *verdict;   /* "right for f32; not checked: f16" */
