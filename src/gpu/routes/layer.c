@@ -42,9 +42,9 @@ static const struct wick__companion *library(const struct wick__vendor *vendor) 
 
 static bool is_ordinary(const struct wick__dnn_layer *l) {
     const double limit = 1u << 31;
-    double product = 1;
-    for (int d = 0; d < 4; d++) product *= (double)l->size[d];
-    return product > 0 && product < limit;
+    const double planes = (double)l->size[0] * (double)l->size[1];
+    const double x = planes * (double)l->size[2] * (double)l->size[3], y = planes * (double)l->to[0] * (double)l->to[1];
+    return x > 0 && x < limit && y < limit;
 }
 
 /* Whether there are windows for all elements of y, and no more: MIOpen counts them itself. */

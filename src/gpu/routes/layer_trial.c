@@ -200,9 +200,8 @@ enum wick__verdict wick__layer_trials(struct wick__gpu *gpu, struct wick__held *
         if (kind < t->first || kind > t->last) continue;
         struct run r = {.l = describe(t, kind, dtype), .values = t->values};
         enum wick__verdict here = try(gpu, held, &r, run);
-        const bool off = here == WICK__WRONG || here == WICK__ROUGH;
-        if (off && t->values == WICK__LAYER_SUBNORMAL) here = WICK__FLUSHES;
-        if (off && t->values == WICK__LAYER_FAR) here = WICK__ROUGH;
+        if (here == WICK__WRONG && t->values == WICK__LAYER_SUBNORMAL) here = WICK__FLUSHES;
+        if (here == WICK__WRONG && t->values == WICK__LAYER_FAR) here = WICK__ROUGH;
         if (here == WICK__GOOD) continue;
         wick__log(WICK_LOG_DEBUG, "%s: check %d of layers of %s, kind %d: %s", gpu->device->name, (int)i,
                   wick_dtype_name(dtype), (int)kind,
