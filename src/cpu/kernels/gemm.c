@@ -16,6 +16,9 @@
 
 enum { BLOCK_ROWS = GEMM_ROWS == 14 ? 140 : 96, JOB_ROWS_MAX = 1152 / BLOCK_ROWS * BLOCK_ROWS, JOB_COLUMNS_MAX = 512 };
 
+/* Tiles beside each other up to which packing A takes longer than reading it in place does. */
+enum { IN_PLACE = 4 };
+
 /* Below this many multiplications a job is not split further, and a thread is not woken. */
 static const double JOB_WORK_MIN = 256 * 1024;
 
@@ -33,6 +36,7 @@ struct plan {
     int64_t job_rows, job_columns, row_jobs, column_jobs;
     bool streamed;   /* C is larger than the caches */
     bool direct;     /* accumulators have C's type: they are summed in place */
+    bool in_place;   /* rows of A are read where they lie */
     bool a_constant; /* every matrix of the batch has the same A */
     char *shared_a;  /* the packed A of this pass; NULL when jobs pack it */
     char *scratch;
@@ -127,21 +131,35 @@ static void add_tile(const struct step *s, const void *tile, char *to, int64_t r
     }
 }
 
+/* Rows of A for a tile: a panel, or, a number of elements apart, where they lie. */
+struct rows {
+    const char *at;
+    int64_t n, apart; /* 0: a panel */
+};
+
+static void sum_tile(const struct step *s, const struct rows *a, const char *b, int vectors, void *c, int64_t ldc,
+                     bool add) {
+    const struct gemm_kind *kind = s->plan->kind;
+    if (a->apart)
+        kind->in_place[vectors - 1](s->depth, a->at, a->apart, b, c, ldc, add);
+    else
+        kind->tile[a->n - 1][vectors - 1](s->depth, a->at, b, c, ldc, add);
+}
+
 /* One tile: C[i.., j..] of the job. */
-static void multiply_tile(const struct step *s, const char *a, const char *b, int64_t i, int64_t j, int64_t rows) {
+static void multiply_tile(const struct step *s, const struct rows *a, const char *b, int64_t i, int64_t j) {
     const struct plan *plan = s->plan;
     const struct gemm_kind *kind = plan->kind;
     const struct wick__product *g = plan->g;
     int64_t columns = wick__min(kind->columns, s->columns - j), size = (int64_t)kind->size;
     int vectors = (int)((columns + kind->lanes - 1) / kind->lanes);
-    gemm_tile_fn *tile = kind->tile[rows - 1][vectors - 1];
     char local[GEMM_ROWS * GEMM_VECTORS * GEMM_BYTES] __attribute__((aligned(64)));
     struct gemm_store store = {.g = g,
                                .c = s->c,
                                .bias = s->bias,
                                .i0 = s->i0 + i,
                                .j0 = s->j0 + j,
-                               .rows = rows,
+                               .rows = a->n,
                                .columns = columns,
                                .tile = local,
                                .ld = kind->columns,
@@ -149,20 +167,20 @@ static void multiply_tile(const struct step *s, const char *a, const char *b, in
     if (plan->direct) {
         char *c = s->c + ((s->i0 + i) * g->c_row + s->j0 + j) * size;
         if (columns == vectors * kind->lanes)
-            tile(s->depth, a, b, c, g->c_row, !s->first);
+            sum_tile(s, a, b, vectors, c, g->c_row, !s->first);
         else {
-            tile(s->depth, a, b, local, kind->columns, false);
-            add_tile(s, local, c, rows, columns);
+            sum_tile(s, a, b, vectors, local, kind->columns, false);
+            add_tile(s, local, c, a->n, columns);
         }
         if (!s->last || (!s->bias && g->activation == WICK_ACTIVATION_NONE)) return;
         store.tile = c;
         store.ld = g->c_row;
     } else if (s->first && s->last)
-        tile(s->depth, a, b, local, kind->columns, false);
+        sum_tile(s, a, b, vectors, local, kind->columns, false);
     else {
         int64_t ld = round_up(s->columns, kind->columns);
         char *sums = s->scratch + plan->sums_at + (i * ld + j) * size;
-        tile(s->depth, a, b, sums, ld, !s->first);
+        sum_tile(s, a, b, vectors, sums, ld, !s->first);
         if (!s->last) return;
         store.tile = sums;
         store.ld = ld;
@@ -203,18 +221,24 @@ static void multiply(struct step *s) {
     if (s->terms > 0) pack_b(s);
     for (int64_t block = 0; block < s->rows; block += BLOCK_ROWS) {
         int64_t rows = wick__min(BLOCK_ROWS, s->rows - block);
-        const char *a = s->scratch;
+        int64_t whole = plan->in_place ? rows / GEMM_ROWS * GEMM_ROWS : 0;
+        const char *a = s->scratch, *from = s->a + ((s->i0 + block) * plan->g->a_row + s->k0) * element_size(plan->g);
         if (plan->shared_a)
             a = plan->shared_a +
                 shared_offset(plan, s->i0 - plan->first_row + block, s->k0, s->depth) * (int64_t)kind->size;
-        else
-            pack_a(plan, s->a, (struct block){s->i0 + block, rows, s->k0, s->terms}, s->scratch);
+        else if (whole < rows)
+            pack_a(plan, s->a, (struct block){s->i0 + block + whole, rows - whole, s->k0, s->terms}, s->scratch);
         if (s->last && s->next_b && block == 0) prefetch_b(s, s->next_b);
         const char *b = s->scratch + plan->b_at;
         for (int64_t j = 0; j < s->columns; j += kind->columns) {
-            for (int64_t p = 0; p < panels_of(rows); p++) {
-                int64_t begin = panel_begin(rows, p), width = panel_begin(rows, p + 1) - begin;
-                multiply_tile(s, a + begin * s->depth * (int64_t)kind->size, b, block + begin, j, width);
+            for (int64_t i = 0; i < whole; i += GEMM_ROWS)
+                multiply_tile(
+                    s, &(struct rows){from + i * plan->g->a_row * (int64_t)kind->size, GEMM_ROWS, plan->g->a_row}, b,
+                    block + i, j);
+            for (int64_t p = 0; p < panels_of(rows - whole); p++) {
+                int64_t begin = panel_begin(rows - whole, p), width = panel_begin(rows - whole, p + 1) - begin;
+                multiply_tile(s, &(struct rows){a + begin * s->depth * (int64_t)kind->size, width, 0}, b,
+                              block + whole + begin, j);
             }
             b += s->depth * kind->columns * (int64_t)kind->size;
         }
@@ -353,14 +377,17 @@ enum wick_status WICK__ISA(wick__gemm)(const struct wick__product *asked) {
     if (!product.b) product.b = nothing;
     enum wick_status status;
     if (g->m == 0 || g->n == 0 || plan.batches == 0) return WICK_OK;
-    if (WICK__ISA(wick__gemv)(g, &status)) return status;
+    if (WICK__ISA(wick__gemv)(g, &status) || WICK__ISA(wick__gemm_few)(g, &status)) return status;
     plan.streamed = (double)plan.batches * (double)g->m * (double)g->n * (double)element_size(g) > STREAMED_BYTES;
     plan.direct = (size_t)element_size(g) == plan.kind->size && plan.kind->group == 1;
     plan.a_constant = strides_are_zero(g, g->a_batch);
     cut(&plan);
     lay_out(&plan);
     int64_t row_bytes = (g->k + plan.kind->group - 1) / plan.kind->group * (int64_t)plan.kind->size;
-    bool share = g->k > 0 && (plan.column_jobs > 1 || (plan.a_constant && plan.batches > 1));
+    /* A is not packed for a few tiles beside each other, unless its rows would push each other out of the cache. */
+    plan.in_place = plan.kind->in_place[0] && g->dtype == WICK_F32 && g->a_k == 1 &&
+                    g->n <= IN_PLACE * plan.kind->columns && g->a_row % 512 != 0;
+    bool share = g->k > 0 && !plan.in_place && (plan.column_jobs > 1 || (plan.a_constant && plan.batches > 1));
     int64_t pass_rows = g->m;
     if (share && pass_rows > PACKED_BYTES_MAX / row_bytes)
         pass_rows = wick__max(1, PACKED_BYTES_MAX / row_bytes / plan.job_rows) * plan.job_rows;

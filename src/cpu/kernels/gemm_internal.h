@@ -26,6 +26,9 @@ enum { GEMM_COLUMNS_MAX = GEMM_VECTORS * GEMM_BYTES / 4 };
 /* C[rows, vectors] = or += A panel x B panel over k packed elements; ldc in elements. */
 typedef void gemm_tile_fn(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool add);
 
+/* The same of GEMM_ROWS rows of A where they lie, `lda` elements apart, their terms side by side. */
+typedef void gemm_in_place_fn(int64_t k, const void *a, int64_t lda, const void *b, void *c, int64_t ldc, bool add);
+
 struct gemm_kind {
     size_t size;     /* bytes of a packed element, and of an accumulator */
     int group;       /* terms along k in a packed element */
@@ -33,6 +36,7 @@ struct gemm_kind {
     int lanes;       /* columns of one vector */
     int64_t k_block; /* terms along k summed before they are added to C: part of the numbers, not of the schedule */
     gemm_tile_fn *tile[GEMM_ROWS][GEMM_VECTORS]; /* by rows - 1, vectors - 1 */
+    gemm_in_place_fn *in_place[GEMM_VECTORS];    /* by vectors - 1; NULL: A is packed */
 };
 
 /* The kinds: f32 and f64; integers of up to 32 bits, and of 64, in unsigned arithmetic; bf16 by pairs. */
@@ -81,5 +85,9 @@ void WICK__ISA(wick__gemm_store)(const struct gemm_store *store);
 /* Runs a product of one row or one column of floats (f64 apart) with a matrix whose terms or columns lie side by side;
  * false where it is none. Sums over terms side by side have an order of their own, which k alone decides. */
 bool WICK__ISA(wick__gemv)(const struct wick__product *g, enum wick_status *status);
+
+/* Runs a product of a few rows or columns of f32 with a matrix whose terms or lines lie side by side; false where it is
+ * none. Its sums have the order that k and the layout of the matrix decide. */
+bool WICK__ISA(wick__gemm_few)(const struct wick__product *g, enum wick_status *status);
 
 #endif

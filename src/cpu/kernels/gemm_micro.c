@@ -6,6 +6,9 @@
 #endif
 
 #define TILE_NAME f32
+#if WICK_ISA_LEVEL > 0
+#define TILE_IN_PLACE
+#endif
 #define TILE_ELEMENT float
 #define TILE_PACKED float
 #define TILE_TARGET

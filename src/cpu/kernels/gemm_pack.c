@@ -54,9 +54,10 @@ static inline __attribute__((always_inline)) void pack_along_k(const enum source
                    (int)wick__min(PACK_LANES, p->width - w), (uint32_t *)p->to + w);
 }
 
-/* Row kk of a panel of up to two vectors, whose source runs along the width. */
+/* Row kk of a panel of up to two vectors, whose source runs along the width. Lanes without an element are 0 where the
+ * row has them: what memory held might be subnormal, and products with that take a hundred cycles. */
 static inline __attribute__((always_inline)) void pack_row(const enum source source, const char *from, int64_t size,
-                                                           int64_t width, uint32_t *to) {
+                                                           int64_t width, int64_t ld, uint32_t *to) {
     if (width == 2 * PACK_LANES) {
         pack_vector low = pack_load(source, from, PACK_LANES, 0);
         pack_vector high = pack_load(source, from + PACK_LANES * size, PACK_LANES, 0);
@@ -66,7 +67,11 @@ static inline __attribute__((always_inline)) void pack_row(const enum source sou
     }
     for (int64_t w = 0; w < width; w += PACK_LANES) {
         int64_t n = wick__min(PACK_LANES, width - w);
-        pack_store_first(to + w, n, pack_load(source, from + w * size, n, 0));
+        pack_vector x = pack_load(source, from + w * size, n, 0);
+        if (w + PACK_LANES <= ld)
+            pack_store(to + w, x);
+        else
+            pack_store_first(to + w, n, x);
     }
 }
 
@@ -111,7 +116,7 @@ static inline __attribute__((always_inline)) void pack_along_width(const enum so
                     continue;
                 }
 #endif
-                pack_row(source, from + w * size, size, width, to);
+                pack_row(source, from + w * size, size, width, p->ld, to);
             }
         }
     }
@@ -147,7 +152,7 @@ static void pack_pairs(const struct gemm_kind *kind, const struct gemm_panel *p)
 #endif
 #endif
 
-/* Element by element; the inner loop runs along the shorter stride. */
+/* Element by element; the inner loop runs along the shorter stride. Lanes without one are 0, as above. */
 #define PACK_CASE(dtype, type, expression)                                                                             \
     case WICK_DTYPE_##dtype: {                                                                                         \
         const WICK__CTYPE_##dtype *from = p->from;                                                                     \
@@ -168,7 +173,11 @@ static void pack_pairs(const struct gemm_kind *kind, const struct gemm_panel *p)
     }
 
 static void pack_elements(const struct gemm_kind *kind, const struct gemm_panel *p) {
-    (void)kind;
+    int64_t filled = (p->width + kind->lanes - 1) / kind->lanes * kind->lanes;
+    if (filled <= p->ld)
+        for (int64_t kk = 0; kk < p->depth; kk++)
+            memset((char *)p->to + (size_t)(kk * p->ld + p->width) * kind->size, 0,
+                   (size_t)(filled - p->width) * kind->size);
     switch (p->dtype) {
         PACK_CASE(u8, uint32_t, v)
         PACK_CASE(u32, uint32_t, v)

@@ -1,0 +1,217 @@
+/* Products of a few rows, or a few columns, of f32 with a matrix. Each of the matrix's elements meets few others, so
+ * nothing of it is packed. Where its terms of k lie side by side, vectors go along k, and their lanes are added up at
+ * the end; where its lines do, vectors of lines go down k. */
+#include "cpu/kernels/gemm_internal.h"
+
+#if WICK_ISA_LEVEL >= 1
+#include "cpu/kernels/gemm_lanes.h"
+#include "cpu/kernels/transpose.h"
+#include "cpu/runtime/parallel.h"
+#include "cpu/runtime/pool.h"
+
+/* Rows at once, and lines, or vectors of lines; the most rows that go down k, and along it, where more columns of C
+ * than FEW_COLUMNS fill the vectors of a common product's tiles. Along k: terms from which lanes are worth adding up,
+ * and up to which the lines after these are asked for. Down k: terms at once, and from the one that is multiplied to
+ * the one that is asked for. Multiplications below which no thread is woken. */
+enum { GROUP = 4, BESIDE = WICK_ISA_LEVEL == 2 ? 4 : 2, FEW = 32, FEW_ALONG = 16, FEW_COLUMNS = 12 };
+enum { SPAN = BESIDE * PACK_LANES, TERMS_MIN = 2 * PACK_LANES, SHORT = 1024, TERMS = 128, AHEAD = 8 };
+enum { WORK_MIN = 128 * 1024 };
+
+struct few {
+    const struct wick__product *g;
+    bool by_a; /* the matrix is A, and the few are columns of B */
+    int64_t rows, lines, row_step, row_k, line_step, line_k;
+    int64_t jobs;    /* a matrix of the batch */
+    float *scratch;  /* rows whose terms are side by side, for each worker; NULL where they are so in their place */
+    int64_t step, k; /* floats of a worker's scratch, terms */
+};
+
+/* ---- a group of rows ---- */
+
+/* The sums of the lanes of BESIDE vectors, side by side. */
+static inline __attribute__((always_inline)) void store_totals(const wick__vf *x, float *to) {
+#if WICK_ISA_LEVEL == 2
+    __m512 ab = _mm512_unpacklo_ps(x[0], x[1]) + _mm512_unpackhi_ps(x[0], x[1]);
+    __m512 cd = _mm512_unpacklo_ps(x[2], x[3]) + _mm512_unpackhi_ps(x[2], x[3]);
+    __m512d low = _mm512_unpacklo_pd(_mm512_castps_pd(ab), _mm512_castps_pd(cd));
+    __m512d high = _mm512_unpackhi_pd(_mm512_castps_pd(ab), _mm512_castps_pd(cd));
+    __m512 all = _mm512_castpd_ps(low) + _mm512_castpd_ps(high);
+    __m256 half = _mm512_castps512_ps256(all) + _mm512_extractf32x8_ps(all, 1);
+    _mm_storeu_ps(to, _mm256_castps256_ps128(half) + _mm256_extractf128_ps(half, 1));
+#else
+    __m256 all = _mm256_unpacklo_ps(x[0], x[1]) + _mm256_unpackhi_ps(x[0], x[1]);
+    __m128 half = _mm256_castps256_ps128(all) + _mm256_extractf128_ps(all, 1);
+    _mm_storel_pi((__m64 *)(void *)to, half + _mm_movehl_ps(half, half));
+#endif
+}
+
+/* Rows by BESIDE lines, along k. */
+static inline __attribute__((always_inline)) void dots(const int rows, const struct few *f, const float *x, int64_t ld,
+                                                       const float *const *line, float *sums) {
+    wick__vf sum[GROUP][BESIDE] = {{wick__vf_all(0)}}, term[BESIDE];
+    const size_t next = f->k <= SHORT ? BESIDE * sizeof **line * (size_t)f->line_step : 0;
+    int64_t i = 0;
+    for (; i + PACK_LANES <= f->k; i += PACK_LANES) {
+        for (int l = 0; l < BESIDE; l++) {
+            if (next) __builtin_prefetch((const void *)((uintptr_t)(line[l] + i) + next));
+            term[l] = wick__vf_load(line[l] + i);
+        }
+        for (int r = 0; r < rows; r++) {
+            wick__vf one = wick__vf_load(x + r * ld + i);
+            for (int l = 0; l < BESIDE; l++) sum[r][l] = wick__vf_fma(one, term[l], sum[r][l]);
+        }
+    }
+    if (i < f->k) {
+        for (int l = 0; l < BESIDE; l++) term[l] = wick__vf_some(line[l] + i, f->k - i, 0);
+        for (int r = 0; r < rows; r++) {
+            wick__vf one = wick__vf_some(x + r * ld + i, f->k - i, 0);
+            for (int l = 0; l < BESIDE; l++) sum[r][l] = wick__vf_fma(one, term[l], sum[r][l]);
+        }
+    }
+    for (int r = 0; r < rows; r++) store_totals(sum[r], sums + r * SPAN);
+}
+
+/* Rows by SPAN lines or the n that there are, down `terms` of k from `from` on. */
+struct piece {
+    const float *matrix;
+    int64_t from, terms, n;
+};
+static inline __attribute__((always_inline)) void sweep(const int rows, const bool whole, const struct few *f,
+                                                        const float *x, int64_t ld, const struct piece *p,
+                                                        float *sums) {
+    wick__vf sum[GROUP][BESIDE], term[BESIDE];
+    const float *at = p->matrix + p->from * f->line_k;
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < BESIDE; v++)
+            sum[r][v] = p->from > 0 ? wick__vf_load(sums + r * SPAN + v * PACK_LANES) : wick__vf_all(0);
+    x += p->from;
+    for (int64_t k = 0; k < p->terms; k++, at += f->line_k) {
+        for (int v = 0; v < BESIDE; v++) {
+            const int64_t n = p->n - v * PACK_LANES;
+            __builtin_prefetch(
+                (const void *)((uintptr_t)(at + v * PACK_LANES) + AHEAD * sizeof *at * (size_t)f->line_k));
+            term[v] = whole || n >= PACK_LANES ? wick__vf_load(at + v * PACK_LANES)
+                      : n > 0                  ? wick__vf_some(at + v * PACK_LANES, n, 0)
+                                               : wick__vf_all(0);
+        }
+        for (int r = 0; r < rows; r++)
+            for (int v = 0; v < BESIDE; v++) sum[r][v] = wick__vf_fma(wick__vf_all(x[r * ld + k]), term[v], sum[r][v]);
+    }
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < BESIDE; v++) wick__vf_store(sums + r * SPAN + v * PACK_LANES, sum[r][v]);
+}
+
+#define OF_ROWS(rows)                                                                                                  \
+    static void dots_##rows(const struct few *f, const float *x, int64_t ld, const float *const *line, float *sums) {  \
+        dots(rows, f, x, ld, line, sums);                                                                              \
+    }                                                                                                                  \
+    static void sweep_##rows(const struct few *f, const float *x, int64_t ld, const struct piece *p, float *sums) {    \
+        p->n >= SPAN ? sweep(rows, true, f, x, ld, p, sums) : sweep(rows, false, f, x, ld, p, sums);                   \
+    }
+OF_ROWS(1)
+OF_ROWS(2)
+OF_ROWS(3)
+OF_ROWS(4)
+
+/* ---- jobs ---- */
+
+/* The sums of all rows with n lines, a row's SPAN floats apart. Groups differ by at most one row. */
+static void multiply(const struct few *f, const float *x, int64_t ld, const float *matrix, int64_t n, float *sums) {
+    static void (*const along[])(const struct few *, const float *, int64_t, const float *const *,
+                                 float *) = {dots_1, dots_2, dots_3, dots_4};
+    static void (*const down[])(const struct few *, const float *, int64_t, const struct piece *,
+                                float *) = {sweep_1, sweep_2, sweep_3, sweep_4};
+    const int64_t groups = (f->rows + GROUP - 1) / GROUP, all = f->line_k == 1 ? n : f->k;
+    for (int64_t at = 0; at < all; at += f->line_k == 1 ? BESIDE : TERMS) {
+        const struct piece piece = {matrix, at, wick__min(TERMS, f->k - at), n};
+        const float *line[BESIDE];
+        for (int l = 0; l < BESIDE; l++) line[l] = matrix + wick__min(at + l, n - 1) * f->line_step;
+        for (int64_t g = 0; g < groups; g++) {
+            int64_t first = f->rows * g / groups, rows = f->rows * (g + 1) / groups - first;
+            if (f->line_k == 1)
+                along[rows - 1](f, x + first * ld, ld, line, sums + first * SPAN + at);
+            else
+                down[rows - 1](f, x + first * ld, ld, &piece, sums + first * SPAN);
+        }
+    }
+}
+
+/* Stores the sums of lines `first` .. first + n - 1. */
+static void store(const struct few *f, char *c, int64_t first, int64_t n, const float *sums) {
+    float turned[SPAN * FEW] __attribute__((aligned(64)));
+    struct gemm_store s = {.g = f->g, .c = c, .bias = f->g->bias};
+    if (f->by_a) {
+        WICK__ISA(wick__turn)(sizeof(float), sums, SPAN, (const int64_t[2]){n, f->rows}, turned, FEW);
+        s.i0 = first, s.rows = n, s.columns = f->rows, s.tile = turned, s.ld = FEW;
+        WICK__ISA(wick__gemm_store)(&s);
+        return;
+    }
+    s.rows = f->rows, s.ld = SPAN;
+    for (int64_t j = 0; j < n; j += GEMM_COLUMNS_MAX) {
+        s.j0 = first + j, s.columns = wick__min(GEMM_COLUMNS_MAX, n - j), s.tile = sums + j;
+        WICK__ISA(wick__gemm_store)(&s);
+    }
+}
+
+/* The rows with their terms side by side. */
+static void turn_rows(const struct few *f, const float *from, float *to) {
+    if (f->row_step == 1)
+        WICK__ISA(wick__turn)(sizeof(float), from, f->row_k, (const int64_t[2]){f->rows, f->k}, to, f->k);
+    else
+        for (int64_t r = 0; r < f->rows; r++)
+            for (int64_t k = 0; k < f->k; k++) to[r * f->k + k] = from[r * f->row_step + k * f->row_k];
+}
+
+static void run(void *context, int worker, int64_t begin, int64_t end) {
+    const struct few *f = context;
+    const struct wick__product *g = f->g;
+    float sums[FEW * SPAN] __attribute__((aligned(64)));
+    float *turned = f->scratch ? f->scratch + worker * f->step : NULL;
+    int64_t last = -1;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t batch = i / f->jobs, first = i % f->jobs * SPAN, n = wick__min(SPAN, f->lines - first);
+        const float *a = (const float *)g->a + gemm_batch_offset(g, g->a_batch, batch);
+        const float *b = (const float *)g->b + gemm_batch_offset(g, g->b_batch, batch);
+        const float *rows = f->by_a ? b : a, *matrix = f->by_a ? a : b;
+        if (turned && batch != last) turn_rows(f, rows, turned);
+        last = batch;
+        /* The last lines that go down k are computed with those before them, in whole vectors. */
+        int64_t again = f->line_k != 1 && n < SPAN && first > 0 ? SPAN - n : 0;
+        multiply(f, turned ? turned : rows, turned ? f->k : f->row_step, matrix + (first - again) * f->line_step,
+                 n + again, sums);
+        store(f, (char *)g->c + batch * g->m * g->c_row * (int64_t)sizeof(float), first, n, sums + again);
+    }
+}
+
+/* Whether so many rows are few for a matrix whose terms or lines are side by side. */
+static bool few_for(int64_t rows, int64_t most, int64_t line_step, int64_t line_k, int64_t k) {
+    return line_k == 1 ? k >= TERMS_MIN && rows <= most : line_step == 1 && rows <= FEW;
+}
+
+bool WICK__ISA(wick__gemm_few)(const struct wick__product *g, enum wick_status *status) {
+    bool by_b = g->m <= g->n && few_for(g->m, FEW_ALONG, g->b_column, g->b_k, g->k);
+    bool by_a = !by_b && g->n <= g->m && few_for(g->n, FEW_COLUMNS, g->a_row, g->a_k, g->k);
+    if (g->dtype != WICK_F32 || g->k == 0 || (!by_a && !by_b)) return false;
+    struct few f = {.g = g, .by_a = by_a, .k = g->k};
+    f.rows = by_a ? g->n : g->m, f.lines = by_a ? g->m : g->n;
+    f.row_step = by_a ? g->b_column : g->a_row, f.row_k = by_a ? g->b_k : g->a_k;
+    f.line_step = by_a ? g->a_row : g->b_column, f.line_k = by_a ? g->a_k : g->b_k;
+    int64_t workers = wick__workers();
+    f.jobs = (f.lines + SPAN - 1) / SPAN;
+    f.step = (f.rows * f.k + 31) / 32 * 32;
+    void *memory = NULL;
+    size_t nbytes = (size_t)(f.step * workers) * sizeof(float);
+    *status = f.row_k == 1 ? WICK_OK : wick__pool_alloc(nbytes, &memory);
+    if (*status != WICK_OK) return true;
+    f.scratch = memory;
+    wick__parallel_with((int)workers, wick__product_batches(g) * f.jobs, wick__max(1, WORK_MIN / (SPAN * f.rows * f.k)),
+                        run, &f);
+    if (memory) wick__pool_free(memory, nbytes);
+    return true;
+}
+#else
+bool WICK__ISA(wick__gemm_few)(const struct wick__product *g, enum wick_status *status) {
+    (void)g, (void)status;
+    return false;
+}
+#endif
