@@ -12,6 +12,8 @@
 #include "cpu/runtime/parallel.h"
 #include "cpu/runtime/pool.h"
 
+#include <float.h>
+
 /* Offsets in a worker's scratch space, in floats. */
 struct room {
     int64_t q_rows, g_rows, q_columns, g_columns; /* a block of queries, and of gradients: packed as rows, as columns */
@@ -103,14 +105,31 @@ static void pack_columns(const struct operand *x, const char *from, bool element
                                 .to = to});
 }
 
+/* n elements of a row as f32: where they lie, or in `line`. */
+static const float *floats_of(const struct operand *x, const char *row, int64_t n, float *line) {
+    if (x->dtype == WICK_F32 && x->element == 1) return (const float *)(const void *)row;
+    wick__row_to_f32(x->dtype, row, x->element, line, n);
+    return line;
+}
+
 /* Whether an infinity or NaN is among n elements of each of some rows. */
 static bool is_odd(const struct operand *x, const char *begin, int64_t rows, int64_t n, float *line) {
-    float sum = 0;
+    wick__vf sum = wick__vf_all(0), zero = sum;
     for (int64_t i = 0; i < rows; i++) {
-        wick__row_to_f32(x->dtype, later(x, begin, i), x->element, line, n);
-        for (int64_t d = 0; d < n; d++) sum += line[d] * 0;
+        const float *row = floats_of(x, later(x, begin, i), n, line);
+        int64_t d = 0;
+        for (; d + LANES <= n; d += LANES) sum += wick__vf_load(row + d) * zero;
+        if (d < n) sum += wick__vf_some(row + d, n - d, 0) * zero;
     }
-    return isnan(sum);
+    return isnan(wick__vf_total(sum));
+}
+
+static float dot(const float *a, const float *b, int64_t n) {
+    wick__vf sum = wick__vf_all(0);
+    int64_t d = 0;
+    for (; d + LANES <= n; d += LANES) sum = wick__vf_fma(wick__vf_load(a + d), wick__vf_load(b + d), sum);
+    if (d < n) sum = wick__vf_fma(wick__vf_some(a + d, n - d, 0), wick__vf_some(b + d, n - d, 0), sum);
+    return wick__vf_total(sum);
 }
 
 /* Packs a block of queries with their gradients, and finds what belongs to each row. */
@@ -128,11 +147,8 @@ static void take_queries(struct place *at) {
     at->odd_q = is_odd(&t->q, at->p.q, rows, t->depth, line);
     at->odd_gradient = is_odd(&b->gradient, at->gradient, rows, t->width, line);
     for (int64_t i = 0; i < rows; i++) {
-        float sum = 0;
-        wick__row_to_f32(t->q.dtype, later(&b->gradient, at->gradient, i), b->gradient.element, line, t->width);
-        wick__row_to_f32(t->q.dtype, later(&b->result, at->result, i), b->result.element, other, t->width);
-        for (int64_t d = 0; d < t->width; d++) sum += line[d] * other[d];
-        at->delta[i] = sum;
+        at->delta[i] = dot(floats_of(&b->gradient, later(&b->gradient, at->gradient, i), t->width, line),
+                           floats_of(&b->result, later(&b->result, at->result, i), t->width, other), t->width);
         at->log_sum[i] = *(const float *)(const void *)later(&b->log_sums, at->log_sums, i);
     }
     memset(s + room->dq, 0, (size_t)(rows * b->depth) * sizeof *s);
@@ -152,16 +168,11 @@ static void weigh(const struct place *at, int64_t row, float *p, float *ds) {
     hide_scores(&at->p, row, p);
     for (int64_t j = n; j < round_up(n, LANES); j++) p[j] = -INFINITY;
     for (int64_t j = 0; j < n; j += LANES) {
-        wick__vf *weight = (wick__vf *)(void *)(p + j), *slope = (wick__vf *)(void *)(ds + j);
-        float score[LANES];
-        wick__vf_store(score, *weight);
-        *weight = WICK__VF_FN(exp, u10)(*weight - base);
-        *slope *= *weight;
-        for (int64_t e = 0; e < LANES; e++) {
-            bool hidden = score[e] == -INFINITY;
-            p[j + e] = hidden ? -0.0f : p[j + e] + 0.0f; /* a -0 becomes 0 */
-            ds[j + e] = hidden ? -0.0f : ds[j + e] + 0.0f;
-        }
+        wick__vf *weight = (wick__vf *)(void *)(p + j), *slope = (wick__vf *)(void *)(ds + j), score = *weight;
+        wick__vf value = WICK__VF_FN(exp, u10)(score - base), least = wick__vf_all(-FLT_MAX),
+                 hidden = wick__vf_all(-0.0f);
+        *weight = wick__vf_below(score, least, hidden, value + 0.0f); /* a -0 becomes 0 */
+        *slope = wick__vf_below(score, least, hidden, *slope * value + 0.0f);
     }
 }
 

@@ -34,29 +34,29 @@ ATTENTION_FN void attention_score_part(const struct attention_rows *keys, const 
     for (int64_t j = 0; j < keys->n; j++) {
         const float *k = attention_floats(keys, j, d, n, copy);
         wick__vf sum = wick__vf_all(0);
-        float rest = 0;
         int64_t i = 0;
         for (; i + WICK__VF <= n; i += WICK__VF)
             sum = wick__vf_fma(wick__vf_load(q + d + i), wick__vf_load(k + i), sum);
-        for (; i < n; i++) rest += q[d + i] * k[i];
-        scores[j] += wick__vf_total(sum) + rest;
+        if (i < n) sum = wick__vf_fma(wick__vf_some(q + d + i, n - i, 0), wick__vf_some(k + i, n - i, 0), sum);
+        scores[j] += wick__vf_total(sum);
     }
 }
 
 /* sums[i] += the sum of weights[j] times element i of row j, for n elements from d on. */
 ATTENTION_FN void attention_add_part(const struct attention_rows *values, const float *weights, int64_t d,
                                      const int64_t n, float *sums) {
-    const int64_t vectors = n / WICK__VF;
+    const int64_t vectors = n / WICK__VF, rest = n % WICK__VF;
     float copy[ATTENTION_PART] = {0};
-    wick__vf sum[ATTENTION_PART / WICK__VF];
+    wick__vf sum[ATTENTION_PART / WICK__VF], last = wick__vf_some(sums + d + n - rest, rest, 0);
     for (int64_t v = 0; v < vectors; v++) sum[v] = wick__vf_load(sums + d + v * WICK__VF);
     for (int64_t j = 0; j < values->n; j++) {
         const float *x = attention_floats(values, j, d, n, copy);
         for (int64_t v = 0; v < vectors; v++)
             sum[v] = wick__vf_fma(wick__vf_all(weights[j]), wick__vf_load(x + v * WICK__VF), sum[v]);
-        for (int64_t i = vectors * WICK__VF; i < n; i++) sums[d + i] += weights[j] * x[i];
+        if (rest > 0) last = wick__vf_fma(wick__vf_all(weights[j]), wick__vf_some(x + n - rest, rest, 0), last);
     }
     for (int64_t v = 0; v < vectors; v++) wick__vf_store(sums + d + v * WICK__VF, sum[v]);
+    if (rest > 0) wick__vf_store_some(sums + d + n - rest, last, rest);
 }
 
 /* scores[j] = q times row j of keys. Full parts have a constant length, for the compiler. */

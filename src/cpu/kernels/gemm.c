@@ -131,23 +131,22 @@ static void add_tile(const struct step *s, const void *tile, char *to, int64_t r
     }
 }
 
-/* Rows of A for a tile: a panel, or, a number of elements apart, where they lie. */
-struct rows {
-    const char *at;
-    int64_t n, apart; /* 0: a panel */
+/* What a tile multiplies: rows of A, a panel or, where they are some elements `apart`, in their place; a panel of B. */
+struct sides {
+    const char *a, *b;
+    int64_t rows, apart;
 };
 
-static void sum_tile(const struct step *s, const struct rows *a, const char *b, int vectors, void *c, int64_t ldc,
-                     bool add) {
+static void sum_tile(const struct step *s, const struct sides *x, int vectors, void *c, int64_t ldc, bool add) {
     const struct gemm_kind *kind = s->plan->kind;
-    if (a->apart)
-        kind->in_place[vectors - 1](s->depth, a->at, a->apart, b, c, ldc, add);
+    if (x->apart)
+        kind->in_place[vectors - 1](s->depth, x->a, x->apart, x->b, c, ldc, add);
     else
-        kind->tile[a->n - 1][vectors - 1](s->depth, a->at, b, c, ldc, add);
+        kind->tile[x->rows - 1][vectors - 1](s->depth, x->a, x->b, c, ldc, add);
 }
 
 /* One tile: C[i.., j..] of the job. */
-static void multiply_tile(const struct step *s, const struct rows *a, const char *b, int64_t i, int64_t j) {
+static void multiply_tile(const struct step *s, const struct sides *x, int64_t i, int64_t j) {
     const struct plan *plan = s->plan;
     const struct gemm_kind *kind = plan->kind;
     const struct wick__product *g = plan->g;
@@ -159,7 +158,7 @@ static void multiply_tile(const struct step *s, const struct rows *a, const char
                                .bias = s->bias,
                                .i0 = s->i0 + i,
                                .j0 = s->j0 + j,
-                               .rows = a->n,
+                               .rows = x->rows,
                                .columns = columns,
                                .tile = local,
                                .ld = kind->columns,
@@ -167,20 +166,20 @@ static void multiply_tile(const struct step *s, const struct rows *a, const char
     if (plan->direct) {
         char *c = s->c + ((s->i0 + i) * g->c_row + s->j0 + j) * size;
         if (columns == vectors * kind->lanes)
-            sum_tile(s, a, b, vectors, c, g->c_row, !s->first);
+            sum_tile(s, x, vectors, c, g->c_row, !s->first);
         else {
-            sum_tile(s, a, b, vectors, local, kind->columns, false);
-            add_tile(s, local, c, a->n, columns);
+            sum_tile(s, x, vectors, local, kind->columns, false);
+            add_tile(s, local, c, x->rows, columns);
         }
         if (!s->last || (!s->bias && g->activation == WICK_ACTIVATION_NONE)) return;
         store.tile = c;
         store.ld = g->c_row;
     } else if (s->first && s->last)
-        sum_tile(s, a, b, vectors, local, kind->columns, false);
+        sum_tile(s, x, vectors, local, kind->columns, false);
     else {
         int64_t ld = round_up(s->columns, kind->columns);
         char *sums = s->scratch + plan->sums_at + (i * ld + j) * size;
-        sum_tile(s, a, b, vectors, sums, ld, !s->first);
+        sum_tile(s, x, vectors, sums, ld, !s->first);
         if (!s->last) return;
         store.tile = sums;
         store.ld = ld;
@@ -231,13 +230,14 @@ static void multiply(struct step *s) {
         if (s->last && s->next_b && block == 0) prefetch_b(s, s->next_b);
         const char *b = s->scratch + plan->b_at;
         for (int64_t j = 0; j < s->columns; j += kind->columns) {
-            for (int64_t i = 0; i < whole; i += GEMM_ROWS)
-                multiply_tile(
-                    s, &(struct rows){from + i * plan->g->a_row * (int64_t)kind->size, GEMM_ROWS, plan->g->a_row}, b,
-                    block + i, j);
+            for (int64_t i = 0; i < whole; i += GEMM_ROWS) {
+                int64_t apart = plan->g->a_row;
+                multiply_tile(s, &(struct sides){from + i * apart * (int64_t)kind->size, b, GEMM_ROWS, apart},
+                              block + i, j);
+            }
             for (int64_t p = 0; p < panels_of(rows - whole); p++) {
                 int64_t begin = panel_begin(rows - whole, p), width = panel_begin(rows - whole, p + 1) - begin;
-                multiply_tile(s, &(struct rows){a + begin * s->depth * (int64_t)kind->size, width, 0}, b,
+                multiply_tile(s, &(struct sides){a + begin * s->depth * (int64_t)kind->size, b, width, 0},
                               block + whole + begin, j);
             }
             b += s->depth * kind->columns * (int64_t)kind->size;
