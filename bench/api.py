@@ -80,8 +80,14 @@ class Api:
                 value = (each * len(value))(*value)
             made.append(value)
         made = [lengths[value] if isinstance(value, str) else value for value in made]
-        function = self.wick.op(name, *[self.type_of(argument["type"]) for argument in listed])
-        return lambda: (function(*made), *[value for out in outs for value in out.cells if value])
+        function = self.wick.function(name, ctypes.c_void_p, *[self.type_of(argument["type"]) for argument in listed])
+
+        def call():
+            result = function(*made)
+            if not result:
+                raise RuntimeError(self.wick.library.wick_error().decode())
+            return (result, *[value for out in outs for value in out.cells if value]) if outs else (result,)
+        return call
 
     def hold(self, address):
         """A tensor that release() gives back; returns it."""

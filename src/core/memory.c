@@ -11,7 +11,8 @@
 enum { ALIGNMENT = 64 };
 
 /* Up to so many bytes a block is a part of a larger one of malloc's, whose address stands before it: posix_memalign
- * knows nothing of glibc's cache of small blocks, and took half of the time of an op on few elements. Not where a
+ * knows nothing of glibc's cache of small blocks, cuts what is left off larger ones, and took half of the time of an op on
+ * few elements. Not where a
  * sanitizer is to see each block as it is. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -21,7 +22,7 @@ enum { ALIGNMENT = 64 };
 #if defined(SANITIZED) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { SMALL = 0 };
 #else
-enum { SMALL = 896 };
+enum { SMALL = 32 * 1024 };
 #endif
 
 static void *default_alloc(void *context, size_t nbytes, size_t alignment) {

@@ -2,6 +2,7 @@
 #include "cpu/kernels/lines.h"
 #include "cpu/kernels/reduce_kinds.h"
 #include "cpu/runtime/parallel.h"
+#include "cpu/runtime/pool.h"
 
 #undef KINDS
 #undef INT_KINDS
@@ -130,12 +131,12 @@ enum wick_status WICK__ISA(wick__cpu_argreduce)(const struct wick__call *call) {
     arg.segments = (arg.lines.terms + SEGMENT - 1) / SEGMENT;
     if (arg.segments > 1) {
         nbytes = sizeof *arg.bests * (size_t)(arg.lines.outs * arg.segments);
-        arg.bests = wick__alloc(nbytes);
+        arg.bests = wick__scratch(nbytes);
         if (!arg.bests) return WICK_MEMORY;
     }
     int64_t work = wick__min(arg.lines.terms, SEGMENT) + 16;
     wick__parallel(arg.lines.outs * arg.segments, wick__max(1, GRAIN / work), segment_tasks, &arg);
     if (arg.bests) join_segments(&arg);
-    wick__free(arg.bests, nbytes);
+    wick__scratch_free(arg.bests, nbytes);
     return WICK_OK;
 }

@@ -171,7 +171,7 @@ static enum wick_status run_pass(struct conv *conv, const struct arithmetic *ari
         goto done;
     }
     conv->scratch_each = nbytes / 64 * 64;
-    conv->scratch = wick__alloc(all);
+    conv->scratch = wick__scratch(all);
     if (!conv->scratch) {
         status = WICK_MEMORY;
         goto done;
@@ -184,7 +184,7 @@ static enum wick_status run_pass(struct conv *conv, const struct arithmetic *ari
     int64_t items = conv->batch / plan.planes * conv->groups * plan.dim[0].out * plan.bands * plan.parts;
     int64_t work = wick__min(plan.terms, 1 << 20) * wick__min(plan.part * plan.band, 1 << 20);
     wick__parallel_with(workers, items, wick__max(1, 65536 / wick__max(1, work)), arithmetic->run_items, conv);
-    wick__free(conv->scratch, all);
+    wick__scratch_free(conv->scratch, all);
 done:
     WICK__ISA(wick__conv_plan_free)(&plan);
     return status;
@@ -222,13 +222,13 @@ enum wick_status WICK__ISA(wick__cpu_conv)(const struct wick__call *call) {
     conv.value_size = arithmetic->size;
     size_t bias = call->in[2] ? (size_t)y->layout.shape[1] * arithmetic->size : 0;
     if (bias > 0) {
-        conv.bias = wick__alloc(bias);
+        conv.bias = wick__scratch(bias);
         if (!conv.bias) return WICK_MEMORY;
         arithmetic->take_bias(&conv);
     }
     enum wick_status status = WICK_OK;
     int64_t passes = WICK__ISA(wick__conv_passes)(&conv);
     for (int64_t pass = 0; pass < passes && status == WICK_OK; pass++) status = run_pass(&conv, arithmetic, pass);
-    wick__free(conv.bias, bias);
+    wick__scratch_free(conv.bias, bias);
     return status;
 }

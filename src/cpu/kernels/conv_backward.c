@@ -15,8 +15,10 @@
 #include "core/convert.h"
 #include "core/memory.h"
 #include "cpu/kernels/muladd.h"
+#include "cpu/kernels/vmath.h"
 #include "cpu/runtime/isa.h"
 #include "cpu/runtime/parallel.h"
+#include "cpu/runtime/pool.h"
 
 #include <string.h>
 
@@ -92,6 +94,19 @@ static void next_row(const struct conv_backward *s, struct place *p) {
     p->image++;
 }
 
+typedef wick__vf vector_f32;
+typedef wick__vd vector_f64;
+
+static inline __attribute__((always_inline)) void add_totals_f32(const wick__vf *x, const int n, double *sums) {
+    float total[4];
+    _mm_storeu_ps(total, wick__vf_totals(x[0], x[n > 1], x[n > 2 ? 2 : 0], x[n > 3 ? 3 : 0]));
+    UNROLL for (int c = 0; c < n; c++) sums[c] += (double)total[c];
+}
+
+static inline __attribute__((always_inline)) void add_totals_f64(const wick__vd *x, const int n, double *sums) {
+    UNROLL for (int c = 0; c < n; c++) sums[c] += wick__vd_total(x[c]);
+}
+
 #define VALUE float
 #define NAME(x) x##_f32
 #define TO_VALUES wick__row_to_f32
@@ -140,7 +155,7 @@ static enum wick_status run(struct conv_backward *s, bool wide) {
         !wick__add_size(first, bytes[0], &all) || !wick__add_size(all, BYTES, &all))
         return wick__fail(WICK_MEMORY, "out of memory: sums of %lld x %lld elements", (long long)(s->groups * s->rows),
                           (long long)s->across);
-    char *memory = wick__alloc(all);
+    char *memory = wick__scratch(all);
     if (!memory) return WICK_MEMORY;
     s->sums = (double *)(void *)memory;
     s->room = memory + bytes[2];
@@ -148,8 +163,17 @@ static enum wick_status run(struct conv_backward *s, bool wide) {
     wick__parallel(s->groups * s->rows, wick__max(1, 65536 / wick__max(1, s->terms)), wide ? pack_f64 : pack_f32, s);
     wick__parallel_with(workers, s->parts * s->groups * s->blocks, 1, wide ? items_f64 : items_f32, s);
     wick__parallel(s->groups * s->rows, wick__max(1, 16384 / s->across), join, s);
-    wick__free(memory, all);
+    wick__scratch_free(memory, all);
     return WICK_OK;
+}
+
+/* Where each window is one element of the large side and none is left out, a plane is one long row. */
+static void join_axes(struct conv_backward *s) {
+    struct axis *a = s->axis;
+    for (int d = 0; d < 3; d++)
+        if (a[d].kernel != 1 || a[d].stride != 1 || a[d].padding != 0) return;
+    a[2].small = a[2].large = s->small_plane;
+    a[0].small = a[0].large = a[1].small = a[1].large = 1;
 }
 
 static void set_axes(struct conv_backward *s, const struct wick__call *call, const int64_t *small,
@@ -169,6 +193,7 @@ static void set_axes(struct conv_backward *s, const struct wick__call *call, con
         s->large_plane *= large[2 + d];
         s->taps *= call->p.window.kernel[d];
     }
+    join_axes(s);
 }
 
 enum wick_status WICK__ISA(wick__cpu_conv_backward)(const struct wick__call *call);

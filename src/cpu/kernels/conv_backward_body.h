@@ -3,24 +3,11 @@
  *   VALUE      what is multiplied: float, double
  *   MULADD(x, y, z)  x y + z on vectors
  *   TO_VALUES(dtype, from, stride, to, n)   elements as VALUEs
- *   NAME(x)    x with the arithmetic's name */
+ *   NAME(x)    x with the arithmetic's name: vector, a type, and
+ *   NAME(add_totals)(x, n, sums)   adds those of n vectors */
 
-typedef VALUE NAME(vector) __attribute__((vector_size(BYTES)));
 typedef VALUE NAME(loose) __attribute__((vector_size(BYTES), aligned(sizeof(VALUE)), may_alias));
 enum { NAME(LANES) = BYTES / (int)sizeof(VALUE) };
-
-/* The sum of a vector's lanes: its quarters or halves of 16 bytes first, the rest in f64. */
-static inline double NAME(total)(NAME(vector) v) {
-    typedef VALUE part __attribute__((vector_size(16), may_alias));
-    _Alignas(64) VALUE lane[NAME(LANES)];
-    enum { PART = 16 / (int)sizeof(VALUE) };
-    *(NAME(vector) *)(void *)lane = v;
-    part sum = *(const part *)(const void *)lane;
-    UNROLL for (int i = PART; i < NAME(LANES); i += PART) sum += *(const part *)(const void *)(lane + i);
-    double total = 0;
-    UNROLL for (int i = 0; i < PART / 2; i++) total += (double)sum[i] + (double)sum[i + PART / 2];
-    return total;
-}
 
 /* sums[m][c] += sum over i < n of row[m][i] column[c][i]; n is whole vectors. */
 static inline __attribute__((always_inline)) void NAME(multiply)(const VALUE *row, int64_t pitch, const VALUE *column,
@@ -36,8 +23,7 @@ static inline __attribute__((always_inline)) void NAME(multiply)(const VALUE *ro
             UNROLL for (int c = 0; c < columns; c++) sum[m][c] = MULADD(w, x[c], sum[m][c]);
         }
     }
-    UNROLL for (int m = 0; m < rows; m++) UNROLL for (int c = 0; c < columns; c++) sums[m * across + c] +=
-        NAME(total)(sum[m][c]);
+    UNROLL for (int m = 0; m < rows; m++) NAME(add_totals)(sum[m], columns, sums + m * across);
 }
 
 /* Rows row .. row+rows-1 with a block of columns. */

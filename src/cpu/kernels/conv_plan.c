@@ -165,7 +165,7 @@ enum wick_status WICK__ISA(wick__conv_plan)(const struct conv *conv, int64_t pas
         terms *= kernel[a];
     }
     plan->nbytes = (size_t)taps * (sizeof(struct conv_tap) + sizeof(int64_t)) + (size_t)terms * sizeof(int64_t);
-    plan->memory = wick__alloc(plan->nbytes);
+    plan->memory = wick__scratch(plan->nbytes);
     if (!plan->memory) return WICK_MEMORY;
     struct conv_tap *tap = plan->memory;
     int64_t *residue = (int64_t *)(tap + taps);
@@ -194,4 +194,4 @@ enum wick_status WICK__ISA(wick__conv_plan)(const struct conv *conv, int64_t pas
     return WICK_OK;
 }
 
-void WICK__ISA(wick__conv_plan_free)(struct conv_plan *plan) { wick__free(plan->memory, plan->nbytes); }
+void WICK__ISA(wick__conv_plan_free)(struct conv_plan *plan) { wick__scratch_free(plan->memory, plan->nbytes); }

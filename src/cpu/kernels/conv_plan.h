@@ -24,6 +24,7 @@
 #include "core/convert.h"
 #include "cpu/runtime/isa.h"
 #include "cpu/runtime/parallel.h"
+#include "cpu/runtime/pool.h"
 
 #include "core/checked.h"
 #include "core/memory.h"

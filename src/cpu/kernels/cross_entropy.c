@@ -5,6 +5,7 @@
 #include "cpu/kernels/vmath.h"
 #include "cpu/runtime/isa.h"
 #include "cpu/runtime/parallel.h"
+#include "cpu/runtime/pool.h"
 
 #include "core/checked.h"
 #include "core/memory.h"
@@ -124,7 +125,7 @@ static void kinds_of(struct classes *c) {
 static enum wick_status run(struct classes *c) {
     size_t nbytes = c->call->p.classes.mean && !c->backward ? sizeof(double) * 2 * (size_t)c->count : 0;
     double loss = 0, weight = 0;
-    if (nbytes && !(c->rows = wick__alloc(nbytes))) return wick__latest();
+    if (nbytes && !(c->rows = wick__scratch(nbytes))) return wick__latest();
     wick__parallel(c->count, wick__max(1, GRAIN / wick__max(1, c->n)), lines, c);
     if (!nbytes) return WICK_OK;
     for (int64_t i = 0; i < c->count; i++) {
@@ -133,7 +134,7 @@ static enum wick_status run(struct classes *c) {
     }
     put(c->call->out[0], 0, loss / weight);
     put(c->call->out[1], 0, weight);
-    wick__free(c->rows, nbytes);
+    wick__scratch_free(c->rows, nbytes);
     return WICK_OK;
 }
 
@@ -160,12 +161,12 @@ enum wick_status WICK__ISA(wick__cpu_cross_entropy)(const struct wick__call *cal
     kinds_of(&c);
     c.stream = c.backward && c.inner == 1 && c.size >= 4 && (size_t)(c.count * c.n * c.size) >= STREAM_FROM;
     atomic_init(&bad, false);
-    double *weights = wick__alloc(nbytes);
+    double *weights = wick__scratch(nbytes);
     if (!weights) return wick__latest();
     for (int64_t i = 0; i < c.n; i++) weights[i] = weight ? at(weight, i) : 1;
     c.weight = weights;
     enum wick_status status = run(&c);
-    wick__free(weights, nbytes);
+    wick__scratch_free(weights, nbytes);
     if (status != WICK_OK) return status;
     return atomic_load(&bad) ? find_bad(&c, c.count) : WICK_OK;
 }

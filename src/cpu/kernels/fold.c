@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "cpu/runtime/isa.h"
 #include "cpu/runtime/parallel.h"
+#include "cpu/runtime/pool.h"
 
 #include <string.h>
 
@@ -84,9 +85,9 @@ enum wick_status WICK__ISA(wick__cpu_fold)(const struct wick__call *call) {
     int64_t width = f.axis[2].in, each = width + f.axis[2].out;
     int workers = wick__workers();
     size_t nbytes = sizeof *f.scratch * (size_t)each * (size_t)workers;
-    f.scratch = wick__alloc(nbytes);
+    f.scratch = wick__scratch(nbytes);
     if (!f.scratch) return WICK_MEMORY;
     wick__parallel_with(workers, count / width, wick__max(1, GRAIN / each), rows_task, &f);
-    wick__free(f.scratch, nbytes);
+    wick__scratch_free(f.scratch, nbytes);
     return WICK_OK;
 }

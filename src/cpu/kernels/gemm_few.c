@@ -9,6 +9,8 @@
 #include "cpu/runtime/parallel.h"
 #include "cpu/runtime/pool.h"
 
+#include <string.h>
+
 /* Rows at once, and lines, or vectors of lines; the most rows that go down k, and along it, where more columns of C
  * than FEW_COLUMNS fill the vectors of a common product's tiles. Along k: terms from which lanes are worth adding up,
  * and up to which the lines after these are asked for. Down k: terms at once, and from the one that is multiplied to
@@ -27,23 +29,6 @@ struct few {
 };
 
 /* ---- a group of rows ---- */
-
-/* The sums of the lanes of BESIDE vectors, side by side. */
-static inline __attribute__((always_inline)) void store_totals(const wick__vf *x, float *to) {
-#if WICK_ISA_LEVEL == 2
-    __m512 ab = _mm512_unpacklo_ps(x[0], x[1]) + _mm512_unpackhi_ps(x[0], x[1]);
-    __m512 cd = _mm512_unpacklo_ps(x[2], x[3]) + _mm512_unpackhi_ps(x[2], x[3]);
-    __m512d low = _mm512_unpacklo_pd(_mm512_castps_pd(ab), _mm512_castps_pd(cd));
-    __m512d high = _mm512_unpackhi_pd(_mm512_castps_pd(ab), _mm512_castps_pd(cd));
-    __m512 all = _mm512_castpd_ps(low) + _mm512_castpd_ps(high);
-    __m256 half = _mm512_castps512_ps256(all) + _mm512_extractf32x8_ps(all, 1);
-    _mm_storeu_ps(to, _mm256_castps256_ps128(half) + _mm256_extractf128_ps(half, 1));
-#else
-    __m256 all = _mm256_unpacklo_ps(x[0], x[1]) + _mm256_unpackhi_ps(x[0], x[1]);
-    __m128 half = _mm256_castps256_ps128(all) + _mm256_extractf128_ps(all, 1);
-    _mm_storel_pi((__m64 *)(void *)to, half + _mm_movehl_ps(half, half));
-#endif
-}
 
 /* Rows by BESIDE lines, along k. */
 static inline __attribute__((always_inline)) void dots(const int rows, const struct few *f, const float *x, int64_t ld,
@@ -68,17 +53,23 @@ static inline __attribute__((always_inline)) void dots(const int rows, const str
             for (int l = 0; l < BESIDE; l++) sum[r][l] = wick__vf_fma(one, term[l], sum[r][l]);
         }
     }
-    for (int r = 0; r < rows; r++) store_totals(sum[r], sums + r * SPAN);
+    for (int r = 0; r < rows; r++) {
+        const wick__vf *s = sum[r];
+        float total[4];
+        _mm_storeu_ps(total, wick__vf_totals(s[0], s[1], s[2 % BESIDE], s[3 % BESIDE]));
+        memcpy(sums + r * SPAN, total, BESIDE * sizeof *total);
+    }
 }
 
 /* Rows by SPAN lines or the n that there are, down `terms` of k from `from` on. */
 struct piece {
     const float *matrix;
     int64_t from, terms, n;
+    float *sums;
 };
 static inline __attribute__((always_inline)) void sweep(const int rows, const bool whole, const struct few *f,
-                                                        const float *x, int64_t ld, const struct piece *p,
-                                                        float *sums) {
+                                                        const float *x, int64_t ld, const struct piece *p) {
+    float *sums = p->sums;
     wick__vf sum[GROUP][BESIDE], term[BESIDE];
     const float *at = p->matrix + p->from * f->line_k;
     for (int r = 0; r < rows; r++)
@@ -105,9 +96,11 @@ static inline __attribute__((always_inline)) void sweep(const int rows, const bo
     static void dots_##rows(const struct few *f, const float *x, int64_t ld, const float *const *line, float *sums) {  \
         dots(rows, f, x, ld, line, sums);                                                                              \
     }                                                                                                                  \
-    static void sweep_##rows(const struct few *f, const float *x, int64_t ld, const struct piece *p, float *sums) {    \
-        p->n >= SPAN ? sweep(rows, true, f, x, ld, p, sums) : sweep(rows, false, f, x, ld, p, sums);                   \
+    static void sweep_##rows(const struct few *f, const float *x, int64_t ld, const struct piece *p) {                 \
+        p->n >= SPAN ? sweep(rows, true, f, x, ld, p) : sweep(rows, false, f, x, ld, p);                               \
     }
+typedef void dots_fn(const struct few *f, const float *x, int64_t ld, const float *const *line, float *sums);
+typedef void sweep_fn(const struct few *f, const float *x, int64_t ld, const struct piece *p);
 OF_ROWS(1)
 OF_ROWS(2)
 OF_ROWS(3)
@@ -117,21 +110,21 @@ OF_ROWS(4)
 
 /* The sums of all rows with n lines, a row's SPAN floats apart. Groups differ by at most one row. */
 static void multiply(const struct few *f, const float *x, int64_t ld, const float *matrix, int64_t n, float *sums) {
-    static void (*const along[])(const struct few *, const float *, int64_t, const float *const *,
-                                 float *) = {dots_1, dots_2, dots_3, dots_4};
-    static void (*const down[])(const struct few *, const float *, int64_t, const struct piece *,
-                                float *) = {sweep_1, sweep_2, sweep_3, sweep_4};
+    static dots_fn *const along[] = {dots_1, dots_2, dots_3, dots_4};
+    static sweep_fn *const down[] = {sweep_1, sweep_2, sweep_3, sweep_4};
     const int64_t groups = (f->rows + GROUP - 1) / GROUP, all = f->line_k == 1 ? n : f->k;
     for (int64_t at = 0; at < all; at += f->line_k == 1 ? BESIDE : TERMS) {
-        const struct piece piece = {matrix, at, wick__min(TERMS, f->k - at), n};
+        struct piece piece = {matrix, at, wick__min(TERMS, f->k - at), n, NULL};
         const float *line[BESIDE];
         for (int l = 0; l < BESIDE; l++) line[l] = matrix + wick__min(at + l, n - 1) * f->line_step;
         for (int64_t g = 0; g < groups; g++) {
             int64_t first = f->rows * g / groups, rows = f->rows * (g + 1) / groups - first;
             if (f->line_k == 1)
                 along[rows - 1](f, x + first * ld, ld, line, sums + first * SPAN + at);
-            else
-                down[rows - 1](f, x + first * ld, ld, &piece, sums + first * SPAN);
+            else {
+                piece.sums = sums + first * SPAN;
+                down[rows - 1](f, x + first * ld, ld, &piece);
+            }
         }
     }
 }

@@ -7,6 +7,7 @@
 #include "cpu/kernels/places.h"
 #include "cpu/runtime/isa.h"
 #include "cpu/runtime/parallel.h"
+#include "cpu/runtime/pool.h"
 
 #include <wick/conv.h>
 
@@ -230,12 +231,12 @@ enum wick_status WICK__ISA(wick__cpu_grid_sample)(const struct wick__call *call)
     size_t lines = (size_t)(back ? g.channels : workers), table = sizeof *g.tap * (size_t)(g.points * g.taps);
     size_t values = sizeof *g.values * lines * (size_t)g.plane;
     size_t nbytes = table + values + sizeof *g.other * lines * (size_t)g.points;
-    char *memory = wick__alloc(nbytes);
+    char *memory = wick__scratch(nbytes);
     if (!memory) return WICK_MEMORY;
     g.tap = (struct tap *)(void *)memory;
     g.values = (double *)(void *)(memory + table);
     g.other = (double *)(void *)(memory + table + values);
     for (g.image = 0; g.image < g.x->layout.shape[0]; g.image++) run_image(&g, workers);
-    wick__free(memory, nbytes);
+    wick__scratch_free(memory, nbytes);
     return WICK_OK;
 }

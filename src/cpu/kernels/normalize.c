@@ -4,6 +4,7 @@
 #include "cpu/kernels/reduce_kinds.h"
 #include "cpu/kernels/vmath.h"
 #include "cpu/runtime/parallel.h"
+#include "cpu/runtime/pool.h"
 
 #include "core/memory.h"
 
@@ -158,10 +159,10 @@ enum wick_status WICK__ISA(wick__cpu_normalize)(const struct wick__call *call) {
     int64_t operands = s.channels > 1 || s.op == WICK_OP_group_norm || s.op == WICK_OP_batch_norm ? s.channels : s.n;
     bool narrow = s.dtype != WICK_F32 && s.dtype != WICK_F64 && call->n_in > 1;
     size_t nbytes = narrow ? sizeof(float) * (size_t)operands * (size_t)(call->n_in - 1) : 0;
-    float *scratch = narrow ? wick__alloc(nbytes) : NULL;
+    float *scratch = narrow ? wick__scratch(nbytes) : NULL;
     if (narrow && !scratch) return WICK_MEMORY;
     take_operands(&s, call, scratch, operands);
     wick__parallel(count / s.n, wick__max(1, GRAIN / s.n), rows_task, &s);
-    wick__free(scratch, nbytes);
+    wick__scratch_free(scratch, nbytes);
     return WICK_OK;
 }

@@ -5,6 +5,7 @@
 #include "cpu/kernels/vmath.h"
 #include "cpu/runtime/isa.h"
 #include "cpu/runtime/parallel.h"
+#include "cpu/runtime/pool.h"
 
 #include "core/memory.h"
 
@@ -114,13 +115,13 @@ static void set_parts(struct normalize_backward *s) {
 static enum wick_status backward(struct normalize_backward *s, const struct wick__call *call) {
     int64_t n = s->pieces * s->plane;
     size_t nbytes = sizeof *s->sums * 2 * (size_t)s->parts * (size_t)s->channels;
-    if (call->n_out > 1 && !(s->sums = wick__alloc(nbytes))) return WICK_MEMORY;
+    if (call->n_out > 1 && !(s->sums = wick__scratch(nbytes))) return WICK_MEMORY;
     if (s->sums) memset(s->sums, 0, nbytes);
     wick__parallel(s->outer * s->channels / s->pieces, wick__max(1, GRAIN / n), rows_task, s);
     if (!s->sums) return WICK_OK;
     if (s->plane == 1 && !s->batch) wick__parallel(s->parts * s->tiles, 1, sums_task, s);
     for (int i = 1; i < call->n_out; i++) join(s, i - 1, call->out[i]);
-    wick__free(s->sums, nbytes);
+    wick__scratch_free(s->sums, nbytes);
     return WICK_OK;
 }
 
@@ -161,11 +162,11 @@ enum wick_status WICK__ISA(wick__cpu_normalize_backward)(const struct wick__call
     s.stream = (size_t)count * s.size >= STREAM_FROM;
     bool narrow = weight && s.dtype != WICK_F32 && s.dtype != WICK_F64;
     size_t nbytes = narrow ? sizeof(float) * (size_t)s.channels : 0;
-    float *wide = narrow ? wick__alloc(nbytes) : NULL;
+    float *wide = narrow ? wick__scratch(nbytes) : NULL;
     if (narrow && !wide) return WICK_MEMORY;
     if (narrow) wick__row_to_f32(s.dtype, s.weight, 1, wide, s.channels);
     if (narrow) s.weight = wide;
     enum wick_status status = backward(&s, call);
-    wick__free(wide, nbytes);
+    wick__scratch_free(wide, nbytes);
     return status;
 }

@@ -6,6 +6,7 @@
 #include "cpu/kernels/transpose.h"
 #include "cpu/kernels/vmath.h"
 #include "cpu/runtime/parallel.h"
+#include "cpu/runtime/pool.h"
 
 #include <math.h>
 
@@ -385,13 +386,13 @@ static enum wick_status run(const struct wick__planes *p) {
     if (!wick__mul(job.room.all, workers, &each) || !wick__mul(each, (int64_t)sizeof(float), &bytes))
         return wick__fail(WICK_OVERFLOW, "room for planes does not fit in 64 bits");
     job.blocks = (planes + PLANES - 1) / PLANES;
-    job.memory = wick__alloc((size_t)bytes);
+    job.memory = wick__scratch((size_t)bytes);
     if (!job.memory) return WICK_MEMORY;
-    memset(job.memory, 0, (size_t)bytes);
+    if (planes % PLANES != 0) memset(job.memory, 0, (size_t)bytes); /* lanes that no plane fills */
     work = job.room.made + job.room.box;
     wick__parallel_with(workers, job.blocks * (p->channels_last ? p->images : 1) * job.slabs,
                         wick__max(1, GRAIN / wick__max(1, work)), run_tiles, &job);
-    wick__free(job.memory, (size_t)bytes);
+    wick__scratch_free(job.memory, (size_t)bytes);
     return WICK_OK;
 }
 

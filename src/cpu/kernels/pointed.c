@@ -6,6 +6,7 @@
 #include "core/convert.h"
 #include "core/memory.h"
 #include "cpu/runtime/parallel.h"
+#include "cpu/runtime/pool.h"
 
 #include <string.h>
 
@@ -168,12 +169,12 @@ enum wick_status WICK__ISA(wick__pointed_run)(const struct wick__pointed *p) {
     size_t tables = sizeof *job.table * (size_t)(span + p->from[2]);
     if (!wick__mul(job.room, workers, &all) || !wick__add(all, (int64_t)tables, &all))
         return wick__fail(WICK_OVERFLOW, "room does not fit in 64 bits");
-    job.table = wick__alloc((size_t)all);
+    job.table = wick__scratch((size_t)all);
     if (!job.table) return WICK_MEMORY;
     job.limit = job.table + span;
     job.memory = (char *)(job.limit + p->from[2]);
     make_table(&job);
     wick__parallel_with(workers, p->planes * job.slabs, wick__max(1, GRAIN / slab), make_slabs, &job);
-    wick__free(job.table, (size_t)all);
+    wick__scratch_free(job.table, (size_t)all);
     return WICK_OK;
 }

@@ -2,6 +2,7 @@
 #include "core/convert.h"
 #include "cpu/runtime/isa.h"
 #include "cpu/runtime/parallel.h"
+#include "cpu/runtime/pool.h"
 #include "cpu/kernels/planes.h"
 #include "cpu/kernels/vmath.h"
 
@@ -294,7 +295,7 @@ enum wick_status WICK__ISA(wick__cpu_pool)(const struct wick__call *call) {
     int workers = wick__workers();
     size_t nbytes = table + pool.scratch_each / 64 * 64 * (size_t)workers;
     pool.scratch_each = pool.scratch_each / 64 * 64;
-    char *memory = wick__alloc(nbytes);
+    char *memory = wick__scratch(nbytes);
     if (!memory) return WICK_MEMORY;
     pool.scratch = memory + table;
     set_axes(&pool, call, (struct window *)(void *)memory,
@@ -309,6 +310,6 @@ enum wick_status WICK__ISA(wick__cpu_pool)(const struct wick__call *call) {
         int64_t work = taps * in + out * wick__max(1, pool.axis[2].window[0].count);
         wick__parallel_with(workers, wick__count(y) / out, wick__max(1, 16384 / wick__max(1, work)), pool_rows, &pool);
     }
-    wick__free(memory, nbytes);
+    wick__scratch_free(memory, nbytes);
     return status;
 }

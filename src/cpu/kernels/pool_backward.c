@@ -8,6 +8,7 @@
 #include "cpu/kernels/pointed.h"
 #include "cpu/runtime/isa.h"
 #include "cpu/runtime/parallel.h"
+#include "cpu/runtime/pool.h"
 
 #include <string.h>
 
@@ -121,7 +122,7 @@ static bool by_planes(const struct pool_backward *s, const struct wick__call *ca
 static enum wick_status to_largest(const struct pool_backward *s, const struct wick__call *call) {
     int64_t windows = s->axis[0].out + s->axis[1].out + s->axis[2].out;
     size_t nbytes = sizeof(struct wick__reach) * (size_t)windows;
-    struct wick__reach *reach = wick__alloc(nbytes), *next = reach;
+    struct wick__reach *reach = wick__scratch(nbytes), *next = reach;
     struct wick__pointed p = {.dtype = s->dtype, .x = s->gradient, .indices = wick__data(call->in[1]), .y = s->out};
     if (!reach) return WICK_MEMORY;
     p.planes = call->in[0]->layout.shape[0] * call->in[0]->layout.shape[1];
@@ -136,7 +137,7 @@ static enum wick_status to_largest(const struct pool_backward *s, const struct w
         }
     }
     enum wick_status status = WICK__ISA(wick__pointed_run)(&p);
-    wick__free(reach, nbytes);
+    wick__scratch_free(reach, nbytes);
     return status;
 }
 
@@ -165,9 +166,9 @@ enum wick_status WICK__ISA(wick__cpu_pool_backward)(const struct wick__call *cal
     int64_t each = s.axis[2].in + s.axis[2].out;
     int workers = wick__workers();
     size_t nbytes = sizeof *s.scratch * (size_t)each * (size_t)workers;
-    s.scratch = wick__alloc(nbytes);
+    s.scratch = wick__scratch(nbytes);
     if (!s.scratch) return WICK_MEMORY;
     wick__parallel_with(workers, count / s.axis[2].in, wick__max(1, GRAIN / each), rows_task, &s);
-    wick__free(s.scratch, nbytes);
+    wick__scratch_free(s.scratch, nbytes);
     return WICK_OK;
 }

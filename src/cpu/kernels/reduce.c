@@ -274,13 +274,13 @@ static enum wick_status run_lines(struct reduce *reduce) {
     reduce->segments = wick__max(1, (terms + SEGMENT - 1) / SEGMENT);
     if (reduce->segments > 1) {
         nbytes = sizeof *reduce->parts * (size_t)(outs * reduce->segments);
-        reduce->parts = wick__alloc(nbytes);
+        reduce->parts = wick__scratch(nbytes);
         if (!reduce->parts) return WICK_MEMORY;
     }
     int64_t work = wick__min(terms, SEGMENT) + 16;
     wick__parallel(outs * reduce->segments, wick__max(1, GRAIN / work), line_tasks, reduce);
     if (reduce->parts) wick__parallel(outs, GRAIN / 8, join_lines, reduce);
-    wick__free(reduce->parts, nbytes);
+    wick__scratch_free(reduce->parts, nbytes);
     return WICK_OK;
 }
 

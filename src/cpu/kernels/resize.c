@@ -4,6 +4,7 @@
 #include "cpu/kernels/planes.h"
 #include "cpu/runtime/isa.h"
 #include "cpu/runtime/parallel.h"
+#include "cpu/runtime/pool.h"
 
 #include "core/checked.h"
 #include "core/memory.h"
@@ -214,7 +215,7 @@ enum wick_status WICK__ISA(wick__cpu_resize)(const struct wick__call *call) {
     size_t table = ((size_t)entries * sizeof(struct source) + 63) / 64 * 64;
     int workers = wick__workers();
     size_t nbytes = table + resize.scratch_each * (size_t)workers;
-    char *memory = wick__alloc(nbytes);
+    char *memory = wick__scratch(nbytes);
     if (!memory) return WICK_MEMORY;
     resize.scratch = memory + table;
     struct source *source = (struct source *)(void *)memory;
@@ -229,6 +230,6 @@ enum wick_status WICK__ISA(wick__cpu_resize)(const struct wick__call *call) {
     if (!by_planes(&resize, call, &status))
         wick__parallel_with(workers, wick__count(y) / resize.to[2], wick__max(1, 8192 / resize.to[2]), resize_rows,
                             &resize);
-    wick__free(memory, nbytes);
+    wick__scratch_free(memory, nbytes);
     return status;
 }

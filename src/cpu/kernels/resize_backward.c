@@ -76,7 +76,7 @@ static enum wick_status to_largest(const struct wick__call *call) {
         windows += p.from[d];
     }
     size_t nbytes = sizeof(struct wick__reach) * (size_t)windows;
-    struct wick__reach *reach = wick__alloc(nbytes), *next = reach;
+    struct wick__reach *reach = wick__scratch(nbytes), *next = reach;
     if (!reach) return WICK_MEMORY;
     for (int d = 0; d < 3; d++) {
         p.reach[d] = next;
@@ -86,7 +86,7 @@ static enum wick_status to_largest(const struct wick__call *call) {
         }
     }
     enum wick_status status = WICK__ISA(wick__pointed_run)(&p);
-    wick__free(reach, nbytes);
+    wick__scratch_free(reach, nbytes);
     return status;
 }
 

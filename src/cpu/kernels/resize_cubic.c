@@ -4,6 +4,7 @@
 #include "cpu/kernels/places.h"
 #include "cpu/runtime/isa.h"
 #include "cpu/runtime/parallel.h"
+#include "cpu/runtime/pool.h"
 
 struct cubic {
     const char *in;
@@ -67,7 +68,7 @@ enum wick_status WICK__ISA(wick__cpu_resize_cubic)(const struct wick__call *call
     int workers = wick__workers();
     size_t table = (sizeof(struct taps) * (size_t)(c.to[0] + c.to[1]) + 63) / 64 * 64;
     size_t nbytes = table + c.each * (size_t)workers;
-    char *memory = wick__alloc(nbytes);
+    char *memory = wick__scratch(nbytes);
     if (!memory) return WICK_MEMORY;
     c.scratch = memory + table;
     c.taps[0] = (struct taps *)(void *)memory;
@@ -77,6 +78,6 @@ enum wick_status WICK__ISA(wick__cpu_resize_cubic)(const struct wick__call *call
         for (int64_t o = 0; o < c.to[s]; o++) c.taps[s][o] = cubic_taps(next_place(&placer));
     }
     wick__parallel_with(workers, wick__count(y) / c.to[1], wick__max(1, 4096 / c.to[1]), rows_task, &c);
-    wick__free(memory, nbytes);
+    wick__scratch_free(memory, nbytes);
     return WICK_OK;
 }

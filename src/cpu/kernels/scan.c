@@ -5,6 +5,7 @@
 #include "core/convert.h"
 #include "cpu/runtime/isa.h"
 #include "cpu/runtime/parallel.h"
+#include "cpu/runtime/pool.h"
 #include "cpu/kernels/vmath.h"
 
 #include "core/checked.h"
@@ -181,7 +182,7 @@ static enum wick_status scan_lines(struct scan *s, int64_t lines) {
     s->blocks = (s->n + BLOCK - 1) / BLOCK;
     if (s->blocks > 1) {
         nbytes = sizeof *s->before * (size_t)(lines * s->blocks);
-        s->before = wick__alloc(nbytes);
+        s->before = wick__scratch(nbytes);
         if (!s->before) return WICK_MEMORY;
         wick__parallel(lines * s->blocks, 1, total_task, s);
         for (int64_t line = 0; line < lines; line++) {
@@ -194,7 +195,7 @@ static enum wick_status scan_lines(struct scan *s, int64_t lines) {
         }
     }
     wick__parallel(lines * s->blocks, wick__max(1, GRAIN / s->n), scan_task, s);
-    wick__free(s->before, nbytes);
+    wick__scratch_free(s->before, nbytes);
     return WICK_OK;
 }
 

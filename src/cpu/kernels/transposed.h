@@ -10,6 +10,7 @@
 #include "core/convert.h"
 #include "core/memory.h"
 #include "cpu/runtime/parallel.h"
+#include "cpu/runtime/pool.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,10 +83,10 @@ static inline enum wick_status transposed_run(struct transposed *t, int64_t coun
     int64_t each = last->in + 2 * last->out;
     int workers = wick__workers();
     size_t nbytes = sizeof *t->scratch * (size_t)each * (size_t)workers;
-    t->scratch = wick__alloc(nbytes);
+    t->scratch = wick__scratch(nbytes);
     if (!t->scratch) return WICK_MEMORY;
     wick__parallel_with(workers, count / last->in, wick__max(1, TRANSPOSED_GRAIN / each), transposed_task, t);
-    wick__free(t->scratch, nbytes);
+    wick__scratch_free(t->scratch, nbytes);
     return WICK_OK;
 }
 

@@ -11,6 +11,7 @@
  *   wick__vf_max(a, b), _min(a, b)     b where either is NaN
  *   wick__vf_abs(x)
  *   wick__vf_total(x), _greatest(x)    over the lanes; the latter not for NaN
+ *   wick__vf_totals(a, b, c, d)        their totals, side by side
  *   wick__vf_part(x, k)                doubles: half k of the lanes; of a wick__vd all of them
  *   wick__vf_fma(a, b, c)              a b + c, rounded once where the instruction set can
  *   wick__vf_below(x, c, a, b)         a where x < c, else b
@@ -89,6 +90,21 @@ WICK__OVER_LANES(greatest, max)
 #undef WICK__QUARTER
 #undef WICK__PAIR_OF
 #endif
+
+static inline __m128 wick__vf_totals(wick__vf a, wick__vf b, wick__vf c, wick__vf d) {
+    wick__vf ab = WICK__MM(unpacklo_ps)(a, b) + WICK__MM(unpackhi_ps)(a, b);
+    wick__vf cd = WICK__MM(unpacklo_ps)(c, d) + WICK__MM(unpackhi_ps)(c, d);
+    wick__vf all = (wick__vf)WICK__MM(unpacklo_pd)((wick__vd)ab, (wick__vd)cd) +
+                   (wick__vf)WICK__MM(unpackhi_pd)((wick__vd)ab, (wick__vd)cd);
+#if WICK_ISA_LEVEL >= 2
+    __m256 half = _mm512_castps512_ps256(all) + _mm512_extractf32x8_ps(all, 1);
+    return _mm256_castps256_ps128(half) + _mm256_extractf128_ps(half, 1);
+#elif WICK_ISA_LEVEL >= 1
+    return _mm256_castps256_ps128(all) + _mm256_extractf128_ps(all, 1);
+#else
+    return all;
+#endif
+}
 
 static inline wick__vf wick__vf_fma(wick__vf a, wick__vf b, wick__vf c) {
 #if WICK_ISA_LEVEL >= 1

@@ -15,4 +15,14 @@ void wick__pool_set_cache(size_t nbytes);
 void wick__pool_reset_peak(void);
 void wick__pool_trim(void);
 
+/* Scratch space of a kernel, from the same lists: fresh memory costs a page fault for each 4 KiB. NULL after a failure.
+ */
+static inline void *wick__scratch(size_t nbytes) {
+    void *data;
+    return wick__pool_alloc(nbytes, &data) == WICK_OK ? data : NULL;
+}
+static inline void wick__scratch_free(void *data, size_t nbytes) {
+    if (data) wick__pool_free(data, nbytes);
+}
+
 #endif
