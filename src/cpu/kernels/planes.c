@@ -1,4 +1,4 @@
-/* Images by 16 planes side by side: see cpu/kernels/planes.h. */
+/* Images by 16 planes side by side, or more where channels are: see cpu/kernels/planes.h. */
 #include "cpu/kernels/planes.h"
 
 #include "core/checked.h"
@@ -10,23 +10,23 @@
 
 #include <math.h>
 
-/* SLAB: results of a plane that are made at once, where rows are not longer. BOX: elements of a plane that may be
- * turned for them. */
-enum { PLANES = 16, SLAB = 1024, BOX = 8192, GRAIN = 16 * 1024, VECTORS = PLANES / WICK__VF, WIDE = PLANES / WICK__VD };
+/* MANY: channels that are taken at once where they lie side by side. SLAB: results of a plane that are made at once,
+ * where rows are not longer. BOX: elements of a plane that may be turned for them. */
+enum { PLANES = 16, MANY = 32, SLAB = 1024, BOX = 8192, GRAIN = 16 * 1024 };
 
 /* Elements first[d] .. first[d] + size[d] - 1 of each dim. */
 struct box {
     int64_t first[3], size[3];
 };
 
-/* 16 planes, or the `lanes` that are left. */
+/* PLANES or MANY planes, or the `lanes` that are left. */
 struct tile {
     const struct wick__planes *p;
-    int64_t plane, lanes;
+    int64_t plane, width, lanes;
     struct box of_y, of_x;
     const float *x;      /* element first[] of the first plane */
     int64_t step[3];     /* of x, in floats */
-    float *made;         /* [slab,16] */
+    float *made;         /* [slab,width] */
     uint32_t *positions; /* the same, of the largest */
 };
 
@@ -98,22 +98,23 @@ static bool is_power_of_two(double x) {
 }
 
 /* Of sums of one element whose weight is 1. */
-static inline __attribute__((always_inline)) void pick(const struct tile *t, const struct takes *takes, int64_t lanes,
-                                                       float *y) {
+static inline __attribute__((always_inline)) void pick(const struct tile *t, const struct takes *takes, const int width,
+                                                       int64_t lanes, float *y) {
     const float *x = t->x + offset_of(t, takes->begin[0], takes->begin[1], takes->begin[2]);
-    for (int k = 0; k < VECTORS; k++) wick__vf_store(y + k * WICK__VF, load(x + k * WICK__VF, lanes - k * WICK__VF));
+    for (int k = 0; k < width / WICK__VF; k++)
+        wick__vf_store(y + k * WICK__VF, load(x + k * WICK__VF, lanes - k * WICK__VF));
 }
 
 /* The first term is a product alone: that of -0 and 1 stays -0. */
 static inline __attribute__((always_inline)) void sum_narrow(const struct tile *t, const struct takes *takes,
-                                                             int64_t lanes, float *y) {
-    wick__vf sum[VECTORS];
+                                                             const int width, int64_t lanes, float *y) {
+    wick__vf sum[MANY / WICK__VF];
     bool first = true;
-    for (int k = 0; k < VECTORS; k++) sum[k] = wick__vf_all(0);
+    for (int k = 0; k < width / WICK__VF; k++) sum[k] = wick__vf_all(0);
     EACH_TAKEN(t, takes) {
         const float *x = t->x + offset_of(t, d, h, w);
         wick__vf weight = wick__vf_all((float)(d->weight * h->weight * w->weight));
-        for (int k = 0; k < VECTORS; k++) {
+        for (int k = 0; k < width / WICK__VF; k++) {
             wick__vf v = load(x + k * WICK__VF, lanes - k * WICK__VF);
             if (first)
                 sum[k] = v * weight;
@@ -122,7 +123,7 @@ static inline __attribute__((always_inline)) void sum_narrow(const struct tile *
         }
         first = false;
     }
-    for (int k = 0; k < VECTORS; k++) wick__vf_store(y + k * WICK__VF, sum[k]);
+    for (int k = 0; k < width / WICK__VF; k++) wick__vf_store(y + k * WICK__VF, sum[k]);
 }
 
 /* Whether a sum is one element as it is. */
@@ -136,21 +137,21 @@ static inline bool is_one(const struct tile *t, const struct takes *takes) {
 }
 
 static inline __attribute__((always_inline)) void sum_wide(const struct tile *t, const struct takes *takes,
-                                                           int64_t lanes, float *y) {
+                                                           const int width, int64_t lanes, float *y) {
     double divisor = divisor_of(t->p, takes->at);
     bool exact = is_power_of_two(divisor);
-    wick__vd sum[WIDE], by = wick__vd_all(exact ? 1 / divisor : divisor);
-    for (int k = 0; k < WIDE; k++) sum[k] = wick__vd_all(0);
+    wick__vd sum[MANY / WICK__VD], by = wick__vd_all(exact ? 1 / divisor : divisor);
+    for (int k = 0; k < width / WICK__VD; k++) sum[k] = wick__vd_all(0);
     EACH_TAKEN(t, takes) {
         const float *x = t->x + offset_of(t, d, h, w);
         wick__vd weight = wick__vd_all(d->weight * h->weight * w->weight);
-        for (int k = 0; k < VECTORS; k++) {
+        for (int k = 0; k < width / WICK__VF; k++) {
             wick__vf v = load(x + k * WICK__VF, lanes - k * WICK__VF);
             for (int half = 0; half < 2; half++)
                 sum[2 * k + half] = wick__vd_fma(wick__vf_part(v, half), weight, sum[2 * k + half]);
         }
     }
-    for (int k = 0; k < WIDE; k++) {
+    for (int k = 0; k < width / WICK__VD; k++) {
         if (exact)
             sum[k] *= by;
         else
@@ -159,19 +160,19 @@ static inline __attribute__((always_inline)) void sum_wide(const struct tile *t,
     }
 }
 
-static inline __attribute__((always_inline)) void largest(const struct tile *t, const struct takes *takes,
-                                                          int64_t lanes, float *y, uint32_t *position) {
+static inline __attribute__((always_inline)) void
+largest(const struct tile *t, const struct takes *takes, const int width, int64_t lanes, float *y, uint32_t *position) {
     const int64_t *from = t->p->from;
-    wick__vf most[VECTORS];
-    positions places[VECTORS];
-    for (int k = 0; k < VECTORS; k++) most[k] = wick__vf_all(-INFINITY), places[k] = positions_all(UINT32_MAX);
+    wick__vf most[MANY / WICK__VF];
+    positions places[MANY / WICK__VF];
+    for (int k = 0; k < width / WICK__VF; k++) most[k] = wick__vf_all(-INFINITY), places[k] = positions_all(UINT32_MAX);
     EACH_TAKEN(t, takes) {
         const float *x = t->x + offset_of(t, d, h, w);
         uint32_t at = (uint32_t)((d->at * from[1] + h->at) * from[2] + w->at);
-        for (int k = 0; k < VECTORS; k++)
+        for (int k = 0; k < width / WICK__VF; k++)
             most[k] = larger(most[k], load(x + k * WICK__VF, lanes - k * WICK__VF), &places[k], at);
     }
-    for (int k = 0; k < VECTORS; k++) {
+    for (int k = 0; k < width / WICK__VF; k++) {
         wick__vf_store(y + k * WICK__VF, most[k]);
         if (position) positions_store(position + k * WICK__VF, places[k]);
     }
@@ -180,18 +181,21 @@ static inline __attribute__((always_inline)) void largest(const struct tile *t, 
 /* ---- tiles ---- */
 
 static inline __attribute__((always_inline)) void make_element(const struct tile *t, enum wick__planes_kind kind,
-                                                               const struct takes *takes, int64_t lanes, int64_t n) {
-    float *to = t->made + n * PLANES;
+                                                               const struct takes *takes, const int width,
+                                                               int64_t lanes, int64_t n) {
+    float *to = t->made + n * width;
     switch (kind) {
-    case WICK__PLANES_PICK: pick(t, takes, lanes, to); break;
-    case WICK__PLANES_SUM: sum_narrow(t, takes, lanes, to); break;
+    case WICK__PLANES_PICK: pick(t, takes, width, lanes, to); break;
+    case WICK__PLANES_SUM: sum_narrow(t, takes, width, lanes, to); break;
     case WICK__PLANES_SUM_WIDE:
         if (is_one(t, takes))
-            pick(t, takes, lanes, to);
+            pick(t, takes, width, lanes, to);
         else
-            sum_wide(t, takes, lanes, to);
+            sum_wide(t, takes, width, lanes, to);
         break;
-    case WICK__PLANES_LARGEST: largest(t, takes, lanes, to, t->positions ? t->positions + n * PLANES : NULL); break;
+    case WICK__PLANES_LARGEST:
+        largest(t, takes, width, lanes, to, t->positions ? t->positions + n * width : NULL);
+        break;
     }
 }
 
@@ -203,7 +207,7 @@ static inline void take(const struct tile *t, struct takes *takes, int d, int64_
 }
 
 static inline __attribute__((always_inline)) void make_elements(const struct tile *t, enum wick__planes_kind kind,
-                                                                int64_t lanes) {
+                                                                const int width, int64_t lanes) {
     const struct box *y = &t->of_y;
     struct takes takes;
     int64_t n = 0;
@@ -213,7 +217,7 @@ static inline __attribute__((always_inline)) void make_elements(const struct til
             take(t, &takes, 1, y->first[1] + h);
             for (int64_t w = 0; w < y->size[2]; w++) {
                 take(t, &takes, 2, y->first[2] + w);
-                make_element(t, kind, &takes, lanes, n++);
+                make_element(t, kind, &takes, width, lanes, n++);
             }
         }
     }
@@ -221,10 +225,14 @@ static inline __attribute__((always_inline)) void make_elements(const struct til
 
 #define MAKE(kind)                                                                                                     \
     case kind:                                                                                                         \
-        if (t->lanes == PLANES)                                                                                        \
-            make_elements(t, kind, PLANES);                                                                            \
+        if (t->lanes == MANY)                                                                                          \
+            make_elements(t, kind, MANY, MANY);                                                                        \
+        else if (t->width == MANY)                                                                                     \
+            make_elements(t, kind, MANY, t->lanes);                                                                    \
+        else if (t->lanes == PLANES)                                                                                   \
+            make_elements(t, kind, PLANES, PLANES);                                                                    \
         else                                                                                                           \
-            make_elements(t, kind, t->lanes);                                                                          \
+            make_elements(t, kind, PLANES, t->lanes);                                                                  \
         break;
 static void make_tile(const struct tile *t) {
     switch (t->p->kind) {
@@ -243,7 +251,8 @@ struct room {
 static int64_t plane_size(const int64_t *size) { return size[0] * size[1] * size[2]; }
 
 static struct room room_of(const struct wick__planes *p) {
-    int64_t slab = PLANES * p->deep * p->high * p->to[2], box = PLANES * p->box;
+    int64_t width = p->channels_last && p->channels > PLANES ? MANY : PLANES;
+    int64_t slab = width * p->deep * p->high * p->to[2], box = PLANES * p->box;
     struct room r = {.box = p->channels_last ? 0 : box,
                      .made = slab,
                      .positions = p->largest ? slab : 0,
@@ -321,12 +330,12 @@ static void store_tile(const struct tile *t, float *rows) {
     int64_t size = plane_size(p->to), n = plane_size(t->of_y.size);
     int64_t at = t->plane * size + (t->of_y.first[0] * p->to[1] + t->of_y.first[1]) * p->to[2];
     const int64_t turned[2] = {t->lanes, n};
-    if (p->largest) WICK__ISA(wick__turn)(sizeof *p->largest, t->positions, PLANES, turned, p->largest + at, size);
+    if (p->largest) WICK__ISA(wick__turn)(sizeof *p->largest, t->positions, t->width, turned, p->largest + at, size);
     if (p->dtype == WICK_F32) {
-        WICK__ISA(wick__turn)(sizeof(float), t->made, PLANES, turned, (float *)(void *)p->y + at, size);
+        WICK__ISA(wick__turn)(sizeof(float), t->made, t->width, turned, (float *)(void *)p->y + at, size);
         return;
     }
-    WICK__ISA(wick__turn)(sizeof(float), t->made, PLANES, turned, rows, n);
+    WICK__ISA(wick__turn)(sizeof(float), t->made, t->width, turned, rows, n);
     for (int64_t l = 0; l < t->lanes; l++)
         wick__row_from_f32(p->dtype, rows + l * n, p->y + (size_t)(at + l * size) * wick__size(p->dtype), n);
 }
@@ -336,6 +345,7 @@ struct job {
     struct room room;
     float *memory;
     int64_t blocks; /* of planes, in all or of an image */
+    int64_t width;  /* planes of a block, the last one apart */
     int64_t slabs;
 };
 
@@ -347,10 +357,12 @@ static void run_tiles(void *context, int worker, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) {
         int64_t block = i / job->slabs, image = p->channels_last ? block / job->blocks : 0;
         int64_t planes = p->channels_last ? p->channels : p->images * p->channels;
-        int64_t first = (block - image * job->blocks) * PLANES;
+        int64_t first = (block - image * job->blocks) * job->width, left = planes - first;
+        int64_t width = left <= PLANES ? PLANES : job->width;
         struct tile tile = {.p = p,
                             .plane = image * p->channels + first,
-                            .lanes = wick__min(PLANES, planes - first),
+                            .width = width,
+                            .lanes = wick__min(width, left),
                             .of_y = slab_of(p, i % job->slabs),
                             .made = made,
                             .positions = p->largest ? (uint32_t *)(void *)(made + job->room.made) : NULL};
@@ -385,10 +397,12 @@ static enum wick_status run(const struct wick__planes *p) {
     int64_t planes = p->channels_last ? p->channels : p->images * p->channels, work = 0, each, bytes;
     if (!wick__mul(job.room.all, workers, &each) || !wick__mul(each, (int64_t)sizeof(float), &bytes))
         return wick__fail(WICK_OVERFLOW, "room for planes does not fit in 64 bits");
-    job.blocks = (planes + PLANES - 1) / PLANES;
+    job.width = p->channels_last && planes > PLANES ? MANY : PLANES;
+    job.blocks = (planes + job.width - 1) / job.width;
     job.memory = wick__scratch((size_t)bytes);
     if (!job.memory) return WICK_MEMORY;
-    if (planes % PLANES != 0) memset(job.memory, 0, (size_t)bytes); /* lanes that no plane fills */
+    /* Lanes of turned elements that no plane fills. */
+    if (!p->channels_last && planes % PLANES != 0) memset(job.memory, 0, (size_t)bytes);
     work = job.room.made + job.room.box;
     wick__parallel_with(workers, job.blocks * (p->channels_last ? p->images : 1) * job.slabs,
                         wick__max(1, GRAIN / wick__max(1, work)), run_tiles, &job);

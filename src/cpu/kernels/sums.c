@@ -9,6 +9,10 @@
  * be cut: how many threads there are must not tell. */
 enum { VECTORS = 4, REDUCED = 3, COLUMNS = VECTORS * WICK__VD, FEW = 8, LONG = 16 * 1024, GRAIN = 16 * 1024 };
 
+/* Elements of lines that are added up one by one: shorter ones go side by side, and four additions at once are worth
+ * their way for longer ones. */
+enum { SHORT = 64, SINGLE = 512 };
+
 struct sums {
     const struct lines *lines;
     double divisor;
@@ -55,10 +59,26 @@ static void chunks_task(void *context, int worker, int64_t begin, int64_t end) {
     }
 }
 
+/* Lines whose elements are side by side. */
+static void rows_task(void *context, int worker, int64_t begin, int64_t end) {
+    const struct sums *s = context;
+    const struct dims *kept = &s->lines->kept;
+    const float *x = (const float *)(const void *)s->lines->data;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) {
+        const float *row = x + (kept->n == 1 ? i * kept->stride[0] : dims_offset(kept, i));
+        s->out[i] = (float)(wick__vf_sum(row, s->lines->terms) / s->divisor);
+    }
+}
+
 bool WICK__ISA(wick__sums_f32)(const struct lines *lines, double divisor, float *out) {
     const struct dims *kept = &lines->kept, *reduced = &lines->reduced;
     struct sums s = {.lines = lines, .divisor = divisor, .out = out};
     if (lines->dtype != WICK_F32 || reduced->n == 0 || reduced->n > REDUCED || kept->n == 0) return false;
+    if (lines->direct && lines->terms > SHORT && lines->terms <= SINGLE) {
+        wick__parallel(lines->outs, wick__max(1, GRAIN / lines->terms), rows_task, &s);
+        return true;
+    }
     if (kept->stride[kept->n - 1] != 1) return false;
     s.n = kept->shape[kept->n - 1];
     s.chunks = (s.n + COLUMNS - 1) / COLUMNS;
