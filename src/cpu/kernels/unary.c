@@ -5,6 +5,27 @@
 #include <math.h>
 #include <string.h>
 
+/* tanh for f32, some three times as fast as SLEEF's: 1 - 2 / (e^2x + 1), and below 0.625 a polynomial, both by Cephes'
+ * fits. e^z is 2^n e^r with n whole, which the last bits of z / log 2 + 1.5 * 2^23 are. */
+static inline wick__vf tanh_fast(wick__vf x) {
+    typedef uint32_t bits __attribute__((vector_size(sizeof(wick__vf))));
+    static const float of_exp[] = {1.9875691500E-4f, 1.3981999507E-3f, 8.3334519073E-3f,
+                                   4.1665795894E-2f, 1.6666665459E-1f, 5.0000001201E-1f};
+    static const float of_x[] = {-5.70498872745E-3f, 2.06390887954E-2f, -5.37397155531E-2f, 1.33314422036E-1f,
+                                 -3.33332819422E-1f};
+    wick__vf a = wick__vf_abs(x), z = wick__vf_min(wick__vf_all(20), a + a), square = x * x, one = wick__vf_all(1);
+    wick__vf shifted = wick__vf_fma(z, wick__vf_all(1.44269504f), wick__vf_all(0x1.8p23f)), n = shifted - 0x1.8p23f;
+    wick__vf r = wick__vf_fma(n, wick__vf_all(2.12194440e-4f), wick__vf_fma(n, wick__vf_all(-0.693359375f), z));
+    wick__vf e = wick__vf_all(of_exp[0]), p = wick__vf_all(of_x[0]);
+    for (int i = 1; i < 6; i++) e = wick__vf_fma(e, r, wick__vf_all(of_exp[i]));
+    for (int i = 1; i < 5; i++) p = wick__vf_fma(p, square, wick__vf_all(of_x[i]));
+    e = wick__vf_fma(e * r, r, r) + one;
+    e = (wick__vf)((bits)e + ((bits)shifted << 23));
+    wick__vf y = one - 2.0f / (e + one);
+    y = wick__vf_below(x, wick__vf_all(0), -y, y);
+    return wick__vf_below(a, wick__vf_all(0.625f), wick__vf_fma(p * square, x, x), y);
+}
+
 /* ---- floats, a vector at a time: x is the argument, K(c) a constant, FN SLEEF's function ---- */
 
 /* gelu_tanh: 0.5 (1 + tanh u) = 1 / (1 + exp -2u). softplus avoids exp of large arguments. */
@@ -18,7 +39,7 @@
     X(sin, FN(sin, u10)(x))                                                                                            \
     X(cos, FN(cos, u10)(x))                                                                                            \
     X(tan, FN(tan, u10)(x))                                                                                            \
-    X(tanh, FN(tanh, u10)(x))                                                                                          \
+    X(tanh, TANH(x))                                                                                                   \
     X(asin, FN(asin, u10)(x))                                                                                          \
     X(acos, FN(acos, u10)(x))                                                                                          \
     X(atan, FN(atan, u10)(x))                                                                                          \
@@ -55,6 +76,7 @@
 
 #define FN WICK__VF_FN
 #define ERF wick__vf_erf
+#define TANH tanh_fast
 #define K(c) wick__vf_all((float)(c))
 #define MAX wick__vf_max
 #define MIN wick__vf_min
@@ -72,9 +94,11 @@ VECTOR_F32(lgamma_below, FN(lgamma, u10)(x))
 #undef ABS
 #undef V
 #undef ERF
+#undef TANH
 
 #define FN WICK__VD_FN
 #define ERF WICK__VD_FN(erf, u10)
+#define TANH WICK__VD_FN(tanh, u10)
 #define K(c) wick__vd_all(c)
 #define MAX wick__vd_max
 #define MIN wick__vd_min
@@ -92,6 +116,7 @@ VECTOR_F64(lgamma_below, FN(lgamma, u10)(x))
 #undef ABS
 #undef V
 #undef ERF
+#undef TANH
 
 /* ---- floats, loops that compilers turn into vectors: x is the argument, T its type, F(f) the function for it ---- */
 
