@@ -67,6 +67,10 @@ static void run_direct(const struct conv *conv, int64_t channel, const float *pl
         }
         if (h->taps == 3 && w->taps == 3)
             thin_strip(&thin, 3, 3);
+        else if (w->taps == 5)
+            thin_strip(&thin, h->taps, 5);
+        else if (w->taps == 7)
+            thin_strip(&thin, h->taps, 7);
         else
             thin_strip(&thin, h->taps, w->taps);
     }
