@@ -25,7 +25,7 @@ static inline __attribute__((always_inline)) void thin_strip(const struct thin *
         int64_t top = wick__min(y, h->out - THIN_ROWS), k = 0;
         __m512 sum[THIN_ROWS];
         UNROLL for (int r = 0; r < THIN_ROWS; r++) sum[r] = _mm512_set1_ps(thin->bias);
-        UNROLL for (int64_t i = 0; i < tall; i++) {
+        _Pragma("GCC unroll 3") for (int64_t i = 0; i < tall; i++) {
             const float *row[THIN_ROWS];
             UNROLL for (int r = 0; r < THIN_ROWS; r++) {
                 int64_t from = top + r + h->tap[i].shift;

@@ -12,7 +12,7 @@
 
 /* MANY: channels that are taken at once where they lie side by side. SLAB: results of a plane that are made at once,
  * where rows are not longer. BOX: elements of a plane that may be turned for them. */
-enum { PLANES = 16, MANY = 32, SLAB = 1024, BOX = 8192, GRAIN = 16 * 1024 };
+enum { PLANES = 16, MANY = WICK_ISA_LEVEL > 0 ? 32 : PLANES, SLAB = 1024, BOX = 8192, GRAIN = 16 * 1024 };
 
 /* Elements first[d] .. first[d] + size[d] - 1 of each dim. */
 struct box {
@@ -225,9 +225,9 @@ static inline __attribute__((always_inline)) void make_elements(const struct til
 
 #define MAKE(kind)                                                                                                     \
     case kind:                                                                                                         \
-        if (t->lanes == MANY)                                                                                          \
+        if (MANY > PLANES && t->lanes == MANY)                                                                         \
             make_elements(t, kind, MANY, MANY);                                                                        \
-        else if (t->width == MANY)                                                                                     \
+        else if (MANY > PLANES && t->width == MANY)                                                                    \
             make_elements(t, kind, MANY, t->lanes);                                                                    \
         else if (t->lanes == PLANES)                                                                                   \
             make_elements(t, kind, PLANES, PLANES);                                                                    \
