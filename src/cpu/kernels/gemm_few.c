@@ -176,14 +176,16 @@ static void run(void *context, int worker, int64_t begin, int64_t end) {
     }
 }
 
-/* Whether so many rows are few for a matrix whose terms or lines are side by side. */
-static bool few_for(int64_t rows, int64_t most, int64_t line_step, int64_t line_k, int64_t k) {
-    return line_k == 1 ? k >= TERMS_MIN && rows <= most : line_step == 1 && rows <= FEW;
+/* Whether `rows` are few for a matrix of n lines. Along k `most` are; down k a vector should be full. */
+static bool are_few(const struct wick__product *g, bool by_a, int64_t most) {
+    int64_t rows = by_a ? g->n : g->m, n = by_a ? g->m : g->n;
+    int64_t line_step = by_a ? g->a_row : g->b_column, line_k = by_a ? g->a_k : g->b_k;
+    if (rows > n) return false;
+    return line_k == 1 ? g->k >= TERMS_MIN && rows <= most : line_step == 1 && rows <= FEW && n >= SPAN / 2;
 }
 
 bool WICK__ISA(wick__gemm_few)(const struct wick__product *g, enum wick_status *status) {
-    bool by_b = g->m <= g->n && few_for(g->m, FEW_ALONG, g->b_column, g->b_k, g->k);
-    bool by_a = !by_b && g->n <= g->m && few_for(g->n, FEW_COLUMNS, g->a_row, g->a_k, g->k);
+    bool by_b = are_few(g, false, FEW_ALONG), by_a = !by_b && are_few(g, true, FEW_COLUMNS);
     if (g->dtype != WICK_F32 || g->k == 0 || (!by_a && !by_b)) return false;
     struct few f = {.g = g, .by_a = by_a, .k = g->k};
     f.rows = by_a ? g->n : g->m, f.lines = by_a ? g->m : g->n;
@@ -193,13 +195,14 @@ bool WICK__ISA(wick__gemm_few)(const struct wick__product *g, enum wick_status *
     f.jobs = (f.lines + SPAN - 1) / SPAN;
     f.step = (f.rows * f.k + 31) / 32 * 32;
     void *memory = NULL;
-    size_t nbytes = (size_t)(f.step * workers) * sizeof(float);
-    *status = f.row_k == 1 ? WICK_OK : wick__pool_alloc(nbytes, &memory);
+    int64_t nbytes = 0;
+    if (!wick__mul(f.step, workers * (int64_t)sizeof(float), &nbytes)) return false;
+    *status = f.row_k == 1 ? WICK_OK : wick__pool_alloc((size_t)nbytes, &memory);
     if (*status != WICK_OK) return true;
     f.scratch = memory;
     wick__parallel_with((int)workers, wick__product_batches(g) * f.jobs, wick__max(1, WORK_MIN / (SPAN * f.rows * f.k)),
                         run, &f);
-    if (memory) wick__pool_free(memory, nbytes);
+    if (memory) wick__pool_free(memory, (size_t)nbytes);
     return true;
 }
 #else

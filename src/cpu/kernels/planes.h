@@ -1,5 +1,5 @@
-/* Images whose results are weighted sums, or the largest, of elements of each dim on its own: 16 planes at a time, side
- * by side, so that vectors do not depend on how wide a plane is. */
+/* Images whose results are weighted sums, or the largest, of elements of each dim on its own: 16 planes at a time, or
+ * 32 channels that lie side by side, so that vectors do not depend on how wide a plane is. */
 #ifndef WICK_CPU_KERNELS_PLANES_H
 #define WICK_CPU_KERNELS_PLANES_H
 
