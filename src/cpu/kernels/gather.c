@@ -20,7 +20,8 @@ struct gather {
     int64_t k, n;                  /* sizes along dim of ids and x */
     char *out;
     const char *ids, *x;
-    const int64_t *list; /* ids shared by all rows, when they are */
+    const int64_t *list; /* ids shared by all rows, when they are, and whether each names an element */
+    bool all;
     enum wick_dtype dtype;
     int64_t size; /* bytes of an element */
     int64_t pieces, piece, tall;
@@ -86,7 +87,12 @@ static void gather_lines(void *context, int worker, int64_t begin, int64_t end) 
         int64_t first = piece * g->piece, n = wick__min(g->piece, g->k - first);
         const int64_t step[3] = {1, g->step[1], 0};
         if (first == 0) prefetch_line(g, walk.at[2]);
-        pick_run(g, walk.at[0] + first, walk.at[1] + first * g->step[1], walk.at[2], step, n);
+        if (g->list && !g->stream)
+            pick(g->out + (walk.at[0] + first) * g->size, g->x + walk.at[2] * g->size,
+                 (struct wick__ids){.id = g->list + first, .all = g->all}, (const int64_t[]){g->step[2], 0}, n,
+                 g->size);
+        else
+            pick_run(g, walk.at[0] + first, walk.at[1] + first * g->step[1], walk.at[2], step, n);
         if (++piece == g->pieces) {
             piece = 0;
             wick__walk_next(&walk);
@@ -210,6 +216,8 @@ static enum wick_status gather(const struct wick__call *call) {
             return status;
         }
         g.list = list;
+        g.all = true;
+        for (int64_t k = 0; k < g.k; k++) g.all &= list[k] >= 0;
         g.ids = (const char *)list; /* for lines; -1 is in no range, so that it is 0 there too */
         g.dtype = WICK_DTYPE_i64;
         g.step[1] = 1;
