@@ -11,9 +11,8 @@
 enum { ALIGNMENT = 64 };
 
 /* Up to so many bytes a block is a part of a larger one of malloc's, whose address stands before it: posix_memalign
- * knows nothing of glibc's cache of small blocks, cuts what is left off larger ones, and took half of the time of an op on
- * few elements. Not where a
- * sanitizer is to see each block as it is. */
+ * knows nothing of glibc's cache of small blocks, cuts what is left off larger ones, and took half of the time of an op
+ * on few elements. Not where a sanitizer is to see each block as it is. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define SANITIZED
