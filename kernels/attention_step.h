@@ -41,6 +41,26 @@ struct gpu_attention_put {
     struct gpu_attention_cache cache[GPU_ATTENTION_CACHES];
 };
 
+/* All of a step at once, of rows of f32 side by side, which are q, keys and values of [sequence, head, element], and of
+ * caches whose rows are of whole vectors of 16 bytes: what gpu_attention_put does, and then attention. Block (x, y): part
+ * y of the keys of GPU_ATTENTION_FEW queries that share them. */
+#define GPU_ATTENTION_TOKEN_WIDE 128
+struct gpu_attention_token {
+    const float *from[3]; /* q, keys, values */
+    const float *cosine, *sine;
+    float *out;            /* [sequences, heads, depth] */
+    float *partial, *stats; /* as those of gpu_attention */
+    i64 stride[3][2];
+    i64 cosine_stride[2], sine_stride[2];
+    i64 left, total; /* the query sees as many keys before the last one; rows of out */
+    const i32 *lengths; /* as gpu_attention_put has them */
+    i64 length_stride;
+    u32 heads, group, tiles, splits; /* group: query heads of a key head, in so many tiles */
+    u32 depth, pairs, interleaved;
+    float scale, cap; /* cap 0: none */
+    struct gpu_attention_cache cache[GPU_ATTENTION_CACHES];
+};
+
 /* keep[key]: whether the query behind `length` keys, at most `left` ahead of the key, sees it. */
 struct gpu_attention_keep {
     const i32 *length;

@@ -71,7 +71,8 @@ struct gpu_gemv {
     i64 split;
     u32 splits;
     u32 vector_load; /* the matrix can be read in vectors of 16 bytes along its contiguous dim, and so can `vector` */
-    i64 tasks;       /* waves (gemv_rows) or blocks (gemv_columns) of work */
+    u32 early;       /* gemv_wide: no kernel writes the matrix */
+    i64 tasks;       /* waves (gemv_rows, gemv_wide) or blocks (gemv_columns) of work */
     const void *matrix, *vector;
     i64 row, step; /* strides of the matrix along rows and k */
     i64 vector_step;
@@ -79,6 +80,7 @@ struct gpu_gemv {
     struct gpu_shape batch;
     struct gpu_layout stride[2]; /* of matrix and vector */
 };
+enum { GPU_WIDE_ROWS = 2 }; /* gemv_wide: rows of the matrix for a wave */
 
 /* The same for `count` vectors at once: y[batch, i, f] = sum over k of matrix[i, k] few[f, k]. A block takes GPU_FEW of
  * them, one of `groups`. */

@@ -36,31 +36,30 @@ template <typename V, int N> GPU_FN gemv_run<V, N> gemv_take(const V *from) {
     return run;
 }
 
-/* Lanes take 16 bytes of the row each in turn, some turns at a time; a tree adds up the lanes. V is the dtype of the
- * vector and of the result. */
-template <typename T, typename V> GPU_FN void gemv_rows(const struct gpu_gemv &p) {
+/* Lanes take 16 bytes of the row each in turn, some turns at a time; a tree adds up the lanes. */
+template <typename T> GPU_FN void gemv_rows(const struct gpu_gemv &p) {
     typedef typename gemm_sum<T>::type S;
     enum { N = gpu_vec<T>::N, TURNS = N == 16 ? 2 : 4, STEP = N * GPU_WAVE };
     u64 task = (u64)gpu_block_x() * (GPU_BLOCK / GPU_WAVE) + gpu_wave();
     bool there = task < (u64)p.tasks;
     struct gemv_place at = gemv_locate(p, there ? task : 0, (u64)p.rows);
     const T *row = (const T *)p.matrix + at.matrix + at.task * p.row;
-    const V *vector = (const V *)p.vector + at.vector;
+    const T *vector = (const T *)p.vector + at.vector;
     S sum[4];
     GPU_UNROLL for (int u = 0; u < 4; u++) sum[u] = 0;
     i64 k = at.k0;
     if (p.vector_load) {
         GPU_NO_UNROLL for (; k + TURNS * STEP <= at.k1; k += TURNS * STEP) {
             gpu_vec<T> x[TURNS];
-            gemv_run<V, N> y[TURNS];
+            gemv_run<T, N> y[TURNS];
             GPU_UNROLL for (int u = 0; u < TURNS; u++) x[u] = gpu_load16(row + k + u * STEP + gpu_lane() * N);
-            GPU_UNROLL for (int u = 0; u < TURNS; u++) y[u] = gemv_take<V, N>(vector + k + u * STEP + gpu_lane() * N);
+            GPU_UNROLL for (int u = 0; u < TURNS; u++) y[u] = gemv_take<T, N>(vector + k + u * STEP + gpu_lane() * N);
             GPU_UNROLL for (int u = 0; u < TURNS; u++)
                 GPU_UNROLL for (int j = 0; j < N; j++) sum[u] = gemm_mad(gemm_up(x[u].v[j]), gemm_up(y[u].v[j]), sum[u]);
         }
         GPU_NO_UNROLL for (; k + STEP <= at.k1; k += STEP) {
             gpu_vec<T> x = gpu_load16(row + k + gpu_lane() * N);
-            gemv_run<V, N> y = gemv_take<V, N>(vector + k + gpu_lane() * N);
+            gemv_run<T, N> y = gemv_take<T, N>(vector + k + gpu_lane() * N);
             GPU_UNROLL for (int j = 0; j < N; j++) sum[0] = gemm_mad(gemm_up(x.v[j]), gemm_up(y.v[j]), sum[0]);
         }
     } else {
@@ -74,8 +73,68 @@ template <typename T, typename V> GPU_FN void gemv_rows(const struct gpu_gemv &p
         sum[1] = gemm_mad(gemm_up(row[k * p.step]), gemm_up(vector[k * p.vector_step]), sum[1]);
     S total = gpu_wave_join<gpu_join_add>((S)((sum[0] + sum[1]) + (sum[2] + sum[3])));
     gemm_quad<S> x = {{total, 0, 0, 0}};
-    if (there && gpu_lane() == 0) gemm_store<V>(p.out, at.to + at.task, at.task, 1, x);
+    if (there && gpu_lane() == 0) gemm_store<T>(p.out, at.to + at.task, at.task, 1, x);
 }
+
+/* Rows of 16 bits by a vector of f32, GPU_WIDE_ROWS a wave: the vector's bytes, which come from caches, are twice a
+ * row's. The next numbers of the matrix are asked for as soon as there is room for them, the first ones, where no kernel
+ * writes them, before the kernels ahead have ended. Sums are those of gemv_rows. */
+template <typename T> struct gemv_wide {
+    enum { N = gpu_vec<T>::N, TURNS = 4, STEP = N * GPU_WAVE, STEPS = TURNS * STEP };
+    const T *row[GPU_WIDE_ROWS];
+    gpu_vec<T> x[GPU_WIDE_ROWS][TURNS];
+    f32 sum[GPU_WIDE_ROWS][4];
+
+    GPU_FN void fetch(gemv_wide &s, int u, i64 k) {
+        GPU_UNROLL for (int r = 0; r < GPU_WIDE_ROWS; r++) s.x[r][u] = gpu_load16(s.row[r] + k + u * STEP + gpu_lane() * N);
+    }
+    GPU_FN void add(gemv_wide &s, const gpu_vec<T> (&x)[GPU_WIDE_ROWS], int u, const f32 *vector) {
+        gemv_run<f32, N> y = gemv_take<f32, N>(vector + gpu_lane() * N);
+        GPU_UNROLL for (int r = 0; r < GPU_WIDE_ROWS; r++)
+            GPU_UNROLL for (int j = 0; j < N; j++) s.sum[r][u] = gemm_mad(gemm_up(x[r].v[j]), y.v[j], s.sum[r][u]);
+    }
+    GPU_FN void run(const struct gpu_gemv &p) {
+        u64 task = (u64)gpu_block_x() * (GPU_BLOCK / GPU_WAVE) + gpu_wave();
+        bool there = task < (u64)p.tasks;
+        struct gemv_place at = gemv_locate(p, there ? task : 0, (u64)(p.rows + GPU_WIDE_ROWS - 1) / GPU_WIDE_ROWS);
+        const f32 *vector = (const f32 *)p.vector + at.vector;
+        i64 first = at.task * GPU_WIDE_ROWS, k = at.k0;
+        gemv_wide s;
+        GPU_UNROLL for (int r = 0; r < GPU_WIDE_ROWS; r++) {
+            s.row[r] = (const T *)p.matrix + at.matrix + (first + r < p.rows ? first + r : first) * p.row;
+            GPU_UNROLL for (int u = 0; u < 4; u++) s.sum[r][u] = 0;
+        }
+        bool more = p.vector_load && k + STEPS <= at.k1;
+        if (!p.early) gpu_wait();
+        if (more) GPU_UNROLL for (int u = 0; u < TURNS; u++) fetch(s, u, k);
+        if (p.early) gpu_wait();
+        GPU_NO_UNROLL while (more) {
+            i64 here = k;
+            k += STEPS;
+            more = k + STEPS <= at.k1;
+            GPU_UNROLL for (int u = 0; u < TURNS; u++) {
+                gpu_vec<T> x[GPU_WIDE_ROWS];
+                GPU_UNROLL for (int r = 0; r < GPU_WIDE_ROWS; r++) x[r] = s.x[r][u];
+                if (more) fetch(s, u, k);
+                add(s, x, u, vector + here + u * STEP);
+            }
+        }
+        if (p.vector_load) GPU_NO_UNROLL for (; k + STEP <= at.k1; k += STEP) {
+            gpu_vec<T> x[GPU_WIDE_ROWS];
+            GPU_UNROLL for (int r = 0; r < GPU_WIDE_ROWS; r++) x[r] = gpu_load16(s.row[r] + k + gpu_lane() * N);
+            add(s, x, 0, vector + k);
+        }
+        GPU_NO_UNROLL for (k += gpu_lane(); k < at.k1; k += GPU_WAVE)
+            GPU_UNROLL for (int r = 0; r < GPU_WIDE_ROWS; r++)
+                s.sum[r][1] = gemm_mad(gemm_up(s.row[r][k]), vector[k * p.vector_step], s.sum[r][1]);
+        GPU_UNROLL for (int r = 0; r < GPU_WIDE_ROWS; r++) {
+            f32 total = gpu_wave_join<gpu_join_add>((s.sum[r][0] + s.sum[r][1]) + (s.sum[r][2] + s.sum[r][3]));
+            gemm_quad<f32> x = {{total, 0, 0, 0}};
+            i64 row = first + r;
+            if (there && row < p.rows && gpu_lane() == 0) gemm_store<f32>(p.out, at.to + row, row, 1, x);
+        }
+    }
+};
 
 /* A block takes GPU_WAVE * N rows, N a lane; its waves take the terms in turn, and their sums are added in order. */
 template <typename T> GPU_FN void gemv_columns(const struct gpu_gemv &p) {
@@ -119,10 +178,9 @@ template <typename T> GPU_FN void gemv_columns(const struct gpu_gemv &p) {
     }
 }
 
-#define GEMV_ROWS(type) GPU_KERNEL_OF(gemv_rows_##type, struct gpu_gemv, GPU_BLOCK, 3) { gemv_rows<type, type>(p); }
+#define GEMV_ROWS(type) GPU_KERNEL_OF(gemv_rows_##type, struct gpu_gemv, GPU_BLOCK, 3) { gemv_rows<type>(p); }
 #define GEMV_COLUMNS(type) GPU_KERNEL_OF(gemv_columns_##type, struct gpu_gemv, GPU_BLOCK, 2) { gemv_columns<type>(p); }
 GPU_ALL(GEMV_ROWS)
 GPU_ALL(GEMV_COLUMNS)
-/* Rows of 16 bits by a vector of f32. */
-GPU_KERNEL_OF(gemv_wide_bf16, struct gpu_gemv, GPU_BLOCK, 3) { gemv_rows<bf16, f32>(p); }
-GPU_KERNEL_OF(gemv_wide_f16, struct gpu_gemv, GPU_BLOCK, 3) { gemv_rows<f16, f32>(p); }
+GPU_KERNEL_AHEAD(gemv_wide_bf16, struct gpu_gemv, GPU_BLOCK, 2) { gemv_wide<bf16>::run(p); }
+GPU_KERNEL_AHEAD(gemv_wide_f16, struct gpu_gemv, GPU_BLOCK, 2) { gemv_wide<f16>::run(p); }

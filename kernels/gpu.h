@@ -15,7 +15,7 @@
 #define GPU_FN static inline
 #define GPU_SHARED static __attribute__((section("gpu_shared"))) /* one block runs at a time */
 #define GPU_CONSTANT static const
-#define GPU_KERNEL_(name, params, threads, blocks)                                                                     \
+#define GPU_KERNEL_(name, params, threads, blocks, begin)                                                              \
     static void name(const params &p);                                                                                 \
     static void name##_run(const void *p) { name(*(const params *)p); }                                                \
     GPU_HOST_EXPORT const struct gpu_host_kernel *wick_host_##name(void) {                                             \
@@ -41,15 +41,15 @@
 #define GPU_SHARED __shared__
 #define GPU_CONSTANT static __device__ const
 #if defined(__CUDACC__)
-#define GPU_KERNEL_(name, params, threads, blocks)                                                                     \
+#define GPU_KERNEL_(name, params, threads, blocks, begin)                                                              \
     GPU_FN void name##_body(const params &p);                                                                          \
     extern "C" __global__ void __launch_bounds__(threads, blocks) name(const params p) {                               \
-        gpu_follow();                                                                                                  \
+        begin();                                                                                                       \
         name##_body(p);                                                                                                \
     }                                                                                                                  \
     GPU_FN void name##_body(const params &p)
 #else
-#define GPU_KERNEL_(name, params, threads, blocks)                                                                     \
+#define GPU_KERNEL_(name, params, threads, blocks, begin)                                                              \
     extern "C" __global__ void __launch_bounds__(threads, blocks) name(const params p)
 #endif
 #endif
@@ -62,9 +62,11 @@
 #endif
 
 /* A kernel: GPU_KERNEL(copy_b4, struct copy_params) { ... p.count ... } runs in blocks of GPU_BLOCK threads in x.
- * The second form for blocks of up to `threads`, with registers few enough that `blocks` of them fit on a unit. */
-#define GPU_KERNEL(name, params) GPU_KERNEL_(name, params, GPU_BLOCK, 1)
-#define GPU_KERNEL_OF(name, params, threads, blocks) GPU_KERNEL_(name, params, threads, blocks)
+ * The second form for blocks of up to `threads`, with registers few enough that `blocks` of them fit on a unit. The
+ * third one begins ahead: all its threads call gpu_wait() before they touch memory, but for what no kernel writes. */
+#define GPU_KERNEL(name, params) GPU_KERNEL_(name, params, GPU_BLOCK, 1, gpu_follow)
+#define GPU_KERNEL_OF(name, params, threads, blocks) GPU_KERNEL_(name, params, threads, blocks, gpu_follow)
+#define GPU_KERNEL_AHEAD(name, params, threads, blocks) GPU_KERNEL_(name, params, threads, blocks, gpu_lead)
 
 #if defined(__CUDACC__)
 #define GPU_NVIDIA 1
@@ -134,13 +136,23 @@ GPU_FN void gpu_sync(void) {
 }
 #endif
 
-#if defined(GPU_NVIDIA)
 /* From compute capability 9.0 on, a kernel may begin once all blocks of the one ahead of it in the stream have, so that
- * what a launch costs is paid while the other still runs. It lets the next do so, and waits before it touches memory. */
-GPU_FN void gpu_follow(void) {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
+ * what a launch costs is paid while the other still runs. It lets the next do so (gpu_lead), and waits before it touches
+ * memory (gpu_wait). */
+GPU_FN void gpu_lead(void) {
+#if defined(GPU_NVIDIA) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
+}
+GPU_FN void gpu_wait(void) {
+#if defined(GPU_NVIDIA) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+#if defined(GPU_NVIDIA)
+GPU_FN void gpu_follow(void) {
+    gpu_lead();
+    gpu_wait();
 }
 #endif
 

@@ -10,6 +10,7 @@
  * have the same bias. Zeros are good defaults; strides count elements. */
 struct wick__product {
     enum wick_dtype dtype; /* of A and B, and of C and bias unless */
+    bool constant_b;       /* no kernel writes B (struct wick__storage) */
     bool other_c;          /* these have a dtype of their own, c_dtype, which only kernels of gpu/ops know */
     enum wick_dtype c_dtype;
     int64_t m, n, k;

@@ -59,6 +59,10 @@ static const struct {
     {2, 1, 40, {100}, .window = 70, .nan_every = 300, .pairs = 20, .cache = WICK_F16},
     {2, 1, 260, {9, 7}, .known = true, .lengths = {5, 1}, .pairs = 130, .cache = WICK_F16},
     {4, 2, 64, {3, 70}, .apart = true},
+    {2, 1, 36, {50}, .pairs = 18, .cache = WICK_BF16},
+    {2, 1, 36, {50}, .pairs = 16, .cache = WICK_F16},
+    {12, 2, 128, {200, 700}, .window = 300, .known = true, .lengths = {150, 690}, .pairs = 64},
+    {14, 2, 112, {200, 129}, .soft_cap = 3, .pairs = 50, .interleaved = true, .apart = true, .cache = WICK_BF16},
 };
 
 static int step_cases(enum wick_op op) {

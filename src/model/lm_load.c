@@ -414,6 +414,22 @@ static enum wick_status load_text(struct wick_lm *lm, const struct wick__lm_sour
     return add_known_ends(lm);
 }
 
+static void keep_constant(const struct wick_tensor *weight) {
+    if (weight) weight->storage->constant = true;
+}
+
+/* Once they are where they stay, nothing writes weights. */
+static enum wick_status settle(const struct wick_lm *lm) {
+    WICK__TRY(wick_device_sync(lm->device));
+    for (int64_t i = 0; i < lm->config.n_layers; i++) {
+        for (int part = 0; part < WICK__LM_PARTS; part++) keep_constant(lm->layers[i].weight[part]);
+        keep_constant(lm->layers[i].qkv.weight);
+        keep_constant(lm->layers[i].gated.weight);
+    }
+    keep_constant(lm->output);
+    return WICK_OK;
+}
+
 enum wick_status wick__lm_load(struct wick_lm *lm, const struct wick__lm_source *source) {
     struct loader loader = {lm, source, source->archive, NULL, NULL};
     const size_t n = (size_t)wick_archive_count(source->archive);
@@ -428,6 +444,7 @@ enum wick_status wick__lm_load(struct wick_lm *lm, const struct wick__lm_source 
     if (!lm->device->heap->host_visible && !(loader.host = wick_device_open("cpu"))) status = wick__latest();
     wick_scope_begin();
     if (status == WICK_OK) status = load_all(&loader);
+    if (status == WICK_OK) status = settle(lm);
     wick_scope_end(NULL);
     wick_device_close(loader.host);
     wick__free(loader.used, n * sizeof *loader.used);

@@ -244,6 +244,7 @@ static enum wick_status run_vector(struct wick__gpu *gpu, const struct wick__pro
     p.row = is_row ? g->b_column : g->a_row;
     p.step = is_row ? g->b_k : g->a_k;
     p.vector_step = is_row ? g->a_k : g->b_k;
+    p.early = g->constant_b;
     wick__gemm_batch(g, &p.batch, strides);
     p.stride[0] = strides[is_row];
     p.stride[1] = strides[!is_row];
@@ -256,7 +257,7 @@ static enum wick_status run_vector(struct wick__gpu *gpu, const struct wick__pro
         p.vector_load = p.row == 1 && wick__gemm_aligned(g, is_row, p.step, count, 16);
         split = wick__split_of(p.k, wick__min(units * 4 / units_of_work, 256), 64);
     } else {
-        units_of_work = p.rows * p.batch.count;
+        units_of_work = wick__div_up(p.rows, wide ? GPU_WIDE_ROWS : 1) * p.batch.count;
         p.vector_load = p.step == 1 && p.vector_step == 1 &&
                         wick__gemm_aligned(g, is_row, p.rows == 1 ? 0 : p.row, count, 16) &&
                         wick__gemm_aligned(g, !is_row, 0, count, 16);
