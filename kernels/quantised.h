@@ -34,10 +34,14 @@ struct gpu_linear_quantised {
     i64 m, n, k, row_nbytes;
     u32 type, nbytes, per_block_log2, activation;
     u32 aligned; /* weight lies at a multiple of 2, or of 4 where nbytes is one */
+    u32 early;   /* no kernel writes the weights */
+    const void *norm; /* stream_8_bit: x[1,k], k at most GPU_QUANTISED_NORMED, has an RMS norm with this weight; or NULL */
+    double epsilon;
 };
 #define GPU_QUANTISED_COLUMNS 4
 /* One row of so many activations at most is rounded by each block for itself (vector_8_bit), without a pass of its own. */
 #define GPU_QUANTISED_VECTOR 16384
+#define GPU_QUANTISED_NORMED (2 * GPU_BLOCK * 16) /* two groups a thread */
 /* X(name) of the types that block_words.h reads by words, which vector_8_bit takes. */
 #define GPU_QUANTISED_WORD_TYPES(X) X(q4_0) X(q4_1) X(q5_0) X(q5_1) X(q8_0) X(q2_k) X(q4_k) X(q5_k) X(q6_k)
 

@@ -112,22 +112,56 @@ GPU_FN void stream_round_group(const f32 (&v)[BLOCK_GROUP], u32 g, u32 groups, c
     if (g % 2 == 0) room.scales[g / 2] = most / 127.0f + wrong;
 }
 
-/* Some groups of a thread at once, for their loads to overlap. */
+enum { STREAM_AT_ONCE = 2 }; /* groups of a thread, for their loads to overlap */
+
+template <typename T> GPU_FN void stream_group(const T *x, u32 g, u32 groups, f32 (&v)[BLOCK_GROUP]) {
+    enum { N = gpu_vec<T>::N };
+    const T *from = x + (g < groups ? g : groups - 1) * BLOCK_GROUP;
+    GPU_UNROLL for (u32 i = 0; i < BLOCK_GROUP / N; i++) {
+        gpu_vec<T> part = gpu_load16(from + i * N);
+        GPU_UNROLL for (u32 j = 0; j < N; j++) v[i * N + j] = gpu_up(part.v[j]);
+    }
+}
+
 template <typename T, int TYPE>
 GPU_FN void stream_round(const struct gpu_linear_quantised &p, const struct stream_room &room) {
-    enum { AT_ONCE = 2, N = gpu_vec<T>::N };
-    const T *x = (const T *)p.x;
     u32 groups = (u32)p.k / BLOCK_GROUP;
-    GPU_NO_UNROLL for (u32 g0 = gpu_thread(); g0 - gpu_thread() < groups; g0 += AT_ONCE * GPU_BLOCK) {
-        f32 v[AT_ONCE][BLOCK_GROUP];
-        GPU_UNROLL for (u32 a = 0; a < AT_ONCE; a++) {
-            u32 g = g0 + a * GPU_BLOCK < groups ? g0 + a * GPU_BLOCK : groups - 1;
-            GPU_UNROLL for (u32 i = 0; i < BLOCK_GROUP / N; i++) {
-                gpu_vec<T> from = gpu_load16(x + g * BLOCK_GROUP + i * N);
-                GPU_UNROLL for (u32 j = 0; j < N; j++) v[a][i * N + j] = gpu_up(from.v[j]);
-            }
-        }
-        GPU_UNROLL for (u32 a = 0; a < AT_ONCE; a++) stream_round_group<TYPE>(v[a], g0 + a * GPU_BLOCK, groups, room);
+    GPU_NO_UNROLL for (u32 g = gpu_thread(); g - gpu_thread() < groups; g += STREAM_AT_ONCE * GPU_BLOCK) {
+        f32 v[STREAM_AT_ONCE][BLOCK_GROUP];
+        GPU_UNROLL for (u32 a = 0; a < STREAM_AT_ONCE; a++) stream_group((const T *)p.x, g + a * GPU_BLOCK, groups, v[a]);
+        GPU_UNROLL for (u32 a = 0; a < STREAM_AT_ONCE; a++)
+            stream_round_group<TYPE>(v[a], g + a * GPU_BLOCK, groups, room);
+    }
+}
+
+/* The same after the norm, whose squares are added up in f64, as those of wick_rms_norm are. */
+template <typename T, int TYPE>
+GPU_FN void stream_round_normed(const struct gpu_linear_quantised &p, const struct stream_room &room) {
+    enum { WAVES = GPU_BLOCK / GPU_WAVE };
+    GPU_SHARED f64 share[WAVES];
+    static_assert(STREAM_AT_ONCE * GPU_BLOCK * BLOCK_GROUP >= GPU_QUANTISED_NORMED, "groups of all threads at once");
+    u32 groups = (u32)p.k / BLOCK_GROUP;
+    f32 v[STREAM_AT_ONCE][BLOCK_GROUP];
+    f64 squares[STREAM_AT_ONCE];
+    GPU_UNROLL for (u32 a = 0; a < STREAM_AT_ONCE; a++)
+        stream_group((const T *)p.x, gpu_thread() + a * GPU_BLOCK, groups, v[a]);
+    GPU_UNROLL for (u32 a = 0; a < STREAM_AT_ONCE; a++) {
+        squares[a] = 0;
+        GPU_UNROLL for (u32 i = 0; i < BLOCK_GROUP; i++) squares[a] = gpu_fma((f64)v[a][i], (f64)v[a][i], squares[a]);
+        if (gpu_thread() + a * GPU_BLOCK >= groups) squares[a] = 0;
+    }
+    f64 sum = gpu_wave_join<gpu_join_add>(squares[0] + squares[1]);
+    if (gpu_lane() == 0) share[gpu_wave()] = sum;
+    gpu_sync();
+    sum = share[0];
+    GPU_UNROLL for (u32 w = 1; w < WAVES; w++) sum += share[w];
+    f32 by = (f32)(1.0 / gpu_sqrt(sum / (f64)p.k + p.epsilon));
+    GPU_UNROLL for (u32 a = 0; a < STREAM_AT_ONCE; a++) {
+        f32 weight[BLOCK_GROUP];
+        u32 g = gpu_thread() + a * GPU_BLOCK;
+        stream_group((const T *)p.norm, g, groups, weight);
+        GPU_UNROLL for (u32 i = 0; i < BLOCK_GROUP; i++) v[a][i] = v[a][i] * by * weight[i];
+        stream_round_group<TYPE>(v[a], g, groups, room);
     }
 }
 
@@ -383,8 +417,13 @@ template <typename T, int TYPE> struct stream {
         u32 units = (u32)p.k / S::UNIT;
         i64 n = (i64)gpu_block_x() * WAVES + gpu_wave();
         gpu_vec<u32> r[LOADS];
+        if (!p.early) gpu_wait();
         fetch(p, n < p.n ? n : p.n - 1, 0, units, r);
-        stream_round<T, TYPE>(p, room);
+        if (p.early) gpu_wait();
+        if (p.norm)
+            stream_round_normed<T, TYPE>(p, room);
+        else
+            stream_round<T, TYPE>(p, room);
         gpu_sync();
         u32 first = 0;
         f32 sum = 0;
@@ -429,7 +468,8 @@ template <typename T> GPU_FN void stream_8_bit(const struct gpu_linear_quantised
     }
 }
 
-#define STREAM(T) GPU_KERNEL(stream_8_bit_##T, struct gpu_linear_quantised) { stream_8_bit<T>(p); }
+#define STREAM(T)                                                                                                      \
+    GPU_KERNEL_AHEAD(stream_8_bit_##T, struct gpu_linear_quantised, GPU_BLOCK, 1) { stream_8_bit<T>(p); }
 STREAM(bf16)
 STREAM(f16)
 STREAM(f32)

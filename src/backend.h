@@ -98,6 +98,7 @@ union wick__params {
     struct {
         int activation; /* enum wick_activation */
         int products;   /* linear_quantised: enum wick_products */
+        double epsilon; /* linear_quantised: of its norm */
     } linear;
     struct {
         double scale;        /* of q k^T */

@@ -1,13 +1,14 @@
 /* Cases of tensors of blocks.
  *
  * dequantise and quantise: i[0] is the dtype of the result. linear_quantised: in[1] are weights, in[2] is the bias or
- * absent, i[0] the activation, i[1] the products. */
+ * absent, in[3] the weight of x's norm or absent, i[0] the activation, i[1] the products, f[0] epsilon. */
 #include "verify/verify.h"
 #include "verify/scales.h"
 
 #include "ops/dispatch.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const enum wick_dtype plain[] = {WICK_F32, WICK_F16, WICK_BF16};
@@ -178,16 +179,24 @@ enum {
     BEFORE_TILES = BLOCK_CASES + 4 * HALF_SHAPES
 };
 
+/* Behind those, products of 8 bits of x after a norm: rows that GPUs norm on the way, and others. */
+static const struct { int64_t m, n, k; } norm_shapes[] = {{1, 37, 512}, {1, 20, 4352}, {3, 9, 256}, {1, 5, 8448}};
+static const enum wick_dtype norm_types[] = {WICK_DTYPE_q4_0, WICK_DTYPE_q8_0, WICK_DTYPE_q4_k, WICK_DTYPE_q6_k,
+                                             WICK_DTYPE_iq2_xs};
+enum {
+    NORM_SHAPES = sizeof norm_shapes / sizeof *norm_shapes,
+    NORM_TYPES = sizeof norm_types / sizeof *norm_types,
+    BEFORE_NORMS = BEFORE_TILES + TILE_TYPES * TILE_SHAPES
+};
+
 static int layer_cases(enum wick_op op) {
     (void)op;
-    return BEFORE_TILES + TILE_TYPES * TILE_SHAPES;
+    return BEFORE_NORMS + NORM_TYPES * NORM_SHAPES;
 }
 
 static void tile_make(int k, struct verify_case *c) {
     int64_t m = tile_shapes[k % TILE_SHAPES].m, n = tile_shapes[k % TILE_SHAPES].n,
             width = tile_shapes[k % TILE_SHAPES].k;
-    c->n_in = 3;
-    c->n_out = 1;
     c->in[0] = (struct verify_operand){.role = VERIFY_VALUE, .rank = 2, .shape = {m, width}, .low = -2, .high = 2};
     c->in[1] = (struct verify_operand){
         .role = VERIFY_BLOCKS, .rank = 2, .shape = {n, width}, .blocks = tile_types[k / TILE_SHAPES]};
@@ -197,10 +206,20 @@ static void tile_make(int k, struct verify_case *c) {
     c->i[1] = WICK_PRODUCTS_8_BIT;
 }
 
+static void norm_make(int k, struct verify_case *c) {
+    int64_t m = norm_shapes[k % NORM_SHAPES].m, n = norm_shapes[k % NORM_SHAPES].n,
+            width = norm_shapes[k % NORM_SHAPES].k;
+    c->in[0] = (struct verify_operand){.role = VERIFY_VALUE, .rank = 2, .shape = {m, width}, .low = -9, .high = 9};
+    c->in[1] = (struct verify_operand){
+        .role = VERIFY_BLOCKS, .rank = 2, .shape = {n, width}, .blocks = norm_types[k / NORM_SHAPES]};
+    c->in[2] = (struct verify_operand){.role = VERIFY_ABSENT, .rank = 1, .shape = {n}};
+    c->in[3] = (struct verify_operand){.role = VERIFY_VALUE, .rank = 1, .shape = {width}, .low = -2, .high = 2};
+    c->i[1] = WICK_PRODUCTS_8_BIT;
+    c->f[0] = k % 2 ? 0 : 0.5;
+}
+
 static void half_make(int k, struct verify_case *c) {
     int64_t m = half_shapes[k / 4].m, n = half_shapes[k / 4].n, width = half_shapes[k / 4].k;
-    c->n_in = 3;
-    c->n_out = 1;
     c->in[0] = (struct verify_operand){.role = VERIFY_VALUE, .rank = 2, .shape = {m, width}, .low = -2, .high = 2};
     c->in[1] = (struct verify_operand){.role = VERIFY_HALVES, .rank = 2, .shape = {n, width}, .low = -2, .high = 2};
     c->in[1].blocks = k % 2 ? WICK_F16 : WICK_BF16;
@@ -215,6 +234,13 @@ static void layer_make(enum wick_op op, int k, struct verify_case *c) {
     int turn = k / TYPES, shape = (turn / 2 + 2 * (k % TYPES)) % LAYER_SHAPES;
     int64_t m = layer_shapes[shape].m, n = layer_shapes[shape].n, width = layer_shapes[shape].k;
     (void)op;
+    c->n_in = 4;
+    c->n_out = 1;
+    c->in[3] = (struct verify_operand){.role = VERIFY_ABSENT, .rank = 1, .shape = {width}};
+    if (k >= BEFORE_NORMS) {
+        norm_make(k - BEFORE_NORMS, c);
+        return;
+    }
     if (k >= BEFORE_TILES) {
         tile_make(k - BEFORE_TILES, c);
         return;
@@ -233,8 +259,6 @@ static void layer_make(enum wick_op op, int k, struct verify_case *c) {
                         ? 512
                         : FEW_WIDTH / wick_dtype_block(blocks) * wick_dtype_block(blocks);
     }
-    c->n_in = 3;
-    c->n_out = 1;
     c->in[0] = (struct verify_operand){.role = VERIFY_VALUE, .rank = 2, .shape = {m, width}, .low = -2, .high = 2};
     c->in[1] = (struct verify_operand){.role = VERIFY_BLOCKS, .rank = 2, .shape = {n, width}, .blocks = blocks};
     c->in[2] = (struct verify_operand){
@@ -253,7 +277,9 @@ static bool layer_bench(enum wick_op op, struct verify_case *c) {
 
 static bool layer_call(const struct verify_case *c, struct wick_tensor *const *in, struct wick_tensor **out) {
     struct wick_linear_options options = {.activation = (enum wick_activation)c->i[0],
-                                          .products = (enum wick_products)c->i[1]};
+                                          .products = (enum wick_products)c->i[1],
+                                          .norm = in[3],
+                                          .epsilon = c->f[0]};
     out[0] = wick_linear_with(in[0], in[1], in[2], &options);
     return out[0] != NULL;
 }
@@ -284,13 +310,29 @@ static double rounding(const double *x, const double *w, int64_t n) {
     return sum;
 }
 
-/* Terms with a shift are summed in two parts, scale q and shift, of which each may be 32 times their sum. */
+/* Each row of x over the root of the mean of its squares, times the weight. */
+static void norm_rows(const struct verify_case *c, const struct verify_array *in, double *rows) {
+    int64_t width = in[0].shape[1];
+    for (int64_t i = 0; i < in[0].count; i += width) {
+        double squares = 0;
+        for (int64_t k = 0; k < width; k++) squares += in[0].data[i + k] * in[0].data[i + k];
+        for (int64_t k = 0; k < width; k++)
+            rows[i + k] = in[0].data[i + k] / sqrt(squares / (double)width + c->f[0]) * in[3].data[k];
+    }
+}
+
+/* Terms with a shift are summed in two parts, scale q and shift, of which each may be 32 times their sum. Normed rows
+ * of 16 bits may be rounded to their dtype, by up to 1 / 512 of the largest of 32, before they are to 8 bits. */
 static bool layer_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {
     const double *bias = c->in[2].role != VERIFY_ABSENT ? in[2].data : NULL;
+    const bool normed = c->in[3].role != VERIFY_ABSENT;
     int64_t m = in[0].shape[0], n = in[1].shape[0], width = in[0].shape[1];
     if (!verify_array_new(out, c->dtype, 2, (const int64_t[]){m, n}, true)) return false;
+    double *rows = normed ? malloc((size_t)in[0].count * sizeof *rows) : in[0].data;
+    if (!rows) return false;
+    if (normed) norm_rows(c, in, rows);
     for (int64_t p = 0; p < out->count; p++) {
-        const double *x = in[0].data + p / n * width, *w = in[1].data + p % n * width;
+        const double *x = rows + p / n * width, *w = in[1].data + p % n * width;
         double sum = bias ? bias[p % n] : 0, scale = fabs(sum);
         for (int64_t k = 0; k < width; k++) {
             sum += x[k] * w[k];
@@ -299,8 +341,9 @@ static bool layer_reference(const struct verify_case *c, const struct verify_arr
         out->data[p] = activated((enum wick_activation)c->i[0], sum);
         out->scale[p] = verify_scale_products(scale, (double)width);
         if (c->i[1] == WICK_PRODUCTS_8_BIT)
-            out->scale[p] = verify_scale_products_8_bit(out->scale[p], rounding(x, w, width));
+            out->scale[p] = verify_scale_products_8_bit(out->scale[p], (normed ? 1.5 : 1) * rounding(x, w, width));
     }
+    if (normed) free(rows);
     return true;
 }
 

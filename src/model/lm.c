@@ -19,6 +19,12 @@ struct pass {
 
 /* ---- layers of weights ---- */
 
+/* Rows that products take; with a norm, after that. */
+struct rows {
+    const struct wick_tensor *x, *norm;
+};
+static struct rows plain_rows(const struct wick_tensor *x) { return (struct rows){x, NULL}; }
+
 static bool is_half(const struct wick_tensor *weight) {
     enum wick_dtype dtype = wick_tensor_dtype(weight);
     return dtype == WICK_BF16 || dtype == WICK_F16;
@@ -33,24 +39,27 @@ static bool takes_f32(const struct wick_lm *lm, const struct wick_tensor *x, con
 }
 
 static struct wick_linear_options options_of(const struct wick_lm *lm, const struct wick_tensor *weight,
-                                             enum wick_activation activation) {
+                                             const struct wick_tensor *norm, enum wick_activation activation) {
     return (struct wick_linear_options){.activation = activation,
-                                        .products = is_half(weight) ? WICK_PRODUCTS_8_BIT : lm->products};
+                                        .products = is_half(weight) ? WICK_PRODUCTS_8_BIT : lm->products,
+                                        .norm = norm,
+                                        .epsilon = lm->config.epsilon};
 }
 
 /* x is f32 or what the weight takes; the product is what the weight takes. */
-static struct wick_tensor *multiply_plain(const struct wick_lm *lm, const struct wick_tensor *x,
-                                          const struct wick_tensor *weight, enum wick_activation activation) {
-    const struct wick_linear_options options = options_of(lm, weight, activation);
+static struct wick_tensor *multiply_plain(const struct wick_lm *lm, struct rows rows, const struct wick_tensor *weight,
+                                          enum wick_activation activation) {
+    const struct wick_linear_options options = options_of(lm, weight, rows.norm, activation);
+    const struct wick_tensor *x = rows.x;
     return wick_linear_with(takes_f32(lm, x, weight) ? x : wick_cast(x, wick_tensor_dtype(weight)), weight, NULL,
                             &options);
 }
 
 /* The product is f32. */
-static struct wick_tensor *multiply(const struct wick_lm *lm, const struct wick_tensor *x,
-                                    const struct wick_tensor *weight, enum wick_activation activation) {
-    struct wick_tensor *y = multiply_plain(lm, x, weight, activation);
-    return takes_f32(lm, x, weight) ? y : wick_cast(y, WICK_F32);
+static struct wick_tensor *multiply(const struct wick_lm *lm, struct rows rows, const struct wick_tensor *weight,
+                                    enum wick_activation activation) {
+    struct wick_tensor *y = multiply_plain(lm, rows, weight, activation);
+    return takes_f32(lm, rows.x, weight) ? y : wick_cast(y, WICK_F32);
 }
 
 /* Shows a product to whoever wants to see it. */
@@ -69,14 +78,24 @@ static struct wick_tensor *add_bias(const struct wick__lm_layer *layer, int part
 }
 
 static struct wick_tensor *linear(const struct wick_lm *lm, const struct wick__lm_layer *layer, int part,
-                                  const struct wick_tensor *x) {
-    show(lm, layer, part, x, NULL);
-    return add_bias(layer, part, multiply(lm, x, layer->weight[part], WICK_ACTIVATION_NONE));
+                                  struct rows rows) {
+    show(lm, layer, part, rows.x, NULL);
+    return add_bias(layer, part, multiply(lm, rows, layer->weight[part], WICK_ACTIVATION_NONE));
 }
 
 static struct wick_tensor *norm(const struct wick_lm *lm, const struct wick_tensor *x,
                                 const struct wick_tensor *weight) {
     return wick_rms_norm(x, weight, lm->config.epsilon);
+}
+
+/* x [N, hidden] for a product with `by`. A single row is normed on the way into that by a GPU, if its weights are of
+ * blocks; whoever looks at products sees normed rows. */
+static struct rows normed(const struct wick_lm *lm, const struct wick_tensor *x, const struct wick_tensor *weight,
+                          const struct wick_tensor *by) {
+    bool one = x && wick_tensor_dim(x, 0) == 1 && !lm->device->heap->host_visible && !lm->on_product;
+    if (one && by && wick_dtype_kind(wick_tensor_dtype(by)) == WICK_DTYPE_KIND_QUANTISED)
+        return (struct rows){x, weight};
+    return plain_rows(norm(lm, x, weight));
 }
 
 /* `onto` + y, after its norm if there is one. */
@@ -90,13 +109,13 @@ static struct wick_tensor *join(const struct wick_lm *lm, const struct wick__lm_
                                 const struct wick_tensor *x, const struct wick_tensor *onto) {
     const int behind = part == WICK__LM_OUT ? WICK__LM_AFTER_ATTENTION : WICK__LM_AFTER_NETWORK;
     const struct wick_tensor *weight = layer->weight[part], *after = layer->weight[behind];
-    const struct wick_linear_options options = options_of(lm, weight, WICK_ACTIVATION_NONE);
+    const struct wick_linear_options options = options_of(lm, weight, NULL, WICK_ACTIVATION_NONE);
     if (!after && !layer->bias[part] && wick_tensor_dim(x, 0) == 1 && takes_f32(lm, x, weight)) {
         const struct wick_tensor *bias = wick_select(onto, 0, 0);
         show(lm, layer, part, x, NULL);
         return bias ? wick_linear_with(x, weight, bias, &options) : NULL; /* without one it would be another product */
     }
-    return add_to(lm, onto, linear(lm, layer, part, x), after);
+    return add_to(lm, onto, linear(lm, layer, part, plain_rows(x)), after);
 }
 
 /* ---- attention ---- */
@@ -132,12 +151,12 @@ bool wick__lm_is_joint(const struct wick_lm *lm, const struct wick__lm_layer *la
 }
 
 /* All heads are turned at once, each by a table of its own; or later, without tables. */
-static struct projected project_joint(const struct pass *pass, const struct wick__lm_layer *layer,
-                                      const struct wick_tensor *x, struct wick_tensor *const tables[2]) {
+static struct projected project_joint(const struct pass *pass, const struct wick__lm_layer *layer, struct rows rows,
+                                      struct wick_tensor *const tables[2]) {
     const struct wick__lm_config *config = &pass->lm->config;
     int64_t rest = 2 * config->kv_heads, heads = config->heads + rest;
-    for (int i = 0; i < 3; i++) show(pass->lm, layer, WICK__LM_QUERY + i, x, NULL);
-    struct wick_tensor *all = multiply(pass->lm, x, layer->qkv.weight, WICK_ACTIVATION_NONE);
+    for (int i = 0; i < 3; i++) show(pass->lm, layer, WICK__LM_QUERY + i, rows.x, NULL);
+    struct wick_tensor *all = multiply(pass->lm, rows, layer->qkv.weight, WICK_ACTIVATION_NONE);
     all = wick_reshape(all, WICK_SHAPE(1, pass->batch->n_tokens, heads, config->head));
     if (tables)
         all = wick_transpose(wick_rope_thd(wick_transpose(all, 0, 2), tables[0], tables[1], config->interleaved), 0, 2);
@@ -145,21 +164,22 @@ static struct projected project_joint(const struct pass *pass, const struct wick
         wick_narrow(all, 2, 0, config->heads), {wick_narrow(all, 2, config->heads, rest), NULL}, true};
 }
 
-static struct projected project(const struct pass *pass, const struct wick__lm_layer *layer,
-                                const struct wick_tensor *x, bool local) {
+static struct projected project(const struct pass *pass, const struct wick__lm_layer *layer, struct rows rows,
+                                bool local) {
     const struct wick_lm *lm = pass->lm;
     const struct wick__lm_config *config = &lm->config;
     const int64_t heads[3] = {config->heads, config->kv_heads, config->kv_heads};
     const int norms[2] = {WICK__LM_QUERY_NORM, WICK__LM_KEY_NORM}, parts = layer->qkv.parts;
     struct wick_tensor *const *angles = pass->step ? NULL : pass->angles[local], *qkv[3];
-    if (pass->step && is_one(layer)) return project_joint(pass, layer, x, NULL);
-    if (pass->heads[local][0] && wick__lm_is_joint(lm, layer)) return project_joint(pass, layer, x, pass->heads[local]);
-    struct wick_tensor *all = parts ? multiply(lm, x, layer->qkv.weight, WICK_ACTIVATION_NONE) : NULL;
+    if (pass->step && is_one(layer)) return project_joint(pass, layer, rows, NULL);
+    if (pass->heads[local][0] && wick__lm_is_joint(lm, layer))
+        return project_joint(pass, layer, rows, pass->heads[local]);
+    struct wick_tensor *all = parts ? multiply(lm, rows, layer->qkv.weight, WICK_ACTIVATION_NONE) : NULL;
     int64_t start = 0;
     for (int i = 0; i < 3; i++) {
-        if (i < parts) show(lm, layer, WICK__LM_QUERY + i, x, NULL);
+        if (i < parts) show(lm, layer, WICK__LM_QUERY + i, rows.x, NULL);
         qkv[i] = i < parts ? add_bias(layer, WICK__LM_QUERY + i, wick_narrow(all, 1, start, heads[i] * config->head))
-                           : linear(lm, layer, WICK__LM_QUERY + i, x);
+                           : linear(lm, layer, WICK__LM_QUERY + i, rows);
         start += heads[i] * config->head;
     }
     bool plain = !layer->bias[WICK__LM_QUERY] && !layer->bias[WICK__LM_KEY] && !layer->weight[WICK__LM_QUERY_NORM];
@@ -252,16 +272,16 @@ static struct wick_tensor *attend_step(const struct pass *pass, int64_t number, 
     return wick_cast(mixed, WICK_F32);
 }
 
-/* `onto` + attention of a layer to x, which is normed. */
-static struct wick_tensor *attend(const struct pass *pass, int64_t number, const struct wick_tensor *x,
-                                  const struct wick_tensor *onto) {
+/* x + attention of a layer to it. */
+static struct wick_tensor *attend(const struct pass *pass, int64_t number, const struct wick_tensor *x) {
     const struct wick_lm *lm = pass->lm;
     const struct wick__lm_config *config = &lm->config;
     const struct wick__lm_layer *layer = &lm->layers[number];
     const struct wick__lm_batch *batch = pass->batch;
     bool local = config->local_base > 0 && wick__lm_windowed(config, number);
     struct wick_tensor *mixed;
-    const struct projected all = project(pass, layer, x, local);
+    const struct wick_tensor *by = layer->qkv.parts ? layer->qkv.weight : layer->weight[WICK__LM_QUERY];
+    const struct projected all = project(pass, layer, normed(lm, x, layer->weight[WICK__LM_ATTENTION_NORM], by), local);
     if (batch->n_spans == 1 && !pass->step) {
         mixed = attend_span(pass, number, batch->spans, &all);
     } else if (wick__lm_is_step(batch)) {
@@ -274,7 +294,7 @@ static struct wick_tensor *attend(const struct pass *pass, int64_t number, const
         wick__free(parts, parts_nbytes(batch));
     }
     mixed = wick_reshape(mixed, WICK_SHAPE(batch->n_tokens, config->heads * config->head));
-    return join(lm, layer, WICK__LM_OUT, mixed, onto);
+    return join(lm, layer, WICK__LM_OUT, mixed, x);
 }
 
 /* ---- the network of a layer ---- */
@@ -286,7 +306,7 @@ static struct wick_tensor *experts(const struct wick_lm *lm, const struct wick__
                                      gate = {.activation = lm->config.family->gate, .products = lm->products};
     struct wick_tensor *const *w = layer->weight;
     struct wick_tensor *ids = NULL;
-    struct wick_tensor *chance = wick_softmax(linear(lm, layer, WICK__LM_ROUTER, x), -1);
+    struct wick_tensor *chance = wick_softmax(linear(lm, layer, WICK__LM_ROUTER, plain_rows(x)), -1);
     chance = wick_topk(chance, lm->config.experts_used, -1, true, &ids);
     if (!chance) return NULL;
     chance = wick_div(chance, wick_sum(chance, 1, (int[]){-1}, true));
@@ -304,38 +324,39 @@ static struct wick_tensor *experts(const struct wick_lm *lm, const struct wick__
     return wick_sum(wick_mul(y, wick_unsqueeze(chance, 2)), 1, (int[]){1}, false);
 }
 
-/* `onto` + the network of a layer of x, which is normed. */
+/* x + the network of a layer of it. */
 static struct wick_tensor *network(const struct wick_lm *lm, const struct wick__lm_layer *layer,
-                                   const struct wick_tensor *x, const struct wick_tensor *onto) {
+                                   const struct wick_tensor *x) {
+    const struct wick_tensor *weight = layer->weight[WICK__LM_NETWORK_NORM];
     if (layer->weight[WICK__LM_ROUTER])
-        return add_to(lm, onto, experts(lm, layer, x), layer->weight[WICK__LM_AFTER_NETWORK]);
+        return add_to(lm, x, experts(lm, layer, norm(lm, x, weight)), layer->weight[WICK__LM_AFTER_NETWORK]);
+    const struct rows rows =
+        normed(lm, x, weight, layer->gated.weight ? layer->gated.weight : layer->weight[WICK__LM_GATE]);
     struct wick_tensor *gate;
     bool silu = lm->config.family->gate == WICK_ACTIVATION_SILU;
     if (layer->gated.weight && silu && !layer->bias[WICK__LM_GATE] && !layer->bias[WICK__LM_UP]) {
-        show(lm, layer, WICK__LM_GATE, x, NULL);
-        show(lm, layer, WICK__LM_UP, x, NULL);
-        struct wick_tensor *wide = multiply_plain(lm, x, layer->gated.weight, WICK_ACTIVATION_NONE);
+        show(lm, layer, WICK__LM_GATE, rows.x, NULL);
+        show(lm, layer, WICK__LM_UP, rows.x, NULL);
+        struct wick_tensor *wide = multiply_plain(lm, rows, layer->gated.weight, WICK_ACTIVATION_NONE);
         if (wick_tensor_dtype(wide) != wick_tensor_dtype(layer->weight[WICK__LM_DOWN]))
             wide = wick_cast(wide, WICK_F32);
-        return join(lm, layer, WICK__LM_DOWN, wick_swiglu(wide), onto);
+        return join(lm, layer, WICK__LM_DOWN, wick_swiglu(wide), x);
     }
     if (layer->bias[WICK__LM_GATE]) {
-        gate = linear(lm, layer, WICK__LM_GATE, x);
+        gate = linear(lm, layer, WICK__LM_GATE, rows);
         gate = silu ? wick_silu(gate) : wick_gelu_tanh(gate);
     } else {
-        show(lm, layer, WICK__LM_GATE, x, NULL);
-        gate = multiply(lm, x, layer->weight[WICK__LM_GATE], lm->config.family->gate);
+        show(lm, layer, WICK__LM_GATE, rows.x, NULL);
+        gate = multiply(lm, rows, layer->weight[WICK__LM_GATE], lm->config.family->gate);
     }
-    return join(lm, layer, WICK__LM_DOWN, wick_mul(gate, linear(lm, layer, WICK__LM_UP, x)), onto);
+    return join(lm, layer, WICK__LM_DOWN, wick_mul(gate, linear(lm, layer, WICK__LM_UP, rows)), x);
 }
 
 static struct wick_tensor *run_layer(const struct pass *pass, int64_t number, const struct wick_tensor *x) {
     const struct wick_lm *lm = pass->lm;
     const struct wick__lm_layer *layer = &lm->layers[number];
-    struct wick_tensor *const *w = layer->weight;
     wick_scope_begin();
-    struct wick_tensor *y = attend(pass, number, norm(lm, x, w[WICK__LM_ATTENTION_NORM]), x);
-    return wick_scope_end(network(lm, layer, norm(lm, y, w[WICK__LM_NETWORK_NORM]), y));
+    return wick_scope_end(network(lm, layer, attend(pass, number, x)));
 }
 
 /* ---- the whole ---- */
@@ -402,8 +423,7 @@ struct wick_tensor *wick__lm_forward(const struct wick_lm *lm, const struct wick
         wick__scope_drop(x); /* the next layer needs the memory */
         x = next;
     }
-    x = norm(lm, last_rows(lm, batch, x), lm->norm);
-    x = multiply(lm, x, lm->output, WICK_ACTIVATION_NONE);
+    x = multiply(lm, normed(lm, last_rows(lm, batch, x), lm->norm, lm->output), lm->output, WICK_ACTIVATION_NONE);
     if (config->final_cap > 0)
         x = wick_affine(wick_tanh(wick_affine(x, WICK_REAL(1 / config->final_cap), WICK_INT(0))),
                         WICK_REAL(config->final_cap), WICK_INT(0));

@@ -91,7 +91,7 @@ struct wick_tensor *wick_outer(const struct wick_tensor *lhs, const struct wick_
 }
 
 /* Whether the shapes of linear's operands agree. */
-static bool check_linear(const struct wick__call *call) {
+static bool check_linear(const struct wick__call *call, const struct wick_tensor *norm) {
     const struct wick__layout *x = &call->in[0]->layout, *w = &call->in[1]->layout;
     const struct wick_tensor *bias = call->in[2];
     if (w->rank != 2)
@@ -101,9 +101,28 @@ static bool check_linear(const struct wick__call *call) {
                         (long long)w->shape[1]);
     else if (bias && (bias->layout.rank != 1 || bias->layout.shape[0] != w->shape[0]))
         wick__call_fail(call, WICK_SHAPE, "bias is not [%lld]", (long long)w->shape[0]);
+    else if (norm && (norm->layout.rank != 1 || norm->layout.shape[0] != w->shape[1]))
+        wick__call_fail(call, WICK_SHAPE, "norm is not [%lld]", (long long)w->shape[1]);
     else
         return true;
     return false;
+}
+
+/* Whether the family has the norm of x on the way into the product. */
+static bool takes_norm(const struct wick__call *call, const struct wick_linear_options *options) {
+    const struct wick_tensor *x = call->in[0], *weight = call->in[1];
+    return wick__device(x)->backend != &wick__cpu_backend && options->products == WICK_PRODUCTS_8_BIT &&
+           wick__has(WICK__BLOCKS, weight->dtype) && wick__count(x) == weight->layout.shape[1];
+}
+
+/* linear of x after its norm, by an op of its own. */
+static struct wick_tensor *linear_of_norm(const struct wick_tensor *x, const struct wick_tensor *weight,
+                                          const struct wick_tensor *bias, const struct wick_linear_options *options) {
+    struct wick_linear_options rest = *options;
+    rest.norm = NULL;
+    wick_scope_begin();
+    x = wick_rms_norm(x, options->norm, options->epsilon);
+    return wick_scope_end(x ? wick_linear_with(x, weight, bias, &rest) : NULL);
 }
 
 struct wick_tensor *wick_linear_with(const struct wick_tensor *x, const struct wick_tensor *weight,
@@ -111,10 +130,13 @@ struct wick_tensor *wick_linear_with(const struct wick_tensor *x, const struct w
     static const struct wick_linear_options plain = {.activation = WICK_ACTIVATION_NONE};
     bool wide = x && x->dtype == WICK_F32; /* which weights of 16 bits take, too */
     bool narrow = weight && wick__has(wide ? WICK__BLOCKS_OR_HALVES : WICK__BLOCKS, weight->dtype);
-    struct wick__call call = {
-        .op = narrow ? WICK_OP_linear_quantised : WICK_OP_linear, .n_in = 3, .in = {x, weight, bias}};
     if (!options) options = &plain;
-    if (!wick__call_check(&call) || !wick__call_reserved(&call, options->reserved) || !check_linear(&call)) return NULL;
+    struct wick__call call = {.op = narrow ? WICK_OP_linear_quantised : WICK_OP_linear,
+                              .n_in = narrow ? 4 : 3,
+                              .in = {x, weight, bias, narrow ? options->norm : NULL}};
+    if (!wick__call_check(&call) || !wick__call_reserved(&call, options->reserved) ||
+        !check_linear(&call, options->norm))
+        return NULL;
     if ((unsigned)options->activation >= WICK_ACTIVATION_COUNT) {
         wick__call_fail(&call, WICK_INVALID, "there is no activation %d", (int)options->activation);
         return NULL;
@@ -123,6 +145,11 @@ struct wick_tensor *wick_linear_with(const struct wick_tensor *x, const struct w
         wick__call_fail(&call, WICK_INVALID, "there are no products %d", (int)options->products);
         return NULL;
     }
+    if (options->norm && !(options->epsilon >= 0)) {
+        wick__call_fail(&call, WICK_INVALID, "epsilon %g is not >= 0", options->epsilon);
+        return NULL;
+    }
+    if (options->norm && !takes_norm(&call, options)) return linear_of_norm(x, weight, bias, options);
     const struct wick__layout *in = &x->layout;
     int64_t shape[WICK_MAX_RANK];
     for (int d = 0; d < in->rank; d++) shape[d] = in->shape[d];
@@ -130,6 +157,7 @@ struct wick_tensor *wick_linear_with(const struct wick_tensor *x, const struct w
     if (!wick__call_out(&call, x->dtype, in->rank, shape)) return NULL;
     call.p.linear.activation = (int)options->activation;
     call.p.linear.products = narrow ? (int)options->products : 0;
+    call.p.linear.epsilon = options->epsilon;
     return wick__call_run(&call);
 }
 

@@ -160,6 +160,7 @@ static void matmul_params(const struct wick__call *call, struct text *text) {
 static void linear_quantised_params(const struct wick__call *call, struct text *text) {
     put_int(text, "activation", call->p.linear.activation);
     put_int(text, "products", call->p.linear.products);
+    if (call->in[3]) put_number(text, "epsilon", call->p.linear.epsilon);
 }
 
 static void window_params(const struct wick__call *call, struct text *text) {

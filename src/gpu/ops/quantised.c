@@ -68,7 +68,8 @@ static bool has_stream(const struct gpu_linear_quantised *p) {
 #define TAKES(name) case (uint32_t)WICK_DTYPE_##name - (uint32_t)WICK_DTYPE_q4_0:
         GPU_QUANTISED_STREAM_TYPES(TAKES)
 #undef TAKES
-        return (uintptr_t)p->x % 16 == 0 && (uintptr_t)p->weight % 16 == 0 && p->row_nbytes % 16 == 0;
+        return (uintptr_t)p->x % 16 == 0 && (uintptr_t)p->weight % 16 == 0 && p->row_nbytes % 16 == 0 &&
+               (uintptr_t)p->norm % 16 == 0;
     default: return false;
     }
 }
@@ -158,6 +159,7 @@ static enum wick_status multiply_wide(struct wick__gpu *gpu, const struct wick__
     linear.op = WICK_OP_linear;
     struct wick__product g = wick__product_of(&linear);
     g.dtype = call->in[1]->dtype;
+    g.constant_b = call->in[1]->storage->constant;
     return wick__gemm_wide_takes(&g) ? wick__gemm_wide(gpu, &g) : multiply_converted(gpu, call);
 }
 
@@ -169,7 +171,29 @@ static bool is_converted(const struct wick__gpu *gpu, const struct wick__call *c
     return m >= MANY && call->in[0]->dtype == WICK_F32;
 }
 
-wick__kernel_fn wick__gpu_linear_quantised;
+wick__kernel_fn wick__gpu_linear_quantised, wick__gpu_normalize;
+
+/* With a norm ahead that is an op of its own. */
+static enum wick_status multiply_of_norm(const struct wick__call *call) {
+    const struct wick_tensor *x = call->in[0];
+    struct wick_tensor *y =
+        wick__tensor_new("linear_quantised", wick__device(x), x->dtype, x->layout.rank, x->layout.shape);
+    struct wick__call norm = {.op = WICK_OP_rms_norm,
+                              .n_in = 2,
+                              .in = {x, call->in[3]},
+                              .n_out = 1,
+                              .out = {y},
+                              .p.norm = {.epsilon = call->p.linear.epsilon, .axes = 1}};
+    struct wick__call linear = *call;
+    linear.in[0] = y;
+    linear.in[3] = NULL;
+    if (!y) return wick__latest();
+    enum wick_status status = wick__gpu_normalize(&norm);
+    if (status == WICK_OK) status = wick__gpu_linear_quantised(&linear);
+    wick_release(y);
+    return status;
+}
+
 enum wick_status wick__gpu_linear_quantised(const struct wick__call *call) {
     const struct wick_tensor *x = call->in[0], *weight = call->in[1], *bias = call->in[2], *y = call->out[0];
     const struct wick__traits *traits = &wick__traits[weight->dtype];
@@ -191,9 +215,13 @@ enum wick_status wick__gpu_linear_quantised(const struct wick__call *call) {
                                      .type = type_of(weight->dtype),
                                      .nbytes = (uint32_t)traits->nbytes,
                                      .per_block_log2 = (uint32_t)__builtin_ctz((unsigned)traits->elements / 16),
-                                     .activation = (uint32_t)call->p.linear.activation};
+                                     .activation = (uint32_t)call->p.linear.activation,
+                                     .early = weight->storage->constant,
+                                     .norm = call->in[3] ? wick__data(call->in[3]) : NULL,
+                                     .epsilon = call->p.linear.epsilon};
     p.aligned = is_aligned(p.weight, p.nbytes);
     bool rounded = call->p.linear.products == WICK_PRODUCTS_8_BIT && k > 0;
+    if (p.norm && !(k <= GPU_QUANTISED_NORMED && has_stream(&p))) return multiply_of_norm(call);
     if (rounded && is_vector(&p)) return multiply_vector(gpu, &p, x->dtype);
     if (rounded) return multiply_8_bit(gpu, &p, x->dtype);
     return multiply(gpu, &p, of_plain(WICK__GPU_K_linear_quantised_bf16, x->dtype), GPU_QUANTISED_COLUMNS);
