@@ -48,8 +48,7 @@ bool verify_element_good(enum wick_dtype dtype, double got, double want, double 
     if (isnan(got) || isinf(want)) return false;
     double highest = verify_highest(dtype), allowed = bound_for(dtype, want, scale, bound);
     /* At the edge to infinity: the finite side may give infinity and the other way about, within the bound. */
-    if (isinf(got))
-        return (got > 0) == (want > 0) && fabs(want) + allowed >= highest + verify_spacing(dtype, highest) / 2;
+    if (isinf(got)) return copysign(want, want * got) + allowed >= highest + verify_spacing(dtype, highest) / 2;
     if (fabs(want) > highest) want = copysign(highest, want);
     double error = fabs(got - want);
     if (allowed > 0 && error / allowed > *worst) *worst = error / allowed;

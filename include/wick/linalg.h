@@ -84,8 +84,8 @@ struct wick_linear_options {
 /* wick_linear with options, which may be NULL. Weights may have a dtype of blocks; x and bias are then f32, f16 or
  * bf16, sums are f32, and results are rounded once. Weights of bf16 or f16 may have x and bias of f32. With products of
  * 8 bits, 32 activations of which one is infinite or NaN give NaN. The same weights and activations give the same bits
- * on any number of threads. WICK_INVALID for an activation or products outside their enums, and for an epsilon of a norm
- * that is not >= 0. wick_linear is the same with exact products. */
+ * on any number of threads. WICK_INVALID for an activation or products outside their enums, and for an epsilon of a
+ * norm that is not >= 0. wick_linear is the same with exact products. */
 WICK_API struct wick_tensor *wick_linear_with(const struct wick_tensor *x, const struct wick_tensor *weight,
                                               const struct wick_tensor *bias,
                                               const struct wick_linear_options *options);

@@ -29,6 +29,11 @@ static void check_elements(void) {
     CHECK(good(WICK_F32, INFINITY, 1e39, 0, equal));
     CHECK(!good(WICK_F32, -INFINITY, INFINITY, 0, sums));
     CHECK(!good(WICK_F32, 3e38, INFINITY, 0, sums));
+    /* A bound that reaches past the range allows infinity on that side, whatever the sign of what is right. */
+    CHECK(good(WICK_F64, INFINITY, 0, INFINITY, sums));
+    CHECK(good(WICK_F64, -INFINITY, 1, INFINITY, sums));
+    CHECK(!good(WICK_F64, INFINITY, 0, 1e300, sums));
+    CHECK(!good(WICK_F64, -INFINITY, 1e308, 1e308, sums));
     /* One rounding to bf16 is allowed, a second one is not. */
     CHECK(good(WICK_BF16, 1.0078125, 1 + 0x1p-8 + 0x1p-20, 0, sums));
     CHECK(!good(WICK_BF16, 1, 1 + 0x1p-8 + 0x1p-16, 0, sums));
