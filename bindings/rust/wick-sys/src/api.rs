@@ -2342,8 +2342,8 @@ functions! {
     /// f32, f16 or bf16, sums are f32, and results are rounded once. Weights of bf16 or f16 may have x and bias
     /// of f32. With products of 8 bits, 32 activations of which one is infinite or NaN give NaN. The same
     /// weights and activations give the same bits on any number of threads. WICK_INVALID for an activation or
-    /// products outside their enums, and for an epsilon below 0 of a norm. wick_linear is the same with exact
-    /// products.
+    /// products outside their enums, and for an epsilon of a norm that is not \>= 0. wick_linear is the same
+    /// with exact products.
     fn wick_linear_with(x: *const wick_tensor, weight: *const wick_tensor, bias: *const wick_tensor, options: *const wick_linear_options) -> *mut wick_tensor;
     /// A mixture of experts: out\[t,u\] = activation(x\[t,u\] weight\[e\]^T + bias\[e\]) with e = ids\[t,u\]. x
     /// \[T,U,K\], or \[T,1,K\] where all U experts of t take the same row; weight \[E,N,K\] of x's dtype or of

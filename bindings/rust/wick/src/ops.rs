@@ -619,8 +619,8 @@ impl Tensor {
     /// f16 or bf16, sums are f32, and results are rounded once. Weights of bf16 or f16 may have x and bias of
     /// f32. With products of 8 bits, 32 activations of which one is infinite or NaN give NaN. The same weights
     /// and activations give the same bits on any number of threads. `Status::Invalid` for an activation or
-    /// products outside their enums, and for an epsilon below 0 of a norm. `linear` is the same with exact
-    /// products.
+    /// products outside their enums, and for an epsilon of a norm that is not \>= 0. `linear` is the same with
+    /// exact products.
     pub fn linear_with(&self, weight: &Tensor, bias: Option<&Tensor>, options: &LinearOptions) -> Result<Tensor> {
         Tensor::made(&self.device, || unsafe { sys::wick_linear_with(self.as_ptr(), weight.as_ptr(), optional(bias), &options.0) })
     }
