@@ -222,7 +222,7 @@ template <typename T> struct token {
             i64 key = key0 + gpu_anew(mine), value = key0 + gpu_anew(slice * each);
             if (key == at.keys - 1)
                 GPU_UNROLL for (u32 i = 0; i < LOADS; i++)
-                    k[i] = to.fresh[0][row + i * PARTS]; /* those behind the last are not looked at */
+                    k[i] = to.fresh[0][row + i * PARTS < vectors ? row + i * PARTS : vectors - 1];
             f32 s = score(p, to, k, vectors);
             if (key >= at.end) s = attention_lowest(s);
             if (key0 + KEYS < at.end) fetch_key(at, key + KEYS, vectors, k);
@@ -238,7 +238,7 @@ template <typename T> struct token {
             GPU_UNROLL for (u32 r = 0; r < ROWS; r++) GPU_UNROLL for (u32 j = 0; j < N; j++) sum[r][j] *= to.fade[r];
             GPU_UNROLL for (u32 i = 0; i < MOST; i++) {
                 if (i >= MOST / 2 && each < MOST) continue;
-                if (value + i == at.keys - 1) v[i] = to.fresh[1][column];
+                if (value + i == at.keys - 1) v[i] = to.fresh[1][column < vectors ? column : vectors - 1];
                 f32 y[N];
                 gpu_up_vector(v[i], y);
                 GPU_UNROLL for (u32 r = 0; r < ROWS; r++) {
