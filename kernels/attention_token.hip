@@ -24,10 +24,10 @@ template <typename T> struct token {
     static_assert(PARTS == ROWS, "each part of a key has the score of a row in the end");
 
     struct room {
-        f32 q[ROWS][WIDE];
+        f32 fade[ROWS], q[ROWS][WIDE]; /* side by side: compilers read a word behind `fade`, too */
         gpu_vec<T> fresh[2][WIDE / N]; /* the new key and value, as the cache has them */
         f32 weights[ROWS][KEYS];       /* of a step; of GPU_BLOCK keys where a row is summed again */
-        f32 high[ROWS][WAVES], fade[ROWS], most[ROWS];
+        f32 high[ROWS][WAVES], most[ROWS];
         f32 sums[WAVES][ROWS][WIDE];
         u32 again;
     };

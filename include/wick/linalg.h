@@ -74,8 +74,8 @@ enum wick_products {
 struct wick_linear_options {
     enum wick_activation activation;
     enum wick_products products; /* where x and weight differ in dtype; there is one way for others */
-    /* x becomes wick_rms_norm(x, norm, epsilon) first, norm [K] of x's dtype; NULL: x as it is. On a GPU one row by
-     * weights of blocks has that on the way into a product of 8 bits, without a rounding to x's dtype between them. */
+    /* The layer takes wick_rms_norm(x, norm, epsilon) in place of x, norm [K] of x's dtype; NULL: x as it is. For
+     * products of 8 bits by weights of blocks a GPU norms a single row without rounding it to x's dtype. */
     const struct wick_tensor *norm;
     double epsilon;
     WICK_RESERVED;

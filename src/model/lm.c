@@ -88,8 +88,8 @@ static struct wick_tensor *norm(const struct wick_lm *lm, const struct wick_tens
     return wick_rms_norm(x, weight, lm->config.epsilon);
 }
 
-/* x [N, hidden] for a product with `by`. A single row is normed on the way into that by a GPU, if its weights are of
- * blocks; whoever looks at products sees normed rows. */
+/* x [N, hidden] for a product with `by`. A GPU norms a single row within the product if the weights are of blocks, but
+ * not where somebody looks at what products take. */
 static struct rows normed(const struct wick_lm *lm, const struct wick_tensor *x, const struct wick_tensor *weight,
                           const struct wick_tensor *by) {
     bool one = x && wick_tensor_dim(x, 0) == 1 && !lm->device->heap->host_visible && !lm->on_product;

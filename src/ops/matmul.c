@@ -108,7 +108,7 @@ static bool check_linear(const struct wick__call *call, const struct wick_tensor
     return false;
 }
 
-/* Whether the family has the norm of x on the way into the product. */
+/* Whether the family norms x within the product. */
 static bool takes_norm(const struct wick__call *call, const struct wick_linear_options *options) {
     const struct wick_tensor *x = call->in[0], *weight = call->in[1];
     return wick__device(x)->backend != &wick__cpu_backend && options->products == WICK_PRODUCTS_8_BIT &&

@@ -3,6 +3,33 @@
 
 #include <math.h>
 
+/* A layer of (3, 4), whose root of the mean square is 5 / sqrt(2), after a norm. */
+static void norms(struct wick_device *cpu) {
+    const float values[] = {3, 4}, by[] = {2, 1}, rows[] = {1, 0, 1, 1};
+    float got[2];
+    wick_scope_begin();
+    struct wick_tensor *x = wick_from_data(cpu, WICK_F32, WICK_SHAPE(1, 2), values, sizeof values);
+    struct wick_tensor *norm = wick_from_data(cpu, WICK_F32, WICK_SHAPE(2), by, sizeof by);
+    struct wick_tensor *weight = wick_from_data(cpu, WICK_F32, WICK_SHAPE(2, 2), rows, sizeof rows);
+    struct wick_linear_options options = {.norm = norm};
+    CHECK_OK(wick_read(wick_linear_with(x, weight, NULL, &options), got, sizeof got));
+    CHECK_NEAR(got[0], 6 * sqrt(2) / 5, 1e-6);
+    CHECK_NEAR(got[1], 10 * sqrt(2) / 5, 1e-6);
+    options.epsilon = 37.5;
+    CHECK_OK(wick_read(wick_linear_with(x, weight, NULL, &options), got, sizeof got));
+    CHECK_NEAR(got[0], 6 / sqrt(50), 1e-6);
+    options.epsilon = -1;
+    CHECK_FAILS(wick_linear_with(x, weight, NULL, &options), WICK_INVALID,
+                "linear: x [1,2] f32, weight [2,2] f32 on cpu: epsilon -1 is not >= 0");
+    options = (struct wick_linear_options){.norm = x};
+    CHECK_FAILS(wick_linear_with(x, weight, NULL, &options), WICK_SHAPE,
+                "linear: x [1,2] f32, weight [2,2] f32 on cpu: norm is not [2]");
+    options.norm = wick_cast(norm, WICK_F16);
+    CHECK_FAILS(wick_linear_with(x, weight, NULL, &options), WICK_DTYPE,
+                "rms_norm: x [1,2] f32, weight [2] f16 on cpu: dtypes differ, x has f32 and weight has f16");
+    wick_scope_end(NULL);
+}
+
 static void refusals(struct wick_device *cpu) {
     wick_scope_begin();
     struct wick_tensor *x = wick_ones(cpu, WICK_F32, WICK_SHAPE(2, 3)),
@@ -80,6 +107,7 @@ static void answers(struct wick_device *cpu) {
 
 int main(void) {
     struct wick_device *cpu = wick_device_open("cpu");
+    norms(cpu);
     refusals(cpu);
     answers(cpu);
     wick_device_close(cpu);

@@ -68,20 +68,23 @@ static bool fits(const struct tensor *x, const struct tensor *channels, int mode
            channels->size[1] == x->size[1] && channels->size[2] == 1 && channels->size[3] == 1;
 }
 
+static struct standin_layer norm_of(enum standin_layer_kind kind, const struct tensor *x_is, const void *x, void *y,
+                                    void *const by[4], double epsilon) {
+    struct standin_layer l = layer_of(kind, x_is);
+    l.epsilon = epsilon;
+    l.in[0] = x;
+    l.out = y;
+    for (int i = 0; i < 4; i++) l.by[i] = by[i];
+    return l;
+}
+
 API int miopenBatchNormalizationForwardInference(struct handle *handle, int mode, void *alpha, void *beta,
                                                  struct tensor *x_is, const void *x, struct tensor *y_is, void *y,
                                                  struct tensor *channels, void *weight, void *bias, void *mean,
                                                  void *variance, double epsilon) {
     ENTER(miopenBatchNormalizationForwardInference);
     if (!is_plain(alpha, beta) || !is_same(x_is, y_is) || !fits(x_is, channels, mode)) return d->leave(BAD_PARAM);
-    struct standin_layer l = layer_of(STANDIN_NORM, x_is);
-    l.epsilon = epsilon;
-    l.in[0] = x;
-    l.out = y;
-    l.by[0] = weight;
-    l.by[1] = bias;
-    l.by[2] = mean;
-    l.by[3] = variance;
+    const struct standin_layer l = norm_of(STANDIN_NORM, x_is, x, y, (void *[]){weight, bias, mean, variance}, epsilon);
     return d->leave(status_of(d->layer(&l, handle->blas.stream)));
 }
 
@@ -94,14 +97,8 @@ API int miopenBatchNormalizationForwardTraining(struct handle *handle, int mode,
     if (!is_plain(alpha, beta) || !is_same(x_is, y_is) || !fits(x_is, channels, mode) || factor != 0 || running_mean ||
         running_variance)
         return d->leave(BAD_PARAM);
-    struct standin_layer l = layer_of(STANDIN_NORM_TRAIN, x_is);
-    l.epsilon = epsilon;
-    l.in[0] = x;
-    l.out = y;
-    l.by[0] = weight;
-    l.by[1] = bias;
-    l.by[2] = mean;
-    l.by[3] = inverse;
+    const struct standin_layer l =
+        norm_of(STANDIN_NORM_TRAIN, x_is, x, y, (void *[]){weight, bias, mean, inverse}, epsilon);
     return d->leave(status_of(d->layer(&l, handle->blas.stream)));
 }
 
@@ -114,14 +111,9 @@ API int miopenBatchNormalizationBackward(struct handle *handle, int mode, const 
     if (!is_plain(alpha, beta) || !is_plain(alpha_channels, beta_channels) || !is_same(x_is, dy_is) ||
         !is_same(x_is, dx_is) || !fits(x_is, channels, mode))
         return d->leave(BAD_PARAM);
-    struct standin_layer l = layer_of(STANDIN_NORM_BACKWARD, x_is);
-    l.epsilon = epsilon;
-    l.in[0] = x;
+    struct standin_layer l =
+        norm_of(STANDIN_NORM_BACKWARD, x_is, x, dx, (void *[]){weight, NULL, mean, inverse}, epsilon);
     l.in[1] = dy;
-    l.out = dx;
-    l.by[0] = weight;
-    l.by[2] = mean;
-    l.by[3] = inverse;
     l.by[4] = by_weight;
     l.by[5] = by_bias;
     return d->leave(status_of(d->layer(&l, handle->blas.stream)));

@@ -2,7 +2,6 @@
  * queries and keys and puts keys and values of many sequences into their caches, and another one is attention. */
 #include "gpu/ops/attention.h"
 #include "gpu/ops/gemm.h"
-#include "gpu/runtime/target.h"
 
 #include "core/checked.h"
 #include "kernels/attention_step.h"
@@ -117,14 +116,12 @@ static enum wick_status parts_end(struct wick__gpu *gpu, struct gpu_attention *a
 
 /* ---- all in one launch ---- */
 
-/* Whether rows and caches are as attention_token takes them, on a card that it is for: NVIDIA's, since gfxsim finds
- * that with waves of 64 lanes it reads LDS that nothing wrote. */
-static bool is_token(const struct wick__gpu *gpu, const struct wick__call *call, int first, int n) {
+/* Whether rows and caches are as attention_token takes them. */
+static bool is_token(const struct wick__call *call, int first, int n) {
     const struct wick_tensor *q = call->in[WICK__STEP_Q], *kv = call->in[WICK__STEP_KV], *v = call->in[WICK__STEP_V];
     const enum wick_dtype dtype = wick__step_cache(call, 0)->dtype;
     const int64_t depth = q->layout.shape[3], vector = 16 / (int64_t)wick__size(dtype);
-    bool good = wick__capability(gpu) > 0 && q->dtype == WICK_F32 &&
-                (dtype == WICK_F32 || dtype == WICK_F16 || dtype == WICK_BF16) && depth > 0 &&
+    bool good = q->dtype == WICK_F32 && (dtype == WICK_F32 || dtype == WICK_F16 || dtype == WICK_BF16) && depth > 0 &&
                 depth <= GPU_ATTENTION_TOKEN_WIDE && depth % vector == 0 && wick__count(q) > 0;
     good = good && q->layout.stride[3] == 1 && kv->layout.stride[3] == 1 && (!v || v->layout.stride[3] == 1);
     for (int i = first; i < first + n && good; i++) good = wick__gpu_attention_aligned(wick__step_cache(call, i));
@@ -250,7 +247,7 @@ static enum wick_status attend_wide(struct wick__gpu *gpu, const struct wick__ca
 static enum wick_status step(struct wick__gpu *gpu, const struct wick__call *call, int first, int n) {
     const struct wick_tensor *q = call->in[WICK__STEP_Q];
     const enum wick_dtype dtype = wick__step_cache(call, 0)->dtype;
-    if (is_token(gpu, call, first, n)) return token(gpu, call, first, n);
+    if (is_token(call, first, n)) return token(gpu, call, first, n);
     bool some = wick__count(q) > 0, moves = some && (call->in[WICK__STEP_COSINE] || dtype != q->dtype);
     size_t nbytes = (size_t)(n * q->layout.shape[1] * q->layout.shape[3]) * wick__size(dtype);
     void *turned = NULL;
