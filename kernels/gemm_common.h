@@ -119,9 +119,9 @@ struct gemm_place {
 };
 /* Tile rows that are worked on together, so that what they share of B is still in a cache. */
 enum { GEMM_BAND = 8 };
-GPU_FN struct gemm_place gemm_locate(const struct gpu_gemm &p) {
+GPU_FN struct gemm_place gemm_locate_block(const struct gpu_gemm &p, u32 block) {
     struct gemm_place at;
-    u32 block = gpu_block_x() + p.first, tiles = p.tile_rows * p.tile_columns;
+    u32 tiles = p.tile_rows * p.tile_columns;
     u32 whole = block / tiles, tile = block - whole * tiles;
     u32 band = tile / (GEMM_BAND * p.tile_columns), rest = tile - band * GEMM_BAND * p.tile_columns;
     u32 height = p.tile_rows - band * GEMM_BAND;
@@ -138,5 +138,6 @@ GPU_FN struct gemm_place gemm_locate(const struct gpu_gemm &p) {
     at.to = (at.batch + (i64)at.split * p.batch.count) * p.m * p.n;
     return at;
 }
+GPU_FN struct gemm_place gemm_locate(const struct gpu_gemm &p) { return gemm_locate_block(p, gpu_block_x() + p.first); }
 
 #endif

@@ -388,7 +388,7 @@ template <typename T, int ROWS, int COLUMNS> GPU_FN void mma_product(const struc
 /* The host never asks for these where there are no matrix instructions. */
 #define MMA_PRODUCT(type, rows, columns) (void)p
 #endif
-#if MMA && MMA_ASYNC
+#if MMA && MMA_ASYNC && !(MMA_GROUP && defined(GPU_NVIDIA)) /* which has gemm_bulk.hip */
 #define MMA_WIDE(type) MMA_PRODUCT(type, 128, 256)
 #else
 #define MMA_WIDE(type) (void)p

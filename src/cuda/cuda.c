@@ -104,6 +104,7 @@ static int properties(int ordinal, struct wick__properties *out) {
     out->integrated = integrated != 0;
     /* Drivers since 12.3 also record such launches in graphs. */
     out->follows = major >= 9 && wick__cuda_version >= 12030 && wick__cuda.cuLaunchKernelEx;
+    out->maps = major == 9 && wick__cuda.cuTensorMapEncodeTiled;
     code = wick__cuda.cuDeviceTotalMem_v2(&out->memory, device);
     if (!code) code = wick__cuda.cuDeviceGetPCIBusId(out->bus, sizeof out->bus, device);
     for (char *c = out->bus; *c; c++) /* as the kernel writes it */
@@ -257,6 +258,17 @@ static int launch(void *function, const struct wick__blocks *blocks, void *strea
     return wick__cuda.cuLaunchKernel(function, grid[0], grid[1], grid[2], threads, 1, 1, shared, stream, args, NULL);
 }
 
+static int tensor_map(void *map, const struct wick__tensor_map *of) {
+    const uint64_t size[3] = {(uint64_t)of->size[0], (uint64_t)of->size[1], (uint64_t)of->size[2]};
+    const uint64_t stride[2] = {(uint64_t)of->stride[0] * 2, (uint64_t)of->stride[1] * 2};
+    const unsigned box[3] = {(unsigned)of->box[0], (unsigned)of->box[1], 1}, step[3] = {1, 1, 1};
+    CUtensorMapDataType type =
+        of->dtype == WICK_BF16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+    return wick__cuda.cuTensorMapEncodeTiled(map, type, 3, (void *)(uintptr_t)of->from, size, stride, box, step,
+                                             CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                                             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+}
+
 const struct wick__vendor wick__cuda_vendor = {
     .family = "cuda",
     .pack = "sm_",
@@ -298,6 +310,7 @@ const struct wick__vendor wick__cuda_vendor = {
     .module_function = module_function,
     .function_shared = function_shared,
     .launch = launch,
+    .tensor_map = tensor_map,
     .compile = wick__nvrtc_compile,
     .compiler_version = wick__nvrtc_version,
     .blas = {.create = wick__cublas_create,

@@ -29,6 +29,9 @@ typedef struct {
     CUlaunchAttribute *attrs;
     unsigned numAttrs;
 } CUlaunchConfig;
+typedef struct {
+    uint64_t data[16];
+} __attribute__((aligned(64))) CUtensorMap;
 
 /* What cuBLASLt fills in for its callers to keep; the same bytes in 11 to 13. */
 typedef struct {

@@ -33,6 +33,7 @@ struct wick__properties {
     size_t memory;       /* bytes of device memory; on an integrated GPU the carve-out */
     bool integrated;     /* an APU: shares the host's memory */
     bool follows;        /* a kernel may begin before those ahead of it have ended (gpu_follow in kernels/gpu.h) */
+    bool maps;           /* tensor_map is there */
     int driver, runtime; /* versions as the vendor numbers them */
 };
 
@@ -145,6 +146,14 @@ struct wick__source_job {
     const char *const *options;
 };
 
+/* A tensor of 16-bit elements whose boxes a kernel copies to LDS (kernels/mma_bulk.h), innermost dim first. */
+struct wick__tensor_map {
+    enum wick_dtype dtype;
+    const void *from;
+    int64_t size[3], stride[2]; /* elements; of the outer dims, in elements, at multiples of 16 bytes */
+    int box[2];                 /* of the inner two; 1 of the outermost */
+};
+
 /* How many blocks of a kernel, of how many threads and bytes of dynamic LDS. `follows`: the kernel waits for what is
  * ahead of it in the stream, so that it may begin early; only where the properties say so. */
 struct wick__blocks {
@@ -207,6 +216,9 @@ struct wick__vendor {
     /* Room for `nbytes` of dynamic LDS, where more than the default is wanted. */
     int (*function_shared)(void *function, size_t nbytes);
     int (*launch)(void *function, const struct wick__blocks *blocks, void *stream, void **args);
+    /* Encodes `of` to 128 bytes at a multiple of 64 (struct gpu_tensor_map), for lines of 128 bytes; NULL where there
+     * are no such maps. */
+    int (*tensor_map)(void *map, const struct wick__tensor_map *of);
 
     /* ---- run-time compiler: opened only when a kernel is really missing ---- */
     /* Compiles; *image is of *nbytes, given back with wick__free. On failure the compiler's log is in wick_error(). */

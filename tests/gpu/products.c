@@ -3,6 +3,7 @@
  * second argument larger ones too, for a GPU that is there. */
 #include "tests/test.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,6 +104,58 @@ static void check_products(const struct size *s, size_t first, size_t end) {
     free(want);
 }
 
+static double activated(enum wick_activation activation, double x) {
+    switch (activation) {
+    case WICK_ACTIVATION_RELU: return x < 0 ? 0 : x;
+    case WICK_ACTIVATION_GELU: return x * 0.5 * erfc(-x / sqrt(2));
+    case WICK_ACTIVATION_GELU_TANH: return x / (1 + exp(-2 * sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)));
+    case WICK_ACTIVATION_SILU: return x / (1 + exp(-x));
+    case WICK_ACTIVATION_TANH: return tanh(x);
+    default: return x;
+    }
+}
+
+/* linear with a bias and each activation, of operands that are whole sixteenths and quarters: sums of exactly known
+ * value around 1, where activations bend. */
+static void check_linear(const struct size *s, enum wick_dtype dtype) {
+    unsigned seed = (unsigned)(s->m + s->n * 3 + s->k);
+    size_t count = (size_t)(s->m * s->n);
+    int *a = numbers((size_t)(s->m * s->k), &seed), *b = numbers((size_t)(s->n * s->k), &seed);
+    int *bias = numbers((size_t)s->n, &seed), *sums = calloc(count + 1, sizeof *sums);
+    CHECK(sums);
+    for (int64_t r = 0; r < s->m; r++)
+        for (int64_t c = 0; c < s->n; c++)
+            for (int64_t t = 0; t < s->k; t++) sums[r * s->n + c] += a[r * s->k + t] * b[c * s->k + t];
+    for (int i = WICK_ACTIVATION_NONE; i <= WICK_ACTIVATION_TANH; i++) {
+        const struct wick_linear_options options = {.activation = (enum wick_activation)i};
+        wick_scope_begin();
+        struct wick_tensor *x = wick_mul_scalar(tensor_of(a, dtype, 1, s->m, s->k, false), WICK_REAL(0.0625));
+        struct wick_tensor *w = wick_mul_scalar(tensor_of(b, dtype, 1, s->n, s->k, false), WICK_REAL(0.25));
+        struct wick_tensor *one = tensor_of(bias, dtype, 1, 1, s->n, false);
+        struct wick_tensor *z = wick_linear_with(wick_squeeze(x, 0), wick_squeeze(w, 0),
+                                                 wick_reshape(one, 1, (const int64_t[]){s->n}), &options);
+        TEST_CHECK_(z != NULL, "%s", wick_error());
+        if (z) {
+            float *got = read_floats(z);
+            size_t at = 0;
+            for (double right = 0; at < count; at++) {
+                right = activated(options.activation, sums[at] / 64.0 + bias[at % (size_t)s->n]);
+                if (!(fabs((double)got[at] - right) <= 0x1p-8 * fabs(right) * (dtype == WICK_BF16 ? 1 : 0.25) + 1e-6))
+                    break;
+            }
+            TEST_CHECK_(at == count,
+                        "%s linear %" PRId64 " x %" PRId64 " x %" PRId64 ", activation %d: element %zu is %g",
+                        wick_dtype_name(dtype), s->m, s->n, s->k, i, at, at < count ? (double)got[at] : 0);
+            free(got);
+        }
+        wick_scope_end(NULL);
+    }
+    free(a);
+    free(b);
+    free(bias);
+    free(sums);
+}
+
 /* x is [batch,cin,side,side], the weight [cout,cin,kernel,kernel]. */
 struct conv {
     int64_t batch, cin, cout, side, kernel, stride;
@@ -159,7 +212,9 @@ int main(int argc, char **argv) {
                                         {1, 90, 104, 600}, {1, 77, 131, 65},  {1, 130, 260, 520}};
     static const struct size large[] = {{1, 1024, 1024, 1000}, {1, 2000, 2056, 520}, {2, 1000, 3000, 328},
                                         {1, 16, 4096, 2048},   {1, 128, 128, 20000}, {64, 256, 784, 64},
-                                        {1, 4096, 64, 1024},   {1, 3001, 1003, 129}};
+                                        {1, 4096, 64, 1024},   {1, 3001, 1003, 129}, {3, 1100, 1800, 1032},
+                                        {1, 2049, 2562, 776},  {1, 1000, 4100, 2048}};
+    static const struct size linear[] = {{1, 96, 200, 72}, {1, 2000, 2056, 200}, {1, 1999, 2061, 136}};
     cpu = wick_device_open("cpu");
     gpu = wick_device_open(argc > 1 ? argv[1] : "auto");
     if (!gpu) test_skip(wick_error());
@@ -171,6 +226,8 @@ int main(int argc, char **argv) {
     check_products(&(struct size){1, 520, 60, 60}, BF16, DTYPES); /* in f32 256 x 64 */
     check_products(&(struct size){1, 6, 400, 336}, F8E4M3, F32);  /* of few rows, packed where that pays */
     for (size_t i = 0; all && i < sizeof large / sizeof *large; i++) check_products(&large[i], BF16, DTYPES);
+    for (size_t i = 0; i < (all ? sizeof linear / sizeof *linear : 1); i++)
+        for (int d = 0; d < 2; d++) check_linear(&linear[i], d ? WICK_F16 : WICK_BF16);
     check_conv(WICK_BF16, (struct conv){2, 16, 24, 9, 3, 1});
     check_conv(WICK_F16, (struct conv){2, 40, 136, 14, 3, 2});
     check_conv(WICK_F8E4M3, (struct conv){2, 72, 80, 7, 1, 1});

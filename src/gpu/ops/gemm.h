@@ -82,6 +82,11 @@ enum wick_status wick__gemm_mma(struct wick__gpu *gpu, const struct wick__produc
 /* Whether they can have A or B as it lies. */
 bool wick__gemm_mma_ready(const struct wick__gpu *gpu, const struct wick__product *g, bool is_b);
 
+/* The product of p, whose operands are ready, by tiles of GPU_BULK_ROWS x GPU_BULK_COLUMNS that bulk copies bring
+ * (gemm_bulk.c), and whether the device and the operands are for it. */
+bool wick__gemm_bulk_takes(struct wick__gpu *gpu, const struct gpu_gemm *p, enum wick_dtype dtype);
+enum wick_status wick__gemm_bulk(struct wick__gpu *gpu, const struct gpu_gemm *p, enum wick_dtype dtype);
+
 /* Whether a product is of a matrix, which matrix instructions can't have as it lies, and a few vectors (gemm_few.c),
  * and that product. */
 bool wick__gemm_few_takes(const struct wick__gpu *gpu, const struct wick__product *g);

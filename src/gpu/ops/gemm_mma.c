@@ -135,7 +135,7 @@ bool wick__gemm_mma_takes(const struct wick__gpu *gpu, const struct wick__produc
 
 /* Tiles by the kernels, and what splitting k costs. On compute capability 9.0 the larger ones are products by groups of
  * waves (kernels/mma_group.h), whose figures are from an H200. */
-static const struct wick__tile *pick(const struct wick__gpu *gpu, const struct wick__product *g, bool pairs,
+static const struct wick__tile *pick(const struct wick__gpu *gpu, const struct wick__product *g, bool pairs, bool bulk,
                                      struct wick__split *split) {
     static const struct wick__tile tiles[] = {
         {.kernel = WICK__GPU_K_mma_64_bf16, .rows = 64, .columns = 64, .efficiency = 0.45, .stages = 4},
@@ -143,15 +143,15 @@ static const struct wick__tile *pick(const struct wick__gpu *gpu, const struct w
         {.kernel = WICK__GPU_K_mma_128_bf16, .rows = 128, .columns = 128, .efficiency = 0.8, .stages = 4},
         {.kernel = WICK__GPU_K_mma_256_bf16, .rows = 128, .columns = 256, .efficiency = 1.0, .stages = 4}};
     static const struct wick__tile groups[] = {
-        {WICK__GPU_K_mma_64_bf16, 64, 64, .efficiency = 0.22, .resident = 2, .stages = 4, .ends = 4e6},
-        {WICK__GPU_K_mma_64_128_bf16, 64, 128, .efficiency = 0.6, .resident = 3, .stages = 3, .ends = 4.6e6},
-        {WICK__GPU_K_mma_128_bf16, 128, 128, .efficiency = 0.85, .resident = 2, .stages = 3, .ends = 6.4e6},
-        {WICK__GPU_K_mma_256_bf16, 128, 256, .efficiency = 1.0, .resident = 1, .stages = 4, .ends = 8.2e6}};
+        {WICK__GPU_K_mma_64_bf16, 64, 64, .efficiency = 0.16, .resident = 2, .stages = 4, .ends = 5.5e6},
+        {WICK__GPU_K_mma_64_128_bf16, 64, 128, .efficiency = 0.43, .resident = 3, .stages = 3, .ends = 6.4e6},
+        {WICK__GPU_K_mma_128_bf16, 128, 128, .efficiency = 0.61, .resident = 2, .stages = 3, .ends = 9e6},
+        {WICK__GPU_K_bulk_bf16, 128, 256, .efficiency = 1.0, .resident = 1, .stages = 4, .ends = 5e6}};
     static const struct wick__split_cost cost = {.launch = 1e6, .byte = 6, .least = 256},
-                                         group_cost = {.launch = 8e6, .byte = 100, .least = 256};
+                                         group_cost = {.launch = 11e6, .byte = 140, .least = 256};
     int sm = wick__capability(gpu);
     /* The widest has no kernel that goes through registers, nor one of pairs. */
-    return sm == 90 && !pairs ? wick__tile_pick(gpu, g, groups, 4, &group_cost, split)
+    return sm == 90 && !pairs ? wick__tile_pick(gpu, g, groups, bulk ? 4 : 3, &group_cost, split)
                               : wick__tile_pick(gpu, g, tiles, sm && !pairs ? 4 : 3, &cost, split);
 }
 
@@ -163,11 +163,19 @@ static enum wick_status multiply(struct wick__gpu *gpu, const struct wick__produ
     if (pairs) seen.k = (g->k + 1) / 2;
     struct gpu_gemm p = {
         .m = g->m, .n = g->n, .k = seen.k, .a = a->side, .b = b->side, .f8 = g->dtype == WICK_F8E4M3 && !pairs};
-    const struct wick__tile *tile = pick(gpu, &seen, pairs, &split);
+    memcpy(seen.a_batch, a->batch, sizeof seen.a_batch);
+    memcpy(seen.b_batch, b->batch, sizeof seen.b_batch);
+    wick__gemm_batch(&seen, &p.batch, p.stride);
+    enum wick_dtype dtype = g->dtype == WICK_BF16 ? WICK_BF16 : WICK_F16; /* of what kernels multiply, but for pairs */
+    const struct wick__tile *tile = pick(gpu, &seen, pairs, !pairs && wick__gemm_bulk_takes(gpu, &p, dtype), &split);
     int from_bf16 = pairs ? FROM_BF16_TO_F8 : g->dtype == WICK_BF16 ? 0 : FROM_BF16_TO_F16;
     struct wick__launch launch = {.kernel = (enum wick__gpu_kernel)((int)tile->kernel + from_bf16)};
     p.split = split.terms;
     p.splits = split.count;
+    if (tile->kernel == WICK__GPU_K_bulk_bf16) {
+        WICK__TRY(wick__split_begin(gpu, g, &split, &p.out));
+        return wick__split_end(gpu, g, &split, wick__gemm_bulk(gpu, &p, dtype));
+    }
     if (wick__mma_shared(gpu)) {
         unsigned stage = GPU_MMA_STAGE((unsigned)tile->rows, (unsigned)tile->columns);
         int64_t stages = wick__min(tile->stages, wick__mma_shared(gpu) / stage);
@@ -175,9 +183,6 @@ static enum wick_status multiply(struct wick__gpu *gpu, const struct wick__produ
         p.stages = (u32)wick__min(stages, (split.terms + GPU_MMA_STEP - 1) / GPU_MMA_STEP);
         launch.shared = wick__max(p.stages * stage, (unsigned)GPU_MMA_STORE);
     }
-    memcpy(seen.a_batch, a->batch, sizeof seen.a_batch);
-    memcpy(seen.b_batch, b->batch, sizeof seen.b_batch);
-    wick__gemm_batch(&seen, &p.batch, p.stride);
     WICK__TRY(wick__split_begin(gpu, g, &split, &p.out));
     return wick__split_end(gpu, g, &split, wick__gemm_launch(gpu, launch, tile->rows, tile->columns, &p));
 }

@@ -17,12 +17,13 @@ static bool is_plain(const struct wick__product *g) { return !g->bias && g->acti
 /* Whether sums of a product of 16 bits go through memory in f32, for a second pass over them. */
 static bool has_sums(const struct wick__product *g) { return !is_plain(g) && wick_dtype_bits(g->dtype) == 16; }
 
-/* Whether that is faster than our own kernels, as it is on an H100: for activations that take long at the end of a
+/* Whether that is faster than our own kernels without bulk copies: for activations that take long at the end of a
  * product's tiles, where writing and reading the sums is little beside the product. */
 static bool sums_pay(const struct wick__gpu *gpu, const struct wick__product *g) {
     const int64_t least = 1024, results = 1 << 22;
     bool costly = g->activation != WICK_ACTIVATION_NONE && g->activation != WICK_ACTIVATION_RELU;
-    return wick__capability(gpu) >= 80 && costly && g->k >= least && g->m >= 1024 && g->n >= results / g->m;
+    int sm = wick__capability(gpu);
+    return sm >= 80 && sm != 90 && costly && g->k >= least && g->m >= 1024 && g->n >= results / g->m;
 }
 
 static int takes(const struct wick__gpu *gpu, enum wick__choice choice, const struct wick__offer *offer,

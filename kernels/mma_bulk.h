@@ -1,0 +1,85 @@
+/* Copies of whole tiles from memory to LDS, which one thread asks for, and the barriers in LDS that count what has
+ * arrived (Hopper's bulk tensor copies; code for sm_90a only). They put a tile's lines where matrix instructions of
+ * groups of waves want them (mma_group.h), with zeros for what lies outside the tensor. See the PTX manual,
+ * "Asynchronous copy: bulk tensor" and "mbarrier".
+ *
+ *   MMA_BULK  whether the target has them; the rest is there only if so. */
+#ifndef WICK_KERNELS_MMA_BULK_H
+#define WICK_KERNELS_MMA_BULK_H
+
+#include "gemm_bulk.h"
+#include "mma_group.h"
+
+#if MMA_GROUP && defined(GPU_NVIDIA)
+#define MMA_BULK 1
+#else
+#define MMA_BULK 0
+#endif
+
+#if MMA_BULK
+/* A kernel whose parameters stay where the launch put them, so that copies can read maps there. */
+#define BULK_KERNEL(name, params, threads)                                                                             \
+    GPU_FN void name##_body(const params &p);                                                                          \
+    extern "C" __global__ void __launch_bounds__(threads, 1) name(const __grid_constant__ params p) {                  \
+        gpu_follow();                                                                                                  \
+        name##_body(p);                                                                                                \
+    }                                                                                                                  \
+    GPU_FN void name##_body(const params &p)
+
+GPU_FN u32 bulk_address(const void *lds) { return (u32)__cvta_generic_to_shared(lds); }
+
+/* A barrier is passed for the first time (phase 0), the second (phase 1), the third (phase 0) ... once `count` have
+ * arrived and all bytes that were expected are there. */
+GPU_FN void bulk_barrier_begin(u64 *barrier, u32 count) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(bulk_address(barrier)), "r"(count) : "memory");
+}
+/* What barriers began with becomes visible to copies; then a barrier of the block. */
+GPU_FN void bulk_barriers_publish(void) {
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+GPU_FN void bulk_arrive(u64 *barrier) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(bulk_address(barrier)) : "memory");
+}
+/* Arrives, and expects that many bytes of copies. */
+GPU_FN void bulk_expect(u64 *barrier, u32 nbytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bulk_address(barrier)), "r"(nbytes)
+                 : "memory");
+}
+GPU_FN void bulk_wait(u64 *barrier, u32 phase) {
+    u32 passed;
+    do
+        asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
+                     : "=r"(passed)
+                     : "r"(bulk_address(barrier)), "r"(phase)
+                     : "memory");
+    while (!passed);
+}
+/* Asks for the map's box at (x, y, z), innermost dim first. */
+GPU_FN void bulk_copy(u8 *lds, const struct gpu_tensor_map &map, i32 x, i32 y, i32 z, u64 *barrier) {
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, "
+                 "%4}], [%5];" ::"r"(bulk_address(lds)),
+                 "l"(&map), "r"(x), "r"(y), "r"(z), "r"(bulk_address(barrier))
+                 : "memory");
+}
+/* The other way: LDS, which this thread's wave wrote before bulk_show and a barrier of the wave, to the map's box. */
+GPU_FN void bulk_show(void) { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+GPU_FN void bulk_put(const struct gpu_tensor_map &map, i32 x, i32 y, i32 z, const u8 *lds) {
+    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(&map),
+                 "r"(x), "r"(y), "r"(z), "r"(bulk_address(lds))
+                 : "memory");
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+/* Until all but N of this thread's have read LDS, or until all have written. */
+template <int N> GPU_FN void bulk_put_wait(void) { asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(N) : "memory"); }
+GPU_FN void bulk_put_end(void) { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
+/* A barrier of the block's first `threads`, one of 15 beside gpu_sync's. */
+GPU_FN void bulk_sync(u32 number, u32 threads) {
+    asm volatile("bar.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");
+}
+/* Registers of this group's threads from here on. */
+template <int N> GPU_FN void group_take_registers(void) { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(N)); }
+template <int N> GPU_FN void group_give_registers(void) { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(N)); }
+#endif
+
+#endif

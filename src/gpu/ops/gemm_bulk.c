@@ -1,0 +1,83 @@
+/* Large products of bf16 and f16 whose operands come to LDS by bulk tensor copies (kernels/gemm_bulk.hip). */
+#include "gpu/ops/gemm.h"
+
+#include "core/checked.h"
+#include "kernels/gemm_bulk.h"
+
+#include <stdlib.h>
+
+_Static_assert((int)WICK__GPU_K_bulk_f16 - (int)WICK__GPU_K_bulk_bf16 == 1, "the kernel of f16 follows that of bf16");
+
+/* What the maps count in, and the bytes of the largest stride. */
+static const int64_t most = INT32_MAX, longest = 1LL << 40;
+
+/* From one line of an operand to the next in elements; of a single line anything will do. */
+static int64_t line_stride(const struct gpu_gemm_side *side, int64_t lines, int64_t length) {
+    int64_t stride = side->mode & GPU_GEMM_ALONG_K ? side->row : side->k;
+    return lines == 1 ? (length + 7) / 8 * 8 : stride;
+}
+
+static bool has_map(const struct gpu_gemm_side *side, int64_t rows, int64_t k, int64_t batch_stride) {
+    bool along = side->mode & GPU_GEMM_ALONG_K;
+    int64_t stride = line_stride(side, along ? rows : k, along ? k : rows);
+    return rows <= most && k <= most && stride > 0 && stride < longest / 2 && batch_stride >= 0 &&
+           batch_stride < longest / 2;
+}
+
+bool wick__gemm_bulk_takes(struct wick__gpu *gpu, const struct gpu_gemm *p, enum wick_dtype dtype) {
+    if (!gpu->properties.maps || (dtype != WICK_BF16 && dtype != WICK_F16) || wick__capability(gpu) != 90) return false;
+    if (p->batch.rank > 1 || p->batch.count > most) return false;
+    return has_map(&p->a, p->m, p->k, p->stride[0].stride[0]) && has_map(&p->b, p->n, p->k, p->stride[1].stride[0]) &&
+           wick__gpu_is_native(gpu, WICK__GPU_M_gemm_bulk);
+}
+
+/* Results of 16 bits whose rows start at multiples of 16 bytes leave by a map as well. */
+static bool maps_results(const struct gpu_gemm *p) {
+    return !p->out.partial && !p->f8 && p->n % 8 == 0 && (uintptr_t)p->out.to % 16 == 0 && p->n < longest / 2 / p->m;
+}
+static int encode_results(struct wick__gpu *gpu, struct gpu_tensor_map *map, const struct gpu_gemm *p,
+                          enum wick_dtype dtype) {
+    const struct wick__tensor_map tensor = {.dtype = dtype,
+                                            .from = p->out.to,
+                                            .size = {p->n, p->m, p->batch.count},
+                                            .stride = {p->n, p->m * p->n},
+                                            .box = {64, 16}};
+    return gpu->vendor->tensor_map(map, &tensor);
+}
+
+/* `rows` are those of the kernel's tile, `of` those of the matrix. */
+static int encode(struct wick__gpu *gpu, struct gpu_tensor_map *map, const struct gpu_gemm_side *side,
+                  enum wick_dtype dtype, int64_t of, int64_t k, int64_t batches, int64_t batch_stride, int rows) {
+    bool along = side->mode & GPU_GEMM_ALONG_K;
+    int64_t length = along ? k : of, lines = along ? of : k, stride = line_stride(side, lines, length);
+    const struct wick__tensor_map tensor = {.dtype = dtype,
+                                            .from = side->from,
+                                            .size = {length, lines, batches},
+                                            .stride = {stride, batches == 1 ? stride * lines : batch_stride},
+                                            .box = {GPU_MMA_STEP, along ? rows : GPU_MMA_STEP}};
+    return gpu->vendor->tensor_map(map, &tensor);
+}
+
+enum wick_status wick__gemm_bulk(struct wick__gpu *gpu, const struct gpu_gemm *of, enum wick_dtype dtype) {
+    struct gpu_gemm_bulk p = {.g = *of};
+    int64_t batches[2];
+    p.g.tile_rows = (u32)wick__div_up(of->m, GPU_BULK_ROWS);
+    p.g.tile_columns = (u32)wick__div_up(of->n, GPU_BULK_COLUMNS);
+    int64_t tiles = (int64_t)p.g.tile_rows * p.g.tile_columns * of->batch.count * of->splits;
+    for (int i = 0; i < 2; i++) batches[i] = of->stride[i].stride[0] == 0 ? 1 : of->batch.count;
+    p.tiles = (u32)tiles;
+    p.a_batches = batches[0] > 1;
+    p.b_batches = batches[1] > 1;
+    int code = encode(gpu, &p.a, &of->a, dtype, of->m, of->k, batches[0], of->stride[0].stride[0], GPU_BULK_ROWS);
+    if (!code)
+        code = encode(gpu, &p.b, &of->b, dtype, of->n, of->k, batches[1], of->stride[1].stride[0], GPU_BULK_COLUMNS);
+    p.c_mapped = maps_results(of);
+    if (!code && p.c_mapped) code = encode_results(gpu, &p.c, of, dtype);
+    WICK__TRY(wick__gpu_check(gpu, code, "describe the operands of a product"));
+    struct wick__launch launch = {.kernel = dtype == WICK_BF16 ? WICK__GPU_K_bulk_bf16 : WICK__GPU_K_bulk_f16,
+                                  .grid = {(unsigned)wick__min(tiles, wick__max(1, gpu->properties.units))},
+                                  .threads = GPU_BULK_THREADS,
+                                  .shared = GPU_BULK_SHARED,
+                                  .apart = true};
+    return wick__gpu_launch(gpu, &launch, &p);
+}
