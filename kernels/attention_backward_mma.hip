@@ -7,6 +7,7 @@
 #include "attention_async.h"
 #include "attention_backward_tiles.h"
 #include "attention_registers.h"
+#include "mma_group.h"
 
 /* ---- the power of two for dS of f16: a block for each head of k ---- */
 
@@ -27,31 +28,6 @@ GPU_KERNEL(attention_power_f16, struct gpu_attention_backward) {
 }
 
 #if MMA
-/* Which operands are the lines, and which the others: [0] make scores, [1] the gradients of weights. Sums of dS multiply
- * others[0], those of P others[1]. */
-template <bool OF_KEYS> GPU_FN u32 backward_line_operand(u32 which) {
-    return OF_KEYS ? (which ? BACKWARD_V : BACKWARD_K) : which ? BACKWARD_G : BACKWARD_Q;
-}
-template <bool OF_KEYS> GPU_FN u32 backward_other_operand(u32 which) { return backward_line_operand<!OF_KEYS>(which); }
-
-/* A step: others from number other0 on, of the head `member` after at.head. A block takes `steps` for each head. */
-struct backward_turn {
-    u32 member, other0;
-};
-GPU_FN struct backward_turn backward_turn_of(const struct backward_place &at, u32 n, u32 steps, u32 others) {
-    u32 member = n / steps;
-    return {member, (u32)at.begin + (n - member * steps) * others};
-}
-
-/* Its rows. */
-template <bool OF_KEYS>
-GPU_FN const u16 *backward_others(const struct gpu_attention_backward &p, const struct backward_place &at,
-                                  const struct backward_turn &turn, u32 which) {
-    const struct backward_operand &x = at.operand[backward_other_operand<OF_KEYS>(which)];
-    i64 next = !OF_KEYS ? 0 : which ? p.gradient_stride[1] : p.a.q_stride[1];
-    return (const u16 *)x.data + x.at + turn.member * next;
-}
-
 #if MMA_ASYNC
 /* ---- where copies are asynchronous: the lines in LDS, and two steps of others, one of them on its way ---- */
 
@@ -282,13 +258,15 @@ template <typename T, int DIM, bool OF_KEYS> GPU_FN void backward_run(const stru
         if (odd[line]) backward_again<T, OF_KEYS, tiles::THREADS>(own, at, of_v, line, (T *)(of_v ? own.out_v : own.out), weights);
     }
 }
+#endif
+#if MMA && !(MMA_GROUP && defined(GPU_NVIDIA)) /* which has attention_backward_group.hip */
 #define BACKWARD_KERNEL(name, type, dim, of_keys)                                                                      \
     GPU_KERNEL_OF(attention_backward_##name##_##dim##_##type, struct gpu_attention_backward,                           \
                   (backward_tiles<dim, of_keys>::THREADS), (backward_tiles<dim, of_keys>::BLOCKS)) {                   \
         backward_run<type, dim, of_keys>(p);                                                                           \
     }
 #else
-/* The host asks for these only where there are matrix instructions. */
+/* The host asks for these only where they are. */
 #define BACKWARD_KERNEL(name, type, dim, of_keys)                                                                      \
     GPU_KERNEL(attention_backward_##name##_##dim##_##type, struct gpu_attention_backward) { (void)p; }
 #endif

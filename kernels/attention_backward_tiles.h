@@ -195,6 +195,33 @@ GPU_FN void backward_rate(const struct gpu_attention &p, const struct backward_p
     backward_weigh<OF_KEYS>(plain ? (f32)p.scale * log2e : log2e, part.power, p.cap > 0, all);
 }
 
+/* ---- operands ---- */
+
+/* Which operands are the lines, and which the others: [0] make scores, [1] the gradients of weights. Sums of dS multiply
+ * others[0], those of P others[1]. */
+template <bool OF_KEYS> GPU_FN u32 backward_line_operand(u32 which) {
+    return OF_KEYS ? (which ? BACKWARD_V : BACKWARD_K) : which ? BACKWARD_G : BACKWARD_Q;
+}
+template <bool OF_KEYS> GPU_FN u32 backward_other_operand(u32 which) { return backward_line_operand<!OF_KEYS>(which); }
+
+/* A step: others from number other0 on, of the head `member` after at.head. A block takes `steps` for each head. */
+struct backward_turn {
+    u32 member, other0;
+};
+GPU_FN struct backward_turn backward_turn_of(const struct backward_place &at, u32 n, u32 steps, u32 others) {
+    u32 member = n / steps;
+    return {member, (u32)at.begin + (n - member * steps) * others};
+}
+
+/* Its rows. */
+template <bool OF_KEYS>
+GPU_FN const u16 *backward_others(const struct gpu_attention_backward &p, const struct backward_place &at,
+                                  const struct backward_turn &turn, u32 which) {
+    const struct backward_operand &x = at.operand[backward_other_operand<OF_KEYS>(which)];
+    i64 next = !OF_KEYS ? 0 : which ? p.gradient_stride[1] : p.a.q_stride[1];
+    return (const u16 *)x.data + x.at + turn.member * next;
+}
+
 /* ---- results ---- */
 
 /* The number of a line among the rows of a gradient. */

@@ -38,28 +38,37 @@ GPU_FN u32 bulk_steps(const struct gemm_place &at) { return (u32)((at.k1 - at.k0
 
 /* ---- the group that asks for copies ---- */
 
+/* An operand's tile: its first row and its matrix; the term that comes next is the same for both. */
+struct bulk_tile {
+    bool along_k;
+    i32 row, z;
+};
 /* One step of one operand: boxes of ROWS lines along k, or of 64 terms across 64 rows. */
 template <int ROWS>
-GPU_FN void bulk_ask(u8 *lds, const struct gpu_tensor_map &map, bool along_k, i32 row, i32 k, i32 z, u64 *full) {
-    if (along_k)
-        bulk_copy(lds, map, k, row, z, full);
+GPU_FN void bulk_ask(u8 *lds, const struct gpu_tensor_map &map, const struct bulk_tile &tile, i32 k, u64 *full) {
+    if (tile.along_k)
+        bulk_copy(lds, map, k, tile.row, tile.z, full);
     else
-        GPU_UNROLL for (int r = 0; r < ROWS; r += 64) bulk_copy(lds + r * GROUP_LINE, map, row + r, k, z, full);
+        GPU_UNROLL for (int r = 0; r < ROWS; r += 64)
+            bulk_copy(lds + r * GROUP_LINE, map, tile.row + r, k, tile.z, full);
 }
 
 GPU_FN void bulk_fill(const struct gpu_gemm_bulk &p) {
     struct bulk_ring ring = {0, 1};
-    bool a_along = p.g.a.mode & GPU_GEMM_ALONG_K, b_along = p.g.b.mode & GPU_GEMM_ALONG_K;
     GPU_NO_UNROLL for (u32 tile = gpu_block_x(); tile < p.tiles; tile += gpu_blocks_x()) {
         struct gemm_place at = gemm_locate_block(p.g, tile);
-        i32 a_z = p.a_batches ? (i32)at.batch : 0, b_z = p.b_batches ? (i32)at.batch : 0, k = (i32)at.k0;
+        const struct bulk_tile a = {(p.g.a.mode & GPU_GEMM_ALONG_K) != 0, (i32)at.tile_row * GPU_BULK_ROWS,
+                                    p.a_batches ? (i32)at.batch : 0};
+        const struct bulk_tile b = {(p.g.b.mode & GPU_GEMM_ALONG_K) != 0, (i32)at.tile_column * GPU_BULK_COLUMNS,
+                                    p.b_batches ? (i32)at.batch : 0};
+        i32 k = (i32)at.k0;
         GPU_NO_UNROLL for (u32 left = bulk_steps(at); left > 0; left--) {
             u8 *lds = (u8 *)bulk_shared + ring.stage * STAGE;
             u64 *full = bulk_full(ring.stage);
             bulk_wait(bulk_empty(ring.stage), ring.phase);
             bulk_expect(full, STAGE);
-            bulk_ask<GPU_BULK_ROWS>(lds, p.a, a_along, (i32)at.tile_row * GPU_BULK_ROWS, k, a_z, full);
-            bulk_ask<GPU_BULK_COLUMNS>(lds + B, p.b, b_along, (i32)at.tile_column * GPU_BULK_COLUMNS, k, b_z, full);
+            bulk_ask<GPU_BULK_ROWS>(lds, p.a, a, k, full);
+            bulk_ask<GPU_BULK_COLUMNS>(lds + B, p.b, b, k, full);
             bulk_next(ring);
             k += STEP;
         }

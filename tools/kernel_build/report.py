@@ -71,11 +71,12 @@ def nvidia_occupancy(registers, shared, target):
 
 def nvidia(path, kept, log, target):
     kernels, name = {}, None
+    serial = set(re.findall(r"wgmma.mma_async instructions are serialized .* function '(\w+)'", log))
     for line in log.splitlines():
         match = re.search(r"Compiling entry function '(\w+)'", line)
         if match:
             name = match.group(1)
-            kernels[name] = dict.fromkeys(FIELDS, 0)
+            kernels[name] = dict.fromkeys(FIELDS, 0) | ({"serial": 1} if name in serial else {})
         match = re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", line)
         if match and name:
             kernels[name]["scratch"] = int(match.group(1))
@@ -127,6 +128,8 @@ def width(name, use):
 def faults(name, use):
     """What is wrong with a kernel, as texts."""
     wrong = []
+    if use.get("serial"):
+        wrong.append("products of groups of waves wait for each other, for want of registers")
     if use["spills"]:
         wrong.append("%d spills" % use["spills"])
     if use["scratch"]:

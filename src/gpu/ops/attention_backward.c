@@ -94,10 +94,31 @@ static bool takes_mma(const struct wick__gpu *gpu, const struct wick__call *call
     return true;
 }
 
+/* Those of groups of waves of 64 lines; bytes of LDS are for the lines, and three steps of 64 others. */
+static struct way way_of_groups(bool of_q, bool bf16, bool small) {
+    static const enum wick__gpu_kernel kernels[2][2][2] = {
+        {{WICK__GPU_K_attention_backward_group_kv_128_f16, WICK__GPU_K_attention_backward_group_kv_128_bf16},
+         {WICK__GPU_K_attention_backward_group_kv_64_f16, WICK__GPU_K_attention_backward_group_kv_64_bf16}},
+        {{WICK__GPU_K_attention_backward_group_q_128_f16, WICK__GPU_K_attention_backward_group_q_128_bf16},
+         {WICK__GPU_K_attention_backward_group_q_64_f16, WICK__GPU_K_attention_backward_group_q_64_bf16}}};
+    const unsigned dim = small ? 64 : 128, groups = small ? 3 : 2;
+    return (struct way){kernels[of_q][small][bf16], groups * 64, dim, groups * 128,
+                        (2 * 64 * groups + 3 * 2 * 64) * dim * 2};
+}
+
+/* Whether the driver has kernels for takes_mma: machine code for sm_90 those of groups of waves alone, PTX, which is of
+ * an older capability, the others. */
+static bool has_mma(struct wick__gpu *gpu) {
+    return wick__capability(gpu) != 90 || wick__gpu_is_native(gpu, WICK__GPU_M_attention_backward_group) ||
+           !wick__gpu_is_native(gpu, WICK__GPU_M_attention_backward_mma);
+}
+
 /* The matrix kernels; bytes of LDS are for lines, and for two steps of others, where copies are asynchronous. */
-static struct way way_of(const struct wick__gpu *gpu, const struct wick__call *call,
+static struct way way_of(struct wick__gpu *gpu, const struct wick__call *call,
                          const struct wick__attention_sizes *sizes, enum gpu_attention_of of) {
     bool bf16 = call->in[1]->dtype == WICK_BF16, small = wick__max(sizes->depth, sizes->width) <= 64;
+    if (wick__capability(gpu) == 90 && wick__gpu_is_native(gpu, WICK__GPU_M_attention_backward_group))
+        return way_of_groups(of == GPU_ATTENTION_OF_Q, bf16, small);
     bool tiles = wick__mma_shared(gpu) > 0, wide = gpu->properties.wave == 64;
     unsigned threads = wide ? 256 : 128;
     if (of == GPU_ATTENTION_OF_Q && small)
@@ -174,7 +195,7 @@ enum wick_status wick__gpu_attention_backward(const struct wick__call *call) {
         return WICK_OK;
     if (packed) WICK__TRY(wick__gpu_attention_suspect(call, &sizes, &p.a.report));
     if (p.a.total == 0) return launch_all(gpu, call, &sizes, &p, PLAIN);
-    enum kind kind = takes_mma(gpu, call, &sizes) ? MMA : takes_tiles(call, &sizes) ? TILES : PLAIN;
+    enum kind kind = takes_mma(gpu, call, &sizes) && has_mma(gpu) ? MMA : takes_tiles(call, &sizes) ? TILES : PLAIN;
     bool scaled = kind == MMA && call->in[1]->dtype == WICK_F16;
     size_t total = (size_t)p.a.total, powers = (size_t)sizes.batches * p.key_heads;
     size_t nbytes = total * (call->in[1]->dtype == WICK_F64 ? 8 : 4) + (scaled ? (total + powers) * 4 : 0);

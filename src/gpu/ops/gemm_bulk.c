@@ -45,32 +45,33 @@ static int encode_results(struct wick__gpu *gpu, struct gpu_tensor_map *map, con
     return gpu->vendor->tensor_map(map, &tensor);
 }
 
-/* `rows` are those of the kernel's tile, `of` those of the matrix. */
-static int encode(struct wick__gpu *gpu, struct gpu_tensor_map *map, const struct gpu_gemm_side *side,
-                  enum wick_dtype dtype, int64_t of, int64_t k, int64_t batches, int64_t batch_stride, int rows) {
-    bool along = side->mode & GPU_GEMM_ALONG_K;
-    int64_t length = along ? k : of, lines = along ? of : k, stride = line_stride(side, lines, length);
+/* The map of A or B, of which every batch has a matrix of its own, or all one. */
+static int encode(struct wick__gpu *gpu, struct gpu_gemm_bulk *p, enum wick_dtype dtype, bool is_b) {
+    const struct gpu_gemm *g = &p->g;
+    const struct gpu_gemm_side *side = is_b ? &g->b : &g->a;
+    const bool along = side->mode & GPU_GEMM_ALONG_K;
+    const int64_t rows = is_b ? g->n : g->m, batch_stride = g->stride[is_b].stride[0];
+    const int64_t length = along ? g->k : rows, lines = along ? rows : g->k, stride = line_stride(side, lines, length);
+    const int64_t batches = batch_stride == 0 ? 1 : g->batch.count;
     const struct wick__tensor_map tensor = {.dtype = dtype,
                                             .from = side->from,
                                             .size = {length, lines, batches},
                                             .stride = {stride, batches == 1 ? stride * lines : batch_stride},
-                                            .box = {GPU_MMA_STEP, along ? rows : GPU_MMA_STEP}};
-    return gpu->vendor->tensor_map(map, &tensor);
+                                            .box = {GPU_MMA_STEP, !along ? GPU_MMA_STEP
+                                                                  : is_b ? GPU_BULK_COLUMNS
+                                                                         : GPU_BULK_ROWS}};
+    *(is_b ? &p->b_batches : &p->a_batches) = batches > 1;
+    return gpu->vendor->tensor_map(is_b ? &p->b : &p->a, &tensor);
 }
 
 enum wick_status wick__gemm_bulk(struct wick__gpu *gpu, const struct gpu_gemm *of, enum wick_dtype dtype) {
     struct gpu_gemm_bulk p = {.g = *of};
-    int64_t batches[2];
     p.g.tile_rows = (u32)wick__div_up(of->m, GPU_BULK_ROWS);
     p.g.tile_columns = (u32)wick__div_up(of->n, GPU_BULK_COLUMNS);
     int64_t tiles = (int64_t)p.g.tile_rows * p.g.tile_columns * of->batch.count * of->splits;
-    for (int i = 0; i < 2; i++) batches[i] = of->stride[i].stride[0] == 0 ? 1 : of->batch.count;
     p.tiles = (u32)tiles;
-    p.a_batches = batches[0] > 1;
-    p.b_batches = batches[1] > 1;
-    int code = encode(gpu, &p.a, &of->a, dtype, of->m, of->k, batches[0], of->stride[0].stride[0], GPU_BULK_ROWS);
-    if (!code)
-        code = encode(gpu, &p.b, &of->b, dtype, of->n, of->k, batches[1], of->stride[1].stride[0], GPU_BULK_COLUMNS);
+    int code = encode(gpu, &p, dtype, false);
+    if (!code) code = encode(gpu, &p, dtype, true);
     p.c_mapped = maps_results(of);
     if (!code && p.c_mapped) code = encode_results(gpu, &p.c, of, dtype);
     WICK__TRY(wick__gpu_check(gpu, code, "describe the operands of a product"));

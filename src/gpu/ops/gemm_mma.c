@@ -146,7 +146,7 @@ static const struct wick__tile *pick(const struct wick__gpu *gpu, const struct w
         {WICK__GPU_K_mma_64_bf16, 64, 64, .efficiency = 0.16, .resident = 2, .stages = 4, .ends = 5.5e6},
         {WICK__GPU_K_mma_64_128_bf16, 64, 128, .efficiency = 0.43, .resident = 3, .stages = 3, .ends = 6.4e6},
         {WICK__GPU_K_mma_128_bf16, 128, 128, .efficiency = 0.61, .resident = 2, .stages = 3, .ends = 9e6},
-        {WICK__GPU_K_bulk_bf16, 128, 256, .efficiency = 1.0, .resident = 1, .stages = 4, .ends = 5e6}};
+        {WICK__GPU_K_bulk_bf16, 128, 256, .efficiency = 1.0, .resident = 1, .stages = 4, .ends = 6e6}};
     static const struct wick__split_cost cost = {.launch = 1e6, .byte = 6, .least = 256},
                                          group_cost = {.launch = 11e6, .byte = 140, .least = 256};
     int sm = wick__capability(gpu);
