@@ -18,6 +18,8 @@ struct gpu_conv_pack {
     u32 out_plane;          /* product of out_size */
     u32 channel_tiles;      /* of 64; blocks in x are these times runs of 64 positions */
     u32 grid_batch, f8;
+    u32 *odd;  /* NULL, or becomes 1 where `in` has an infinity or a NaN, whose bits include `mask` */
+    u32 mask;
 };
 
 /* One dim's phases: results that meet the same taps. A convolution has one; of a transposed one every stride-th result is
@@ -37,6 +39,15 @@ struct gpu_conv_pack_weights {
     u32 kernel[3], stride[3], padding[3], dilation[3];
     u32 tap_step[3]; /* from a tap of a phase to the next */
     struct gpu_conv_phases dim[3];
+};
+
+/* Weights of groups of few channels, [rows, taps, pitch], become those of fewer groups, [rows, taps, merged, pitch]: 0
+ * where channels are of another of the groups that one is made of. Runs of eight elements are counted. */
+struct gpu_conv_pack_merged {
+    const void *from;
+    void *to;
+    u32 *odd; /* becomes 0 */
+    u32 count, merged, cout, taps, pitch; /* cout: rows of a group; pitch: runs */
 };
 
 /* The product of weights, [phases, groups, cout, k], and windows, where k runs over taps and channels, channels faster.
@@ -59,8 +70,23 @@ struct gpu_conv_mma {
     i64 out_plane;         /* of a channel of out */
     u32 relu, f8;          /* f8: the result is f8e4m3 */
     u32 stages;            /* where copies are asynchronous: steps that LDS holds, all or at least 2 */
+    u32 part;              /* of k, whole steps: blocks in y are parts, and sums of a part are [count] as results lie in out */
+    i64 count;
+    void *sums;            /* [parts, count], f32; NULL: one part, whose sums are the results */
+    const u32 *odd;        /* NULL, or there is nothing to do unless it is 0; conv_mma_again: if it is 0 */
     struct gpu_divisor by_plane, by_h, by_w; /* plane, results[1], results[2] */
     struct gpu_conv_phases dim[3];
+};
+
+/* The sums of the parts, in order, as results. */
+struct gpu_conv_mma_finish {
+    const void *sums;
+    const void *bias; /* [channels], NULL: none */
+    void *out;
+    const u32 *odd; /* NULL, or there is nothing to do unless it is 0 */
+    u32 count, parts, channels;
+    u32 relu, f8;
+    struct gpu_divisor by_plane; /* of a channel of out */
 };
 
 /* LDS of a step of k, where copies are asynchronous. */

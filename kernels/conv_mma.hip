@@ -11,7 +11,18 @@
 #include "mma_group.h"
 
 GPU_KERNEL(conv_pack, struct gpu_conv_pack) { conv_pack_tiles<u16>(p, p); }
+GPU_KERNEL(conv_pack_few, struct gpu_conv_pack) { conv_pack_positions(p); }
 GPU_KERNEL(conv_pack_weights, struct gpu_conv_pack_weights) { conv_pack_tiles<u16>(p.pack, p); }
+GPU_KERNEL(conv_pack_merged, struct gpu_conv_pack_merged) {
+    if (gpu_global() == 0) *p.odd = 0;
+    for (u32 i = (u32)gpu_global(); i < p.count; i += (u32)gpu_stride()) {
+        u32 piece = i % p.pitch, rest = i / p.pitch, which = rest % p.merged, tap = rest / p.merged % p.taps;
+        u32 row = rest / p.merged / p.taps;
+        gpu_16 v = {{0, 0, 0, 0}};
+        if (which == row / p.cout % p.merged) v = ((const gpu_16 *)p.from)[(row * p.taps + tap) * p.pitch + piece];
+        ((gpu_16 *)p.to)[i] = v;
+    }
+}
 
 #if MMA && MMA_ASYNC
 /* LDS holds some steps, [row][k] with the 16-byte pieces of a row in other places: piece c of row r at c ^ r % 8. */
@@ -57,13 +68,14 @@ GPU_FN struct conv_source<ROWS> conv_source_of(const struct gpu_conv_mma &p, con
     struct conv_source<ROWS> s;
     u32 line = gpu_thread() / PIECES, piece = gpu_thread() % PIECES;
     s.place = line * (STEP * 2) + (piece ^ line % 8) * 16;
-    s.weight = (const u16 *)p.weight + conv_weights_of(p, at, line) + piece * 8;
+    s.weight = (const u16 *)p.weight + conv_weights_of(p, at, line) + at.first + piece * 8;
     s.x = (const u16 *)p.x + at.group * p.group;
     s.channels = p.cout > at.channel0 + line ? p.cout - at.channel0 - line : 0;
     GPU_UNROLL for (u32 j = 0; j < COLUMNS / LINES; j++)
         s.window[j] = conv_window(p, at.phase, at.q0 + line + j * LINES);
     s.phase = at.phase;
-    s.terms = conv_terms_of(p, at.phase, piece * 8);
+    s.phase.k = at.end;
+    s.terms = conv_terms_of(p, at.phase, at.first + piece * 8);
     s.left = steps;
     s.filled = 0;
     GPU_NO_UNROLL for (u32 i = 0; i < ahead; i++) conv_fill(p, s);
@@ -104,7 +116,7 @@ template <typename T, int ROWS> GPU_FN void conv_mma(const struct gpu_conv_mma &
     enum { HIGH = ROWS / 64, N = COLUMNS / (2 / HIGH) };
     typedef struct conv_source<ROWS> source_type;
     struct conv_block at = conv_block_of(p, ROWS);
-    u32 steps = (at.phase.k + STEP - 1) / STEP, ahead = steps <= p.stages ? steps : p.stages - 1, used = 0;
+    u32 steps = (at.end - at.first + STEP - 1) / STEP, ahead = steps <= p.stages ? steps : p.stages - 1, used = 0;
     source_type source = conv_source_of<ROWS>(p, at, steps, ahead);
     u32 group = group_number(), row = HIGH == 2 ? group * 64 : 0, column = HIGH == 2 ? 0 : group * N;
     const u8 *a = (const u8 *)conv_shared + row * (STEP * 2);
@@ -137,7 +149,7 @@ template <typename T, int ROWS> GPU_FN void conv_mma(const struct gpu_conv_mma &
     enum { MI = ROWS / 32 };
     typedef struct conv_source<ROWS> source_type;
     struct conv_block at = conv_block_of(p, ROWS);
-    u32 steps = (at.phase.k + STEP - 1) / STEP, ahead = steps <= p.stages ? steps : p.stages - 1, used = 0;
+    u32 steps = (at.end - at.first + STEP - 1) / STEP, ahead = steps <= p.stages ? steps : p.stages - 1, used = 0;
     source_type source = conv_source_of<ROWS>(p, at, steps, ahead);
     struct mma_tile sum[MI][NI];
     mma_clear(sum);
@@ -189,22 +201,22 @@ template <typename T, int ROWS> GPU_FN void conv_mma(const struct gpu_conv_mma &
     u16 *lds = (u16 *)shared;
     struct conv_block at = conv_block_of(p, ROWS);
     u32 line = gpu_thread() / PIECES, piece = gpu_thread() % PIECES, place = line * PITCH + piece * 8;
-    const u16 *weight = (const u16 *)p.weight + conv_weights_of(p, at, line) + piece * 8;
+    const u16 *weight = (const u16 *)p.weight + conv_weights_of(p, at, line) + at.first + piece * 8;
     const u16 *x = (const u16 *)p.x + at.group * p.group;
     u32 channels = p.cout - at.channel0;
     i64 window[COLUMNS / LINES];
     GPU_UNROLL for (u32 j = 0; j < COLUMNS / LINES; j++)
         window[j] = conv_window(p, at.phase, at.q0 + line + j * LINES);
-    struct conv_terms terms = conv_terms_of(p, at.phase, piece * 8);
+    struct conv_terms terms = conv_terms_of(p, at.phase, at.first + piece * 8);
     struct mma_tile sum[MI][NI];
     mma_clear(sum);
-    u32 steps = (at.phase.k + STEP - 1) / STEP;
+    u32 steps = (at.end - at.first + STEP - 1) / STEP;
     const u32 a_base = gpu_wave() / WAVE_COLUMNS * (MI * 16) * PITCH;
     const u32 b_base = B + gpu_wave() % WAVE_COLUMNS * (NI * 16) * PITCH;
     gpu_16 a_next[ROWS / LINES], b_next[COLUMNS / LINES];
     GPU_NO_UNROLL for (u32 step = 0; step <= steps; step++) {
         /* Past the last step zeros are fetched, which nobody uses. */
-        bool there = terms.k < at.phase.k;
+        bool there = terms.k < at.end;
         GPU_UNROLL for (u32 j = 0; j < ROWS / LINES; j++)
             a_next[j] = conv_fetch(weight + (i64)j * LINES * p.k, there && line + j * LINES < channels);
         GPU_UNROLL for (u32 j = 0; j < COLUMNS / LINES; j++) b_next[j] = conv_fetch(x + window[j] + terms.offset, there);
@@ -228,11 +240,63 @@ template <typename T, int ROWS> GPU_FN void conv_mma(const struct gpu_conv_mma &
 }
 #endif
 
+/* ---- the sum of the parts ---- */
+
+template <typename T> GPU_FN void conv_finish_parts(const struct gpu_conv_mma_finish &p) {
+    enum { AHEAD = 8 }; /* sums in flight together */
+    if (p.odd && *p.odd) return;
+    for (u32 i = (u32)gpu_global(); i < p.count; i += (u32)gpu_stride()) {
+        const f32 *from = (const f32 *)p.sums + i;
+        f32 sum = 0;
+        GPU_NO_UNROLL for (u32 part = 0; part < p.parts; part += AHEAD) {
+            f32 x[AHEAD];
+            GPU_UNROLL for (u32 j = 0; j < AHEAD; j++) x[j] = part + j < p.parts ? from[(i64)(part + j) * p.count] : 0;
+            GPU_UNROLL for (u32 j = 0; j < AHEAD; j++) sum += x[j];
+        }
+        u32 channel = p.bias ? gpu_divide(i, p.by_plane) % p.channels : 0;
+        if (p.bias) sum += p.f8 ? gpu_up(((const f8e4m3 *)p.bias)[channel]) : gpu_up(((const T *)p.bias)[channel]);
+        if (p.relu && sum < 0) sum = 0;
+        if (p.f8)
+            ((f8e4m3 *)p.out)[i] = gpu_to_f8e4m3(sum);
+        else
+            gpu_down((T *)p.out + i, sum);
+    }
+}
+
 #if MMA
-#define CONV_MMA(type, rows) conv_mma<type, rows>(p)
+/* One by one, where groups were merged and x has infinities or NaN: 0 times those is NaN, too. */
+template <typename T> GPU_FN void conv_again(const struct gpu_conv_mma &p) {
+    if (*p.odd == 0) return;
+    u32 results = p.images * p.plane;
+    i64 all = (i64)p.phases * p.groups * p.cout * results;
+    for (i64 i = (i64)gpu_global(); i < all; i += (i64)gpu_stride()) {
+        u32 line = (u32)(i / results), q = (u32)(i - (i64)line * results), channel = line % p.cout;
+        struct conv_block at;
+        at.group = line / p.cout % p.groups;
+        at.phase = conv_phase_of(p, line / p.cout / p.groups);
+        at.channel0 = 0;
+        struct conv_result result = conv_result_at(p, at, q);
+        if (!result.there) continue;
+        const u16 *x = (const u16 *)p.x + at.group * p.group + conv_window(p, at.phase, q);
+        const u16 *weight = (const u16 *)p.weight + conv_weights_of(p, at, channel);
+        struct conv_terms terms = conv_terms_of(p, at.phase, 0);
+        f32 sum = 0;
+        GPU_NO_UNROLL while (terms.k < at.phase.k) {
+            GPU_NO_UNROLL for (u32 c = 0; c < p.pitch; c++)
+                sum = gpu_fma(gpu_up(((const T *)weight)[terms.k + c]), gpu_up(((const T *)x)[terms.offset + c]), sum);
+            conv_terms_next(p, at.phase, terms, p.pitch);
+        }
+        conv_store_one<T>(p, at, result, channel, sum);
+    }
+}
+
+#define CONV_MMA(type, rows)                                                                                           \
+    if (!p.odd || *p.odd == 0) conv_mma<type, rows>(p)
+#define CONV_AGAIN(type) conv_again<type>(p)
 #else
 /* The host never asks for these where there are no matrix instructions. */
 #define CONV_MMA(type, rows) (void)p
+#define CONV_AGAIN(type) (void)p
 #endif
 /* Blocks that a unit shall have registers for: groups of waves keep nothing but sums in them. */
 #if MMA && MMA_GROUP
@@ -242,6 +306,8 @@ enum { CONV_BLOCKS_64 = 1, CONV_BLOCKS_128 = 1 };
 #endif
 #define CONV_KERNELS(type)                                                                                             \
     GPU_KERNEL_OF(conv_mma_64_##type, struct gpu_conv_mma, GPU_BLOCK, CONV_BLOCKS_64) { CONV_MMA(type, 64); }          \
-    GPU_KERNEL_OF(conv_mma_128_##type, struct gpu_conv_mma, GPU_BLOCK, CONV_BLOCKS_128) { CONV_MMA(type, 128); }
+    GPU_KERNEL_OF(conv_mma_128_##type, struct gpu_conv_mma, GPU_BLOCK, CONV_BLOCKS_128) { CONV_MMA(type, 128); }       \
+    GPU_KERNEL(conv_mma_again_##type, struct gpu_conv_mma) { CONV_AGAIN(type); }                                       \
+    GPU_KERNEL(conv_mma_finish_##type, struct gpu_conv_mma_finish) { conv_finish_parts<type>(p); }
 CONV_KERNELS(bf16)
 CONV_KERNELS(f16)

@@ -9,14 +9,14 @@
 #if MMA
 enum { WAVES = GPU_BLOCK / GPU_WAVE, WAVE_COLUMNS = WAVES / 2, COLUMNS = GPU_CONV_MMA_COLUMNS };
 
-/* The phase of this block. */
+/* A phase. */
 struct conv_phase {
     u32 number, which[3];
     u32 k, taps_h, taps_w; /* without terms, taps are counted as 1 */
 };
-GPU_FN struct conv_phase conv_phase_of(const struct gpu_conv_mma &p) {
+GPU_FN struct conv_phase conv_phase_of(const struct gpu_conv_mma &p, u32 number) {
     struct conv_phase r;
-    r.number = gpu_block_x() % p.phases;
+    r.number = number;
     r.which[2] = r.number % p.dim[2].phases;
     u32 rest = r.number / p.dim[2].phases;
     r.which[1] = rest % p.dim[1].phases;
@@ -92,15 +92,18 @@ GPU_FN void conv_terms_next(const struct gpu_conv_mma &p, const struct conv_phas
 struct conv_block {
     struct conv_phase phase;
     u32 group, channel0, q0;
+    u32 first, end; /* of k: its part */
 };
 
 GPU_FN struct conv_block conv_block_of(const struct gpu_conv_mma &p, u32 rows) {
     struct conv_block r;
     u32 block = gpu_block_x() / p.phases, which = block % (p.channel_tiles * p.groups);
-    r.phase = conv_phase_of(p);
+    r.phase = conv_phase_of(p, gpu_block_x() % p.phases);
     r.q0 = block / (p.channel_tiles * p.groups) * COLUMNS;
     r.group = which / p.channel_tiles;
     r.channel0 = which % p.channel_tiles * rows;
+    r.first = gpu_block_y() * p.part < r.phase.k ? gpu_block_y() * p.part : r.phase.k;
+    r.end = r.phase.k - r.first < p.part ? r.phase.k : r.first + p.part;
     return r;
 }
 
@@ -130,6 +133,10 @@ GPU_FN void conv_store_one(const struct gpu_conv_mma &p, const struct conv_block
                            f32 x) {
     if (m >= p.cout || !r.there) return;
     i64 channel = (i64)at.group * p.cout + m, place = r.to + channel * p.out_plane;
+    if (p.sums) {
+        ((f32 *)p.sums)[gpu_block_y() * p.count + place] = x;
+        return;
+    }
     if (p.bias) x += p.f8 ? gpu_up(((const f8e4m3 *)p.bias)[channel]) : gpu_up(((const T *)p.bias)[channel]);
     if (p.relu && x < 0) x = 0;
     if (p.f8)

@@ -40,6 +40,7 @@ template <typename E, typename P> GPU_FN void conv_pack_tiles(const struct gpu_c
     bool inside = place < p.out_plane && w < p.size[2] && h < p.size[1] && d < p.size[0];
     u32 channels = p.channels - channel0, filled = p.pitch - channel0 < EDGE ? p.pitch - channel0 : EDGE;
     u32 from = inside ? d * p.step + h * p.size[2] + w : 0;
+    bool odd = false;
     for (i64 b = gpu_block_y(); b < p.batch; b += p.grid_batch) {
         i64 in = b * p.in_batch + (i64)channel0 * p.channel_step + from;
         GPU_NO_UNROLL for (u32 c0 = t / EDGE; c0 < filled; c0 += 8 * (GPU_BLOCK / EDGE)) {
@@ -49,6 +50,7 @@ template <typename E, typename P> GPU_FN void conv_pack_tiles(const struct gpu_c
                 i64 at = in + (i64)c * p.channel_step;
                 x[i] = 0;
                 if (inside && c < channels) x[i] = conv_pack_element(p, at, E());
+                odd = odd || (x[i] & p.mask) == p.mask;
             }
             GPU_UNROLL for (u32 i = 0; i < 8; i++) {
                 u32 c = c0 + i * (GPU_BLOCK / EDGE);
@@ -67,6 +69,30 @@ template <typename E, typename P> GPU_FN void conv_pack_tiles(const struct gpu_c
             }
         }
         gpu_sync();
+    }
+    if (p.odd && odd) *p.odd = 1;
+}
+
+/* The same of few channels without LDS: a thread makes a position, whose neighbours read neighbours of each channel. */
+GPU_FN void conv_pack_positions(const struct gpu_conv_pack &p) {
+    u32 place = gpu_block_x() * GPU_BLOCK + gpu_thread(), row = p.out_size[2], lines = p.out_size[1];
+    u32 line = place / row, w = place - line * row + (u32)p.first[2], d = line / lines;
+    u32 h = line - d * lines + (u32)p.first[1];
+    if (place >= p.out_plane) return;
+    d += (u32)p.first[0];
+    bool inside = w < p.size[2] && h < p.size[1] && d < p.size[0];
+    u32 from = inside ? d * p.step + h * p.size[2] + w : 0;
+    for (i64 b = gpu_block_y(); b < p.batch; b += p.grid_batch) {
+        gpu_16 *to = (gpu_16 *)((u16 *)p.out + conv_pack_to(p, b, place));
+        GPU_NO_UNROLL for (u32 c0 = 0; c0 < p.pitch; c0 += 8) {
+            i64 at = b * p.in_batch + (i64)c0 * p.channel_step + from;
+            u32 x[8];
+            GPU_UNROLL for (u32 i = 0; i < 8; i++) {
+                x[i] = 0;
+                if (inside && c0 + i < p.channels) x[i] = conv_pack_element(p, at + (i64)i * p.channel_step, u16());
+            }
+            to[c0 / 8] = gpu_16{{x[0] | x[1] << 16, x[2] | x[3] << 16, x[4] | x[5] << 16, x[6] | x[7] << 16}};
+        }
     }
 }
 

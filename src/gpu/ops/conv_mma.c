@@ -103,16 +103,19 @@ bool wick__conv_mma_takes(const struct wick__gpu *gpu, enum wick_dtype dtype, co
 
 static enum wick_status launch_pack(struct wick__gpu *gpu, enum wick__gpu_kernel kernel, struct gpu_conv_pack *p,
                                     void *params) {
+    const u32 edge = kernel == WICK__GPU_K_conv_pack_few ? GPU_BLOCK : EDGE;
     p->out_plane = p->out_size[0] * p->out_size[1] * p->out_size[2];
-    p->channel_tiles = (p->pitch + EDGE - 1) / EDGE;
+    p->channel_tiles = kernel == WICK__GPU_K_conv_pack_few ? 1 : (p->pitch + EDGE - 1) / EDGE;
     p->grid_batch = (u32)wick__min(p->batch, 65535);
     struct wick__launch launch = {.kernel = kernel,
-                                  .grid = {(p->out_plane + EDGE - 1) / EDGE * p->channel_tiles, p->grid_batch}};
+                                  .grid = {(p->out_plane + edge - 1) / edge * p->channel_tiles, p->grid_batch}};
     return wick__gpu_launch(gpu, &launch, params);
 }
 
 static enum wick_status pack(struct wick__gpu *gpu, enum wick_dtype dtype, struct gpu_conv_pack *p) {
-    return launch_pack(gpu, dtype == WICK_F32 ? WICK__GPU_K_conv_pack_f32 : WICK__GPU_K_conv_pack, p, p);
+    enum { FEW = 16 }; /* channels that threads write whole positions of */
+    if (dtype == WICK_F32) return launch_pack(gpu, WICK__GPU_K_conv_pack_f32, p, p);
+    return launch_pack(gpu, p->pitch <= FEW ? WICK__GPU_K_conv_pack_few : WICK__GPU_K_conv_pack, p, p);
 }
 
 enum wick_status wick__conv_pack(struct wick__gpu *gpu, struct gpu_conv_pack *p) { return pack(gpu, WICK_BF16, p); }
@@ -129,72 +132,130 @@ static void set_shared(const struct wick__gpu *gpu, unsigned rows, struct gpu_co
     unsigned stage = GPU_CONV_MMA_STAGE(rows);
     int64_t stages = wick__min(3, wick__mma_shared(gpu) / stage);
     launch->most = (unsigned)wick__max(stages * stage, GPU_MMA_STORE);
-    p->stages = (u32)wick__min(stages, (p->k + GPU_CONV_MMA_STEP - 1) / GPU_CONV_MMA_STEP);
+    p->stages = (u32)wick__min(stages, wick__div_up(p->part, GPU_CONV_MMA_STEP));
     launch->shared = wick__max(p->stages * stage, (unsigned)GPU_MMA_STORE);
 }
 
-static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv,
-                                 const void *x, const void *weight) {
-    int64_t pitch = round_up8(conv->cin), step = pitch, out_step = 1;
-    struct gpu_conv_mma p = {.x = x,
-                             .weight = weight,
-                             .bias = conv->bias,
-                             .out = conv->out,
-                             .cout = (u32)conv->cout,
-                             .pitch = (u32)pitch,
-                             .k = (u32)(most_taps(conv) * pitch),
-                             .groups = (u32)conv->groups,
-                             .phases = (u32)phases_of(conv),
-                             .images = (u32)conv->n,
-                             .plane = 1,
-                             .out_plane = conv->out_plane,
-                             .relu = conv->relu,
-                             .f8 = dtype == WICK_F8E4M3};
+/* How the packed input lies: elements from one position to the next, of a group to the next, of an image to the next.
+ */
+struct packed {
+    int64_t step, group, image;
+};
+
+static void set_params(enum wick_dtype dtype, const struct gpu_conv *conv, const struct packed *x,
+                       struct gpu_conv_mma *p) {
+    int64_t step = x->step, out_step = 1;
+    *p = (struct gpu_conv_mma){.bias = conv->bias,
+                               .out = conv->out,
+                               .cout = (u32)conv->cout,
+                               .pitch = (u32)round_up8(conv->cin),
+                               .k = (u32)(most_taps(conv) * round_up8(conv->cin)),
+                               .groups = (u32)conv->groups,
+                               .phases = (u32)phases_of(conv),
+                               .images = (u32)conv->n,
+                               .plane = 1,
+                               .image = x->image,
+                               .group = x->group,
+                               .out_plane = conv->out_plane,
+                               .relu = conv->relu,
+                               .f8 = dtype == WICK_F8E4M3,
+                               .count = conv->n * conv->groups * conv->cout * conv->out_plane};
     for (int a = 2; a >= 0; a--) {
         const struct gpu_conv_dim *dim = &conv->dim[a];
         struct side s = side_of(dim, conv->transposed);
-        p.dim[a] = s.phases;
-        p.results[a] = (u32)s.results;
-        p.plane *= p.results[a];
-        p.tap_step[a] = step * dim->in_step;
-        p.step[a] = step;
-        p.result_step[a] = step * (conv->transposed ? 1 : dim->stride);
-        p.out_next[a] = out_step;
-        p.out_step[a] = out_step * dim->phases;
+        p->dim[a] = s.phases;
+        p->results[a] = (u32)s.results;
+        p->plane *= p->results[a];
+        p->tap_step[a] = step * dim->in_step;
+        p->step[a] = step;
+        p->result_step[a] = step * (conv->transposed ? 1 : dim->stride);
+        p->out_next[a] = out_step;
+        p->out_step[a] = out_step * dim->phases;
         step *= s.size;
         out_step *= dim->out;
     }
-    p.group = step;
-    p.image = step * conv->groups;
-    wick__gpu_divisor(&p.by_plane, p.plane);
-    wick__gpu_divisor(&p.by_h, p.results[1]);
-    wick__gpu_divisor(&p.by_w, p.results[2]);
-    int64_t columns = (conv->n * p.plane + GPU_CONV_MMA_COLUMNS - 1) / GPU_CONV_MMA_COLUMNS * p.phases;
-    /* Larger tiles read less of LDS for each product; smaller ones give more units work. */
-    bool wide = conv->cout > 64 && 2 * columns * ((conv->cout + 127) / 128) * conv->groups >= gpu->properties.units;
-    unsigned rows = wide ? 128 : 64;
-    p.channel_tiles = (u32)((conv->cout + rows - 1) / rows);
-    struct wick__launch launch = {
-        .kernel = kernel_of(dtype, wide), .grid = {(unsigned)(columns * p.channel_tiles * p.groups)}, .apart = true};
-    if (dtype == WICK_F32)
-        wick__tf32_shared(gpu, GPU_CONV_MMA_COLUMNS, rows, &p.stages, &launch); /* results are a tile's 128 rows */
-    else if (wick__mma_shared(gpu))
-        set_shared(gpu, rows, &p, &launch);
-    return wick__gpu_launch(gpu, &launch, &p);
+    wick__gpu_divisor(&p->by_plane, p->plane);
+    wick__gpu_divisor(&p->by_h, p->results[1]);
+    wick__gpu_divisor(&p->by_w, p->results[2]);
 }
 
-/* What windows read of the input, with channels innermost. */
+/* Rows of a tile, and how many tiles there are and parts of the sum. */
+struct cut {
+    unsigned rows;
+    int64_t tiles, parts;
+};
+
+/* Parts of `steps` where there are few tiles: by shape alone, so that the same shape has the same bits on all devices
+ * of a kind. A part costs a store and a load of every sum. */
+static int64_t parts_of(int64_t tiles, int64_t steps) {
+    enum { BLOCKS = 264 /* that fill a device: two a unit of an H100 */, FEW_STEPS = 16, LEAST = 4 };
+    return steps < FEW_STEPS ? 1 : wick__max(1, wick__min(BLOCKS / tiles, steps / LEAST));
+}
+
+static struct cut cut_of(const struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv,
+                         const struct gpu_conv_mma *p) {
+    enum { UNITS = 132 };
+    int64_t columns = wick__div_up(conv->n * p->plane, GPU_CONV_MMA_COLUMNS) * p->phases * conv->groups;
+    int64_t steps = dtype == WICK_F32 || p->count >= INT32_MAX ? 0 : wick__div_up(p->k, GPU_CONV_MMA_STEP);
+    int64_t wide = columns * wick__div_up(conv->cout, 128), narrow = columns * wick__div_up(conv->cout, 64);
+    int64_t parts = parts_of(wide, steps);
+    /* Larger tiles read less of LDS for each product; smaller ones give more units work. */
+    if (conv->cout > 64 && (2 * wide >= gpu->properties.units || (parts > 1 && wide * parts >= UNITS)))
+        return (struct cut){.rows = 128, .tiles = wide, .parts = parts};
+    return (struct cut){.rows = 64, .tiles = narrow, .parts = parts_of(narrow, steps)};
+}
+
+/* A whole number of steps in each part, and as many parts as have any. */
+static void set_part(struct gpu_conv_mma *p, struct cut *c) {
+    int64_t steps = wick__div_up(p->k, GPU_CONV_MMA_STEP), part = wick__div_up(steps, c->parts);
+    c->parts = wick__max(1, wick__div_up(steps, part));
+    p->part = (u32)(part * GPU_CONV_MMA_STEP);
+}
+
+static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, struct gpu_conv_mma *p,
+                                 const struct cut *c) {
+    p->channel_tiles = (u32)wick__div_up(p->cout, c->rows);
+    struct wick__launch launch = {
+        .kernel = kernel_of(dtype, c->rows == 128), .grid = {(unsigned)c->tiles, (unsigned)c->parts}, .apart = true};
+    if (dtype == WICK_F32)
+        wick__tf32_shared(gpu, GPU_CONV_MMA_COLUMNS, c->rows, &p->stages, &launch); /* results are a tile's 128 rows */
+    else if (wick__mma_shared(gpu))
+        set_shared(gpu, c->rows, p, &launch);
+    WICK__TRY(wick__gpu_launch(gpu, &launch, p));
+    if (!p->sums) return WICK_OK;
+    struct gpu_conv_mma_finish finish = {.sums = p->sums,
+                                         .bias = p->bias,
+                                         .out = p->out,
+                                         .odd = p->odd,
+                                         .count = (u32)p->count,
+                                         .parts = (u32)c->parts,
+                                         .channels = p->groups * p->cout,
+                                         .relu = p->relu,
+                                         .f8 = p->f8};
+    wick__gpu_divisor(&finish.by_plane, (u32)p->out_plane);
+    struct wick__launch last = {.kernel = dtype == WICK_BF16 ? WICK__GPU_K_conv_mma_finish_bf16
+                                                             : WICK__GPU_K_conv_mma_finish_f16,
+                                .grid = {wick__gpu_blocks(gpu, p->count, 1)}};
+    return wick__gpu_launch(gpu, &last, &finish);
+}
+
+/* What windows read of the input, with channels innermost, or with those of all groups together. `odd`: see
+ * struct gpu_conv_pack. */
 static enum wick_status pack_input(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv,
-                                   void *to) {
+                                   bool together, void *odd, void *to) {
+    int64_t batches = together ? conv->n : conv->n * conv->groups;
+    int64_t channels = together ? conv->groups * conv->cin : conv->cin;
     struct gpu_conv_pack p = {.in = conv->x,
                               .out = to,
-                              .batch = conv->n * conv->groups,
-                              .in_batch = conv->cin * conv->in_plane,
-                              .channels = (u32)conv->cin,
-                              .pitch = (u32)round_up8(conv->cin),
+                              .batch = batches,
+                              .in_batch = channels * conv->in_plane,
+                              .channels = (u32)channels,
+                              .pitch = (u32)round_up8(channels),
                               .channel_step = (u32)conv->in_plane,
                               .step = (u32)conv->dim[1].in * (u32)conv->dim[2].in,
-                              .f8 = dtype == WICK_F8E4M3};
+                              .f8 = dtype == WICK_F8E4M3,
+                              .odd = odd,
+                              .mask = dtype == WICK_BF16 ? 0x7f80 : 0x7c00};
     for (int a = 0; a < 3; a++) {
         struct side s = side_of(&conv->dim[a], conv->transposed);
         p.size[a] = (u32)conv->dim[a].in;
@@ -236,19 +297,96 @@ static enum wick_status pack_weight(struct wick__gpu *gpu, enum wick_dtype dtype
                        &p.pack, &p);
 }
 
+/* ---- groups of few channels ---- */
+
+/* How many groups become one whose channels fill a tile: with weights of 0 for channels of another group, that is no
+ * more work than as many tiles that are mostly empty. 1: they stay as they are. */
+static int64_t merged_of(enum wick_dtype dtype, const struct gpu_conv *conv) {
+    enum { TILE = 64, LEAST = 4, FEW_RESULTS = 1 << 15 };
+    int64_t widest = wick__max(conv->cin, conv->cout), merged = wick__min(conv->groups, TILE / widest);
+    if (dtype == WICK_F32 || conv->cin % 8 != 0 || merged < LEAST) return 1;
+    if (conv->n * conv->groups * conv->cout * conv->out_plane < FEW_RESULTS) return 1;
+    while (conv->groups % merged != 0) merged--;
+    int64_t weights = phases_of(conv) * most_taps(conv) * conv->groups * conv->cout * conv->cin;
+    return merged < LEAST || weights >= INT32_MAX / merged ? 1 : merged;
+}
+
+static enum wick_status pack_merged(struct wick__gpu *gpu, const struct gpu_conv *conv, int64_t merged,
+                                    const void *from, void *to, void *odd) {
+    int64_t taps = most_taps(conv), rows = phases_of(conv) * conv->groups * conv->cout;
+    struct gpu_conv_pack_merged p = {.from = from,
+                                     .to = to,
+                                     .odd = odd,
+                                     .count = (u32)(rows * taps * merged * conv->cin / 8),
+                                     .merged = (u32)merged,
+                                     .cout = (u32)conv->cout,
+                                     .taps = (u32)taps,
+                                     .pitch = (u32)(conv->cin / 8)};
+    struct wick__launch launch = {.kernel = WICK__GPU_K_conv_pack_merged, .grid = {wick__gpu_blocks(gpu, p.count, 1)}};
+    return wick__gpu_launch(gpu, &launch, &p);
+}
+
+/* What a convolution keeps in scratch memory: the input, weights where they have to be packed, those of merged groups,
+ * the word that says whether the input has infinities or NaN, and the sums of parts. */
+struct pieces {
+    size_t x, weight, merged, odd, sums;
+};
+
+static size_t all_of(const struct pieces *b) { return b->x + b->weight + b->merged + b->odd + b->sums; }
+
+static enum wick_status run(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv, int64_t merged,
+                            struct gpu_conv_mma *p, const struct cut *c, const struct pieces *b, char *memory) {
+    const void *weight = b->weight ? memory + b->x : conv->weight;
+    char *rest = memory + b->x + b->weight, *odd = b->odd ? rest + b->merged : NULL;
+    p->x = memory;
+    p->weight = merged > 1 ? rest : weight;
+    p->odd = (const u32 *)odd;
+    p->sums = b->sums ? rest + b->merged + b->odd : NULL;
+    if (b->weight) WICK__TRY(pack_weight(gpu, dtype, conv, memory + b->x));
+    if (merged > 1) WICK__TRY(pack_merged(gpu, conv, merged, weight, rest, odd));
+    WICK__TRY(pack_input(gpu, dtype, conv, merged > 1, odd, memory));
+    WICK__TRY(multiply(gpu, dtype, p, c));
+    if (merged == 1) return WICK_OK;
+    /* 0 times an infinity of another group is NaN: with any in x, this is right, and otherwise does nothing. */
+    struct gpu_conv_mma plain;
+    const struct packed x = {.step = p->group * p->groups, .group = conv->cin, .image = p->image};
+    set_params(dtype, conv, &x, &plain);
+    plain.x = memory;
+    plain.weight = weight;
+    plain.odd = p->odd;
+    struct wick__launch launch = {.kernel = dtype == WICK_BF16 ? WICK__GPU_K_conv_mma_again_bf16
+                                                               : WICK__GPU_K_conv_mma_again_f16,
+                                  .grid = {(unsigned)gpu->properties.units * 2}};
+    return wick__gpu_launch(gpu, &launch, &plain);
+}
+
 enum wick_status wick__conv_mma(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv) {
-    int64_t pitch = round_up8(conv->cin), taps = phases_of(conv) * most_taps(conv);
+    int64_t pitch = round_up8(conv->cin), taps = phases_of(conv) * most_taps(conv), merged = merged_of(dtype, conv);
     bool plain = !conv->transposed && taps == 1 && dtype != WICK_F8E4M3;
     bool ready = plain && pitch == conv->cin && wick__aligned16(conv->weight);
-    size_t size = dtype == WICK_F32 ? 4 : 2;
-    size_t x_bytes = (size_t)(conv->n * conv->groups * packed_plane(conv) * pitch) * size;
-    size_t weight_bytes = ready ? 0 : (size_t)(conv->groups * conv->cout * taps * pitch) * size;
-    void *x;
-    WICK__TRY(wick__gpu_scratch(gpu, x_bytes + weight_bytes, &x));
-    void *packed = (char *)x + x_bytes;
-    enum wick_status status = pack_input(gpu, dtype, conv, x);
-    if (status == WICK_OK && !ready) status = pack_weight(gpu, dtype, conv, packed);
-    if (status == WICK_OK) status = multiply(gpu, dtype, conv, x, ready ? conv->weight : packed);
-    wick__gpu_release(gpu, x, x_bytes + weight_bytes);
+    int64_t size = dtype == WICK_F32 ? 4 : 2, weights = conv->groups * conv->cout * taps * pitch;
+    int64_t plane = packed_plane(conv);
+    struct packed x = {.step = pitch, .group = plane * pitch, .image = plane * pitch * conv->groups};
+    struct gpu_conv seen = *conv; /* with merged groups */
+    if (merged > 1) {
+        seen.groups /= merged;
+        seen.cin *= merged;
+        seen.cout *= merged;
+        x.step = conv->groups * conv->cin;
+        x.group = seen.cin;
+    }
+    struct gpu_conv_mma p;
+    set_params(dtype, &seen, &x, &p);
+    struct cut c = cut_of(gpu, dtype, &seen, &p);
+    set_part(&p, &c);
+    const struct pieces b = {.x = (size_t)(conv->n * x.image * size),
+                             .weight = ready ? 0 : (size_t)(weights * size),
+                             .merged = merged > 1 ? (size_t)(weights * merged * size) : 0,
+                             .odd = merged > 1 ? 256 : 0,
+                             .sums = c.parts > 1 ? (size_t)(c.parts * p.count) * 4 : 0};
+    void *memory;
+    WICK__TRY(wick__gpu_scratch(gpu, all_of(&b), &memory));
+    enum wick_status status = run(gpu, dtype, conv, merged, &p, &c, &b, memory);
+    wick__gpu_release(gpu, memory, all_of(&b));
     return status;
 }
