@@ -28,7 +28,8 @@ struct gpu_conv_weight_mma {
 struct gpu_conv_weight_finish {
     const void *sums;
     void *out;
-    i64 count; /* of the sums of a part */
+    i64 count;   /* of the sums of a part */
+    u32 results; /* elements of out */
     u32 parts, across, pitch, channels, taps;
     u32 f8; /* out is f8e4m3 */
 };

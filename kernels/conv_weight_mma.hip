@@ -287,23 +287,20 @@ template <typename T, int ROWS> GPU_FN void conv_weight(const struct gpu_conv_we
 /* ---- the sum of the parts ---- */
 
 template <typename T> GPU_FN void weight_finish(const struct gpu_conv_weight_finish &p) {
-    enum { AHEAD = 8 }; /* sums in flight together */
-    for (i64 i = (i64)gpu_global(); i < p.count; i += (i64)gpu_stride()) {
-        i64 row = i / p.across;
-        u32 column = (u32)(i - row * p.across), tap = column / p.pitch, channel = column - tap * p.pitch;
-        if (channel >= p.channels) continue;
+    enum { AHEAD = 16 }; /* sums in flight together */
+    for (u32 i = (u32)gpu_global(); i < p.results; i += (u32)gpu_stride()) {
+        u32 rest = i / p.taps, tap = i - rest * p.taps, row = rest / p.channels, channel = rest - row * p.channels;
+        const f32 *from = (const f32 *)p.sums + ((i64)(u64)row * p.across + tap * p.pitch + channel);
         f64 sum = 0;
         GPU_NO_UNROLL for (u32 part = 0; part < p.parts; part += AHEAD) {
             f32 x[AHEAD];
-            GPU_UNROLL for (u32 j = 0; j < AHEAD; j++)
-                x[j] = part + j < p.parts ? ((const f32 *)p.sums)[(part + j) * p.count + i] : 0;
+            GPU_UNROLL for (u32 j = 0; j < AHEAD; j++) x[j] = part + j < p.parts ? from[(part + j) * p.count] : 0;
             GPU_UNROLL for (u32 j = 0; j < AHEAD; j++) sum += (f64)x[j];
         }
-        i64 to = (row * p.channels + channel) * p.taps + tap;
         if (p.f8)
-            ((f8e4m3 *)p.out)[to] = gpu_round<f8e4m3>((f32)sum);
+            ((f8e4m3 *)p.out)[i] = gpu_round<f8e4m3>((f32)sum);
         else
-            ((T *)p.out)[to] = gpu_round<T>((f32)sum);
+            ((T *)p.out)[i] = gpu_round<T>((f32)sum);
     }
 }
 

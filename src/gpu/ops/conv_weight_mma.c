@@ -9,6 +9,7 @@
 
 enum {
     FEW_ROWS = 8,
+    LEAST_ROWS = 4, /* where there are channels for whole pieces */
     FEW_COLUMNS = 16,
     LONG = 4096,     /* terms of a part: f32 sums stay short */
     SHORT = 256,     /* least terms of a part */
@@ -30,7 +31,9 @@ static int64_t packed_plane(const struct gpu_conv_weight *g) {
 bool wick__conv_weight_mma_takes(const struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv_weight *g) {
     const int64_t limit = INT32_MAX, columns = round_up8(g->channels);
     if (dtype != WICK_BF16 && dtype != WICK_F16 && dtype != WICK_F8E4M3) return false;
-    if (g->rows < FEW_ROWS || g->across < FEW_COLUMNS || g->terms == 0 || !wick__has_mma(gpu)) return false;
+    if (g->rows < (g->channels < FEW_ROWS ? FEW_ROWS : LEAST_ROWS) || g->across < FEW_COLUMNS || g->terms == 0 ||
+        !wick__has_mma(gpu) || g->groups * g->rows >= limit / (columns * g->taps))
+        return false;
     for (int a = 0; a < 3; a++)
         if (reach_of(&g->dim[a]) > 9 + 5 * (int64_t)g->dim[a].large) return false;
     int64_t images = g->terms / g->small_plane * g->groups, plane = packed_plane(g);
@@ -90,6 +93,26 @@ static struct cut cut_of(const struct gpu_conv_weight *g) {
     return c;
 }
 
+/* The sum of the parts. */
+static enum wick_status finish(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv_weight *g,
+                               const void *sums, int64_t pitch, int64_t parts) {
+    int64_t across = g->taps * pitch, results = g->groups * g->rows * g->channels * g->taps;
+    struct gpu_conv_weight_finish p = {.sums = sums,
+                                       .out = g->out,
+                                       .count = g->groups * g->rows * across,
+                                       .results = (u32)results,
+                                       .parts = (u32)parts,
+                                       .across = (u32)across,
+                                       .pitch = (u32)pitch,
+                                       .channels = (u32)g->channels,
+                                       .taps = g->taps,
+                                       .f8 = dtype == WICK_F8E4M3};
+    struct wick__launch launch = {.kernel = dtype == WICK_BF16 ? WICK__GPU_K_conv_weight_finish_bf16
+                                                               : WICK__GPU_K_conv_weight_finish_f16,
+                                  .grid = {wick__gpu_blocks(gpu, results, 1)}};
+    return wick__gpu_launch(gpu, &launch, &p);
+}
+
 static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv_weight *g,
                                  const struct cut *c, struct gpu_conv_weight_mma *p) {
     u32 step = p->large_pitch / 8;
@@ -118,23 +141,65 @@ static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, c
         launch.shared = p->stages * stage;
     }
     WICK__TRY(wick__gpu_launch(gpu, &launch, p));
-    struct gpu_conv_weight_finish finish = {.sums = p->sums,
-                                            .out = g->out,
-                                            .count = g->groups * g->rows * p->across,
-                                            .parts = (u32)parts,
-                                            .across = p->across,
-                                            .pitch = p->large_pitch,
-                                            .channels = (u32)g->channels,
-                                            .taps = g->taps,
-                                            .f8 = dtype == WICK_F8E4M3};
-    struct wick__launch last = {.kernel = dtype == WICK_BF16 ? WICK__GPU_K_conv_weight_finish_bf16
-                                                             : WICK__GPU_K_conv_weight_finish_f16,
-                                .grid = {wick__gpu_blocks(gpu, finish.count, 1)}};
-    return wick__gpu_launch(gpu, &last, &finish);
+    return finish(gpu, dtype, g, p->sums, p->large_pitch, parts);
+}
+
+/* ---- windows of one element ---- */
+
+/* Where planes are whole pieces, terms that are neighbours lie together as they are: a product of each image, or of
+ * each of some pieces of its plane, whose sums are parts. Neither side is packed. */
+static int64_t pieces_of(const struct gpu_conv_weight *g) {
+    enum { UNITS = 132, TILE = 128, LEAST_POINTS = 16 };
+    int64_t images = g->terms / g->small_plane, least = 2 * g->rows * g->channels / (g->rows + g->channels), pieces = 1;
+    int64_t blocks = images * g->groups * wick__div_up(g->rows, TILE) * wick__div_up(g->channels, TILE);
+    least = wick__max(least, SHORT); /* terms of a part that are worth its sums */
+    for (int a = 0; a < 3; a++)
+        if (g->dim[a].kernel != 1 || g->dim[a].padding != 0 || g->dim[a].small != g->dim[a].large) return 0;
+    if (g->rows < LEAST_POINTS || g->small_plane < least) return 0;
+    while (g->small_plane / pieces > LONG) pieces *= 2;
+    if (g->small_plane % (pieces * 8) != 0) return 0;
+    while (blocks * pieces < UNITS && g->small_plane % (pieces * 16) == 0 && g->small_plane / (pieces * 2) >= least)
+        pieces *= 2;
+    return images * pieces * g->groups * g->rows * g->channels * 4 <= MOST ? pieces : 0;
+}
+
+static struct wick__product product_of(enum wick_dtype dtype, const struct gpu_conv_weight *g, int64_t pieces) {
+    int64_t images = g->terms / g->small_plane, plane = g->small_plane, k = plane / pieces;
+    return (struct wick__product){.dtype = dtype,
+                                  .other_c = true,
+                                  .c_dtype = WICK_F32,
+                                  .m = g->rows,
+                                  .n = g->channels,
+                                  .k = k,
+                                  .a = g->small,
+                                  .b = g->large,
+                                  .c_row = g->channels,
+                                  .a_row = plane,
+                                  .a_k = 1,
+                                  .b_k = 1,
+                                  .b_column = plane,
+                                  .batch_rank = 3,
+                                  .batch_shape = {images, pieces, g->groups},
+                                  .a_batch = {g->groups * g->rows * plane, k, g->rows * plane},
+                                  .b_batch = {g->groups * g->channels * plane, k, g->channels * plane}};
+}
+
+static enum wick_status multiply_points(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv_weight *g,
+                                        struct wick__product *product) {
+    int64_t parts = product->batch_shape[0] * product->batch_shape[1];
+    size_t bytes = (size_t)(parts * g->groups * g->rows * g->channels) * 4;
+    WICK__TRY(wick__gpu_scratch(gpu, bytes, &product->c));
+    enum wick_status status = wick__gemm_mma(gpu, product);
+    if (status == WICK_OK) status = finish(gpu, dtype, g, product->c, g->channels, parts);
+    wick__gpu_release(gpu, product->c, bytes);
+    return status;
 }
 
 enum wick_status wick__conv_weight_mma(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv_weight *g) {
-    int64_t images = g->terms / g->small_plane;
+    int64_t images = g->terms / g->small_plane, pieces = dtype == WICK_F8E4M3 ? 0 : pieces_of(g);
+    struct wick__product product = product_of(dtype, g, wick__max(pieces, 1));
+    if (pieces > 0 && wick__gemm_mma_ready(gpu, &product, false) && wick__gemm_mma_ready(gpu, &product, true))
+        return multiply_points(gpu, dtype, g, &product);
     struct cut c = cut_of(g);
     struct gpu_conv_weight_mma p = {.groups = (u32)g->groups,
                                     .rows = (u32)g->rows,
