@@ -98,6 +98,33 @@ static bool is_small_plane(const struct wick__gpu *gpu, const struct gpu_conv *p
     return dtype == WICK_F32 && p->in_plane < 128 && p->n > 1 && wick__conv_mma_takes(gpu, dtype, p);
 }
 
+/* Whether images are one element of each channel, so that they are the rows of one product. */
+static bool is_rows(const struct gpu_conv *p, enum wick_dtype dtype) {
+    return (dtype == WICK_BF16 || dtype == WICK_F16) && wick__conv_is_point(p) && p->in_plane == 1 && p->n > 1 &&
+           p->groups == 1 && !p->transposed && p->cin > 0 && p->cin % 8 == 0 && p->cout >= FEW_CHANNELS;
+}
+
+static enum wick_status multiply_rows(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *p) {
+    struct wick__product g = {.dtype = dtype,
+                              .m = p->n,
+                              .n = p->cout,
+                              .k = p->cin,
+                              .a = p->x,
+                              .b = p->weight,
+                              .c = p->out,
+                              .c_row = p->cout,
+                              .a_row = p->cin,
+                              .a_k = 1,
+                              .b_k = p->weight_c,
+                              .b_column = p->weight_m,
+                              .bias = p->bias,
+                              .bias_step = 1,
+                              .activation = p->relu ? WICK_ACTIVATION_RELU : WICK_ACTIVATION_NONE,
+                              .batch_rank = 1,
+                              .batch_shape = {1}};
+    return wick__gemm_run(gpu, &g);
+}
+
 static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *p) {
     struct wick__product g = {.dtype = dtype,
                               .m = p->cout,
@@ -422,6 +449,7 @@ enum wick_status wick__gpu_conv(const struct wick__call *call) {
     if (!set_params(&p, call))
         return wick__fail(WICK_OVERFLOW, "%s: a spatial size or option is beyond 2^30, on %s", wick_op_name(call->op),
                           gpu->device->name);
+    if (is_rows(&p, dtype)) return multiply_rows(gpu, dtype, &p);
     if (is_product(&p, dtype) && !is_small_plane(gpu, &p, dtype)) return multiply(gpu, dtype, &p);
     if (wick__conv_points_takes(dtype, &p)) return wick__conv_points(gpu, dtype, &p);
     if (wick_dtype_is_float(dtype) && is_gathered(gpu, &p, dtype))
