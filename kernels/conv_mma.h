@@ -61,14 +61,15 @@ struct gpu_conv_mma {
     u32 k;              /* from one row of weights to the next */
     u32 groups, phases, channel_tiles, images;
     u32 results[3], plane; /* of the largest phase, and their product */
-    i64 tap_step[3];       /* elements of x from one tap to the next, by dim */
-    i64 step[3];           /* from one position to the next */
-    i64 result_step[3];    /* from one result to the next */
+    u32 tap_step[3];       /* of x from one tap to the next, by dim; of x, runs of eight elements are counted, f32 singly */
+    u32 step[3];           /* from one position to the next */
+    u32 result_step[3];    /* from one result to the next */
     i64 out_step[3];       /* elements of out from one result of a phase to the next */
     i64 out_next[3];       /* from one phase to the next */
-    i64 image, group;      /* elements of all groups, and of one, in x */
+    u32 image, group;      /* of all groups, and of one, in x */
     i64 out_plane;         /* of a channel of out */
     u32 relu, f8;          /* f8: the result is f8e4m3 */
+    u32 fours;             /* whether four results lie together, from every fourth on, for one store */
     u32 stages;            /* where copies are asynchronous: steps that LDS holds, all or at least 2 */
     u32 part;              /* of k, whole steps: blocks in y are parts, and sums of a part are [count] as results lie in out */
     i64 count;

@@ -32,11 +32,20 @@ struct alignas(1024) conv_page {
 GPU_DYNAMIC_SHARED(struct conv_page, conv_shared);
 enum { STEP = GPU_CONV_MMA_STEP, PIECES = STEP / 8, LINES = GPU_BLOCK / PIECES, NI = COLUMNS / 16 / WAVE_COLUMNS };
 
+/* A number that stays in a register. The compiler finds windows anew at each use, which was most of a step. */
+GPU_FN u32 conv_kept(u32 x) {
+#if !defined(GPU_HOST)
+    asm volatile("" : "+r"(x));
+#endif
+    return x;
+}
+
 /* This thread's pieces of the steps on their way to LDS. */
 template <int ROWS> struct conv_source {
     enum { STAGE = GPU_CONV_MMA_STAGE(ROWS), B = ROWS * STEP * 2 };
-    const u16 *weight, *x;
-    i64 window[COLUMNS / LINES];
+    const u16 *weight;
+    const gpu_16 *x;
+    u32 window[COLUMNS / LINES];
     struct conv_phase phase;
     struct conv_terms terms;
     u32 channels, place; /* channels from this thread's first to the end */
@@ -53,9 +62,9 @@ template <int ROWS> GPU_FN void conv_fill(const struct gpu_conv_mma &p, struct c
         }
         GPU_UNROLL for (u32 j = 0; j < COLUMNS / LINES; j++)
             mma_copy16(to + conv_source<ROWS>::B + j * (LINES * STEP * 2),
-                       there ? s.x + s.window[j] + s.terms.offset : s.x, there);
+                       s.x + (there ? s.window[j] + s.terms.offset : 0), there);
         s.weight += STEP;
-        conv_terms_next(p, s.phase, s.terms, STEP);
+        conv_terms_next<8>(p, s.phase, s.terms, STEP);
         s.filled = s.filled + 1 == p.stages ? 0 : s.filled + 1;
         s.left--;
     }
@@ -69,13 +78,13 @@ GPU_FN struct conv_source<ROWS> conv_source_of(const struct gpu_conv_mma &p, con
     u32 line = gpu_thread() / PIECES, piece = gpu_thread() % PIECES;
     s.place = line * (STEP * 2) + (piece ^ line % 8) * 16;
     s.weight = (const u16 *)p.weight + conv_weights_of(p, at, line) + at.first + piece * 8;
-    s.x = (const u16 *)p.x + at.group * p.group;
+    s.x = (const gpu_16 *)p.x + at.group * p.group;
     s.channels = p.cout > at.channel0 + line ? p.cout - at.channel0 - line : 0;
     GPU_UNROLL for (u32 j = 0; j < COLUMNS / LINES; j++)
-        s.window[j] = conv_window(p, at.phase, at.q0 + line + j * LINES);
+        s.window[j] = conv_kept(conv_window(p, at.phase, at.q0 + line + j * LINES));
     s.phase = at.phase;
     s.phase.k = at.end;
-    s.terms = conv_terms_of(p, at.phase, at.first + piece * 8);
+    s.terms = conv_terms_of<8>(p, at.phase, at.first + piece * 8);
     s.left = steps;
     s.filled = 0;
     GPU_NO_UNROLL for (u32 i = 0; i < ahead; i++) conv_fill(p, s);
@@ -101,7 +110,13 @@ GPU_FN void conv_group_store(const struct gpu_conv_mma &p, const struct conv_blo
         /* The next results move up, for registers can't be picked by number. */
         GPU_UNROLL for (int i = 0; i + PASS < N / 2; i++) group_at(sum, i) = group_at(sum, i + PASS);
         group_sync_wave();
-        GPU_NO_UNROLL for (u32 half = 0; half < 2; half++) {
+        if (p.fours) {
+            u32 column = gpu_lane() % 16 * 4;
+            struct conv_result result = conv_result_at(p, at, at.q0 + column0 + pass * 64 + column);
+            GPU_UNROLL for (u32 line = gpu_lane() / 16; line < 16; line += 2)
+                conv_store_four<T>(p, at, result, channel0 + line, mine + line * PITCH + column);
+        }
+        GPU_NO_UNROLL for (u32 half = p.fours ? 2 : 0; half < 2; half++) {
             u32 column = half * GPU_WAVE + gpu_lane(), q = at.q0 + column0 + pass * 64 + column;
             struct conv_result result = conv_result_at(p, at, q);
             GPU_NO_UNROLL for (u32 line = 0; line < 16; line++)
@@ -202,12 +217,12 @@ template <typename T, int ROWS> GPU_FN void conv_mma(const struct gpu_conv_mma &
     struct conv_block at = conv_block_of(p, ROWS);
     u32 line = gpu_thread() / PIECES, piece = gpu_thread() % PIECES, place = line * PITCH + piece * 8;
     const u16 *weight = (const u16 *)p.weight + conv_weights_of(p, at, line) + at.first + piece * 8;
-    const u16 *x = (const u16 *)p.x + at.group * p.group;
+    const gpu_16 *x = (const gpu_16 *)p.x + at.group * p.group;
     u32 channels = p.cout - at.channel0;
-    i64 window[COLUMNS / LINES];
+    u32 window[COLUMNS / LINES];
     GPU_UNROLL for (u32 j = 0; j < COLUMNS / LINES; j++)
         window[j] = conv_window(p, at.phase, at.q0 + line + j * LINES);
-    struct conv_terms terms = conv_terms_of(p, at.phase, at.first + piece * 8);
+    struct conv_terms terms = conv_terms_of<8>(p, at.phase, at.first + piece * 8);
     struct mma_tile sum[MI][NI];
     mma_clear(sum);
     u32 steps = (at.end - at.first + STEP - 1) / STEP;
@@ -219,9 +234,9 @@ template <typename T, int ROWS> GPU_FN void conv_mma(const struct gpu_conv_mma &
         bool there = terms.k < at.end;
         GPU_UNROLL for (u32 j = 0; j < ROWS / LINES; j++)
             a_next[j] = conv_fetch(weight + (i64)j * LINES * p.k, there && line + j * LINES < channels);
-        GPU_UNROLL for (u32 j = 0; j < COLUMNS / LINES; j++) b_next[j] = conv_fetch(x + window[j] + terms.offset, there);
+        GPU_UNROLL for (u32 j = 0; j < COLUMNS / LINES; j++) b_next[j] = conv_fetch((const u16 *)(x + (u32)(window[j] + terms.offset)), there);
         weight += STEP;
-        conv_terms_next(p, at.phase, terms, STEP);
+        conv_terms_next<8>(p, at.phase, terms, STEP);
         if (step > 0) {
             const u16 *from = lds + (step - 1) % 2 * STAGE;
             GPU_UNROLL for (int t = 0; t < STEP; t += MMA_K) {
@@ -277,14 +292,15 @@ template <typename T> GPU_FN void conv_again(const struct gpu_conv_mma &p) {
         at.channel0 = 0;
         struct conv_result result = conv_result_at(p, at, q);
         if (!result.there) continue;
-        const u16 *x = (const u16 *)p.x + at.group * p.group + conv_window(p, at.phase, q);
+        const gpu_16 *x = (const gpu_16 *)p.x + at.group * p.group;
+        u32 window = conv_window(p, at.phase, q);
         const u16 *weight = (const u16 *)p.weight + conv_weights_of(p, at, channel);
-        struct conv_terms terms = conv_terms_of(p, at.phase, 0);
+        struct conv_terms terms = conv_terms_of<8>(p, at.phase, 0);
         f32 sum = 0;
         GPU_NO_UNROLL while (terms.k < at.phase.k) {
-            GPU_NO_UNROLL for (u32 c = 0; c < p.pitch; c++)
-                sum = gpu_fma(gpu_up(((const T *)weight)[terms.k + c]), gpu_up(((const T *)x)[terms.offset + c]), sum);
-            conv_terms_next(p, at.phase, terms, p.pitch);
+            const T *a = (const T *)weight + terms.k, *b = (const T *)(x + (u32)(window + terms.offset));
+            GPU_NO_UNROLL for (u32 c = 0; c < p.pitch; c++) sum = gpu_fma(gpu_up(a[c]), gpu_up(b[c]), sum);
+            conv_terms_next<8>(p, at.phase, terms, p.pitch);
         }
         conv_store_one<T>(p, at, result, channel, sum);
     }

@@ -3,6 +3,7 @@
 #define WICK_KERNELS_CONV_MMA_PLACE_H
 
 #include "conv_mma.h"
+#include "elementwise.h"
 #include "layout.h"
 #include "mma.h"
 
@@ -43,21 +44,23 @@ GPU_FN struct conv_position conv_position_of(const struct gpu_conv_mma &p, u32 q
 }
 
 /* Offset in x of result q's window; results past the end have that of the first. */
-GPU_FN i64 conv_window(const struct gpu_conv_mma &p, const struct conv_phase &phase, u32 q) {
+GPU_FN u32 conv_window(const struct gpu_conv_mma &p, const struct conv_phase &phase, u32 q) {
     struct conv_position o = conv_position_of(p, q < p.images * p.plane ? q : 0);
-    i64 r = o.image * p.image;
+    u32 r = o.image * p.image;
     GPU_UNROLL for (int a = 0; a < 3; a++)
         r += o.at[a] * p.result_step[a] + p.dim[a].first[phase.which[a]] * p.step[a];
     return r;
 }
 
-/* A run of eight terms of the sum, and where it is in x. */
+/* A run of terms of the sum, and where it is in x, from a window on; what lies before that wraps around. RUN: elements that
+ * x counts as one. */
 struct conv_terms {
     u32 k, channel;
     u32 h, w; /* tap in the last two dims */
-    i64 offset;
+    u32 offset;
 };
 
+template <u32 RUN>
 GPU_FN struct conv_terms conv_terms_of(const struct gpu_conv_mma &p, const struct conv_phase &phase, u32 k) {
     struct conv_terms r;
     u32 tap = k / p.pitch;
@@ -66,18 +69,20 @@ GPU_FN struct conv_terms conv_terms_of(const struct gpu_conv_mma &p, const struc
     r.w = tap % phase.taps_w;
     tap /= phase.taps_w;
     r.h = tap % phase.taps_h;
-    r.offset = tap / phase.taps_h * p.tap_step[0] + r.h * p.tap_step[1] + r.w * p.tap_step[2] + r.channel;
+    r.offset = tap / phase.taps_h * p.tap_step[0] + r.h * p.tap_step[1] + r.w * p.tap_step[2] +
+               r.channel / RUN;
     return r;
 }
 
+template <u32 RUN>
 GPU_FN void conv_terms_next(const struct gpu_conv_mma &p, const struct conv_phase &phase, struct conv_terms &r,
                             u32 step) {
     r.k += step;
     r.channel += step;
-    r.offset += step;
+    r.offset += step / RUN;
     GPU_NO_UNROLL while (r.channel >= p.pitch) {
         r.channel -= p.pitch;
-        r.offset += p.tap_step[2] - p.pitch;
+        r.offset += p.tap_step[2] - p.pitch / RUN;
         if (++r.w == phase.taps_w) {
             r.w = 0;
             r.offset += p.tap_step[1] - phase.taps_w * p.tap_step[2];
@@ -144,6 +149,26 @@ GPU_FN void conv_store_one(const struct gpu_conv_mma &p, const struct conv_block
     else
         gpu_down((T *)p.out + place, x);
 }
+/* Four results together, from q of `r` on. */
+template <typename T>
+GPU_FN void conv_store_four(const struct gpu_conv_mma &p, const struct conv_block &at, const struct conv_result &r, u32 m,
+                            const f32 *from) {
+    if (m >= p.cout || !r.there) return;
+    i64 channel = (i64)at.group * p.cout + m, place = r.to + channel * p.out_plane;
+    gpu_pack<f32, 4> x = *(const gpu_pack<f32, 4> *)from;
+    if (p.sums) {
+        *(gpu_pack<f32, 4> *)((f32 *)p.sums + (gpu_block_y() * p.count + place)) = x;
+        return;
+    }
+    f32 bias = p.bias ? gpu_up(((const T *)p.bias)[channel]) : 0;
+    gpu_pack<T, 4> y;
+    GPU_UNROLL for (int i = 0; i < 4; i++) {
+        if (p.bias) x.v[i] += bias;
+        if (p.relu && x.v[i] < 0) x.v[i] = 0;
+        gpu_down(&y.v[i], x.v[i]);
+    }
+    *(gpu_pack<T, 4> *)((T *)p.out + place) = y;
+}
 
 /* Through LDS, 16 channels of each wave at a time, so that neighbours store neighbouring results. `lds` has room for
  * that many lines of PITCH. TURNED: sums are 16 results of each wave by all channels. */
@@ -151,7 +176,8 @@ template <typename T, bool TURNED, int MI, int NI>
 GPU_FN void conv_store(const struct gpu_conv_mma &p, const struct conv_block &at, struct mma_tile (&sum)[MI][NI], f32 *lds) {
     enum { PITCH = COLUMNS + 8, ACROSS = TURNED ? 1 : COLUMNS / 16 / NI, LINES = TURNED ? NI * 16 : WAVES / ACROSS * 16 };
     u32 wave_row = gpu_wave() / ACROSS, wave_column = gpu_wave() % ACROSS;
-    struct conv_result result = conv_result_at(p, at, at.q0 + gpu_thread() % COLUMNS);
+    u32 fours = p.fours ? 4 : 1, q = gpu_thread() % (COLUMNS / fours) * fours, line0 = gpu_thread() / (COLUMNS / fours);
+    struct conv_result result = conv_result_at(p, at, at.q0 + q);
     GPU_NO_UNROLL for (u32 pass = 0; pass < MI; pass++) {
         gpu_sync();
         GPU_UNROLL for (int j = 0; j < NI; j++) GPU_UNROLL for (u32 e = 0; e < MMA_SUMS; e++) {
@@ -161,9 +187,13 @@ GPU_FN void conv_store(const struct gpu_conv_mma &p, const struct conv_block &at
             GPU_UNROLL for (int i = 0; i + 1 < MI; i++) sum[i][j].v[e] = sum[i + 1][j].v[e];
         }
         gpu_sync();
-        GPU_NO_UNROLL for (u32 line = gpu_thread() / COLUMNS; line < LINES; line += GPU_BLOCK / COLUMNS)
-            conv_store_one<T>(p, at, result, at.channel0 + line / 16 * (MI * 16) + pass * 16 + line % 16,
-                              lds[line * PITCH + gpu_thread() % COLUMNS]);
+        GPU_NO_UNROLL for (u32 line = line0; line < LINES; line += GPU_BLOCK / COLUMNS * fours) {
+            u32 m = at.channel0 + line / 16 * (MI * 16) + pass * 16 + line % 16;
+            if (p.fours)
+                conv_store_four<T>(p, at, result, m, lds + line * PITCH + q);
+            else
+                conv_store_one<T>(p, at, result, m, lds[line * PITCH + q]);
+        }
     }
 }
 

@@ -33,9 +33,9 @@ template <int ROWS, bool TURNED> GPU_FN void tf32_copy(struct conv_source<ROWS, 
     }
     GPU_UNROLL for (u32 j = 0; j < COLUMNS / LINES; j++)
         mma_copy16_at(to + type::WINDOWS + j * (LINES * TF32_PITCH * 4),
-                      there ? s.x + s.window[j] + s.terms.offset : s.x, there);
+                      s.x + (there ? s.window[j] + s.terms.offset : 0), there);
     s.weight += TF32_STEP;
-    conv_terms_next(s.p, s.phase, s.terms, TF32_STEP);
+    conv_terms_next<1>(s.p, s.phase, s.terms, TF32_STEP);
 }
 template <int ROWS, bool TURNED> GPU_FN bool tf32_a_lines(const struct conv_source<ROWS, TURNED> &) { return false; }
 template <int ROWS, bool TURNED> GPU_FN bool tf32_b_lines(const struct conv_source<ROWS, TURNED> &) { return false; }
@@ -52,11 +52,11 @@ GPU_FN struct conv_source<ROWS, TURNED> tf32_source(const struct conv_work<ROWS,
     u32 line = gpu_thread() / PIECES, piece = gpu_thread() % PIECES;
     struct conv_source<ROWS, TURNED> s = {p, (const f32 *)p.weight + conv_weights_of(p, at, line) + piece * 4,
                                           (const f32 *)p.x + at.group * p.group, {}, at.phase,
-                                          conv_terms_of(p, at.phase, piece * 4),
+                                          conv_terms_of<1>(p, at.phase, piece * 4),
                                           p.cout > at.channel0 + line ? p.cout - at.channel0 - line : 0,
                                           (line * TF32_PITCH + piece * 4) * 4};
     GPU_UNROLL for (u32 j = 0; j < COLUMNS / LINES; j++)
-        s.window[j] = (u32)conv_window(p, at.phase, at.q0 + line + j * LINES);
+        s.window[j] = conv_window(p, at.phase, at.q0 + line + j * LINES);
     return s;
 }
 

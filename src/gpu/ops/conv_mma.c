@@ -97,7 +97,7 @@ bool wick__conv_mma_takes(const struct wick__gpu *gpu, enum wick_dtype dtype, co
         results *= s.results;
     }
     int64_t pitch = round_up8(conv->cin), weights = conv->groups * conv->cout * wick__max(taps, taps_of(conv));
-    return plane < INT32_MAX && results < INT32_MAX && weights < INT32_MAX / pitch &&
+    return plane < INT32_MAX && results < INT32_MAX && weights < INT32_MAX / pitch && packed_elements(conv) < 0x1p35 &&
            conv->n * conv->groups < INT32_MAX && conv->in_plane < INT32_MAX && takes_dtype(gpu, dtype, conv);
 }
 
@@ -144,7 +144,7 @@ struct packed {
 
 static void set_params(enum wick_dtype dtype, const struct gpu_conv *conv, const struct packed *x,
                        struct gpu_conv_mma *p) {
-    int64_t step = x->step, out_step = 1;
+    int64_t run = dtype == WICK_F32 ? 1 : 8, step = x->step / run, out_step = 1;
     *p = (struct gpu_conv_mma){.bias = conv->bias,
                                .out = conv->out,
                                .cout = (u32)conv->cout,
@@ -154,8 +154,8 @@ static void set_params(enum wick_dtype dtype, const struct gpu_conv *conv, const
                                .phases = (u32)phases_of(conv),
                                .images = (u32)conv->n,
                                .plane = 1,
-                               .image = x->image,
-                               .group = x->group,
+                               .image = (u32)(x->image / run),
+                               .group = (u32)(x->group / run),
                                .out_plane = conv->out_plane,
                                .relu = conv->relu,
                                .f8 = dtype == WICK_F8E4M3,
@@ -166,14 +166,16 @@ static void set_params(enum wick_dtype dtype, const struct gpu_conv *conv, const
         p->dim[a] = s.phases;
         p->results[a] = (u32)s.results;
         p->plane *= p->results[a];
-        p->tap_step[a] = step * dim->in_step;
-        p->step[a] = step;
-        p->result_step[a] = step * (conv->transposed ? 1 : dim->stride);
+        p->tap_step[a] = (u32)(step * dim->in_step);
+        p->step[a] = (u32)step;
+        p->result_step[a] = (u32)(step * (conv->transposed ? 1 : dim->stride));
         p->out_next[a] = out_step;
         p->out_step[a] = out_step * dim->phases;
         step *= s.size;
         out_step *= dim->out;
     }
+    /* Results of one phase lie in their order. */
+    p->fours = p->phases == 1 && conv->out_plane % 4 == 0 && dtype != WICK_F8E4M3 && (uintptr_t)conv->out % 16 == 0;
     wick__gpu_divisor(&p->by_plane, p->plane);
     wick__gpu_divisor(&p->by_h, p->results[1]);
     wick__gpu_divisor(&p->by_w, p->results[2]);
@@ -349,7 +351,8 @@ static enum wick_status run(struct wick__gpu *gpu, enum wick_dtype dtype, const 
     if (merged == 1) return WICK_OK;
     /* 0 times an infinity of another group is NaN: with any in x, this is right, and otherwise does nothing. */
     struct gpu_conv_mma plain;
-    const struct packed x = {.step = p->group * p->groups, .group = conv->cin, .image = p->image};
+    const struct packed x = {
+        .step = conv->groups * conv->cin, .group = conv->cin, .image = packed_plane(conv) * conv->groups * conv->cin};
     set_params(dtype, conv, &x, &plain);
     plain.x = memory;
     plain.weight = weight;
