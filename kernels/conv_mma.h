@@ -17,6 +17,7 @@ struct gpu_conv_pack {
     u32 channel_step, step; /* elements of `in` from one channel, and from one position of the first dim, to the next */
     u32 out_plane;          /* product of out_size */
     u32 channel_tiles;      /* of 64; blocks in x are these times runs of 64 positions */
+    u32 runs;               /* of conv_pack_fours: of the input; behind them come those of 256 that write the margins */
     u32 grid_batch, f8;
     u32 *odd;  /* NULL, or becomes 1 where `in` has an infinity or a NaN, whose bits include `mask` */
     u32 mask;

@@ -12,6 +12,7 @@
 
 GPU_KERNEL(conv_pack, struct gpu_conv_pack) { conv_pack_tiles<u16>(p, p); }
 GPU_KERNEL(conv_pack_few, struct gpu_conv_pack) { conv_pack_positions(p); }
+GPU_KERNEL(conv_pack_fours, struct gpu_conv_pack) { conv_pack_planes(p); }
 GPU_KERNEL(conv_pack_weights, struct gpu_conv_pack_weights) { conv_pack_tiles<u16>(p.pack, p); }
 GPU_KERNEL(conv_pack_merged, struct gpu_conv_pack_merged) {
     if (gpu_global() == 0) *p.odd = 0;

@@ -73,6 +73,64 @@ template <typename E, typename P> GPU_FN void conv_pack_tiles(const struct gpu_c
     if (p.odd && odd) *p.odd = 1;
 }
 
+/* The same of planes that lie together, by four elements of a channel at once: a tile is 64 positions of the input, and other
+ * blocks write the margins. */
+GPU_FN void conv_pack_margins(const struct gpu_conv_pack &p, u32 run, u32 channel0, u32 filled) {
+    u32 place = run * GPU_BLOCK + gpu_thread(), row = p.out_size[2], lines = p.out_size[1];
+    u32 line = place / row, w = place - line * row + (u32)p.first[2], d = line / lines;
+    u32 h = line - d * lines + (u32)p.first[1];
+    if (place >= p.out_plane || (w < p.size[2] && h < p.size[1] && d + (u32)p.first[0] < p.size[0])) return;
+    for (i64 b = gpu_block_y(); b < p.batch; b += p.grid_batch) {
+        gpu_16 *to = (gpu_16 *)((u16 *)p.out + conv_pack_to(p, b, place) + channel0);
+        GPU_NO_UNROLL for (u32 c = 0; c < filled / 8; c++) to[c] = gpu_16{{0, 0, 0, 0}};
+    }
+}
+
+GPU_FN void conv_pack_planes(const struct gpu_conv_pack &p) {
+    enum { EDGE = 64, PITCH = EDGE + 2, LOADS = EDGE * EDGE / 4 / GPU_BLOCK };
+    struct alignas(8) four {
+        u16 v[4];
+    };
+    GPU_SHARED u16 tile[EDGE * PITCH]; /* [position][channel] */
+    u32 t = gpu_thread(), run = gpu_block_x() / p.channel_tiles, channel0 = gpu_block_x() % p.channel_tiles * EDGE;
+    u32 channels = p.channels - channel0, filled = p.pitch - channel0 < EDGE ? p.pitch - channel0 : EDGE;
+    if (run >= p.runs) {
+        conv_pack_margins(p, run - p.runs, channel0, filled);
+        return;
+    }
+    u32 place0 = run * EDGE, plane = p.size[0] * p.step, pieces = filled / 8;
+    bool odd = false;
+    for (i64 b = gpu_block_y(); b < p.batch; b += p.grid_batch) {
+        const u16 *in = (const u16 *)p.in + b * p.in_batch + (i64)channel0 * p.channel_step + place0;
+        struct four x[LOADS];
+        GPU_UNROLL for (u32 i = 0; i < LOADS; i++) {
+            u32 c = t / (EDGE / 4) + i * (GPU_BLOCK / (EDGE / 4)), at = t % (EDGE / 4) * 4;
+            GPU_UNROLL for (int e = 0; e < 4; e++) x[i].v[e] = 0;
+            if (c < channels && place0 + at < plane) x[i] = *(const struct four *)(in + (i64)c * p.channel_step + at);
+        }
+        GPU_UNROLL for (u32 i = 0; i < LOADS; i++) GPU_UNROLL for (u32 e = 0; e < 4; e++) {
+            u32 c = t / (EDGE / 4) + i * (GPU_BLOCK / (EDGE / 4));
+            tile[(t % (EDGE / 4) * 4 + e) * PITCH + c] = x[i].v[e];
+            odd = odd || (x[i].v[e] & p.mask) == p.mask;
+        }
+        gpu_sync();
+        GPU_NO_UNROLL for (u32 u = t; u < EDGE * pieces; u += GPU_BLOCK) {
+            u32 position = u / pieces, c = (u - position * pieces) * 8, from = place0 + position, line = from / p.size[2];
+            u32 w = from - line * p.size[2] - (u32)p.first[2], d = line / p.size[1];
+            u32 h = line - d * p.size[1] - (u32)p.first[1];
+            d -= (u32)p.first[0];
+            if (from >= plane || w >= p.out_size[2] || h >= p.out_size[1] || d >= p.out_size[0]) continue;
+            gpu_16 v;
+            const u32 *words = (const u32 *)(tile + position * PITCH + c);
+            GPU_UNROLL for (int i = 0; i < 4; i++) v.word[i] = words[i];
+            i64 to = conv_pack_to(p, b, (d * p.out_size[1] + h) * p.out_size[2] + w);
+            *(gpu_16 *)((u16 *)p.out + to + channel0 + c) = v;
+        }
+        gpu_sync();
+    }
+    if (p.odd && odd) *p.odd = 1;
+}
+
 /* The same of few channels without LDS: a thread makes a position, whose neighbours read neighbours of each channel. */
 GPU_FN void conv_pack_positions(const struct gpu_conv_pack &p) {
     u32 place = gpu_block_x() * GPU_BLOCK + gpu_thread(), row = p.out_size[2], lines = p.out_size[1];

@@ -102,6 +102,7 @@ struct alignas(1024) weight_page {
 };
 GPU_DYNAMIC_SHARED(struct weight_page, weight_shared);
 enum { STEP = GPU_CONV_WEIGHT_STEP, RUN = 16 /* terms that all threads copy at once */ };
+#define NOWHERE 0xffffffffu /* the place of what comes after the last term */
 
 /* This thread's pieces of the steps on their way to LDS. */
 template <int ROWS> struct weight_source {
@@ -116,15 +117,15 @@ template <int ROWS> GPU_FN void weight_fill(const struct gpu_conv_weight_mma &p,
     if (s.left > 0) {
         u8 *to = (u8 *)weight_shared + s.filled * weight_source<ROWS>::STAGE;
         struct weight_place own = weight_place_of(p, s.term < s.end ? s.term : 0);
-        u32 there = s.term < s.end ? 16 : 0;
+        if (s.term >= s.end) own.small = NOWHERE;
         GPU_UNROLL for (u32 i = 0; i < STEP / RUN; i++) {
             u32 from = gpu_lane() / 16 + i * 2;
             u32 small = gpu_shuffle_word(own.small, from), large = gpu_shuffle_word(own.large, from);
-            u32 n = gpu_shuffle_word(there, from), a = s.sides.rows ? n : 0, b = s.sides.columns ? n : 0;
+            bool a = s.sides.rows && small != NOWHERE, b = s.sides.columns && small != NOWHERE;
             /* Of 64 rows a line has half as many pieces, so that half of the threads take every other run. */
             if (ROWS == 128 || i % 2 == gpu_lane() / 8 % 2)
-                mma_copy16(to + s.a + i * (RUN * MMA_LINE), a ? s.sides.small + small : (const gpu_16 *)p.small, a);
-            mma_copy16(to + s.b + i * (RUN * MMA_LINE), b ? s.sides.large + large : (const gpu_16 *)p.large, b);
+                mma_copy16(to + s.a + i * (RUN * MMA_LINE), s.sides.small + (a ? small : 0), a ? 16 : 0);
+            mma_copy16(to + s.b + i * (RUN * MMA_LINE), s.sides.large + (b ? large : 0), b ? 16 : 0);
         }
         s.term += STEP;
         s.filled = s.filled + 1 == p.stages ? 0 : s.filled + 1;

@@ -39,7 +39,7 @@ static const struct shape shapes[] = {
     {3, 4, 8, 4, {1, 23, 40}, {1, 5, 5}, {0}, {0, 2, 3}, {1, 1, 2}, {0}},  /* several parts of lines */
     {2, 3, 3, 3, {1, 20, 30}, {1, 7, 7}, {0}, {0, 3, 2}, {1, 1, 2}, {0}},  /* blocks of some rows of taps */
     {2, 48, 40, 2, {1, 20, 32}, {1, 1, 1}, {0}, {0}, {0}, {0}},            /* products of pieces of planes */
-    {1, 24, 5, 1, {1, 9, 14}, {1, 3, 3}, {0}, {0, 1, 1}, {0}, {0}},        /* few rows of a tile */
+    {1, 24, 5, 1, {1, 8, 14}, {1, 3, 3}, {0}, {0, 1, 1}, {0}, {0}},        /* few rows of a tile */
 };
 
 enum { SIZE = 9, GROUPS = 12, EXTRA = 13 };

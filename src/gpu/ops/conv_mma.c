@@ -103,19 +103,34 @@ bool wick__conv_mma_takes(const struct wick__gpu *gpu, enum wick_dtype dtype, co
 
 static enum wick_status launch_pack(struct wick__gpu *gpu, enum wick__gpu_kernel kernel, struct gpu_conv_pack *p,
                                     void *params) {
-    const u32 edge = kernel == WICK__GPU_K_conv_pack_few ? GPU_BLOCK : EDGE;
     p->out_plane = p->out_size[0] * p->out_size[1] * p->out_size[2];
-    p->channel_tiles = kernel == WICK__GPU_K_conv_pack_few ? 1 : (p->pitch + EDGE - 1) / EDGE;
+    p->channel_tiles = (p->pitch + EDGE - 1) / EDGE;
     p->grid_batch = (u32)wick__min(p->batch, 65535);
-    struct wick__launch launch = {.kernel = kernel,
-                                  .grid = {(p->out_plane + edge - 1) / edge * p->channel_tiles, p->grid_batch}};
+    u32 blocks = (p->out_plane + EDGE - 1) / EDGE * p->channel_tiles;
+    if (kernel == WICK__GPU_K_conv_pack_few) blocks = (p->out_plane + GPU_BLOCK - 1) / GPU_BLOCK;
+    if (kernel == WICK__GPU_K_conv_pack_fours) {
+        bool margins = false; /* whether the packed input has any */
+        for (int a = 0; a < 3; a++)
+            margins = margins || p->first[a] < 0 || p->first[a] + (i64)p->out_size[a] > (i64)p->size[a];
+        p->runs = (p->size[0] * p->step + EDGE - 1) / EDGE;
+        blocks = (p->runs + (margins ? (p->out_plane + GPU_BLOCK - 1) / GPU_BLOCK : 0)) * p->channel_tiles;
+    }
+    struct wick__launch launch = {.kernel = kernel, .grid = {blocks, p->grid_batch}};
     return wick__gpu_launch(gpu, &launch, params);
+}
+
+/* Whether planes lie together, and channels begin at multiples of four elements. */
+static bool has_fours(const struct gpu_conv_pack *p) {
+    u32 plane = p->size[0] * p->step;
+    return !p->f8 && p->step == p->size[1] * p->size[2] && p->channel_step == plane && plane % 4 == 0 &&
+           p->in_batch % 4 == 0 && (uintptr_t)p->in % 8 == 0;
 }
 
 static enum wick_status pack(struct wick__gpu *gpu, enum wick_dtype dtype, struct gpu_conv_pack *p) {
     enum { FEW = 16 }; /* channels that threads write whole positions of */
     if (dtype == WICK_F32) return launch_pack(gpu, WICK__GPU_K_conv_pack_f32, p, p);
-    return launch_pack(gpu, p->pitch <= FEW ? WICK__GPU_K_conv_pack_few : WICK__GPU_K_conv_pack, p, p);
+    enum wick__gpu_kernel kernel = has_fours(p) ? WICK__GPU_K_conv_pack_fours : WICK__GPU_K_conv_pack;
+    return launch_pack(gpu, p->pitch <= FEW ? WICK__GPU_K_conv_pack_few : kernel, p, p);
 }
 
 enum wick_status wick__conv_pack(struct wick__gpu *gpu, struct gpu_conv_pack *p) { return pack(gpu, WICK_BF16, p); }
