@@ -33,6 +33,7 @@ GPU_FN u32 conv_pack_element(const struct gpu_conv_pack &p, i64 at, u32) { retur
 template <typename E, typename P> GPU_FN void conv_pack_tiles(const struct gpu_conv_pack &p, const P &whole) {
     enum { EDGE = 64, PER = 16 / sizeof(E), PITCH = EDGE + 4 / sizeof(E) };
     GPU_SHARED E tile[EDGE * PITCH]; /* [position][channel] */
+    GPU_SHARED i64 goes[EDGE];       /* where a position does */
     u32 t = gpu_thread(), channel0 = gpu_block_x() % p.channel_tiles * EDGE;
     u32 place0 = gpu_block_x() / p.channel_tiles * EDGE, place = place0 + t % EDGE;
     u32 row = p.out_size[2], lines = p.out_size[1], w = place % row + (u32)p.first[2];
@@ -43,6 +44,7 @@ template <typename E, typename P> GPU_FN void conv_pack_tiles(const struct gpu_c
     bool odd = false;
     for (i64 b = gpu_block_y(); b < p.batch; b += p.grid_batch) {
         i64 in = b * p.in_batch + (i64)channel0 * p.channel_step + from;
+        if (t < EDGE) goes[t] = place < p.out_plane ? conv_pack_to(whole, b, place) : -1;
         GPU_NO_UNROLL for (u32 c0 = t / EDGE; c0 < filled; c0 += 8 * (GPU_BLOCK / EDGE)) {
             E x[8]; /* in flight together */
             GPU_UNROLL for (u32 i = 0; i < 8; i++) {
@@ -60,7 +62,7 @@ template <typename E, typename P> GPU_FN void conv_pack_tiles(const struct gpu_c
         gpu_sync();
         GPU_NO_UNROLL for (u32 u = t; u < EDGE * (filled / PER); u += GPU_BLOCK) {
             u32 position = u / (filled / PER), c = u % (filled / PER) * PER;
-            i64 to = place0 + position < p.out_plane ? conv_pack_to(whole, b, place0 + position) : -1;
+            i64 to = goes[position];
             if (to >= 0) {
                 gpu_16 v;
                 const u32 *words = (const u32 *)(tile + position * PITCH + c);
@@ -92,6 +94,7 @@ GPU_FN void conv_pack_planes(const struct gpu_conv_pack &p) {
         u16 v[4];
     };
     GPU_SHARED u16 tile[EDGE * PITCH]; /* [position][channel] */
+    GPU_SHARED u32 goes[EDGE];         /* where a position does in the plane, or to none behind it */
     u32 t = gpu_thread(), run = gpu_block_x() / p.channel_tiles, channel0 = gpu_block_x() % p.channel_tiles * EDGE;
     u32 channels = p.channels - channel0, filled = p.pitch - channel0 < EDGE ? p.pitch - channel0 : EDGE;
     if (run >= p.runs) {
@@ -100,6 +103,13 @@ GPU_FN void conv_pack_planes(const struct gpu_conv_pack &p) {
     }
     u32 place0 = run * EDGE, plane = p.size[0] * p.step, pieces = filled / 8;
     bool odd = false;
+    if (t < EDGE) {
+        u32 from = place0 + t, line = from / p.size[2], w = from - line * p.size[2] - (u32)p.first[2];
+        u32 d = line / p.size[1], h = line - d * p.size[1] - (u32)p.first[1];
+        d -= (u32)p.first[0];
+        bool there = from < plane && w < p.out_size[2] && h < p.out_size[1] && d < p.out_size[0];
+        goes[t] = there ? (d * p.out_size[1] + h) * p.out_size[2] + w : p.out_plane;
+    }
     for (i64 b = gpu_block_y(); b < p.batch; b += p.grid_batch) {
         const u16 *in = (const u16 *)p.in + b * p.in_batch + (i64)channel0 * p.channel_step + place0;
         struct four x[LOADS];
@@ -115,16 +125,12 @@ GPU_FN void conv_pack_planes(const struct gpu_conv_pack &p) {
         }
         gpu_sync();
         GPU_NO_UNROLL for (u32 u = t; u < EDGE * pieces; u += GPU_BLOCK) {
-            u32 position = u / pieces, c = (u - position * pieces) * 8, from = place0 + position, line = from / p.size[2];
-            u32 w = from - line * p.size[2] - (u32)p.first[2], d = line / p.size[1];
-            u32 h = line - d * p.size[1] - (u32)p.first[1];
-            d -= (u32)p.first[0];
-            if (from >= plane || w >= p.out_size[2] || h >= p.out_size[1] || d >= p.out_size[0]) continue;
+            u32 position = u / pieces, c = (u - position * pieces) * 8, to = goes[position];
+            if (to == p.out_plane) continue;
             gpu_16 v;
             const u32 *words = (const u32 *)(tile + position * PITCH + c);
             GPU_UNROLL for (int i = 0; i < 4; i++) v.word[i] = words[i];
-            i64 to = conv_pack_to(p, b, (d * p.out_size[1] + h) * p.out_size[2] + w);
-            *(gpu_16 *)((u16 *)p.out + to + channel0 + c) = v;
+            *(gpu_16 *)((u16 *)p.out + conv_pack_to(p, b, to) + channel0 + c) = v;
         }
         gpu_sync();
     }

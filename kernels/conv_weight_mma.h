@@ -24,16 +24,19 @@ struct gpu_conv_weight_mma {
     struct gpu_divisor by_plane, by_h, by_w; /* small_plane, small_size[1], small_size[2] */
 };
 
-/* The sums of the parts, as [groups rows, channels, taps]. */
+/* The sums of the parts, as [groups rows, channels, taps]. `merged` groups of `rows` each were multiplied as one, of whose
+ * channels a row takes its own group's. */
 struct gpu_conv_weight_finish {
     const void *sums;
     void *out;
-    i64 count;   /* of the sums of a part */
-    u32 results; /* elements of out */
+    i64 count;             /* of the sums of a part */
+    u32 run, channel_runs; /* channels of a block, and how many such runs a row has */
     u32 parts, across, pitch, channels, taps;
+    u32 rows, merged;
     u32 f8; /* out is f8e4m3 */
 };
 
+enum { GPU_CONV_WEIGHT_TURNED = 2048 /* sums that a block of the last pass turns round */ };
 enum { GPU_CONV_WEIGHT_STEP = 64, GPU_CONV_WEIGHT_COLUMNS = 128 };
 #define GPU_CONV_WEIGHT_STAGE(rows) (((rows) + GPU_CONV_WEIGHT_COLUMNS) * GPU_CONV_WEIGHT_STEP * 2)
 

@@ -287,22 +287,43 @@ template <typename T, int ROWS> GPU_FN void conv_weight(const struct gpu_conv_we
 
 /* ---- the sum of the parts ---- */
 
-template <typename T> GPU_FN void weight_finish(const struct gpu_conv_weight_finish &p) {
+GPU_FN f32 weight_joined(const struct gpu_conv_weight_finish &p, u32 row, u32 tap, u32 channel) {
     enum { AHEAD = 16 }; /* sums in flight together */
-    for (u32 i = (u32)gpu_global(); i < p.results; i += (u32)gpu_stride()) {
-        u32 rest = i / p.taps, tap = i - rest * p.taps, row = rest / p.channels, channel = rest - row * p.channels;
-        const f32 *from = (const f32 *)p.sums + ((i64)(u64)row * p.across + tap * p.pitch + channel);
-        f64 sum = 0;
-        GPU_NO_UNROLL for (u32 part = 0; part < p.parts; part += AHEAD) {
-            f32 x[AHEAD];
-            GPU_UNROLL for (u32 j = 0; j < AHEAD; j++) x[j] = part + j < p.parts ? from[(part + j) * p.count] : 0;
-            GPU_UNROLL for (u32 j = 0; j < AHEAD; j++) sum += (f64)x[j];
-        }
-        if (p.f8)
-            ((f8e4m3 *)p.out)[i] = gpu_round<f8e4m3>((f32)sum);
-        else
-            ((T *)p.out)[i] = gpu_round<T>((f32)sum);
+    u32 own = p.merged > 1 ? row / p.rows % p.merged * p.channels : 0;
+    const f32 *from = (const f32 *)p.sums + ((i64)(u64)row * p.across + tap * p.pitch + own + channel);
+    f64 sum = 0;
+    GPU_NO_UNROLL for (u32 part = 0; part < p.parts; part += AHEAD) {
+        f32 x[AHEAD];
+        GPU_UNROLL for (u32 j = 0; j < AHEAD; j++) x[j] = part + j < p.parts ? from[(part + j) * p.count] : 0;
+        GPU_UNROLL for (u32 j = 0; j < AHEAD; j++) sum += (f64)x[j];
     }
+    return (f32)sum;
+}
+
+template <typename T> GPU_FN void weight_put(const struct gpu_conv_weight_finish &p, i64 to, f32 sum) {
+    if (p.f8)
+        ((f8e4m3 *)p.out)[to] = gpu_round<f8e4m3>(sum);
+    else
+        ((T *)p.out)[to] = gpu_round<T>(sum);
+}
+
+/* A block makes all taps of some channels of a row, which lie together in the result, but apart in the sums. */
+template <typename T> GPU_FN void weight_finish(const struct gpu_conv_weight_finish &p) {
+    GPU_SHARED f32 turned[GPU_CONV_WEIGHT_TURNED];
+    u32 row = gpu_block_x() / p.channel_runs, channel0 = gpu_block_x() % p.channel_runs * p.run;
+    u32 channels = p.channels - channel0 < p.run ? p.channels - channel0 : p.run, all = channels * p.taps;
+    i64 to = ((i64)(u64)row * p.channels + channel0) * p.taps;
+    if (p.taps == 1 || all > GPU_CONV_WEIGHT_TURNED) {
+        for (u32 i = gpu_thread(); i < all; i += GPU_BLOCK)
+            weight_put<T>(p, to + i, weight_joined(p, row, i % p.taps, channel0 + i / p.taps));
+        return;
+    }
+    for (u32 i = gpu_thread(); i < all; i += GPU_BLOCK) {
+        u32 tap = i / channels, channel = i - tap * channels;
+        turned[channel * p.taps + tap] = weight_joined(p, row, tap, channel0 + channel);
+    }
+    gpu_sync();
+    for (u32 i = gpu_thread(); i < all; i += GPU_BLOCK) weight_put<T>(p, to + i, turned[i]);
 }
 
 #if MMA

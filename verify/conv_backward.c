@@ -40,6 +40,7 @@ static const struct shape shapes[] = {
     {2, 3, 3, 3, {1, 20, 30}, {1, 7, 7}, {0}, {0, 3, 2}, {1, 1, 2}, {0}},  /* blocks of some rows of taps */
     {2, 48, 40, 2, {1, 20, 32}, {1, 1, 1}, {0}, {0}, {0}, {0}},            /* products of pieces of planes */
     {1, 24, 5, 1, {1, 8, 14}, {1, 3, 3}, {0}, {0, 1, 1}, {0}, {0}},        /* few rows of a tile */
+    {2, 32, 64, 4, {1, 6, 9}, {1, 3, 3}, {0}, {0, 1, 1}, {0}, {0}},        /* merged groups */
 };
 
 enum { SIZE = 9, GROUPS = 12, EXTRA = 13 };

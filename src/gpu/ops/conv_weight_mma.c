@@ -95,26 +95,32 @@ static struct cut cut_of(const struct gpu_conv_weight *g) {
 
 /* The sum of the parts. */
 static enum wick_status finish(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv_weight *g,
-                               const void *sums, int64_t pitch, int64_t parts) {
-    int64_t across = g->taps * pitch, results = g->groups * g->rows * g->channels * g->taps;
+                               const void *sums, int64_t pitch, int64_t merged, int64_t parts) {
+    enum { RUN = 32 }; /* channels whose sums are a wave's loads */
+    int64_t run = g->taps == 1 ? GPU_BLOCK : wick__max(1, wick__min(RUN, GPU_CONV_WEIGHT_TURNED / g->taps));
+    int64_t across = g->taps * pitch, runs = wick__div_up(g->channels, run);
     struct gpu_conv_weight_finish p = {.sums = sums,
                                        .out = g->out,
                                        .count = g->groups * g->rows * across,
-                                       .results = (u32)results,
+                                       .run = (u32)run,
+                                       .channel_runs = (u32)runs,
                                        .parts = (u32)parts,
                                        .across = (u32)across,
                                        .pitch = (u32)pitch,
                                        .channels = (u32)g->channels,
                                        .taps = g->taps,
+                                       .rows = (u32)g->rows,
+                                       .merged = (u32)merged,
                                        .f8 = dtype == WICK_F8E4M3};
     struct wick__launch launch = {.kernel = dtype == WICK_BF16 ? WICK__GPU_K_conv_weight_finish_bf16
                                                                : WICK__GPU_K_conv_weight_finish_f16,
-                                  .grid = {wick__gpu_blocks(gpu, results, 1)}};
+                                  .grid = {(unsigned)(g->groups * g->rows * runs)}};
     return wick__gpu_launch(gpu, &launch, &p);
 }
 
+/* *parts is how many there are. */
 static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv_weight *g,
-                                 const struct cut *c, struct gpu_conv_weight_mma *p) {
+                                 const struct cut *c, struct gpu_conv_weight_mma *p, int64_t *parts) {
     u32 step = p->large_pitch / 8;
     for (int a = 2; a >= 0; a--) {
         p->small_size[a] = (u32)g->dim[a].small;
@@ -128,11 +134,11 @@ static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, c
     wick__gpu_divisor(&p->by_h, p->small_size[1]);
     wick__gpu_divisor(&p->by_w, p->small_size[2]);
     p->part = (u32)(wick__div_up(wick__div_up(g->terms, c->parts), GPU_CONV_WEIGHT_STEP) * GPU_CONV_WEIGHT_STEP);
-    int64_t parts = wick__div_up(g->terms, p->part);
+    *parts = wick__div_up(g->terms, p->part);
     enum wick__gpu_kernel kernel = c->rows == 128 ? WICK__GPU_K_conv_weight_128_bf16 : WICK__GPU_K_conv_weight_64_bf16;
     struct wick__launch launch = {.apart = true,
                                   .kernel = (enum wick__gpu_kernel)(kernel + (dtype != WICK_BF16)),
-                                  .grid = {(unsigned)(c->row_tiles * c->column_tiles * g->groups * parts)}};
+                                  .grid = {(unsigned)(c->row_tiles * c->column_tiles * g->groups * *parts)}};
     unsigned shared = wick__mma_shared(gpu);
     if (shared) {
         unsigned stage = GPU_CONV_WEIGHT_STAGE((unsigned)c->rows), stages = (unsigned)wick__min(3, shared / stage);
@@ -140,8 +146,7 @@ static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, c
         p->stages = (u32)wick__min(stages, p->part / GPU_CONV_WEIGHT_STEP);
         launch.shared = p->stages * stage;
     }
-    WICK__TRY(wick__gpu_launch(gpu, &launch, p));
-    return finish(gpu, dtype, g, p->sums, p->large_pitch, parts);
+    return wick__gpu_launch(gpu, &launch, p);
 }
 
 /* ---- windows of one element ---- */
@@ -190,16 +195,31 @@ static enum wick_status multiply_points(struct wick__gpu *gpu, enum wick_dtype d
     size_t bytes = (size_t)(parts * g->groups * g->rows * g->channels) * 4;
     WICK__TRY(wick__gpu_scratch(gpu, bytes, &product->c));
     enum wick_status status = wick__gemm_mma(gpu, product);
-    if (status == WICK_OK) status = finish(gpu, dtype, g, product->c, g->channels, parts);
+    if (status == WICK_OK) status = finish(gpu, dtype, g, product->c, g->channels, 1, parts);
     wick__gpu_release(gpu, product->c, bytes);
     return status;
 }
 
-enum wick_status wick__conv_weight_mma(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv_weight *g) {
-    int64_t images = g->terms / g->small_plane, pieces = dtype == WICK_F8E4M3 ? 0 : pieces_of(g);
-    struct wick__product product = product_of(dtype, g, wick__max(pieces, 1));
-    if (pieces > 0 && wick__gemm_mma_ready(gpu, &product, false) && wick__gemm_mma_ready(gpu, &product, true))
-        return multiply_points(gpu, dtype, g, &product);
+/* ---- tiles ---- */
+
+/* How many groups become one whose rows and columns fill tiles: products of a row with columns of other groups are left
+ * out in the end. */
+static int64_t merged_of(const struct gpu_conv_weight *g) {
+    enum { TILE = 64 };
+    int64_t merged = wick__max(1, wick__min(g->groups, TILE / wick__max(g->rows, g->channels)));
+    if (g->rows % 8 != 0 || g->channels % 8 != 0) return 1;
+    while (g->groups % merged != 0) merged--;
+    return g->groups * g->rows >= INT32_MAX / (g->channels * g->taps * merged) ? 1 : merged;
+}
+
+static enum wick_status multiply_tiles(struct wick__gpu *gpu, enum wick_dtype dtype,
+                                       const struct gpu_conv_weight *own) {
+    struct gpu_conv_weight merged = *own, *g = &merged;
+    int64_t images = own->terms / own->small_plane, by = merged_of(own), parts;
+    g->groups /= by;
+    g->rows *= by;
+    g->channels *= by;
+    g->across *= (u32)by;
     struct cut c = cut_of(g);
     struct gpu_conv_weight_mma p = {.groups = (u32)g->groups,
                                     .rows = (u32)g->rows,
@@ -223,7 +243,16 @@ enum wick_status wick__conv_weight_mma(struct wick__gpu *gpu, enum wick_dtype dt
     bool f8 = dtype == WICK_F8E4M3;
     enum wick_status status = pack_small(gpu, g, f8, scratch);
     if (status == WICK_OK) status = pack_large(gpu, g, f8, (char *)scratch + small);
-    if (status == WICK_OK) status = multiply(gpu, dtype, g, &c, &p);
+    if (status == WICK_OK) status = multiply(gpu, dtype, g, &c, &p, &parts);
+    if (status == WICK_OK) status = finish(gpu, dtype, own, p.sums, p.large_pitch, by, parts);
     wick__gpu_release(gpu, scratch, all);
     return status;
+}
+
+enum wick_status wick__conv_weight_mma(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv_weight *g) {
+    int64_t pieces = dtype == WICK_F8E4M3 ? 0 : pieces_of(g);
+    struct wick__product product = product_of(dtype, g, wick__max(pieces, 1));
+    if (pieces > 0 && wick__gemm_mma_ready(gpu, &product, false) && wick__gemm_mma_ready(gpu, &product, true))
+        return multiply_points(gpu, dtype, g, &product);
+    return multiply_tiles(gpu, dtype, g);
 }
