@@ -8,12 +8,14 @@
  * each, or two groups of four waves (mma_group.h) 64 channels by 128 results or by 64. */
 #include "conv_mma_place.h"
 #include "conv_pack.h"
+#include "kept.h"
 #include "mma_group.h"
 
 GPU_KERNEL(conv_pack, struct gpu_conv_pack) { conv_pack_tiles<u16>(p, p); }
 GPU_KERNEL(conv_pack_few, struct gpu_conv_pack) { conv_pack_positions(p); }
-GPU_KERNEL(conv_pack_fours, struct gpu_conv_pack) { conv_pack_planes(p); }
+GPU_KERNEL(conv_pack_fours, struct gpu_conv_pack) { conv_pack_planes(p, p); }
 GPU_KERNEL(conv_pack_weights, struct gpu_conv_pack_weights) { conv_pack_tiles<u16>(p.pack, p); }
+GPU_KERNEL(conv_pack_weights_fours, struct gpu_conv_pack_weights) { conv_pack_planes(p.pack, p); }
 GPU_KERNEL(conv_pack_merged, struct gpu_conv_pack_merged) {
     if (gpu_global() == 0) *p.odd = 0;
     for (u32 i = (u32)gpu_global(); i < p.count; i += (u32)gpu_stride()) {
@@ -32,14 +34,6 @@ struct alignas(1024) conv_page {
 };
 GPU_DYNAMIC_SHARED(struct conv_page, conv_shared);
 enum { STEP = GPU_CONV_MMA_STEP, PIECES = STEP / 8, LINES = GPU_BLOCK / PIECES, NI = COLUMNS / 16 / WAVE_COLUMNS };
-
-/* A number that stays in a register. The compiler finds windows anew at each use, which was most of a step. */
-GPU_FN u32 conv_kept(u32 x) {
-#if !defined(GPU_HOST)
-    asm volatile("" : "+r"(x));
-#endif
-    return x;
-}
 
 /* This thread's pieces of the steps on their way to LDS. */
 template <int ROWS> struct conv_source {
@@ -82,7 +76,7 @@ GPU_FN struct conv_source<ROWS> conv_source_of(const struct gpu_conv_mma &p, con
     s.x = (const gpu_16 *)p.x + at.group * p.group;
     s.channels = p.cout > at.channel0 + line ? p.cout - at.channel0 - line : 0;
     GPU_UNROLL for (u32 j = 0; j < COLUMNS / LINES; j++)
-        s.window[j] = conv_kept(conv_window(p, at.phase, at.q0 + line + j * LINES));
+        s.window[j] = gpu_kept(conv_window(p, at.phase, at.q0 + line + j * LINES));
     s.phase = at.phase;
     s.phase.k = at.end;
     s.terms = conv_terms_of<8>(p, at.phase, at.first + piece * 8);
@@ -235,7 +229,8 @@ template <typename T, int ROWS> GPU_FN void conv_mma(const struct gpu_conv_mma &
         bool there = terms.k < at.end;
         GPU_UNROLL for (u32 j = 0; j < ROWS / LINES; j++)
             a_next[j] = conv_fetch(weight + (i64)j * LINES * p.k, there && line + j * LINES < channels);
-        GPU_UNROLL for (u32 j = 0; j < COLUMNS / LINES; j++) b_next[j] = conv_fetch((const u16 *)(x + (u32)(window[j] + terms.offset)), there);
+        GPU_UNROLL for (u32 j = 0; j < COLUMNS / LINES; j++)
+            b_next[j] = conv_fetch((const u16 *)(x + (u32)(window[j] + terms.offset)), there);
         weight += STEP;
         conv_terms_next<8>(p, at.phase, terms, STEP);
         if (step > 0) {

@@ -52,8 +52,8 @@ GPU_FN u32 conv_window(const struct gpu_conv_mma &p, const struct conv_phase &ph
     return r;
 }
 
-/* A run of terms of the sum, and where it is in x, from a window on; what lies before that wraps around. RUN: elements that
- * x counts as one. */
+/* A run of terms of the sum, and where it is in x, from a window on; what lies before that wraps around. RUN: elements
+ * that x counts as one. */
 struct conv_terms {
     u32 k, channel;
     u32 h, w; /* tap in the last two dims */
@@ -151,8 +151,8 @@ GPU_FN void conv_store_one(const struct gpu_conv_mma &p, const struct conv_block
 }
 /* Four results together, from q of `r` on. */
 template <typename T>
-GPU_FN void conv_store_four(const struct gpu_conv_mma &p, const struct conv_block &at, const struct conv_result &r, u32 m,
-                            const f32 *from) {
+GPU_FN void conv_store_four(const struct gpu_conv_mma &p, const struct conv_block &at, const struct conv_result &r,
+                            u32 m, const f32 *from) {
     if (m >= p.cout || !r.there) return;
     i64 channel = (i64)at.group * p.cout + m, place = r.to + channel * p.out_plane;
     gpu_pack<f32, 4> x = *(const gpu_pack<f32, 4> *)from;

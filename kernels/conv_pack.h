@@ -41,22 +41,22 @@ template <typename E, typename P> GPU_FN void conv_pack_tiles(const struct gpu_c
     bool inside = place < p.out_plane && w < p.size[2] && h < p.size[1] && d < p.size[0];
     u32 channels = p.channels - channel0, filled = p.pitch - channel0 < EDGE ? p.pitch - channel0 : EDGE;
     u32 from = inside ? d * p.step + h * p.size[2] + w : 0;
-    bool odd = false;
+    u32 odd = 0;
     for (i64 b = gpu_block_y(); b < p.batch; b += p.grid_batch) {
         i64 in = b * p.in_batch + (i64)channel0 * p.channel_step + from;
         if (t < EDGE) goes[t] = place < p.out_plane ? conv_pack_to(whole, b, place) : -1;
         GPU_NO_UNROLL for (u32 c0 = t / EDGE; c0 < filled; c0 += 8 * (GPU_BLOCK / EDGE)) {
-            E x[8]; /* in flight together */
+            u32 x[8]; /* in flight together */
             GPU_UNROLL for (u32 i = 0; i < 8; i++) {
                 u32 c = c0 + i * (GPU_BLOCK / EDGE);
                 i64 at = in + (i64)c * p.channel_step;
                 x[i] = 0;
                 if (inside && c < channels) x[i] = conv_pack_element(p, at, E());
-                odd = odd || (x[i] & p.mask) == p.mask;
+                odd |= (x[i] & p.mask) == p.mask;
             }
             GPU_UNROLL for (u32 i = 0; i < 8; i++) {
                 u32 c = c0 + i * (GPU_BLOCK / EDGE);
-                if (c < EDGE) tile[t % EDGE * PITCH + c] = x[i];
+                if (c < EDGE) tile[t % EDGE * PITCH + c] = (E)x[i];
             }
         }
         gpu_sync();
@@ -75,8 +75,8 @@ template <typename E, typename P> GPU_FN void conv_pack_tiles(const struct gpu_c
     if (p.odd && odd) *p.odd = 1;
 }
 
-/* The same of planes that lie together, by four elements of a channel at once: a tile is 64 positions of the input, and other
- * blocks write the margins. */
+/* The same of planes that lie together, by four elements of a channel at once: a tile is 64 positions of the input, and
+ * other blocks write the margins. */
 GPU_FN void conv_pack_margins(const struct gpu_conv_pack &p, u32 run, u32 channel0, u32 filled) {
     u32 place = run * GPU_BLOCK + gpu_thread(), row = p.out_size[2], lines = p.out_size[1];
     u32 line = place / row, w = place - line * row + (u32)p.first[2], d = line / lines;
@@ -88,13 +88,13 @@ GPU_FN void conv_pack_margins(const struct gpu_conv_pack &p, u32 run, u32 channe
     }
 }
 
-GPU_FN void conv_pack_planes(const struct gpu_conv_pack &p) {
+template <typename P> GPU_FN void conv_pack_planes(const struct gpu_conv_pack &p, const P &whole) {
     enum { EDGE = 64, PITCH = EDGE + 2, LOADS = EDGE * EDGE / 4 / GPU_BLOCK };
     struct alignas(8) four {
         u16 v[4];
     };
     GPU_SHARED u16 tile[EDGE * PITCH]; /* [position][channel] */
-    GPU_SHARED u32 goes[EDGE];         /* where a position does in the plane, or to none behind it */
+    GPU_SHARED i64 goes[EDGE];         /* where a position does, or -1 for nowhere */
     u32 t = gpu_thread(), run = gpu_block_x() / p.channel_tiles, channel0 = gpu_block_x() % p.channel_tiles * EDGE;
     u32 channels = p.channels - channel0, filled = p.pitch - channel0 < EDGE ? p.pitch - channel0 : EDGE;
     if (run >= p.runs) {
@@ -102,14 +102,11 @@ GPU_FN void conv_pack_planes(const struct gpu_conv_pack &p) {
         return;
     }
     u32 place0 = run * EDGE, plane = p.size[0] * p.step, pieces = filled / 8;
-    bool odd = false;
-    if (t < EDGE) {
-        u32 from = place0 + t, line = from / p.size[2], w = from - line * p.size[2] - (u32)p.first[2];
-        u32 d = line / p.size[1], h = line - d * p.size[1] - (u32)p.first[1];
-        d -= (u32)p.first[0];
-        bool there = from < plane && w < p.out_size[2] && h < p.out_size[1] && d < p.out_size[0];
-        goes[t] = there ? (d * p.out_size[1] + h) * p.out_size[2] + w : p.out_plane;
-    }
+    u32 odd = 0;
+    u32 at = place0 + t, line = at / p.size[2], w = at - line * p.size[2] - (u32)p.first[2], d = line / p.size[1];
+    u32 h = line - d * p.size[1] - (u32)p.first[1];
+    d -= (u32)p.first[0];
+    bool there = at < plane && w < p.out_size[2] && h < p.out_size[1] && d < p.out_size[0];
     for (i64 b = gpu_block_y(); b < p.batch; b += p.grid_batch) {
         const u16 *in = (const u16 *)p.in + b * p.in_batch + (i64)channel0 * p.channel_step + place0;
         struct four x[LOADS];
@@ -118,19 +115,21 @@ GPU_FN void conv_pack_planes(const struct gpu_conv_pack &p) {
             GPU_UNROLL for (int e = 0; e < 4; e++) x[i].v[e] = 0;
             if (c < channels && place0 + at < plane) x[i] = *(const struct four *)(in + (i64)c * p.channel_step + at);
         }
+        if (t < EDGE) goes[t] = there ? conv_pack_to(whole, b, (d * p.out_size[1] + h) * p.out_size[2] + w) : -1;
         GPU_UNROLL for (u32 i = 0; i < LOADS; i++) GPU_UNROLL for (u32 e = 0; e < 4; e++) {
             u32 c = t / (EDGE / 4) + i * (GPU_BLOCK / (EDGE / 4));
             tile[(t % (EDGE / 4) * 4 + e) * PITCH + c] = x[i].v[e];
-            odd = odd || (x[i].v[e] & p.mask) == p.mask;
+            odd |= (x[i].v[e] & p.mask) == p.mask;
         }
         gpu_sync();
         GPU_NO_UNROLL for (u32 u = t; u < EDGE * pieces; u += GPU_BLOCK) {
-            u32 position = u / pieces, c = (u - position * pieces) * 8, to = goes[position];
-            if (to == p.out_plane) continue;
+            u32 position = u / pieces, c = (u - position * pieces) * 8;
+            i64 to = goes[position];
+            if (to < 0) continue;
             gpu_16 v;
             const u32 *words = (const u32 *)(tile + position * PITCH + c);
             GPU_UNROLL for (int i = 0; i < 4; i++) v.word[i] = words[i];
-            *(gpu_16 *)((u16 *)p.out + conv_pack_to(p, b, to) + channel0 + c) = v;
+            *(gpu_16 *)((u16 *)p.out + to + channel0 + c) = v;
         }
         gpu_sync();
     }

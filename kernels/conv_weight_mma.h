@@ -36,7 +36,10 @@ struct gpu_conv_weight_finish {
     u32 f8; /* out is f8e4m3 */
 };
 
-enum { GPU_CONV_WEIGHT_TURNED = 2048 /* sums that a block of the last pass turns round */ };
+enum {
+    GPU_CONV_WEIGHT_TURNED = 2048, /* sums that a block of the last pass turns round */
+    GPU_CONV_WEIGHT_MANY = 8       /* parts that keep a thread's loads in flight by themselves */
+};
 enum { GPU_CONV_WEIGHT_STEP = 64, GPU_CONV_WEIGHT_COLUMNS = 128 };
 #define GPU_CONV_WEIGHT_STAGE(rows) (((rows) + GPU_CONV_WEIGHT_COLUMNS) * GPU_CONV_WEIGHT_STEP * 2)
 

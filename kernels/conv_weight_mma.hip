@@ -7,6 +7,7 @@
  * A block of 256 threads makes 64 or 128 rows by 128 columns; its waves, 2 x WAVES / 2, have MI x NI tiles of 16 x 16
  * each, or two groups of four waves (mma_group.h) 64 rows by 128 columns or by 64. */
 #include "conv_weight_mma.h"
+#include "kept.h"
 #include "layout.h"
 #include "mma_across.h"
 
@@ -53,9 +54,9 @@ GPU_FN u32 weight_columns_at(const struct gpu_conv_weight_mma &p, u32 column) {
            channel / 8;
 }
 
-/* This thread's rows and columns: eight each, in the first term of the sides. */
+/* Where this thread's rows and columns lie, eight each, in the first term of the sides. */
 struct weight_sides {
-    const gpu_16 *small, *large;
+    u32 small, large;
     u32 rows, columns; /* whether they are there */
 };
 GPU_FN struct weight_sides weight_sides_of(const struct gpu_conv_weight_mma &p, const struct weight_block &at, u32 row,
@@ -65,8 +66,8 @@ GPU_FN struct weight_sides weight_sides_of(const struct gpu_conv_weight_mma &p, 
     column += at.column0;
     r.rows = row < p.small_pitch;
     r.columns = column < p.across;
-    r.small = (const gpu_16 *)p.small + at.group * p.small_group + (r.rows ? row / 8 : 0);
-    r.large = (const gpu_16 *)p.large + at.group * p.large_group + (r.columns ? weight_columns_at(p, column) : 0);
+    r.small = gpu_kept(at.group * p.small_group + (r.rows ? row / 8 : 0));
+    r.large = gpu_kept(at.group * p.large_group + (r.columns ? weight_columns_at(p, column) : 0));
     return r;
 }
 
@@ -124,8 +125,10 @@ template <int ROWS> GPU_FN void weight_fill(const struct gpu_conv_weight_mma &p,
             bool a = s.sides.rows && small != NOWHERE, b = s.sides.columns && small != NOWHERE;
             /* Of 64 rows a line has half as many pieces, so that half of the threads take every other run. */
             if (ROWS == 128 || i % 2 == gpu_lane() / 8 % 2)
-                mma_copy16(to + s.a + i * (RUN * MMA_LINE), s.sides.small + (a ? small : 0), a ? 16 : 0);
-            mma_copy16(to + s.b + i * (RUN * MMA_LINE), s.sides.large + (b ? large : 0), b ? 16 : 0);
+                mma_copy16(to + s.a + i * (RUN * MMA_LINE), (const gpu_16 *)p.small + (a ? s.sides.small + small : 0),
+                           a ? 16 : 0);
+            mma_copy16(to + s.b + i * (RUN * MMA_LINE), (const gpu_16 *)p.large + (b ? s.sides.large + large : 0),
+                       b ? 16 : 0);
         }
         s.term += STEP;
         s.filled = s.filled + 1 == p.stages ? 0 : s.filled + 1;
@@ -140,8 +143,8 @@ GPU_FN struct weight_source<ROWS> weight_source_of(const struct gpu_conv_weight_
     struct weight_source<ROWS> s;
     u32 lane = gpu_lane(), line = gpu_wave() * 2 + lane / 16, b = lane % 16, a = ROWS == 128 ? b : b % 8;
     s.sides = weight_sides_of(p, at, a * 8, b * 8);
-    s.a = (a / 8 * MMA_LINES + line) * MMA_LINE + (a % 8 ^ line % 8) * 16;
-    s.b = weight_source<ROWS>::B + (b / 8 * MMA_LINES + line) * MMA_LINE + (b % 8 ^ line % 8) * 16;
+    s.a = gpu_kept((a / 8 * MMA_LINES + line) * MMA_LINE + (a % 8 ^ line % 8) * 16);
+    s.b = gpu_kept(weight_source<ROWS>::B + (b / 8 * MMA_LINES + line) * MMA_LINE + (b % 8 ^ line % 8) * 16);
     /* The wave's lines are two of each run. */
     s.term = at.first + gpu_wave() * 2 + lane % 2 + lane / 2 % (STEP / RUN) * RUN;
     s.end = at.end;
@@ -263,8 +266,9 @@ template <typename T, int ROWS> GPU_FN void conv_weight(const struct gpu_conv_we
         GPU_UNROLL for (u32 i = 0; i < 2; i++) {
             bool there = term + i < at.end;
             struct weight_place place = weight_place_of(p, there ? term + i : 0);
-            a_next[i] = weight_fetch(sides.small + place.small, there && has_rows && sides.rows);
-            b_next[i] = weight_fetch(sides.large + place.large, there && sides.columns);
+            a_next[i] = weight_fetch((const gpu_16 *)p.small + (sides.small + place.small),
+                                     there && has_rows && sides.rows);
+            b_next[i] = weight_fetch((const gpu_16 *)p.large + (sides.large + place.large), there && sides.columns);
         }
         term += STEP;
         if (step > 0) {
@@ -287,19 +291,6 @@ template <typename T, int ROWS> GPU_FN void conv_weight(const struct gpu_conv_we
 
 /* ---- the sum of the parts ---- */
 
-GPU_FN f32 weight_joined(const struct gpu_conv_weight_finish &p, u32 row, u32 tap, u32 channel) {
-    enum { AHEAD = 16 }; /* sums in flight together */
-    u32 own = p.merged > 1 ? row / p.rows % p.merged * p.channels : 0;
-    const f32 *from = (const f32 *)p.sums + ((i64)(u64)row * p.across + tap * p.pitch + own + channel);
-    f64 sum = 0;
-    GPU_NO_UNROLL for (u32 part = 0; part < p.parts; part += AHEAD) {
-        f32 x[AHEAD];
-        GPU_UNROLL for (u32 j = 0; j < AHEAD; j++) x[j] = part + j < p.parts ? from[(part + j) * p.count] : 0;
-        GPU_UNROLL for (u32 j = 0; j < AHEAD; j++) sum += (f64)x[j];
-    }
-    return (f32)sum;
-}
-
 template <typename T> GPU_FN void weight_put(const struct gpu_conv_weight_finish &p, i64 to, f32 sum) {
     if (p.f8)
         ((f8e4m3 *)p.out)[to] = gpu_round<f8e4m3>(sum);
@@ -307,23 +298,49 @@ template <typename T> GPU_FN void weight_put(const struct gpu_conv_weight_finish
         ((T *)p.out)[to] = gpu_round<T>(sum);
 }
 
-/* A block makes all taps of some channels of a row, which lie together in the result, but apart in the sums. */
-template <typename T> GPU_FN void weight_finish(const struct gpu_conv_weight_finish &p) {
-    GPU_SHARED f32 turned[GPU_CONV_WEIGHT_TURNED];
+/* A block makes all taps of some channels of a row, which lie together in the result, but apart in the sums. A thread
+ * adds up E of them at once, AHEAD parts of each in flight. */
+template <typename T, int E, int AHEAD> GPU_FN void weight_join(const struct gpu_conv_weight_finish &p, f32 *turned) {
     u32 row = gpu_block_x() / p.channel_runs, channel0 = gpu_block_x() % p.channel_runs * p.run;
     u32 channels = p.channels - channel0 < p.run ? p.channels - channel0 : p.run, all = channels * p.taps;
+    u32 own = p.merged > 1 ? row / p.rows % p.merged * p.channels : 0;
+    const f32 *from = (const f32 *)p.sums + ((i64)(u64)row * p.across + own + channel0);
     i64 to = ((i64)(u64)row * p.channels + channel0) * p.taps;
-    if (p.taps == 1 || all > GPU_CONV_WEIGHT_TURNED) {
-        for (u32 i = gpu_thread(); i < all; i += GPU_BLOCK)
-            weight_put<T>(p, to + i, weight_joined(p, row, i % p.taps, channel0 + i / p.taps));
-        return;
+    bool turns = p.taps > 1 && all <= GPU_CONV_WEIGHT_TURNED;
+    for (u32 i0 = gpu_thread(); i0 < all; i0 += GPU_BLOCK * E) {
+        u32 at[E], place[E];
+        f64 sum[E];
+        GPU_UNROLL for (u32 e = 0; e < E; e++) {
+            u32 i = i0 + e * GPU_BLOCK < all ? i0 + e * GPU_BLOCK : i0, tap = i / channels, channel = i - tap * channels;
+            at[e] = tap * p.pitch + channel;
+            place[e] = channel * p.taps + tap;
+            sum[e] = 0;
+        }
+        GPU_NO_UNROLL for (u32 part = 0; part < p.parts; part += AHEAD) {
+            f32 x[E][AHEAD];
+            GPU_UNROLL for (u32 e = 0; e < E; e++) GPU_UNROLL for (u32 j = 0; j < AHEAD; j++)
+                x[e][j] = part + j < p.parts ? from[(part + j) * p.count + at[e]] : 0;
+            GPU_UNROLL for (u32 e = 0; e < E; e++) GPU_UNROLL for (u32 j = 0; j < AHEAD; j++) sum[e] += (f64)x[e][j];
+        }
+        GPU_UNROLL for (u32 e = 0; e < E; e++) {
+            if (i0 + e * GPU_BLOCK >= all) continue;
+            if (turns)
+                turned[place[e]] = (f32)sum[e];
+            else
+                weight_put<T>(p, to + place[e], (f32)sum[e]);
+        }
     }
-    for (u32 i = gpu_thread(); i < all; i += GPU_BLOCK) {
-        u32 tap = i / channels, channel = i - tap * channels;
-        turned[channel * p.taps + tap] = weight_joined(p, row, tap, channel0 + channel);
-    }
+    if (!turns) return;
     gpu_sync();
     for (u32 i = gpu_thread(); i < all; i += GPU_BLOCK) weight_put<T>(p, to + i, turned[i]);
+}
+
+template <typename T> GPU_FN void weight_finish(const struct gpu_conv_weight_finish &p) {
+    GPU_SHARED f32 turned[GPU_CONV_WEIGHT_TURNED];
+    if (p.parts >= GPU_CONV_WEIGHT_MANY)
+        weight_join<T, 1, 16>(p, turned);
+    else
+        weight_join<T, 8, 1>(p, turned);
 }
 
 #if MMA

@@ -108,7 +108,7 @@ static enum wick_status launch_pack(struct wick__gpu *gpu, enum wick__gpu_kernel
     p->grid_batch = (u32)wick__min(p->batch, 65535);
     u32 blocks = (p->out_plane + EDGE - 1) / EDGE * p->channel_tiles;
     if (kernel == WICK__GPU_K_conv_pack_few) blocks = (p->out_plane + GPU_BLOCK - 1) / GPU_BLOCK;
-    if (kernel == WICK__GPU_K_conv_pack_fours) {
+    if (kernel == WICK__GPU_K_conv_pack_fours || kernel == WICK__GPU_K_conv_pack_weights_fours) {
         bool margins = false; /* whether the packed input has any */
         for (int a = 0; a < 3; a++)
             margins = margins || p->first[a] < 0 || p->first[a] + (i64)p->out_size[a] > (i64)p->size[a];
@@ -202,11 +202,11 @@ struct cut {
     int64_t tiles, parts;
 };
 
-/* Parts of `steps` where there are few tiles: by shape alone, so that the same shape has the same bits on all devices
- * of a kind. A part costs a store and a load of every sum. */
+/* Parts of `steps` where there are few tiles. They follow from the shape and the kind of tile, so that the same shape
+ * has the same bits on all devices of a kind. A part costs a store and a load of every sum. */
 static int64_t parts_of(int64_t tiles, int64_t steps) {
-    enum { BLOCKS = 264 /* that fill a device: two a unit of an H100 */, FEW_STEPS = 16, LEAST = 4 };
-    return steps < FEW_STEPS ? 1 : wick__max(1, wick__min(BLOCKS / tiles, steps / LEAST));
+    enum { BLOCKS = 264 /* that fill a device: two a unit of an H100 */, FEW_STEPS = 16, LEAST = 4, WORTH = 3 };
+    return steps < FEW_STEPS || BLOCKS / tiles < WORTH ? 1 : wick__min(BLOCKS / tiles, steps / LEAST);
 }
 
 static struct cut cut_of(const struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv,
@@ -310,8 +310,9 @@ static enum wick_status pack_weight(struct wick__gpu *gpu, enum wick_dtype dtype
         p.tap_step[a] = (u32)dim->tap_step;
         p.dim[a] = side_of(dim, true).phases;
     }
-    return launch_pack(gpu, dtype == WICK_F32 ? WICK__GPU_K_conv_pack_weights_f32 : WICK__GPU_K_conv_pack_weights,
-                       &p.pack, &p);
+    if (dtype == WICK_F32) return launch_pack(gpu, WICK__GPU_K_conv_pack_weights_f32, &p.pack, &p);
+    bool fours = has_fours(&p.pack);
+    return launch_pack(gpu, fours ? WICK__GPU_K_conv_pack_weights_fours : WICK__GPU_K_conv_pack_weights, &p.pack, &p);
 }
 
 /* ---- groups of few channels ---- */

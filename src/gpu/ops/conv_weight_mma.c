@@ -13,7 +13,8 @@ enum {
     FEW_COLUMNS = 16,
     LONG = 4096,     /* terms of a part: f32 sums stay short */
     SHORT = 256,     /* least terms of a part */
-    BLOCKS = 264,    /* that fill a device: two a unit of an H100 */
+    BLOCKS = 264,    /* that fill a device: two a unit of an H100, */
+    SMALL = 396,     /* and three of 64 rows */
     MOST = 256 << 20 /* bytes of all parts */
 };
 
@@ -87,7 +88,7 @@ static struct cut cut_of(const struct gpu_conv_weight *g) {
                     .row_tiles = wick__div_up(g->rows, rows),
                     .column_tiles = wick__div_up(across, GPU_CONV_WEIGHT_COLUMNS)};
     int64_t blocks = c.row_tiles * c.column_tiles * g->groups, parts = wick__div_up(g->terms, LONG);
-    parts = wick__max(parts, wick__min(BLOCKS / blocks, wick__div_up(g->terms, SHORT)));
+    parts = wick__max(parts, wick__min((rows == 64 ? SMALL : BLOCKS) / blocks, wick__div_up(g->terms, SHORT)));
     parts = wick__min(parts, wick__max(1, MOST / (g->groups * g->rows * across * 4)));
     c.parts = parts;
     return c;
@@ -96,9 +97,12 @@ static struct cut cut_of(const struct gpu_conv_weight *g) {
 /* The sum of the parts. */
 static enum wick_status finish(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv_weight *g,
                                const void *sums, int64_t pitch, int64_t merged, int64_t parts) {
-    enum { RUN = 32 }; /* channels whose sums are a wave's loads */
-    int64_t run = g->taps == 1 ? GPU_BLOCK : wick__max(1, wick__min(RUN, GPU_CONV_WEIGHT_TURNED / g->taps));
+    /* Channels of a block: as many as give threads eight elements where there are few parts, else one. */
+    int64_t most = parts < GPU_CONV_WEIGHT_MANY ? GPU_CONV_WEIGHT_TURNED : wick__max(8, GPU_BLOCK / g->taps);
+    int64_t run = wick__max(1, wick__min(most, GPU_CONV_WEIGHT_TURNED / g->taps));
     int64_t across = g->taps * pitch, runs = wick__div_up(g->channels, run);
+    run = wick__min(run, round_up8(wick__div_up(g->channels, runs))); /* of about one length */
+    runs = wick__div_up(g->channels, run);
     struct gpu_conv_weight_finish p = {.sums = sums,
                                        .out = g->out,
                                        .count = g->groups * g->rows * across,
