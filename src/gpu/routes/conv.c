@@ -1,6 +1,7 @@
 /* cuDNN and MIOpen: convolutions of 1 to 3 spatial dims, transposed ones, and gradients by the weight. */
 #include "gpu/routes/conv.h"
 
+#include "core/checked.h"
 #include "gpu/routes/plans.h"
 #include "gpu/runtime/target.h"
 
@@ -81,6 +82,9 @@ static bool is_faster_in_groups(const struct wick__dnn_conv *c) {
     if (c->dtype == WICK_F64) return false;
     if (!depthwise && narrow && c->way == WICK__CONV_FORWARD && c->cout < 8 && elements(c, c->cin, 1, c->kernel) > many)
         return false;
+    if (!depthwise && narrow && c->way == WICK__CONV_DATA && c->cin < 8 && elements(c, c->cout, 1, c->kernel) > many)
+        return false;
+    if (!depthwise && narrow && has_multiples(c, 8) && wick__min(c->cin, c->cout) <= 16) return true; /* merged */
     if (!depthwise) return work_of(c) < much || !has_multiples(c, 8) || (!narrow && c->way != WICK__CONV_FORWARD);
     if (c->spatial == 3 && c->way != WICK__CONV_WEIGHT) return true;
     if (c->dtype == WICK_F16) return work_of(c) < some || (c->way == WICK__CONV_DATA && strides);
@@ -92,7 +96,27 @@ static bool is_faster_in_groups(const struct wick__dnn_conv *c) {
 static bool is_faster_by_weight(const struct wick__dnn_conv *c) {
     if (c->dtype == WICK_F64) return !is_point(c) && c->n * volume(c, c->out) > 65536;
     if (c->dtype == WICK_F32) return !has_multiples(c, 32) || volume(c, c->kernel) == 1;
-    return work_of(c) < 5e7 || (!has_multiples(c, 8) && c->cout >= 8);
+    if (c->cout < 8) return work_of(c) < 5e7 || (c->cout >= 4 && c->cin >= 8);
+    const bool strides = volume(c, c->stride) > 1, one = volume(c, c->kernel) == 1;
+    return work_of(c) < 1.5e8 || !has_multiples(c, 8) || c->in[0] == 1 || has_patches(c) ||
+           (one && (strides || volume(c, c->out) % 8 != 0));
+}
+
+/* Of 16 bits: ours cuts sums of few tiles into parts, and has tiles for 64 channels. */
+static bool is_faster_forward(const struct wick__dnn_conv *c) {
+    const int64_t few = 66, edge = 128, results = c->n * volume(c, c->out);
+    const bool strides = volume(c, c->stride) > 1, one = volume(c, c->kernel) == 1;
+    if (c->cin < 8) return volume(c, c->kernel) > 9 || !strides;
+    if (c->in[0] == 1 || work_of(c) < 2e8) return true;
+    return one ? strides || !has_multiples(c, 8)
+               : c->cout <= 64 || wick__div_up(results, edge) * wick__div_up(c->cout, edge) <= few;
+}
+
+/* Of 16 bits: large patches are ours as products, and so are few results; we have tiles for 64 channels. */
+static bool is_faster_by_x(const struct wick__dnn_conv *c) {
+    const bool one = volume(c, c->kernel) == 1, large = has_patches(c) && volume(c, c->kernel) > 8;
+    if (large || (c->cin < 8 && work_of(c) < 1e9) || c->cout < 8) return true;
+    return (!one && c->cin <= 64) || c->in[0] == 1 || work_of(c) < 2e8;
 }
 
 /* Whether ours takes f32 by matrix instructions (src/gpu/ops/conv_mma.c). */
@@ -101,20 +125,18 @@ static bool has_tiles(const struct wick__dnn_conv *c) {
            elements(c, c->cin, 1, c->kernel) >= WICK__TF32_TERMS;
 }
 
-/* Whether ours is faster, as measured on an H100 with cuDNN 9.19 (docs/results/convolutions.md). */
+/* Whether ours is faster, as measured on an H100 and an H200 with cuDNN 9.19 (docs/results/convolutions.md). */
 static bool is_faster(const struct wick__gpu *gpu, const struct wick__dnn_conv *c) {
     const bool narrow = wick_dtype_bits(c->dtype) == 16, wide = c->dtype == WICK_F64;
     if (wick__capability(gpu) != 90) return false;
     if (c->groups > 1) return is_faster_in_groups(c);
     if (c->way == WICK__CONV_WEIGHT) return is_faster_by_weight(c);
-    if (c->way == WICK__CONV_DATA && narrow) /* those that ours makes of products; small patches go by tiles */
-        return (has_patches(c) && volume(c, c->kernel) > 8) || (c->cin < 8 && work_of(c) < 1e9);
+    if (c->way == WICK__CONV_DATA && narrow) return is_faster_by_x(c);
     if (c->way == WICK__CONV_DATA) return !(wide && is_point(c));
     if (has_patches(c)) return true;
     if (wide) return is_point(c);
     if (!narrow) return is_point(c) || volume(c, c->kernel) == 1 || c->spatial != 2 || c->cin >= 64 || has_tiles(c);
-    if (c->cin < 8) return volume(c, c->kernel) > 9 && c->n * c->cout * volume(c, c->out) >= 1 << 22;
-    return c->in[0] == 1 || work_of(c) < 2e8;
+    return is_faster_forward(c);
 }
 
 /* Whether ours is more exact: a gradient by the weight in f32 adds up the products of at most some thousand windows in
