@@ -450,6 +450,8 @@ enum wick_status wick__gpu_conv(const struct wick__call *call) {
         return wick__fail(WICK_OVERFLOW, "%s: a spatial size or option is beyond 2^30, on %s", wick_op_name(call->op),
                           gpu->device->name);
     if (is_rows(&p, dtype)) return multiply_rows(gpu, dtype, &p);
+    WICK__TRY(wick__conv_depth(gpu, dtype, &p, &done));
+    if (done) return WICK_OK;
     if (is_product(&p, dtype) && !is_small_plane(gpu, &p, dtype)) return multiply(gpu, dtype, &p);
     if (wick__conv_points_takes(dtype, &p)) return wick__conv_points(gpu, dtype, &p);
     if (wick_dtype_is_float(dtype) && is_gathered(gpu, &p, dtype))

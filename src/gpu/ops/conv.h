@@ -23,6 +23,12 @@ bool wick__conv_is_point(const struct gpu_conv *conv);
 bool wick__conv_points_takes(enum wick_dtype dtype, const struct gpu_conv *conv);
 enum wick_status wick__conv_points(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv);
 
+/* One channel of the input a group, by patches of planes (conv_depth.c); *done says whether it takes it. */
+enum wick_status wick__conv_depth(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv,
+                                  bool *done);
+enum wick_status wick__conv_depth_weight(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv_weight *g,
+                                         bool *done);
+
 /* A copy with channels innermost; the sizes that follow from others are filled in. */
 enum wick_status wick__conv_pack(struct wick__gpu *gpu, struct gpu_conv_pack *p);
 

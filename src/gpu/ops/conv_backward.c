@@ -161,6 +161,8 @@ enum wick_status wick__gpu_conv_backward(const struct wick__call *call) {
     if (!set_params(&p, call))
         return wick__fail(WICK_OVERFLOW, "%s: a size or option is beyond 2^30, on %s", wick_op_name(call->op),
                           gpu->device->name);
+    WICK__TRY(wick__conv_depth_weight(gpu, dtype, &p, &done));
+    if (done) return WICK_OK;
     if (has_planes(&p) && p.terms > 0) return run_planes(gpu, dtype, &p);
     if (wick__conv_weight_mma_takes(gpu, dtype, &p)) return wick__conv_weight_mma(gpu, dtype, &p);
     int64_t row_tiles = wick__div_up(p.rows, EDGE), column_tiles = wick__div_up(p.across, EDGE);
