@@ -1,4 +1,7 @@
-/* A pool of threads that share out ranges by an atomic counter.
+/* A pool of threads that share out ranges by atomic counters.
+ *
+ * Each worker has a share of the ranges, the same from call to call, so that what one call left in its caches is there
+ * for the next; a worker whose share is done takes ranges of the others'.
  *
  * The caller publishes a job under a sequence number, takes part in it itself, and waits until every thread that
  * entered it has left. Idle threads spin for a bounded time (wick_threads_spin_set), since calls come in quick
@@ -47,8 +50,12 @@ static struct {
     wick__range_fn *fn;
     void *context;
     int64_t n, step;
-    _Atomic int64_t next;
+    int shares;
     int limit; /* helpers with a worker number below this take part */
+    struct share {
+        _Alignas(64) _Atomic int64_t next;
+        int64_t end;
+    } share[MAX_THREADS]; /* [shares] */
 } pool = {.busy = PTHREAD_MUTEX_INITIALIZER,
           .mutex = PTHREAD_MUTEX_INITIALIZER,
           .wake = PTHREAD_COND_INITIALIZER,
@@ -62,8 +69,22 @@ static inline void pause_briefly(void) {
 
 static void work(int worker) {
     int64_t begin;
-    while ((begin = atomic_fetch_add(&pool.next, pool.step)) < pool.n)
-        pool.fn(pool.context, worker, begin, wick__min(begin + pool.step, pool.n));
+    for (int i = 0; i < pool.shares; i++) {
+        struct share *share = &pool.share[(worker + i) % pool.shares];
+        while (atomic_load_explicit(&share->next, memory_order_relaxed) < share->end &&
+               (begin = atomic_fetch_add(&share->next, pool.step)) < share->end)
+            pool.fn(pool.context, worker, begin, wick__min(begin + pool.step, share->end));
+    }
+}
+
+/* Shares of whole ranges that differ by at most one. */
+static void share_out(int64_t ranges) {
+    pool.shares = (int)wick__min(wick__min(pool.threads, pool.limit), ranges);
+    for (int i = 0; i < pool.shares; i++) {
+        int64_t begin = ranges * i / pool.shares * pool.step;
+        pool.share[i].end = wick__min(ranges * (i + 1) / pool.shares * pool.step, pool.n);
+        atomic_store_explicit(&pool.share[i].next, begin, memory_order_relaxed);
+    }
 }
 
 static int64_t microseconds(void) {
@@ -222,7 +243,7 @@ void wick__parallel_with(int workers, int64_t n, int64_t grain, wick__range_fn *
     pool.n = n;
     pool.step = grains * grain;
     pool.limit = pool.threads < workers ? pool.threads : workers;
-    atomic_store(&pool.next, 0);
+    share_out((n + pool.step - 1) / pool.step);
     atomic_fetch_add(&pool.sequence, 1); /* opens the job */
     if (atomic_load(&pool.sleeping) > 0) {
         steer_helpers();
