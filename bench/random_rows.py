@@ -253,7 +253,7 @@ def chosen(text, on_gpu):
         for kind, case in rows(int(seed), SEARCHED, on_gpu, dtypes.split(",")):
             if not wanted:
                 break
-            found = (kind, case.kind, case.size, case.dtype, case.layout)
+            found = (kind, case.kind, case.size, case.dtype, case.layout.strip())
             if found in wanted:
                 wanted.remove(found)
                 yield kind, case
