@@ -16,6 +16,10 @@
 
 enum { BLOCK_ROWS = GEMM_ROWS == 14 ? 140 : 96, JOB_ROWS_MAX = 1152 / BLOCK_ROWS * BLOCK_ROWS, JOB_COLUMNS_MAX = 512 };
 
+/* Terms up to which a product takes as long as its result takes to write: whole rows of it, from one end to the other,
+ * by tiles whose B, of up to SMALL_B bytes, is in the cache. */
+enum { FEW_TERMS = 64, SMALL_B = 256 * 1024 };
+
 /* Tiles beside each other up to which packing A takes longer than reading it in place does. */
 enum { IN_PLACE = 4 };
 
@@ -37,6 +41,7 @@ struct plan {
     bool streamed;   /* C is larger than the caches */
     bool direct;     /* accumulators have C's type: they are summed in place */
     bool in_place;   /* rows of A are read where they lie */
+    bool by_rows;    /* tiles beside each other come first: B is small, and what takes time is to write C */
     bool a_constant; /* every matrix of the batch has the same A */
     char *shared_a;  /* the packed A of this pass; NULL when jobs pack it */
     char *scratch;
@@ -112,8 +117,32 @@ static int64_t shared_offset(const struct plan *plan, int64_t row, int64_t k0, i
 
 /* ---- multiplying ---- */
 
+#if WICK_ISA_LEVEL == 2
+/* Vectors of f32 whose last is not whole. */
+static void add_some(const struct step *s, const float *tile, float *to, int64_t rows, int64_t columns) {
+    enum { LANES = GEMM_BYTES / 4 };
+    const __mmask16 mask = (__mmask16)((1u << columns % LANES) - 1);
+    for (int64_t i = 0; i < rows; i++, tile += GEMM_COLUMNS_MAX, to += s->plan->g->c_row) {
+        int64_t last = columns / LANES * LANES;
+        for (int64_t j = 0; j < last; j += LANES) {
+            __m512 x = _mm512_load_ps(tile + j);
+            _mm512_storeu_ps(to + j, s->first ? x : _mm512_add_ps(_mm512_loadu_ps(to + j), x));
+        }
+        __m512 x = _mm512_load_ps(tile + last);
+        if (!s->first) x = _mm512_add_ps(_mm512_maskz_loadu_ps(mask, to + last), x);
+        _mm512_mask_storeu_ps(to + last, mask, x);
+    }
+}
+#endif
+
 static void add_tile(const struct step *s, const void *tile, char *to, int64_t rows, int64_t columns) {
     const struct gemm_kind *kind = s->plan->kind;
+#if WICK_ISA_LEVEL == 2
+    if (s->plan->g->dtype == WICK_F32) {
+        add_some(s, tile, (float *)(void *)to, rows, columns);
+        return;
+    }
+#endif
     int64_t size = (int64_t)kind->size, ld = s->plan->g->c_row;
     for (int64_t i = 0; i < rows; i++) {
         const char *from = (const char *)tile + i * kind->columns * size;
@@ -150,20 +179,12 @@ static void multiply_tile(const struct step *s, const struct sides *x, int64_t i
     const struct plan *plan = s->plan;
     const struct gemm_kind *kind = plan->kind;
     const struct wick__product *g = plan->g;
-    int64_t columns = wick__min(kind->columns, s->columns - j), size = (int64_t)kind->size;
-    int vectors = (int)((columns + kind->lanes - 1) / kind->lanes);
+    int64_t columns = wick__min(kind->columns, s->columns - j), size = (int64_t)kind->size, ld = kind->columns;
+    const int vectors = columns > kind->lanes ? 2 : 1;
+    const bool plain = !s->bias && g->activation == WICK_ACTIVATION_NONE;
     char local[GEMM_ROWS * GEMM_VECTORS * GEMM_BYTES] __attribute__((aligned(64)));
-    struct gemm_store store = {.g = g,
-                               .c = s->c,
-                               .bias = s->bias,
-                               .i0 = s->i0 + i,
-                               .j0 = s->j0 + j,
-                               .rows = x->rows,
-                               .columns = columns,
-                               .tile = local,
-                               .ld = kind->columns,
-                               .streamed = plan->streamed};
-    if (plan->direct) {
+    char *tile = local;
+    if (plan->direct && (plain || !s->first || !s->last)) {
         char *c = s->c + ((s->i0 + i) * g->c_row + s->j0 + j) * size;
         if (columns == vectors * kind->lanes)
             sum_tile(s, x, vectors, c, g->c_row, !s->first);
@@ -171,20 +192,28 @@ static void multiply_tile(const struct step *s, const struct sides *x, int64_t i
             sum_tile(s, x, vectors, local, kind->columns, false);
             add_tile(s, local, c, x->rows, columns);
         }
-        if (!s->last || (!s->bias && g->activation == WICK_ACTIVATION_NONE)) return;
-        store.tile = c;
-        store.ld = g->c_row;
+        if (!s->last || plain) return;
+        tile = c;
+        ld = g->c_row;
     } else if (s->first && s->last)
         sum_tile(s, x, vectors, local, kind->columns, false);
     else {
-        int64_t ld = round_up(s->columns, kind->columns);
-        char *sums = s->scratch + plan->sums_at + (i * ld + j) * size;
-        sum_tile(s, x, vectors, sums, ld, !s->first);
+        ld = round_up(s->columns, kind->columns);
+        tile = s->scratch + plan->sums_at + (i * ld + j) * size;
+        sum_tile(s, x, vectors, tile, ld, !s->first);
         if (!s->last) return;
-        store.tile = sums;
-        store.ld = ld;
     }
-    WICK__ISA(wick__gemm_store)(&store);
+    WICK__ISA(wick__gemm_store)
+    (&(struct gemm_store){.g = g,
+                          .c = s->c,
+                          .bias = s->bias,
+                          .i0 = s->i0 + i,
+                          .j0 = s->j0 + j,
+                          .rows = x->rows,
+                          .columns = columns,
+                          .tile = tile,
+                          .ld = ld,
+                          .streamed = plan->streamed});
 }
 
 /* Asks for a matrix that is packed soon, if it is small enough to stay. Without this, products of many small matrices
@@ -212,6 +241,44 @@ static void prefetch_b(const struct step *s, const char *b) {
         prefetch(b + (s->j0 * g->b_column + s->k0) * size, s->columns, s->terms * size, g->b_column * size);
 }
 
+/* A block of rows of the job, in tiles: the first `in_place` of them where they lie, the others in panels of `each`
+ * rows, the first `longer` of one more. */
+struct rows {
+    const char *from, *panels;
+    int64_t begin, in_place, tiles, each, longer;
+};
+
+/* The rows of tile number t; *i is the first of them, counted in the job. */
+static struct sides rows_of_tile(const struct step *s, const struct rows *r, int64_t t, int64_t *i) {
+    const int64_t size = (int64_t)s->plan->kind->size, apart = s->plan->g->a_row, panel = t - r->in_place;
+    *i = r->begin + wick__min(t, r->in_place) * GEMM_ROWS;
+    if (panel < 0) return (struct sides){r->from + t * GEMM_ROWS * apart * size, NULL, GEMM_ROWS, apart};
+    int64_t first = panel * r->each + wick__min(panel, r->longer);
+    *i += first;
+    return (struct sides){r->panels + first * s->depth * size, NULL, r->each + (panel < r->longer), 0};
+}
+
+/* Their product with the job's columns: row of tiles by row of tiles, or column by column. */
+static void multiply_rows(const struct step *s, const struct rows *r) {
+    const struct gemm_kind *kind = s->plan->kind;
+    const char *b = s->scratch + s->plan->b_at;
+    const int64_t apart = s->depth * kind->columns * (int64_t)kind->size;
+    int64_t i;
+    if (s->plan->by_rows)
+        for (int64_t t = 0; t < r->tiles; t++) {
+            struct sides sides = rows_of_tile(s, r, t, &i);
+            sides.b = b;
+            for (int64_t j = 0; j < s->columns; j += kind->columns, sides.b += apart) multiply_tile(s, &sides, i, j);
+        }
+    else
+        for (int64_t j = 0; j < s->columns; j += kind->columns, b += apart)
+            for (int64_t t = 0; t < r->tiles; t++) {
+                struct sides sides = rows_of_tile(s, r, t, &i);
+                sides.b = b;
+                multiply_tile(s, &sides, i, j);
+            }
+}
+
 /* The product of one block of k. */
 static void multiply(struct step *s) {
     const struct plan *plan = s->plan;
@@ -228,20 +295,11 @@ static void multiply(struct step *s) {
         else if (whole < rows)
             pack_a(plan, s->a, (struct block){s->i0 + block + whole, rows - whole, s->k0, s->terms}, s->scratch);
         if (s->last && s->next_b && block == 0) prefetch_b(s, s->next_b);
-        const char *b = s->scratch + plan->b_at;
-        for (int64_t j = 0; j < s->columns; j += kind->columns) {
-            for (int64_t i = 0; i < whole; i += GEMM_ROWS) {
-                int64_t apart = plan->g->a_row;
-                multiply_tile(s, &(struct sides){from + i * apart * (int64_t)kind->size, b, GEMM_ROWS, apart},
-                              block + i, j);
-            }
-            for (int64_t p = 0; p < panels_of(rows - whole); p++) {
-                int64_t begin = panel_begin(rows - whole, p), width = panel_begin(rows - whole, p + 1) - begin;
-                multiply_tile(s, &(struct sides){a + begin * s->depth * (int64_t)kind->size, b, width, 0},
-                              block + whole + begin, j);
-            }
-            b += s->depth * kind->columns * (int64_t)kind->size;
-        }
+        int64_t panels = panels_of(rows - whole);
+        struct rows all = {.from = from, .panels = a, .begin = block, .in_place = whole / GEMM_ROWS};
+        all.tiles = all.in_place + panels;
+        if (panels > 0) all.each = (rows - whole) / panels, all.longer = (rows - whole) % panels;
+        multiply_rows(s, &all);
     }
 }
 
@@ -310,13 +368,15 @@ static int64_t equal_parts(int64_t n, int64_t most) {
 }
 
 /* Cuts C so that every thread has something to do, as long as the pieces are worth it. Columns go first, down to
- * COLUMNS_WIDE tiles: jobs side by side share a packed A, while jobs below one another each pack the same B. */
+ * COLUMNS_WIDE tiles: jobs side by side share a packed A, while jobs below one another each pack the same B. Of few
+ * terms rows go first. */
 static void cut(struct plan *plan) {
     const struct wick__product *g = plan->g;
     enum { COLUMNS_WIDE = 6 };
     int64_t columns = plan->kind->columns, wanted = wick__workers() > 1 ? 4 * wick__workers() : 1;
     plan->job_rows = equal_parts(g->m, JOB_ROWS_MAX);
-    plan->job_columns = round_up(equal_parts(g->n, JOB_COLUMNS_MAX), columns);
+    plan->job_columns = plan->by_rows ? SMALL_B / (g->k * element_size(g)) : JOB_COLUMNS_MAX;
+    plan->job_columns = round_up(equal_parts(g->n, wick__max(JOB_COLUMNS_MAX, plan->job_columns)), columns);
     for (;;) {
         plan->row_jobs = (g->m + plan->job_rows - 1) / plan->job_rows;
         plan->column_jobs = (g->n + plan->job_columns - 1) / plan->job_columns;
@@ -324,6 +384,7 @@ static void cut(struct plan *plan) {
         if ((double)plan->batches * (double)plan->row_jobs * (double)plan->column_jobs >= (double)wanted) return;
         if (work < 2 * JOB_WORK_MIN) return;
         bool wide = plan->job_columns >= plan->job_rows || plan->job_columns >= COLUMNS_WIDE * columns;
+        if (plan->by_rows) wide = plan->job_rows < 4 * GEMM_ROWS;
         if (plan->job_columns >= 2 * columns && (wide || plan->job_rows <= GEMM_ROWS))
             plan->job_columns = round_up(plan->job_columns / 2, columns);
         else if (plan->job_rows > GEMM_ROWS)
@@ -381,6 +442,7 @@ enum wick_status WICK__ISA(wick__gemm)(const struct wick__product *asked) {
     plan.streamed = (double)plan.batches * (double)g->m * (double)g->n * (double)element_size(g) > STREAMED_BYTES;
     plan.direct = (size_t)element_size(g) == plan.kind->size && plan.kind->group == 1;
     plan.a_constant = strides_are_zero(g, g->a_batch);
+    plan.by_rows = g->k > 0 && g->k <= FEW_TERMS;
     cut(&plan);
     lay_out(&plan);
     int64_t row_bytes = (g->k + plan.kind->group - 1) / plan.kind->group * (int64_t)plan.kind->size;

@@ -13,16 +13,28 @@
 
 /* Rows at once, and lines, or vectors of lines; the most rows that go down k, and along it, where more columns of C
  * than FEW_COLUMNS fill the vectors of a common product's tiles. Along k: terms from which lanes are worth adding up,
- * and up to which the lines after these are asked for. Down k: terms at once, and from the one that is multiplied to
- * the one that is asked for. Multiplications below which no thread is woken. */
-enum { GROUP = 4, BESIDE = WICK_ISA_LEVEL == 2 ? 4 : 2, FEW = 32, FEW_ALONG = 16, FEW_COLUMNS = 12 };
-enum { SPAN = BESIDE * PACK_LANES, TERMS_MIN = 2 * PACK_LANES, SHORT = 1024, TERMS = 128, AHEAD = 8 };
+ * in all and for each of the rows, and up to which the lines after these are asked for, else terms this far ahead. Down
+ * k: terms at once, and from the one that is multiplied to the one that is asked for. Multiplications below which no
+ * thread is woken. */
+enum { GROUP = 6, BESIDE = WICK_ISA_LEVEL == 2 ? 4 : 2, FEW = 32, FEW_ALONG = 16, FEW_COLUMNS = 12 };
+/* Terms up to which packing the matrix for tiles is soon done, and the most rows that go down so few. */
+enum { SMALL = 64, FEW_OF_SMALL = 10 };
+enum {
+    SPAN = BESIDE * PACK_LANES,
+    TERMS_MIN = 2 * PACK_LANES,
+    TERMS_A_ROW = 12,
+    SHORT = 1024,
+    TERMS = 128,
+    AHEAD = 8,
+    AHEAD_ALONG = 256
+};
 enum { WORK_MIN = 128 * 1024 };
 
 struct few {
     const struct wick__product *g;
     bool by_a; /* the matrix is A, and the few are columns of B */
     int64_t rows, lines, row_step, row_k, line_step, line_k;
+    int64_t each;    /* lines of a job, SPAN at most */
     int64_t jobs;    /* a matrix of the batch */
     float *scratch;  /* rows whose terms are side by side, for each worker; NULL where they are so in their place */
     int64_t step, k; /* floats of a worker's scratch, terms */
@@ -30,11 +42,15 @@ struct few {
 
 /* ---- a group of rows ---- */
 
+/* Keeps a vector in a register, where compilers would read it from memory for each row anew: two lines of the cache
+ * each time, as the lines of a matrix seldom begin where vectors do. */
+#define KEEP(vector) __asm__("" : "+v"(vector))
+
 /* Rows by BESIDE lines, along k. */
 static inline __attribute__((always_inline)) void dots(const int rows, const struct few *f, const float *x, int64_t ld,
                                                        const float *const *line, float *sums) {
     wick__vf sum[GROUP][BESIDE] = {{wick__vf_all(0)}}, term[BESIDE];
-    const size_t next = f->k <= SHORT ? BESIDE * sizeof **line * (size_t)f->line_step : 0;
+    const size_t next = f->k <= SHORT ? BESIDE * sizeof **line * (size_t)f->line_step : AHEAD_ALONG * sizeof **line;
     int64_t i = 0;
     for (; i + PACK_LANES <= f->k; i += PACK_LANES) {
         for (int l = 0; l < BESIDE; l++) {
@@ -66,6 +82,7 @@ struct piece {
     const float *matrix;
     int64_t from, terms, n;
     float *sums;
+    bool fetch; /* what comes next is not in the cache yet */
 };
 static inline __attribute__((always_inline)) void sweep(const int rows, const bool whole, const struct few *f,
                                                         const float *x, int64_t ld, const struct piece *p) {
@@ -79,11 +96,13 @@ static inline __attribute__((always_inline)) void sweep(const int rows, const bo
     for (int64_t k = 0; k < p->terms; k++, at += f->line_k) {
         for (int v = 0; v < BESIDE; v++) {
             const int64_t n = p->n - v * PACK_LANES;
-            __builtin_prefetch(
-                (const void *)((uintptr_t)(at + v * PACK_LANES) + AHEAD * sizeof *at * (size_t)f->line_k));
+            if (p->fetch)
+                __builtin_prefetch(
+                    (const void *)((uintptr_t)(at + v * PACK_LANES) + AHEAD * sizeof *at * (size_t)f->line_k));
             term[v] = whole || n >= PACK_LANES ? wick__vf_load(at + v * PACK_LANES)
                       : n > 0                  ? wick__vf_some(at + v * PACK_LANES, n, 0)
                                                : wick__vf_all(0);
+            KEEP(term[v]);
         }
         for (int r = 0; r < rows; r++)
             for (int v = 0; v < BESIDE; v++) sum[r][v] = wick__vf_fma(wick__vf_all(x[r * ld + k]), term[v], sum[r][v]);
@@ -105,16 +124,18 @@ OF_ROWS(1)
 OF_ROWS(2)
 OF_ROWS(3)
 OF_ROWS(4)
+OF_ROWS(5)
+OF_ROWS(6)
 
 /* ---- jobs ---- */
 
 /* The sums of all rows with n lines, a row's SPAN floats apart. Groups differ by at most one row. */
 static void multiply(const struct few *f, const float *x, int64_t ld, const float *matrix, int64_t n, float *sums) {
-    static dots_fn *const along[] = {dots_1, dots_2, dots_3, dots_4};
-    static sweep_fn *const down[] = {sweep_1, sweep_2, sweep_3, sweep_4};
+    static dots_fn *const along[] = {dots_1, dots_2, dots_3, dots_4, dots_5, dots_6};
+    static sweep_fn *const down[] = {sweep_1, sweep_2, sweep_3, sweep_4, sweep_5, sweep_6};
     const int64_t groups = (f->rows + GROUP - 1) / GROUP, all = f->line_k == 1 ? n : f->k;
     for (int64_t at = 0; at < all; at += f->line_k == 1 ? BESIDE : TERMS) {
-        struct piece piece = {matrix, at, wick__min(TERMS, f->k - at), n, NULL};
+        struct piece piece = {matrix, at, wick__min(TERMS, f->k - at), n, NULL, true};
         const float *line[BESIDE];
         for (int l = 0; l < BESIDE; l++) line[l] = matrix + wick__min(at + l, n - 1) * f->line_step;
         for (int64_t g = 0; g < groups; g++) {
@@ -124,6 +145,7 @@ static void multiply(const struct few *f, const float *x, int64_t ld, const floa
             else {
                 piece.sums = sums + first * SPAN;
                 down[rows - 1](f, x + first * ld, ld, &piece);
+                piece.fetch = false;
             }
         }
     }
@@ -162,7 +184,7 @@ static void run(void *context, int worker, int64_t begin, int64_t end) {
     float *turned = f->scratch ? f->scratch + worker * f->step : NULL;
     int64_t last = -1;
     for (int64_t i = begin; i < end; i++) {
-        int64_t batch = i / f->jobs, first = i % f->jobs * SPAN, n = wick__min(SPAN, f->lines - first);
+        int64_t batch = i / f->jobs, first = i % f->jobs * f->each, n = wick__min(f->each, f->lines - first);
         const float *a = (const float *)g->a + gemm_batch_offset(g, g->a_batch, batch);
         const float *b = (const float *)g->b + gemm_batch_offset(g, g->b_batch, batch);
         const float *rows = f->by_a ? b : a, *matrix = f->by_a ? a : b;
@@ -181,7 +203,16 @@ static bool are_few(const struct wick__product *g, bool by_a, int64_t most) {
     int64_t rows = by_a ? g->n : g->m, n = by_a ? g->m : g->n;
     int64_t line_step = by_a ? g->a_row : g->b_column, line_k = by_a ? g->a_k : g->b_k;
     if (rows > n) return false;
-    return line_k == 1 ? g->k >= TERMS_MIN && rows <= most : line_step == 1 && rows <= FEW && n >= SPAN / 2;
+    if (line_k == 1) return rows <= most && g->k >= wick__max(TERMS_MIN, TERMS_A_ROW * rows);
+    return line_step == 1 && rows <= (g->k > SMALL ? FEW : FEW_OF_SMALL) && n >= SPAN / 2;
+}
+
+/* The lines of a job: fewer along k where there are too few of SPAN lines for every worker to have some. */
+static int64_t lines_of_job(const struct few *f, int64_t batches) {
+    enum { JOBS_A_WORKER = 4 };
+    int64_t jobs = wick__max(1, JOBS_A_WORKER * wick__workers() / batches);
+    int64_t each = ((f->lines + jobs - 1) / jobs + BESIDE - 1) / BESIDE * BESIDE;
+    return f->line_k == 1 ? wick__min(SPAN, each) : SPAN;
 }
 
 bool WICK__ISA(wick__gemm_few)(const struct wick__product *g, enum wick_status *status) {
@@ -192,7 +223,8 @@ bool WICK__ISA(wick__gemm_few)(const struct wick__product *g, enum wick_status *
     f.row_step = by_a ? g->b_column : g->a_row, f.row_k = by_a ? g->b_k : g->a_k;
     f.line_step = by_a ? g->a_row : g->b_column, f.line_k = by_a ? g->a_k : g->b_k;
     int64_t workers = wick__workers();
-    f.jobs = (f.lines + SPAN - 1) / SPAN;
+    f.each = lines_of_job(&f, wick__max(1, wick__product_batches(g)));
+    f.jobs = (f.lines + f.each - 1) / f.each;
     f.step = (f.rows * f.k + 31) / 32 * 32;
     void *memory = NULL;
     int64_t nbytes = 0;
@@ -200,8 +232,8 @@ bool WICK__ISA(wick__gemm_few)(const struct wick__product *g, enum wick_status *
     *status = f.row_k == 1 ? WICK_OK : wick__pool_alloc((size_t)nbytes, &memory);
     if (*status != WICK_OK) return true;
     f.scratch = memory;
-    wick__parallel_with((int)workers, wick__product_batches(g) * f.jobs, wick__max(1, WORK_MIN / (SPAN * f.rows * f.k)),
-                        run, &f);
+    wick__parallel_with((int)workers, wick__product_batches(g) * f.jobs,
+                        wick__max(1, WORK_MIN / (f.each * f.rows * f.k)), run, &f);
     if (memory) wick__pool_free(memory, (size_t)nbytes);
     return true;
 }

@@ -87,7 +87,7 @@ void WICK__ISA(wick__gemm_store)(const struct gemm_store *store);
 bool WICK__ISA(wick__gemv)(const struct wick__product *g, enum wick_status *status);
 
 /* Runs a product of a few rows or columns of f32 with a matrix whose terms or lines lie side by side; false where it is
- * none. Its sums have the order that k and the layout of the matrix decide. */
+ * none. Its sums have the order that k, the number of these and the layout of the matrix decide. */
 bool WICK__ISA(wick__gemm_few)(const struct wick__product *g, enum wick_status *status);
 
 #endif

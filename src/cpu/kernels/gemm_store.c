@@ -83,6 +83,31 @@ static inline __attribute__((always_inline)) void store_vectors_as(enum wick_dty
     }
 }
 
+/* f32 without activation, with a bias of each column or none. */
+static inline __attribute__((always_inline)) void store_floats(const bool biased, const struct gemm_store *s) {
+    const struct wick__product *g = s->g;
+    float bias[GEMM_COLUMNS_MAX] __attribute__((aligned(64))) = {0};
+    const __mmask16 first = _bzhi_u32(0xffff, (unsigned)wick__min(WICK__VF, s->columns));
+    const __mmask16 second = _bzhi_u32(0xffff, (unsigned)wick__max(0, s->columns - WICK__VF));
+    const float *from = s->tile;
+    float *to = (float *)s->c + s->i0 * g->c_row + s->j0;
+    if (biased)
+        wick__row_to_f32(WICK_F32, (const float *)s->bias + s->j0 * g->bias_step, g->bias_step, bias, s->columns);
+    const __m512 low = _mm512_load_ps(bias), high = _mm512_load_ps(bias + WICK__VF);
+    for (int64_t i = 0; i < s->rows; i++, from += s->ld, to += g->c_row) {
+        __m512 x = _mm512_maskz_loadu_ps(first, from), y = _mm512_maskz_loadu_ps(second, from + WICK__VF);
+        _mm512_mask_storeu_ps(to, first, biased ? _mm512_add_ps(x, low) : x);
+        _mm512_mask_storeu_ps(to + WICK__VF, second, biased ? _mm512_add_ps(y, high) : y);
+    }
+}
+
+static bool store_plain_floats(const struct gemm_store *s) {
+    const struct wick__product *g = s->g;
+    if (g->dtype != WICK_F32 || g->activation != WICK_ACTIVATION_NONE || (s->bias && g->bias_by_row)) return false;
+    s->bias ? store_floats(true, s) : store_floats(false, s);
+    return true;
+}
+
 #elif WICK_ISA_LEVEL == 1
 static inline __attribute__((always_inline)) __m128i to_halves(const bool bf16, __m256 x) {
     if (!bf16) return _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT);
@@ -147,6 +172,11 @@ static bool store_vectors(const struct gemm_store *s) {
 
 #if WICK_ISA_LEVEL < 2
 static bool store_plain_halves(const struct gemm_store *s) {
+    (void)s;
+    return false;
+}
+
+static bool store_plain_floats(const struct gemm_store *s) {
     (void)s;
     return false;
 }
@@ -238,7 +268,7 @@ void WICK__ISA(wick__gemm_store)(const struct gemm_store *s) {
     case WICK_I64: store_i64(s); break;
     case WICK_F64: store_f64(s); break;
     default:
-        if (!store_plain_halves(s) && !store_vectors(s)) store_f32(s);
+        if (!store_plain_halves(s) && !store_plain_floats(s) && !store_vectors(s)) store_f32(s);
         break;
     }
 }
