@@ -7,7 +7,8 @@
  *     out[m][j,k] = sum over n, i of small[n][m][i] large[n][j][i stride + k dilation - padding]
  *
  * The rows are a copy of the small side in which the terms of a channel follow each other. The columns are copied
- * some at a time, for a band of terms, so that no matrix of windows is made. Vectors run along the terms: a tile of
+ * some at a time, for a band of terms, so that no matrix of windows is made, or lie in a copy of the large side
+ * (conv_backward_grid.h). Vectors run along the terms: a tile of
  * sums loads each vector of a row for all its columns. Sums over a band are f32 (f64 of f64), lane by lane; lanes,
  * bands and parts are added in f64. How terms are cut follows from the shape alone. */
 #include "backend.h"
@@ -32,8 +33,8 @@ enum { BYTES = 16, COLUMNS = 3 };
 #endif
 
 enum {
-    ROWS = 4,         /* of a tile */
-    BAND = 1024,      /* terms, a multiple of any vector's elements */
+    ROWS = WICK_ISA_LEVEL >= 2 ? 6 : 4, /* of a tile */
+    BAND = 1024,                        /* terms, a multiple of any vector's elements */
     STEP = BAND + 16, /* from one copied column to the next: not a power of two, which caches have few places for */
     BLOCK = 24,       /* columns that are copied at a time, a multiple of COLUMNS: they stay in a second level cache */
     ENOUGH = 32       /* items of work, where terms suffice */
@@ -60,7 +61,8 @@ struct conv_backward {
     char *packed; /* the rows: [groups M][pitch] of values, zeros behind the terms */
     char *room;   /* of every worker: BLOCK columns of a band */
     size_t room_each;
-    double *sums; /* [parts][groups M][across] */
+    double *sums;      /* [parts][groups M][across] */
+    struct grid *grid; /* NULL: columns are copied */
 };
 
 /* Some columns of the result: the sums of the first row. */
@@ -107,6 +109,69 @@ static inline __attribute__((always_inline)) void add_totals_f64(const wick__vd 
     UNROLL for (int c = 0; c < n; c++) sums[c] += wick__vd_total(x[c]);
 }
 
+/* A row of n windows: the first meets element `low`, which may be before the row of `large`, the others every
+ * stride-th after it. */
+struct windows {
+    int64_t low, stride, large, n;
+};
+
+/* Windows before the one that meets element n or a later one. */
+static inline int64_t steps(int64_t n, int64_t stride) {
+    if (n <= 0) return 0;
+    return stride == 1 ? n : stride == 2 ? (n + 1) / 2 : (n + stride - 1) / stride;
+}
+
+/* The large side's row of an image and channel at place at[0], at[1]; NULL beyond it. */
+static inline const char *large_row(const struct conv_backward *s, int64_t image, int64_t channel, const int64_t *at) {
+    const struct axis *a = s->axis;
+    int64_t plane = (image * s->groups * s->channels + channel) * s->large_plane;
+    if (at[0] < 0 || at[0] >= a[0].large || at[1] < 0 || at[1] >= a[1].large) return NULL;
+    return s->large + (plane + (at[0] * a[1].large + at[1]) * a[2].large) * (int64_t)s->size;
+}
+
+#if WICK_ISA_LEVEL >= 2
+/* Lanes begin .. end-1 of the 16 from i on. */
+static inline uint32_t lanes_between(int64_t i, int64_t begin, int64_t end) {
+    uint32_t below = _bzhi_u32(0xffff, (unsigned)wick__min(16, wick__max(0, begin - i)));
+    return _bzhi_u32(0xffff, (unsigned)wick__min(16, wick__max(0, end - i))) & ~below;
+}
+
+/* The elements where they lie in the row, and zeros elsewhere, up to a whole vector: the room has that much more. */
+static inline bool copy_masked_f32(const char *row, const struct windows *w, int64_t begin, int64_t end, float *to) {
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    const float *from = (const float *)(const void *)row + w->low;
+    if (w->stride > 2) return false;
+    for (int64_t i = 0; i < w->n; i += 16) {
+        uint32_t lanes = lanes_between(i, begin, end);
+        if (w->stride == 1) {
+            _mm512_storeu_ps(to + i, _mm512_maskz_loadu_ps((__mmask16)lanes, from + i));
+            continue;
+        }
+        lanes = _pdep_u32(lanes, 0x55555555);
+        __m512 low = _mm512_maskz_loadu_ps((__mmask16)lanes, from + 2 * i);
+        __m512 high = _mm512_maskz_loadu_ps((__mmask16)(lanes >> 16), from + 2 * i + 16);
+        _mm512_storeu_ps(to + i, _mm512_permutex2var_ps(low, even, high));
+    }
+    return true;
+}
+#else
+static inline bool copy_masked_f32(const char *row, const struct windows *w, int64_t begin, int64_t end, float *to) {
+    (void)row, (void)w, (void)begin, (void)end, (void)to;
+    return false;
+}
+#endif
+
+static inline bool copy_masked_f64(const char *row, const struct windows *w, int64_t begin, int64_t end, double *to) {
+    (void)row, (void)w, (void)begin, (void)end, (void)to;
+    return false;
+}
+
+static inline const float *grid_column_f32(const struct conv_backward *s, int64_t group, int64_t column);
+static inline const double *grid_column_f64(const struct conv_backward *s, int64_t group, int64_t column) {
+    (void)s, (void)group, (void)column;
+    return NULL;
+}
+
 #define VALUE float
 #define NAME(x) x##_f32
 #define TO_VALUES wick__row_to_f32
@@ -122,6 +187,13 @@ static inline __attribute__((always_inline)) void add_totals_f64(const wick__vd 
 #define TO_VALUES wick__row_to_f64
 #define MULADD(x, y, z) MULADD_F64(x, y, z)
 #include "cpu/kernels/conv_backward_body.h"
+
+#include "cpu/kernels/conv_backward_grid.h"
+
+static inline const float *grid_column_f32(const struct conv_backward *s, int64_t group, int64_t column) {
+    int64_t channel = group * s->channels + column / s->taps;
+    return s->grid->planes + channel * s->grid->phases * s->grid->length + s->grid->offset[column % s->taps];
+}
 
 /* Adds up the parts of rows of the result, in order. */
 static void join(void *context, int worker, int64_t begin, int64_t end) {
@@ -147,6 +219,31 @@ static bool measure(const struct conv_backward *s, size_t value, int workers, si
            wick__mul_size(bytes[2], (size_t)s->across, &bytes[2]);
 }
 
+/* Cuts terms into bands and parts. */
+static void cut(struct conv_backward *s, int64_t terms) {
+    int64_t lanes = BYTES / (s->dtype == WICK_F64 ? 8 : 4);
+    s->terms = terms;
+    s->pitch = (terms + lanes - 1) / lanes * lanes + (s->grid ? lanes : 0); /* copies end in whole vectors */
+    s->bands = (terms + BAND - 1) / BAND;
+    s->parts = wick__max(1, wick__min(s->bands, ENOUGH / wick__min(ENOUGH, s->groups * s->blocks)));
+}
+
+/* The large side's copy; *status is WICK_OK and s->grid NULL where columns are better. */
+static enum wick_status make_grid(struct conv_backward *s, struct grid *grid, void **memory, size_t *nbytes) {
+    if (!plan_grid(s, grid)) return WICK_OK;
+    size_t planes = sizeof *grid->planes * (size_t)(s->groups * s->channels * grid->phases * grid->length);
+    *nbytes = planes + sizeof *grid->offset * (size_t)s->taps;
+    *memory = wick__scratch(*nbytes);
+    if (!*memory) return WICK_MEMORY;
+    grid->planes = *memory;
+    grid->offset = (int64_t *)(void *)((char *)*memory + planes);
+    s->grid = grid;
+    set_offsets(s, grid);
+    wick__parallel(s->groups * s->channels * grid->phases, wick__max(1, 8192 / grid->length), fill_grid, s);
+    if (atomic_load(&grid->wild)) s->grid = NULL;
+    return WICK_OK;
+}
+
 static enum wick_status run(struct conv_backward *s, bool wide) {
     size_t value = wide ? sizeof(double) : sizeof(float), bytes[3], first, all;
     int workers = wick__workers();
@@ -160,7 +257,11 @@ static enum wick_status run(struct conv_backward *s, bool wide) {
     s->sums = (double *)(void *)memory;
     s->room = memory + bytes[2];
     s->packed = s->room + bytes[1];
-    wick__parallel(s->groups * s->rows, wick__max(1, 65536 / wick__max(1, s->terms)), wide ? pack_f64 : pack_f32, s);
+    wick__parallel(s->groups * s->rows, wick__max(1, (s->grid ? 8192 : 65536) / wick__max(1, s->terms)),
+                   s->grid ? fill_rows
+                   : wide  ? pack_f64
+                           : pack_f32,
+                   s);
     wick__parallel_with(workers, s->parts * s->groups * s->blocks, 1, wide ? items_f64 : items_f32, s);
     wick__parallel(s->groups * s->rows, wick__max(1, 16384 / s->across), join, s);
     wick__scratch_free(memory, all);
@@ -215,11 +316,14 @@ enum wick_status WICK__ISA(wick__cpu_conv_backward)(const struct wick__call *cal
         s.small = wick__data(small);
         s.large = wick__data(large);
     }
-    int64_t lanes = BYTES / (s.dtype == WICK_F64 ? 8 : 4);
-    s.pitch = (s.terms + lanes - 1) / lanes * lanes;
     s.across = s.channels * s.taps;
     s.blocks = (s.across + BLOCK - 1) / BLOCK;
-    s.bands = (s.terms + BAND - 1) / BAND;
-    s.parts = wick__max(1, wick__min(s.bands, ENOUGH / wick__min(ENOUGH, s.groups * s.blocks)));
-    return run(&s, s.dtype == WICK_F64);
+    struct grid grid = {.wild = false};
+    void *memory = NULL;
+    size_t nbytes = 0;
+    WICK__TRY(make_grid(&s, &grid, &memory, &nbytes));
+    cut(&s, s.grid ? s.batch * grid.image : s.terms);
+    enum wick_status status = run(&s, s.dtype == WICK_F64);
+    wick__scratch_free(memory, nbytes);
+    return status;
 }

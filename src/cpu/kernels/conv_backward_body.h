@@ -10,14 +10,14 @@ typedef VALUE NAME(loose) __attribute__((vector_size(BYTES), aligned(sizeof(VALU
 enum { NAME(LANES) = BYTES / (int)sizeof(VALUE) };
 
 /* sums[m][c] += sum over i < n of row[m][i] column[c][i]; n is whole vectors. */
-static inline __attribute__((always_inline)) void NAME(multiply)(const VALUE *row, int64_t pitch, const VALUE *column,
-                                                                 int64_t n, double *sums, int64_t across,
-                                                                 const int rows, const int columns) {
+static inline __attribute__((always_inline)) void NAME(multiply)(const VALUE *row, int64_t pitch,
+                                                                 const VALUE *const *column, int64_t n, double *sums,
+                                                                 int64_t across, const int rows, const int columns) {
     NAME(vector) sum[ROWS][COLUMNS];
     UNROLL for (int m = 0; m < rows; m++) UNROLL for (int c = 0; c < columns; c++) sum[m][c] = (NAME(vector)){0};
     for (int64_t i = 0; i < n; i += NAME(LANES)) {
         NAME(vector) x[COLUMNS];
-        UNROLL for (int c = 0; c < columns; c++) x[c] = *(const NAME(loose) *)(column + c * STEP + i);
+        UNROLL for (int c = 0; c < columns; c++) x[c] = *(const NAME(loose) *)(column[c] + i);
         UNROLL for (int m = 0; m < rows; m++) {
             NAME(vector) w = *(const NAME(loose) *)(row + m * pitch + i);
             UNROLL for (int c = 0; c < columns; c++) sum[m][c] = MULADD(w, x[c], sum[m][c]);
@@ -28,43 +28,52 @@ static inline __attribute__((always_inline)) void NAME(multiply)(const VALUE *ro
 
 /* Rows row .. row+rows-1 with a block of columns. */
 static inline __attribute__((always_inline)) void NAME(multiply_rows)(const VALUE *row, int64_t pitch,
-                                                                      const VALUE *room, int64_t n,
+                                                                      const VALUE *const *column, int64_t n,
                                                                       const struct block *block, const int rows) {
     int64_t c = 0;
     for (; c + COLUMNS <= block->columns; c += COLUMNS)
-        NAME(multiply)(row, pitch, room + c * STEP, n, block->sums + c, block->across, rows, COLUMNS);
-    for (; c < block->columns; c++)
-        NAME(multiply)(row, pitch, room + c * STEP, n, block->sums + c, block->across, rows, 1);
+        NAME(multiply)(row, pitch, column + c, n, block->sums + c, block->across, rows, COLUMNS);
+    for (; c < block->columns; c++) NAME(multiply)(row, pitch, column + c, n, block->sums + c, block->across, rows, 1);
 }
 
-static void NAME(multiply_four)(const VALUE *row, int64_t pitch, const VALUE *room, int64_t n,
-                                const struct block *block) {
-    NAME(multiply_rows)(row, pitch, room, n, block, ROWS);
-}
-
-static void NAME(multiply_one)(const VALUE *row, int64_t pitch, const VALUE *room, int64_t n,
-                               const struct block *block) {
-    NAME(multiply_rows)(row, pitch, room, n, block, 1);
-}
-
-/* What a row of n windows from place w on meets in a row of the large side under tap k of the last dim. */
-static inline void NAME(copy_windows)(const struct conv_backward *s, const char *row, int64_t w, int64_t k, VALUE *to,
-                                      int64_t n) {
-    const struct axis *a = &s->axis[2];
-    int64_t low = w * a->stride + k * a->dilation - a->padding;
-    int64_t begin = low < 0 ? wick__min(n, (-low + a->stride - 1) / a->stride) : 0;
-    int64_t end = a->large > low ? wick__min(n, (a->large - low + a->stride - 1) / a->stride) : 0;
+typedef void NAME(rows_fn)(const VALUE *row, int64_t pitch, const VALUE *const *column, int64_t n,
+                           const struct block *block);
+#undef OF_ROWS
+#define OF_ROWS(rows)                                                                                                  \
+    static void NAME(multiply_##rows)(const VALUE *row, int64_t pitch, const VALUE *const *column, int64_t n,          \
+                                      const struct block *block) {                                                     \
+        NAME(multiply_rows)(row, pitch, column, n, block, rows);                                                       \
+    }
+OF_ROWS(1)
+OF_ROWS(2)
+OF_ROWS(3)
+OF_ROWS(4)
+#if WICK_ISA_LEVEL >= 2
+OF_ROWS(5)
+OF_ROWS(6)
+static NAME(rows_fn) *const NAME(of_rows)[] = {NAME(multiply_1), NAME(multiply_2), NAME(multiply_3),
+                                               NAME(multiply_4), NAME(multiply_5), NAME(multiply_6)};
+#else
+static NAME(rows_fn) *const NAME(of_rows)[] = {NAME(multiply_1), NAME(multiply_2), NAME(multiply_3), NAME(multiply_4)};
+#endif
+/* What a row of windows meets in a row of the large side, NULL for one beyond it. `to` has room for a whole vector more
+ * than it needs. */
+static inline void NAME(copy_windows)(const struct conv_backward *s, const char *row, const struct windows *w,
+                                      VALUE *to) {
+    int64_t begin = wick__min(w->n, steps(-w->low, w->stride)),
+            end = wick__min(w->n, steps(w->large - w->low, w->stride));
+    if (s->size == sizeof(VALUE) && NAME(copy_masked)(row, w, begin, row ? end : 0, to)) return;
     if (!row || end <= begin) {
-        memset(to, 0, sizeof *to * (size_t)n);
+        memset(to, 0, sizeof *to * (size_t)w->n);
         return;
     }
     for (int64_t i = 0; i < begin; i++) to[i] = 0;
-    const char *from = row + (low + begin * a->stride) * (int64_t)s->size;
-    if (s->size == sizeof(VALUE) && a->stride == 1)
+    const char *from = row + (w->low + begin * w->stride) * (int64_t)s->size;
+    if (s->size == sizeof(VALUE) && w->stride == 1)
         memcpy(to + begin, from, sizeof *to * (size_t)(end - begin));
     else
-        TO_VALUES(s->dtype, from, a->stride, to + begin, end - begin);
-    for (int64_t i = end; i < n; i++) to[i] = 0;
+        TO_VALUES(s->dtype, from, w->stride, to + begin, end - begin);
+    for (int64_t i = end; i < w->n; i++) to[i] = 0;
 }
 
 /* Column `column` of a group at terms begin .. end-1, and zeros up to a whole vector. */
@@ -77,14 +86,10 @@ static void NAME(copy_column)(const struct conv_backward *s, int64_t group, int6
     int64_t at = begin;
     while (at < end) {
         int64_t n = wick__min(a[2].small - p.at[2], end - at);
-        int64_t z = p.at[0] * a[0].stride + k[0] * a[0].dilation - a[0].padding;
-        int64_t y = p.at[1] * a[1].stride + k[1] * a[1].dilation - a[1].padding;
-        const char *row = NULL;
-        if (z >= 0 && z < a[0].large && y >= 0 && y < a[1].large) {
-            int64_t plane = p.image * s->groups * s->channels + channel;
-            row = s->large + (plane * s->large_plane + (z * a[1].large + y) * a[2].large) * (int64_t)s->size;
-        }
-        NAME(copy_windows)(s, row, p.at[2], k[2], to + at - begin, n);
+        struct windows w = {p.at[2] * a[2].stride + k[2] * a[2].dilation - a[2].padding, a[2].stride, a[2].large, n};
+        int64_t line[2];
+        for (int d = 0; d < 2; d++) line[d] = p.at[d] * a[d].stride + k[d] * a[d].dilation - a[d].padding;
+        NAME(copy_windows)(s, large_row(s, p.image, channel, line), &w, to + at - begin);
         at += n;
         next_row(s, &p);
     }
@@ -94,18 +99,26 @@ static void NAME(copy_column)(const struct conv_backward *s, int64_t group, int6
 /* A block of columns of one group, over the bands of a part. */
 static void NAME(run_item)(const struct conv_backward *s, int64_t item, VALUE *room) {
     int64_t block = item % s->blocks, group = item / s->blocks % s->groups, part = item / s->blocks / s->groups;
-    int64_t first = block * BLOCK, columns = wick__min(BLOCK, s->across - first);
+    int64_t first = block * BLOCK, columns = wick__min(BLOCK, s->across - first), tiles = (s->rows + ROWS - 1) / ROWS;
     double *sums = s->sums + (part * s->groups + group) * s->rows * s->across + first;
     for (int64_t m = 0; m < s->rows; m++) memset(sums + m * s->across, 0, sizeof *sums * (size_t)columns);
     for (int64_t band = part * s->bands / s->parts; band < (part + 1) * s->bands / s->parts; band++) {
-        int64_t begin = band * BAND, end = wick__min(begin + BAND, s->terms), m = 0;
+        int64_t begin = band * BAND, end = wick__min(begin + BAND, s->terms);
         int64_t n = (end - begin + NAME(LANES) - 1) / NAME(LANES) * NAME(LANES);
         struct block b = {.sums = sums, .across = s->across, .columns = columns};
         const VALUE *row = (const VALUE *)(void *)s->packed + group * s->rows * s->pitch + begin;
-        for (int64_t i = 0; i < columns; i++) NAME(copy_column)(s, group, first + i, begin, end, room + i * STEP);
-        for (; m + ROWS <= s->rows; m += ROWS, b.sums += ROWS * s->across)
-            NAME(multiply_four)(row + m * s->pitch, s->pitch, room, n, &b);
-        for (; m < s->rows; m++, b.sums += s->across) NAME(multiply_one)(row + m * s->pitch, s->pitch, room, n, &b);
+        const VALUE *column[BLOCK];
+        for (int64_t i = 0; i < columns; i++)
+            if (s->grid)
+                column[i] = NAME(grid_column)(s, group, first + i) + begin;
+            else {
+                NAME(copy_column)(s, group, first + i, begin, end, room + i * STEP);
+                column[i] = room + i * STEP;
+            }
+        for (int64_t t = 0, m = 0, rows; t < tiles; t++, m += rows, b.sums += rows * s->across) {
+            rows = s->rows * (t + 1) / tiles - m; /* tiles differ by at most one row */
+            NAME(of_rows)[rows - 1](row + m * s->pitch, s->pitch, column, n, &b);
+        }
     }
 }
 
