@@ -100,6 +100,38 @@ static void segment_tasks(void *context, int worker, int64_t begin, int64_t end)
     }
 }
 
+/* Short lines of f32, all elements one behind the other: each element in turn, without branches. */
+static inline __attribute__((always_inline)) void short_lines(const struct argreduce *arg, const bool least,
+                                                              int64_t begin, int64_t end) {
+    const int64_t terms = arg->lines.terms;
+    const float *x = (const float *)(const void *)arg->lines.data + begin * terms;
+    for (int64_t line = begin; line < end; line++, x += terms) {
+        float value = x[0];
+        uint32_t at = 0;
+        for (int64_t i = 1; i < terms; i++) {
+            /* Nothing comes before the first NaN. */
+            bool takes = (least ? !(x[i] >= value) : !(x[i] <= value)) & (value == value);
+            value = takes ? x[i] : value;
+            at = takes ? (uint32_t)i : at;
+        }
+        arg->out[line] = at;
+    }
+}
+
+static void short_tasks(void *context, int worker, int64_t begin, int64_t end) {
+    const struct argreduce *arg = context;
+    (void)worker;
+    arg->kind == MIN ? short_lines(arg, true, begin, end) : short_lines(arg, false, begin, end);
+}
+
+/* Whether each line's elements follow those of the line before. */
+static bool are_short(const struct lines *lines) {
+    enum { SHORT = 24 };
+    const struct dims *kept = &lines->kept;
+    return lines->dtype == WICK_F32 && lines->terms <= SHORT && lines->direct &&
+           (kept->n == 0 || (kept->n == 1 && kept->stride[0] == lines->terms));
+}
+
 static void join_segments(const struct argreduce *arg) {
     for (int64_t line = 0; line < arg->lines.outs; line++) {
         const struct best *bests = arg->bests + line * arg->segments, *best = bests;
@@ -135,6 +167,10 @@ enum wick_status WICK__ISA(wick__cpu_argreduce)(const struct wick__call *call) {
         if (!arg.bests) return WICK_MEMORY;
     }
     int64_t work = wick__min(arg.lines.terms, SEGMENT) + 16;
+    if (are_short(&arg.lines)) {
+        wick__parallel(arg.lines.outs, GRAIN / work, short_tasks, &arg);
+        return WICK_OK;
+    }
     wick__parallel(arg.lines.outs * arg.segments, wick__max(1, GRAIN / work), segment_tasks, &arg);
     if (arg.bests) join_segments(&arg);
     wick__scratch_free(arg.bests, nbytes);
