@@ -75,6 +75,28 @@ static enum wick_status run_turned(const struct wick__call *call, const struct w
     return kernel->run(&turned);
 }
 
+/* Whether windows of a convolution are single elements that lie apart. */
+static bool samples(const struct wick__call *call) {
+    bool apart = false;
+    if (call->op < WICK_OP_conv1d || call->op > WICK_OP_conv3d) return false;
+    for (int s = 0; s < call->p.window.spatial; s++) {
+        if (call->p.window.kernel[s] != 1 || call->p.window.padding[s] != 0) return false;
+        apart = apart || call->p.window.stride[s] > 1;
+    }
+    return apart;
+}
+
+/* Such a convolution as one of step 1 of these elements alone, a view, so that no others are packed. */
+static void sample(struct wick__call *call, struct wick_tensor *view) {
+    *view = *call->in[0];
+    for (int s = 0; s < call->p.window.spatial; s++) {
+        view->layout.shape[2 + s] = call->out[0]->layout.shape[2 + s];
+        view->layout.stride[2 + s] *= call->p.window.stride[s];
+        call->p.window.stride[s] = 1;
+    }
+    call->in[0] = view;
+}
+
 enum wick_status wick__call_kernel(const struct wick__call *call) {
     const struct wick__kernel *kernel = &wick__device(call->out[0])->backend->kernels[call->op];
     struct wick_tensor *copies[WICK__MAX_INPUTS] = {NULL};
@@ -83,9 +105,12 @@ enum wick_status wick__call_kernel(const struct wick__call *call) {
     for (int i = 0; i < call->n_in; i++) fit = fit && (!call->in[i] || fits(call, i, kernel->layouts));
     if (fit) return call->turned ? run_turned(call, kernel) : kernel->run(call);
     struct wick__call fitting = *call;
+    struct wick_tensor view;
+    if (kernel->layouts == WICK__CONTIGUOUS && samples(call) && !fits(call, 0, kernel->layouts))
+        sample(&fitting, &view);
     for (int i = 0; i < call->n_in && status == WICK_OK; i++) {
-        if (!call->in[i] || fits(call, i, kernel->layouts)) continue;
-        fitting.in[i] = copies[i] = wick__pack(call->in[i]);
+        if (!call->in[i] || fits(&fitting, i, kernel->layouts)) continue;
+        fitting.in[i] = copies[i] = wick__pack(fitting.in[i]);
         if (!copies[i]) status = wick__latest();
     }
     if (status == WICK_OK) status = kernel->run(&fitting);
