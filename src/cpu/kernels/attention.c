@@ -45,7 +45,7 @@ static void weigh(struct piece *p, int64_t row, float *score, float *sums, int64
     /* While all scores are -inf their weights are 0, as exp(-inf - 0) is. */
     float base = most == -INFINITY ? 0 : most, fade = p->j0 > p->first ? expf(p->most[row] - base) : 0;
     for (int64_t v = 0; v < end / LANES; v++) {
-        x[v] = WICK__VF_FN(exp, u10)(x[v] - base);
+        x[v] = wick__vf_exp(x[v] - base);
         total += x[v];
     }
     p->total[row] = p->total[row] * fade + wick__vf_total(total);

@@ -74,7 +74,7 @@ static void put(struct wick_tensor *y, int64_t i, double value) {
 #define V wick__vf
 #define VECTOR(name) WICK__JOIN(wick__vf, name)
 #define LANES WICK__VF
-#define EXP WICK__VF_FN(exp, u10)
+#define EXP wick__vf_exp
 #define SUFFIX f32
 #include "cpu/kernels/cross_entropy_body.h"
 #define T double

@@ -22,7 +22,7 @@ struct softmax {
 
 #define V wick__vf
 #define VECTOR(name) WICK__JOIN(wick__vf, name)
-#define EXP WICK__VF_FN(exp, u10)
+#define EXP wick__vf_exp
 #define T float
 #define LANES WICK__VF
 #define SUFFIX f32

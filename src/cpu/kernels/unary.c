@@ -30,10 +30,10 @@ static inline wick__vf tanh_fast(wick__vf x) {
 
 /* gelu_tanh: 0.5 (1 + tanh u) = 1 / (1 + exp -2u). softplus avoids exp of large arguments. */
 #define VECTOR_OPS(X)                                                                                                  \
-    X(exp, FN(exp, u10)(x))                                                                                            \
+    X(exp, V(exp)(x))                                                                                                  \
     X(exp2, FN(exp2, u10)(x))                                                                                          \
     X(expm1, FN(expm1, u10)(x))                                                                                        \
-    X(log, FN(log, u10)(x))                                                                                            \
+    X(log, V(log)(x))                                                                                                  \
     X(log2, FN(log2, u10)(x))                                                                                          \
     X(log10, FN(log10, u10)(x))                                                                                        \
     X(sin, FN(sin, u10)(x))                                                                                            \
@@ -125,7 +125,6 @@ VECTOR_F64(lgamma_below, FN(lgamma, u10)(x))
     X(neg, -x)                                                                                                         \
     X(recip, 1 / x)                                                                                                    \
     X(sqr, x *x)                                                                                                       \
-    X(sqrt, F(sqrt)(x))                                                                                                \
     X(rsqrt, 1 / F(sqrt)(x))                                                                                           \
     X(relu, x < 0 ? 0 : x)                                                                                             \
     X(relu2, x < 0 ? 0 : x * x)                                                                                        \
@@ -174,6 +173,25 @@ PLAIN_OPS(PLAIN_F64)
 FLOAT_PREDICATES(PREDICATE_F64)
 #undef T
 #undef F
+
+/* sqrt. With AVX-512 by an estimate, a step of Goldschmidt's and a remainder, which round as the instruction does and
+ * take half as long, where no number is so small or large that a part might not be normal. */
+#if WICK_ISA_LEVEL >= 2
+static inline wick__vf sqrt_fast(wick__vf x) {
+    const __m512i from = _mm512_set1_epi32((127 - 60) << 23), range = _mm512_set1_epi32(120 << 23);
+    __m512i above = _mm512_sub_epi32(_mm512_castps_si512(x), from);
+    if (_mm512_cmplt_epu32_mask(above, range) != 0xffff) return wick__vf_sqrt(x);
+    wick__vf y = _mm512_rsqrt14_ps(x), root = x * y, half = y * wick__vf_all(0.5f);
+    wick__vf rest = wick__vf_fma(-half, root, wick__vf_all(0.5f));
+    root = wick__vf_fma(root, rest, root);
+    half = wick__vf_fma(half, rest, half);
+    return wick__vf_fma(half, wick__vf_fma(-root, root, x), root);
+}
+VECTOR_F32(sqrt, sqrt_fast(x))
+#else
+VECTOR_F32(sqrt, wick__vf_sqrt(x))
+#endif
+VECTOR_F64(sqrt, wick__vd_sqrt(x))
 
 /* ---- floats, by the C library in f64: SLEEF's sinh and cosh are infinite too early, its asinh and acosh for arguments
  * whose square is ---- */
