@@ -4,6 +4,7 @@
 #include "cpu/runtime/parallel.h"
 #include "cpu/runtime/pool.h"
 #include "cpu/kernels/planes.h"
+#include "cpu/kernels/sums.h"
 #include "cpu/kernels/vmath.h"
 
 #include "core/checked.h"
@@ -266,9 +267,12 @@ static void whole_planes(void *context, int worker, int64_t begin, int64_t end) 
     struct place place = {.d = pool->axis[0].window, .h = pool->axis[1].window};
     double divisor = divisor_f32(pool, &place, pool->axis[2].window);
     (void)worker;
-    for (int64_t i = begin; i < end; i++)
-        ((float *)(void *)pool->out)[i] =
-            (float)(wick__vf_sum((const float *)(const void *)pool->in + i * n, n) / divisor);
+    for (int64_t i = begin; i < end; i++) {
+        const float *plane = (const float *)(const void *)pool->in + i * n;
+        double sum = wick__row_sum(plane, n);
+        if (!isfinite(sum)) sum = wick__vf_sum(plane, n); /* four in f32 may have been too large */
+        ((float *)(void *)pool->out)[i] = (float)(sum / divisor);
+    }
 }
 
 enum wick_status WICK__ISA(wick__cpu_pool)(const struct wick__call *call);

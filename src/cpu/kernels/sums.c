@@ -58,19 +58,6 @@ static void chunks_task(void *context, int worker, int64_t begin, int64_t end) {
     }
 }
 
-/* The sum of a line whose elements are side by side. Four vectors are added in f32 first, which rounds twice. */
-static double row_sum(const float *x, int64_t n) {
-    enum { FOUR = 4 * WICK__VF };
-    wick__vd sum[2] = {wick__vd_all(0), wick__vd_all(0)};
-    int64_t i = 0;
-    for (; i + FOUR <= n; i += FOUR) {
-        wick__vf low = wick__vf_load(x + i) + wick__vf_load(x + i + WICK__VF);
-        wick__vf four = low + (wick__vf_load(x + i + 2 * WICK__VF) + wick__vf_load(x + i + 3 * WICK__VF));
-        for (int k = 0; k < WICK__VF / WICK__VD; k++) sum[k] += wick__vf_part(four, k);
-    }
-    return wick__vd_total(sum[0] + sum[1]) + wick__vf_sum(x + i, n - i);
-}
-
 static void rows_task(void *context, int worker, int64_t begin, int64_t end) {
     const struct sums *s = context;
     const struct dims *kept = &s->lines->kept;
@@ -78,7 +65,7 @@ static void rows_task(void *context, int worker, int64_t begin, int64_t end) {
     (void)worker;
     for (int64_t i = begin; i < end; i++) {
         const float *row = x + (kept->n == 1 ? i * kept->stride[0] : dims_offset(kept, i));
-        s->out[i] = (float)(row_sum(row, s->lines->terms) / s->divisor);
+        s->out[i] = (float)(wick__row_sum(row, s->lines->terms) / s->divisor);
     }
 }
 
