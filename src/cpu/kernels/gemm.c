@@ -384,7 +384,7 @@ static void cut(struct plan *plan) {
         if ((double)plan->batches * (double)plan->row_jobs * (double)plan->column_jobs >= (double)wanted) return;
         if (work < 2 * JOB_WORK_MIN) return;
         bool wide = plan->job_columns >= plan->job_rows || plan->job_columns >= COLUMNS_WIDE * columns;
-        if (plan->by_rows) wide = plan->job_rows < 4 * GEMM_ROWS;
+        if (plan->by_rows) wide = plan->job_rows < 8 * GEMM_ROWS;
         if (plan->job_columns >= 2 * columns && (wide || plan->job_rows <= GEMM_ROWS))
             plan->job_columns = round_up(plan->job_columns / 2, columns);
         else if (plan->job_rows > GEMM_ROWS)
