@@ -169,8 +169,7 @@ static void weigh(const struct place *at, int64_t row, float *p, float *ds) {
     for (int64_t j = n; j < round_up(n, LANES); j++) p[j] = -INFINITY;
     for (int64_t j = 0; j < n; j += LANES) {
         wick__vf *weight = (wick__vf *)(void *)(p + j), *slope = (wick__vf *)(void *)(ds + j), score = *weight;
-        wick__vf value = wick__vf_exp(score - base), least = wick__vf_all(-FLT_MAX),
-                 hidden = wick__vf_all(-0.0f);
+        wick__vf value = wick__vf_exp(score - base), least = wick__vf_all(-FLT_MAX), hidden = wick__vf_all(-0.0f);
         *weight = wick__vf_below(score, least, hidden, value + 0.0f); /* a -0 becomes 0 */
         *slope = wick__vf_below(score, least, hidden, *slope * value + 0.0f);
     }
