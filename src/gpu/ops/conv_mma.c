@@ -352,8 +352,20 @@ struct pieces {
 
 static size_t all_of(const struct pieces *b) { return b->x + b->weight + b->merged + b->odd + b->sums; }
 
-static enum wick_status run(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv, int64_t merged,
-                            struct gpu_conv_mma *p, const struct cut *c, const struct pieces *b, char *memory) {
+/* A convolution, how many groups are merged, how it is cut, and what it keeps. */
+struct work {
+    enum wick_dtype dtype;
+    const struct gpu_conv *conv;
+    int64_t merged;
+    struct cut cut;
+    struct pieces pieces;
+};
+
+static enum wick_status run(struct wick__gpu *gpu, const struct work *work, struct gpu_conv_mma *p, char *memory) {
+    const struct gpu_conv *conv = work->conv;
+    const struct pieces *b = &work->pieces;
+    const enum wick_dtype dtype = work->dtype;
+    const int64_t merged = work->merged;
     const void *weight = b->weight ? memory + b->x : conv->weight;
     char *rest = memory + b->x + b->weight, *odd = b->odd ? rest + b->merged : NULL;
     p->x = memory;
@@ -363,7 +375,7 @@ static enum wick_status run(struct wick__gpu *gpu, enum wick_dtype dtype, const 
     if (b->weight) WICK__TRY(pack_weight(gpu, dtype, conv, memory + b->x));
     if (merged > 1) WICK__TRY(pack_merged(gpu, conv, merged, weight, rest, odd));
     WICK__TRY(pack_input(gpu, dtype, conv, merged > 1, odd, memory));
-    WICK__TRY(multiply(gpu, dtype, p, c));
+    WICK__TRY(multiply(gpu, dtype, p, &work->cut));
     if (merged == 1) return WICK_OK;
     /* 0 times an infinity of another group is NaN: with any in x, this is right, and otherwise does nothing. */
     struct gpu_conv_mma plain;
@@ -405,7 +417,8 @@ enum wick_status wick__conv_mma(struct wick__gpu *gpu, enum wick_dtype dtype, co
                              .sums = c.parts > 1 ? (size_t)(c.parts * p.count) * 4 : 0};
     void *memory;
     WICK__TRY(wick__gpu_scratch(gpu, all_of(&b), &memory));
-    enum wick_status status = run(gpu, dtype, conv, merged, &p, &c, &b, memory);
+    const struct work work = {dtype, conv, merged, c, b};
+    enum wick_status status = run(gpu, &work, &p, memory);
     wick__gpu_release(gpu, memory, all_of(&b));
     return status;
 }

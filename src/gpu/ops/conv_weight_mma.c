@@ -94,16 +94,23 @@ static struct cut cut_of(const struct gpu_conv_weight *g) {
     return c;
 }
 
+/* Sums of parts: [parts, rows, taps, pitch] of groups of which `merged` are one. */
+struct sums {
+    const void *from;
+    int64_t pitch, merged, parts;
+};
+
 /* The sum of the parts. */
 static enum wick_status finish(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv_weight *g,
-                               const void *sums, int64_t pitch, int64_t merged, int64_t parts) {
+                               const struct sums *sums) {
+    const int64_t pitch = sums->pitch, parts = sums->parts;
     /* Channels of a block: as many as give threads eight elements where there are few parts, else one. */
     int64_t most = parts < GPU_CONV_WEIGHT_MANY ? GPU_CONV_WEIGHT_TURNED : wick__max(8, GPU_BLOCK / g->taps);
     int64_t run = wick__max(1, wick__min(most, GPU_CONV_WEIGHT_TURNED / g->taps));
     int64_t across = g->taps * pitch, runs = wick__div_up(g->channels, run);
     run = wick__min(run, round_up8(wick__div_up(g->channels, runs))); /* of about one length */
     runs = wick__div_up(g->channels, run);
-    struct gpu_conv_weight_finish p = {.sums = sums,
+    struct gpu_conv_weight_finish p = {.sums = sums->from,
                                        .out = g->out,
                                        .count = g->groups * g->rows * across,
                                        .run = (u32)run,
@@ -114,7 +121,7 @@ static enum wick_status finish(struct wick__gpu *gpu, enum wick_dtype dtype, con
                                        .channels = (u32)g->channels,
                                        .taps = g->taps,
                                        .rows = (u32)g->rows,
-                                       .merged = (u32)merged,
+                                       .merged = (u32)sums->merged,
                                        .f8 = dtype == WICK_F8E4M3};
     struct wick__launch launch = {.kernel = dtype == WICK_BF16 ? WICK__GPU_K_conv_weight_finish_bf16
                                                                : WICK__GPU_K_conv_weight_finish_f16,
@@ -199,7 +206,8 @@ static enum wick_status multiply_points(struct wick__gpu *gpu, enum wick_dtype d
     size_t bytes = (size_t)(parts * g->groups * g->rows * g->channels) * 4;
     WICK__TRY(wick__gpu_scratch(gpu, bytes, &product->c));
     enum wick_status status = wick__gemm_mma(gpu, product);
-    if (status == WICK_OK) status = finish(gpu, dtype, g, product->c, g->channels, 1, parts);
+    const struct sums sums = {product->c, g->channels, 1, parts};
+    if (status == WICK_OK) status = finish(gpu, dtype, g, &sums);
     wick__gpu_release(gpu, product->c, bytes);
     return status;
 }
@@ -248,7 +256,7 @@ static enum wick_status multiply_tiles(struct wick__gpu *gpu, enum wick_dtype dt
     enum wick_status status = pack_small(gpu, g, f8, scratch);
     if (status == WICK_OK) status = pack_large(gpu, g, f8, (char *)scratch + small);
     if (status == WICK_OK) status = multiply(gpu, dtype, g, &c, &p, &parts);
-    if (status == WICK_OK) status = finish(gpu, dtype, own, p.sums, p.large_pitch, by, parts);
+    if (status == WICK_OK) status = finish(gpu, dtype, own, &(struct sums){p.sums, p.large_pitch, by, parts});
     wick__gpu_release(gpu, scratch, all);
     return status;
 }
