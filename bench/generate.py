@@ -99,7 +99,7 @@ def main():
         print(text, end="")
         return
     page = pathlib.Path(options.output)
-    head = page.read_text(encoding="utf-8").split("\n```\n\n", 1)[0]
+    head = page.read_text(encoding="utf-8").rsplit("\n```\n\n", 1)[0]  # the last block of the page is this program's
     page.write_text(head + "\n```\n\n" + text, encoding="utf-8")
 
 
