@@ -252,11 +252,7 @@ template <typename T, int DIM, bool OF_KEYS> GPU_FN void backward_run(const stru
     GPU_SHARED struct gpu_attention_backward own; /* scalar registers are few */
     if (t == 0) own = p;
 #endif
-    gpu_sync();
-    GPU_NO_UNROLL for (u32 n = 0; n < tiles::ROWS * (OF_KEYS ? 2 : 1); n++) {
-        u32 line = n % tiles::ROWS, of_v = n / tiles::ROWS;
-        if (odd[line]) backward_again<T, OF_KEYS, tiles::THREADS>(own, at, of_v, line, (T *)(of_v ? own.out_v : own.out), weights);
-    }
+    backward_mend<T, OF_KEYS, tiles::ROWS, tiles::THREADS>(own, at, odd, weights);
 }
 #endif
 #if MMA && !(MMA_GROUP && defined(GPU_NVIDIA)) /* which has attention_backward_group.hip */

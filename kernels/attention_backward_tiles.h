@@ -315,6 +315,23 @@ GPU_FN void backward_again(const struct gpu_attention_backward &p, const struct 
     if (column < length)
         out[backward_row<OF_KEYS>(p, at, line) * length + column] = gpu_round<T>(sum * (of_v ? 1.0f : (f32)p.a.scale));
 }
+
+/* All lines of the block that backward_store noted; mostly there are none. */
+template <typename T, bool OF_KEYS, int ROWS, int THREADS>
+GPU_FN void backward_mend(const struct gpu_attention_backward &p, const struct backward_place &at, const u32 *odd,
+                          f32 *weights) {
+    static_assert(ROWS <= THREADS, "a thread looks at a line");
+    GPU_SHARED u32 any;
+    if (gpu_thread() == 0) any = 0;
+    gpu_sync();
+    if (gpu_thread() < ROWS && odd[gpu_thread()]) any = 1;
+    gpu_sync();
+    if (!any) return;
+    GPU_NO_UNROLL for (u32 n = 0; n < ROWS * (OF_KEYS ? 2 : 1); n++) {
+        u32 line = n % ROWS, of_v = n / ROWS;
+        if (odd[line]) backward_again<T, OF_KEYS, THREADS>(p, at, of_v, line, (T *)(of_v ? p.out_v : p.out), weights);
+    }
+}
 #endif
 
 #endif

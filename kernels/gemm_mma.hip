@@ -2,7 +2,7 @@
  * pairs are the elements then. Operands have one dim of stride 1 and start, as their rows do, at multiples of 16
  * bytes; others are packed first (gemm.hip, and f8e4m3 by gemm_mma_pack.h).
  *
- * A block of 256 threads makes a tile of 128 x 256, 128 x 128, 64 x 128 or 64 x 64; its waves, 2 x WAVES / 2 of them,
+ * A block of 256 threads makes a tile of 128 x 256 (on Hopper by gemm_bulk.hip), 128 x 128, 64 x 128 or 64 x 64; its waves, 2 x WAVES / 2 of them,
  * have MI x NI tiles of 16 x 16 each. Where groups of four waves have instructions of their own (mma_group.h), a block
  * is two of them, one above the other or side by side. */
 #include "gemm_common.h"

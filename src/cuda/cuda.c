@@ -104,7 +104,7 @@ static int properties(int ordinal, struct wick__properties *out) {
     out->integrated = integrated != 0;
     /* Drivers since 12.3 also record such launches in graphs. */
     out->follows = major >= 9 && wick__cuda_version >= 12030 && wick__cuda.cuLaunchKernelEx;
-    out->maps = major == 9 && wick__cuda.cuTensorMapEncodeTiled;
+    out->maps = wick__cuda.cuTensorMapEncodeTiled != NULL;
     code = wick__cuda.cuDeviceTotalMem_v2(&out->memory, device);
     if (!code) code = wick__cuda.cuDeviceGetPCIBusId(out->bus, sizeof out->bus, device);
     for (char *c = out->bus; *c; c++) /* as the kernel writes it */

@@ -100,15 +100,21 @@ static void write_bytes(const unsigned char *data, size_t nbytes) {
     if (file) fclose(file);
 }
 
+enum { PACK = 20000 };
+static size_t read_pack(unsigned char pack[PACK]) {
+    FILE *file = fopen(path, "rb");
+    size_t nbytes = file ? fread(pack, 1, PACK, file) : 0;
+    if (file) fclose(file);
+    CHECK(nbytes > 300 && nbytes < PACK);
+    return nbytes;
+}
+
 /* Cut short anywhere, or with any one bit turned, a pack gives its code or none, never another. */
 static void check_damage(void) {
-    static unsigned char pack[20000], bad[20000];
+    static unsigned char pack[PACK], bad[PACK];
     struct wick__pack_query query = query_of("gfx942", "copy");
     write_pack("gfx942");
-    FILE *file = fopen(path, "rb");
-    size_t nbytes = file ? fread(pack, 1, sizeof pack, file) : 0;
-    if (file) fclose(file);
-    CHECK(nbytes > 300 && nbytes < sizeof pack);
+    size_t nbytes = read_pack(pack);
     for (size_t cut = 0; cut < nbytes; cut += cut < 400 ? 1 : 37) {
         write_bytes(pack, cut);
         CHECK_INT(find(&query, code, sizeof code), WICK__PACK_BAD);
@@ -140,13 +146,10 @@ static void set_stride(unsigned char *pack, size_t nbytes, const void *plain, ui
 
 /* A stream of columns gives the bytes of rows, with those that are no whole row behind them. */
 static void check_columns(void) {
-    static unsigned char pack[20000], plain[sizeof code];
+    static unsigned char pack[PACK], plain[sizeof code];
     struct wick__pack_query query = query_of("gfx942", "copy");
     write_pack("gfx942");
-    FILE *file = fopen(path, "rb");
-    size_t nbytes = file ? fread(pack, 1, sizeof pack, file) : 0;
-    if (file) fclose(file);
-    CHECK(nbytes > 300 && nbytes < sizeof pack);
+    size_t nbytes = read_pack(pack);
     for (uint32_t stride = 2; stride <= 64; stride++) {
         size_t rows = sizeof code / stride;
         memcpy(plain, code, sizeof code);

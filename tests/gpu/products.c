@@ -108,7 +108,7 @@ static double activated(enum wick_activation activation, double x) {
     switch (activation) {
     case WICK_ACTIVATION_RELU: return x < 0 ? 0 : x;
     case WICK_ACTIVATION_GELU: return x * 0.5 * erfc(-x / sqrt(2));
-    case WICK_ACTIVATION_GELU_TANH: return x / (1 + exp(-2 * sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)));
+    case WICK_ACTIVATION_GELU_TANH: return 0.5 * x * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * pow(x, 3))));
     case WICK_ACTIVATION_SILU: return x / (1 + exp(-x));
     case WICK_ACTIVATION_TANH: return tanh(x);
     default: return x;

@@ -61,7 +61,8 @@ def write(path, target, modules):
         offset += len(data)
     header = HEADER.pack(MAGIC, VERSION, len(modules), offset, target.encode(), 0, 0)
     check = zlib.crc32(index, zlib.crc32(header))
-    whole = HEADER.pack(MAGIC, VERSION, len(modules), offset, target.encode(), check, 0) + index + b"".join(data for _, data in packed)
+    whole = HEADER.pack(MAGIC, VERSION, len(modules), offset, target.encode(), check, 0) + index
+    whole += b"".join(data for _, data in packed)
     try:
         with open(path, "rb") as file:
             if file.read() == whole:
