@@ -115,8 +115,7 @@ void wick__cublaslt_open(void);
 int wick__cublaslt_create(void **lt, void *stream);
 int wick__cublaslt_destroy(void *lt);
 int wick__cublaslt_set_stream(void *lt, void *stream);
-int wick__cublaslt_plan(void *lt, const struct wick__blas_product *product, size_t most, struct wick__way *way,
-                        void **plan, size_t *workspace);
+int wick__cublaslt_plan(void *lt, const struct wick__blas_product *product, struct wick__planned *planned);
 int wick__cublaslt_run(void *plan, const struct wick__blas_product *product, void *workspace, size_t nbytes, void *lt);
 void wick__cublaslt_forget(void *plan);
 const char *wick__cublaslt_version(void);
@@ -127,8 +126,7 @@ void wick__cudnn_open(void);
 int wick__cudnn_create(void **dnn, void *stream);
 int wick__cudnn_destroy(void *dnn);
 int wick__cudnn_set_stream(void *dnn, void *stream);
-int wick__cudnn_plan(void *dnn, const struct wick__dnn_conv *conv, size_t most, struct wick__way *way, void **plan,
-                     size_t *workspace);
+int wick__cudnn_plan(void *dnn, const struct wick__dnn_conv *conv, struct wick__planned *planned);
 int wick__cudnn_run(void *dnn, void *plan, const struct wick__dnn_conv *conv, void *workspace);
 void wick__cudnn_forget(void *plan);
 const char *wick__cudnn_version(void);

@@ -76,7 +76,7 @@ int wick__cudnn_set_stream(void *handle, void *stream) { return code_of(cudnn.cu
 
 /* ---- descriptors ---- */
 
-enum { MADE = 24, RESULTS = 16, DIMS = 5 };
+enum { MADE = 48, RESULTS = 16, DIMS = 5, KNOBS = (WICK__RECIPE_WORDS - 1) / 2 };
 /* Numbers by which a plan's tensors are told from one another. */
 enum { X = 1, W, Y, BIAS, SUM, BIASED };
 
@@ -251,8 +251,7 @@ struct plan {
 struct search {
     void *handle, *graph;
     const struct wick__dnn_conv *c;
-    size_t most; /* bytes of workspace */
-    struct wick__way *way;
+    struct wick__planned *planned;
     int64_t place; /* of those met that will do */
 };
 
@@ -281,19 +280,19 @@ static bool keeps(struct made *made, void *config, enum wick_dtype dtype) {
     return good;
 }
 
-/* The name of a configuration: its engine's number, and the choice at each of its knobs. */
-static uint64_t name_of(void *config) {
-    enum { KNOBS = 16 };
+/* A configuration in words: its engine's number, and type and choice of each of its knobs. Of no words where there are
+ * too many. */
+static struct wick__recipe recipe_of(void *config) {
     struct made made = {.code = 0};
-    void *knobs[KNOBS], *engine = make(&made, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
-    int64_t index = 0, count = 0, one = 0;
-    for (int i = 0; i < KNOBS; i++) knobs[i] = make(&made, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
+    struct wick__recipe recipe = {.count = 0};
+    void *knobs[KNOBS + 1], *engine = make(&made, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+    int64_t count = 0, one = 0, *word = recipe.words;
+    for (int i = 0; i <= KNOBS; i++) knobs[i] = make(&made, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
     if (!made.code && !cudnn.cudnnBackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_ENGINE,
                                                       CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &one, &engine))
-        cudnn.cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &one, &index);
-    uint64_t name = wick__fnv(0, &index, sizeof index);
+        cudnn.cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &one, word);
     if (made.code || cudnn.cudnnBackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
-                                                    CUDNN_TYPE_BACKEND_DESCRIPTOR, KNOBS, &count, knobs))
+                                                    CUDNN_TYPE_BACKEND_DESCRIPTOR, KNOBS + 1, &count, knobs))
         count = 0;
     for (int64_t i = 0; i < count && i < KNOBS; i++) {
         int type = -1;
@@ -301,11 +300,15 @@ static uint64_t name_of(void *config) {
         cudnn.cudnnBackendGetAttribute(knobs[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1, &one,
                                        &type);
         cudnn.cudnnBackendGetAttribute(knobs[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, 1, &one, &value);
-        name = wick__fnv(wick__fnv(name, &type, sizeof type), &value, sizeof value);
+        *++word = type;
+        *++word = value;
     }
+    if (!made.code && count <= KNOBS) recipe.count = 1 + 2 * count;
     release(&made, 0);
-    return name;
+    return recipe;
 }
+
+static uint64_t name_of(const struct wick__recipe *recipe) { return wick__fnv(0, recipe->words, sizeof recipe->words); }
 
 /* Makes the plan of a configuration, unless it wants too much memory. */
 static bool plan_of(const struct search *search, void *config, struct plan *plan) {
@@ -319,25 +322,64 @@ static bool plan_of(const struct search *search, void *config, struct plan *plan
         made->code = code_of(cudnn.cudnnBackendGetAttribute(plan->plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
                                                             CUDNN_TYPE_INT64, 1, &one, &nbytes));
     plan->workspace = (size_t)nbytes;
-    return !made->code && nbytes >= 0 && (uint64_t)nbytes <= search->most;
+    return !made->code && nbytes >= 0 && (uint64_t)nbytes <= search->planned->most;
 }
 
 /* Takes a configuration, which belongs to the plan then, if it will do and is the way that is wanted. */
 static bool take(struct search *search, struct made *found, void *config, struct plan *plan) {
     struct made *made = &plan->made;
-    struct wick__way *way = search->way;
+    struct wick__way *way = &search->planned->way;
     int before = made->count;
-    bool taken = made->count < MADE - 2 && keeps(made, config, search->c->dtype) &&
-                 (!way->name || way->name == name_of(config)) && plan_of(search, config, plan);
+    bool taken = made->count < MADE - 2 && keeps(made, config, search->c->dtype);
+    const struct wick__recipe recipe = taken ? recipe_of(config) : (struct wick__recipe){.count = 0};
+    taken = taken && (!way->name || way->name == name_of(&recipe)) && plan_of(search, config, plan);
     if (taken && !way->name) taken = ++search->place >= way->place;
-    if (taken && way->place) way->name = name_of(config);
+    if (taken && way->place) way->name = name_of(&recipe);
     made->code = 0;
     if (!taken) release(made, before);
+    if (taken) search->planned->recipe = recipe;
     for (int i = 0; i < found->count && taken; i++)
         if (found->all[i] == config) {
             found->all[i] = found->all[--found->count];
             made->all[made->count++] = config;
         }
+    return taken;
+}
+
+/* The configuration of a recipe, for this very graph. */
+static void *config_of(struct made *made, void *graph, const struct wick__recipe *recipe) {
+    void *knobs[KNOBS];
+    const int64_t *word = recipe->words, count = (recipe->count - 1) / 2;
+    void *engine = make(made, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+    set_part(made, engine, CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph);
+    set(made, engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, word++);
+    finalize(made, engine);
+    for (int64_t i = 0; i < count; i++, word += 2) {
+        knobs[i] = make(made, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
+        set_int(made, knobs[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, (int)word[0]);
+        set(made, knobs[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, 1, &word[1]);
+        finalize(made, knobs[i]);
+    }
+    void *config = make(made, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+    set_part(made, config, CUDNN_ATTR_ENGINECFG_ENGINE, engine);
+    if (count > 0) set(made, config, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, knobs);
+    finalize(made, config);
+    return config;
+}
+
+/* Takes what a recipe says, if it will do as one that the library proposes, and is the way that is wanted. */
+static bool follow(struct search *search, struct plan *plan) {
+    const struct wick__recipe *recipe = &search->planned->recipe;
+    const struct wick__way *way = &search->planned->way;
+    struct made *made = &plan->made;
+    const int before = made->count;
+    if (way->place || recipe->count < 1 || recipe->count > WICK__RECIPE_WORDS || recipe->count % 2 == 0 ||
+        (way->name && way->name != name_of(recipe)))
+        return false;
+    void *config = config_of(made, search->graph, recipe);
+    const bool taken = !made->code && keeps(made, config, search->c->dtype) && plan_of(search, config, plan);
+    made->code = 0;
+    if (!taken) release(made, before);
     return taken;
 }
 
@@ -371,21 +413,23 @@ void wick__cudnn_forget(void *memory) {
     wick__free(plan, sizeof *plan);
 }
 
-int wick__cudnn_plan(void *handle, const struct wick__dnn_conv *c, size_t most, struct wick__way *way, void **out,
-                     size_t *workspace) {
+int wick__cudnn_plan(void *handle, const struct wick__dnn_conv *c, struct wick__planned *planned) {
     struct plan *plan = wick__alloc_quiet(sizeof *plan);
-    *out = NULL;
+    planned->plan = NULL;
     if (!plan) return CUDA_ERROR_OUT_OF_MEMORY;
     *plan = (struct plan){.plan = NULL};
-    struct search search = {handle, graph_of(&plan->made, handle, c), c, most, way, 0};
+    struct search search = {handle, graph_of(&plan->made, handle, c), c, planned, 0};
     int code = plan->made.code;
-    if (!code && !propose(&search, CUDNN_HEUR_MODE_A, plan) && !propose(&search, CUDNN_HEUR_MODE_FALLBACK, plan))
+    if (!code && !follow(&search, plan) && !propose(&search, CUDNN_HEUR_MODE_A, plan) &&
+        !propose(&search, CUDNN_HEUR_MODE_FALLBACK, plan))
         code = WICK__CUDNN_CODE | CUDNN_STATUS_NOT_SUPPORTED;
-    *workspace = plan->workspace;
-    if (code)
+    planned->workspace = plan->workspace;
+    if (code) {
+        planned->recipe.count = 0;
         wick__cudnn_forget(plan);
-    else
-        *out = plan;
+    } else {
+        planned->plan = plan;
+    }
     return code;
 }
 

@@ -28,7 +28,7 @@ static char version_text[32];
 #define LT_TYPE(dtype) ((dtype) == WICK_F16 ? CUDA_R_16F : (dtype) == WICK_BF16 ? CUDA_R_16BF : CUDA_R_32F)
 #define LT_NOT_SUPPORTED CUBLAS_STATUS_NOT_SUPPORTED
 #define LT_NO_MEMORY CUDA_ERROR_OUT_OF_MEMORY
-static int lt_wish(cublasLtMatmulPreference_t preference, const struct wick__blas_product *g);
+#define LT_WORDS 8
 #include "gpu/lt.h"
 
 /* cuBLAS first: it brings the one that belongs to it. */
@@ -74,12 +74,16 @@ static uint32_t alignment(const void *memory) {
     return align;
 }
 
-/* Alignments, and ways alone that add up parts of sums in f32, in a fixed order. Sums of products with results of 16
- * bits are not split: 13.1 rounds those that it split to 16 bits before it adds the bias, even where it is asked to add
- * up in f32. */
+/* Ways alone that add up parts of sums in f32, in a fixed order. Sums of products with results of 16 bits are not
+ * split: 13.1 rounds those that it split to 16 bits before it adds the bias, even where it is asked to add up in f32.
+ */
+static uint32_t schemes_of(const struct wick__blas_product *g) {
+    return g->c_dtype == WICK_F32 ? CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE : CUBLASLT_REDUCTION_SCHEME_NONE;
+}
+
+/* Alignments, and how sums are added up. */
 static int lt_wish(cublasLtMatmulPreference_t preference, const struct wick__blas_product *g) {
-    const uint32_t schemes =
-        g->c_dtype == WICK_F32 ? CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE : CUBLASLT_REDUCTION_SCHEME_NONE;
+    const uint32_t schemes = schemes_of(g);
     const struct {
         int attribute;
         uint32_t value;
@@ -95,11 +99,39 @@ static int lt_wish(cublasLtMatmulPreference_t preference, const struct wick__bla
     return code;
 }
 
+/* The library looks whether the algorithm fits descriptors and device, and tells its workspace; what it was asked for
+ * besides is looked up here. */
+static int lt_check(void *handle, const struct wick__blas_product *g, struct plan *plan, size_t *workspace) {
+    const struct {
+        int capability;
+        const void *memory;
+    } operands[] = {{CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_A_BYTES, g->b},
+                    {CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_B_BYTES, g->a},
+                    {CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_C_BYTES, g->c},
+                    {CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_D_BYTES, g->c}};
+    cublasLtMatmulHeuristicResult_t result = {.state = 0};
+    uint32_t scheme = 0, bytes = 0;
+    size_t size = 0;
+    const cublasLtMatmulAlgo_t *algo = &plan->algo;
+    int code =
+        code_of(lt.cublasLtMatmulAlgoCheck(handle, plan->desc, plan->a, plan->b, plan->c, plan->c, algo, &result));
+    if (!code) code = code_of(result.state);
+    if (!code)
+        code = code_of(lt.cublasLtMatmulAlgoConfigGetAttribute(algo, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, &scheme,
+                                                               sizeof scheme, &size));
+    if (!code && (scheme & ~schemes_of(g))) code = LT_CODE | LT_NOT_SUPPORTED;
+    for (size_t i = 0; i < sizeof operands / sizeof *operands && !code; i++) {
+        code = code_of(lt.cublasLtMatmulAlgoCapGetAttribute(algo, operands[i].capability, &bytes, sizeof bytes, &size));
+        if (!code && bytes > alignment(operands[i].memory)) code = LT_CODE | LT_NOT_SUPPORTED;
+    }
+    *workspace = result.workspaceSize;
+    return code;
+}
+
 void wick__cublaslt_forget(void *plan) { plan_forget(plan); }
 
-int wick__cublaslt_plan(void *handle, const struct wick__blas_product *g, size_t most, struct wick__way *way,
-                        void **out, size_t *workspace) {
-    return plan_make(handle, g, most, way, out, workspace);
+int wick__cublaslt_plan(void *handle, const struct wick__blas_product *g, struct wick__planned *planned) {
+    return plan_make(handle, g, planned);
 }
 
 int wick__cublaslt_run(void *plan, const struct wick__blas_product *g, void *workspace, size_t nbytes, void *handle) {

@@ -1,9 +1,13 @@
 /* Products with bias and activation by a library of cuBLASLt's interface: cuBLASLt itself and hipBLASLt, which differ
  * in names and numbers. The file that binds one includes this once, and defines before it: LT(name) and LT_(NAME), the
  * library's name for a function or type and for a constant; lt, its functions; the numbers LT_NO, LT_TRANSPOSED,
- * LT_SUMS, LT_TYPE(dtype), LT_F32, LT_CODE, LT_NOT_SUPPORTED and LT_NO_MEMORY; and lt_wish(preference, g), which asks
- * for what else a plan must have, and returns a code, or 0. */
+ * LT_SUMS, LT_TYPE(dtype), LT_F32, LT_CODE, LT_NOT_SUPPORTED and LT_NO_MEMORY; LT_WORDS, those of an algorithm's
+ * recipe, 0 where there are no recipes; lt_wish(preference, g), which asks for what else a plan must have; and
+ * lt_check(handle, g, plan, workspace), which looks whether an algorithm from disk will do, and tells its workspace.
+ * Both return a code, or 0. */
 #include "core/memory.h"
+
+#include <string.h>
 
 struct handle {
     LT(Handle_t) handle;
@@ -15,6 +19,9 @@ struct plan {
     LT(MatrixLayout_t) a, b, c;
     LT(MatmulAlgo_t) algo;
 };
+
+static int lt_wish(LT(MatmulPreference_t) preference, const struct wick__blas_product *g);
+static int lt_check(void *handle, const struct wick__blas_product *g, struct plan *plan, size_t *workspace);
 
 static int code_of(int status) { return status == 0 ? 0 : LT_CODE | status; }
 
@@ -75,24 +82,37 @@ static int describe(const struct wick__blas_product *g, struct plan *plan) {
     return code;
 }
 
+static uint64_t name_of(const LT(MatmulAlgo_t) * algo) { return wick__fnv(0, algo, sizeof *algo); }
+
 /* Takes a result if it is the way that is wanted; `place` counts those that will do. */
 static bool takes_way(const LT(MatmulHeuristicResult_t) * result, size_t most, struct wick__way *way, int64_t *place) {
-    const uint64_t name = wick__fnv(0, &result->algo, sizeof result->algo);
+    const uint64_t name = name_of(&result->algo);
     if (result->state != 0 || result->workspaceSize > most) return false;
     if (way->name ? way->name != name : ++*place < way->place) return false;
     if (way->place) way->name = name;
     return true;
 }
 
+/* Takes the way of a recipe, if it is one that is wanted, and the library has it for this very product. */
+static bool takes_recipe(const struct handle *handle, const struct wick__blas_product *g, struct wick__planned *planned,
+                         struct plan *plan) {
+    const struct wick__way *way = &planned->way;
+    if (LT_WORDS == 0 || planned->recipe.count != LT_WORDS || way->place) return false;
+    memcpy(&plan->algo, planned->recipe.words, sizeof plan->algo);
+    return (!way->name || way->name == name_of(&plan->algo)) &&
+           lt_check(handle->handle, g, plan, &planned->workspace) == 0 && planned->workspace <= planned->most;
+}
+
 /* The way that is wanted, of those that the library proposes. */
-static int search(const struct handle *handle, const struct wick__blas_product *g, size_t most, struct wick__way *way,
-                  struct plan *plan, size_t *workspace) {
+static int search(const struct handle *handle, const struct wick__blas_product *g, struct wick__planned *planned,
+                  struct plan *plan) {
     enum { PROPOSALS = 8 };
     LT(MatmulPreference_t) preference = NULL;
     LT(MatmulHeuristicResult_t) results[PROPOSALS] = {{.state = 0}};
+    struct wick__way *way = &planned->way;
     int64_t place = 0;
     int wanted = way->place || way->name ? PROPOSALS : 1;
-    const uint64_t bytes = most;
+    const uint64_t bytes = planned->most;
     int found = 0, code = code_of(lt.LT(MatmulPreferenceCreate)(&preference));
     if (code) return code;
     code = code_of(
@@ -104,9 +124,9 @@ static int search(const struct handle *handle, const struct wick__blas_product *
     lt.LT(MatmulPreferenceDestroy)(preference);
     if (code) return code;
     for (int i = 0; i < found && i < wanted; i++) {
-        if (!takes_way(&results[i], most, way, &place)) continue;
+        if (!takes_way(&results[i], planned->most, way, &place)) continue;
         plan->algo = results[i].algo;
-        *workspace = results[i].workspaceSize;
+        planned->workspace = results[i].workspaceSize;
         return 0;
     }
     return LT_CODE | LT_NOT_SUPPORTED;
@@ -121,19 +141,21 @@ static void plan_forget(void *memory) {
     wick__free(plan, sizeof *plan);
 }
 
-static int plan_make(void *handle, const struct wick__blas_product *g, size_t most, struct wick__way *way, void **out,
-                     size_t *workspace) {
+static int plan_make(void *handle, const struct wick__blas_product *g, struct wick__planned *planned) {
     struct plan *plan = wick__alloc_quiet(sizeof *plan);
-    *out = NULL;
+    planned->plan = NULL;
     if (!plan) return LT_NO_MEMORY;
     *plan = (struct plan){.desc = NULL};
     int code = describe(g, plan);
-    if (!code) code = search(handle, g, most, way, plan, workspace);
-    if (code)
+    if (!code && !takes_recipe(handle, g, planned, plan)) code = search(handle, g, planned, plan);
+    planned->recipe = (struct wick__recipe){.count = code ? 0 : LT_WORDS};
+    if (code) {
         plan_forget(plan);
-    else
-        *out = plan;
-    return code;
+        return code;
+    }
+    if (LT_WORDS > 0) memcpy(planned->recipe.words, &plan->algo, sizeof plan->algo);
+    planned->plan = plan;
+    return 0;
 }
 
 static int plan_run(void *memory, const struct wick__blas_product *g, void *workspace, size_t nbytes, void *handle) {

@@ -137,6 +137,21 @@ struct wick__way {
     uint64_t name;
 };
 
+/* A way in its library's own words, as they lie on disk; of no words where it has none that it could check again. */
+enum { WICK__RECIPE_WORDS = 33 };
+struct wick__recipe {
+    int64_t count, words[WICK__RECIPE_WORDS];
+};
+
+/* What a library is asked for, and what it has made of that. */
+struct wick__planned {
+    size_t most;                /* bytes of workspace that a plan may want */
+    struct wick__way way;       /* that is wanted */
+    struct wick__recipe recipe; /* to be tried first, whatever it says; then the plan's own */
+    void *plan;                 /* NULL: none */
+    size_t workspace;
+};
+
 /* Source to be compiled, which includes `headers` by their names. */
 struct wick__source_job {
     const char *target, *name, *source;
@@ -233,18 +248,16 @@ struct wick__vendor {
 
     /* ---- products with bias and activation, of one batch, rounded once ---- */
     struct wick__companion lt;
-    /* Looks for a way to make products of these dtypes, sizes, strides and alignments, with at most `most` bytes of
-     * workspace, or answers a code that is not 0; and makes one that way. */
-    int (*lt_plan)(void *lt, const struct wick__blas_product *product, size_t most, struct wick__way *way, void **plan,
-                   size_t *workspace);
+    /* Looks for a way to make products of these dtypes, sizes, strides and alignments, or answers a code that is not 0;
+     * and makes one that way. */
+    int (*lt_plan)(void *lt, const struct wick__blas_product *product, struct wick__planned *planned);
     int (*lt_run)(void *plan, const struct wick__blas_product *product, void *workspace, size_t nbytes, void *lt);
     void (*lt_forget)(void *plan);
 
     /* ---- convolutions ---- */
     struct wick__companion dnn;
     /* As lt_plan, lt_run and lt_forget. The plan depends on all but the addresses. */
-    int (*conv_plan)(void *dnn, const struct wick__dnn_conv *conv, size_t most, struct wick__way *way, void **plan,
-                     size_t *workspace);
+    int (*conv_plan)(void *dnn, const struct wick__dnn_conv *conv, struct wick__planned *planned);
     int (*conv_run)(void *dnn, void *plan, const struct wick__dnn_conv *conv, void *workspace);
     void (*conv_forget)(void *plan);
 

@@ -239,20 +239,21 @@ void wick__miopen_forget(void *memory) {
     wick__free(plan, sizeof *plan);
 }
 
-int wick__miopen_plan(void *handle, const struct wick__dnn_conv *c, size_t most, struct wick__way *way, void **out,
-                      size_t *workspace) {
-    *out = NULL;
+/* Its solutions have no recipes: a number alone does not tell the algorithm, by which they are chosen. */
+int wick__miopen_plan(void *handle, const struct wick__dnn_conv *c, struct wick__planned *planned) {
+    planned->plan = NULL;
+    planned->recipe.count = 0;
     if (c->bias || c->relu || c->dtype == WICK_F64) return WICK__MIOPEN_CODE | miopenStatusNotImplemented;
     struct plan *plan = wick__alloc_quiet(sizeof *plan);
     if (!plan) return hipErrorOutOfMemory;
     *plan = (struct plan){.x = NULL};
     int code = describe(c, plan);
-    if (!code) code = choose(handle, c, way, plan, most);
-    *workspace = plan->workspace;
+    if (!code) code = choose(handle, c, &planned->way, plan, planned->most);
+    planned->workspace = plan->workspace;
     if (code)
         wick__miopen_forget(plan);
     else
-        *out = plan;
+        planned->plan = plan;
     return code;
 }
 

@@ -30,12 +30,19 @@ static char version_text[32];
 #define LT_TYPE(dtype) ((dtype) == WICK_F16 ? HIP_R_16F : (dtype) == WICK_BF16 ? HIP_R_16BF : HIP_R_32F)
 #define LT_NOT_SUPPORTED HIPBLAS_STATUS_NOT_SUPPORTED
 #define LT_NO_MEMORY hipErrorOutOfMemory
+#define LT_WORDS 0 /* nothing in its C interface checks an algorithm */
+#include "gpu/lt.h"
+
 /* It has no further wishes to be told. */
 static int lt_wish(hipblasLtMatmulPreference_t preference, const struct wick__blas_product *g) {
     (void)preference, (void)g;
     return 0;
 }
-#include "gpu/lt.h"
+
+static int lt_check(void *handle, const struct wick__blas_product *g, struct plan *plan, size_t *workspace) {
+    (void)handle, (void)g, (void)plan, (void)workspace;
+    return LT_CODE | LT_NOT_SUPPORTED;
+}
 
 void wick__hipblaslt_open(void) {
     static const char *const *const versions[] = {versions_5, versions_6, versions_7};
@@ -89,9 +96,8 @@ int wick__hipblaslt_set_stream(void *handle, void *stream) { return handle_set_s
 
 void wick__hipblaslt_forget(void *plan) { plan_forget(plan); }
 
-int wick__hipblaslt_plan(void *handle, const struct wick__blas_product *g, size_t most, struct wick__way *way,
-                         void **out, size_t *workspace) {
-    return plan_make(handle, g, most, way, out, workspace);
+int wick__hipblaslt_plan(void *handle, const struct wick__blas_product *g, struct wick__planned *planned) {
+    return plan_make(handle, g, planned);
 }
 
 int wick__hipblaslt_run(void *plan, const struct wick__blas_product *g, void *workspace, size_t nbytes, void *handle) {

@@ -123,8 +123,7 @@ void wick__hipblaslt_open(void);
 int wick__hipblaslt_create(void **lt, void *stream);
 int wick__hipblaslt_destroy(void *lt);
 int wick__hipblaslt_set_stream(void *lt, void *stream);
-int wick__hipblaslt_plan(void *lt, const struct wick__blas_product *product, size_t most, struct wick__way *way,
-                         void **plan, size_t *workspace);
+int wick__hipblaslt_plan(void *lt, const struct wick__blas_product *product, struct wick__planned *planned);
 int wick__hipblaslt_run(void *plan, const struct wick__blas_product *product, void *workspace, size_t nbytes, void *lt);
 void wick__hipblaslt_forget(void *plan);
 const char *wick__hipblaslt_version(void);
@@ -142,8 +141,7 @@ void wick__miopen_open(void);
 int wick__miopen_create(void **dnn, void *stream);
 int wick__miopen_destroy(void *dnn);
 int wick__miopen_set_stream(void *dnn, void *stream);
-int wick__miopen_plan(void *dnn, const struct wick__dnn_conv *conv, size_t most, struct wick__way *way, void **plan,
-                      size_t *workspace);
+int wick__miopen_plan(void *dnn, const struct wick__dnn_conv *conv, struct wick__planned *planned);
 int wick__miopen_run(void *dnn, void *plan, const struct wick__dnn_conv *conv, void *workspace);
 void wick__miopen_forget(void *plan);
 const char *wick__miopen_version(void);

@@ -1,6 +1,7 @@
 /* Routes that are measured: the fastest wins, algorithms of libraries included, whichever is slow; the next process
- * knows it, on this card, with this library alone; what is kept on disk may be damaged in any way. A graph measures
- * nothing. argv: the device. Each process is a child with a stand-in of its own, in which some ways take 5 ms more. */
+ * knows it, on this card, with this library alone, and need not ask the library how; what is kept on disk may be
+ * damaged in any way. A graph measures nothing. argv: the device. Each process is a child with a stand-in of its own,
+ * in which some ways take 5 ms more. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "tests/test.h"
 
@@ -21,7 +22,7 @@ static char folder[64];
 
 /* A process: its settings, and what it calls. */
 struct wish {
-    const char *slow, *without, *tune, *cache, *devices, *dnn_file;
+    const char *slow, *without, *tune, *cache, *devices, *dnn_file, *blas, *fail;
     int graph; /* which records the calls: 1 all, 2 only those that are made again; 0: none does */
     int n;     /* of the convolution's images; 0: 1 */
 };
@@ -30,6 +31,7 @@ struct wish {
 struct seen {
     char first[8], conv[8], linear[8], matmul[8]; /* `first`: of the convolution before it is made again */
     int rows, refusals;
+    long asked_lt, asked_dnn; /* how often libraries were asked for ways */
     bool right;
     struct wick_tune_info info[8];
 };
@@ -45,6 +47,13 @@ static const char *ran(void) {
     void *library = dlopen(getenv(driver), RTLD_NOW | RTLD_NOLOAD);
     if (library) *(void **)&last = dlsym(library, "standin_ran");
     return last ? last() : "?";
+}
+
+static long calls_of(const char *function) {
+    long (*calls)(const char *) = NULL;
+    void *library = dlopen(getenv(driver), RTLD_NOW | RTLD_NOLOAD);
+    if (library) *(void **)&calls = dlsym(library, "standin_calls");
+    return calls ? calls(function) : -1;
 }
 
 enum { N = 16, MOST = 4096 };
@@ -94,6 +103,8 @@ static pid_t start(const struct wish *wish) {
     setenv("STANDIN_WITHOUT", wish->without ? wish->without : "", 1);
     setenv("WICK_CACHE_DIR", wish->cache ? wish->cache : folder, 1);
     setenv("WICK_TUNE", wish->tune ? wish->tune : "off", 1);
+    if (wish->blas) setenv("WICK_BLAS", wish->blas, 1);
+    if (wish->fail) setenv("STANDIN_FAIL", wish->fail, 1);
     if (wish->devices) setenv("STANDIN_DEVICES", wish->devices, 1);
     if (wish->dnn_file) setenv(cuda ? "WICK_CUDNN_PATH" : "WICK_MIOPEN_PATH", wish->dnn_file, 1);
     wick_log_set(note, NULL, WICK_LOG_DEBUG);
@@ -104,6 +115,8 @@ static pid_t start(const struct wish *wish) {
     for (int i = 0; i < seen->rows && i < 8; i++)
         seen->right = wick_tune_describe(device, i, &seen->info[i]) == WICK_OK && seen->right;
     seen->right = seen->right && wick_tune_describe(device, seen->rows, &seen->info[7]) == WICK_INVALID;
+    seen->asked_lt = calls_of("cublasLtMatmulAlgoGetHeuristic");
+    seen->asked_dnn = calls_of("cudnnHeuristic");
     wick_device_close(device);
     _exit(0);
 }
@@ -130,12 +143,12 @@ static void expect(int line, const char *conv, const char *linear, const char *m
 /* What rules say of them: small products are ours, and so is what only MIOpen has. */
 #define EXPECT_RULES() EXPECT(cuda ? "dnn-1" : "", "", "")
 
-/* The file of the op's winners, of the makers that come first; false when there is none. */
-static bool entry(const char *op, char path[512]) {
+/* The first file of such a beginning and part; false when there is none. */
+static bool entry(const char *start_of, const char *part, char path[512]) {
     bool found = false;
     DIR *entries = opendir(folder);
     for (struct dirent *entry; entries && !found && (entry = readdir(entries));) {
-        found = strncmp(entry->d_name, "fastest-", 8) == 0 && strstr(entry->d_name, op);
+        found = strncmp(entry->d_name, start_of, strlen(start_of)) == 0 && strstr(entry->d_name, part);
         snprintf(path, 512, "%s/%s", folder, entry->d_name);
     }
     if (entries) closedir(entries);
@@ -209,7 +222,7 @@ static void check_graph(void) {
     run((struct wish){.graph = 1, .tune = "all"});
     EXPECT("", "", "");
     CHECK_INT(seen->rows, 0);
-    CHECK(!entry("", path));
+    CHECK(!entry("fastest-", "", path));
 }
 
 /* ---- files ---- */
@@ -240,6 +253,13 @@ static void put(const char *path, const unsigned char *data, size_t nbytes) {
     CHECK(file && fchmod(fileno(file), 0644) == 0 && fwrite(data, 1, nbytes, file) == nbytes && fclose(file) == 0);
 }
 
+static size_t get(const char *path, unsigned char data[1 << 16]) {
+    FILE *file = fopen(path, "r");
+    const size_t nbytes = file ? fread(data, 1, 1 << 16, file) : 0;
+    if (file) fclose(file);
+    return nbytes;
+}
+
 /* Puts a number into a record of a good entry, whose check is right again; or cuts the data to `length`. */
 static void forge(const char *path, const unsigned char *good, size_t nbytes, int at, int64_t value, size_t length) {
     static unsigned char data[1 << 20];
@@ -260,10 +280,8 @@ static void check_hostile(void) {
     char path[512];
     empty("fastest-");
     run((struct wish){.slow = slow, .tune = "new"});
-    CHECK(entry("convolutions", path));
-    FILE *file = fopen(path, "r");
-    const size_t nbytes = file ? fread(good, 1, sizeof good, file) : 0;
-    if (file) fclose(file);
+    CHECK(entry("fastest-", "convolutions", path));
+    const size_t nbytes = get(path, good);
     CHECK(nbytes > HEADER + RECORD);
     CHECK(strstr((char *)good + HEADER, "\ncard=Stand-in GPU sm_90\ntarget=sm_90\ndriver=13000\n"));
     forge(path, good, nbytes, -1, 0, 0); /* as it was */
@@ -303,12 +321,94 @@ static void check_hostile(void) {
     EXPECT("dnn-2", "lt-2", "blas");
 }
 
+/* ---- recipes ---- */
+
+#define EXPECT_ASKED(lt, dnn)                                                                                          \
+    do {                                                                                                               \
+        CHECK(lt ? seen->asked_lt > 0 : seen->asked_lt == 0);                                                          \
+        CHECK(dnn ? seen->asked_dnn > 0 : seen->asked_dnn == 0);                                                       \
+    } while (0)
+
+/* Of a record: after its key there is the name of the way, the number of words, and the words. */
+enum { COUNT_AT = 216, WORDS_AT = 224, RECIPE = 488 };
+
+/* A damaged or foreign recipe is none: the library is asked again, and what it says takes the recipe's place. */
+static void check_forged(const char *route, bool lt) {
+    static unsigned char good[1 << 16];
+    static const struct {
+        int at;
+        int64_t value;
+        size_t length;
+    } forged[] = {{COUNT_AT, 0, 0},         {COUNT_AT, -1, 0},     {COUNT_AT, 2, 0},  {COUNT_AT, 35, 0},
+                  {COUNT_AT, INT64_MAX, 0}, {WORDS_AT, 2, 0},      {WORDS_AT, 77, 0}, {WORDS_AT, INT64_MIN, 0},
+                  {WORDS_AT + 8, 512, 0},   {WORDS_AT + 8, -1, 0}, {0, 5, 0},         {-1, 0, RECIPE - 1}};
+    char path[512];
+    const struct wish wish = {.blas = "vendor"};
+    CHECK(entry("recipes-", route, path));
+    const size_t nbytes = get(path, good);
+    CHECK(nbytes > HEADER + RECIPE && nbytes < HEADER + 2 * RECIPE);
+    for (size_t i = 0; i < sizeof forged / sizeof *forged; i++) {
+        forge(path, good, nbytes, forged[i].at, forged[i].value, forged[i].length);
+        run(wish);
+        EXPECT("dnn-1", "lt-1", "blas");
+        EXPECT_ASKED(lt, !lt);
+        run(wish);
+        EXPECT_ASKED(false, false);
+    }
+    if (lt) forge(path, good, nbytes, WORDS_AT + 40, 1, 0);  /* adds up in 16 bits, which the library would do */
+    if (!lt) forge(path, good, nbytes, WORDS_AT + 16, 2, 0); /* a knob's choice that there is not */
+    run(wish);
+    EXPECT("dnn-1", "lt-1", "blas");
+    EXPECT_ASKED(lt, !lt);
+}
+
+/* Each process tells the next one what its libraries have said; a name of a winner needs no question either. */
+static void check_recipes(void) {
+    const struct wish wish = {.blas = "vendor"};
+    empty("recipes-");
+    empty("fastest-");
+    run(wish);
+    EXPECT("dnn-1", "lt-1", "blas");
+    EXPECT_ASKED(true, true);
+    run(wish);
+    EXPECT("dnn-1", "lt-1", "blas");
+    EXPECT_ASKED(false, false);
+    run((struct wish){.blas = "vendor", .n = 2}); /* another shape */
+    EXPECT_ASKED(false, true);
+    empty("recipes-");
+    run(wish);
+    run((struct wish){.blas = "vendor", .without = "lt-1,dnn-1"}); /* what was chosen is no more */
+    EXPECT("dnn-2", "lt-2", "blas");
+    EXPECT_ASKED(true, true);
+    run((struct wish){.blas = "vendor", .cache = "/proc/self/nowhere"});
+    EXPECT_ASKED(true, true);
+    run((struct wish){.blas = "vendor", .fail = "cublasLtMatmul:1,cudnnBackendExecute:1"}); /* it has failed to run */
+    EXPECT("dnn-1", "lt-1", "blas");
+    EXPECT_ASKED(true, true);
+    static const char *const checks[] = {"cublasLtMatmulAlgoCheck:1+", "cublasLtMatmulAlgoCapGetAttribute:1+",
+                                         "cublasLtMatmulAlgoConfigGetAttribute:1+"};
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+        run((struct wish){.blas = "vendor", .fail = checks[i]});
+        EXPECT("dnn-1", "lt-1", "blas");
+        EXPECT_ASKED(true, false);
+    }
+    empty("recipes-");
+    run(wish);
+    check_forged("BLASLt", true);
+    check_forged("DNN", false);
+    empty("recipes-");
+    run((struct wish){.slow = slow, .tune = "new"});
+    run((struct wish){0});
+    EXPECT("dnn-2", "lt-2", "blas");
+    EXPECT_ASKED(false, false);
+}
+
 /* A process that keeps something waits for others that do, and loses nothing of theirs. */
 static void check_many(void) {
     enum { MANY = 2 };
     char path[512], lock[600];
     pid_t children[MANY];
-    CHECK(entry("convolutions", path));
+    CHECK(entry("fastest-", "convolutions", path));
     *strrchr(path, '-') = '\0'; /* the makers' hash */
     snprintf(lock, sizeof lock, "%s/.lock-%s-", folder, strrchr(path, '/') + 1);
     int file = open(lock, O_RDWR | O_CREAT, 0600);
@@ -337,6 +437,7 @@ int main(int argc, char **argv) {
     check_graph();
     if (cuda) check_hostile(); /* files are the same for all */
     if (cuda) check_many();
+    if (cuda) check_recipes();
     empty("");
     CHECK_INT(rmdir(folder), 0);
     return test_end();

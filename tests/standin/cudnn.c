@@ -78,11 +78,14 @@ API int cudnnBackendCreateDescriptor(int type, struct object **object) {
     return d->leave(SUCCESS);
 }
 API int cudnnBackendDestroyDescriptor(struct object *object) { DESTROY(cudnnBackendDestroyDescriptor, object); }
+static int finalize(const struct standin_blas_driver *d, struct object *object);
 API int cudnnBackendFinalize(struct object *object) {
+    if (object->type == HEURISTIC) { /* has a name, and so a count, of its own */
+        ENTER(cudnnHeuristic);
+        return d->leave(finalize(d, object));
+    }
     ENTER(cudnnBackendFinalize);
-    if (object->final) return d->leave(BAD_PARAM);
-    object->final = true;
-    return d->leave(SUCCESS);
+    return d->leave(finalize(d, object));
 }
 
 /* Handles, 64-bit integers, doubles, pointers and descriptors have eight bytes, booleans one, the rest four. */
@@ -238,6 +241,36 @@ static int notes_of(const struct object *engine, const int *list, int64_t wanted
     int note = list[engine->engine];
     *count = note >= 0 && wanted > 0;
     if (*count) memcpy(values, &note, sizeof note);
+    return SUCCESS;
+}
+
+/* What its caller has put together: an engine of a graph, a choice at its knob, a configuration of both. */
+static bool assemble(const struct standin_blas_driver *d, struct object *object) {
+    const struct object *engine = part(object, 300, ENGINE), *knob = part(object, 302, KNOB);
+    const uint64_t *index = values_of(object, 1301, 3, 1), *type = values_of(object, 600, 9, 1);
+    const uint64_t *value = values_of(object, 601, 3, 1);
+    switch (object->type) {
+    case ENGINE:
+        object->graph = part(object, 1300, GRAPH);
+        if (!object->graph || !index || *index > GOOD) return false;
+        object->engine = (int)*index;
+        return true;
+    case KNOB:
+        if (!type || *type != 3 || !value || *value > 1) return false;
+        object->engine = (int)*value;
+        return true;
+    case CONFIG:
+        if (!engine || (engine->engine == GOOD) != (knob != NULL)) return false;
+        object->engine = engine->engine + (knob ? knob->engine : 0);
+        object->graph = engine->graph;
+        return !knob || d->has(ways[object->engine]);
+    default: return true;
+    }
+}
+
+static int finalize(const struct standin_blas_driver *d, struct object *object) {
+    if (object->final || !assemble(d, object)) return BAD_PARAM;
+    object->final = true;
     return SUCCESS;
 }
 

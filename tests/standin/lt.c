@@ -16,7 +16,7 @@ enum { TRANS_A, TRANS_B, EPILOGUE, BIAS_POINTER, TRANSPOSED = 112, SUMS = 2, ALG
 #define LT(name) cublasLt##name
 #define DRIVERS "libcuda.so.1"
 enum { SUCCESS, NOT_INITIALIZED, ALLOC_FAILED = 3, INVALID_VALUE = 7, INTERNAL_ERROR = 14, NOT_SUPPORTED = 15 };
-enum { TRANS_A = 3, TRANS_B, EPILOGUE = 7, BIAS_POINTER, TRANSPOSED = 1, SUMS = 68, ALGO = 8 };
+enum { TRANS_A = 3, TRANS_B, EPILOGUE = 7, BIAS_POINTER, TRANSPOSED = 1, SUMS = 68, ALGO = 8, SCHEME = 5 };
 #endif
 enum { WORKSPACE = 4096 }; /* what every product asks for, and writes to */
 
@@ -148,9 +148,42 @@ API int LT(MatmulAlgoGetHeuristic)(struct standin_blas *handle, struct desc *des
 #ifndef HIPBLASLT
     if (preference->schemes != (to->type == 0 ? 2 : 0)) return d->leave(NOT_SUPPORTED);
     for (int i = 0; i < 4 * *found; i++) results[i / 4].algo.data[1 + i % 4] = preference->align[i % 4];
+    for (int i = 0; i < *found; i++) results[i].algo.data[SCHEME] = preference->schemes;
 #endif
     return d->leave(SUCCESS);
 }
+
+#ifndef HIPBLASLT
+API int cublasLtMatmulAlgoCheck(struct standin_blas *handle, struct desc *desc, struct layout *a, struct layout *b,
+                                struct layout *c, struct layout *to, const struct algo *algo, struct result *result) {
+    ENTER(cublasLtMatmulAlgoCheck);
+    if (!handle || c != to || !fits(desc, a, b, to) || algo->data[0] > 1 || !d->has(ways[algo->data[0]]))
+        return d->leave(INVALID_VALUE);
+    *result = (struct result){.algo = *algo, .workspace = WORKSPACE};
+    return d->leave(SUCCESS);
+}
+
+static int tell(uint64_t value, void *to, size_t nbytes, size_t *written) {
+    const uint32_t number = (uint32_t)value;
+    if (nbytes != sizeof number) return INVALID_VALUE;
+    memcpy(to, &number, sizeof number);
+    *written = sizeof number;
+    return SUCCESS;
+}
+
+API int cublasLtMatmulAlgoCapGetAttribute(const struct algo *algo, int capability, void *to, size_t nbytes,
+                                          size_t *written) {
+    ENTER(cublasLtMatmulAlgoCapGetAttribute);
+    if (capability < 16 || capability > 19) return d->leave(INVALID_VALUE);
+    return d->leave(tell(algo->data[1 + capability - 16], to, nbytes, written));
+}
+
+API int cublasLtMatmulAlgoConfigGetAttribute(const struct algo *algo, int attribute, void *to, size_t nbytes,
+                                             size_t *written) {
+    ENTER(cublasLtMatmulAlgoConfigGetAttribute);
+    return d->leave(attribute == 3 ? tell(algo->data[SCHEME], to, nbytes, written) : INVALID_VALUE);
+}
+#endif
 
 static bool aligned(const void *p, uint64_t align) { return (uintptr_t)p % align == 0; }
 

@@ -219,9 +219,9 @@ static void key_of(const struct wick__dnn_conv *c, int64_t key[WICK__PLAN_KEY]) 
     put(at, c, c->dilation);
 }
 
-static int make_plan(struct wick__gpu *gpu, void *handle, const void *call, struct wick__way *way, void **plan,
-                     size_t *workspace) {
-    return gpu->vendor->conv_plan(handle, call, WORKSPACE, way, plan, workspace);
+static int make_plan(struct wick__gpu *gpu, void *handle, const void *call, struct wick__planned *planned) {
+    planned->most = WORKSPACE;
+    return gpu->vendor->conv_plan(handle, call, planned);
 }
 
 static int run_plan(struct wick__gpu *gpu, void *handle, void *plan, const void *call, void *workspace, size_t nbytes) {
@@ -231,7 +231,7 @@ static int run_plan(struct wick__gpu *gpu, void *handle, void *plan, const void 
 
 static void forget_plan(const struct wick__gpu *gpu, void *plan) { gpu->vendor->conv_forget(plan); }
 
-static const struct wick__planner planner = {make_plan, run_plan, forget_plan};
+static const struct wick__planner planner = {&wick__conv_route, make_plan, run_plan, forget_plan};
 
 static enum wick__ran convolve(struct wick__gpu *gpu, struct wick__held *held, const struct wick__dnn_conv *c) {
     int64_t key[WICK__PLAN_KEY];

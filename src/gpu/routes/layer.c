@@ -116,12 +116,9 @@ static void key_of(const struct wick__dnn_layer *l, int64_t key[WICK__PLAN_KEY])
     }
 }
 
-static int make_plan(struct wick__gpu *gpu, void *handle, const void *call, struct wick__way *way, void **plan,
-                     size_t *workspace) {
+static int make_plan(struct wick__gpu *gpu, void *handle, const void *call, struct wick__planned *planned) {
     (void)handle;
-    (void)way;
-    *workspace = 0;
-    return gpu->vendor->layer_plan(call, plan);
+    return gpu->vendor->layer_plan(call, &planned->plan);
 }
 
 static int run_plan(struct wick__gpu *gpu, void *handle, void *plan, const void *call, void *workspace, size_t nbytes) {
@@ -132,7 +129,7 @@ static int run_plan(struct wick__gpu *gpu, void *handle, void *plan, const void 
 
 static void forget_plan(const struct wick__gpu *gpu, void *plan) { gpu->vendor->layer_forget(plan); }
 
-static const struct wick__planner planner = {make_plan, run_plan, forget_plan};
+static const struct wick__planner planner = {NULL, make_plan, run_plan, forget_plan};
 
 static enum wick__ran run_layer(struct wick__gpu *gpu, struct wick__held *held, const struct wick__dnn_layer *layer) {
     int64_t key[WICK__PLAN_KEY];

@@ -61,9 +61,9 @@ static int takes(const struct wick__gpu *gpu, enum wick__choice choice, const st
 
 /* ---- plans ---- */
 
-static int make_plan(struct wick__gpu *gpu, void *handle, const void *call, struct wick__way *way, void **plan,
-                     size_t *workspace) {
-    return gpu->vendor->lt_plan(handle, call, WORKSPACE, way, plan, workspace);
+static int make_plan(struct wick__gpu *gpu, void *handle, const void *call, struct wick__planned *planned) {
+    planned->most = WORKSPACE;
+    return gpu->vendor->lt_plan(handle, call, planned);
 }
 
 static int run_plan(struct wick__gpu *gpu, void *handle, void *plan, const void *call, void *workspace, size_t nbytes) {
@@ -72,7 +72,7 @@ static int run_plan(struct wick__gpu *gpu, void *handle, void *plan, const void 
 
 static void forget_plan(const struct wick__gpu *gpu, void *plan) { gpu->vendor->lt_forget(plan); }
 
-static const struct wick__planner planner = {make_plan, run_plan, forget_plan};
+static const struct wick__planner planner = {&wick__lt_route, make_plan, run_plan, forget_plan};
 
 static enum wick__ran multiply(struct wick__gpu *gpu, struct wick__held *held, const struct wick__blas_product *g) {
     int64_t key[WICK__PLAN_KEY];

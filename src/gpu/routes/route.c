@@ -32,7 +32,7 @@ struct wick__routes {
     enum wick_tune tune;
     struct winners {
         bool looked; /* for those on disk */
-        struct wick__winners *list;
+        struct wick__records *list;
     } winners[WICK__CHOOSERS];
     struct wick__timings *timings; /* NULL: none */
 };
@@ -75,7 +75,7 @@ void wick__routes_close(struct wick__gpu *gpu) {
         if (wick__routes[i]->forget) wick__routes[i]->forget(gpu, held);
         if (held->handle) wick__routes[i]->library(gpu->vendor)->destroy(held->handle);
     }
-    for (int i = 0; i < WICK__CHOOSERS; i++) wick__winners_free(all->winners[i].list);
+    for (int i = 0; i < WICK__CHOOSERS; i++) wick__records_free(all->winners[i].list);
     wick__timings_free(all->timings);
     pthread_mutex_destroy(&all->mutex);
     wick__free(all, sizeof *all);
@@ -135,7 +135,9 @@ static enum wick__verdict check(struct wick__gpu *gpu, int route, struct state *
     wick__error_swap(&quiet); /* a check that fails is not a failure of the op */
     enum wick__verdict verdict = fresh ? WICK__UNCHECKED : wick__verdict_find(gpu, r, which);
     if (verdict == WICK__UNCHECKED) {
+        state->held.checks = true;
         verdict = r->check(gpu, &state->held, which);
+        state->held.checks = false;
         wick__verdict_keep(gpu, r, which, verdict);
     }
     wick__error_swap(&quiet);
@@ -228,7 +230,7 @@ static struct wick__winner *tune(struct wick__gpu *gpu, struct wick__routes *all
     pthread_mutex_lock(&all->mutex);
     wick__timings_add(&all->timings, &timing);
     wick__winners_put(&all->winners[chooser].list, &timing.winner);
-    return wick__winners_find(all->winners[chooser].list, key);
+    return wick__records_find(all->winners[chooser].list, key);
 }
 
 /* What is known of the call from measurements, in this process or before; it may be measured now, though not while a
@@ -241,7 +243,8 @@ static struct wick__winner *winner_of(struct wick__gpu *gpu, struct wick__routes
         winners->looked = true;
         if (all->tune != WICK_TUNE_ALL) winners->list = wick__winners_read(gpu, chooser);
     }
-    struct wick__winner *winner = wick__winners_find(winners->list, key);
+    struct wick__winner *winner = wick__records_find(winners->list, key);
+    if (winner) winner->way.place = 0; /* whatever the disk says */
     if (!winner && all->tune != WICK_TUNE_OFF && !wick__gpu_records(gpu))
         winner = tune(gpu, all, first, last, offer, key);
     return winner && winner->route != WICK__BY_RULES ? winner : NULL;
@@ -385,7 +388,7 @@ enum wick_status wick__routes_tune(struct wick__gpu *gpu, enum wick_tune tune) {
     if (!all) return WICK_MEMORY;
     all->tune = tune;
     for (int i = 0; i < WICK__CHOOSERS && tune == WICK_TUNE_ALL; i++) {
-        wick__winners_free(all->winners[i].list);
+        wick__records_free(all->winners[i].list);
         all->winners[i] = (struct winners){.looked = true};
     }
     pthread_mutex_unlock(&all->mutex);

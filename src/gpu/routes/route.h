@@ -39,6 +39,7 @@ struct wick__held {
     void *handle;         /* the library's */
     void *kept;           /* the route's own: plans for example; NULL at first */
     struct wick__way way; /* of its library that a call is to run by; `run` sets its name, where ways have names */
+    bool checks;          /* a check runs, of what the library says now: nothing is taken from disk or kept there */
 };
 
 /* What became of a call. NOT_NOW: running it would need what can't be done while a graph is recorded. */

@@ -35,17 +35,23 @@ bool wick__verdict_library(const struct wick__gpu *gpu, const struct wick__vendo
     return *companion->version();
 }
 
-static bool key_of(const struct wick__gpu *gpu, const struct wick__vendor_route *route, int check,
-                   struct wick__cache_key *key) {
-    int n =
-        snprintf(key->text, sizeof key->text, "checks=%d\ncheck=%s\ncard=%s\ntarget=%s\ndriver=%d\n", CHECKS_VERSION,
-                 route->checks[check], gpu->properties.name, gpu->properties.target, gpu->properties.driver);
+bool wick__verdict_key(const struct wick__gpu *gpu, const struct wick__vendor_route *route, const char *name,
+                       const char *what, struct wick__cache_key *key) {
+    int n = snprintf(key->text, sizeof key->text, "%scard=%s\ntarget=%s\ndriver=%d\n", what, gpu->properties.name,
+                     gpu->properties.target, gpu->properties.driver);
     if (n <= 0 || (size_t)n >= sizeof key->text ||
         !wick__verdict_library(gpu, route, key->text + n, sizeof key->text - (size_t)n))
         return false;
-    snprintf(key->name, sizeof key->name, "route-%s-%s", route->name, gpu->properties.target);
+    snprintf(key->name, sizeof key->name, "%s-%s-%s", name, route->name, gpu->properties.target);
     snprintf(key->compiler, sizeof key->compiler, "%s", route->library(gpu->vendor)->version());
     return true;
+}
+
+static bool key_of(const struct wick__gpu *gpu, const struct wick__vendor_route *route, int check,
+                   struct wick__cache_key *key) {
+    char what[128];
+    snprintf(what, sizeof what, "checks=%d\ncheck=%s\n", CHECKS_VERSION, route->checks[check]);
+    return wick__verdict_key(gpu, route, "route", what, key);
 }
 
 /* Whether it says something of the library, and not of the moment. */

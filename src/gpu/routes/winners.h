@@ -3,6 +3,7 @@
 #ifndef WICK_GPU_ROUTES_WINNERS_H
 #define WICK_GPU_ROUTES_WINNERS_H
 
+#include "gpu/routes/records.h"
 #include "gpu/routes/route.h"
 
 /* Instead of a route: nothing was measured to be the fastest, so that rules decide. */
@@ -15,18 +16,12 @@ struct wick__winner {
     struct wick__way way; /* of its library, by name */
 };
 
-struct wick__winners;
-
 /* Those on disk for an op, this device, these very libraries and these kernels of ours; NULL when there are none.
  * Opens libraries only where others are on disk for the device. */
-struct wick__winners *wick__winners_read(const struct wick__gpu *gpu, enum wick__chooser chooser);
+struct wick__records *wick__winners_read(const struct wick__gpu *gpu, enum wick__chooser chooser);
 /* Adds one to those on disk. */
 void wick__winners_keep(const struct wick__gpu *gpu, enum wick__chooser chooser, const struct wick__winner *winner);
-
-/* NULL when there is none, or no list. */
-struct wick__winner *wick__winners_find(struct wick__winners *winners, const int64_t key[WICK__PLAN_KEY]);
-/* Adds one, in the place of one of its key. The first one makes the list; a full list loses its oldest. */
-void wick__winners_put(struct wick__winners **winners, const struct wick__winner *winner);
-void wick__winners_free(struct wick__winners *winners);
+/* Adds one to a list, which wick__records_find searches. */
+void wick__winners_put(struct wick__records **winners, const struct wick__winner *winner);
 
 #endif
