@@ -96,6 +96,10 @@ union wick__params {
         bool batch;
     } norm;
     struct {
+        int64_t size; /* local response norm and its gradient, by channels */
+        double alpha, beta, k;
+    } response;
+    struct {
         int activation; /* enum wick_activation */
         int products;   /* linear_quantised: enum wick_products */
         double epsilon; /* linear_quantised: of its norm */

@@ -114,6 +114,8 @@ enum wick__layer {
     WICK__LAYER_NORM,                 /* batch norm: y from x, mean, variance, weight and bias */
     WICK__LAYER_NORM_TRAIN,           /* y, 1 / deviation and mean from x, weight and bias */
     WICK__LAYER_NORM_BACKWARD,        /* gradients of x, weight, bias from those of y, x, mean, 1 / deviation, weight */
+    WICK__LAYER_RESPONSE,             /* local response norm by channels: y from x */
+    WICK__LAYER_RESPONSE_BACKWARD,    /* the gradient of x from those of y, and x */
     WICK__LAYER_AVERAGE_POOL,         /* y from x */
     WICK__LAYER_AVERAGE_POOL_BACKWARD, /* the gradient of x from those of y */
     WICK__LAYERS
@@ -124,6 +126,7 @@ struct wick__dnn_layer {
     int64_t size[4];                                 /* of x: images, channels, height, width */
     int64_t to[2], kernel[2], stride[2], padding[2]; /* of windows: height and width of y, ... */
     bool counts_padding;
+    double response[3]; /* alpha, beta, k; of kernel[0] channels */
     double epsilon;
     const void *in[5]; /* in the order above */
     void *out[3];
@@ -263,8 +266,8 @@ struct wick__vendor {
 
     /* ---- layers, by the library of convolutions; NULL where it has none ---- */
     /* The plan depends on all but the addresses and epsilon. */
-    int (*layer_plan)(const struct wick__dnn_layer *layer, void **plan);
-    int (*layer_run)(void *dnn, void *plan, const struct wick__dnn_layer *layer);
+    int (*layer_plan)(const struct wick__dnn_layer *layer, void **plan, size_t *workspace);
+    int (*layer_run)(void *dnn, void *plan, const struct wick__dnn_layer *layer, void *workspace);
     void (*layer_forget)(void *plan);
 };
 

@@ -1,5 +1,6 @@
-/* MIOpen's layers: softmax, batch norm, average pooling, and their gradients. It compiles a kernel when a shape first
- * needs it, and measures none. A softmax is always one over channels: that over images has a race in 3.4.0. */
+/* MIOpen's layers: softmax, batch norm, local response norm, average pooling, and their gradients. It compiles a kernel
+ * when a shape first needs it, and measures none. A softmax is always one over channels: that over images has a race
+ * in 3.4.0. */
 #include "rocm/rocm.h"
 
 #include "core/memory.h"
@@ -9,6 +10,8 @@
 struct plan {
     miopenTensorDescriptor_t x, y, channels; /* of x's size, of the windows', of one a channel */
     miopenPoolingDescriptor_t pool;
+    miopenLRNDescriptor_t response;
+    size_t behind; /* bytes of the workspace that a result takes which nobody wants */
 };
 
 /* Whether the library has what a layer needs. */
@@ -22,6 +25,10 @@ static bool has(enum wick__layer kind) {
     case WICK__LAYER_NORM: return m->miopenBatchNormalizationForwardInference;
     case WICK__LAYER_NORM_TRAIN: return m->miopenBatchNormalizationForwardTraining;
     case WICK__LAYER_NORM_BACKWARD: return m->miopenBatchNormalizationBackward;
+    case WICK__LAYER_RESPONSE:
+    case WICK__LAYER_RESPONSE_BACKWARD:
+        return m->miopenCreateLRNDescriptor && m->miopenDestroyLRNDescriptor && m->miopenSetLRNDescriptor &&
+               m->miopenLRNGetWorkSpaceSize && m->miopenLRNForward && m->miopenLRNBackward;
     default:
         return m->miopenCreatePoolingDescriptor && m->miopenDestroyPoolingDescriptor &&
                m->miopenSet2dPoolingDescriptor && m->miopenPoolingForward && m->miopenPoolingBackward;
@@ -57,8 +64,25 @@ static int describe_windows(const struct wick__dnn_layer *l, miopenPoolingDescri
                                                   (int)l->padding[1], (int)l->stride[0], (int)l->stride[1]));
 }
 
+/* The gradient wants a workspace of the forward pass, and its result. */
+static int describe_response(const struct wick__dnn_layer *l, struct plan *plan, size_t *workspace) {
+    const size_t y = (size_t)(l->size[0] * l->size[1] * l->size[2] * l->size[3]) * (l->dtype == WICK_F16 ? 2 : 4);
+    if (l->kernel[0] > INT_MAX) return WICK__MIOPEN_CODE | miopenStatusNotImplemented;
+    int code = wick__miopen_code(wick__miopen.miopenCreateLRNDescriptor(&plan->response));
+    if (!code)
+        code = wick__miopen_code(wick__miopen.miopenSetLRNDescriptor(plan->response, miopenLRNCrossChannel,
+                                                                     (unsigned)l->kernel[0], l->response[0],
+                                                                     l->response[1], l->response[2]));
+    if (code || l->kind == WICK__LAYER_RESPONSE) return code;
+    plan->behind = (y + 255) / 256 * 256;
+    code = wick__miopen_code(wick__miopen.miopenLRNGetWorkSpaceSize(plan->x, workspace));
+    *workspace += plan->behind;
+    return code;
+}
+
 void wick__miopen_layer_forget(void *memory) {
     struct plan *plan = memory;
+    if (plan->response) wick__miopen.miopenDestroyLRNDescriptor(plan->response);
     if (plan->pool) wick__miopen.miopenDestroyPoolingDescriptor(plan->pool);
     if (plan->channels) wick__miopen.miopenDestroyTensorDescriptor(plan->channels);
     if (plan->y) wick__miopen.miopenDestroyTensorDescriptor(plan->y);
@@ -66,7 +90,7 @@ void wick__miopen_layer_forget(void *memory) {
     wick__free(plan, sizeof *plan);
 }
 
-int wick__miopen_layer_plan(const struct wick__dnn_layer *l, void **out) {
+int wick__miopen_layer_plan(const struct wick__dnn_layer *l, void **out, size_t *workspace) {
     const miopenDataType_t type = l->dtype == WICK_F16 ? miopenHalf : miopenFloat;
     *out = NULL;
     if (!has(l->kind) || !is_sound(l)) return WICK__MIOPEN_CODE | miopenStatusNotImplemented;
@@ -77,6 +101,8 @@ int wick__miopen_layer_plan(const struct wick__dnn_layer *l, void **out) {
     if (!code && l->kind >= WICK__LAYER_AVERAGE_POOL) {
         code = describe(&plan->y, type, (const int64_t[]){l->size[0], l->size[1], l->to[0], l->to[1]});
         if (!code) code = describe_windows(l, &plan->pool);
+    } else if (!code && l->kind >= WICK__LAYER_RESPONSE) {
+        code = describe_response(l, plan, workspace);
     } else if (!code && l->kind >= WICK__LAYER_NORM) {
         code = describe(&plan->channels, miopenFloat, (const int64_t[]){1, l->size[1], 1, 1});
     }
@@ -116,7 +142,21 @@ static miopenStatus_t norm(miopenHandle_t handle, const struct plan *p, const st
                                                          l->epsilon, in[2], in[3]);
 }
 
-static miopenStatus_t run(miopenHandle_t handle, const struct plan *p, const struct wick__dnn_layer *l) {
+static miopenStatus_t response(miopenHandle_t handle, const struct plan *p, const struct wick__dnn_layer *l,
+                               char *workspace) {
+    const float one = 1, zero = 0;
+    const bool backward = l->kind == WICK__LAYER_RESPONSE_BACKWARD;
+    const void *x = l->in[backward];
+    miopenStatus_t status =
+        wick__miopen.miopenLRNForward(handle, p->response, &one, p->x, x, &zero, p->x, backward ? workspace : l->out[0],
+                                      backward, backward ? workspace + p->behind : NULL);
+    if (status != miopenStatusSuccess || !backward) return status;
+    return wick__miopen.miopenLRNBackward(handle, p->response, &one, p->x, workspace, p->x, l->in[0], p->x, x, &zero,
+                                          p->x, l->out[0], workspace + p->behind);
+}
+
+static miopenStatus_t run(miopenHandle_t handle, const struct plan *p, const struct wick__dnn_layer *l,
+                          void *workspace) {
     const float one = 1, zero = 0;
     const bool log = l->kind == WICK__LAYER_LOG_SOFTMAX || l->kind == WICK__LAYER_LOG_SOFTMAX_BACKWARD;
     const miopenSoftmaxAlgorithm_t algorithm = log ? MIOPEN_SOFTMAX_LOG : MIOPEN_SOFTMAX_ACCURATE;
@@ -129,6 +169,8 @@ static miopenStatus_t run(miopenHandle_t handle, const struct plan *p, const str
     case WICK__LAYER_LOG_SOFTMAX_BACKWARD:
         return wick__miopen.miopenSoftmaxBackward_V2(handle, &one, p->x, l->in[1], p->x, l->in[0], &zero, p->x,
                                                      l->out[0], algorithm, MIOPEN_SOFTMAX_MODE_CHANNEL);
+    case WICK__LAYER_RESPONSE:
+    case WICK__LAYER_RESPONSE_BACKWARD: return response(handle, p, l, workspace);
     case WICK__LAYER_AVERAGE_POOL:
         return wick__miopen.miopenPoolingForward(handle, p->pool, &one, p->x, l->in[0], &zero, p->y, l->out[0], false,
                                                  NULL, 0);
@@ -139,6 +181,6 @@ static miopenStatus_t run(miopenHandle_t handle, const struct plan *p, const str
     }
 }
 
-int wick__miopen_layer_run(void *handle, void *plan, const struct wick__dnn_layer *l) {
-    return wick__miopen_code(run(((const struct wick__miopen_handle *)handle)->handle, plan, l));
+int wick__miopen_layer_run(void *handle, void *plan, const struct wick__dnn_layer *l, void *workspace) {
+    return wick__miopen_code(run(((const struct wick__miopen_handle *)handle)->handle, plan, l, workspace));
 }

@@ -1,7 +1,7 @@
-/* Softmax, batch norm and average pooling on a GPU through the vendor's DNN library, against the same ops on the
- * processor: right whether the library is right, wrong, refuses, fails or has none of them, and through it where it is
- * right and chosen. argv: what STANDIN_BLAS makes of the library: good, wrong, refuse, flush, rough; `part` where it
- * has no layers; or a function of it, which fails. */
+/* Softmax, batch norm, local response norm and average pooling on a GPU through the vendor's DNN library, against the
+ * same ops on the processor: right whether the library is right, wrong, refuses, fails or has none of them, and through
+ * it where it is right and chosen. argv: what STANDIN_BLAS makes of the library: good, wrong, refuse, flush, rough;
+ * `part` where it has no layers; or a function of it, which fails. */
 #include "tests/test.h"
 
 #include <wick/backward.h>
@@ -13,10 +13,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { N = 2, C = 3, H = 7, W = 12, COUNT = N * C * H * W, KINDS = 11 };
+enum { N = 2, C = 3, H = 7, W = 12, COUNT = N * C * H * W, KINDS = 13 };
 static const int64_t shape[4] = {N, C, H, W}, channels = C, kernel[2] = {3, 2};
 static const struct wick_pool_options pools[2] = {{.stride = {2, 2}, .padding = {1, 1}},
                                                   {.stride = {1, 2}, .padding = {1, 0}, .exclude_padding = true}};
+static const struct wick_response_options response = {.size = 3, .alpha = 0.5, .beta = 0.75, .k = 1};
 static const struct wick_pool_options line = {.stride = {2}, .padding = {1}};
 
 /* Numbers from `low` on, of steps of 1/8; they start `offset` elements into their memory. */
@@ -72,6 +73,8 @@ static struct wick_tensor *call(struct wick_device *device, int kind, enum wick_
     case 6: return norm(device, kind, x, gradient, offset);
     case 7:
     case 8: return wick_avg_pool2d(x, 2, kernel, &pools[kind - 7]);
+    case 11: return wick_local_response_norm(x, &response);
+    case 12: return wick_local_response_norm_backward(gradient, x, &response);
     case 9: return wick_avg_pool1d(wick_reshape(x, 3, rows), 1, kernel, &line);
     default: {
         const int64_t to[4] = {N, C, 4, 7};
@@ -124,6 +127,8 @@ static void check_counts(struct wick_device *cpu, struct wick_device *gpu) {
     CHECK_INT(route(gpu, false).used - used, 2 * KINDS);
     used = route(gpu, false).used;
     check_all(cpu, gpu, 1);
+    CHECK_INT(route(gpu, false).used - used, 2 * 3); /* averages in local response norm and its gradient lie well */
+    used = route(gpu, false).used;
     CHECK_OK(wick_dnn_set(gpu, WICK_DNN_OWN));
     check_all(cpu, gpu, 0);
     CHECK_OK(wick_dnn_set(gpu, WICK_DNN_AUTO));
@@ -142,6 +147,20 @@ static void check_odd(struct wick_device *gpu) {
                                        .weight = weight, .bias = weight, .epsilon = 1e-5, .mean = &weight}));
     CHECK_INT(route(gpu, false).used - used, 0);
     CHECK_INT(route(gpu, false).refused - refused, 1);
+    wick_scope_end(NULL);
+}
+
+/* An even window reaches to the other side, and one within channels isn't the library's: only their averages are. */
+static void check_even(struct wick_device *gpu) {
+    struct wick_response_options even = response, within = response;
+    even.size = 4;
+    within.within_channels = true;
+    wick_scope_begin();
+    struct wick_tensor *x = make(gpu, WICK_F32, 4, shape, 0, -2);
+    const int64_t used = route(gpu, false).used;
+    CHECK(wick_local_response_norm(x, &even) && wick_local_response_norm(x, &within));
+    CHECK_INT(route(gpu, false).used - used, 2);
+    CHECK_TEXT(wick_error(), "");
     wick_scope_end(NULL);
 }
 
@@ -175,7 +194,9 @@ static void check_verdicts(struct wick_device *gpu, const char *mode) {
             "right for f16 softmax, f32 softmax, f16 log_softmax, f32 log_softmax, f16 softmax_backward, f32 "
             "softmax_backward, f16 log_softmax_backward, f32 log_softmax_backward, f16 batch_norm, f32 batch_norm, "
             "f16 batch_norm_train, f32 batch_norm_train, f16 batch_norm_backward, f32 batch_norm_backward, "
-            "f16 avg_pool, f32 avg_pool, f16 avg_pool_backward, f32 avg_pool_backward");
+            "f16 local_response_norm, f32 local_response_norm, f16 local_response_norm_backward, "
+            "f32 local_response_norm_backward, f16 avg_pool, f32 avg_pool, f16 avg_pool_backward, f32 "
+            "avg_pool_backward");
     if (strcmp(mode, "wrong") == 0) CHECK(strncmp(verdict, "WRONG for f16 softmax, f32 softmax", 34) == 0);
     if (strcmp(mode, "wrong") == 0) CHECK(!strchr(verdict, ';'));
     if (strcmp(mode, "refuse") == 0 || strcmp(mode, "part") == 0)
@@ -207,6 +228,7 @@ int main(int argc, char **argv) {
     if (strcmp(mode, "good") == 0) {
         check_counts(cpu, gpu);
         check_odd(gpu);
+        check_even(gpu);
         check_graph(gpu, true);
         check_graph(gpu, false);
     }

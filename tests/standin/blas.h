@@ -34,7 +34,8 @@ struct standin_conv {
     bool relu;
 };
 
-/* What MIOpen has besides, of x [n,channels,height,width]; by[] are one a channel in f32. Epsilon is of batch norm. */
+/* What MIOpen has besides, of x [n,channels,height,width]; by[] are in f32, one a channel, of local response norm one
+ * an element. Epsilon is of batch norm. */
 enum standin_layer_kind {
     STANDIN_SOFTMAX,          /* by channels, or its logarithm: out[0] from in[0] */
     STANDIN_SOFTMAX_BACKWARD, /* of in[0], the result, and in[1], its gradient */
@@ -42,7 +43,9 @@ enum standin_layer_kind {
     STANDIN_NORM_TRAIN,       /* by[2] and by[3] become mean and 1 / deviation */
     STANDIN_NORM_BACKWARD,    /* of in[0] x, in[1] gradient, by[0] weight, by[2] mean, by[3] 1 / deviation; by[4], by[5]
                                  become    the gradients of weight and bias */
-    STANDIN_POOL,             /* averages */
+    STANDIN_RESPONSE,         /* local response norm by kernel[0] channels; by[0], unless NULL, becomes the divisors */
+    STANDIN_RESPONSE_BACKWARD, /* of in[0] x, in[1] gradient, by[0] divisors; by[1] has the result */
+    STANDIN_POOL,              /* averages */
     STANDIN_POOL_BACKWARD
 };
 struct standin_layer {
@@ -50,7 +53,7 @@ struct standin_layer {
     enum standin_dtype dtype;
     bool log, counts_padding;
     long size[4], to[2], kernel[2], padding[2], stride[2];
-    double epsilon;
+    double epsilon, response[3]; /* alpha, beta and k */
     const void *in[2];
     void *out, *by[6];
 };

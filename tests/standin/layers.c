@@ -1,5 +1,6 @@
-/* Softmax, batch norm and average pooling on the stand-in's memory, for its MIOpen: plain loops, sums in f64. A library
- * that is wrong forgets the last term of each sum, one that is rough has the variance from squares in f32. */
+/* Softmax, batch norm, local response norm and average pooling on the stand-in's memory, for its MIOpen: plain loops,
+ * sums in f64. A library that is wrong forgets the last term of each sum, one that is rough has the variance from
+ * squares in f32. */
 #include "blas.h"
 
 #include <math.h>
@@ -104,6 +105,46 @@ static void norm_backward(const struct standin_layer *l, long c, long n) {
     standin_put(STANDIN_F32, l->by[5], c, by_bias);
 }
 
+/* ---- local response norm ---- */
+
+/* Steps from the channel of element i to the first and last of its window. */
+static void reach(const struct standin_layer *l, long i, long *first, long *last) {
+    long c = i / (long)plane(l) % l->size[1], half = l->kernel[0] / 2;
+    *first = c < half ? -c : -half;
+    *last = l->size[1] - 1 - c < half ? l->size[1] - 1 - c : half;
+    if (is("wrong") && *last > 0) --*last;
+}
+
+static void run_response(const struct standin_layer *l, long count) {
+    for (long i = 0; i < count; i++) {
+        long first, last;
+        double sum = 0;
+        reach(l, i, &first, &last);
+        for (long c = first; c <= last; c++) {
+            double x = get(l, l->in[0], i + c * (long)plane(l));
+            sum += x * x;
+        }
+        double divisor = l->response[2] + l->response[0] / (double)l->kernel[0] * sum;
+        put(l, i, get(l, l->in[0], i) * exp(-l->response[1] * log(divisor)));
+        if (l->by[0]) standin_put(STANDIN_F32, l->by[0], i, divisor);
+    }
+}
+
+static void run_response_backward(const struct standin_layer *l, long count) {
+    double by = 2 * l->response[0] * l->response[1] / (double)l->kernel[0];
+    for (long i = 0; i < count; i++) {
+        long first, last;
+        double sum = 0, own = standin_get(STANDIN_F32, l->by[0], i);
+        reach(l, i, &first, &last);
+        for (long c = first; c <= last; c++) {
+            long at = i + c * (long)plane(l);
+            double divisor = standin_get(STANDIN_F32, l->by[0], at);
+            sum += get(l, l->in[1], at) * get(l, l->in[0], at) * pow(divisor, -l->response[1] - 1);
+        }
+        put(l, i, get(l, l->in[1], i) * pow(own, -l->response[1]) - by * get(l, l->in[0], i) * sum);
+    }
+}
+
 /* ---- pooling ---- */
 
 /* Element y of the windows, and what it has of one place of its window. */
@@ -143,6 +184,9 @@ static int run(const void *arguments) {
     memcpy(&l, arguments, sizeof l);
     long n = l.size[0] * (long)plane(&l);
     if (l.kind >= STANDIN_POOL) return pool(&l);
+    if (l.kind == STANDIN_RESPONSE) run_response(&l, l.size[1] * n);
+    if (l.kind == STANDIN_RESPONSE_BACKWARD) run_response_backward(&l, l.size[1] * n);
+    if (l.kind >= STANDIN_RESPONSE) return DRIVER_OK;
     if (l.kind <= STANDIN_SOFTMAX_BACKWARD)
         run_softmax(&l);
     else
@@ -158,10 +202,13 @@ static bool lies(const void *p, size_t nbytes) {
 
 /* Whether all operands lie in live memory. */
 static bool all_lie(const struct standin_layer *l) {
-    static const int parameters[] = {0, 0, 4, 4, 6, 0, 0}; /* of channels */
+    static const int parameters[] = {0, 0, 4, 4, 6, 0, 0, 0, 0}; /* of channels */
     size_t size = l->dtype == STANDIN_F32 ? 4 : 2, planes = (size_t)(l->size[0] * l->size[1]);
     size_t x = planes * (size_t)plane(l) * size, y = planes * (size_t)(l->to[0] * l->to[1]) * size;
-    bool second = l->kind == STANDIN_SOFTMAX_BACKWARD || l->kind == STANDIN_NORM_BACKWARD, all = true;
+    bool second =
+        l->kind == STANDIN_SOFTMAX_BACKWARD || l->kind == STANDIN_NORM_BACKWARD || l->kind == STANDIN_RESPONSE_BACKWARD;
+    bool all = l->kind != STANDIN_RESPONSE_BACKWARD || (lies(l->by[0], x / size * 4) && lies(l->by[1], x));
+    if (l->kind == STANDIN_RESPONSE && l->by[0]) all = lies(l->by[0], x / size * 4);
     for (int i = 0; i < parameters[l->kind]; i++)
         if (l->kind != STANDIN_NORM_BACKWARD || i != 1) all = all && lies(l->by[i], (size_t)l->size[1] * 4);
     return all && lies(l->in[0], l->kind == STANDIN_POOL_BACKWARD ? y : x) && (!second || lies(l->in[1], x)) &&

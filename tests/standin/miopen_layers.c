@@ -8,6 +8,11 @@ struct pool {
     long kernel[2], padding[2], stride[2];
 };
 
+struct response {
+    int size;
+    double parameters[3];
+};
+
 static int status_of(int code) {
     return code == DRIVER_OK          ? SUCCESS
            : code == DRIVER_NOT_FOUND ? NOT_IMPLEMENTED
@@ -116,6 +121,61 @@ API int miopenBatchNormalizationBackward(struct handle *handle, int mode, const 
     l.in[1] = dy;
     l.by[4] = by_weight;
     l.by[5] = by_bias;
+    return d->leave(status_of(d->layer(&l, handle->blas.stream)));
+}
+
+/* ---- local response norm: by channels, which is mode 1 ---- */
+
+API int miopenCreateLRNDescriptor(struct response **response) { MAKE(miopenCreateLRNDescriptor, response); }
+API int miopenDestroyLRNDescriptor(struct response *response) { DESTROY(miopenDestroyLRNDescriptor, response); }
+API int miopenSetLRNDescriptor(struct response *response, int mode, unsigned size, double alpha, double beta,
+                               double k) {
+    ENTER(miopenSetLRNDescriptor);
+    if (mode != 1 || size % 2 == 0) return d->leave(BAD_PARAM);
+    *response = (struct response){(int)size, {alpha, beta, k}};
+    return d->leave(SUCCESS);
+}
+
+API int miopenLRNGetWorkSpaceSize(struct tensor *y_is, size_t *nbytes) {
+    ENTER(miopenLRNGetWorkSpaceSize);
+    *nbytes = sizeof(float);
+    for (int i = 0; i < 4; i++) *nbytes *= (size_t)y_is->size[i];
+    return d->leave(SUCCESS);
+}
+
+static struct standin_layer response_of(enum standin_layer_kind kind, const struct tensor *x_is,
+                                        const struct response *response) {
+    struct standin_layer l = layer_of(kind, x_is);
+    l.kernel[0] = response->size;
+    for (int i = 0; i < 3; i++) l.response[i] = response->parameters[i];
+    return l;
+}
+
+API int miopenLRNForward(struct handle *handle, struct response *response, const void *alpha, struct tensor *x_is,
+                         const void *x, const void *beta, struct tensor *y_is, void *y, bool do_backward,
+                         void *workspace) {
+    ENTER(miopenLRNForward);
+    if (!is_plain(alpha, beta) || !is_same(x_is, y_is) || do_backward != (workspace != NULL))
+        return d->leave(BAD_PARAM);
+    struct standin_layer l = response_of(STANDIN_RESPONSE, x_is, response);
+    l.in[0] = x;
+    l.out = y;
+    l.by[0] = workspace;
+    return d->leave(status_of(d->layer(&l, handle->blas.stream)));
+}
+
+API int miopenLRNBackward(struct handle *handle, struct response *response, const void *alpha, struct tensor *y_is,
+                          void *y, struct tensor *dy_is, const void *dy, struct tensor *x_is, const void *x,
+                          const void *beta, struct tensor *dx_is, void *dx, void *workspace) {
+    ENTER(miopenLRNBackward);
+    if (!is_plain(alpha, beta) || !is_same(x_is, y_is) || !is_same(x_is, dy_is) || !is_same(x_is, dx_is))
+        return d->leave(BAD_PARAM);
+    struct standin_layer l = response_of(STANDIN_RESPONSE_BACKWARD, x_is, response);
+    l.in[0] = x;
+    l.in[1] = dy;
+    l.out = dx;
+    l.by[0] = workspace;
+    l.by[1] = y;
     return d->leave(status_of(d->layer(&l, handle->blas.stream)));
 }
 

@@ -1,5 +1,5 @@
-/* MIOpen: softmax, batch norm and average pooling, and their gradients. It compiles a kernel when a shape first needs
- * it, so plans, which hold no more than descriptors, tell what a graph may record. */
+/* MIOpen: softmax, batch norm, local response norm and pooling, and their gradients. It compiles a kernel when a shape
+ * first needs it, so plans, which hold no more than descriptors, tell what a graph may record. */
 #include "gpu/routes/layer.h"
 
 #include "gpu/routes/plans.h"
@@ -24,6 +24,10 @@ static const char *const names[] = {"f16 softmax",
                                     "f32 batch_norm_train",
                                     "f16 batch_norm_backward",
                                     "f32 batch_norm_backward",
+                                    "f16 local_response_norm",
+                                    "f32 local_response_norm",
+                                    "f16 local_response_norm_backward",
+                                    "f32 local_response_norm_backward",
                                     "f16 avg_pool",
                                     "f32 avg_pool",
                                     "f16 avg_pool_backward",
@@ -45,6 +49,10 @@ static bool is_ordinary(const struct wick__dnn_layer *l) {
     const double planes = (double)l->size[0] * (double)l->size[1];
     const double x = planes * (double)l->size[2] * (double)l->size[3], y = planes * (double)l->to[0] * (double)l->to[1];
     return x > 0 && x < limit && y < limit;
+}
+
+static bool is_response(const struct wick__dnn_layer *l) {
+    return l->kind == WICK__LAYER_RESPONSE || l->kind == WICK__LAYER_RESPONSE_BACKWARD;
 }
 
 /* Whether there are windows for all elements of y, and no more: MIOpen counts them itself. */
@@ -90,6 +98,8 @@ static int takes(const struct wick__gpu *gpu, enum wick__choice choice, const st
         *reason = "an operand doesn't start at a multiple of 16 bytes";
     else if (statistics && l->size[0] * l->size[2] * l->size[3] == 1)
         *reason = "a channel has one element";
+    else if (is_response(l) && l->kernel[0] % 2 == 0)
+        *reason = "its even windows reach to the other side";
     else if (!has_all_windows(l))
         *reason = "it counts windows in another way";
     else
@@ -114,17 +124,17 @@ static void key_of(const struct wick__dnn_layer *l, int64_t key[WICK__PLAN_KEY])
         const int64_t windows[] = {l->to[s], l->kernel[s], l->stride[s], l->padding[s]};
         memcpy(key + 5 + 4 * s, windows, sizeof windows);
     }
+    memcpy(key + 13, l->response, sizeof l->response);
 }
 
 static int make_plan(struct wick__gpu *gpu, void *handle, const void *call, struct wick__planned *planned) {
     (void)handle;
-    return gpu->vendor->layer_plan(call, &planned->plan);
+    return gpu->vendor->layer_plan(call, &planned->plan, &planned->workspace);
 }
 
 static int run_plan(struct wick__gpu *gpu, void *handle, void *plan, const void *call, void *workspace, size_t nbytes) {
-    (void)workspace;
     (void)nbytes;
-    return gpu->vendor->layer_run(handle, plan, call);
+    return gpu->vendor->layer_run(handle, plan, call, workspace);
 }
 
 static void forget_plan(const struct wick__gpu *gpu, void *plan) { gpu->vendor->layer_forget(plan); }

@@ -1,9 +1,11 @@
 #include "gpu/routes/layer_known.h"
 
+#include "core/checked.h"
+
 #include <math.h>
 
 typedef void expect_fn(const struct wick__dnn_layer *l, struct wick__layer_known *known);
-static expect_fn softmax, softmax_backward, norm, norm_train, norm_backward, pool;
+static expect_fn softmax, softmax_backward, norm, norm_train, norm_backward, response, response_backward, pool;
 
 static const struct {
     const char *operands;
@@ -17,6 +19,8 @@ static const struct {
                          [WICK__LAYER_NORM] = {"xccccx", 5, norm, 6},
                          [WICK__LAYER_NORM_TRAIN] = {"xccxcc", 3, norm_train, 6},
                          [WICK__LAYER_NORM_BACKWARD] = {"xxcccxcc", 5, norm_backward, 8},
+                         [WICK__LAYER_RESPONSE] = {"xx", 1, response, 16},
+                         [WICK__LAYER_RESPONSE_BACKWARD] = {"xxx", 2, response_backward, 16},
                          [WICK__LAYER_AVERAGE_POOL] = {"xy", 1, pool, 8},
                          [WICK__LAYER_AVERAGE_POOL_BACKWARD] = {"yx", 1, pool, 4}};
 
@@ -73,9 +77,19 @@ static double norm_value(const struct wick__dnn_layer *l, enum wick__layer_value
     }
 }
 
+/* Of local response norm: x, or the gradient and x. Far are those of the first channel from the others: a sum that
+ * moves on by what comes and what goes keeps their rounding. */
+static double response_value(const struct wick__dnn_layer *l, enum wick__layer_values values, int operand, int64_t i) {
+    const double tiny = l->dtype == WICK_F16 ? 0x1p-20 : 0x1p-130;
+    if (values == WICK__LAYER_SUBNORMAL) return small(operand, i) * tiny;
+    const bool first = i / (l->size[2] * l->size[3]) % l->size[1] == 0;
+    return small(operand, i) * (values == WICK__LAYER_FAR && first ? 512 : 1);
+}
+
 double wick__layer_value(const struct wick__dnn_layer *l, enum wick__layer_values values, int operand, int64_t i) {
     if (l->kind <= WICK__LAYER_LOG_SOFTMAX_BACKWARD) return softmax_value(l, values, operand, i);
     if (l->kind <= WICK__LAYER_NORM_BACKWARD) return norm_value(l, values, operand, i);
+    if (l->kind <= WICK__LAYER_RESPONSE_BACKWARD) return response_value(l, values, operand, i);
     if (values == WICK__LAYER_MASKED && i % 17 == 0) return INFINITY;
     return small(0, i) * (values != WICK__LAYER_SUBNORMAL ? 1 : l->dtype == WICK_F16 ? 0x1p-20 : 0x1p-130);
 }
@@ -193,6 +207,52 @@ static void norm_backward(const struct wick__dnn_layer *l, struct wick__layer_kn
         known->scale[1][c] = weight_size;
         known->want[2][c] = by_bias;
         known->scale[2][c] = bias_size;
+    }
+}
+
+/* ---- local response norm ---- */
+
+/* The channels of the window of element i, those before and behind its own. */
+static void neighbours(const struct wick__dnn_layer *l, int64_t i, int64_t *first, int64_t *last) {
+    const int64_t channel = i / (l->size[2] * l->size[3]) % l->size[1], ahead = l->size[1] - 1 - channel;
+    *first = -wick__min(channel, l->kernel[0] / 2);
+    *last = wick__min(ahead, (l->kernel[0] - 1) / 2);
+}
+
+/* k + alpha mean(x^2), of element i. */
+static double divisor(const struct wick__dnn_layer *l, const double *x, int64_t i) {
+    const int64_t inner = l->size[2] * l->size[3];
+    int64_t first, last;
+    double sum = 0;
+    neighbours(l, i, &first, &last);
+    for (int64_t c = first; c <= last; c++) sum += x[i + c * inner] * x[i + c * inner];
+    return l->response[2] + l->response[0] * sum / (double)l->kernel[0];
+}
+
+static void response(const struct wick__dnn_layer *l, struct wick__layer_known *known) {
+    const double *x = known->in[0];
+    for (int64_t i = 0; i < wick__layer_count(l, 'x'); i++) {
+        known->want[0][i] = x[i] * pow(divisor(l, x, i), -l->response[1]);
+        known->scale[0][i] = fabs(known->want[0][i]);
+    }
+}
+
+/* What element i of y has of the gradients of all x in its window. */
+static void response_backward(const struct wick__dnn_layer *l, struct wick__layer_known *known) {
+    const double *g = known->in[0], *x = known->in[1], alpha = l->response[0], beta = l->response[1];
+    const int64_t inner = l->size[2] * l->size[3];
+    for (int64_t i = 0; i < wick__layer_count(l, 'x'); i++) {
+        const double d = divisor(l, x, i), own = g[i] * pow(d, -beta);
+        int64_t first, last;
+        known->want[0][i] += own;
+        known->scale[0][i] += fabs(own);
+        neighbours(l, i, &first, &last);
+        for (int64_t c = first; c <= last; c++) {
+            const int64_t to = i + c * inner;
+            const double by = -beta * pow(d, -beta - 1) * 2 * alpha * x[to] / (double)l->kernel[0];
+            known->want[0][to] += g[i] * x[i] * by;
+            known->scale[0][to] += fabs(g[i] * x[i] * by);
+        }
     }
 }
 

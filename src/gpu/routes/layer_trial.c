@@ -13,40 +13,51 @@ static const struct trial {
     enum wick__layer_values values;
     int64_t size[4], kernel[2], stride[2], padding[2];
     bool counts_padding;
+    double response[3];
 } trials[] = {
 #define SOFTMAX WICK__LAYER_SOFTMAX, WICK__LAYER_LOG_SOFTMAX_BACKWARD
 #define FORWARD WICK__LAYER_SOFTMAX, WICK__LAYER_LOG_SOFTMAX
-    {SOFTMAX, WICK__LAYER_PLAIN, {3, 33, 5, 1}, {0}, {0}, {0}, false},
-    {SOFTMAX, WICK__LAYER_PLAIN, {2, 2100, 1, 1}, {0}, {0}, {0}, false},
-    {FORWARD, WICK__LAYER_LEVEL, {4, 33, 5, 1}, {0}, {0}, {0}, false},
-    {FORWARD, WICK__LAYER_MASKED, {3, 33, 5, 1}, {0}, {0}, {0}, false},
-    {FORWARD, WICK__LAYER_GONE, {3, 33, 5, 1}, {0}, {0}, {0}, false},
-    {SOFTMAX, WICK__LAYER_SUBNORMAL, {3, 33, 5, 1}, {0}, {0}, {0}, false},
+    {SOFTMAX, WICK__LAYER_PLAIN, {3, 33, 5, 1}, {0}, {0}, {0}, false, {0}},
+    {SOFTMAX, WICK__LAYER_PLAIN, {2, 2100, 1, 1}, {0}, {0}, {0}, false, {0}},
+    {FORWARD, WICK__LAYER_LEVEL, {4, 33, 5, 1}, {0}, {0}, {0}, false, {0}},
+    {FORWARD, WICK__LAYER_MASKED, {3, 33, 5, 1}, {0}, {0}, {0}, false, {0}},
+    {FORWARD, WICK__LAYER_GONE, {3, 33, 5, 1}, {0}, {0}, {0}, false, {0}},
+    {SOFTMAX, WICK__LAYER_SUBNORMAL, {3, 33, 5, 1}, {0}, {0}, {0}, false, {0}},
 #define NORM WICK__LAYER_NORM, WICK__LAYER_NORM_BACKWARD
-    {WICK__LAYER_NORM, WICK__LAYER_NORM, WICK__LAYER_PLAIN, {5, 7, 9, 11}, {0}, {0}, {0}, false},
-    {NORM, WICK__LAYER_PLAIN, {2, 3, 6, 6}, {0}, {0}, {0}, false},
-    {NORM, WICK__LAYER_PLAIN, {5, 7, 10, 10}, {0}, {0}, {0}, false},
-    {NORM, WICK__LAYER_PLAIN, {16, 2, 22, 22}, {0}, {0}, {0}, false},
-    {NORM, WICK__LAYER_PLAIN, {3, 2, 1, 700}, {0}, {0}, {0}, false},
-    {NORM, WICK__LAYER_PLAIN, {2, 2, 1, 1028}, {0}, {0}, {0}, false},
-    {NORM, WICK__LAYER_PLAIN, {2, 2, 1, 4100}, {0}, {0}, {0}, false},
-    {NORM, WICK__LAYER_LEVEL, {2, 3, 6, 6}, {0}, {0}, {0}, false},
-    {NORM, WICK__LAYER_SUBNORMAL, {2, 3, 6, 6}, {0}, {0}, {0}, false},
-    {NORM, WICK__LAYER_FAR, {2, 3, 6, 6}, {0}, {0}, {0}, false},
-    {NORM, WICK__LAYER_FAR, {2, 2, 1, 4100}, {0}, {0}, {0}, false},
+    {WICK__LAYER_NORM, WICK__LAYER_NORM, WICK__LAYER_PLAIN, {5, 7, 9, 11}, {0}, {0}, {0}, false, {0}},
+    {NORM, WICK__LAYER_PLAIN, {2, 3, 6, 6}, {0}, {0}, {0}, false, {0}},
+    {NORM, WICK__LAYER_PLAIN, {5, 7, 10, 10}, {0}, {0}, {0}, false, {0}},
+    {NORM, WICK__LAYER_PLAIN, {16, 2, 22, 22}, {0}, {0}, {0}, false, {0}},
+    {NORM, WICK__LAYER_PLAIN, {3, 2, 1, 700}, {0}, {0}, {0}, false, {0}},
+    {NORM, WICK__LAYER_PLAIN, {2, 2, 1, 1028}, {0}, {0}, {0}, false, {0}},
+    {NORM, WICK__LAYER_PLAIN, {2, 2, 1, 4100}, {0}, {0}, {0}, false, {0}},
+    {NORM, WICK__LAYER_LEVEL, {2, 3, 6, 6}, {0}, {0}, {0}, false, {0}},
+    {NORM, WICK__LAYER_SUBNORMAL, {2, 3, 6, 6}, {0}, {0}, {0}, false, {0}},
+    {NORM, WICK__LAYER_FAR, {2, 3, 6, 6}, {0}, {0}, {0}, false, {0}},
+    {NORM, WICK__LAYER_FAR, {2, 2, 1, 4100}, {0}, {0}, {0}, false, {0}},
+#define RESPONSE WICK__LAYER_RESPONSE, WICK__LAYER_RESPONSE_BACKWARD
+    {RESPONSE, WICK__LAYER_PLAIN, {2, 9, 3, 5}, {3}, {0}, {0}, false, {0.5, 0.75, 1}},
+    {RESPONSE, WICK__LAYER_PLAIN, {3, 4, 1, 64}, {5}, {0}, {0}, false, {1, 1, 2}},
+    {RESPONSE, WICK__LAYER_PLAIN, {1, 33, 1, 7}, {7}, {0}, {0}, false, {1e-4, 0.75, 1}},
+    {RESPONSE, WICK__LAYER_PLAIN, {2, 2, 1, 34}, {9}, {0}, {0}, false, {0.25, 0.5, 1}},
+    {RESPONSE, WICK__LAYER_PLAIN, {2, 6, 1, 130}, {1}, {0}, {0}, false, {0.25, 0.75, 1}},
+    {RESPONSE, WICK__LAYER_SUBNORMAL, {2, 9, 3, 5}, {3}, {0}, {0}, false, {0.5, 0.75, 1}},
+    {RESPONSE, WICK__LAYER_FAR, {2, 9, 3, 5}, {3}, {0}, {0}, false, {0.5, 0.75, 1}},
 #define POOL WICK__LAYER_AVERAGE_POOL, WICK__LAYER_AVERAGE_POOL_BACKWARD
-    {POOL, WICK__LAYER_PLAIN, {2, 3, 9, 11}, {3, 3}, {2, 2}, {1, 1}, true},
-    {POOL, WICK__LAYER_PLAIN, {2, 3, 9, 11}, {3, 2}, {1, 2}, {1, 0}, false},
-    {POOL, WICK__LAYER_PLAIN, {2, 3, 8, 8}, {2, 2}, {2, 2}, {0, 0}, true},
-    {POOL, WICK__LAYER_MASKED, {2, 3, 9, 11}, {3, 3}, {2, 2}, {1, 1}, false},
-    {POOL, WICK__LAYER_SUBNORMAL, {2, 3, 9, 11}, {3, 3}, {2, 2}, {1, 1}, false},
+    {POOL, WICK__LAYER_PLAIN, {2, 3, 9, 11}, {3, 3}, {2, 2}, {1, 1}, true, {0}},
+    {POOL, WICK__LAYER_PLAIN, {2, 3, 9, 11}, {3, 2}, {1, 2}, {1, 0}, false, {0}},
+    {POOL, WICK__LAYER_PLAIN, {2, 3, 8, 8}, {2, 2}, {2, 2}, {0, 0}, true, {0}},
+    {POOL, WICK__LAYER_MASKED, {2, 3, 9, 11}, {3, 3}, {2, 2}, {1, 1}, false, {0}},
+    {POOL, WICK__LAYER_SUBNORMAL, {2, 3, 9, 11}, {3, 3}, {2, 2}, {1, 1}, false, {0}},
 };
 
 static struct wick__dnn_layer describe(const struct trial *t, enum wick__layer kind, enum wick_dtype dtype) {
     struct wick__dnn_layer l = {
         .kind = kind, .dtype = dtype, .counts_padding = t->counts_padding, .epsilon = WICK__LAYER_EPSILON};
     memcpy(l.size, t->size, sizeof l.size);
-    for (int s = 0; s < 2 && t->kernel[s] > 0; s++) {
+    memcpy(l.response, t->response, sizeof l.response);
+    l.kernel[0] = t->kernel[0];
+    for (int s = 0; s < 2 && t->stride[s] > 0; s++) {
         l.kernel[s] = t->kernel[s];
         l.stride[s] = t->stride[s];
         l.padding[s] = t->padding[s];

@@ -9,7 +9,7 @@
 
 /* The most things that a library is checked for by themselves, a dtype each for example; and the numbers that tell
  * calls of an op from one another, as far as speed goes: dtype, sizes, strides, alignments. */
-enum { WICK__ROUTE_CHECKS = 24, WICK__PLAN_KEY = 26 };
+enum { WICK__ROUTE_CHECKS = 40, WICK__PLAN_KEY = 26 };
 
 /* What routes know of a call without knowing the op; an op's own struct begins with it. */
 struct wick__offer {
