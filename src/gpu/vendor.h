@@ -118,6 +118,9 @@ enum wick__layer {
     WICK__LAYER_RESPONSE_BACKWARD,    /* the gradient of x from those of y, and x */
     WICK__LAYER_AVERAGE_POOL,         /* y from x */
     WICK__LAYER_AVERAGE_POOL_BACKWARD, /* the gradient of x from those of y */
+    WICK__LAYER_MAX_POOL,              /* y from x */
+    WICK__LAYER_MAX_POOL_INDICES,      /* y and, in u32, the places in planes of x, from x */
+    WICK__LAYER_MAX_POOL_BACKWARD,     /* the gradient of x from those of y, and the places */
     WICK__LAYERS
 };
 struct wick__dnn_layer {

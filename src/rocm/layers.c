@@ -1,4 +1,4 @@
-/* MIOpen's layers: softmax, batch norm, local response norm, average pooling, and their gradients. It compiles a kernel
+/* MIOpen's layers: softmax, batch norm, local response norm, pooling, and their gradients. It compiles a kernel
  * when a shape first needs it, and measures none. A softmax is always one over channels: that over images has a race
  * in 3.4.0. */
 #include "rocm/rocm.h"
@@ -29,6 +29,10 @@ static bool has(enum wick__layer kind) {
     case WICK__LAYER_RESPONSE_BACKWARD:
         return m->miopenCreateLRNDescriptor && m->miopenDestroyLRNDescriptor && m->miopenSetLRNDescriptor &&
                m->miopenLRNGetWorkSpaceSize && m->miopenLRNForward && m->miopenLRNBackward;
+    case WICK__LAYER_MAX_POOL_INDICES:
+    case WICK__LAYER_MAX_POOL_BACKWARD:
+        if (!m->miopenSetPoolingIndexType || !m->miopenSetPoolingWorkSpaceIndexMode) return false;
+        /* fall through */
     default:
         return m->miopenCreatePoolingDescriptor && m->miopenDestroyPoolingDescriptor &&
                m->miopenSet2dPoolingDescriptor && m->miopenPoolingForward && m->miopenPoolingBackward;
@@ -55,13 +59,22 @@ static int describe(miopenTensorDescriptor_t *tensor, miopenDataType_t type, con
     return code;
 }
 
+/* The sizes of windows come first: they take the indices back to what they are at first. */
 static int describe_windows(const struct wick__dnn_layer *l, miopenPoolingDescriptor_t *pool) {
-    const miopenPoolingMode_t mode = l->counts_padding ? miopenPoolingAverageInclusive : miopenPoolingAverage;
+    const miopenPoolingMode_t mode = l->kind >= WICK__LAYER_MAX_POOL ? miopenPoolingMax
+                                     : l->counts_padding             ? miopenPoolingAverageInclusive
+                                                                     : miopenPoolingAverage;
     int code = wick__miopen_code(wick__miopen.miopenCreatePoolingDescriptor(pool));
-    if (code) return code;
-    return wick__miopen_code(
-        wick__miopen.miopenSet2dPoolingDescriptor(*pool, mode, (int)l->kernel[0], (int)l->kernel[1], (int)l->padding[0],
-                                                  (int)l->padding[1], (int)l->stride[0], (int)l->stride[1]));
+    if (!code)
+        code = wick__miopen_code(wick__miopen.miopenSet2dPoolingDescriptor(
+            *pool, mode, (int)l->kernel[0], (int)l->kernel[1], (int)l->padding[0], (int)l->padding[1],
+            (int)l->stride[0], (int)l->stride[1]));
+    if (code || l->kind <= WICK__LAYER_MAX_POOL) return code;
+    code = wick__miopen_code(wick__miopen.miopenSetPoolingIndexType(*pool, miopenIndexUint32));
+    if (!code)
+        code =
+            wick__miopen_code(wick__miopen.miopenSetPoolingWorkSpaceIndexMode(*pool, miopenPoolingWorkspaceIndexImage));
+    return code;
 }
 
 /* The gradient wants a workspace of the forward pass, and its result. */
@@ -142,6 +155,11 @@ static miopenStatus_t norm(miopenHandle_t handle, const struct plan *p, const st
                                                          l->epsilon, in[2], in[3]);
 }
 
+/* Elements of the result of pooling. */
+static size_t places(const struct wick__dnn_layer *l) {
+    return (size_t)(l->size[0] * l->size[1] * l->to[0] * l->to[1]);
+}
+
 static miopenStatus_t response(miopenHandle_t handle, const struct plan *p, const struct wick__dnn_layer *l,
                                char *workspace) {
     const float one = 1, zero = 0;
@@ -172,11 +190,18 @@ static miopenStatus_t run(miopenHandle_t handle, const struct plan *p, const str
     case WICK__LAYER_RESPONSE:
     case WICK__LAYER_RESPONSE_BACKWARD: return response(handle, p, l, workspace);
     case WICK__LAYER_AVERAGE_POOL:
+    case WICK__LAYER_MAX_POOL:
         return wick__miopen.miopenPoolingForward(handle, p->pool, &one, p->x, l->in[0], &zero, p->y, l->out[0], false,
                                                  NULL, 0);
     case WICK__LAYER_AVERAGE_POOL_BACKWARD: /* of x and y it reads nothing */
         return wick__miopen.miopenPoolingBackward(handle, p->pool, &one, p->y, l->in[0], p->y, l->in[0], p->x,
                                                   l->out[0], &zero, p->x, l->out[0], NULL);
+    case WICK__LAYER_MAX_POOL_INDICES: /* its workspace is the places */
+        return wick__miopen.miopenPoolingForward(handle, p->pool, &one, p->x, l->in[0], &zero, p->y, l->out[0], true,
+                                                 l->out[1], sizeof(uint32_t) * places(l));
+    case WICK__LAYER_MAX_POOL_BACKWARD: /* the same */
+        return wick__miopen.miopenPoolingBackward(handle, p->pool, &one, p->y, l->in[0], p->y, l->in[0], p->x,
+                                                  l->out[0], &zero, p->x, l->out[0], read_only(l->in[1]));
     default: return norm(handle, p, l);
     }
 }

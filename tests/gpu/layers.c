@@ -1,4 +1,4 @@
-/* Softmax, batch norm, local response norm and average pooling on a GPU through the vendor's DNN library, against the
+/* Softmax, batch norm, local response norm and pooling on a GPU through the vendor's DNN library, against the
  * same ops on the processor: right whether the library is right, wrong, refuses, fails or has none of them, and through
  * it where it is right and chosen. argv: what STANDIN_BLAS makes of the library: good, wrong, refuse, flush, rough;
  * `part` where it has no layers; or a function of it, which fails. */
@@ -13,7 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { N = 2, C = 3, H = 7, W = 12, COUNT = N * C * H * W, KINDS = 13 };
+enum { N = 2, C = 3, H = 7, W = 12, COUNT = N * C * H * W, KINDS = 17 };
 static const int64_t shape[4] = {N, C, H, W}, channels = C, kernel[2] = {3, 2};
 static const struct wick_pool_options pools[2] = {{.stride = {2, 2}, .padding = {1, 1}},
                                                   {.stride = {1, 2}, .padding = {1, 0}, .exclude_padding = true}};
@@ -57,6 +57,20 @@ static struct wick_tensor *norm(struct wick_device *device, int kind, const stru
     return wick_cat(3, parts, 0);
 }
 
+/* Max pooling with the places, which are a result, or the gradient of its result. */
+static struct wick_tensor *indexed(struct wick_device *device, struct wick_tensor *x, int64_t offset, bool backward) {
+    const int64_t to[4] = {N, C, 4, 7}, size[2] = {H, W}, count = (int64_t)N * C * 4 * 7;
+    struct wick_pool_options options = pools[0];
+    struct wick_tensor *parts[2];
+    options.indices = &parts[1];
+    parts[0] = wick_max_pool2d(x, 2, kernel, &options);
+    if (backward)
+        return wick_max_pool2d_backward(make(device, wick_tensor_dtype(x), 4, to, offset, -2), parts[1], 2, size,
+                                        kernel, &pools[0]);
+    for (int i = 0; i < 2; i++) parts[i] = wick_cast(wick_reshape(parts[i], 1, &count), WICK_F32);
+    return wick_cat(2, parts, 0);
+}
+
 /* A layer's result, or all its results, one after the other. */
 static struct wick_tensor *call(struct wick_device *device, int kind, enum wick_dtype dtype, int64_t offset) {
     struct wick_tensor *x = make(device, dtype, 4, shape, offset, -2);
@@ -73,6 +87,10 @@ static struct wick_tensor *call(struct wick_device *device, int kind, enum wick_
     case 6: return norm(device, kind, x, gradient, offset);
     case 7:
     case 8: return wick_avg_pool2d(x, 2, kernel, &pools[kind - 7]);
+    case 13: return wick_max_pool2d(x, 2, kernel, &pools[0]);
+    case 14: return wick_max_pool1d(wick_reshape(x, 3, rows), 1, kernel, &line);
+    case 15:
+    case 16: return indexed(device, x, offset, kind == 16);
     case 11: return wick_local_response_norm(x, &response);
     case 12: return wick_local_response_norm_backward(gradient, x, &response);
     case 9: return wick_avg_pool1d(wick_reshape(x, 3, rows), 1, kernel, &line);
@@ -124,7 +142,7 @@ static struct wick_route_info route(struct wick_device *gpu, bool check) {
 static void check_counts(struct wick_device *cpu, struct wick_device *gpu) {
     int64_t used = route(gpu, false).used;
     check_all(cpu, gpu, 0);
-    CHECK_INT(route(gpu, false).used - used, 2 * KINDS);
+    CHECK_INT(route(gpu, false).used - used, 2 * (KINDS + 1)); /* the gradient of max pooling has that before it */
     used = route(gpu, false).used;
     check_all(cpu, gpu, 1);
     CHECK_INT(route(gpu, false).used - used, 2 * 3); /* averages in local response norm and its gradient lie well */
@@ -150,8 +168,9 @@ static void check_odd(struct wick_device *gpu) {
     wick_scope_end(NULL);
 }
 
-/* An even window reaches to the other side, and one within channels isn't the library's: only their averages are. */
-static void check_even(struct wick_device *gpu) {
+/* An even window reaches to the other side; it, one within channels and a dilated one aren't the library's, only the
+ * averages of the first two are. */
+static void check_windows(struct wick_device *gpu) {
     struct wick_response_options even = response, within = response;
     even.size = 4;
     within.within_channels = true;
@@ -159,6 +178,7 @@ static void check_even(struct wick_device *gpu) {
     struct wick_tensor *x = make(gpu, WICK_F32, 4, shape, 0, -2);
     const int64_t used = route(gpu, false).used;
     CHECK(wick_local_response_norm(x, &even) && wick_local_response_norm(x, &within));
+    CHECK(wick_max_pool2d(x, 2, kernel, &(struct wick_pool_options){.stride = {1, 1}, .dilation = {2, 1}}));
     CHECK_INT(route(gpu, false).used - used, 2);
     CHECK_TEXT(wick_error(), "");
     wick_scope_end(NULL);
@@ -196,7 +216,9 @@ static void check_verdicts(struct wick_device *gpu, const char *mode) {
             "f16 batch_norm_train, f32 batch_norm_train, f16 batch_norm_backward, f32 batch_norm_backward, "
             "f16 local_response_norm, f32 local_response_norm, f16 local_response_norm_backward, "
             "f32 local_response_norm_backward, f16 avg_pool, f32 avg_pool, f16 avg_pool_backward, f32 "
-            "avg_pool_backward");
+            "avg_pool_backward, f16 max_pool, "
+            "f32 max_pool, f16 max_pool with indices, f32 max_pool with indices, f16 max_pool_backward, "
+            "f32 max_pool_backward");
     if (strcmp(mode, "wrong") == 0) CHECK(strncmp(verdict, "WRONG for f16 softmax, f32 softmax", 34) == 0);
     if (strcmp(mode, "wrong") == 0) CHECK(!strchr(verdict, ';'));
     if (strcmp(mode, "refuse") == 0 || strcmp(mode, "part") == 0)
@@ -228,7 +250,7 @@ int main(int argc, char **argv) {
     if (strcmp(mode, "good") == 0) {
         check_counts(cpu, gpu);
         check_odd(gpu);
-        check_even(gpu);
+        check_windows(gpu);
         check_graph(gpu, true);
         check_graph(gpu, false);
     }

@@ -34,8 +34,8 @@ struct standin_conv {
     bool relu;
 };
 
-/* What MIOpen has besides, of x [n,channels,height,width]; by[] are in f32, one a channel, of local response norm one
- * an element. Epsilon is of batch norm. */
+/* What MIOpen has besides, of x [n,channels,height,width]; by[] are in f32 but those of pooling, one a channel, of
+ * local response norm one an element. Epsilon is of batch norm. */
 enum standin_layer_kind {
     STANDIN_SOFTMAX,          /* by channels, or its logarithm: out[0] from in[0] */
     STANDIN_SOFTMAX_BACKWARD, /* of in[0], the result, and in[1], its gradient */
@@ -46,7 +46,9 @@ enum standin_layer_kind {
     STANDIN_RESPONSE,         /* local response norm by kernel[0] channels; by[0], unless NULL, becomes the divisors */
     STANDIN_RESPONSE_BACKWARD, /* of in[0] x, in[1] gradient, by[0] divisors; by[1] has the result */
     STANDIN_POOL,              /* averages */
-    STANDIN_POOL_BACKWARD
+    STANDIN_POOL_BACKWARD,
+    STANDIN_MAX_POOL,         /* with by[0], unless NULL, the places in planes, in u32 */
+    STANDIN_MAX_POOL_BACKWARD /* of by[0], the places, and in[0] */
 };
 struct standin_layer {
     enum standin_layer_kind kind;

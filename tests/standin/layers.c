@@ -1,9 +1,10 @@
-/* Softmax, batch norm, local response norm and average pooling on the stand-in's memory, for its MIOpen: plain loops,
+/* Softmax, batch norm, local response norm and pooling on the stand-in's memory, for its MIOpen: plain loops,
  * sums in f64. A library that is wrong forgets the last term of each sum, one that is rough has the variance from
  * squares in f32. */
 #include "blas.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -177,12 +178,45 @@ static int pool(const struct standin_layer *l) {
     return code;
 }
 
+/* The largest of window y, and the place; NaN before all. */
+static void most(const struct standin_layer *l, long y) {
+    long top = y / l->to[1] % l->to[0] * l->stride[0] - l->padding[0];
+    long left = y % l->to[1] * l->stride[1] - l->padding[1], taps = l->kernel[0] * l->kernel[1], best = -1;
+    long first = y / l->to[1] / l->to[0] * (long)plane(l);
+    for (long place = 0; place < taps - is("wrong"); place++) {
+        long h = top + place / l->kernel[1], w = left + place % l->kernel[1], x = h * l->size[3] + w;
+        if (h < 0 || w < 0 || h >= l->size[2] || w >= l->size[3]) continue;
+        double value = get(l, l->in[0], first + x);
+        if (best < 0 || isnan(value) || value > get(l, l->in[0], first + best)) best = x;
+    }
+    put(l, y, best < 0 ? 0 : get(l, l->in[0], first + best));
+    if (l->by[0]) ((uint32_t *)l->by[0])[y] = (uint32_t)best;
+}
+
+static int max_pool_backward(const struct standin_layer *l, long windows) {
+    long each = l->to[0] * l->to[1], count = windows / each * (long)plane(l);
+    double *sums = calloc((size_t)count, sizeof *sums);
+    for (long y = 0; sums && y < windows - is("wrong"); y++)
+        sums[y / each * (long)plane(l) + ((const uint32_t *)l->by[0])[y]] += get(l, l->in[0], y);
+    for (long i = 0; sums && i < count; i++) put(l, i, sums[i]);
+    free(sums);
+    return sums ? DRIVER_OK : DRIVER_MEMORY;
+}
+
+static int max_pool(const struct standin_layer *l) {
+    long windows = l->size[0] * l->size[1] * l->to[0] * l->to[1];
+    if (l->kind == STANDIN_MAX_POOL_BACKWARD) return max_pool_backward(l, windows);
+    for (long y = 0; y < windows; y++) most(l, y);
+    return DRIVER_OK;
+}
+
 /* ---- all ---- */
 
 static int run(const void *arguments) {
     struct standin_layer l;
     memcpy(&l, arguments, sizeof l);
     long n = l.size[0] * (long)plane(&l);
+    if (l.kind >= STANDIN_MAX_POOL) return max_pool(&l);
     if (l.kind >= STANDIN_POOL) return pool(&l);
     if (l.kind == STANDIN_RESPONSE) run_response(&l, l.size[1] * n);
     if (l.kind == STANDIN_RESPONSE_BACKWARD) run_response_backward(&l, l.size[1] * n);
@@ -202,17 +236,19 @@ static bool lies(const void *p, size_t nbytes) {
 
 /* Whether all operands lie in live memory. */
 static bool all_lie(const struct standin_layer *l) {
-    static const int parameters[] = {0, 0, 4, 4, 6, 0, 0, 0, 0}; /* of channels */
+    static const int parameters[] = {0, 0, 4, 4, 6, 0, 0, 0, 0, 0, 0}; /* of channels */
     size_t size = l->dtype == STANDIN_F32 ? 4 : 2, planes = (size_t)(l->size[0] * l->size[1]);
     size_t x = planes * (size_t)plane(l) * size, y = planes * (size_t)(l->to[0] * l->to[1]) * size;
     bool second =
         l->kind == STANDIN_SOFTMAX_BACKWARD || l->kind == STANDIN_NORM_BACKWARD || l->kind == STANDIN_RESPONSE_BACKWARD;
     bool all = l->kind != STANDIN_RESPONSE_BACKWARD || (lies(l->by[0], x / size * 4) && lies(l->by[1], x));
     if (l->kind == STANDIN_RESPONSE && l->by[0]) all = lies(l->by[0], x / size * 4);
+    bool back = l->kind == STANDIN_POOL_BACKWARD || l->kind == STANDIN_MAX_POOL_BACKWARD;
+    bool forward = l->kind == STANDIN_POOL || l->kind == STANDIN_MAX_POOL;
+    if (l->kind >= STANDIN_MAX_POOL && (l->by[0] || back)) all = lies(l->by[0], y / size * 4);
     for (int i = 0; i < parameters[l->kind]; i++)
         if (l->kind != STANDIN_NORM_BACKWARD || i != 1) all = all && lies(l->by[i], (size_t)l->size[1] * 4);
-    return all && lies(l->in[0], l->kind == STANDIN_POOL_BACKWARD ? y : x) && (!second || lies(l->in[1], x)) &&
-           lies(l->out, l->kind == STANDIN_POOL ? y : x);
+    return all && lies(l->in[0], back ? y : x) && (!second || lies(l->in[1], x)) && lies(l->out, forward ? y : x);
 }
 
 int standin_run_layer(const struct standin_layer *l, void *stream) {

@@ -5,6 +5,7 @@
 
 struct pool {
     int mode;
+    int index_type, index_mode;
     long kernel[2], padding[2], stride[2];
 };
 
@@ -179,16 +180,35 @@ API int miopenLRNBackward(struct handle *handle, struct response *response, cons
     return d->leave(status_of(d->layer(&l, handle->blas.stream)));
 }
 
-/* ---- pooling: averages, of mode 1 without padding, of mode 2 with it ---- */
+/* ---- pooling: averages, of mode 1 without padding, of mode 2 with it; the largest of mode 0 ---- */
 
 API int miopenCreatePoolingDescriptor(struct pool **pool) { MAKE(miopenCreatePoolingDescriptor, pool); }
 API int miopenDestroyPoolingDescriptor(struct pool *pool) { DESTROY(miopenDestroyPoolingDescriptor, pool); }
 API int miopenSet2dPoolingDescriptor(struct pool *pool, int mode, int height, int width, int padding_h, int padding_w,
                                      int stride_h, int stride_w) {
     ENTER(miopenSet2dPoolingDescriptor);
-    if (mode < 1 || mode > 2) return d->leave(BAD_PARAM);
-    *pool = (struct pool){mode, {height, width}, {padding_h, padding_w}, {stride_h, stride_w}};
+    if (mode < 0 || mode > 2) return d->leave(BAD_PARAM);
+    *pool = (struct pool){
+        .mode = mode, .kernel = {height, width}, .padding = {padding_h, padding_w}, .stride = {stride_h, stride_w}};
     return d->leave(SUCCESS);
+}
+
+/* Type 2 is 32 bits, mode 1 places in planes. */
+API int miopenSetPoolingIndexType(struct pool *pool, int type) {
+    ENTER(miopenSetPoolingIndexType);
+    pool->index_type = type;
+    return d->leave(SUCCESS);
+}
+API int miopenSetPoolingWorkSpaceIndexMode(struct pool *pool, int mode) {
+    ENTER(miopenSetPoolingWorkSpaceIndexMode);
+    pool->index_mode = mode;
+    return d->leave(SUCCESS);
+}
+
+/* Whether the workspace is places of windows, where those are wanted, and else there is none. */
+static bool fits_places(const struct pool *pool, const void *workspace, bool wanted) {
+    bool places = pool->mode == 0 && pool->index_type == 2 && pool->index_mode == 1;
+    return wanted ? places && workspace : !workspace;
 }
 
 static int run_pool(const struct standin_blas_driver *d, const struct handle *handle, const struct pool *pool,
@@ -209,9 +229,13 @@ API int miopenPoolingForward(struct handle *handle, struct pool *pool, const voi
                              const void *x, const void *beta, struct tensor *y_is, void *y, bool do_backward,
                              void *workspace, size_t nbytes) {
     ENTER(miopenPoolingForward);
-    if (!is_plain(alpha, beta) || do_backward || workspace || nbytes) return d->leave(BAD_PARAM);
-    struct standin_layer l = layer_of(STANDIN_POOL, x_is);
+    size_t places = (size_t)(y_is->size[0] * y_is->size[1] * y_is->size[2] * y_is->size[3]);
+    if (!is_plain(alpha, beta) || !fits_places(pool, workspace, do_backward) ||
+        nbytes != (do_backward ? 4 * places : 0))
+        return d->leave(BAD_PARAM);
+    struct standin_layer l = layer_of(pool->mode == 0 ? STANDIN_MAX_POOL : STANDIN_POOL, x_is);
     l.in[0] = x;
+    l.by[0] = workspace;
     l.out = y;
     return d->leave(run_pool(d, handle, pool, &l, y_is));
 }
@@ -220,10 +244,12 @@ API int miopenPoolingBackward(struct handle *handle, struct pool *pool, const vo
                               const void *y, struct tensor *dy_is, const void *dy, struct tensor *x_is, const void *x,
                               const void *beta, struct tensor *dx_is, void *dx, void *workspace) {
     ENTER(miopenPoolingBackward);
-    if (!is_plain(alpha, beta) || !is_same(y_is, dy_is) || !is_same(x_is, dx_is) || !y || !x || workspace)
+    if (!is_plain(alpha, beta) || !is_same(y_is, dy_is) || !is_same(x_is, dx_is) || !y || !x ||
+        !fits_places(pool, workspace, pool->mode == 0))
         return d->leave(BAD_PARAM);
-    struct standin_layer l = layer_of(STANDIN_POOL_BACKWARD, x_is);
+    struct standin_layer l = layer_of(pool->mode == 0 ? STANDIN_MAX_POOL_BACKWARD : STANDIN_POOL_BACKWARD, x_is);
     l.in[0] = dy;
+    l.by[0] = workspace;
     l.out = dx;
     return d->leave(run_pool(d, handle, pool, &l, y_is));
 }

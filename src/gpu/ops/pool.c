@@ -128,10 +128,10 @@ static enum wick_status run(struct wick__gpu *gpu, enum wick_dtype dtype, struct
     return status;
 }
 
-enum wick_status wick__gpu_average_route(const struct wick__call *call, enum wick__layer kind, bool *done) {
+enum wick_status wick__gpu_pool_route(const struct wick__call *call, enum wick__layer kind, bool *done) {
     const struct wick_tensor *in = call->in[0], *out = call->out[0];
-    const int64_t *x = (kind == WICK__LAYER_AVERAGE_POOL ? in : out)->layout.shape;
-    const int64_t *y = (kind == WICK__LAYER_AVERAGE_POOL ? out : in)->layout.shape;
+    const bool backward = kind == WICK__LAYER_AVERAGE_POOL_BACKWARD || kind == WICK__LAYER_MAX_POOL_BACKWARD;
+    const int64_t *x = (backward ? out : in)->layout.shape, *y = (backward ? in : out)->layout.shape;
     const int spatial = call->p.window.spatial, from = spatial == 1 ? 1 : 0;
     struct wick__dnn_layer layer = {.kind = kind,
                                     .dtype = in->dtype,
@@ -144,7 +144,10 @@ enum wick_status wick__gpu_average_route(const struct wick__call *call, enum wic
                                     .out = {wick__data(out)}};
     *done = false;
     if (spatial > 2 || call->p.window.divisor > 0) return WICK_OK;
+    if (call->n_in > 1) layer.in[1] = wick__data(call->in[1]);
+    if (call->n_out > 1) layer.out[1] = wick__data(call->out[1]);
     for (int s = 0; s < spatial; s++) {
+        if (call->p.window.dilation[s] != 1) return WICK_OK;
         layer.size[2 + from + s] = x[2 + s];
         layer.to[from + s] = y[2 + s];
         layer.kernel[from + s] = call->p.window.kernel[s];
@@ -184,8 +187,11 @@ enum wick_status wick__gpu_pool(const struct wick__call *call) {
         if (p.adaptive && p.from[d] >= INT32_MAX / (p.to[d] + 1)) p.narrow = false;
         if (p.narrow) wick__gpu_divisor(&p.by[d], (u32)p.to[d]);
     }
-    bool average = call->op >= WICK_OP_avg_pool1d && call->op <= WICK_OP_avg_pool3d, done = false;
-    if (average) WICK__TRY(wick__gpu_average_route(call, WICK__LAYER_AVERAGE_POOL, &done));
+    bool done = false;
+    const enum wick__layer kind = !p.max      ? WICK__LAYER_AVERAGE_POOL
+                                  : p.indices ? WICK__LAYER_MAX_POOL_INDICES
+                                              : WICK__LAYER_MAX_POOL;
+    if (!p.adaptive) WICK__TRY(wick__gpu_pool_route(call, kind, &done));
     if (done) return WICK_OK;
     p.group = group_of(&p, taps);
     bool there = true;

@@ -4,7 +4,7 @@
 
 #include "gpu/routes/layer.h"
 
-/* Average pooling, or its gradient, by a vendor's library; *done says whether that ran it. */
-enum wick_status wick__gpu_average_route(const struct wick__call *call, enum wick__layer kind, bool *done);
+/* Pooling, or its gradient, by a vendor's library; *done says whether that ran it. */
+enum wick_status wick__gpu_pool_route(const struct wick__call *call, enum wick__layer kind, bool *done);
 
 #endif

@@ -36,7 +36,8 @@ enum wick_status wick__gpu_pool_backward(const struct wick__call *call) {
                                   .count_padding = call->p.window.count_include_pad};
     if (p.count == 0) return WICK_OK;
     bool done = false;
-    if (!p.indices) WICK__TRY(wick__gpu_average_route(call, WICK__LAYER_AVERAGE_POOL_BACKWARD, &done));
+    WICK__TRY(wick__gpu_pool_route(call, p.indices ? WICK__LAYER_MAX_POOL_BACKWARD : WICK__LAYER_AVERAGE_POOL_BACKWARD,
+                                   &done));
     if (done) return WICK_OK;
     set_axes(&p, call);
     enum wick__gpu_kernel first =

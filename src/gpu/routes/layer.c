@@ -32,6 +32,12 @@ static const char *const names[] = {"f16 softmax",
                                     "f32 avg_pool",
                                     "f16 avg_pool_backward",
                                     "f32 avg_pool_backward",
+                                    "f16 max_pool",
+                                    "f32 max_pool",
+                                    "f16 max_pool with indices",
+                                    "f32 max_pool with indices",
+                                    "f16 max_pool_backward",
+                                    "f32 max_pool_backward",
                                     NULL};
 _Static_assert(sizeof names / sizeof *names == (size_t)WICK__LAYERS * DTYPES + 1, "a name for each check");
 

@@ -24,7 +24,8 @@ enum wick_status wick__layer_run(struct wick__gpu *gpu, const struct wick__dnn_l
 enum wick_status wick__layer_run_narrow(struct wick__gpu *gpu, const struct wick__dnn_layer *layer, unsigned narrow,
                                         wick__convert_fn *convert, bool *done);
 
-/* The operands of a kind of layer, those that it reads first: 'x' of x's size, 'y' of the windows', 'c' one a channel.
+/* The operands of a kind of layer, those that it reads first: 'x' of x's size, 'y' of the windows', 'i' the same in
+ * u32, 'c' one a channel.
  */
 const char *wick__layer_operands(enum wick__layer kind, int *n_in);
 /* Elements of an operand. */

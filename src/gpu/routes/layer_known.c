@@ -5,7 +5,8 @@
 #include <math.h>
 
 typedef void expect_fn(const struct wick__dnn_layer *l, struct wick__layer_known *known);
-static expect_fn softmax, softmax_backward, norm, norm_train, norm_backward, response, response_backward, pool;
+static expect_fn softmax, softmax_backward, norm, norm_train, norm_backward, response, response_backward, pool,
+    max_pool, max_pool_backward;
 
 static const struct {
     const char *operands;
@@ -22,7 +23,10 @@ static const struct {
                          [WICK__LAYER_RESPONSE] = {"xx", 1, response, 16},
                          [WICK__LAYER_RESPONSE_BACKWARD] = {"xxx", 2, response_backward, 16},
                          [WICK__LAYER_AVERAGE_POOL] = {"xy", 1, pool, 8},
-                         [WICK__LAYER_AVERAGE_POOL_BACKWARD] = {"yx", 1, pool, 4}};
+                         [WICK__LAYER_AVERAGE_POOL_BACKWARD] = {"yx", 1, pool, 4},
+                         [WICK__LAYER_MAX_POOL] = {"xy", 1, max_pool, 0},
+                         [WICK__LAYER_MAX_POOL_INDICES] = {"xyi", 1, max_pool, 0},
+                         [WICK__LAYER_MAX_POOL_BACKWARD] = {"yix", 2, max_pool_backward, 4}};
 
 const char *wick__layer_operands(enum wick__layer kind, int *n_in) {
     *n_in = kinds[kind].n_in;
@@ -86,11 +90,38 @@ static double response_value(const struct wick__dnn_layer *l, enum wick__layer_v
     return small(operand, i) * (values == WICK__LAYER_FAR && first ? 512 : 1);
 }
 
+/* The part of a window within x, from first[s] to end[s]. */
+static void window(const struct wick__dnn_layer *l, const int64_t to[2], int64_t first[2], int64_t end[2]) {
+    for (int s = 0; s < 2; s++) {
+        const int64_t begin = to[s] * l->stride[s] - l->padding[s], last = begin + l->kernel[s];
+        first[s] = begin < 0 ? 0 : begin;
+        end[s] = last > l->size[2 + s] ? l->size[2 + s] : last;
+    }
+}
+
+/* A place in the plane that window i reaches: another from window to window, or for many windows the middle. */
+static int64_t place_of(const struct wick__dnn_layer *l, enum wick__layer_values values, int64_t i) {
+    const int64_t to[2] = {i / l->to[1] % l->to[0], i % l->to[1]};
+    int64_t first[2], end[2];
+    window(l, to, first, end);
+    if (values == WICK__LAYER_LEVEL) {
+        const int64_t h = wick__max(first[0], wick__min(l->size[2] / 2, end[0] - 1));
+        return h * l->size[3] + wick__max(first[1], wick__min(l->size[3] / 2, end[1] - 1));
+    }
+    return (first[0] + i * 7 % (end[0] - first[0])) * l->size[3] + first[1] + i * 5 / 3 % (end[1] - first[1]);
+}
+
 double wick__layer_value(const struct wick__dnn_layer *l, enum wick__layer_values values, int operand, int64_t i) {
     if (l->kind <= WICK__LAYER_LOG_SOFTMAX_BACKWARD) return softmax_value(l, values, operand, i);
     if (l->kind <= WICK__LAYER_NORM_BACKWARD) return norm_value(l, values, operand, i);
     if (l->kind <= WICK__LAYER_RESPONSE_BACKWARD) return response_value(l, values, operand, i);
+    if (l->kind == WICK__LAYER_MAX_POOL_BACKWARD && operand == 1) return (double)place_of(l, values, i);
+    if (l->kind == WICK__LAYER_MAX_POOL_BACKWARD && values == WICK__LAYER_LEVEL)
+        return small(0, i) + small(1, i) / 64; /* whose sums need more bits than f16 has */
     if (values == WICK__LAYER_MASKED && i % 17 == 0) return INFINITY;
+    if (values == WICK__LAYER_LEVEL) return 3;
+    if (values == WICK__LAYER_GONE && i / (l->size[2] * l->size[3]) == 1) return -INFINITY;
+    if (values == WICK__LAYER_NAN && i % 23 == 0) return NAN;
     return small(0, i) * (values != WICK__LAYER_SUBNORMAL ? 1 : l->dtype == WICK_F16 ? 0x1p-20 : 0x1p-130);
 }
 
@@ -258,25 +289,14 @@ static void response_backward(const struct wick__dnn_layer *l, struct wick__laye
 
 /* ---- pooling ---- */
 
-/* The part of a window within x, from first[s] to end[s]; what its sum is divided by. */
-static double window(const struct wick__dnn_layer *l, const int64_t to[2], int64_t first[2], int64_t end[2]) {
-    double inside = 1, all = 1;
-    for (int s = 0; s < 2; s++) {
-        const int64_t begin = to[s] * l->stride[s] - l->padding[s], last = begin + l->kernel[s];
-        first[s] = begin < 0 ? 0 : begin;
-        end[s] = last > l->size[2 + s] ? l->size[2 + s] : last;
-        inside *= (double)(end[s] - first[s]);
-        all *= (double)l->kernel[s];
-    }
-    return l->counts_padding ? all : inside;
-}
-
 /* One window of a plane: adds up x, or spreads y. */
 static void pool_window(const struct wick__dnn_layer *l, struct wick__layer_known *known, int64_t plane,
                         const int64_t to[2]) {
     const int64_t y = (plane * l->to[0] + to[0]) * l->to[1] + to[1];
     int64_t first[2], end[2];
-    const double divisor = window(l, to, first, end);
+    window(l, to, first, end);
+    const double inside = (double)(end[0] - first[0]) * (double)(end[1] - first[1]);
+    const double divisor = l->counts_padding ? (double)l->kernel[0] * (double)l->kernel[1] : inside;
     for (int64_t h = first[0]; h < end[0]; h++)
         for (int64_t w = first[1]; w < end[1]; w++) {
             const int64_t x = (plane * l->size[2] + h) * l->size[3] + w;
@@ -292,6 +312,33 @@ static void pool(const struct wick__dnn_layer *l, struct wick__layer_known *know
     for (int64_t plane = 0; plane < l->size[0] * l->size[1]; plane++)
         for (to[0] = 0; to[0] < l->to[0]; to[0]++)
             for (to[1] = 0; to[1] < l->to[1]; to[1]++) pool_window(l, known, plane, to);
+}
+
+/* The largest of one window, NaN before all, and its place: the first of equals, the last NaN. */
+static void max_window(const struct wick__dnn_layer *l, struct wick__layer_known *known, int64_t y) {
+    const int64_t to[2] = {y / l->to[1] % l->to[0], y % l->to[1]}, plane = y / l->to[1] / l->to[0];
+    const double *x = known->in[0] + plane * l->size[2] * l->size[3];
+    int64_t first[2], end[2], best = -1;
+    window(l, to, first, end);
+    for (int64_t h = first[0]; h < end[0]; h++)
+        for (int64_t w = first[1]; w < end[1]; w++) {
+            const int64_t place = h * l->size[3] + w;
+            if (best < 0 || isnan(x[place]) || x[place] > x[best]) best = place;
+        }
+    known->want[0][y] = x[best];
+    if (l->kind == WICK__LAYER_MAX_POOL_INDICES) known->want[1][y] = (double)best;
+}
+
+static void max_pool(const struct wick__dnn_layer *l, struct wick__layer_known *known) {
+    for (int64_t y = 0; y < wick__layer_count(l, 'y'); y++) max_window(l, known, y);
+}
+
+static void max_pool_backward(const struct wick__dnn_layer *l, struct wick__layer_known *known) {
+    for (int64_t y = 0; y < wick__layer_count(l, 'y'); y++) {
+        const int64_t x = y / l->to[1] / l->to[0] * l->size[2] * l->size[3] + (int64_t)known->in[1][y];
+        known->want[0][x] += known->in[0][y];
+        known->scale[0][x] += fabs(known->in[0][y]);
+    }
 }
 
 void wick__layer_expect(const struct wick__dnn_layer *l, struct wick__layer_known *known) {

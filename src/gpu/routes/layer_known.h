@@ -6,13 +6,14 @@
 
 #define WICK__LAYER_EPSILON 1e-3
 /* What x, and so the rest, is: small numbers; one number everywhere, which a softmax must subtract; with infinities
- * among them; lines of nothing but -inf; such that results are subnormal; small numbers far
- * from 0, or beside large ones. */
+ * among them; lines or planes of nothing but -inf; with NaN among them; such that results are subnormal; small numbers
+ * far from 0, or beside large ones. */
 enum wick__layer_values {
     WICK__LAYER_PLAIN,
     WICK__LAYER_LEVEL,
     WICK__LAYER_MASKED,
     WICK__LAYER_GONE,
+    WICK__LAYER_NAN,
     WICK__LAYER_SUBNORMAL,
     WICK__LAYER_FAR
 };

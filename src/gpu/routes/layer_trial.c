@@ -43,12 +43,17 @@ static const struct trial {
     {RESPONSE, WICK__LAYER_PLAIN, {2, 6, 1, 130}, {1}, {0}, {0}, false, {0.25, 0.75, 1}},
     {RESPONSE, WICK__LAYER_SUBNORMAL, {2, 9, 3, 5}, {3}, {0}, {0}, false, {0.5, 0.75, 1}},
     {RESPONSE, WICK__LAYER_FAR, {2, 9, 3, 5}, {3}, {0}, {0}, false, {0.5, 0.75, 1}},
-#define POOL WICK__LAYER_AVERAGE_POOL, WICK__LAYER_AVERAGE_POOL_BACKWARD
+#define POOL WICK__LAYER_AVERAGE_POOL, WICK__LAYER_MAX_POOL_BACKWARD
+#define MAX_POOL WICK__LAYER_MAX_POOL, WICK__LAYER_MAX_POOL_INDICES
+#define MAX_POOLS WICK__LAYER_MAX_POOL, WICK__LAYER_MAX_POOL_BACKWARD
     {POOL, WICK__LAYER_PLAIN, {2, 3, 9, 11}, {3, 3}, {2, 2}, {1, 1}, true, {0}},
     {POOL, WICK__LAYER_PLAIN, {2, 3, 9, 11}, {3, 2}, {1, 2}, {1, 0}, false, {0}},
     {POOL, WICK__LAYER_PLAIN, {2, 3, 8, 8}, {2, 2}, {2, 2}, {0, 0}, true, {0}},
     {POOL, WICK__LAYER_MASKED, {2, 3, 9, 11}, {3, 3}, {2, 2}, {1, 1}, false, {0}},
     {POOL, WICK__LAYER_SUBNORMAL, {2, 3, 9, 11}, {3, 3}, {2, 2}, {1, 1}, false, {0}},
+    {MAX_POOL, WICK__LAYER_GONE, {2, 3, 9, 11}, {3, 3}, {2, 2}, {1, 1}, false, {0}},
+    {MAX_POOL, WICK__LAYER_NAN, {2, 3, 9, 11}, {3, 3}, {2, 2}, {1, 1}, false, {0}},
+    {MAX_POOLS, WICK__LAYER_LEVEL, {2, 3, 9, 11}, {5, 4}, {1, 1}, {2, 1}, false, {0}},
 };
 
 static struct wick__dnn_layer describe(const struct trial *t, enum wick__layer kind, enum wick_dtype dtype) {
@@ -83,12 +88,14 @@ struct run {
     char *host;
 };
 
+static double sentinel(enum wick_dtype dtype) { return dtype == WICK_U32 ? 12345678 : -5; }
+
 /* Its last elements, one at least, are a sentinel. */
 static void lay_out(struct run *r) {
     const char *operands = wick__layer_operands(r->l.kind, &r->n_in);
     for (r->n = 0; operands[r->n]; r->n++) {
         struct place *p = &r->places[r->n];
-        p->dtype = operands[r->n] == 'c' ? WICK_F32 : r->l.dtype;
+        p->dtype = operands[r->n] == 'c' ? WICK_F32 : operands[r->n] == 'i' ? WICK_U32 : r->l.dtype;
         p->count = wick__layer_count(&r->l, operands[r->n]);
         p->nbytes = ((size_t)(p->count + 1) * wick__size(p->dtype) + 255) / 256 * 256;
         p->at = r->nbytes;
@@ -104,7 +111,7 @@ static void fill(struct run *r) {
         char *at = r->host + p->at;
         for (size_t k = 0; k < total; k++) {
             const bool is_read = i < r->n_in && k < (size_t)p->count;
-            const double value = is_read ? wick__layer_value(&r->l, r->values, i, (int64_t)k) : -5;
+            const double value = is_read ? wick__layer_value(&r->l, r->values, i, (int64_t)k) : sentinel(p->dtype);
             wick__store_f64(p->dtype, value, at + k * size);
             if (is_read) r->known.in[i][k] = wick__load_f64(p->dtype, at + k * size);
         }
@@ -134,6 +141,7 @@ static enum wick__verdict go(struct wick__gpu *gpu, struct wick__held *held, str
 /* GOOD within the bounds of wick verify (numerics.md): half a spacing for the one rounding, and the op's units of its
  * scale. ROUGH where a result is off by a few roundings to its dtype. */
 static enum wick__verdict judge(const struct run *r, enum wick_dtype dtype, double got, double want, double scale) {
+    if (dtype == WICK_U32) return got == want ? WICK__GOOD : WICK__WRONG;
     const bool narrow = dtype == WICK_F16;
     const double half = narrow ? 0x1p-11 : 0x1p-24, least = narrow ? 0x1p-25 : 0x1p-149;
     if (isnan(want) || isinf(want)) return (isnan(want) ? isnan(got) : got == want) ? WICK__GOOD : WICK__WRONG;
@@ -157,7 +165,7 @@ static enum wick__verdict compare(const struct run *r) {
             wick__log(WICK_LOG_DEBUG, "element %lld of result %d of a layer is %.9g, and should be %.9g", (long long)k,
                       i - r->n_in, got, want);
         }
-        if (wick__load_f64(p->dtype, at + p->count * size) != -5) return WICK__WRONG;
+        if (wick__load_f64(p->dtype, at + p->count * size) != sentinel(p->dtype)) return WICK__WRONG;
     }
     return worst;
 }
