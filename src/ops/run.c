@@ -2,16 +2,21 @@
 #include "ops/dispatch.h"
 #include "ops/record.h"
 #include "ops/trail.h"
+#include "points.h"
 
 /* ---- running ---- */
 
+static bool is_convolution(enum wick_op op) { return op >= WICK_OP_conv1d && op <= WICK_OP_conv_transpose3d; }
+
 static bool fits(const struct wick__call *call, int i, enum wick__layouts layouts) {
     const struct wick_tensor *x = call->in[i];
+    struct wick__product product;
     switch (layouts) {
     case WICK__CONTIGUOUS: return wick__layout_is_contiguous(&x->layout);
     case WICK__IMAGES:
-        return wick__layout_is_contiguous(&x->layout) ||
-               (call->n_in == 1 && x->dtype == WICK_F32 && wick__layout_is_channels_last(&x->layout));
+        if (wick__layout_is_contiguous(&x->layout)) return true;
+        if (call->n_in == 1) return x->dtype == WICK_F32 && wick__layout_is_channels_last(&x->layout);
+        return i == 0 && is_convolution(call->op) && wick__product_of_points(call, &product);
     case WICK__ROWS: return wick__layout_has_rows(&x->layout);
     case WICK__STRIDED: break;
     }
@@ -106,8 +111,7 @@ enum wick_status wick__call_kernel(const struct wick__call *call) {
     if (fit) return call->turned ? run_turned(call, kernel) : kernel->run(call);
     struct wick__call fitting = *call;
     struct wick_tensor view;
-    if (kernel->layouts == WICK__CONTIGUOUS && samples(call) && !fits(call, 0, kernel->layouts))
-        sample(&fitting, &view);
+    if (samples(call) && !fits(call, 0, kernel->layouts)) sample(&fitting, &view);
     for (int i = 0; i < call->n_in && status == WICK_OK; i++) {
         if (!call->in[i] || fits(&fitting, i, kernel->layouts)) continue;
         fitting.in[i] = copies[i] = wick__pack(fitting.in[i]);

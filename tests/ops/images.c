@@ -1,5 +1,5 @@
-/* Pooling, resizing and their gradients on images of random sizes, contiguous and with channels last. Expected values
- * come from loops over windows and positions; whole numbers make sums exact. */
+/* Pooling, resizing and their gradients, and convolutions by single elements, on images of random sizes, contiguous and
+ * with channels last. Expected values come from loops over windows and positions; whole numbers make sums exact. */
 #include "tests/test.h"
 
 enum { ROUNDS = 160, MOST = 150000 };
@@ -162,6 +162,37 @@ static void resizes(const struct image *m, enum wick_dtype dtype, bool last, boo
     free(y), free(g), free(to);
 }
 
+/* Convolutions whose windows are single elements: of every one, and, transposed, with a stride between them. */
+static void points(const struct image *m, enum wick_dtype dtype, bool last) {
+    enum { OUT = 5 };
+    int64_t channels = m->shape[1], n = m->plane, wide[3], results = m->shape[0] * OUT * n, spread = m->shape[0] * OUT;
+    const struct wick_conv_options relu = {.relu = true}, apart = {.stride = {2, 3, 2}};
+    double weight[OUT * 40], bias[OUT], *y = calloc((size_t)results, sizeof *y), *far;
+    for (int64_t i = 0; i < OUT * channels; i++) weight[i] = (double)(test_below(5) - 2);
+    for (int d = 0; d < 3; d++) spread *= wide[d] = (m->shape[2 + d] - 1) * apart.stride[d] + 1;
+    far = malloc(sizeof *far * (size_t)spread);
+    for (int o = 0; o < OUT; o++) bias[o] = (double)(test_below(9) - 4);
+    for (int64_t i = 0; i < spread; i++) far[i] = bias[i / (spread / m->shape[0] / OUT) % OUT];
+    for (int64_t i = 0; i < results; i++) {
+        int64_t o = i / n % OUT, image = i / n / OUT, at = i % n;
+        const double *x = m->x + image * channels * n + at;
+        for (int64_t c = 0; c < channels; c++) y[i] += weight[o * channels + c] * x[c * n];
+        int64_t d = at / m->shape[4] / m->shape[3] * 2, h = at / m->shape[4] % m->shape[3] * 3,
+                w = at % m->shape[4] * 2;
+        far[((i / n * wide[0] + d) * wide[1] + h) * wide[2] + w] += y[i];
+        y[i] = fmax(0, y[i] + bias[o]);
+    }
+    const int64_t shape[5] = {OUT, channels, 1, 1, 1}, first[5] = {OUT, 1, 1, 1, 1};
+    double unit = dtype == WICK_F32 ? 0 : 0x1p-7;
+    struct wick_tensor *x = tensor(m->x, m->shape, dtype, last), *by = tensor(weight, shape, dtype, false);
+    struct wick_tensor *add = wick_reshape(tensor(bias, first, dtype, false), 1, first);
+    compare(wick_conv3d(x, by, add, &relu), y, results, unit, "conv3d");
+    by = wick_transpose(by, 0, 1);
+    compare(wick_conv_transpose3d(x, by, add, &relu), y, results, unit, "conv_transpose3d");
+    compare(wick_conv_transpose3d(x, by, add, &apart), far, spread, unit, "conv_transpose3d with a stride");
+    free(y), free(far);
+}
+
 int main(void) {
     cpu = wick_device_open("cpu");
     for (int i = 0; i < ROUNDS; i++) {
@@ -170,6 +201,7 @@ int main(void) {
         wick_scope_begin();
         pools(&m, dtype, i % 2);
         resizes(&m, dtype, i % 2, i % 4 < 2);
+        points(&m, dtype, i % 2);
         wick_scope_end(NULL);
         free(m.x);
     }

@@ -2,7 +2,7 @@
  *
  * A job is up to QUERY_ROWS queries of one head. It goes through the keys in blocks: scores of a block by the tiles of
  * the matrix product, then the running maximum and sum of each row are brought up to date, what was summed before is
- * scaled down, and the block's values are added. A single query reads keys and values where they lie. f64 goes key by
+ * scaled down, and the block's values are added. A few queries read keys and values where they lie. f64 goes key by
  * key, a query a job.
  *
  * A key that is left out has the score -inf. Its weight is 0, and 0 times a value that is infinite or NaN is NaN: where
@@ -22,8 +22,8 @@
 
 static void put_log_sum(const struct piece *p, int64_t row, double most, double total) {
     int64_t at = p->out + row * p->out_step;
-    double value = most + log(total);
     if (!p->t->log_sums) return;
+    double value = most + log(total);
     if (p->t->q.dtype == WICK_F64)
         ((double *)(void *)p->t->log_sums)[at] = value;
     else
@@ -83,14 +83,25 @@ static void step(struct piece *p, float *scores, float *sums, int64_t sums_width
     multiply(p->rows, t->width, p->columns, weights, values, sums, sums_width, p->j0 > p->first);
 }
 
-/* One block of keys for one query. Nothing is packed, since it would be used once. */
-static void step_one(struct piece *p, float *scores, float *sums, int64_t sums_width) {
+/* One block of keys for few queries. Nothing is packed, since it would be used a few times. */
+static void step_few(struct piece *p, float *scores, float *sums, int64_t sums_width) {
     const struct operand *k = &p->t->k, *v = &p->t->v;
     const struct attention_rows keys = {k->dtype, k->size, k->position * k->size, p->columns, later(k, p->k, p->j0)};
     const struct attention_rows values = {v->dtype, v->size, v->position * v->size, p->columns, later(v, p->v, p->j0)};
-    attention_scores(&keys, (const float *)(const void *)p->scratch, p->t->depth, scores);
-    weigh(p, 0, scores, sums, sums_width);
-    attention_add(&values, scores, p->t->width, sums);
+    const float *q = (const float *)(const void *)p->scratch;
+    for (int64_t i = 0; i < p->rows; i++, q += p->t->depth, scores += KEYS, sums += sums_width) {
+        attention_scores(&keys, q, p->t->depth, scores);
+        weigh(p, i, scores, sums, sums_width);
+        attention_add(&values, scores, p->t->width, sums);
+    }
+}
+
+/* Whether queries are so few; of narrow dtypes one, as each query converts keys and values anew. */
+static bool are_few(const struct piece *p) {
+    enum { FEW = 3 };
+    const struct attention *t = p->t;
+    int64_t most = t->k.dtype == WICK_F32 && t->v.dtype == WICK_F32 ? FEW : 1;
+    return p->rows <= most && t->depth > 0 && t->k.element == 1 && t->v.element == 1;
 }
 
 /* Sums a row again, without the keys that are left out. The scratch space of packed operands has its operands. */
@@ -134,18 +145,21 @@ static void finish(struct piece *p, int64_t row, float *sums) {
 static void run_f32(void *context, int worker, int64_t begin, int64_t end) {
     const struct attention *t = context;
     int64_t sums_width = round_up(t->width, GEMM_COLUMNS_MAX);
-    bool one = t->job_rows == 1 && t->k.element == 1 && t->v.element == 1;
     for (int64_t job = begin; job < end; job++) {
         struct piece p = {.scratch = t->scratch + (size_t)worker * t->scratch_step};
         float *scores = (float *)(void *)(p.scratch + t->scores_at), *sums = (float *)(void *)(p.scratch + t->sums_at);
         if (!locate(t, job, &p)) continue;
         for (int64_t i = 0; i < p.rows; i++) p.most[i] = -INFINITY;
         memset(sums, 0, (size_t)(p.rows * sums_width) * sizeof(float));
-        pack_rows(t->q.dtype, p.q, p.rows, t->depth, t->q.position, t->q.element, p.scratch);
+        bool few = are_few(&p);
+        for (int64_t i = 0; few && i < p.rows; i++)
+            wick__row_to_f32(t->q.dtype, later(&t->q, p.q, i), t->q.element, (float *)(void *)p.scratch + i * t->depth,
+                             t->depth);
+        if (!few) pack_rows(t->q.dtype, p.q, p.rows, t->depth, t->q.position, t->q.element, p.scratch);
         for (p.j0 = p.first; p.j0 < p.last; p.j0 += KEYS) {
             p.columns = wick__min(KEYS, p.last - p.j0);
-            if (one)
-                step_one(&p, scores, sums, sums_width);
+            if (few)
+                step_few(&p, scores, sums, sums_width);
             else
                 step(&p, scores, sums, sums_width);
         }

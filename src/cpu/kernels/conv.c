@@ -1,6 +1,8 @@
 /* Convolutions and transposed convolutions over 1 to 3 dims. How they work: conv_plan.h. */
 #include "cpu/kernels/conv_plan.h"
+#include "cpu/kernels/gemm.h"
 #include "cpu/kernels/muladd.h"
+#include "points.h"
 
 /* In front of a worker's images: which band of the plan they hold. */
 struct conv_scratch {
@@ -73,6 +75,11 @@ static inline void store_masked(float *to, const void *vector, int64_t n) {
 }
 #endif
 
+/* Steps from 0 to n > 0 or beyond. Rows are often short, and a division takes longer than copying one. */
+static inline int64_t steps_over(int64_t n, int64_t step) {
+    return step == 1 ? n : step == 2 ? (n + 1) / 2 : (n + step - 1) / step;
+}
+
 /* NaN stays. */
 static inline void relu_f32(enum wick_dtype dtype, float *x, int64_t n) {
     (void)dtype;
@@ -144,14 +151,16 @@ static inline void run_direct(const struct conv *conv, int64_t channel, const fl
 
 /* The functions of one arithmetic. */
 struct arithmetic {
-    wick__range_fn *run_items, *take_weight;
+    wick__range_fn *run_items, *take_weight, *fill_planes;
     void (*take_bias)(const struct conv *conv);
     size_t size;
 };
 
-static const struct arithmetic in_f32 = {run_items_f32, take_weight_f32, take_bias_f32, sizeof(float)};
-static const struct arithmetic in_f64 = {run_items_f64, take_weight_f64, take_bias_f64, sizeof(double)};
-static const struct arithmetic in_u64 = {run_items_u64, take_weight_u64, take_bias_u64, sizeof(uint64_t)};
+static const struct arithmetic in_f32 = {run_items_f32, take_weight_f32, fill_planes_f32, take_bias_f32, sizeof(float)};
+static const struct arithmetic in_f64 = {run_items_f64, take_weight_f64, fill_planes_f64, take_bias_f64,
+                                         sizeof(double)};
+static const struct arithmetic in_u64 = {run_items_u64, take_weight_u64, fill_planes_u64, take_bias_u64,
+                                         sizeof(uint64_t)};
 
 static enum wick_status run_pass(struct conv *conv, const struct arithmetic *arithmetic, int64_t pass) {
     struct conv_plan plan;
@@ -163,6 +172,7 @@ static enum wick_status run_pass(struct conv *conv, const struct arithmetic *ari
     size_t images, nbytes, all;
     enum wick_status status = WICK_OK;
     conv->plan = &plan;
+    if (conv->filled && plan.terms == 0) goto done;
     if (!wick__mul_size((size_t)plan.images, (size_t)plan.length * arithmetic->size, &images) ||
         !wick__add_size(images, SCRATCH_HEAD + SCRATCH_TAIL + 63, &nbytes) ||
         !wick__mul_size(nbytes / 64 * 64, (size_t)workers, &all) || !wick__add_size(all, weights, &all)) {
@@ -190,11 +200,23 @@ done:
     return status;
 }
 
+/* Of images with channels last. */
+static enum wick_status run_product(const struct wick__call *call) {
+    struct wick__product g;
+    if (!wick__product_of_points(call, &g)) return WICK_INVALID; /* no other images come so */
+    g.a = wick__data(call->in[1]);
+    g.b = wick__data(call->in[0]);
+    g.c = wick__data(call->out[0]);
+    g.bias = call->in[2] ? wick__data(call->in[2]) : NULL;
+    return WICK__ISA(wick__gemm)(&g);
+}
+
 enum wick_status WICK__ISA(wick__cpu_conv)(const struct wick__call *call);
 enum wick_status WICK__ISA(wick__cpu_conv)(const struct wick__call *call) {
     const struct wick_tensor *x = call->in[0], *weight = call->in[1];
     struct wick_tensor *y = call->out[0];
     if (wick__count(y) == 0) return WICK_OK;
+    if (!wick__layout_is_contiguous(&x->layout)) return run_product(call);
     struct conv conv = {.call = call,
                         .in = data_or_nothing(x),
                         .out = wick__data(y),
@@ -228,6 +250,10 @@ enum wick_status WICK__ISA(wick__cpu_conv)(const struct wick__call *call) {
     }
     enum wick_status status = WICK_OK;
     int64_t passes = WICK__ISA(wick__conv_passes)(&conv);
+    conv.filled = WICK__ISA(wick__conv_gaps)(&conv);
+    if (conv.filled)
+        wick__parallel(conv.batch * y->layout.shape[1], wick__max(1, 16384 / conv.out_plane), arithmetic->fill_planes,
+                       &conv);
     for (int64_t pass = 0; pass < passes && status == WICK_OK; pass++) status = run_pass(&conv, arithmetic, pass);
     wick__scratch_free(conv.bias, bias);
     return status;

@@ -82,8 +82,8 @@ static NAME(tile_fn) *const NAME(tiles)[ROW_KINDS][COLUMNS] = {
  * up to a vector beyond n. */
 static inline void NAME(copy_row)(const struct conv *conv, const char *row, int64_t size, int64_t low, int64_t step,
                                   VALUE *to, int64_t n) {
-    int64_t begin = low < 0 ? wick__min(n, (-low + step - 1) / step) : 0;
-    int64_t end = size > low ? wick__min(n, (size - low + step - 1) / step) : 0;
+    int64_t begin = low < 0 ? wick__min(n, steps_over(-low, step)) : 0, end = n;
+    if (low + (n - 1) * step >= size) end = size > low ? wick__min(n, steps_over(size - low, step)) : 0;
     if (!row || end <= begin) {
         memset(to, 0, (size_t)n * sizeof *to);
         return;
@@ -119,6 +119,10 @@ static void NAME(fill_image)(const struct conv *conv, const char *plane, const i
                              int64_t length, VALUE *image) {
     const struct conv_plan *plan = conv->plan;
     const struct conv_dim *h = &plan->dim[1], *w = &plan->dim[2];
+    if (plane && plan->width == w->in && low[1] == 0 && w->step == 1 && h->step == 1) { /* rows without margins */
+        NAME(copy_row)(conv, plane, h->in * w->in, low[0] * w->in + first, 1, image, length);
+        return;
+    }
     int64_t i = first / plan->width, j = first % plan->width, at = 0;
     while (at < length) {
         int64_t n = wick__min(plan->width - j, length - at), y = low[0] + i * h->step;
@@ -383,6 +387,24 @@ static void NAME(run_items)(void *context, int worker, int64_t begin, int64_t en
             scratch->band = band;
         }
         NAME(run_band)(conv, &item);
+    }
+}
+
+/* Result planes as they are where no term is added: their bias, or 0. For threads. */
+static void NAME(fill_planes)(void *context, int worker, int64_t begin, int64_t end) {
+    enum { CHUNK = 64 };
+    const struct conv *conv = context;
+    int64_t channels = conv->groups * conv->out_channels, n = conv->out_plane;
+    VALUE values[CHUNK];
+    char bytes[CHUNK * sizeof(double)];
+    (void)worker;
+    for (int64_t plane = begin; plane < end; plane++) {
+        char *out = conv->out + (size_t)(plane * n) * conv->size;
+        for (int i = 0; i < CHUNK; i++) values[i] = conv->bias ? ((const VALUE *)conv->bias)[plane % channels] : 0;
+        if (conv->relu) NAME(relu)(conv->dtype, values, CHUNK);
+        FROM_VALUES(conv->dtype, values, bytes, CHUNK);
+        for (int64_t i = 0; i < n; i += CHUNK)
+            memcpy(out + (size_t)i * conv->size, bytes, (size_t)wick__min(CHUNK, n - i) * conv->size);
     }
 }
 

@@ -34,6 +34,25 @@ int64_t WICK__ISA(wick__conv_passes)(const struct conv *conv) {
     return passes_along(conv, 0) * passes_along(conv, 1) * passes_along(conv, 2);
 }
 
+/* Whether kernel element k reaches the results of a pass along spatial dim s of a transposed convolution. */
+static bool reaches(const struct conv *conv, int s, int64_t pass, int64_t k) {
+    const struct wick__call *call = conv->call;
+    return (pass + call->p.window.padding[s] - k * call->p.window.dilation[s]) % call->p.window.stride[s] == 0;
+}
+
+bool WICK__ISA(wick__conv_gaps)(const struct conv *conv) {
+    for (int s = 0; conv->transposed && s < conv->call->p.window.spatial; s++) {
+        int64_t kernel = conv->call->in[1]->layout.shape[2 + s],
+                passes = passes_along(conv, s + 3 - conv->call->p.window.spatial);
+        for (int64_t pass = 0; pass < passes; pass++) {
+            int64_t k = 0;
+            while (k < kernel && !reaches(conv, s, pass, k)) k++;
+            if (k == kernel) return true;
+        }
+    }
+    return false;
+}
+
 /* Adds the tap of kernel element k that meets input element o step + at, and numbers its residue. */
 static void add_tap(struct conv_dim *dim, int64_t k, int64_t at) {
     struct conv_tap tap = {.kernel = k, .shift = floor_div(at, dim->step)};
@@ -61,8 +80,7 @@ static void set_dim(const struct conv *conv, int a, int64_t pass, struct conv_di
         dim->pitch = stride;
         dim->out = (dim->full - pass + stride - 1) / stride;
         for (int64_t k = 0; k < kernel; k++)
-            if ((pass + padding - k * dilation) % stride == 0)
-                add_tap(dim, k, (pass + padding - k * dilation) / stride);
+            if (reaches(conv, s, pass, k)) add_tap(dim, k, (pass + padding - k * dilation) / stride);
     } else {
         dim->step = stride;
         for (int64_t k = 0; k < kernel; k++) add_tap(dim, k, k * dilation - padding);

@@ -94,6 +94,7 @@ struct conv {
     size_t value_size;                                /* bytes of what is computed with */
     int64_t batch, groups, in_channels, out_channels; /* channels of one group */
     bool transposed, relu, plain;                     /* plain: elements are computed with as they are stored */
+    bool filled;                                      /* passes without a term have their results */
     int64_t in_plane, out_plane;                      /* elements of one channel */
     int64_t kernel[3];                                /* sizes of the weight */
     const void *weight; /* as VALUEs, rows of plan->terms: the operand itself, or `taken` */
@@ -111,5 +112,8 @@ void WICK__ISA(wick__conv_plan_free)(struct conv_plan *plan);
 /* How many passes there are: the product of the strides of a transposed convolution, but no more than there are
  * results, else 1. */
 int64_t WICK__ISA(wick__conv_passes)(const struct conv *conv);
+
+/* Whether no tap of a transposed convolution reaches the results of some pass. */
+bool WICK__ISA(wick__conv_gaps)(const struct conv *conv);
 
 #endif

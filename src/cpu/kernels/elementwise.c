@@ -226,6 +226,27 @@ static int64_t offset_of(const struct wick__layout *layout, const struct tile *t
     return at;
 }
 
+/* Rows of one element each, `down` apart, next to one another: whole vectors, of which the next row overwrites what is
+ * too much. There is room for a vector behind the last row. */
+static void spread(char *to, const char *from, size_t size, int64_t down, int64_t rows, int64_t columns) {
+#define SPREAD(type)                                                                                                   \
+    {                                                                                                                  \
+        typedef type vector __attribute__((vector_size(LINE), aligned(sizeof(type)), may_alias));                      \
+        type *out = (void *)to;                                                                                        \
+        for (int64_t r = 0; r < rows; r++, out += columns)                                                             \
+            for (int64_t i = 0; i < columns; i += LINE / (int64_t)sizeof(type))                                        \
+                *(vector *)(void *)(out + i) = ((const type *)(const void *)from)[r * down] - (vector){0};             \
+        return;                                                                                                        \
+    }
+    switch (size) {
+    case 1: SPREAD(uint8_t)
+    case 2: SPREAD(uint16_t)
+    case 4: SPREAD(uint32_t)
+    default: SPREAD(uint64_t)
+    }
+#undef SPREAD
+}
+
 /* The rows of a tile of an operand, `step` bytes apart. Of one that is the same all along a row, `filled` says which
  * element the first `n` elements of its buffer are. */
 struct source {
@@ -246,6 +267,11 @@ static void gather_tile(const struct operand *op, const struct tile *tile, int d
     if (here || (source->filled == from && tile->rows * tile->columns <= source->n)) return;
     if (down == 1 && across > 1) {
         WICK__ISA(wick__turn)(op->size, from, across, (const int64_t[2]){tile->rows, tile->columns}, to, tile->columns);
+        return;
+    }
+    if (across == 0 && down != 0 && tile->packed) {
+        spread(to, from, op->size, down, tile->rows, tile->columns);
+        source->filled = NULL;
         return;
     }
     for (int64_t r = 0; r < tile->rows; r++)
@@ -297,14 +323,15 @@ static void run_tiles(void *context, int worker, int64_t begin, int64_t end) {
     if (job->stream) wick__stream_end();
 }
 
-/* Whether several rows fit into a block, and each operand is contiguous in the last two dims or repeats its row. */
+/* Whether several rows fit into a block, and each operand is contiguous in the last two dims, repeats its row, or has
+ * one element a row. */
 static bool repeats(const struct job *job, const struct wick__layout *layouts) {
     int last = layouts[0].rank - 1;
     int64_t n = layouts[0].shape[last];
     if (n > WICK__BLOCK / 2) return false;
     for (int i = 0; i < job->n_in; i++) {
         const int64_t *stride = layouts[i].stride;
-        if (stride[last - 1] != 0 && (stride[last] != 1 || stride[last - 1] != n)) return false;
+        if (stride[last - 1] != 0 && stride[last] != 0 && (stride[last] != 1 || stride[last - 1] != n)) return false;
     }
     return true;
 }

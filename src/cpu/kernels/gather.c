@@ -8,6 +8,7 @@
 enum {
     GRAIN = 32768,
     LINE = 4096,             /* ids of a line that one unit of work takes at most */
+    SHORT = 16,              /* ids of a line that is not worth a call of its own */
     PIECE = 16384,           /* elements of a row, likewise */
     BAND_MIN = 32,           /* columns of a band at least, a power of two */
     BAND_BYTES = 512 * 1024, /* of x under a band */
@@ -51,6 +52,7 @@ static void pick(void *to, const void *from, struct wick__ids ids, const int64_t
     default: PICK(uint64_t); break;
     }
 }
+#undef PICK
 
 /* n results that lie side by side, by ids `ids_step` apart. */
 static void pick_run(struct gather *g, int64_t out, int64_t ids, int64_t x, const int64_t step[3], int64_t n) {
@@ -99,6 +101,51 @@ static void gather_lines(void *context, int worker, int64_t begin, int64_t end) 
         }
     }
     if (g->stream) wick__stream_end();
+}
+
+#define PICK(type)                                                                                                     \
+    do {                                                                                                               \
+        const type *restrict x = from;                                                                                 \
+        type *restrict out = to;                                                                                       \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            int64_t at = id[i * id_step];                                                                              \
+            out[i * out_line] = at < 0 ? (type)0 : x[i * x_line + at * g->step[2]];                                    \
+        }                                                                                                              \
+    } while (0)
+
+/* One id of each of n lines. */
+static void pick_down(const struct gather *g, void *to, const void *from, const int64_t *id, int64_t id_step,
+                      int64_t n) {
+    const int64_t out_line = g->layout[0].stride[0], x_line = g->layout[2].stride[0];
+    switch (g->size) {
+    case 1: PICK(uint8_t); break;
+    case 2: PICK(uint16_t); break;
+    case 4: PICK(uint32_t); break;
+    default: PICK(uint64_t); break;
+    }
+}
+#undef PICK
+
+/* Short lines that are evenly apart, and whose ids follow each other or are the same: of as many lines as their ids can
+ * be read at once, first all first ids, then all second ones. Units are lines. */
+static void gather_short(void *context, int worker, int64_t begin, int64_t end) {
+    struct gather *g = context;
+    int64_t buffer[WICK__IDS], at_once = WICK__IDS / g->k, width = (int)wick__size(g->dtype);
+    (void)worker;
+    for (int64_t line = begin; line < end; line += at_once) {
+        int64_t n = wick__min(at_once, end - line);
+        struct wick__ids got = {.id = g->list};
+        if (!g->list) got = wick__ids_read(g->dtype, g->ids + line * g->k * width, 1, n * g->k, g->n, buffer);
+        if (got.bad) atomic_store_explicit(&g->bad, true, memory_order_relaxed);
+        char *to = g->out + line * g->layout[0].stride[0] * g->size;
+        const char *from = g->x + line * g->layout[2].stride[0] * g->size;
+        for (int64_t j = 0; j < g->k; j++) pick_down(g, to + j * g->size, from, got.id + j, g->list ? 0 : g->k, n);
+    }
+}
+
+static bool is_short(const struct gather *g) {
+    bool follow = g->step[1] == 1 && g->layout[1].stride[0] == g->k;
+    return g->k <= SHORT && g->layout[0].rank == 1 && !g->stream && (g->list || follow);
 }
 
 /* dim lies outside the innermost one, which is cut into bands of columns: the part of x under a band stays in the
@@ -185,7 +232,7 @@ static void run(struct gather *g, int64_t count) {
     g->stream = count * g->size >= WICK__STREAM_FROM;
     int64_t units = count / width * g->pieces, grain = wick__max(1, GRAIN / g->piece);
     if (lines || g->list) {
-        wick__parallel(units, grain, lines ? gather_lines : select_rows, g);
+        wick__parallel(units, grain, !lines ? select_rows : is_short(g) ? gather_short : gather_lines, g);
         return;
     }
     g->tall = wick__min(g->k, grain);

@@ -1,0 +1,38 @@
+/* Convolutions by single elements as products. */
+#ifndef WICK_POINTS_H
+#define WICK_POINTS_H
+
+#include "core/layout.h"
+#include "product.h"
+
+/* Whether a convolution, or a transposed one, is a product of its weight with images as they lie: channels last,
+ * windows of single elements that leave none out, one group. Where it is, *g is the product, all but its addresses. */
+static inline bool wick__product_of_points(const struct wick__call *call, struct wick__product *g) {
+    const struct wick__layout *x = &call->in[0]->layout, *weight = &call->in[1]->layout, *y = &call->out[0]->layout;
+    bool transposed = call->op >= WICK_OP_conv_transpose1d, wraps = !wick_dtype_is_float(call->in[0]->dtype);
+    int64_t positions = 1;
+    if (call->p.window.groups != 1 || (call->p.window.relu && wraps) || !wick__layout_is_channels_last(x)) return false;
+    for (int d = 2; d < x->rank; d++) {
+        if (weight->shape[d] != 1 || call->p.window.padding[d - 2] != 0 || x->shape[d] != y->shape[d]) return false;
+        positions *= x->shape[d];
+    }
+    int out = transposed ? 1 : 0;
+    *g = (struct wick__product){.dtype = call->in[0]->dtype,
+                                .m = y->shape[1],
+                                .n = positions,
+                                .k = x->shape[1],
+                                .a_row = weight->stride[out],
+                                .a_k = weight->stride[1 - out],
+                                .b_k = 1,
+                                .b_column = x->shape[1],
+                                .c_row = positions,
+                                .bias_by_row = true,
+                                .bias_step = 1,
+                                .activation = call->p.window.relu ? WICK_ACTIVATION_RELU : WICK_ACTIVATION_NONE,
+                                .batch_rank = 1,
+                                .batch_shape = {x->shape[0]},
+                                .b_batch = {x->stride[0]}};
+    return true;
+}
+
+#endif
