@@ -194,7 +194,10 @@ static inline __attribute__((always_inline)) void make_element(const struct tile
             sum_wide(t, takes, width, lanes, to);
         break;
     case WICK__PLANES_LARGEST:
-        largest(t, takes, width, lanes, to, t->positions ? t->positions + n * width : NULL);
+        if (t->positions)
+            largest(t, takes, width, lanes, to, t->positions + n * width);
+        else
+            largest(t, takes, width, lanes, to, NULL); /* without a trace of them */
         break;
     }
 }
