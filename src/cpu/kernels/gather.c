@@ -107,16 +107,19 @@ static void gather_lines(void *context, int worker, int64_t begin, int64_t end) 
     do {                                                                                                               \
         const type *restrict x = from;                                                                                 \
         type *restrict out = to;                                                                                       \
-        for (int64_t i = 0; i < n; i++) {                                                                              \
-            int64_t at = id[i * id_step];                                                                              \
-            out[i * out_line] = at < 0 ? (type)0 : x[i * x_line + at * g->step[2]];                                    \
-        }                                                                                                              \
+        if (id_step == 0 && id[0] >= 0)                                                                                \
+            for (int64_t i = 0; i < n; i++) out[i * out_line] = x[i * x_line + first];                                 \
+        else                                                                                                           \
+            for (int64_t i = 0; i < n; i++) {                                                                          \
+                int64_t at = id[i * id_step];                                                                          \
+                out[i * out_line] = at < 0 ? (type)0 : x[i * x_line + at * g->step[2]];                                \
+            }                                                                                                          \
     } while (0)
 
 /* One id of each of n lines. */
 static void pick_down(const struct gather *g, void *to, const void *from, const int64_t *id, int64_t id_step,
                       int64_t n) {
-    const int64_t out_line = g->layout[0].stride[0], x_line = g->layout[2].stride[0];
+    const int64_t out_line = g->layout[0].stride[0], x_line = g->layout[2].stride[0], first = id[0] * g->step[2];
     switch (g->size) {
     case 1: PICK(uint8_t); break;
     case 2: PICK(uint16_t); break;
