@@ -133,8 +133,8 @@ static void sum_again(struct piece *p, int64_t row, float *sums) {
 static void finish(struct piece *p, int64_t row, float *sums) {
     const struct attention *t = p->t;
     float total = p->total[row];
-    bool nan = false;
-    for (int64_t d = 0; d < t->width; d++) nan |= isnan(sums[d]);
+    unsigned nan = 0; /* of a bool compilers make no vectors */
+    for (int64_t d = 0; d < t->width; d++) nan |= sums[d] != sums[d];
     if (nan && !isnan(total)) sum_again(p, row, sums);
     for (int64_t d = 0; d < t->width; d++) sums[d] = total == 0 ? 0 : sums[d] / total;
     if (t->width > 0) /* an empty result has no address */
