@@ -26,6 +26,12 @@ static bool sums_pay(const struct wick__gpu *gpu, const struct wick__product *g)
     return sm >= 80 && sm != 90 && costly && g->k >= least && g->m >= 1024 && g->n >= results / g->m;
 }
 
+/* Of many problems, images of a convolution: one alone was not measured. */
+static bool is_short(const struct wick__gpu *gpu, const struct wick__product *g) {
+    return wick__capability(gpu) == 90 && wick__product_batches(g) > 1 &&
+           wick__product_is_short(g->dtype, g->m, g->k, wick__product_work(g));
+}
+
 static int takes(const struct wick__gpu *gpu, enum wick__choice choice, const struct wick__offer *offer,
                  const char **reason) {
     const struct wick__product_offer *p = (const struct wick__product_offer *)offer;
@@ -41,7 +47,7 @@ static int takes(const struct wick__gpu *gpu, enum wick__choice choice, const st
         *reason = "there is nothing to multiply";
     else if (automatic && wick__product_is_small(g))
         *reason = "the product is small";
-    else if (automatic && wick__product_is_by_parts(gpu, g))
+    else if (automatic && (wick__product_is_by_parts(gpu, g) || is_short(gpu, g)))
         *reason = "our own kernel is faster";
     else if (automatic && wick__product_is_askew(gpu, &p->b))
         *reason = "rows don't start at multiples of 16 bytes";

@@ -12,8 +12,12 @@ static bool is_across(const struct wick__product *g) {
     return (g->m == 1 && g->n > 1 && g->b_k != 1) || (g->n == 1 && g->m > 1 && g->a_k != 1);
 }
 
+double wick__product_work(const struct wick__product *g) {
+    return (double)g->m * (double)g->n * (double)g->k * (double)wick__product_batches(g);
+}
+
 bool wick__product_is_small(const struct wick__product *g) {
-    double work = (double)g->m * (double)g->n * (double)g->k * (double)wick__product_batches(g);
+    const double work = wick__product_work(g);
     bool large = g->m >= 16 && g->n >= 16 && g->k >= 16, plain = !g->bias && g->activation == WICK_ACTIVATION_NONE;
     /* With bias and activation in our own kernels: on an H100, 256 cubed in f32 takes them 10 to 18 us, libraries 35 to
      * 52; 1024 cubed 74 and 60. */
@@ -31,6 +35,11 @@ bool wick__product_is_askew(const struct wick__gpu *gpu, const struct wick__blas
     for (int i = 0; i < (b->batch > 1 ? 6 : 3); i++)
         if (strides[i] % 8 != 0) return true;
     return !wick__aligned16(b->a) || !wick__aligned16(b->b) || !wick__aligned16(b->c);
+}
+
+bool wick__product_is_short(enum wick_dtype dtype, int64_t rows, int64_t terms, double work) {
+    const double much = 4e8;
+    return dtype == WICK_BF16 && terms == 24 && rows > 128 && work < much;
 }
 
 void wick__product_plan_key(const struct wick__blas_product *g, int64_t key[WICK__PLAN_KEY]) {

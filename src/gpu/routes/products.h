@@ -26,6 +26,9 @@ struct wick__product_offer {
     wick__product_fn *whole;
 };
 
+/* Multiplications, of all batches. */
+double wick__product_work(const struct wick__product *g);
+
 /* Whether the product is small, or of a vector whose terms lie side by side: those are our own kernels' in any case. */
 bool wick__product_is_small(const struct wick__product *g);
 
@@ -37,6 +40,11 @@ bool wick__product_is_askew(const struct wick__gpu *gpu, const struct wick__blas
 /* Whether our own kernels make a product of f32 of three of eleven bits, on a card for which that is known to be
  * faster: on an H200 1.5 times as fast as cuBLAS, the geometric mean of 70 sizes at random (bench/NOTES.md). */
 bool wick__product_is_by_parts(const struct wick__gpu *gpu, const struct wick__product *g);
+
+/* Whether a product of bf16 has 24 terms, more than 128 rows and not much work, on an H200, where libraries choose
+ * badly: as 1x1 convolutions of 24 to 144 channels, 8 images of 56x56 take ours 13 us, cuBLAS 16 and cuDNN 14, 64 of
+ * 28x28 23, 28 and 28, 32 of 56x56 36, 48 and 49; but 128 of them 106, 77 and 76, and 32 in f16 35, 18 and 18. */
+bool wick__product_is_short(enum wick_dtype dtype, int64_t rows, int64_t terms, double work);
 
 /* All that a library's choice of a way depends on; and a route's `key`. */
 void wick__product_plan_key(const struct wick__blas_product *g, int64_t key[WICK__PLAN_KEY]);
