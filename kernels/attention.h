@@ -7,6 +7,9 @@
 /* attention_few: queries of a block, and the longest rows of q and v; half as long in f64. */
 #define GPU_ATTENTION_FEW 4
 #define GPU_ATTENTION_FEW_WIDE 256
+/* attention_pieces_mma: queries and threads of a block. */
+#define GPU_ATTENTION_FEW_MMA 8
+#define GPU_ATTENTION_FEW_THREADS 128
 
 /* attention_mma where tiles pass through registers: from a key or value to the next it is fewer elements than this. */
 #define GPU_ATTENTION_STRIDE (1 << 24)
@@ -20,8 +23,9 @@
 enum gpu_attention_mask { GPU_ATTENTION_FREE, GPU_ATTENTION_KEEP, GPU_ATTENTION_ADD };
 
 /* Strides are of batch, head, position and element. A unit is what shares keys: one head, or, when `merged`, all
- * `group` query heads of a key head, one after another. Block first + x works on tile x % tiles of unit x / tiles, from
- * the last tile to the first; block y on a run of keys; block z on a run of columns of v.
+ * `group` query heads of a key head, one after another. Block first + x works on a tile of a unit: first on the last tiles of
+ * `across` units, then on the tiles before, so that with causal rows short ones fill what long ones leave; block y on a run of
+ * keys; block z on a run of columns of v.
  *
  * Packed sequences lie one after another along the positions of a single batch. Sequence s then has the tiles from
  * number rows of a unit before it / rows of a tile + s on: at least as many as it needs. */
@@ -45,6 +49,7 @@ struct gpu_attention {
     u32 align_last; /* query i is at position i + keys - queries instead of i */
     u32 masked;     /* enum gpu_attention_mask */
     u32 wide;       /* out is of the type of sums */
+    u32 across;     /* a divisor of all units, of all batches */
     double scale, cap; /* cap 0: none */
     i64 total;         /* rows of out */
 };

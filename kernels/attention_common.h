@@ -96,8 +96,10 @@ GPU_FN void attention_cut_keys(const struct gpu_attention &p, struct attention_p
 
 GPU_FN struct attention_place attention_locate(const struct gpu_attention &p, u32 tile_rows) {
     struct attention_place at;
-    u64 block = p.first + gpu_block_x(), whole = (u64)attention_divide(block, p.tiles);
-    i64 tile = p.tiles - 1 - (i64)(block - whole * p.tiles), batch = attention_divide(whole, p.units);
+    u64 block = p.first + gpu_block_x(), run = (u64)p.across * p.tiles, runs = (u64)attention_divide(block, run);
+    u64 rest = block - runs * run, down = (u64)attention_divide(rest, p.across);
+    u64 whole = runs * p.across + rest - down * p.across;
+    i64 tile = p.tiles - 1 - (i64)down, batch = attention_divide(whole, p.units);
     at.unit = (u32)(whole - (u64)batch * p.units);
     if (p.q_starts) {
         attention_find(p, at, tile, tile_rows);
@@ -172,6 +174,19 @@ template <typename T, typename S>
 GPU_FN S attention_score(const struct gpu_attention &p, S score, const struct attention_row &row, i64 key, i64 end) {
     if (p.cap > 0) score = (S)p.cap * gpu_tanh(score / (S)p.cap);
     return attention_seen<T>(p, score, row, key, end);
+}
+
+/* Keys of the block, counted from at.begin, that all rows see, where there is nothing to a score but its scale. */
+struct attention_free {
+    u32 begin, end;
+};
+GPU_FN struct attention_free attention_free_of(const struct gpu_attention &p, const struct attention_place &at) {
+    i64 begin = at.high - p.left - at.begin, end = at.low + p.right + 1 - at.begin, keys = at.end - at.begin;
+    struct attention_free free;
+    free.begin = begin > 0 ? (u32)begin : 0;
+    free.end = end < 0 ? 0 : end < keys ? (u32)end : (u32)keys;
+    if (p.masked != GPU_ATTENTION_FREE || p.cap > 0 || p.slopes || !(p.scale > 0)) free.end = 0;
+    return free;
 }
 
 /* ---- results ---- */

@@ -173,19 +173,6 @@ GPU_FN void attention_fade(struct attention_sums<TILES, STEPS> &sums, const f32 
         GPU_UNROLL for (u32 e = 0; e < MMA_SUMS; e++) sums.out[i][c].v[e] *= fade[i][attention_half(e)];
 }
 
-/* Keys of the block, counted from at.begin, that all rows see, where there is nothing to a score but its scale. */
-struct attention_free {
-    u32 begin, end;
-};
-GPU_FN struct attention_free attention_free_of(const struct gpu_attention &p, const struct attention_place &at) {
-    i64 begin = at.high - p.left - at.begin, end = at.low + p.right + 1 - at.begin, keys = at.end - at.begin;
-    struct attention_free free;
-    free.begin = begin > 0 ? (u32)begin : 0;
-    free.end = end < 0 ? 0 : end < keys ? (u32)end : (u32)keys;
-    if (p.masked != GPU_ATTENTION_FREE || p.cap > 0 || p.slopes || !(p.scale > 0)) free.end = 0;
-    return free;
-}
-
 /* What a wave needs to know of its block: its rows, and the block's keys, `keys` from number `begin` on. */
 struct attention_part {
     const struct attention_row *rows;

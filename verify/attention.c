@@ -68,6 +68,8 @@ static const struct shape shapes[] = {
     {1, 1, 1, 18, 30, 40, 64, NONE, 0, false, .slopes = 1},
     {1, 1, 1, 33, 66, 96, 80, KEEP, 4, false, .nan_v = 800},
     {1, 1, 1, 17, 65, 100, 128, NONE, 0, false, .scale = 0.5},
+    /* few queries, whose rows are pieces of more than 128 elements */
+    {1, 4, 2, 3, 150, 160, 136, KEEP, 4, true, .last = true, .slopes = 1, .nan_v = 900, .sums = true},
 };
 
 /* Packed: lengths of queries and keys of each sequence, -1 ends them. */

@@ -5,6 +5,7 @@
 
 #include "core/checked.h"
 
+#include <math.h>
 #include <string.h>
 
 struct wick__attention_sizes wick__gpu_attention_sizes(const struct wick__call *call, bool packed, int first,
@@ -31,6 +32,8 @@ void wick__gpu_attention_strides(int64_t to[4], const struct wick_tensor *x, boo
         memcpy(to, stride, 4 * sizeof *to);
 }
 
+enum { CACHED = 32 << 20 }; /* bytes of keys and values that a GPU's last cache keeps while blocks look at them */
+
 /* A kernel, the queries and columns of a block of it, and how it is launched. */
 struct way {
     enum wick__gpu_kernel kernel;
@@ -53,6 +56,39 @@ static bool is_few(const struct wick__call *call, const struct wick__attention_s
     if (sizes->packed || sizes->keys == 0 || key_heads == 0 || sizes->queries > 4 * GPU_ATTENTION_FEW) return false;
     int64_t group = call->in[0]->layout.shape[1] / key_heads;
     return group * sizes->queries <= 4 * GPU_ATTENTION_FEW && dim <= (call->in[0]->dtype == WICK_F64 ? wide / 2 : wide);
+}
+
+/* Whether rows of q, k and v begin at whole vectors. */
+static bool are_aligned(const struct wick__call *call) {
+    for (int i = 0; i < 3; i++)
+        if (!wick__gpu_attention_aligned(call->in[i])) return false;
+    return true;
+}
+
+/* The kernel of few queries: by pieces of 16 bytes, or where rows are not whole pieces element by element. */
+static struct way way_of_few(const struct wick__gpu *gpu, const struct wick__call *call,
+                             const struct wick__attention_sizes *sizes, int64_t dim) {
+    enum wick_dtype dtype = call->in[0]->dtype;
+    int64_t piece = 16 / (int64_t)wick__size(dtype);
+    enum wick__gpu_kernel kernel = wick__gpu_of_floats(WICK__GPU_K_attention_few_bf16, dtype);
+    if (dtype != WICK_F8E4M3 && sizes->depth > 0 && sizes->width > 0 && sizes->keys < 1 << 30 &&
+        sizes->depth % piece == 0 && sizes->width % piece == 0 && are_aligned(call)) {
+        bool bf16 = dtype == WICK_BF16;
+        if ((bf16 || dtype == WICK_F16) && wick__mma_shared(gpu) > 0 && dim <= 64)
+            return (struct way){bf16 ? WICK__GPU_K_attention_pieces_mma_64_bf16
+                                     : WICK__GPU_K_attention_pieces_mma_64_f16,
+                                GPU_ATTENTION_FEW_MMA, 64, GPU_ATTENTION_FEW_THREADS, 0};
+        if ((bf16 || dtype == WICK_F16) && wick__mma_shared(gpu) > 0 && dim <= 128)
+            return (struct way){bf16 ? WICK__GPU_K_attention_pieces_mma_128_bf16
+                                     : WICK__GPU_K_attention_pieces_mma_128_f16,
+                                GPU_ATTENTION_FEW_MMA, 128, GPU_ATTENTION_FEW_THREADS, 0};
+        enum wick__gpu_kernel narrow = dtype == WICK_BF16  ? WICK__GPU_K_attention_pieces_64_bf16
+                                       : dtype == WICK_F16 ? WICK__GPU_K_attention_pieces_64_f16
+                                       : dtype == WICK_F32 ? WICK__GPU_K_attention_pieces_64_f32
+                                                           : WICK__GPU_K_attention_pieces_64_f64;
+        kernel = narrow + (dim <= 64 ? 0 : dim <= 128 ? 1 : 2);
+    }
+    return (struct way){.kernel = kernel, .rows = GPU_ATTENTION_FEW, .columns = GPU_ATTENTION_FEW_WIDE};
 }
 
 /* The matrix kernel for rows of up to 256 elements where tiles pass through registers. */
@@ -89,13 +125,6 @@ static struct way way_of_tiles(struct wick__gpu *gpu, bool bf16, int64_t dim) {
                             128, (128 + 2 * 32) * 128 * 2};
     return (struct way){bf16 ? WICK__GPU_K_attention_mma_256_bf16 : WICK__GPU_K_attention_mma_256_f16, 64, 256, 128,
                         (64 + 2 * 64) * 256 * 2};
-}
-
-/* Whether rows of q, k and v begin at whole vectors. */
-static bool are_aligned(const struct wick__call *call) {
-    for (int i = 0; i < 3; i++)
-        if (!wick__gpu_attention_aligned(call->in[i])) return false;
-    return true;
 }
 
 /* Whether the matrix kernels take the call: they count positions in 32 bits, and one kind elements of a step of keys.
@@ -153,10 +182,7 @@ static struct way way_of(struct wick__gpu *gpu, const struct wick__call *call,
     const struct wick_tensor *q = call->in[0];
     int64_t dim = wick__max(sizes->depth, sizes->width);
     enum wick_dtype dtype = q->dtype;
-    if (is_few(call, sizes, dim))
-        return (struct way){.kernel = wick__gpu_of_floats(WICK__GPU_K_attention_few_bf16, dtype),
-                            .rows = GPU_ATTENTION_FEW,
-                            .columns = GPU_ATTENTION_FEW_WIDE};
+    if (is_few(call, sizes, dim)) return way_of_few(gpu, call, sizes, dim);
     if (takes_mma(gpu, call, sizes, dim))
         return wick__mma_shared(gpu) > 0 ? way_of_tiles(gpu, dtype == WICK_BF16, dim)
                                          : way_of_registers(gpu, dtype == WICK_BF16, dim);
@@ -223,7 +249,20 @@ void wick__gpu_attention_share(struct gpu_attention *p, const struct wick__atten
     p->units = p->merged ? (u32)key_heads : p->heads;
     int64_t rows = p->merged ? p->group * p->queries : p->queries;
     p->tiles = (u32)(sizes->packed ? rows / tile_rows + sizes->sequences : wick__div_up(rows, tile_rows));
+    p->across = 1;
     p->total = sizes->batches * p->heads * p->queries;
+}
+
+/* How many units' long tiles come before their short ones: a divisor of all units, with keys and values that a cache
+ * holds. */
+static u32 across(const struct wick__call *call, const struct wick__attention_sizes *sizes,
+                  const struct gpu_attention *p) {
+    const int64_t nbytes = (sizes->keys * (sizes->depth + sizes->width) + 1) * (int64_t)wick__size(call->in[0]->dtype);
+    const int64_t all = sizes->batches * p->units;
+    int64_t most = wick__min(wick__min(all, 1024), CACHED / nbytes);
+    if (sizes->packed || p->tiles < 2 || p->right >= p->keys) return 1;
+    while (most > 1 && all % most != 0) most--;
+    return (u32)wick__max(1, most);
 }
 
 /* In as many launches as the number of blocks asks for. */
@@ -255,6 +294,21 @@ static enum wick_status launch_splits(struct wick__gpu *gpu, enum wick_dtype dty
     return status;
 }
 
+/* Into how many parts the keys of attention_pieces_mma go, so that blocks nearly fill the GPU, however often: as few as
+ * come within a tenth of what is best. Short ones go into one, for another launch takes longer than they do. */
+static int64_t splits_of_pieces(const struct gpu_attention *p, int64_t blocks, int64_t units) {
+    enum { ONE = 1 << 16, SOME = 1 << 18, LEAST = 64, MOST = 32 };
+    const int64_t elements = p->keys * (p->depth + p->width), dim = wick__max(p->depth, p->width);
+    const int64_t slots = units * (elements <= SOME ? 2 : dim > 64 ? 3 : 4); /* blocks at once */
+    const int64_t most = elements <= ONE ? 1 : wick__max(1, wick__min(MOST, p->keys / LEAST));
+    double best = 0;
+    for (int64_t n = 1; n <= most; n++)
+        best = fmax(best, (double)(blocks * n) / (double)(wick__div_up(blocks * n, slots) * slots));
+    for (int64_t n = 1; n < most; n++)
+        if ((double)(blocks * n) >= 0.9 * best * (double)(wick__div_up(blocks * n, slots) * slots)) return n;
+    return most;
+}
+
 enum wick_status wick__gpu_attention_masked(const struct wick__call *call, const void *keep) {
     struct wick__gpu *gpu = wick__gpu_of(call->out[0]);
     if (wick__count(call->out[0]) == 0 && (call->n_out < 2 || wick__count(call->out[1]) == 0)) return WICK_OK;
@@ -270,12 +324,14 @@ enum wick_status wick__gpu_attention_masked(const struct wick__call *call, const
     if (call->n_out > 1) p.log_sums = wick__data(call->out[1]);
     if (sizes.packed) WICK__TRY(wick__gpu_attention_suspect(call, &sizes, &p.report));
     wick__gpu_attention_share(&p, &sizes, call->in[1]->layout.shape[1], way.rows);
+    p.across = across(call, &sizes, &p);
     int64_t chunks = wick__max(1, wick__div_up(p.width, way.columns)), units = gpu->properties.units;
     int64_t blocks = sizes.batches * p.units * p.tiles, length = p.keys / (sizes.packed ? sizes.sequences : 1);
     /* Keys that are worth a block. */
-    int64_t least = way.rows == GPU_ATTENTION_FEW ? 64 : call->in[0]->dtype == WICK_F32 ? 128 : 256;
+    int64_t least = way.rows <= GPU_ATTENTION_FEW_MMA ? 64 : call->in[0]->dtype == WICK_F32 ? 128 : 256;
     int64_t splits =
         blocks * chunks < units && p.width > 0 ? wick__min(2 * units / (blocks * chunks), length / least) : 1;
+    if (way.rows == GPU_ATTENTION_FEW_MMA && blocks > 0 && p.width > 0) splits = splits_of_pieces(&p, blocks, units);
     if (splits > 1 && !sizes.packed) {
         p.split = wick__div_up(wick__div_up(p.keys, splits), 64) * 64;
         splits = wick__div_up(p.keys, p.split);
@@ -286,7 +342,7 @@ enum wick_status wick__gpu_attention_masked(const struct wick__call *call, const
                                   .grid = {0, p.splits, (unsigned)chunks},
                                   .threads = way.threads,
                                   .shared = way.shared,
-                                  .apart = way.rows > GPU_ATTENTION_FEW};
+                                  .apart = way.rows > GPU_ATTENTION_FEW_MMA};
     return p.splits > 1 ? launch_splits(gpu, call->in[0]->dtype, launch, p, blocks)
                         : launch_all(gpu, launch, p, blocks);
 }
