@@ -47,17 +47,10 @@ template <typename T> GPU_FN void binary_floats(const struct gpu_binary &p) {
     enum { E = GPU_CHUNK(sizeof(T)), S = GPU_SLOTS_OF_MANY(sizeof(T)) };
     u64 tile = gpu_tile();
     if (tile >= (u64)p.walk.tiles) return;
-    T r[S], q[S];
     C a[S], b[S];
-    gpu_fetch<E, S>(r, p.walk, 0, tile);
-    gpu_fetch<E, S>(q, p.walk, 1, tile);
-    GPU_UNROLL for (int s = 0; s < S; s++) {
-        a[s] = gpu_up(r[s]);
-        b[s] = gpu_up(q[s]);
-    }
+    gpu_fetch_both<T, E>(a, b, p.walk, tile);
     binary_float<C, S>(a, b, p.op);
-    GPU_UNROLL for (int s = 0; s < S; s++) r[s] = gpu_round<T>(a[s]);
-    gpu_put<E, S>(r, p.walk, tile);
+    gpu_put_rounded<T, E>(a, p.walk, tile);
 }
 
 /* Where one of the operands is turned. */

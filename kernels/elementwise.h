@@ -14,8 +14,10 @@ template <int BYTES> struct gpu_align {
 };
 template <typename T, int E> struct alignas(gpu_align<sizeof(T) * E>::value) gpu_pack { T v[E]; };
 
+/* How they are loaded and stored: as they are, or as what they are computed with. */
 template <typename T, int E, int VECTORS> struct gpu_packs {
     enum { N = gpu_vec<T>::N };
+    typedef typename gpu_compute<T>::type C;
     GPU_FN gpu_pack<T, E> load(const T *p) {
         gpu_pack<T, E> pack;
         GPU_UNROLL for (int k = 0; k < VECTORS; k++) {
@@ -31,11 +33,31 @@ template <typename T, int E, int VECTORS> struct gpu_packs {
             gpu_store16(p + k * N, v);
         }
     }
+    GPU_FN void load_up(C *x, const T *p) {
+        GPU_UNROLL for (int k = 0; k < VECTORS; k++) gpu_up_vector(gpu_load16(p + k * N), *(C(*)[N])(x + k * N));
+    }
+    GPU_FN void store_down(T *p, const C *x) {
+        GPU_UNROLL for (int k = 0; k < VECTORS; k++) {
+            gpu_vec<T> v;
+            gpu_down_vector(&v, x + k * N);
+            gpu_store16(p + k * N, v);
+        }
+    }
 };
 /* Of fewer than 16 bytes. */
 template <typename T, int E> struct gpu_packs<T, E, 0> {
+    typedef typename gpu_compute<T>::type C;
     GPU_FN gpu_pack<T, E> load(const T *p) { return *(const gpu_pack<T, E> *)p; }
     GPU_FN void store(T *p, const gpu_pack<T, E> &pack) { *(gpu_pack<T, E> *)p = pack; }
+    GPU_FN void load_up(C *x, const T *p) {
+        gpu_pack<T, E> pack = load(p);
+        GPU_UNROLL for (int e = 0; e < E; e++) x[e] = gpu_up(pack.v[e]);
+    }
+    GPU_FN void store_down(T *p, const C *x) {
+        gpu_pack<T, E> pack;
+        GPU_UNROLL for (int e = 0; e < E; e++) gpu_down(&pack.v[e], x[e]);
+        store(p, pack);
+    }
 };
 template <typename T, int E> GPU_FN gpu_pack<T, E> gpu_load_pack(const T *p) {
     return gpu_packs<T, E, E / gpu_vec<T>::N>::load(p);
@@ -164,6 +186,26 @@ template <int E, int S> GPU_FN void gpu_fetch_truth(bool (&r)[S], const struct g
     }
 }
 
+/* Reads this thread's elements of a tile of the first two operands, as they are computed with. */
+template <typename T, int E, int S, typename C>
+GPU_FN void gpu_fetch_both(C (&a)[S], C (&b)[S], const struct gpu_walk &w, u64 tile) {
+    if (gpu_walk_straight<S>(w, tile)) {
+        GPU_UNROLL for (int c = 0; c < S / E; c++) {
+            u64 at = (tile * (GPU_BLOCK * S / E) + (u32)(c * GPU_BLOCK) + gpu_thread()) * E;
+            gpu_packs<T, E, E / gpu_vec<T>::N>::load_up(&a[c * E], (const T *)w.in[0] + at);
+            gpu_packs<T, E, E / gpu_vec<T>::N>::load_up(&b[c * E], (const T *)w.in[1] + at);
+        }
+        return;
+    }
+    T r[S], q[S];
+    gpu_fetch<E, S>(r, w, 0, tile);
+    gpu_fetch<E, S>(q, w, 1, tile);
+    GPU_UNROLL for (int s = 0; s < S; s++) {
+        a[s] = gpu_up(r[s]);
+        b[s] = gpu_up(q[s]);
+    }
+}
+
 /* Writes this thread's elements of a tile of the result. */
 template <int E, int S, typename T> GPU_FN void gpu_put(const T (&r)[S], const struct gpu_walk &w, u64 tile) {
     T *out = (T *)w.out;
@@ -180,6 +222,21 @@ template <int E, int S, typename T> GPU_FN void gpu_put(const T (&r)[S], const s
             if (i < (u64)w.count) out[i] = r[s];
         }
     }
+}
+
+/* Writes computed values, rounded once. */
+template <typename T, int E, int S, typename C>
+GPU_FN void gpu_put_rounded(const C (&a)[S], const struct gpu_walk &w, u64 tile) {
+    if (gpu_walk_straight<S>(w, tile)) {
+        GPU_UNROLL for (int c = 0; c < S / E; c++) {
+            u64 at = (tile * (GPU_BLOCK * S / E) + (u32)(c * GPU_BLOCK) + gpu_thread()) * E;
+            gpu_packs<T, E, E / gpu_vec<T>::N>::store_down((T *)w.out + at, &a[c * E]);
+        }
+        return;
+    }
+    T r[S];
+    GPU_UNROLL for (int s = 0; s < S; s++) r[s] = gpu_round<T>(a[s]);
+    gpu_put<E, S>(r, w, tile);
 }
 
 /* The tile of this block. Blocks that have none must do nothing: a grid of two dims may have a few too many. */

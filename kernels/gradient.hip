@@ -30,21 +30,21 @@ GPU_FN f32 gelu_slope(f32 x) {
 
 /* s + x s (1 - s) w' with s = sigmoid w, by e = e^-|w|: s (1 - s) = e / (1 + e)^2 keeps its digits. */
 template <typename C> GPU_FN C gated_slope(C x, C w, C slope) {
-    C e = gpu_exp(-gpu_fabs(w)), d = 1 / (1 + e);
-    return (w < 0 ? e : (C)1) * d + x * e * d * d * slope;
+    C e = gpu_exp(-gpu_fabs(w)), d = gpu_reciprocal(1 + e);
+    return d * gpu_fma(x * e * d, slope, w < 0 ? e : (C)1);
 }
 template <typename C> GPU_FN C silu_slope(C x) {
     C t = cut<C>(x, -800, 800);
     return gated_slope<C>(t, t, 1);
 }
 template <typename C> GPU_FN C gelu_tanh_slope(C x) {
-    C t = cut<C>(x, -22, 22), k = (C)1.59576912160573071176;
-    return gated_slope<C>(t, k * (t + (C)0.044715 * t * t * t), k * (1 + (C)0.134145 * t * t));
+    C t = cut<C>(x, -22, 22), k = (C)1.59576912160573071176, cubed = k * (C)0.044715;
+    return gated_slope<C>(t, t * gpu_fma(cubed, t * t, k), gpu_fma(3 * cubed, t * t, k));
 }
 
 /* tanh(log(1 + e)) = n / (n + 2) with n = e (e + 2), e = e^x. */
 template <typename C> GPU_FN C mish_slope(C x) {
-    C t = cut<C>(x, -800, 40), e = gpu_exp(t), n = e * (e + 2), d = 1 / (n + 2);
+    C t = cut<C>(x, -800, 40), e = gpu_exp(t), n = e * (e + 2), d = gpu_reciprocal(n + 2);
     return n * d + t * 4 * e * d * (1 + e) * d;
 }
 
@@ -107,18 +107,16 @@ template <typename T> GPU_FN void gradients(const struct gpu_gradient &p) {
     enum { S = GPU_CHUNK_OF_GRADIENT(sizeof(T)) };
     u64 tile = gpu_tile();
     if (tile >= (u64)p.walk.tiles) return;
-    T r[S], q[S];
     C a[S], b[S];
-    gpu_fetch<S, S>(r, p.walk, 0, tile);
-    gpu_fetch<S, S>(q, p.walk, 1, tile);
-    GPU_UNROLL for (int s = 0; s < S; s++) {
-        a[s] = gpu_up(r[s]);
-        b[s] = gpu_up(q[s]);
-    }
+    gpu_fetch_both<T, S>(a, b, p.walk, tile);
     gradient_all(a, b, p);
-    GPU_UNROLL for (int s = 0; s < S; s++) r[s] = gpu_round<T>(a[s]);
-    gpu_put<S, S>(r, p.walk, tile);
+    gpu_put_rounded<T, S>(a, p.walk, tile);
 }
-#define GRADIENT(T)                                                                                                    \
-    GPU_KERNEL(gradient_##T, struct gpu_gradient) { gradients<T>(p); }
-GPU_FLOATS(GRADIENT)
+
+/* More blocks on a unit than the registers of the longest function would leave, as for the kernels of math.hip. */
+enum { GRADIENT_BLOCKS = 6 };
+GPU_KERNEL_OF(gradient_bf16, struct gpu_gradient, GPU_BLOCK, GRADIENT_BLOCKS) { gradients<bf16>(p); }
+GPU_KERNEL_OF(gradient_f16, struct gpu_gradient, GPU_BLOCK, GRADIENT_BLOCKS) { gradients<f16>(p); }
+GPU_KERNEL_OF(gradient_f32, struct gpu_gradient, GPU_BLOCK, GRADIENT_BLOCKS) { gradients<f32>(p); }
+GPU_KERNEL(gradient_f64, struct gpu_gradient) { gradients<f64>(p); }
+GPU_KERNEL(gradient_f8e4m3, struct gpu_gradient) { gradients<f8e4m3>(p); }

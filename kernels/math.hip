@@ -190,22 +190,15 @@ template <typename T, int E> GPU_FN void binary_maths(const struct gpu_binary &p
     enum { S = E };
     u64 tile = gpu_tile();
     if (tile >= (u64)p.walk.tiles) return;
-    T r[S], q[S];
     C a[S], b[S];
-    gpu_fetch<E, S>(r, p.walk, 0, tile);
-    gpu_fetch<E, S>(q, p.walk, 1, tile);
-    GPU_UNROLL for (int s = 0; s < S; s++) {
-        a[s] = gpu_up(r[s]);
-        b[s] = gpu_up(q[s]);
-    }
+    gpu_fetch_both<T, E>(a, b, p.walk, tile);
     switch (p.op) {
 #define WICK__BINARY(number, name, dtypes, cost, ...) FLOAT_CASE_##cost(name)
 #define WICK__PAIR(number, name, dtypes, cost, ...) FLOAT_CASE_##cost(name)
 #include "elementwise_ops.h"
     default: break;
     }
-    GPU_UNROLL for (int s = 0; s < S; s++) r[s] = gpu_round<T>(a[s]);
-    gpu_put<E, S>(r, p.walk, tile);
+    gpu_put_rounded<T, E>(a, p.walk, tile);
 }
 #define BINARY_MATH(T)                                                                                                 \
     GPU_KERNEL(binary_math_##T, struct gpu_binary) { binary_maths<T, GPU_CHUNK(sizeof(T))>(p); }
