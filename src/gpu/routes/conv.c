@@ -93,7 +93,8 @@ static bool is_faster_in_groups(const struct wick__dnn_conv *c) {
     if (c->dtype == WICK_F64) return false;
     if (!depthwise && narrow && c->way == WICK__CONV_FORWARD && c->cout < 8 && elements(c, c->cin, 1, c->kernel) > many)
         return false;
-    if (!depthwise && narrow && c->way == WICK__CONV_DATA && c->cin < 8 && elements(c, c->cout, 1, c->kernel) > many)
+    if (!depthwise && narrow && c->way == WICK__CONV_DATA && c->cin < 8 &&
+        (elements(c, c->cout, 1, c->kernel) > many || (c->spatial == 3 && strides && work_of(c) > much)))
         return false;
     if (!depthwise && narrow && has_multiples(c, 8) && wick__min(c->cin, c->cout) <= 16) return true; /* merged */
     if (!depthwise) return work_of(c) < much || !has_multiples(c, 8) || (!narrow && c->way != WICK__CONV_FORWARD);
