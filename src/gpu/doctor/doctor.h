@@ -3,6 +3,7 @@
 #define WICK_GPU_DOCTOR_DOCTOR_H
 
 #include "gpu/code/store.h"
+#include "gpu/routes/route.h"
 
 #include <wick/doctor.h>
 
@@ -29,7 +30,7 @@ struct wick__node {
 
 /* A way through a vendor's library, after its self-check. */
 struct wick__route_facts {
-    char name[32], op[32], library[64], text[WICK__DOCTOR_TEXT]; /* no library: why; or its verdicts */
+    char name[32], op[32], library[64], text[WICK__ROUTE_TEXT]; /* no library: why; or its verdicts */
     int64_t used, refused;
 };
 

@@ -22,7 +22,7 @@ struct state {
     void *stream;
     enum wick__verdict verdict[WICK__ROUTE_CHECKS];
     int64_t used, refused;
-    char text[1024]; /* of the verdicts */
+    char text[WICK__ROUTE_TEXT]; /* of the verdicts */
 };
 
 struct wick__routes {

@@ -8,8 +8,9 @@
 #include "gpu/runtime/gpu.h"
 
 /* The most things that a library is checked for by themselves, a dtype each for example; and the numbers that tell
- * calls of an op from one another, as far as speed goes: dtype, sizes, strides, alignments. */
-enum { WICK__ROUTE_CHECKS = 40, WICK__PLAN_KEY = 26 };
+ * calls of an op from one another, as far as speed goes: dtype, sizes, strides, alignments; bytes of a text of
+ * verdicts. */
+enum { WICK__ROUTE_CHECKS = 40, WICK__PLAN_KEY = 26, WICK__ROUTE_TEXT = 1024 };
 
 /* What routes know of a call without knowing the op; an op's own struct begins with it. */
 struct wick__offer {
