@@ -47,8 +47,8 @@ struct gpu_attention {
     u32 units, heads, group, merged; /* units of a batch */
     u32 tiles, splits, sequences;
     u32 align_last; /* query i is at position i + keys - queries instead of i */
-    u32 masked;     /* enum gpu_attention_mask */
-    u32 wide;       /* out is of the type of sums */
+    u16 masked;     /* enum gpu_attention_mask. Eight more bytes in this struct, and attention_backward_mma spills */
+    u16 wide;       /* out is of the type of sums */
     u32 across;     /* a divisor of all units, of all batches */
     double scale, cap; /* cap 0: none */
     i64 total;         /* rows of out */
