@@ -247,12 +247,24 @@ template <typename T> GPU_FN void few_run_block(struct few_state<T> &state) {
         attention_mend<T, shape::ROWS, GPU_BLOCK>(p, state.at, state.rows, (S *)state.weights, 0, p.width);
 }
 
+/* The parameters, which the first thread may change then. One thread alone takes more scalar registers for them than AMD
+ * has; NVIDIA has no parameters by number. */
+template <typename T> GPU_FN void few_take(struct few_state<T> &state, const struct gpu_attention &params) {
+#if defined(GPU_AMD)
+    static_assert(sizeof params <= GPU_BLOCK * 4, "a word a thread");
+    if (gpu_thread() < sizeof params / 4) ((u32 *)&state.p)[gpu_thread()] = ((const u32 *)&params)[gpu_thread()];
+    gpu_sync();
+#else
+    if (gpu_thread() == 0) state.p = params;
+#endif
+}
+
 template <typename T> GPU_FN void attention_few(const struct gpu_attention &params) {
     GPU_SHARED struct few_state<T> state;
+    few_take(state, params);
     if (gpu_thread() == 0) {
         state.any = 0;
-        state.p = params;
-        state.at = attention_locate(params, few_shape<T>::ROWS);
+        state.at = attention_locate(state.p, few_shape<T>::ROWS);
     }
     few_run_block(state);
 }
@@ -260,10 +272,10 @@ template <typename T> GPU_FN void attention_few(const struct gpu_attention &para
 /* A sequence's keys and values are those of its cache. */
 template <typename T> GPU_FN void attention_step(const struct gpu_attention_step &params) {
     GPU_SHARED struct few_state<T> state;
+    few_take(state, params.all);
     if (gpu_thread() == 0) {
         const struct gpu_attention_cache &cache = params.cache[gpu_block_x() / (params.all.units * params.all.tiles)];
         state.any = 0;
-        state.p = params.all;
         state.p.keys = cache.keys;
         state.p.k = cache.at;
         state.p.v = (const T *)cache.at + params.all.heads / params.all.group * cache.stride[0];
@@ -283,6 +295,7 @@ GPU_FN i64 few_keys(const i32 *length, i64 room) { return *length >= 0 && *lengt
 template <typename T> GPU_FN void attention_step_at(const struct gpu_attention_step_at &params) {
     enum { LEAST = 64 }; /* keys that are worth a block */
     GPU_SHARED struct few_state<T> state;
+    few_take(state, params.step.all);
     if (gpu_thread() == 0) {
         const struct gpu_attention &all = params.step.all;
         u32 sequence = gpu_block_x() / (all.units * all.tiles);
@@ -290,7 +303,6 @@ template <typename T> GPU_FN void attention_step_at(const struct gpu_attention_s
         i64 keys = few_keys(params.lengths + sequence * params.length_stride, cache.keys);
         i64 splits = keys / LEAST < all.splits ? keys / LEAST : all.splits;
         state.any = 0;
-        state.p = all;
         state.p.keys = keys;
         state.p.split = splits > 1 ? (attention_divide((u64)(keys + splits - 1), (u64)splits) + 63) / 64 * 64 : keys + 1;
         state.p.k = cache.at;
