@@ -232,37 +232,25 @@ template <typename T, int CHUNKS> GPU_FN void attention(const struct gpu_attenti
     if (any) attention_repair<T, CHUNKS>(p, at, rows, width0, sums, again, lds);
 }
 
-/* The parts of each row, weighted as if their largest score had been known from the start, in the order of the keys: some at a
- * time, for what these need from memory is asked for at once. */
+/* The parts of each row, weighted as if its largest score had been known from the start, in the order of the keys. */
 template <typename T> GPU_FN void attention_join(const struct gpu_attention &p) {
     typedef typename gpu_compute<T>::type S;
-    enum { AT_ONCE = 8 };
     const S *partial = (const S *)p.partial, *stats = (const S *)p.stats;
     for (u64 at = gpu_global(); at < (u64)(p.total * p.width); at += gpu_stride()) {
-        i64 row = attention_divide(at, (u64)p.width);
+        i64 row = (i64)(at / (u64)p.width);
         S most = attention_lowest((S)0), total = 0, sum = 0;
-        GPU_NO_UNROLL for (u32 s0 = 0; s0 < p.splits; s0 += AT_ONCE) {
-            S high[AT_ONCE], weight[AT_ONCE], part[AT_ONCE], next = most;
-            GPU_UNROLL for (u32 i = 0; i < AT_ONCE; i++) {
-                bool there = s0 + i < p.splits;
-                i64 s = there ? s0 + i : 0;
-                high[i] = there ? stats[(s * p.total + row) * 2] : attention_lowest((S)0);
-                weight[i] = there ? stats[(s * p.total + row) * 2 + 1] : (S)0;
-                part[i] = there ? partial[s * p.total * p.width + (i64)at] : (S)0;
-            }
-            GPU_UNROLL for (u32 i = 0; i < AT_ONCE; i++) next = high[i] > next ? high[i] : next;
-            S base = next == attention_lowest(next) ? (S)0 : next, fade = gpu_exp(most - base);
-            total *= fade;
-            sum *= fade;
-            GPU_UNROLL for (u32 i = 0; i < AT_ONCE; i++) {
-                S by = gpu_exp(high[i] - base);
-                total += by * weight[i];
-                sum += by * part[i];
-            }
-            most = next;
+        for (u32 s = 0; s < p.splits; s++) {
+            S high = stats[(s * p.total + row) * 2];
+            most = high > most ? high : most;
+        }
+        S base = most == attention_lowest(most) ? (S)0 : most;
+        for (u32 s = 0; s < p.splits; s++) {
+            S weight = gpu_exp(stats[(s * p.total + row) * 2] - base);
+            total += weight * stats[(s * p.total + row) * 2 + 1];
+            sum += weight * partial[s * p.total * p.width + (i64)at];
         }
         ((T *)p.out)[at] = gpu_round<T>(total == 0 ? (S)0 : sum / total);
-        if (p.log_sums && (i64)at == row * p.width) ((S *)p.log_sums)[row] = attention_log_sum(most, total);
+        if (p.log_sums && at % (u64)p.width == 0) ((S *)p.log_sums)[row] = attention_log_sum(most, total);
     }
 }
 

@@ -77,6 +77,18 @@ GPU_FN void attention_find(const struct gpu_attention &p, struct attention_place
     at.out_row = p.heads;
 }
 
+/* Parameters to LDS, where the first thread may change them then. AMD has too few scalar registers for one thread's copy of
+ * them; NVIDIA has no parameters by number. */
+GPU_FN void attention_take(struct gpu_attention &to, const struct gpu_attention &from) {
+#if defined(GPU_AMD)
+    static_assert(sizeof to <= GPU_BLOCK * 4, "a word a thread");
+    if (gpu_thread() < sizeof to / 4) ((u32 *)&to)[gpu_thread()] = ((const u32 *)&from)[gpu_thread()];
+    gpu_sync();
+#else
+    if (gpu_thread() == 0) to = from;
+#endif
+}
+
 /* ---- the tile of a block ---- */
 
 /* Cuts the keys, at.end of them, to this block's part and to what some row sees. */

@@ -247,21 +247,9 @@ template <typename T> GPU_FN void few_run_block(struct few_state<T> &state) {
         attention_mend<T, shape::ROWS, GPU_BLOCK>(p, state.at, state.rows, (S *)state.weights, 0, p.width);
 }
 
-/* The parameters, which the first thread may change then. One thread alone takes more scalar registers for them than AMD
- * has; NVIDIA has no parameters by number. */
-template <typename T> GPU_FN void few_take(struct few_state<T> &state, const struct gpu_attention &params) {
-#if defined(GPU_AMD)
-    static_assert(sizeof params <= GPU_BLOCK * 4, "a word a thread");
-    if (gpu_thread() < sizeof params / 4) ((u32 *)&state.p)[gpu_thread()] = ((const u32 *)&params)[gpu_thread()];
-    gpu_sync();
-#else
-    if (gpu_thread() == 0) state.p = params;
-#endif
-}
-
 template <typename T> GPU_FN void attention_few(const struct gpu_attention &params) {
     GPU_SHARED struct few_state<T> state;
-    few_take(state, params);
+    attention_take(state.p, params);
     if (gpu_thread() == 0) {
         state.any = 0;
         state.at = attention_locate(state.p, few_shape<T>::ROWS);
@@ -272,7 +260,7 @@ template <typename T> GPU_FN void attention_few(const struct gpu_attention &para
 /* A sequence's keys and values are those of its cache. */
 template <typename T> GPU_FN void attention_step(const struct gpu_attention_step &params) {
     GPU_SHARED struct few_state<T> state;
-    few_take(state, params.all);
+    attention_take(state.p, params.all);
     if (gpu_thread() == 0) {
         const struct gpu_attention_cache &cache = params.cache[gpu_block_x() / (params.all.units * params.all.tiles)];
         state.any = 0;
@@ -295,7 +283,7 @@ GPU_FN i64 few_keys(const i32 *length, i64 room) { return *length >= 0 && *lengt
 template <typename T> GPU_FN void attention_step_at(const struct gpu_attention_step_at &params) {
     enum { LEAST = 64 }; /* keys that are worth a block */
     GPU_SHARED struct few_state<T> state;
-    few_take(state, params.step.all);
+    attention_take(state.p, params.step.all);
     if (gpu_thread() == 0) {
         const struct gpu_attention &all = params.step.all;
         u32 sequence = gpu_block_x() / (all.units * all.tiles);

@@ -248,8 +248,7 @@ template <typename T, int WIDE> struct pieces {
         GPU_SHARED room to;
 #if defined(GPU_AMD)
         const struct gpu_attention &p = to.p;
-        GPU_NO_UNROLL for (u32 i = gpu_thread(); i < sizeof to.p / 4; i += GPU_BLOCK) ((u32 *)&to.p)[i] = ((const u32 *)&params)[i];
-        gpu_sync();
+        attention_take(to.p, params);
 #else
         const struct gpu_attention &p = params;
 #endif

@@ -131,13 +131,13 @@ template <typename T> GPU_FN void choose(const struct gpu_where &p) {
         gpu_pack<T, E> x[S / E], y[S / E];
         gpu_pack<u8, E> truth[S / E];
         GPU_UNROLL for (int k = 0; k < S / E; k++) {
-            u64 at = (tile * (GPU_BLOCK * S / E) + (u32)(k * GPU_BLOCK) + gpu_thread()) * E;
+            u64 at = gpu_straight_at<E, S>(tile, k);
             truth[k] = gpu_load_pack<u8, E>((const u8 *)p.walk.in[2] + at);
             x[k] = gpu_load_pack<T, E>((const T *)p.walk.in[0] + at);
             y[k] = gpu_load_pack<T, E>((const T *)p.walk.in[1] + at);
         }
         GPU_UNROLL for (int k = 0; k < S / E; k++) {
-            u64 at = (tile * (GPU_BLOCK * S / E) + (u32)(k * GPU_BLOCK) + gpu_thread()) * E;
+            u64 at = gpu_straight_at<E, S>(tile, k);
             gpu_store_pack((T *)p.walk.out + at, choose_pack(truth[k], x[k], y[k]));
         }
         return;

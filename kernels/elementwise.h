@@ -105,6 +105,11 @@ template <int S> GPU_FN bool gpu_walk_straight(const struct gpu_walk &w, u64 til
     return w.mode == GPU_WALK_FLAT && w.splat == 0 && gpu_walk_chunks<S>(w, tile);
 }
 
+/* Where chunk c of this thread begins in such a tile. */
+template <int E, int S> GPU_FN u64 gpu_straight_at(u64 tile, int c) {
+    return (tile * (GPU_BLOCK * S / E) + (u32)(c * GPU_BLOCK) + gpu_thread()) * E;
+}
+
 /* The elements from number i on of an operand of up to three dims, by steps from one to the next. */
 template <int E, typename T> GPU_FN void gpu_fetch_steps(T *r, const struct gpu_walk &w, int k, u32 i) {
     u32 n = w.shape.divisor[0].d, rows = w.shape.divisor[1].d;
@@ -191,7 +196,7 @@ template <typename T, int E, int S, typename C>
 GPU_FN void gpu_fetch_both(C (&a)[S], C (&b)[S], const struct gpu_walk &w, u64 tile) {
     if (gpu_walk_straight<S>(w, tile)) {
         GPU_UNROLL for (int c = 0; c < S / E; c++) {
-            u64 at = (tile * (GPU_BLOCK * S / E) + (u32)(c * GPU_BLOCK) + gpu_thread()) * E;
+            u64 at = gpu_straight_at<E, S>(tile, c);
             gpu_packs<T, E, E / gpu_vec<T>::N>::load_up(&a[c * E], (const T *)w.in[0] + at);
             gpu_packs<T, E, E / gpu_vec<T>::N>::load_up(&b[c * E], (const T *)w.in[1] + at);
         }
@@ -229,7 +234,7 @@ template <typename T, int E, int S, typename C>
 GPU_FN void gpu_put_rounded(const C (&a)[S], const struct gpu_walk &w, u64 tile) {
     if (gpu_walk_straight<S>(w, tile)) {
         GPU_UNROLL for (int c = 0; c < S / E; c++) {
-            u64 at = (tile * (GPU_BLOCK * S / E) + (u32)(c * GPU_BLOCK) + gpu_thread()) * E;
+            u64 at = gpu_straight_at<E, S>(tile, c);
             gpu_packs<T, E, E / gpu_vec<T>::N>::store_down((T *)w.out + at, &a[c * E]);
         }
         return;

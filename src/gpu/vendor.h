@@ -14,11 +14,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* FNV-1a, which starts from 0: for names of ways. */
 static inline uint64_t wick__fnv(uint64_t hash, const void *data, size_t nbytes) {
     if (hash == 0) hash = 0xcbf29ce484222325;
     for (size_t i = 0; i < nbytes; i++) hash = (hash ^ ((const unsigned char *)data)[i]) * 0x100000001b3;
+    return hash;
+}
+
+/* The same by words of 8 bytes, for keys. */
+static inline uint64_t wick__fnv_words(const void *data, size_t nbytes) {
+    uint64_t hash = 0xcbf29ce484222325, word;
+    for (size_t i = 0; i < nbytes; i += sizeof word) {
+        memcpy(&word, (const char *)data + i, sizeof word);
+        hash = (hash ^ word) * 0x100000001b3;
+    }
     return hash;
 }
 

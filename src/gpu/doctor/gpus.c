@@ -73,7 +73,7 @@ static void ways(struct wick__gpu_facts *gpu, struct wick_device *device) {
         snprintf(way->name, sizeof way->name, "%s", info.name);
         snprintf(way->op, sizeof way->op, "%s", info.op);
         snprintf(way->library, sizeof way->library, "%s", info.library ? info.library : "");
-        snprintf(way->text, sizeof way->text, "%.1023s", info.library ? info.verdict : info.fault);
+        snprintf(way->text, sizeof way->text, "%.*s", WICK__ROUTE_TEXT - 1, info.library ? info.verdict : info.fault);
         way->used = info.used;
         way->refused = info.refused;
     }

@@ -85,7 +85,8 @@ static bool is_by_patches(const struct wick__dnn_conv *c) {
 }
 
 /* Whether ours is faster where there are groups, by rows drawn at random on an H100 and by layers of networks on an
- * H200. cuDNN's heuristics choose badly where there is little work, or channels are no multiples of 8. */
+ * H200. cuDNN's heuristics choose badly where there is little work, or channels are no multiples of 8. By x in f16, 7
+ * channels to 4 in each of 8 groups, 3x3x3 with strides of 2, 8 images of 14x14x14 take ours 745 us and cuDNN 105. */
 static bool is_faster_in_groups(const struct wick__dnn_conv *c) {
     const double much = 1e8, some = 25e6, many = 200; /* work; terms of a result that no tile takes */
     const bool narrow = wick_dtype_bits(c->dtype) == 16, depthwise = c->cin == 1 && c->cout == 1;

@@ -15,26 +15,31 @@ static const struct trial {
     bool counts_padding;
     double response[3];
 } trials[] = {
+#define SIZES(kinds, values, ...)                                                                                      \
+    {                                                                                                                  \
+        kinds, WICK__LAYER_##values, {__VA_ARGS__}, {0}, {0}, {0}, false, { 0 }                                        \
+    }
 #define SOFTMAX WICK__LAYER_SOFTMAX, WICK__LAYER_LOG_SOFTMAX_BACKWARD
 #define FORWARD WICK__LAYER_SOFTMAX, WICK__LAYER_LOG_SOFTMAX
-    {SOFTMAX, WICK__LAYER_PLAIN, {3, 33, 5, 1}, {0}, {0}, {0}, false, {0}},
-    {SOFTMAX, WICK__LAYER_PLAIN, {2, 2100, 1, 1}, {0}, {0}, {0}, false, {0}},
-    {FORWARD, WICK__LAYER_LEVEL, {4, 33, 5, 1}, {0}, {0}, {0}, false, {0}},
-    {FORWARD, WICK__LAYER_MASKED, {3, 33, 5, 1}, {0}, {0}, {0}, false, {0}},
-    {FORWARD, WICK__LAYER_GONE, {3, 33, 5, 1}, {0}, {0}, {0}, false, {0}},
-    {SOFTMAX, WICK__LAYER_SUBNORMAL, {3, 33, 5, 1}, {0}, {0}, {0}, false, {0}},
+    SIZES(SOFTMAX, PLAIN, 3, 33, 5, 1),
+    SIZES(SOFTMAX, PLAIN, 2, 2100, 1, 1),
+    SIZES(FORWARD, LEVEL, 4, 33, 5, 1),
+    SIZES(FORWARD, MASKED, 3, 33, 5, 1),
+    SIZES(FORWARD, GONE, 3, 33, 5, 1),
+    SIZES(SOFTMAX, SUBNORMAL, 3, 33, 5, 1),
+#define INFERENCE WICK__LAYER_NORM, WICK__LAYER_NORM
 #define NORM WICK__LAYER_NORM, WICK__LAYER_NORM_BACKWARD
-    {WICK__LAYER_NORM, WICK__LAYER_NORM, WICK__LAYER_PLAIN, {5, 7, 9, 11}, {0}, {0}, {0}, false, {0}},
-    {NORM, WICK__LAYER_PLAIN, {2, 3, 6, 6}, {0}, {0}, {0}, false, {0}},
-    {NORM, WICK__LAYER_PLAIN, {5, 7, 10, 10}, {0}, {0}, {0}, false, {0}},
-    {NORM, WICK__LAYER_PLAIN, {16, 2, 22, 22}, {0}, {0}, {0}, false, {0}},
-    {NORM, WICK__LAYER_PLAIN, {3, 2, 1, 700}, {0}, {0}, {0}, false, {0}},
-    {NORM, WICK__LAYER_PLAIN, {2, 2, 1, 1028}, {0}, {0}, {0}, false, {0}},
-    {NORM, WICK__LAYER_PLAIN, {2, 2, 1, 4100}, {0}, {0}, {0}, false, {0}},
-    {NORM, WICK__LAYER_LEVEL, {2, 3, 6, 6}, {0}, {0}, {0}, false, {0}},
-    {NORM, WICK__LAYER_SUBNORMAL, {2, 3, 6, 6}, {0}, {0}, {0}, false, {0}},
-    {NORM, WICK__LAYER_FAR, {2, 3, 6, 6}, {0}, {0}, {0}, false, {0}},
-    {NORM, WICK__LAYER_FAR, {2, 2, 1, 4100}, {0}, {0}, {0}, false, {0}},
+    SIZES(INFERENCE, PLAIN, 5, 7, 9, 11),
+    SIZES(NORM, PLAIN, 2, 3, 6, 6),
+    SIZES(NORM, PLAIN, 5, 7, 10, 10),
+    SIZES(NORM, PLAIN, 16, 2, 22, 22),
+    SIZES(NORM, PLAIN, 3, 2, 1, 700),
+    SIZES(NORM, PLAIN, 2, 2, 1, 1028),
+    SIZES(NORM, PLAIN, 2, 2, 1, 4100),
+    SIZES(NORM, LEVEL, 2, 3, 6, 6),
+    SIZES(NORM, SUBNORMAL, 2, 3, 6, 6),
+    SIZES(NORM, FAR, 2, 3, 6, 6),
+    SIZES(NORM, FAR, 2, 2, 1, 4100),
 #define RESPONSE WICK__LAYER_RESPONSE, WICK__LAYER_RESPONSE_BACKWARD
     {RESPONSE, WICK__LAYER_PLAIN, {2, 9, 3, 5}, {3}, {0}, {0}, false, {0.5, 0.75, 1}},
     {RESPONSE, WICK__LAYER_PLAIN, {3, 4, 1, 64}, {5}, {0}, {0}, false, {1, 1, 2}},

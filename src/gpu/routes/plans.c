@@ -26,7 +26,9 @@ struct plans {
     struct wick__recipes recipes;
 };
 
-static unsigned set_of(const int64_t key[WICK__PLAN_KEY]) { return (unsigned)(wick__plan_hash(key) >> 40) % SETS; }
+static unsigned set_of(const int64_t key[WICK__PLAN_KEY]) {
+    return (unsigned)(wick__fnv_words(key, WICK__PLAN_KEY * sizeof *key) >> 40) % SETS;
+}
 
 static struct plan *find(struct plans *plans, const int64_t key[WICK__PLAN_KEY], const struct wick__way *way) {
     struct plan *set = plans->all[set_of(key)];

@@ -12,12 +12,6 @@ struct wick__planner {
     void (*forget)(const struct wick__gpu *gpu, void *plan);
 };
 
-static inline uint64_t wick__plan_hash(const int64_t key[WICK__PLAN_KEY]) {
-    uint64_t hash = 0xcbf29ce484222325;
-    for (int i = 0; i < WICK__PLAN_KEY; i++) hash = (hash ^ (uint64_t)key[i]) * 0x100000001b3;
-    return hash;
-}
-
 /* Runs a call by the plan of its key and of held->way, whose name is set where it has one. A plan that is not known is
  * made, though not while a graph is recorded, and kept; so is the fact that the library has none. How the library makes
  * it is kept on disk too, but for ways that are asked for by their places, or in checks. */

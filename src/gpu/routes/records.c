@@ -2,6 +2,7 @@
 #include "gpu/routes/records.h"
 
 #include "core/memory.h"
+#include "gpu/vendor.h"
 
 #include <string.h>
 
@@ -14,15 +15,6 @@ struct wick__records {
     unsigned char all[]; /* MOST of them */
 };
 
-static uint64_t hash_of(const struct wick__record_kind *kind, const void *key) {
-    uint64_t hash = 0xcbf29ce484222325, word;
-    for (size_t i = 0; i < kind->key; i += sizeof word) {
-        memcpy(&word, (const char *)key + i, sizeof word);
-        hash = (hash ^ word) * 0x100000001b3;
-    }
-    return hash;
-}
-
 static size_t nbytes_of(const struct wick__record_kind *kind) {
     return sizeof(struct wick__records) + MOST * kind->size;
 }
@@ -30,7 +22,7 @@ static size_t nbytes_of(const struct wick__record_kind *kind) {
 void *wick__records_find(const struct wick__records *records, const void *key) {
     if (!records) return NULL;
     const struct wick__record_kind *kind = &records->kind;
-    const uint64_t hash = hash_of(kind, key);
+    const uint64_t hash = wick__fnv_words(key, kind->key);
     for (int i = records->count - 1; i >= 0; i--) {
         const unsigned char *record = records->all + (size_t)i * kind->size;
         if (records->hash[i] == hash && memcmp(record, key, kind->key) == 0) return (void *)(uintptr_t)record;
@@ -56,7 +48,7 @@ void wick__records_put(struct wick__records **records, const struct wick__record
         memmove(list->hash, list->hash + 1, sizeof list->hash - sizeof *list->hash);
         memmove(list->all, list->all + kind->size, (MOST - 1) * kind->size);
     }
-    list->hash[list->count] = hash_of(kind, record);
+    list->hash[list->count] = wick__fnv_words(record, kind->key);
     memcpy(list->all + (size_t)list->count++ * kind->size, record, kind->size);
 }
 
