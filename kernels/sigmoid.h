@@ -21,7 +21,7 @@ template <> struct gpu_far<double> {
 
 template <typename C> GPU_FN C gpu_sigmoid(C x) {
     C e = gpu_exp(-gpu_fabs(x));
-    return (x < 0 ? e : (C)1) * gpu_reciprocal(1 + e);
+    return (x < 0 ? e : (C)1) / (1 + e);
 }
 
 /* The result times factor^2 is the sigmoid. */
@@ -30,7 +30,7 @@ template <typename C> GPU_FN C gpu_far_sigmoid(C x, C *factor) {
     bool far = x < Far::below();
     C e = gpu_exp((far ? Far::shift() : (C)0) - gpu_fabs(x));
     *factor = far ? Far::half() : (C)1;
-    return (x < 0 ? e : (C)1) * gpu_reciprocal(1 + (far ? (C)0 : e));
+    return (x < 0 ? e : (C)1) / (1 + (far ? (C)0 : e));
 }
 
 template <typename C> GPU_FN C gpu_silu(C x) {
@@ -50,7 +50,7 @@ template <typename C> GPU_FN C gpu_mish(C x) {
     typedef gpu_far<C> Far;
     bool far = x < Far::below();
     C e = gpu_exp((x > 40 ? (C)40 : x) + (far ? Far::shift() : (C)0)), n = e * (e + 2);
-    return far ? x * e * Far::half() * Far::half() : x * (n * gpu_reciprocal(n + 2));
+    return far ? x * e * Far::half() * Far::half() : x * (n / (n + 2));
 }
 
 #endif
