@@ -185,12 +185,12 @@ static enum wick_status compile(struct search *search, struct wick__image *image
     char wave[32];
     int n_options = options_of(search, options, wave, sizeof wave), n = 0;
     for (int i = WICK__GPU_MODULES; i < wick__store_source_count && n < HEADERS; i++, n++) {
-        names[n] = wick__store_sources[i].name;
-        texts[n] = wick__store_sources[i].text;
+        names[n] = wick__store_source(i)->name;
+        texts[n] = wick__store_source(i)->text;
     }
     const struct wick__source_job job = {.target = search->base,
-                                         .name = wick__store_sources[search->module].name,
-                                         .source = wick__store_sources[search->module].text,
+                                         .name = wick__store_source((int)search->module)->name,
+                                         .source = wick__store_source((int)search->module)->text,
                                          .n_headers = n,
                                          .header_names = names,
                                          .headers = texts,

@@ -28,14 +28,14 @@ void wick__store_release(struct wick__image *image);
 enum wick__route wick__store_route(const struct wick__vendor *vendor, const struct wick__properties *properties,
                                    enum wick__gpu_module module);
 
-/* The source of a module and of the headers it includes, as they lie in the library. */
+/* The source of a module and of the headers it includes, as they lie in kernels/. */
 struct wick__source {
     const char *name; /* "copy.hip" */
     const char *text; /* ends with a 0 */
 };
-extern const struct wick__source
-    wick__store_sources[]; /* modules in the order of enum wick__gpu_module, then headers */
 extern const int wick__store_source_count;
+/* By number: modules in the order of enum wick__gpu_module, then headers. The first call unpacks all of them. */
+const struct wick__source *wick__store_source(int i);
 
 /* The key of a module's sources: SHA-256 over each file's name, length and text, the module first, then what it
  * includes, each once, in the order they are met. */

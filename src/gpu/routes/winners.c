@@ -39,8 +39,10 @@ static void add_makers(const struct wick__gpu *gpu, enum wick__chooser chooser, 
         if (!wick__verdict_library(gpu, route, text, sizeof text)) snprintf(text, sizeof text, "no %s\n", route->name);
         wick__hash_add(&hash, text, strlen(text));
     }
-    for (int i = 0; i < wick__store_source_count; i++)
-        wick__hash_add(&hash, wick__store_sources[i].text, strlen(wick__store_sources[i].text));
+    for (int i = 0; i < wick__store_source_count; i++) {
+        const char *source = wick__store_source(i)->text;
+        wick__hash_add(&hash, source, strlen(source));
+    }
     wick__hash_end(&hash, digest);
     wick__hash_text(digest, WICK__HASH, key->compiler);
 }
