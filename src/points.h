@@ -1,4 +1,4 @@
-/* Convolutions by single elements as products. */
+/* Convolutions of images with channels last that need not be packed: by single elements, as products, and depthwise. */
 #ifndef WICK_POINTS_H
 #define WICK_POINTS_H
 
@@ -32,6 +32,25 @@ static inline bool wick__product_of_points(const struct wick__call *call, struct
                                 .batch_rank = 1,
                                 .batch_shape = {x->shape[0]},
                                 .b_batch = {x->stride[0]}};
+    return true;
+}
+
+/* Whether a convolution is a depthwise one of f32 whose images have their channels last. Rows that a row of the result
+ * takes fill a mebibyte at most, 16 channels of them. */
+static inline bool wick__depthwise_last(const struct wick__call *call) {
+    enum { LEAST_CHANNELS = 16, MOST_POSITIONS = 1 << 14 };
+    const struct wick__layout *x = &call->in[0]->layout, *weight = &call->in[1]->layout, *y = &call->out[0]->layout;
+    int64_t positions = 1;
+    if (call->op > WICK_OP_conv3d || call->in[0]->dtype != WICK_F32 || x->shape[1] < LEAST_CHANNELS ||
+        x->shape[1] != call->p.window.groups || y->shape[1] != x->shape[1] || !wick__layout_is_channels_last(x))
+        return false;
+    for (int s = 0, n = call->p.window.spatial; s < n; s++) {
+        int64_t taken = s < n - 2 ? weight->shape[2 + s] : (weight->shape[2 + s] - 1) * call->p.window.dilation[s] + 1;
+        if (s == n - 1 && call->p.window.stride[s] > MOST_POSITIONS) return false;
+        if (s == n - 1) taken += (y->shape[2 + s] + 7) * call->p.window.stride[s];
+        if (taken > MOST_POSITIONS / positions) return false;
+        positions *= taken;
+    }
     return true;
 }
 

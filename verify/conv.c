@@ -65,6 +65,8 @@ static const struct shape shapes[] = {
     {1, 2, 2, 2, {1, 11, 24}, {1, 5, 5}, {0}, {0, 2, 2}, {0}, {0}, true, false},
     {1, 2, 2, 2, {1, 30, 41}, {1, 5, 5}, {0}, {0, 1, 3}, {0}, {0}, false, true},
     {2, 3, 3, 3, {1, 6, 9}, {1, 5, 5}, {0}, {0, 2, 1}, {0}, {0}, true, false},
+    {2, 37, 37, 37, {3, 5, 11}, {2, 3, 3}, {1, 1, 2}, {1, 2, 1}, {1, 2, 1}, {0}, true, true}, /* blocks of channels */
+    {1, 17, 17, 17, {1, 26, 70}, {1, 3, 2}, {0}, {0, 1, 1}, {0}, {0}, false, false},          /* and slabs of rows */
 };
 
 /* Cases by number, which tools/simulate knows: x is subnormal in f16; some elements of x are NaN. */

@@ -1,4 +1,5 @@
 /* Convolutions and transposed convolutions over 1 to 3 dims. How they work: conv_plan.h. */
+#include "cpu/kernels/conv_last.h"
 #include "cpu/kernels/conv_plan.h"
 #include "cpu/kernels/gemm.h"
 #include "cpu/kernels/muladd.h"
@@ -201,9 +202,9 @@ done:
 }
 
 /* Of images with channels last. */
-static enum wick_status run_product(const struct wick__call *call) {
+static enum wick_status run_last(const struct wick__call *call) {
     struct wick__product g;
-    if (!wick__product_of_points(call, &g)) return WICK_INVALID; /* no other images come so */
+    if (!wick__product_of_points(call, &g)) return WICK__ISA(wick__conv_last)(call); /* no other images come so */
     g.a = wick__data(call->in[1]);
     g.b = wick__data(call->in[0]);
     g.c = wick__data(call->out[0]);
@@ -216,7 +217,7 @@ enum wick_status WICK__ISA(wick__cpu_conv)(const struct wick__call *call) {
     const struct wick_tensor *x = call->in[0], *weight = call->in[1];
     struct wick_tensor *y = call->out[0];
     if (wick__count(y) == 0) return WICK_OK;
-    if (!wick__layout_is_contiguous(&x->layout)) return run_product(call);
+    if (!wick__layout_is_contiguous(&x->layout)) return run_last(call);
     struct conv conv = {.call = call,
                         .in = data_or_nothing(x),
                         .out = wick__data(y),
