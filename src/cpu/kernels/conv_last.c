@@ -57,21 +57,20 @@ static void copy_row(const struct depthwise *c, const float *x, int64_t d, int64
     memset(to + end * CHANNELS, 0, (size_t)((c->wide - end) * CHANNELS) * sizeof *to);
 }
 
-/* COLUMNS results of a row, of which the first n are kept. */
+/* COLUMNS results of a row, vector v of their channels, of which the first n are kept. What their first taps take
+ * begins at x. */
 static inline __attribute__((always_inline)) void make_columns(const struct depthwise *c, const struct room *room,
-                                                               int v, int64_t row, int64_t column, int64_t n,
-                                                               float *to) {
+                                                               int v, const float *x, int64_t n, float *to) {
     wick__vf sum[COLUMNS];
     const float *weight = room->weight + v * WICK__VF;
-    int64_t step = c->step[2] * CHANNELS;
+    int64_t step = c->step[2] * CHANNELS, row = c->wide * CHANNELS;
     for (int i = 0; i < COLUMNS; i++) sum[i] = wick__vf_load(room->bias + v * WICK__VF);
     for (int64_t d = 0; d < c->taps[0]; d++)
         for (int64_t h = 0; h < c->taps[1]; h++) {
-            int64_t at = (d * c->tall + row * c->step[1] + h * c->apart[1]) * c->wide + column * c->step[2];
-            const float *x = room->copy + at * CHANNELS + v * WICK__VF;
-            for (int64_t w = 0; w < c->taps[2]; w++, weight += CHANNELS, x += c->apart[2] * CHANNELS) {
+            const float *from = x + (d * c->tall + h * c->apart[1]) * row + v * WICK__VF;
+            for (int64_t w = 0; w < c->taps[2]; w++, weight += CHANNELS, from += c->apart[2] * CHANNELS) {
                 wick__vf by = wick__vf_load(weight);
-                for (int i = 0; i < COLUMNS; i++) sum[i] = wick__vf_fma(wick__vf_load(x + i * step), by, sum[i]);
+                for (int i = 0; i < COLUMNS; i++) sum[i] = wick__vf_fma(wick__vf_load(from + i * step), by, sum[i]);
             }
         }
     for (int i = 0; i < n; i++) {
@@ -82,12 +81,15 @@ static inline __attribute__((always_inline)) void make_columns(const struct dept
 }
 
 static void make_row(const struct depthwise *c, const struct room *room, int64_t row, float *to) {
+    const float *x = room->copy + row * c->step[1] * c->wide * CHANNELS;
     for (int64_t w = 0; w < c->out[2]; w += COLUMNS)
-        for (int v = 0; v < VECTORS; v++)
+        for (int v = 0; v < VECTORS; v++) {
+            const float *from = x + w * c->step[2] * CHANNELS;
             if (c->out[2] - w >= COLUMNS)
-                make_columns(c, room, v, row, w, COLUMNS, to + w * CHANNELS);
+                make_columns(c, room, v, from, COLUMNS, to + w * CHANNELS);
             else
-                make_columns(c, room, v, row, w, c->out[2] - w, to + w * CHANNELS);
+                make_columns(c, room, v, from, c->out[2] - w, to + w * CHANNELS);
+        }
 }
 
 static void run_slabs(void *context, int worker, int64_t begin, int64_t end) {
