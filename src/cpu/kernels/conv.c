@@ -1,4 +1,5 @@
 /* Convolutions and transposed convolutions over 1 to 3 dims. How they work: conv_plan.h. */
+#include "cpu/kernels/conv_columns.h"
 #include "cpu/kernels/conv_last.h"
 #include "cpu/kernels/conv_plan.h"
 #include "cpu/kernels/gemm.h"
@@ -218,6 +219,7 @@ enum wick_status WICK__ISA(wick__cpu_conv)(const struct wick__call *call) {
     struct wick_tensor *y = call->out[0];
     if (wick__count(y) == 0) return WICK_OK;
     if (!wick__layout_is_contiguous(&x->layout)) return run_last(call);
+    if (WICK__ISA(wick__conv_columns_suit)(call)) return WICK__ISA(wick__conv_columns)(call);
     struct conv conv = {.call = call,
                         .in = data_or_nothing(x),
                         .out = wick__data(y),

@@ -9,7 +9,7 @@
 #include "cpu/kernels/vmath.h"
 #include "cpu/runtime/parallel.h"
 #include "cpu/runtime/pool.h"
-#include "points.h"
+#include "cpu/kernels/window.h"
 
 #include <string.h>
 
@@ -17,11 +17,11 @@
  * more than one row, and those of its results. */
 enum { CHANNELS = 16, COLUMNS = 8, VECTORS = CHANNELS / WICK__VF, POSITIONS = 2048, SLAB = 1024 };
 
-/* Sizes of dims that a call does not have are 1. */
 struct depthwise {
     const float *x, *weight, *bias;
     float *y;
-    int64_t images, channels, in[3], out[3], taps[3], step[3], apart[3], before[3]; /* taps are `apart` */
+    int64_t images, channels;
+    struct window window;
     bool relu;
     int64_t high, tall, wide; /* rows of a slab; of its copy; and positions of such a row */
     int64_t blocks, slabs;    /* of channels; of a plane */
@@ -35,7 +35,7 @@ struct room {
     float bias[CHANNELS];
 };
 
-static int64_t n_taps(const struct depthwise *c) { return c->taps[0] * c->taps[1] * c->taps[2]; }
+static int64_t n_taps(const struct depthwise *c) { return window_size(c->window.taps); }
 
 static void take_weight(const struct depthwise *c, int64_t first, struct room *room) {
     int64_t n = n_taps(c);
@@ -47,9 +47,9 @@ static void take_weight(const struct depthwise *c, int64_t first, struct room *r
 /* Copies row `h` of plane `d` of the images from x on, whose first channels are the block's, or zeros where there is
  * none. */
 static void copy_row(const struct depthwise *c, const float *x, int64_t d, int64_t h, float *to) {
-    int64_t begin = wick__min(c->before[2], c->wide), end = wick__min(begin + c->in[2], c->wide);
-    if (d < 0 || d >= c->in[0] || h < 0 || h >= c->in[1]) begin = end = c->wide;
-    const float *from = x + ((d * c->in[1] + h) * c->in[2] - begin) * c->channels;
+    int64_t begin = wick__min(c->window.before[2], c->wide), end = wick__min(begin + c->window.in[2], c->wide);
+    if (d < 0 || d >= c->window.in[0] || h < 0 || h >= c->window.in[1]) begin = end = c->wide;
+    const float *from = x + ((d * c->window.in[1] + h) * c->window.in[2] - begin) * c->channels;
     memset(to, 0, (size_t)(begin * CHANNELS) * sizeof *to);
     for (int64_t w = begin; w < end; w++)
         for (int v = 0; v < VECTORS; v++)
@@ -63,12 +63,12 @@ static inline __attribute__((always_inline)) void make_columns(const struct dept
                                                                int v, const float *x, int64_t n, float *to) {
     wick__vf sum[COLUMNS];
     const float *weight = room->weight + v * WICK__VF;
-    int64_t step = c->step[2] * CHANNELS, row = c->wide * CHANNELS;
+    int64_t step = c->window.step[2] * CHANNELS, row = c->wide * CHANNELS;
     for (int i = 0; i < COLUMNS; i++) sum[i] = wick__vf_load(room->bias + v * WICK__VF);
-    for (int64_t d = 0; d < c->taps[0]; d++)
-        for (int64_t h = 0; h < c->taps[1]; h++) {
-            const float *from = x + (d * c->tall + h * c->apart[1]) * row + v * WICK__VF;
-            for (int64_t w = 0; w < c->taps[2]; w++, weight += CHANNELS, from += c->apart[2] * CHANNELS) {
+    for (int64_t d = 0; d < c->window.taps[0]; d++)
+        for (int64_t h = 0; h < c->window.taps[1]; h++) {
+            const float *from = x + (d * c->tall + h * c->window.apart[1]) * row + v * WICK__VF;
+            for (int64_t w = 0; w < c->window.taps[2]; w++, weight += CHANNELS, from += c->window.apart[2] * CHANNELS) {
                 wick__vf by = wick__vf_load(weight);
                 for (int i = 0; i < COLUMNS; i++) sum[i] = wick__vf_fma(wick__vf_load(from + i * step), by, sum[i]);
             }
@@ -81,14 +81,14 @@ static inline __attribute__((always_inline)) void make_columns(const struct dept
 }
 
 static void make_row(const struct depthwise *c, const struct room *room, int64_t row, float *to) {
-    const float *x = room->copy + row * c->step[1] * c->wide * CHANNELS;
-    for (int64_t w = 0; w < c->out[2]; w += COLUMNS)
+    const float *x = room->copy + row * c->window.step[1] * c->wide * CHANNELS;
+    for (int64_t w = 0; w < c->window.out[2]; w += COLUMNS)
         for (int v = 0; v < VECTORS; v++) {
-            const float *from = x + w * c->step[2] * CHANNELS;
-            if (c->out[2] - w >= COLUMNS)
+            const float *from = x + w * c->window.step[2] * CHANNELS;
+            if (c->window.out[2] - w >= COLUMNS)
                 make_columns(c, room, v, from, COLUMNS, to + w * CHANNELS);
             else
-                make_columns(c, room, v, from, c->out[2] - w, to + w * CHANNELS);
+                make_columns(c, room, v, from, c->window.out[2] - w, to + w * CHANNELS);
         }
 }
 
@@ -96,47 +96,41 @@ static void run_slabs(void *context, int worker, int64_t begin, int64_t end) {
     const struct depthwise *c = context;
     struct room room = {.weight = c->memory + worker * c->each};
     room.copy = room.weight + n_taps(c) * CHANNELS;
-    room.made = room.copy + c->taps[0] * c->tall * c->wide * CHANNELS;
-    int64_t plane = c->out[0] * c->out[1] * c->out[2], in_plane = c->in[0] * c->in[1] * c->in[2];
+    room.made = room.copy + c->window.taps[0] * c->tall * c->wide * CHANNELS;
+    int64_t plane = window_size(c->window.out), in_plane = window_size(c->window.in);
     for (int64_t i = begin; i < end; i++) {
         int64_t block = i % c->blocks, slab = i / c->blocks % c->slabs, image = i / c->blocks / c->slabs;
-        int64_t each = c->slabs / c->out[0], d = slab / each, h = slab % each * c->high;
-        int64_t rows = wick__min(c->high, c->out[1] - h);
+        int64_t each = c->slabs / c->window.out[0], d = slab / each, h = slab % each * c->high;
+        int64_t rows = wick__min(c->high, c->window.out[1] - h);
         /* The last block ends with the last channel, and only what no block before it has is kept of it. */
         int64_t first = wick__min(block * CHANNELS, c->channels - CHANNELS), known = block * CHANNELS - first;
         const float *x = c->x + image * in_plane * c->channels + first;
         take_weight(c, first, &room);
-        for (int64_t k = 0; k < c->taps[0]; k++)
-            for (int64_t r = 0; r < (rows - 1) * c->step[1] + (c->taps[1] - 1) * c->apart[1] + 1; r++)
-                copy_row(c, x, d * c->step[0] + k * c->apart[0] - c->before[0], h * c->step[1] + r - c->before[1],
+        for (int64_t k = 0; k < c->window.taps[0]; k++)
+            for (int64_t r = 0; r < (rows - 1) * c->window.step[1] + (c->window.taps[1] - 1) * c->window.apart[1] + 1;
+                 r++)
+                copy_row(c, x, d * c->window.step[0] + k * c->window.apart[0] - c->window.before[0],
+                         h * c->window.step[1] + r - c->window.before[1],
                          room.copy + (k * c->tall + r) * c->wide * CHANNELS);
-        for (int64_t r = 0; r < rows; r++) make_row(c, &room, r, room.made + r * c->out[2] * CHANNELS);
-        float *y = c->y + (image * c->channels + first + known) * plane + (d * c->out[1] + h) * c->out[2];
-        const int64_t turned[2] = {CHANNELS - known, rows * c->out[2]};
+        for (int64_t r = 0; r < rows; r++) make_row(c, &room, r, room.made + r * c->window.out[2] * CHANNELS);
+        float *y = c->y + (image * c->channels + first + known) * plane + (d * c->window.out[1] + h) * c->window.out[2];
+        const int64_t turned[2] = {CHANNELS - known, rows * c->window.out[2]};
         WICK__ISA(wick__turn)(sizeof(float), room.made + known, CHANNELS, turned, y, plane);
     }
 }
 
 static void plan(const struct wick__call *call, struct depthwise *c) {
-    const int64_t *x = call->in[0]->layout.shape, *w = call->in[1]->layout.shape, *y = call->out[0]->layout.shape;
-    int spatial = call->p.window.spatial;
-    for (int d = 0; d < 3; d++) {
-        int s = d - (3 - spatial);
-        c->in[d] = s < 0 ? 1 : x[2 + s];
-        c->out[d] = s < 0 ? 1 : y[2 + s];
-        c->taps[d] = s < 0 ? 1 : w[2 + s];
-        c->step[d] = s < 0 ? 1 : call->p.window.stride[s];
-        c->apart[d] = s < 0 ? 1 : call->p.window.dilation[s];
-        c->before[d] = s < 0 ? 0 : call->p.window.padding[s];
-    }
-    int64_t reach = (c->taps[1] - 1) * c->apart[1] + 1, columns = (c->out[2] + COLUMNS - 1) / COLUMNS * COLUMNS;
-    c->wide = (columns - 1) * c->step[2] + (c->taps[2] - 1) * c->apart[2] + 1;
-    c->high = 1 + (POSITIONS / (c->taps[0] * c->wide) - reach) / c->step[1];
-    c->high = wick__max(1, wick__min(c->high, wick__min(c->out[1], SLAB / c->out[2])));
-    c->tall = (c->high - 1) * c->step[1] + reach;
+    const struct window *window = &c->window;
+    window_of(call, &c->window);
+    int64_t reach = (window->taps[1] - 1) * window->apart[1] + 1,
+            columns = (window->out[2] + COLUMNS - 1) / COLUMNS * COLUMNS;
+    c->wide = (columns - 1) * window->step[2] + (window->taps[2] - 1) * window->apart[2] + 1;
+    c->high = 1 + (POSITIONS / (window->taps[0] * c->wide) - reach) / window->step[1];
+    c->high = wick__max(1, wick__min(c->high, wick__min(window->out[1], SLAB / window->out[2])));
+    c->tall = (c->high - 1) * window->step[1] + reach;
     c->blocks = (c->channels + CHANNELS - 1) / CHANNELS;
-    c->slabs = c->out[0] * ((c->out[1] + c->high - 1) / c->high);
-    c->each = (n_taps(c) + c->taps[0] * c->tall * c->wide + c->high * c->out[2]) * CHANNELS;
+    c->slabs = window->out[0] * ((window->out[1] + c->high - 1) / c->high);
+    c->each = (n_taps(c) + window->taps[0] * c->tall * c->wide + c->high * window->out[2]) * CHANNELS;
 }
 
 enum wick_status WICK__ISA(wick__conv_last)(const struct wick__call *call) {
@@ -152,7 +146,7 @@ enum wick_status WICK__ISA(wick__conv_last)(const struct wick__call *call) {
     size_t bytes = (size_t)c.each * sizeof(float) * (size_t)workers;
     c.memory = wick__scratch(bytes);
     if (!c.memory) return WICK_MEMORY;
-    int64_t work = c.high * c.out[2] * (n_taps(&c) + 4) * VECTORS;
+    int64_t work = c.high * c.window.out[2] * (n_taps(&c) + 4) * VECTORS;
     wick__parallel_with(workers, c.images * c.slabs * c.blocks, wick__max(1, 8192 / wick__max(1, work)), run_slabs, &c);
     wick__scratch_free(c.memory, bytes);
     return WICK_OK;
