@@ -34,7 +34,7 @@ struct gpu_linear_quantised {
     i64 m, n, k, row_nbytes;
     u32 type, nbytes, per_block_log2, activation;
     u32 aligned; /* weight lies at a multiple of 2, or of 4 where nbytes is one */
-    u32 early;   /* no kernel writes the weights */
+    u32 early;   /* no kernel writes the weights, and the norm's */
     const void *norm; /* stream_8_bit: x[1,k], k at most GPU_QUANTISED_NORMED, has an RMS norm with this weight; or NULL */
     double epsilon;
 };

@@ -3,7 +3,7 @@
  * one before it multiplies. A lane then multiplies a unit of 32 or 64 weights, whose scales it unpacks once.
  *
  * The activations lie in LDS as numbers of 8 bits: a unit's groups of 16 are as many planes, in which lanes read 16
- * bytes side by side. Their sums of 16 lie by units. */
+ * bytes side by side. Their sums of 16, or of 32 by their scale (stream_scaled), lie by units. */
 #include "gemm_common.h"
 #include "quantised.h"
 #include "wave.h"
@@ -20,6 +20,28 @@ GPU_FN f32 block_from_f16(u16 bits) {
 #define BLOCK_F32(bits) gpu_bits<f32>(bits)
 #include "blocks.h"
 #include "iq4.h"
+
+/* Dot products with the high four bits of each byte, as numbers of 0 to 15, over GPU_DOT4_HIGH. */
+#if defined(GPU_NVIDIA)
+#define GPU_DOT4_HIGH 0.0625f
+GPU_FN i32 gpu_dot4_high(u32 a, u32 b, i32 sum) {
+    i32 r;
+    asm("dp4a.u32.s32 %0, %1, %2, %3;" : "=r"(r) : "r"(a & 0xf0f0f0f0u), "r"(b), "r"(sum));
+    return r;
+}
+#else
+#define GPU_DOT4_HIGH 1.0f
+GPU_FN i32 gpu_dot4_high(u32 a, u32 b, i32 sum) { return gpu_dot4(a >> 4 & 0x0f0f0f0fu, b, sum); }
+#endif
+
+/* 1 / sqrt(x), in fewer steps than a root and a division. */
+GPU_FN f64 stream_rsqrt(f64 x) {
+#if defined(GPU_NVIDIA)
+    return ::rsqrt(x);
+#else
+    return 1.0 / gpu_sqrt(x);
+#endif
+}
 
 /* What lanes of a wave wrote into LDS before it, its other lanes read after it. */
 GPU_FN void stream_sync(void) {
@@ -54,15 +76,11 @@ template <> struct stream_type<BLOCK_iq4_xs> {
     GPU_FN u32 unit_of(u32 g) { return g / 2; }
     GPU_FN u32 plane_of(u32 g) { return g % 2; }
 };
-template <> struct stream_type<BLOCK_q4_k> {
-    enum { BLOCK = 256, NBYTES = 144, UNIT = 32, TURNS = 4 };
-    GPU_FN u32 unit_of(u32 g) { return g / 4 * 2 + g % 2; }
-    GPU_FN u32 plane_of(u32 g) { return g / 2 % 2; }
+template <> struct stream_type<BLOCK_q4_k> : stream_pairs<144, 2> {
+    enum { BLOCK = 256 };
 };
-template <> struct stream_type<BLOCK_q5_k> {
-    enum { BLOCK = 256, NBYTES = 176, UNIT = 32, TURNS = 4 };
-    GPU_FN u32 unit_of(u32 g) { return g / 4 * 2 + g % 2; }
-    GPU_FN u32 plane_of(u32 g) { return g / 2 % 2; }
+template <> struct stream_type<BLOCK_q5_k> : stream_pairs<176, 2> {
+    enum { BLOCK = 256 };
 };
 /* Planes of 64 weights are halves, quarters and eighths of the same bytes. */
 template <int BYTES, int N> struct stream_quarters {
@@ -73,6 +91,11 @@ template <int BYTES, int N> struct stream_quarters {
 template <> struct stream_type<BLOCK_q6_k> : stream_quarters<210, 1> {};
 template <> struct stream_type<BLOCK_q3_k> : stream_quarters<110, 2> {};
 template <> struct stream_type<BLOCK_q2_k> : stream_quarters<84, 4> {};
+
+/* Whether sums are those of 32 activations by their scale, instead of whole numbers of 16. */
+template <int TYPE> struct stream_scaled {
+    enum { YES = TYPE == BLOCK_q4_k || TYPE == BLOCK_q5_k };
+};
 
 #define STREAM_EACH GPU_UNROLL for (int j = 0; j < 4; j++)
 
@@ -94,22 +117,30 @@ GPU_FN void stream_round_group(const f32 (&v)[BLOCK_GROUP], u32 g, u32 groups, c
     enum { PLANES = S::UNIT / BLOCK_GROUP };
     const f32 SMALLEST = 7.5231638e-37f; /* 2^-120 */
     f32 most = 0;
+    if (g - gpu_lane() >= groups) return; /* a wave without groups */
     GPU_UNROLL for (int i = 0; i < BLOCK_GROUP; i++) most = gpu_join_max::of(most, gpu_fabs(v[i]));
     most = gpu_wave_join<gpu_join_max>(most, 2);
     f32 wrong = most * 0.0f, by = most > SMALLEST && wrong == 0 ? 127.0f / most : 0.0f;
-    if (g >= groups) return;
     gpu_vec<u32> words;
     i32 sum = 0;
     STREAM_EACH {
         words.v[j] = 0;
+        /* 1.5 2^23 + a number of up to 22 bits has the whole number next to it in its last bits. */
         GPU_UNROLL for (int i = 0; i < 4; i++)
-            words.v[j] |= (u32)((i32)gpu_rint(by > 0 ? v[4 * j + i] * by : 0.0f) & 255) << 8 * i;
+            words.v[j] |= (gpu_bits<u32>(v[4 * j + i] * by + 12582912.0f) & 255) << 8 * i;
+        if (!(by > 0)) words.v[j] = 0;
         sum = gpu_dot4(0x01010101u, words.v[j], sum);
     }
+    i32 other = stream_scaled<TYPE>::YES ? (i32)gpu_shuffle_xor((u32)sum, 1) : 0;
+    if (g >= groups) return;
     u32 unit = S::unit_of(g), plane = S::plane_of(g), units = groups / PLANES;
     *(gpu_vec<u32> *)(room.words + (plane * units + unit) * 4) = words;
-    room.sums[unit * PLANES + plane] = sum;
-    if (g % 2 == 0) room.scales[g / 2] = most / 127.0f + wrong;
+    f32 scale = most / 127.0f + wrong;
+    if (!stream_scaled<TYPE>::YES)
+        room.sums[unit * PLANES + plane] = sum;
+    else if (g % 2 == 0)
+        ((f32 *)room.sums)[g / 2] = scale * (f32)(sum + other);
+    if (g % 2 == 0) room.scales[g / 2] = scale;
 }
 
 enum { STREAM_AT_ONCE = 2 }; /* groups of a thread, for their loads to overlap */
@@ -134,33 +165,37 @@ GPU_FN void stream_round(const struct gpu_linear_quantised &p, const struct stre
     }
 }
 
-/* The same after the norm, whose squares are added up in f64, as those of wick_rms_norm are. */
-template <typename T, int TYPE>
-GPU_FN void stream_round_normed(const struct gpu_linear_quantised &p, const struct stream_room &room) {
-    enum { WAVES = GPU_BLOCK / GPU_WAVE };
+/* The same after the norm, whose squares are added up in f64, as those of wick_rms_norm are. ONE: of a group a thread at
+ * most, whose weights are `first`. */
+template <typename T, int TYPE, bool ONE>
+GPU_FN void stream_round_normed(const struct gpu_linear_quantised &p, const struct stream_room &room,
+                                const f32 (&first)[BLOCK_GROUP]) {
+    enum { WAVES = GPU_BLOCK / GPU_WAVE, AT_ONCE = ONE ? 1 : STREAM_AT_ONCE };
     GPU_SHARED f64 share[WAVES];
     static_assert(STREAM_AT_ONCE * GPU_BLOCK * BLOCK_GROUP >= GPU_QUANTISED_NORMED, "groups of all threads at once");
     u32 groups = (u32)p.k / BLOCK_GROUP;
-    f32 v[STREAM_AT_ONCE][BLOCK_GROUP];
-    f64 squares[STREAM_AT_ONCE];
-    GPU_UNROLL for (u32 a = 0; a < STREAM_AT_ONCE; a++)
-        stream_group((const T *)p.x, gpu_thread() + a * GPU_BLOCK, groups, v[a]);
-    GPU_UNROLL for (u32 a = 0; a < STREAM_AT_ONCE; a++) {
-        squares[a] = 0;
-        GPU_UNROLL for (u32 i = 0; i < BLOCK_GROUP; i++) squares[a] = gpu_fma((f64)v[a][i], (f64)v[a][i], squares[a]);
-        if (gpu_thread() + a * GPU_BLOCK >= groups) squares[a] = 0;
+    f32 v[AT_ONCE][BLOCK_GROUP];
+    f64 sum = 0;
+    GPU_UNROLL for (u32 a = 0; a < AT_ONCE; a++) stream_group((const T *)p.x, gpu_thread() + a * GPU_BLOCK, groups, v[a]);
+    f64 per = 1.0 / (f64)p.k;
+    GPU_UNROLL for (u32 a = 0; a < AT_ONCE; a++) {
+        if (gpu_thread() + a * GPU_BLOCK >= groups) break;
+        f64 squares[2] = {0, 0}; /* two, so that one does not wait for the other */
+        GPU_UNROLL for (int i = 0; i < BLOCK_GROUP; i++)
+            squares[i % 2] = gpu_fma((f64)v[a][i], (f64)v[a][i], squares[i % 2]);
+        sum += squares[0] + squares[1];
     }
-    f64 sum = gpu_wave_join<gpu_join_add>(squares[0] + squares[1]);
+    sum = gpu_wave_join<gpu_join_add>(sum);
     if (gpu_lane() == 0) share[gpu_wave()] = sum;
     gpu_sync();
     sum = share[0];
     GPU_UNROLL for (u32 w = 1; w < WAVES; w++) sum += share[w];
-    f32 by = (f32)(1.0 / gpu_sqrt(sum / (f64)p.k + p.epsilon));
-    GPU_UNROLL for (u32 a = 0; a < STREAM_AT_ONCE; a++) {
+    f32 by = (f32)stream_rsqrt(gpu_fma(sum, per, p.epsilon));
+    GPU_UNROLL for (u32 a = 0; a < AT_ONCE; a++) {
         f32 weight[BLOCK_GROUP];
         u32 g = gpu_thread() + a * GPU_BLOCK;
-        stream_group((const T *)p.norm, g, groups, weight);
-        GPU_UNROLL for (u32 i = 0; i < BLOCK_GROUP; i++) v[a][i] = v[a][i] * by * weight[i];
+        if (!ONE) stream_group((const T *)p.norm, g, groups, weight);
+        GPU_UNROLL for (u32 i = 0; i < BLOCK_GROUP; i++) v[a][i] = v[a][i] * by * (ONE ? first[i] : weight[i]);
         stream_round_group<TYPE>(v[a], g, groups, room);
     }
 }
@@ -182,39 +217,61 @@ template <int N> GPU_FN void stream_words(const u32 *stage, u32 byte, u32 (&w)[N
     }
 }
 
-/* q4_k, and q5_k with its fifth bits: a unit is 16 bytes, low halves of one sub-block and high halves of the next. */
+/* q4_k, and q5_k with its fifth bits: a unit is 32 bytes, low halves of one sub-block and high halves of the next. */
 template <int TYPE> struct stream_unit {
-    GPU_FN f32 add(const struct stream_room &room, u32 u, u32 units, u32 unit, f32 sum) {
-        enum { WORDS = stream_type<TYPE>::NBYTES / 4, FIVE = TYPE == BLOCK_q5_k };
-        const u32 *b = room.stage + u / 8 * WORDS;
-        u32 pair = u / 2 % 4;
-        gpu_vec<u32> head = *(const gpu_vec<u32> *)b, q = *(const gpu_vec<u32> *)(b + (FIVE ? 12 : 4) + u % 8 * 4);
-        gpu_vec<u32> x = stream_activations(room, units, unit, 0), y = stream_activations(room, units, unit, 1);
-        gpu_vec<u32> high = q;
-        if (FIVE) high = *(const gpu_vec<u32> *)(b + 4 + u % 2 * 4);
-        i32 t[2] = {0, 0};
-        STREAM_EACH {
-            u32 low = q.v[j] & 0x0f0f0f0fu, up = q.v[j] >> 4 & 0x0f0f0f0fu;
-            if (FIVE) {
-                u32 bits = high.v[j] >> 2 * pair;
-                low |= bits << 4 & 0x10101010u;
-                up |= bits << 3 & 0x10101010u;
-            }
-            t[0] = gpu_dot4(low, x.v[j], t[0]);
-            t[1] = gpu_dot4(up, y.v[j], t[1]);
-        }
-        /* As block_scale_min, for two sub-blocks at once. */
-        u32 shift = pair % 2 * 16, s0 = head.v[1] >> shift, s1 = head.v[2] >> shift, s2 = head.v[3] >> shift;
-        u32 scale = pair < 2 ? s0 & 0x3f3fu : (s2 & 0x0f0fu) | (s0 >> 2 & 0x3030u);
-        u32 least = pair < 2 ? s1 & 0x3f3fu : (s2 >> 4 & 0x0f0fu) | (s1 >> 2 & 0x3030u);
-        f32 d = block_from_f16((u16)head.v[0]), dmin = block_from_f16((u16)(head.v[0] >> 16));
-        const f32 *by = room.scales + unit / 2 * 2;
-        const i32 *all = room.sums + unit * 2;
+    enum { FIVE = TYPE == BLOCK_q5_k };
+    /* What does not depend on the row. */
+    struct held {
+        gpu_vec<u32> x[4];
+        f32 by[2], all[2];
+    };
+    GPU_FN void hold(const struct stream_room &room, u32 units, u32 unit, struct held &h) {
+        struct alignas(8) two {
+            f32 v[2];
+        };
+        GPU_UNROLL for (u32 plane = 0; plane < 4; plane++) h.x[plane] = stream_activations(room, units, unit, plane);
+        two by = ((const two *)room.scales)[unit], all = ((const two *)room.sums)[unit];
         GPU_UNROLL for (int s = 0; s < 2; s++) {
-            f32 product = (f32)(t[s] * (i32)(scale >> 8 * s & 63)), less = (f32)(all[s] * (i32)(least >> 8 * s & 63));
-            sum = gpu_fma(by[s], gpu_fma(d, product, -(dmin * less)), sum);
+            h.by[s] = by.v[s];
+            h.all[s] = all.v[s];
         }
-        return sum;
+    }
+    GPU_FN f32 multiply(const u32 *stage, u32 u, const struct held &h, f32 sum) {
+        const u32 *b = stage + u / 4 * (stream_type<TYPE>::NBYTES / 4);
+        u32 pair = u % 4;
+        gpu_vec<u32> head = *(const gpu_vec<u32> *)b;
+        i32 t[2] = {0, 0};
+        GPU_UNROLL for (u32 half = 0; half < 2; half++) {
+            gpu_vec<u32> q = *(const gpu_vec<u32> *)(b + (FIVE ? 12 : 4) + pair * 8 + half * 4), high = q;
+            if (FIVE) high = *(const gpu_vec<u32> *)(b + 4 + half * 4);
+            STREAM_EACH {
+                u32 low = q.v[j] & 0x0f0f0f0fu;
+                if (FIVE) {
+                    u32 bits = high.v[j] >> 2 * pair;
+                    low |= bits << 4 & 0x10101010u;
+                    u32 up = (q.v[j] >> 4 & 0x0f0f0f0fu) | (bits << 3 & 0x10101010u);
+                    t[1] = gpu_dot4(up, h.x[2 + half].v[j], t[1]);
+                } else {
+                    t[1] = gpu_dot4_high(q.v[j], h.x[2 + half].v[j], t[1]);
+                }
+                t[0] = gpu_dot4(low, h.x[half].v[j], t[0]);
+            }
+        }
+        /* As block_scale_min, for two sub-blocks at once. The last four have high bits where the first four's scales are. */
+        u32 shift = pair % 2 * 16, mask = pair < 2 ? 0x3f3fu : 0x0f0fu, more = pair < 2 ? 0 : 0x3030u;
+        u32 scale = ((pair < 2 ? head.v[1] : head.v[3]) >> shift & mask) | (head.v[1] >> (shift + 2) & more);
+        u32 least = ((pair < 2 ? head.v[2] : head.v[3] >> 4) >> shift & mask) | (head.v[2] >> (shift + 2) & more);
+        f32 d = block_from_f16((u16)head.v[0]), dmin = block_from_f16((u16)(head.v[0] >> 16));
+        f32 product = h.by[0] * (f32)(t[0] * (i32)(scale & 255)), less = h.all[0] * (f32)(least & 255);
+        const f32 part = FIVE ? 1.0f : GPU_DOT4_HIGH;
+        product = gpu_fma(h.by[1] * part, (f32)(t[1] * (i32)(scale >> 8)), product);
+        less = gpu_fma(h.all[1], (f32)(least >> 8), less);
+        return gpu_fma(-dmin, less, gpu_fma(d, product, sum));
+    }
+    GPU_FN f32 add(const struct stream_room &room, u32 u, u32 units, u32 unit, f32 sum) {
+        struct held h;
+        hold(room, units, unit, h);
+        return multiply(room.stage, u, h, sum);
     }
 };
 
@@ -396,8 +453,8 @@ template <typename T, int TYPE> struct stream {
         LOADS = (UNITS * S::UNIT / S::BLOCK * S::NBYTES / 16 + GPU_WAVE - 1) / GPU_WAVE
     };
     GPU_FN u32 size(u32 units) { return units * S::UNIT / S::BLOCK * S::NBYTES / 16; }
-    GPU_FN void fetch(const struct gpu_linear_quantised &p, i64 n, u32 first, u32 units, gpu_vec<u32> (&r)[LOADS]) {
-        const u32 *from = (const u32 *)(p.weight + n * p.row_nbytes) + (u64)size(first) * 4;
+    GPU_FN void fetch(const struct gpu_linear_quantised &p, u32 n, u32 first, u32 units, gpu_vec<u32> (&r)[LOADS]) {
+        const u32 *from = (const u32 *)(p.weight + (u64)n * (u32)p.row_nbytes) + (u64)size(first) * 4;
         u32 left = size(units - first < UNITS ? units - first : UNITS);
         GPU_UNROLL for (u32 c = 0; c < LOADS; c++) {
             u32 i = c * GPU_WAVE + gpu_lane();
@@ -411,28 +468,36 @@ template <typename T, int TYPE> struct stream {
             if (i < MOST) *(gpu_vec<u32> *)(stage + i * 4) = r[c];
         }
     }
-    /* A block asks for its first weights, rounds the activations for itself, then its waves take rows in turn. */
+    /* A block asks for its first weights and the norm's, rounds the activations for itself, then its waves take rows in turn. */
     GPU_FN void rows(const struct gpu_linear_quantised &p, const struct stream_room &room) {
         enum { WAVES = GPU_BLOCK / GPU_WAVE };
         u32 units = (u32)p.k / S::UNIT;
-        i64 n = (i64)gpu_block_x() * WAVES + gpu_wave();
+        u32 n = gpu_block_x() * WAVES + gpu_wave(), rows = (u32)p.n;
         gpu_vec<u32> r[LOADS];
         if (!p.early) gpu_wait();
-        fetch(p, n < p.n ? n : p.n - 1, 0, units, r);
-        if (p.early) gpu_wait();
-        if (p.norm)
-            stream_round_normed<T, TYPE>(p, room);
-        else
-            stream_round<T, TYPE>(p, room);
+        fetch(p, n < rows ? n : rows - 1, 0, units, r);
+        f32 norm[BLOCK_GROUP];
+        u32 groups = (u32)p.k / BLOCK_GROUP;
+        if (p.norm && groups <= GPU_BLOCK) {
+            stream_group((const T *)p.norm, gpu_thread(), groups, norm);
+            if (p.early) gpu_wait();
+            stream_round_normed<T, TYPE, true>(p, room, norm);
+        } else {
+            if (p.early) gpu_wait();
+            if (p.norm)
+                stream_round_normed<T, TYPE, false>(p, room, norm);
+            else
+                stream_round<T, TYPE>(p, room);
+        }
         gpu_sync();
         u32 first = 0;
         f32 sum = 0;
-        GPU_NO_UNROLL while (n < p.n) {
+        GPU_NO_UNROLL while (n < rows) {
             put(room.stage, r);
             stream_sync();
             bool last = first + UNITS >= units;
-            i64 next = last ? n + (i64)gpu_blocks_x() * WAVES : n;
-            if (next < p.n) fetch(p, next, last ? 0 : first + UNITS, units, r);
+            u32 next = last ? n + gpu_blocks_x() * WAVES : n;
+            if (next < rows) fetch(p, next, last ? 0 : first + UNITS, units, r);
             GPU_UNROLL for (u32 turn = 0; turn < S::TURNS; turn++) {
                 u32 u = turn * GPU_WAVE + gpu_lane();
                 if (first + u < units) sum = stream_unit<TYPE>::add(room, u, units, first + u, sum);

@@ -426,6 +426,7 @@ static enum wick_status settle(const struct wick_lm *lm) {
         keep_constant(lm->layers[i].qkv.weight);
         keep_constant(lm->layers[i].gated.weight);
     }
+    keep_constant(lm->norm);
     keep_constant(lm->output);
     return WICK_OK;
 }

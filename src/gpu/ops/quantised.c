@@ -68,8 +68,8 @@ static bool has_stream(const struct gpu_linear_quantised *p) {
 #define TAKES(name) case (uint32_t)WICK_DTYPE_##name - (uint32_t)WICK_DTYPE_q4_0:
         GPU_QUANTISED_STREAM_TYPES(TAKES)
 #undef TAKES
-        return (uintptr_t)p->x % 16 == 0 && (uintptr_t)p->weight % 16 == 0 && p->row_nbytes % 16 == 0 &&
-               (uintptr_t)p->norm % 16 == 0;
+        return p->n <= INT32_MAX && (uintptr_t)p->x % 16 == 0 && (uintptr_t)p->weight % 16 == 0 &&
+               p->row_nbytes % 16 == 0 && (uintptr_t)p->norm % 16 == 0;
     default: return false;
     }
 }
@@ -216,7 +216,8 @@ enum wick_status wick__gpu_linear_quantised(const struct wick__call *call) {
                                      .nbytes = (uint32_t)traits->nbytes,
                                      .per_block_log2 = (uint32_t)__builtin_ctz((unsigned)traits->elements / 16),
                                      .activation = (uint32_t)call->p.linear.activation,
-                                     .early = weight->storage->constant,
+                                     .early =
+                                         weight->storage->constant && (!call->in[3] || call->in[3]->storage->constant),
                                      .norm = call->in[3] ? wick__data(call->in[3]) : NULL,
                                      .epsilon = call->p.linear.epsilon};
     p.aligned = is_aligned(p.weight, p.nbytes);
