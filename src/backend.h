@@ -182,7 +182,9 @@ struct wick__kernel {
     enum wick__layouts layouts;
 };
 
-#define WICK__BACKEND_VERSION 2
+#define WICK__BACKEND_VERSION 3
+
+struct wick__recurrence;
 
 struct wick__backend {
     uint32_t version;   /* WICK__BACKEND_VERSION; any other is refused */
@@ -239,6 +241,10 @@ struct wick__backend {
     void (*set_cache)(struct wick_device *device, size_t nbytes);
     void (*reset_peak)(struct wick_device *device);
     void (*trim)(struct wick_device *device);
+
+    /* A whole recurrent layer (recurrence.h) by a vendor's library; *done is false when there is none that takes it.
+     * NULL for families without libraries. */
+    enum wick_status (*recurrent)(const struct wick__recurrence *layer, bool *done);
 
     /* WICK_OP_COUNT rows. */
     const struct wick__kernel *kernels;

@@ -1,10 +1,14 @@
-/* All steps of a direction of a recurrent layer as one call, for families that have a kernel for it: of
+/* Recurrent layers by larger parts than cells.
+ *
+ * All steps of a direction of a recurrent layer as one call, for families that have a kernel for it: of
  * WICK_OP_recurrent or WICK_OP_recurrent_backward, with p.steps, on T N rows, N of each step. C is f32, f64 for f64;
  * what an LSTM or GRU alone has is NULL, or not there, for other modes. */
 #ifndef WICK_RECURRENCE_H
 #define WICK_RECURRENCE_H
 
 #include "backend.h"
+
+#include <wick/recurrent.h>
 
 /* Operands: the input's products [TN,gH], Wh [gH,H], bh [gH] or NULL, h [N,H], an LSTM's c [N,H] of C.
  * Results: the states [TN,H], an LSTM's c [TN,H] of C and, if they are there, the gates of LSTM and GRU [TN,4H] of C.
@@ -26,6 +30,15 @@ enum {
     WICK__STEPS_LAST,
     WICK__STEPS_CARRY,
     WICK__STEPS_BACKWARD_OPERANDS
+};
+
+/* A whole call in inference, as options say, whose lengths may be NULL. All tensors are contiguous. */
+struct wick__recurrence {
+    const struct wick_recurrent_options *options;
+    struct wick_tensor *const *weights;
+    int n_weights;
+    const struct wick_tensor *x, *h, *c;     /* h and c: NULL for 0 */
+    struct wick_tensor *y, *last_h, *last_c; /* the last two NULL where they are not wanted */
 };
 
 #endif

@@ -335,4 +335,9 @@ const struct wick__vendor wick__cuda_vendor = {
     .conv_plan = wick__cudnn_plan,
     .conv_run = wick__cudnn_run,
     .conv_forget = wick__cudnn_forget,
+    .recurrent_by_lengths = true,
+    .recurrent_projected = true,
+    .recurrent_plan = wick__cudnn_recurrent_plan,
+    .recurrent_run = wick__cudnn_recurrent_run,
+    .recurrent_forget = wick__cudnn_recurrent_forget,
 };

@@ -80,6 +80,7 @@ struct wick__cudnn {
 };
 
 extern struct wick__cuda wick__cuda;
+extern struct wick__cudnn wick__cudnn;
 extern struct wick__opener wick__cuda_opener, wick__nvrtc_opener, wick__cublas_opener, wick__cublaslt_opener,
     wick__cudnn_opener;
 
@@ -132,5 +133,15 @@ void wick__cudnn_forget(void *plan);
 const char *wick__cudnn_version(void);
 const char *wick__cudnn_missing(const char *target);
 const char *wick__cudnn_status_text(int status);
+static inline int wick__cudnn_code(cudnnStatus_t status) {
+    return status == CUDNN_STATUS_SUCCESS ? 0 : WICK__CUDNN_CODE | status;
+}
+cudnnDataType_t wick__cudnn_type(enum wick_dtype dtype);
+
+/* recurrent.c */
+int wick__cudnn_recurrent_plan(void *dnn, const struct wick__dnn_recurrent *layer, struct wick__recurrent_plan *plan);
+int wick__cudnn_recurrent_run(void *dnn, const struct wick__recurrent_plan *plan,
+                              const struct wick__dnn_recurrent *layer, const void *space, void *workspace);
+void wick__cudnn_recurrent_forget(void *made);
 
 #endif

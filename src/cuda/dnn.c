@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-static struct wick__cudnn cudnn;
+struct wick__cudnn wick__cudnn;
 
 static const struct wick__symbol symbols[] = {
 #define WICK__FN(need, result, name, parameters) WICK__SYMBOL(need, struct wick__cudnn, name),
@@ -25,8 +25,8 @@ void wick__cudnn_open(void) {
     wick__cublaslt_open();
     wick__nvrtc_open();
     pthread_mutex_lock(&opener->mutex);
-    if (!opener->tried && wick__library_open(opener, &cudnn)) {
-        int version = (int)cudnn.cudnnGetVersion();
+    if (!opener->tried && wick__library_open(opener, &wick__cudnn)) {
+        int version = (int)wick__cudnn.cudnnGetVersion();
         snprintf(version_text, sizeof version_text, "cuDNN %d.%d.%d", version / 10000, version / 100 % 100,
                  version % 100);
     }
@@ -45,11 +45,9 @@ const char *wick__cudnn_missing(const char *target) {
 }
 
 const char *wick__cudnn_status_text(int status) {
-    const char *text = wick__cudnn_opener.handle ? cudnn.cudnnGetErrorString(status) : NULL;
+    const char *text = wick__cudnn_opener.handle ? wick__cudnn.cudnnGetErrorString(status) : NULL;
     return text ? text : "cuDNN status";
 }
-
-static int code_of(cudnnStatus_t status) { return status == CUDNN_STATUS_SUCCESS ? 0 : WICK__CUDNN_CODE | status; }
 
 /* ---- handles ---- */
 
@@ -57,22 +55,24 @@ int wick__cudnn_create(void **out, void *stream) {
     *out = NULL;
     wick__cudnn_open();
     if (!wick__cudnn_opener.handle) return 0;
-    int code = code_of(cudnn.cudnnCreate(out));
+    int code = wick__cudnn_code(wick__cudnn.cudnnCreate(out));
     if (code) {
         *out = NULL;
         return code;
     }
     code = wick__cudnn_set_stream(*out, stream);
     if (code) {
-        cudnn.cudnnDestroy(*out);
+        wick__cudnn.cudnnDestroy(*out);
         *out = NULL;
     }
     return code;
 }
 
-int wick__cudnn_destroy(void *handle) { return code_of(cudnn.cudnnDestroy(handle)); }
+int wick__cudnn_destroy(void *handle) { return wick__cudnn_code(wick__cudnn.cudnnDestroy(handle)); }
 
-int wick__cudnn_set_stream(void *handle, void *stream) { return code_of(cudnn.cudnnSetStream(handle, stream)); }
+int wick__cudnn_set_stream(void *handle, void *stream) {
+    return wick__cudnn_code(wick__cudnn.cudnnSetStream(handle, stream));
+}
 
 /* ---- descriptors ---- */
 
@@ -88,20 +88,21 @@ struct made {
 };
 
 static void release(struct made *made, int down_to) {
-    while (made->count > down_to) cudnn.cudnnBackendDestroyDescriptor(made->all[--made->count]);
+    while (made->count > down_to) wick__cudnn.cudnnBackendDestroyDescriptor(made->all[--made->count]);
 }
 
 static void *make(struct made *made, int type) {
     void *descriptor = NULL;
     if (made->code) return NULL;
     made->code = made->count == MADE ? WICK__CUDNN_CODE | CUDNN_STATUS_NOT_SUPPORTED
-                                     : code_of(cudnn.cudnnBackendCreateDescriptor(type, &descriptor));
+                                     : wick__cudnn_code(wick__cudnn.cudnnBackendCreateDescriptor(type, &descriptor));
     if (!made->code) made->all[made->count++] = descriptor;
     return descriptor;
 }
 
 static void set(struct made *made, void *descriptor, int name, int type, int64_t count, const void *values) {
-    if (!made->code) made->code = code_of(cudnn.cudnnBackendSetAttribute(descriptor, name, type, count, values));
+    if (!made->code)
+        made->code = wick__cudnn_code(wick__cudnn.cudnnBackendSetAttribute(descriptor, name, type, count, values));
 }
 
 static void set_int(struct made *made, void *descriptor, int name, int type, int value) {
@@ -113,12 +114,12 @@ static void set_part(struct made *made, void *descriptor, int name, void *part) 
 }
 
 static void finalize(struct made *made, void *descriptor) {
-    if (!made->code) made->code = code_of(cudnn.cudnnBackendFinalize(descriptor));
+    if (!made->code) made->code = wick__cudnn_code(wick__cudnn.cudnnBackendFinalize(descriptor));
 }
 
 /* ---- a convolution as a graph ---- */
 
-static int type_of(enum wick_dtype dtype) {
+cudnnDataType_t wick__cudnn_type(enum wick_dtype dtype) {
     return dtype == WICK_F64   ? CUDNN_DATA_DOUBLE
            : dtype == WICK_F32 ? CUDNN_DATA_FLOAT
            : dtype == WICK_F16 ? CUDNN_DATA_HALF
@@ -137,7 +138,7 @@ static void *tensor(struct made *made, const struct wick__dnn_conv *c, int id, i
     for (int64_t d = 2 + c->spatial - 1, step = 1; d >= 0; step *= dims[d--]) strides[d] = step;
     void *t = make(made, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
     set_int(made, t, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE,
-            is_virtual ? sum_type(c->dtype) : type_of(c->dtype));
+            is_virtual ? sum_type(c->dtype) : wick__cudnn_type(c->dtype));
     set(made, t, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 2 + c->spatial, dims);
     set(made, t, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 2 + c->spatial, strides);
     set(made, t, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &number);
@@ -264,12 +265,12 @@ static bool keeps(struct made *made, void *config, enum wick_dtype dtype) {
     int from = made->count;
     void *engine = make(made, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     bool good = !made->code &&
-                !cudnn.cudnnBackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
-                                                &one, &engine) &&
-                !cudnn.cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, 16,
-                                                &n, notes) &&
-                !cudnn.cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE, 16,
-                                                &m, behavior);
+                !wick__cudnn.cudnnBackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_ENGINE,
+                                                      CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &one, &engine) &&
+                !wick__cudnn.cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
+                                                      CUDNN_TYPE_NUMERICAL_NOTE, 16, &n, notes) &&
+                !wick__cudnn.cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE,
+                                                      16, &m, behavior);
     for (int64_t i = 0; i < n && good; i++)
         good = notes[i] != CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS &&
                notes[i] != CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION && notes[i] != CUDNN_NUMERICAL_NOTE_FFT &&
@@ -288,18 +289,19 @@ static struct wick__recipe recipe_of(void *config) {
     void *knobs[KNOBS + 1], *engine = make(&made, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     int64_t count = 0, one = 0, *word = recipe.words;
     for (int i = 0; i <= KNOBS; i++) knobs[i] = make(&made, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
-    if (!made.code && !cudnn.cudnnBackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_ENGINE,
-                                                      CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &one, &engine))
-        cudnn.cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &one, word);
-    if (made.code || cudnn.cudnnBackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
-                                                    CUDNN_TYPE_BACKEND_DESCRIPTOR, KNOBS + 1, &count, knobs))
+    if (!made.code && !wick__cudnn.cudnnBackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_ENGINE,
+                                                            CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &one, &engine))
+        wick__cudnn.cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &one, word);
+    if (made.code || wick__cudnn.cudnnBackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
+                                                          CUDNN_TYPE_BACKEND_DESCRIPTOR, KNOBS + 1, &count, knobs))
         count = 0;
     for (int64_t i = 0; i < count && i < KNOBS; i++) {
         int type = -1;
         int64_t value = -1;
-        cudnn.cudnnBackendGetAttribute(knobs[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1, &one,
-                                       &type);
-        cudnn.cudnnBackendGetAttribute(knobs[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, 1, &one, &value);
+        wick__cudnn.cudnnBackendGetAttribute(knobs[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1, &one,
+                                             &type);
+        wick__cudnn.cudnnBackendGetAttribute(knobs[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, 1, &one,
+                                             &value);
         *++word = type;
         *++word = value;
     }
@@ -319,8 +321,8 @@ static bool plan_of(const struct search *search, void *config, struct plan *plan
     set_part(made, plan->plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
     finalize(made, plan->plan);
     if (!made->code)
-        made->code = code_of(cudnn.cudnnBackendGetAttribute(plan->plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
-                                                            CUDNN_TYPE_INT64, 1, &one, &nbytes));
+        made->code = wick__cudnn_code(wick__cudnn.cudnnBackendGetAttribute(
+            plan->plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &one, &nbytes));
     plan->workspace = (size_t)nbytes;
     return !made->code && nbytes >= 0 && (uint64_t)nbytes <= search->planned->most;
 }
@@ -397,8 +399,8 @@ static bool propose(struct search *search, int mode, struct plan *plan) {
     for (int i = 0; i < RESULTS; i++) list[i] = make(&found, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
     if (!made->code) made->code = found.code;
     if (!made->code)
-        made->code = code_of(cudnn.cudnnBackendGetAttribute(heuristic, CUDNN_ATTR_ENGINEHEUR_RESULTS,
-                                                            CUDNN_TYPE_BACKEND_DESCRIPTOR, RESULTS, &count, list));
+        made->code = wick__cudnn_code(wick__cudnn.cudnnBackendGetAttribute(
+            heuristic, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, RESULTS, &count, list));
     if (made->code) count = 0;
     for (int64_t i = 0; i < count && i < RESULTS && !taken; i++) taken = take(search, &found, list[i], plan);
     release(&found, 0);
@@ -444,7 +446,7 @@ int wick__cudnn_run(void *handle, void *memory, const struct wick__dnn_conv *c, 
     set(&made, pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, count, data);
     set(&made, pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
     finalize(&made, pack);
-    if (!made.code) made.code = code_of(cudnn.cudnnBackendExecute(handle, plan->plan, pack));
+    if (!made.code) made.code = wick__cudnn_code(wick__cudnn.cudnnBackendExecute(handle, plan->plan, pack));
     release(&made, 0);
     return made.code;
 }

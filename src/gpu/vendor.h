@@ -10,6 +10,7 @@
 #include "core/error.h"
 
 #include <wick/linalg.h>
+#include <wick/recurrent.h>
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -144,6 +145,30 @@ struct wick__dnn_layer {
     double epsilon;
     const void *in[5]; /* in the order above */
     void *out[3];
+};
+
+/* Recurrent layers in inference, as include/wick/recurrent.h has them, all of one dtype, c too, and dense. */
+struct wick__dnn_recurrent {
+    enum wick_recurrent_mode mode;
+    enum wick_dtype dtype;
+    int layers, directions;
+    bool biased, batch_first;
+    int64_t steps, batch, inputs, hidden, state; /* state: the projection, or hidden */
+    const int64_t *lengths;                      /* 1 .. steps, in any order; NULL: steps each */
+    const void *const *weights;                  /* in wick_recurrent's order */
+    const void *x, *h, *c;                       /* h and c: NULL for 0 */
+    void *y, *last_h, *last_c;                   /* of those NULL is not wanted */
+};
+/* What a library takes of them: a space for all weights, into which these pieces are to be copied, and memory. */
+struct wick__weight_piece {
+    int weight;
+    size_t from, to, nbytes; /* bytes */
+};
+struct wick__recurrent_plan {
+    void *made;              /* the library's descriptors */
+    size_t space, workspace; /* bytes */
+    int n_pieces;            /* room for 6 a weight is given */
+    struct wick__weight_piece *pieces;
 };
 
 /* One of the ways that a library proposes for a call and that will do: the one of this name or, where that is 0, the
@@ -283,6 +308,14 @@ struct wick__vendor {
     int (*layer_plan)(const struct wick__dnn_layer *layer, void **plan, size_t *workspace);
     int (*layer_run)(void *dnn, void *plan, const struct wick__dnn_layer *layer, void *workspace);
     void (*layer_forget)(void *plan);
+
+    /* ---- recurrent layers, by the same library; NULL where it has none ---- */
+    bool recurrent_by_lengths, recurrent_projected; /* whether it has sequences of unequal lengths, and projections */
+    /* Fills a plan, which depends on all but addresses and lengths. */
+    int (*recurrent_plan)(void *dnn, const struct wick__dnn_recurrent *layer, struct wick__recurrent_plan *plan);
+    int (*recurrent_run)(void *dnn, const struct wick__recurrent_plan *plan, const struct wick__dnn_recurrent *layer,
+                         const void *space, void *workspace);
+    void (*recurrent_forget)(void *made);
 };
 
 extern const struct wick__vendor wick__cuda_vendor, wick__rocm_vendor;

@@ -176,20 +176,27 @@ static bool give(const struct wick__recurrent *r, const struct made *m) {
     return true;
 }
 
+static struct wick_tensor *by_cells(const struct wick__recurrent *r, struct made *m, const struct wick_tensor *x) {
+    const struct wick_recurrent_options *o = r->options;
+    const struct starts start = {wick__recurrent_sort(r, o->h), wick__recurrent_sort(r, o->c)};
+    if ((!start.h && o->h) || (!start.c && o->c)) return NULL;
+    struct wick_tensor *y = layers(r, m, x, &start);
+    return y && give(r, m) ? y : NULL;
+}
+
 struct wick_tensor *wick_recurrent(const struct wick_tensor *x, int n, struct wick_tensor *const *weights,
                                    const struct wick_recurrent_options *options) {
     struct wick__call call = {.op = WICK_OP_recurrent, .n_in = 1, .in = {x}};
     struct wick__recurrent r;
     struct made m = {.n = 0};
     struct wick_tensor *y = NULL;
+    bool failed = false;
     wick_scope_begin();
     if (wick__recurrent_plan(&r, &call, n, weights, options) &&
         wick__recurrent_state_fits(&r, &call, options->h, "h", r.dtype, r.state) &&
-        wick__recurrent_state_fits(&r, &call, options->c, "c", r.wide, r.hidden) && made_new(&m, &r)) {
-        struct starts start = {wick__recurrent_sort(&r, options->h), wick__recurrent_sort(&r, options->c)};
-        bool sorted = (start.h || !options->h) && (start.c || !options->c);
-        if (sorted) y = layers(&r, &m, x, &start);
-        if (y && !give(&r, &m)) y = NULL;
+        wick__recurrent_state_fits(&r, &call, options->c, "c", r.wide, r.hidden)) {
+        y = wick__recurrent_library(&r, n, x, &failed);
+        if (!y && !failed && made_new(&m, &r)) y = by_cells(&r, &m, x);
     }
     made_free(&m);
     wick__recurrent_free(&r);

@@ -100,6 +100,11 @@ struct wick__whole_slopes {
 bool wick__recurrent_whole_backward(const struct wick__recurrent *r, int ld, const struct wick__whole_backward *in,
                                     struct wick__whole_slopes *out);
 
+/* The whole call by a vendor's library: x, and the places for what else is wanted. NULL, without a failure, where none
+ * takes it; or after a failure is recorded, where *failed says so. */
+struct wick_tensor *wick__recurrent_library(const struct wick__recurrent *r, int n, const struct wick_tensor *x,
+                                            bool *failed);
+
 /* Room for n tensors, all NULL. */
 struct wick_tensor **wick__tensors_new(int64_t n);
 void wick__tensors_free(struct wick_tensor **tensors, int64_t n);

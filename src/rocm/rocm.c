@@ -291,4 +291,7 @@ const struct wick__vendor wick__rocm_vendor = {
     .layer_plan = wick__miopen_layer_plan,
     .layer_run = wick__miopen_layer_run,
     .layer_forget = wick__miopen_layer_forget,
+    .recurrent_plan = wick__miopen_recurrent_plan,
+    .recurrent_run = wick__miopen_recurrent_run,
+    .recurrent_forget = wick__miopen_recurrent_forget,
 };

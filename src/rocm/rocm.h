@@ -154,6 +154,12 @@ int wick__miopen_layer_plan(const struct wick__dnn_layer *layer, void **plan, si
 int wick__miopen_layer_run(void *dnn, void *plan, const struct wick__dnn_layer *layer, void *workspace);
 void wick__miopen_layer_forget(void *plan);
 
+/* recurrent.c */
+int wick__miopen_recurrent_plan(void *dnn, const struct wick__dnn_recurrent *layer, struct wick__recurrent_plan *plan);
+int wick__miopen_recurrent_run(void *dnn, const struct wick__recurrent_plan *plan,
+                               const struct wick__dnn_recurrent *layer, const void *space, void *workspace);
+void wick__miopen_recurrent_forget(void *made);
+
 /* dnn_compiler.c */
 /* Why an open MIOpen can't compile kernels for a target: "it compiles its kernels by ..., which is not there"; NULL
  * when nothing speaks against it. */

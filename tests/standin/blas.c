@@ -164,7 +164,17 @@ API const char *standin_ran(void) {
 }
 
 __attribute__((visibility("default"))) const struct standin_blas_driver *standin_blas_driver(void) {
-    static const struct standin_blas_driver driver = {driver_enter,      driver_leave, count, gemm, standin_convolve,
-                                                      standin_run_layer, is_memory,    has,   ran};
+    static const struct standin_blas_driver driver = {driver_enter,
+                                                      driver_leave,
+                                                      count,
+                                                      gemm,
+                                                      standin_convolve,
+                                                      standin_run_layer,
+                                                      standin_recur,
+                                                      standin_recurrent_at,
+                                                      standin_recurrent_space,
+                                                      is_memory,
+                                                      has,
+                                                      ran};
     return &driver;
 }

@@ -60,6 +60,20 @@ struct standin_layer {
     void *out, *by[6];
 };
 
+/* Recurrent layers in inference, as cuDNN and MIOpen have them; the parts of a direction are the gates of the input,
+ * those of the state, and a projection. */
+enum { STANDIN_SEQUENCES = 64 };
+struct standin_recurrent {
+    enum standin_dtype dtype;
+    bool relu, biased, batch_first;
+    int layers, directions, gates; /* 1; 4: LSTM; 3: GRU */
+    int order[4];                  /* the parts that are i f g o, or r z n */
+    int gap;                       /* elements before each part in the space */
+    long steps, batch, inputs, hidden, state, lengths[STANDIN_SEQUENCES];
+    const void *x, *h, *c, *weights; /* h and c may be NULL */
+    void *y, *last_h, *last_c;       /* the last two, too */
+};
+
 /* Elements of device memory. */
 double standin_get(enum standin_dtype dtype, const void *p, long i);
 void standin_put(enum standin_dtype dtype, void *p, long i, double value);
@@ -74,6 +88,10 @@ struct standin_blas_driver {
     int (*gemm)(const struct standin_gemm *gemm, void *stream);
     int (*convolve)(const struct standin_conv *conv, void *stream); /* the same for a convolution */
     int (*layer)(const struct standin_layer *layer, void *stream);
+    int (*recur)(const struct standin_recurrent *recurrent, void *stream);
+    /* Where a matrix or a bias begins in the space of weights, in elements, -1: nowhere; and the elements of that. */
+    long (*recurrent_at)(const struct standin_recurrent *recurrent, int ld, int part, bool bias);
+    long (*recurrent_space)(const struct standin_recurrent *recurrent);
     bool (*is_memory)(const void *p, size_t nbytes); /* of the device, and live */
     /* Whether a library's way, "dnn-2", is there at all; and that it runs, which may take long. */
     bool (*has)(const char *way);
@@ -82,6 +100,9 @@ struct standin_blas_driver {
 const struct standin_blas_driver *standin_blas_driver(void);
 int standin_convolve(const struct standin_conv *conv, void *stream);
 int standin_run_layer(const struct standin_layer *layer, void *stream);
+int standin_recur(const struct standin_recurrent *recurrent, void *stream);
+long standin_recurrent_at(const struct standin_recurrent *recurrent, int ld, int part, bool bias);
+long standin_recurrent_space(const struct standin_recurrent *recurrent);
 /* The way that ran last, since this was asked before; "" for none. For tests. */
 const char *standin_ran(void);
 

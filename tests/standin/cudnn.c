@@ -1,13 +1,10 @@
 /* libcudnn.so.9 over the stand-in driver: descriptors, and plans of one convolution, to which a bias is added or relu
  * applied. It proposes engines that must not be taken before the one that may. */
-#include "blas.h"
+#include "cudnn.h"
 
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
-enum { SUCCESS = 0, NOT_INITIALIZED = 1001, BAD_PARAM = 2000, NOT_SUPPORTED = 3000, NO_MEMORY = 4003, FAILED = 5000 };
 enum {
     POINTWISE = 0,
     WINDOWS = 1,
@@ -38,15 +35,6 @@ struct object {
         uint64_t value[VALUES];
     } attribute[ATTRIBUTES];
 };
-
-#define ENTER(function) STANDIN_ENTER(function, NOT_INITIALIZED, FAILED, "libcuda.so.1")
-/* A fault in giving back loses nothing here. */
-#define DESTROY(function, what)                                                                                        \
-    STANDIN_FIND(function, NOT_INITIALIZED, "libcuda.so.1");                                                           \
-    int fault_ = d->enter(&entry_);                                                                                    \
-    free(what);                                                                                                        \
-    d->count(-1);                                                                                                      \
-    return d->leave(fault_ ? FAILED : SUCCESS)
 
 API size_t cudnnGetVersion(void) { return 91900; }
 API const char *cudnnGetErrorString(int status) {

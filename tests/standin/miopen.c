@@ -61,7 +61,7 @@ API int miopenCreateTensorDescriptor(struct tensor **tensor) { MAKE(miopenCreate
 API int miopenDestroyTensorDescriptor(struct tensor *tensor) { DESTROY(miopenDestroyTensorDescriptor, tensor); }
 API int miopenSetTensorDescriptor(struct tensor *tensor, int type, int dims, const int *sizes, const int *strides) {
     ENTER(miopenSetTensorDescriptor);
-    if (dims < 4 || dims > 5 || strides) return d->leave(BAD_PARAM);
+    if (dims < 2 || dims > 5 || strides) return d->leave(BAD_PARAM);
     tensor->dtype = type == 0 ? STANDIN_F16 : type == 1 ? STANDIN_F32 : type == 5 ? STANDIN_BF16 : STANDIN_NO_DTYPE;
     tensor->dims = dims;
     for (int i = 0; i < dims; i++) tensor->size[i] = sizes[i];

@@ -1,0 +1,68 @@
+/* Recurrent layers in inference by a vendor's library, which does a whole call. */
+#include "ops/recurrent.h"
+
+#include "ops/record.h"
+#include "recurrence.h"
+
+/* A call with what it is of, for run_layer; *done says whether a library ran it. */
+struct whole {
+    struct wick__call call; /* first */
+    struct wick__recurrence layer;
+    bool done;
+};
+
+static enum wick_status run_layer(const struct wick__call *call) {
+    struct whole *whole = (struct whole *)(uintptr_t)call;
+    return wick__device(whole->layer.x)->backend->recurrent(&whole->layer, &whole->done);
+}
+
+/* Whether such a call may go to a library at all. */
+static bool is_plain(const struct wick__recurrent *r, int n) {
+    const struct wick_recurrent_options *o = r->options;
+    if (!r->device->backend->recurrent || o->reserve || o->dropout > 0 || r->rows == 0) return false;
+    if (wick__records() || wick__device_records(r->device)) return false; /* who sees calls wants cells */
+    for (int i = 0; i < n; i++)
+        if (!wick__layout_is_contiguous(&r->weights[i]->layout)) return false;
+    return true;
+}
+
+static bool add_results(const struct wick__recurrent *r, struct whole *w) {
+    const struct wick_recurrent_options *o = r->options;
+    const int64_t *x = w->layer.x->layout.shape, ld = (int64_t)r->layers * r->directions;
+    const int64_t y[3] = {x[0], x[1], r->directions * r->state};
+    if (!wick__call_out(&w->call, r->dtype, 3, y)) return false;
+    if (o->last_h && !wick__call_out(&w->call, r->dtype, 3, (int64_t[]){ld, r->batch, r->state})) return false;
+    if (o->last_c && !wick__call_out(&w->call, r->wide, 3, (int64_t[]){ld, r->batch, r->hidden})) return false;
+    w->layer.y = w->call.out[0];
+    w->layer.last_h = o->last_h ? w->call.out[1] : NULL;
+    w->layer.last_c = o->last_c ? w->call.out[w->call.n_out - 1] : NULL;
+    return true;
+}
+
+struct wick_tensor *wick__recurrent_library(const struct wick__recurrent *r, int n, const struct wick_tensor *x,
+                                            bool *failed) {
+    const struct wick_recurrent_options *o = r->options;
+    *failed = false;
+    if (!is_plain(r, n)) return NULL;
+    struct whole w = {.layer = {.options = o, .weights = r->weights, .n_weights = n}};
+    w.layer.x = wick_contiguous(x);
+    w.layer.h = o->h ? wick_contiguous(o->h) : NULL;
+    w.layer.c = o->c ? wick_contiguous(o->c) : NULL;
+    *failed = true;
+    if (!w.layer.x || (o->h && !w.layer.h) || (o->c && !w.layer.c)) return NULL;
+    w.call = (struct wick__call){.op = WICK_OP_recurrent,
+                                 .n_in = 4,
+                                 .in = {w.layer.x, w.layer.h, w.layer.c, r->weights[0]},
+                                 .n_list = n,
+                                 .list = r->weights,
+                                 .in_parts = run_layer};
+    if (!add_results(r, &w) || !wick__call_run(&w.call)) return NULL;
+    *failed = false;
+    if (w.done) {
+        if (o->last_h) *o->last_h = wick_keep(w.layer.last_h);
+        if (o->last_c) *o->last_c = wick_keep(w.layer.last_c);
+        return w.layer.y;
+    }
+    for (int i = 0; i < w.call.n_out; i++) wick__scope_drop(w.call.out[i]);
+    return NULL;
+}
