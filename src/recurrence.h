@@ -32,6 +32,14 @@ enum {
     WICK__STEPS_BACKWARD_OPERANDS
 };
 
+/* The sizes of such a call. */
+struct wick__steps {
+    int mode; /* enum wick_recurrent_mode */
+    enum wick_dtype dtype;
+    int64_t steps, rows, size; /* T, N, H */
+    bool backward;
+};
+
 /* A whole call in inference, as options say, whose lengths may be NULL. All tensors are contiguous. */
 struct wick__recurrence {
     const struct wick_recurrent_options *options;

@@ -45,6 +45,9 @@ static const struct shape shapes[] = {
     {WICK_LSTM, 1, true, false, 0, false, 4, 2, 9, 2, NULL, true, true},
     {WICK_GRU, 1, false, false, 0, true, 8, 2, 9, 3, NULL, true, false},
     {WICK_RNN_TANH, 1, true, true, 0, false, 8, 2, 9, 2, NULL, true, false},
+    {WICK_LSTM, 1, false, false, 0, false, 8, 1, 9, 2, NULL, true, false},
+    {WICK_GRU, 1, false, true, 0, false, 8, 1, 9, 2, NULL, true, false},
+    {WICK_RNN_RELU, 1, false, false, 0, true, 8, 1, 9, 2, NULL, true, false},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 

@@ -34,8 +34,7 @@ static bool is_lacking(int which) {
     case 6:  /* compute mode */
     case 7:  /* preemption */
     case 9:  /* managed memory, by the processor at once */
-    case 10: /* cooperative launches */
-    case 11:
+    case 11: /* cooperative launches over several devices */
     case 13:
     case 14: /* L1 of globals */
     case 17: /* several on a board */
@@ -67,8 +66,9 @@ static bool attribute(int which, const struct driver_device *device, int *value)
         return true;
     }
     switch (which) {
-    case 2: *value = 8; return true; /* copy engines */
-    case 3:                          /* can map host memory */
+    case 2: *value = 8; return true;  /* copy engines */
+    case 10: *value = 1; return true; /* cooperative launches */
+    case 3:                           /* can map host memory */
     case 4:
     case 8:  /* concurrent kernels */
     case 85: /* unified addressing */

@@ -84,7 +84,7 @@ static int properties(int ordinal, struct wick__properties *out) {
     int code = wick__cuda.cuDeviceGet(&device, ordinal);
     if (!code) code = wick__cuda.cuDeviceGetName(out->name, sizeof out->name, device);
     if (code) return code;
-    int shared = 0, integrated = 0, major = 0, minor = 0;
+    int shared = 0, integrated = 0, together = 0, major = 0, minor = 0;
     const struct {
         CUdevice_attribute attribute;
         int *value;
@@ -93,6 +93,7 @@ static int properties(int ordinal, struct wick__properties *out) {
                   {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, &out->threads},
                   {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, &shared},
                   {CU_DEVICE_ATTRIBUTE_INTEGRATED, &integrated},
+                  {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, &together},
                   {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &major},
                   {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &minor}};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
@@ -105,6 +106,7 @@ static int properties(int ordinal, struct wick__properties *out) {
     /* Drivers since 12.3 also record such launches in graphs. */
     out->follows = major >= 9 && wick__cuda_version >= 12030 && wick__cuda.cuLaunchKernelEx;
     out->maps = wick__cuda.cuTensorMapEncodeTiled != NULL;
+    out->together = together != 0 && wick__cuda.cuLaunchCooperativeKernel;
     code = wick__cuda.cuDeviceTotalMem_v2(&out->memory, device);
     if (!code) code = wick__cuda.cuDeviceGetPCIBusId(out->bus, sizeof out->bus, device);
     for (char *c = out->bus; *c; c++) /* as the kernel writes it */
@@ -249,6 +251,9 @@ static int function_shared(void *function, size_t nbytes) {
 
 static int launch(void *function, const struct wick__blocks *blocks, void *stream, void **args) {
     const unsigned *grid = blocks->grid, threads = blocks->threads, shared = blocks->shared;
+    if (blocks->together)
+        return wick__cuda.cuLaunchCooperativeKernel(function, grid[0], grid[1], grid[2], threads, 1, 1, shared, stream,
+                                                    args);
     if (blocks->follows) {
         CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
                                        .value.programmaticStreamSerializationAllowed = 1};

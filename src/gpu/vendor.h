@@ -46,6 +46,7 @@ struct wick__properties {
     bool integrated;     /* an APU: shares the host's memory */
     bool follows;        /* a kernel may begin before those ahead of it have ended (gpu_follow in kernels/gpu.h) */
     bool maps;           /* tensor_map is there */
+    bool together;       /* a launch whose blocks all run at once */
     int driver, runtime; /* versions as the vendor numbers them */
 };
 
@@ -212,11 +213,13 @@ struct wick__tensor_map {
 };
 
 /* How many blocks of a kernel, of how many threads and bytes of dynamic LDS. `follows`: the kernel waits for what is
- * ahead of it in the stream, so that it may begin early; only where the properties say so. */
+ * ahead of it in the stream, so that it may begin early. `together`: all blocks run at once, so that they may wait for
+ * each other. Both only where the properties say so. */
 struct wick__blocks {
     unsigned grid[3], threads, shared;
-    bool follows;
+    bool follows, together;
 };
+enum { WICK__TOO_LARGE = 720 }; /* both vendors' code for blocks that can't all run at once */
 
 struct wick__vendor {
     const char *family; /* "cuda", "rocm" */

@@ -15,7 +15,7 @@ static bool is_small(const struct wick__recurrent *r) {
     return each <= (r->options->reserve ? most : most / 2);
 }
 
-bool wick__recurrent_is_whole(const struct wick__recurrent *r) {
+bool wick__recurrent_is_whole(const struct wick__recurrent *r, bool backward) {
     const struct wick_recurrent_options *o = r->options;
     if (!r->device->backend->kernels[WICK_OP_recurrent].run || o->lengths || o->projection) return false;
     if (wick__records() || wick__device_records(r->device)) return false; /* who sees calls wants cells */
@@ -23,7 +23,13 @@ bool wick__recurrent_is_whole(const struct wick__recurrent *r) {
     if (o->h && !has_words(o->h)) return false;
     for (int ld = 0; ld < r->layers * r->directions; ld++)
         if (!has_words(wick__recurrent_weight(r, ld, WICK__OF_STATE))) return false;
-    return is_small(r);
+    const struct wick__steps sizes = {.mode = (int)r->options->mode,
+                                      .dtype = r->dtype,
+                                      .steps = r->steps,
+                                      .rows = r->batch,
+                                      .size = r->hidden,
+                                      .backward = backward};
+    return is_small(r) || (r->device->backend->all_steps && r->device->backend->all_steps(r->device, &sizes));
 }
 
 /* Adds a result [rows,columns]. False when there is no memory for it. */

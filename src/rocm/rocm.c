@@ -80,7 +80,7 @@ static int properties(int ordinal, struct wick__properties *out) {
     *out = (struct wick__properties){.runtime = wick__rocm_version};
     int code = wick__rocm_target(ordinal, out->name, sizeof out->name, out->target, sizeof out->target);
     if (code) return code;
-    int shared = 0, integrated = 0;
+    int shared = 0, integrated = 0, together = 0;
     const struct {
         hipDeviceAttribute_t attribute;
         int *value;
@@ -88,13 +88,15 @@ static int properties(int ordinal, struct wick__properties *out) {
                   {hipDeviceAttributeMultiprocessorCount, &out->units},
                   {hipDeviceAttributeMaxThreadsPerMultiProcessor, &out->threads},
                   {hipDeviceAttributeMaxSharedMemoryPerBlock, &shared},
-                  {hipDeviceAttributeIntegrated, &integrated}};
+                  {hipDeviceAttributeIntegrated, &integrated},
+                  {hipDeviceAttributeCooperativeLaunch, &together}};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         code = CODE(hipDeviceGetAttribute(wanted[i].value, wanted[i].attribute, ordinal));
         if (code) return code;
     }
     out->shared = (size_t)shared;
     out->integrated = integrated != 0;
+    out->together = together != 0 && wick__hip.hipModuleLaunchCooperativeKernel;
     code = CODE(hipDeviceTotalMem(&out->memory, ordinal));
     if (code) return code;
     code = CODE(hipDeviceGetPCIBusId(out->bus, sizeof out->bus, ordinal));
@@ -217,6 +219,9 @@ static int function_shared(void *function, size_t nbytes) {
 
 static int launch(void *function, const struct wick__blocks *blocks, void *stream, void **args) {
     const unsigned *grid = blocks->grid;
+    if (blocks->together)
+        return CODE(hipModuleLaunchCooperativeKernel(function, grid[0], grid[1], grid[2], blocks->threads, 1, 1,
+                                                     blocks->shared, stream, args));
     return CODE(hipModuleLaunchKernel(function, grid[0], grid[1], grid[2], blocks->threads, 1, 1, blocks->shared,
                                       stream, args, NULL));
 }

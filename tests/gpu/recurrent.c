@@ -1,8 +1,14 @@
-/* Recurrent layers that a GPU does a step a launch, larger than the table's cases, against the same layers by products
- * and cells, which sequences of given lengths go by. On the device named in argv[1]. */
+/* Recurrent layers that a GPU does by one launch, or by one a step, larger than the table's cases, against the same
+ * layers by products and cells, which sequences of given lengths go by. On the device named in argv[1]; the
+ * stand-in may refuse launches whose blocks all run at once, which a layer must not notice. */
+#define _GNU_SOURCE
 #include "tests/test.h"
 
+#include <dlfcn.h>
+
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 static struct wick_device *gpu;
 
@@ -66,6 +72,15 @@ static void check(enum wick_recurrent_mode mode, enum wick_dtype dtype, int64_t 
     wick_scope_end(NULL);
 }
 
+/* The calls of a function of the driver's. */
+static long calls_of(bool cuda) {
+    const char *path = getenv(cuda ? "WICK_CUDA_PATH" : "WICK_HIP_PATH");
+    void *driver = dlopen(path ? path : "", RTLD_NOW);
+    long (*calls)(const char *) = NULL;
+    if (driver) *(void **)&calls = dlsym(driver, "standin_calls");
+    return calls ? calls(cuda ? "cuLaunchCooperativeKernel" : "hipModuleLaunchCooperativeKernel") : 1;
+}
+
 int main(int argc, char **argv) {
     static const struct {
         enum wick_dtype dtype;
@@ -79,6 +94,7 @@ int main(int argc, char **argv) {
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
             for (int mode = WICK_RNN_TANH; mode <= WICK_GRU; mode++)
                 check((enum wick_recurrent_mode)mode, dtypes[d].dtype, sizes[s][0], sizes[s][1], dtypes[d].bound);
+    CHECK(calls_of(argc <= 1 || strncmp(argv[1], "cuda", 4) == 0) > 0);
     wick_device_close(gpu);
     return test_end();
 }

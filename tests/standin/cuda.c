@@ -108,6 +108,7 @@ static int attribute(int which, const struct driver_device *device) {
     case 75: return sm / 10;
     case 76: return sm % 10;
     case 81: return 233472;
+    case 95: return 1;
     case 97: return SHARED_OPTIN;
     default: return 0;
     }
@@ -448,6 +449,15 @@ API int cuFuncSetAttribute(void *function, int which, int value) {
     (void)which;
     ENTER_CONTEXT(cuFuncSetAttribute);
     RETURN(driver_is_function(function) && value <= SHARED_OPTIN ? DRIVER_OK : DRIVER_VALUE);
+}
+API int cuLaunchCooperativeKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                                  unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **args) {
+    ENTER_CONTEXT(cuLaunchCooperativeKernel);
+    STREAM(on, stream);
+    if (shared > SHARED_OPTIN) RETURN(DRIVER_VALUE);
+    struct driver_parameters parameters = {.each = args};
+    struct driver_shape shape = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, {0}, shared, true};
+    RETURN(driver_launch(function, &shape, &parameters, on));
 }
 API int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                        unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **args, void **extra) {

@@ -101,26 +101,50 @@ int engine_load(struct driver_device *device, const void *image, size_t nbytes, 
         free(code);
         return DRIVER_NO_BINARY;
     }
+    code->size = elf_size(image);
     *out = code;
     return DRIVER_OK;
 }
 
+/* A copy of a module that has variables of its own, opened when a launch first wants so many; NULL. */
+const struct standin_copy *standin_copy(struct standin_code *code, unsigned number) {
+    struct standin_copy *copy = &code->copies[number];
+    struct gpu_host *(*about)(void) = NULL;
+    if (copy->library) return copy;
+    const void *image = mmap(NULL, code->size, PROT_READ, MAP_PRIVATE, code->file, 0);
+    if (image == MAP_FAILED) return NULL;
+    void *library = open_library(image, code->size, &copy->file);
+    munmap((void *)image, code->size);
+    if (library) *(void **)&about = dlsym(library, "wick_host_module");
+    if (!about) return NULL;
+    copy->library = library;
+    copy->host = about();
+    return copy;
+}
+
 void engine_unload(void *module) {
     struct standin_code *code = module;
+    for (int i = 0; i < STANDIN_TOGETHER && code->copies[i].library; i++) {
+        dlclose(code->copies[i].library);
+        close(code->copies[i].file);
+    }
     dlclose(code->library);
     close(code->file);
     free(code);
 }
 
-/* A kernel of ours has one parameter. */
-bool engine_function(void *module, struct driver_function *function) {
-    struct standin_code *code = module;
+const struct gpu_host_kernel *standin_kernel(void *library, const char *name) {
     char symbol[160];
     const struct gpu_host_kernel *(*about)(void) = NULL;
-    if (snprintf(symbol, sizeof symbol, "wick_host_%s", function->name) >= (int)sizeof symbol) return false;
-    *(void **)&about = dlsym(code->library, symbol);
-    if (!about) return false;
-    const struct gpu_host_kernel *kernel = about();
+    if (snprintf(symbol, sizeof symbol, "wick_host_%s", name) >= (int)sizeof symbol) return NULL;
+    *(void **)&about = dlsym(library, symbol);
+    return about ? about() : NULL;
+}
+
+/* A kernel of ours has one parameter. */
+bool engine_function(void *module, struct driver_function *function) {
+    const struct gpu_host_kernel *kernel = standin_kernel(((struct standin_code *)module)->library, function->name);
+    if (!kernel) return false;
     struct driver_argument *argument = malloc(sizeof *argument);
     if (!argument) return false;
     *argument = (struct driver_argument){0, (uint32_t)kernel->size};
@@ -136,12 +160,14 @@ void *engine_global(void *module, const char *name, size_t *size) {
     return NULL;
 }
 
-/* Blocks run one after the other: none can wait for another. */
+/* Blocks run one after the other, and can't wait for each other, but in a launch that says so each has a thread. */
 int engine_accepts(const struct driver_function *function, const struct driver_shape *shape) {
     const unsigned *block = shape->block, *rest = shape->rest;
     if (rest[0] || rest[1] || rest[2]) return DRIVER_VALUE;
-    if (shape->cooperative) return DRIVER_COOPERATIVE_TOO_LARGE;
     const struct gpu_host_kernel *kernel = function->kernel;
+    const unsigned *grid = shape->grid;
+    if (shape->cooperative && (grid[0] > STANDIN_TOGETHER || (uint64_t)grid[0] * grid[1] * grid[2] > STANDIN_TOGETHER))
+        return DRIVER_COOPERATIVE_TOO_LARGE;
     return block[1] != 1 || block[2] != 1 || block[0] > kernel->threads ? DRIVER_VALUE : DRIVER_OK;
 }
 
@@ -150,7 +176,7 @@ int engine_run(const struct driver_function *function, const struct driver_shape
     static atomic_long ran;
     (void)nbytes;
     if (standin_settings.idle && atomic_fetch_add(&ran, 1) >= standin_settings.idle) return DRIVER_OK;
-    return standin_run(function, shape->grid, shape->block[0], params);
+    return standin_run(function, shape, params);
 }
 
 /* As many as there are threads for, and shared memory. */

@@ -2,6 +2,7 @@
  * one must wait for the others. A kernel without barriers needs one stack and no switch. */
 #include "standin.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -10,8 +11,8 @@
 enum { THREADS = 1024, WAVE = 64, STACK = 128 << 10, PAGE = 4096 };
 enum state { FRESH, READY, RUNNING, AT_WAVE, AT_BLOCK, ENDED };
 
-/* One block runs at a time, under the lock of driver_enter. */
-static struct {
+/* One block runs at a time, under the lock of driver_enter, or one in each thread of a cooperative launch. */
+static _Thread_local struct {
     const struct gpu_host_kernel *kernel;
     struct gpu_host *host;
     const void *params;
@@ -29,8 +30,8 @@ static struct {
     u64 slots[THREADS / 32][2][WAVE];
 } block;
 
-static char *stacks[THREADS], *spare[THREADS];
-static int n_stacks, n_spare;
+static _Thread_local char *stacks[THREADS], *spare[THREADS];
+static _Thread_local int n_stacks, n_spare;
 
 /* ---- switching stacks: the callee-saved registers of the System V ABI go onto the old one ---- */
 
@@ -186,7 +187,7 @@ static const u64 *exchange(u64 v) {
 
 /* ---- blocks ---- */
 
-static u64 random_state;
+static _Thread_local u64 random_state;
 static unsigned random_below(unsigned n) {
     random_state = random_state * 6364136223846793005u + 1442695040888963407u;
     return (unsigned)((random_state >> 33) % n);
@@ -273,16 +274,27 @@ void standin_dawdle(const char *way) {
     if (strstr(standin_settings.slow, way)) nanosleep(&while_, NULL);
 }
 
-int standin_run(const struct driver_function *function, const unsigned grid[3], unsigned threads, const void *params) {
-    const struct standin_code *code = function->module->code;
-    struct gpu_host *host = code->host;
-    block.kernel = function->kernel;
+/* A launch, or the share of a thread in one whose blocks run at once. */
+struct task {
+    const struct driver_function *function;
+    const struct driver_shape *shape;
+    const void *params;
+    struct gpu_host *host;
+    const struct gpu_host_kernel *kernel;
+    u64 first, end; /* blocks */
+    int code;
+};
+
+/* Runs the blocks of a task, one after the other. */
+static void run_task(struct task *task) {
+    const unsigned *grid = task->shape->grid, threads = task->shape->block[0];
+    struct gpu_host *host = task->host;
+    block.kernel = task->kernel;
     block.host = host;
-    block.params = params;
+    block.params = task->params;
     block.threads = (int)threads;
     block.wave = (int)host->wave;
     int waves = (block.threads + block.wave - 1) / block.wave;
-    standin_dawdle("own");
     random_state = standin_settings.seed;
     make_order(waves);
     host->threads = threads;
@@ -293,17 +305,60 @@ int standin_run(const struct driver_function *function, const unsigned grid[3], 
     char *shared = host->shared[0];
     size_t size = shared ? (size_t)(host->shared[1] - shared) : 0;
     if (size) memset(shared, 0xff, size);
-    u64 blocks = (u64)grid[0] * grid[1] * grid[2];
-    for (u64 i = 0; i < blocks; i++) {
-        u64 at = standin_settings.seed & 1 ? blocks - 1 - i : i;
+    for (u64 i = task->first; i < task->end; i++) {
+        u64 at = standin_settings.seed & 1 ? task->end - 1 - (i - task->first) : i;
         host->block[0] = (u32)(at % grid[0]);
         host->block[1] = (u32)(at / grid[0] % grid[1]);
         host->block[2] = (u32)(at / grid[0] / grid[1]);
-        if (i && size && size <= 256 << 10) memset(shared, 0xff, size);
+        if (i > task->first && size && size <= 256 << 10) memset(shared, 0xff, size);
         if (!run_block(waves)) {
-            stuck(function);
-            return DRIVER_LAUNCH;
+            stuck(task->function);
+            task->code = DRIVER_LAUNCH;
+            return;
         }
     }
-    return DRIVER_OK;
+}
+
+static void *run_alone(void *argument) {
+    run_task(argument);
+    for (int i = 0; i < n_stacks; i++) munmap(stacks[i] - PAGE, STACK + PAGE);
+    return NULL;
+}
+
+/* Each block in a thread, on a copy of the module, as what blocks share is a module's variable. */
+static int run_together(const struct task *all) {
+    struct task tasks[STANDIN_TOGETHER];
+    pthread_t threads[STANDIN_TOGETHER];
+    u64 started = 0;
+    int code = DRIVER_OK;
+    for (u64 i = 0; i < all->end; i++) {
+        const struct standin_copy *copy = standin_copy(all->function->module->code, (unsigned)i);
+        if (!copy) return DRIVER_MEMORY;
+        tasks[i] = *all;
+        tasks[i].host = copy->host;
+        tasks[i].kernel = standin_kernel(copy->library, all->function->name);
+        tasks[i].first = i;
+        tasks[i].end = i + 1;
+    }
+    while (started < all->end && pthread_create(&threads[started], NULL, run_alone, &tasks[started]) == 0) started++;
+    if (started < all->end) abort(); /* those that wait for it would wait for ever */
+    for (u64 i = 0; i < started; i++) {
+        pthread_join(threads[i], NULL);
+        if (tasks[i].code) code = tasks[i].code;
+    }
+    return code;
+}
+
+int standin_run(const struct driver_function *function, const struct driver_shape *shape, const void *params) {
+    const struct standin_code *code = function->module->code;
+    struct task task = {.function = function,
+                        .shape = shape,
+                        .params = params,
+                        .host = code->host,
+                        .kernel = function->kernel,
+                        .end = (u64)shape->grid[0] * shape->grid[1] * shape->grid[2]};
+    standin_dawdle("own");
+    if (shape->cooperative) return run_together(&task);
+    run_task(&task);
+    return task.code;
 }

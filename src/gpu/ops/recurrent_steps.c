@@ -1,8 +1,8 @@
-/* A direction of a recurrent layer: a launch for each step. */
-#include "gpu/runtime/gpu.h"
+/* A direction of a recurrent layer: one launch for all steps, or else one for each. */
+#include "gpu/ops/recurrent_layer.h"
+
 #include "core/checked.h"
 #include "kernels/recurrent_steps.h"
-#include "recurrence.h"
 
 #include <wick/recurrent.h>
 
@@ -102,6 +102,14 @@ wick__kernel_fn wick__gpu_composed_recurrent;
 enum wick_status wick__gpu_composed_recurrent(const struct wick__call *call) {
     const bool backward = call->op == WICK_OP_recurrent_backward;
     const struct steps s = steps_of(call);
+    const struct wick__steps sizes = {.mode = (int)s.mode,
+                                      .dtype = call->out[0]->dtype,
+                                      .steps = s.n,
+                                      .rows = s.rows,
+                                      .size = s.size,
+                                      .backward = backward};
+    const enum wick_status status = wick__gpu_recurrent_layer(call, &sizes);
+    if (status != WICK_UNSUPPORTED) return status;
     for (int64_t i = 0; i < s.n; i++) WICK__TRY(backward ? step_backward(&s, i) : step(&s, i));
     return WICK_OK;
 }

@@ -61,6 +61,8 @@ struct wick__launch {
     unsigned most;    /* the most that a launch of this kernel asks for on the device; 0: every one as much as this */
     bool apart;       /* begins after the kernels ahead of it: blocks with much work each that began where others end
                        * first would leave units unequal shares */
+    bool together; /* blocks may wait for each other. WICK_UNSUPPORTED, with nothing recorded, where they can't all run
+                    * at once, or a graph is recorded */
 };
 enum wick_status wick__gpu_launch(struct wick__gpu *gpu, const struct wick__launch *launch, void *params);
 

@@ -90,12 +90,15 @@ enum wick_status wick__gpu_launch(struct wick__gpu *gpu, const struct wick__laun
         .shared = launch->shared};
     void *function = atomic_load_explicit(&gpu->functions[launch->kernel], memory_order_acquire);
     if (blocks.grid[0] == 0) return WICK_OK;
+    if (launch->together && (!gpu->properties.together || wick__gpu_records(gpu))) return WICK_UNSUPPORTED;
     WICK__TRY(wick__gpu_use(gpu));
     if (!function) WICK__TRY(find(gpu, launch->kernel, launch->most ? launch->most : launch->shared, &function));
     /* PTX is of an older capability: it does not wait. */
     blocks.follows = gpu->properties.follows && gpu->native[wick__gpu_entries[launch->kernel].module] && !launch->apart;
+    blocks.together = launch->together;
     void *args[] = {params};
     int code = gpu->vendor->launch(function, &blocks, wick__gpu_queue(gpu), args);
+    if (launch->together && code == WICK__TOO_LARGE) return WICK_UNSUPPORTED;
     return code == 0 ? WICK_OK : wick__gpu_check(gpu, code, "launch %s", wick__gpu_entries[launch->kernel].name);
 }
 
