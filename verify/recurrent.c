@@ -48,6 +48,7 @@ static const struct shape shapes[] = {
     {WICK_LSTM, 1, false, false, 0, false, 8, 1, 9, 2, NULL, true, false},
     {WICK_GRU, 1, false, true, 0, false, 8, 1, 9, 2, NULL, true, false},
     {WICK_RNN_RELU, 1, false, false, 0, true, 8, 1, 9, 2, NULL, true, false},
+    {WICK_LSTM, 1, false, false, 0, false, 8, 3, 1, 2, NULL, true, false},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
