@@ -20,6 +20,7 @@ GPU_FN f32 block_from_f16(u16 bits) {
 #define BLOCK_F32(bits) gpu_bits<f32>(bits)
 #include "blocks.h"
 #include "iq4.h"
+#include "quantised_round.h"
 
 /* Dot products with the high four bits of each byte, as numbers of 0 to 15, over GPU_DOT4_HIGH. */
 #if defined(GPU_NVIDIA)
@@ -34,15 +35,6 @@ GPU_FN i32 gpu_dot4_high(u32 a, u32 b, i32 sum) {
 GPU_FN i32 gpu_dot4_high(u32 a, u32 b, i32 sum) { return gpu_dot4(a >> 4 & 0x0f0f0f0fu, b, sum); }
 #endif
 
-/* 1 / sqrt(x), in fewer steps than a root and a division. */
-GPU_FN f64 stream_rsqrt(f64 x) {
-#if defined(GPU_NVIDIA)
-    return ::rsqrt(x);
-#else
-    return 1.0 / gpu_sqrt(x);
-#endif
-}
-
 /* What lanes of a wave wrote into LDS before it, its other lanes read after it. */
 GPU_FN void stream_sync(void) {
 #if defined(GPU_NVIDIA)
@@ -54,150 +46,6 @@ GPU_FN void stream_sync(void) {
 #else
     gpu_shuffle_xor(0u, 1);
 #endif
-}
-
-/* BLOCK, NBYTES: weights and bytes of a block. UNIT: weights a lane multiplies at once. TURNS: units of a lane in a
- * stretch. Group g of a row is in plane_of(g) of unit unit_of(g). */
-template <int TYPE> struct stream_type;
-/* Pairs of blocks of 32 weights. */
-template <int BYTES, int N> struct stream_pairs {
-    enum { BLOCK = 32, NBYTES = BYTES, UNIT = 64, TURNS = N };
-    GPU_FN u32 unit_of(u32 g) { return g / 4; }
-    GPU_FN u32 plane_of(u32 g) { return g % 4; }
-};
-template <> struct stream_type<BLOCK_q8_0> : stream_pairs<34, 1> {};
-template <> struct stream_type<BLOCK_q4_0> : stream_pairs<18, 2> {};
-template <> struct stream_type<BLOCK_q4_1> : stream_pairs<20, 2> {};
-template <> struct stream_type<BLOCK_q5_0> : stream_pairs<22, 2> {};
-template <> struct stream_type<BLOCK_q5_1> : stream_pairs<24, 2> {};
-template <> struct stream_type<BLOCK_iq4_nl> : stream_pairs<18, 2> {};
-template <> struct stream_type<BLOCK_iq4_xs> {
-    enum { BLOCK = 256, NBYTES = 136, UNIT = 32, TURNS = 4 };
-    GPU_FN u32 unit_of(u32 g) { return g / 2; }
-    GPU_FN u32 plane_of(u32 g) { return g % 2; }
-};
-template <> struct stream_type<BLOCK_q4_k> : stream_pairs<144, 2> {
-    enum { BLOCK = 256 };
-};
-template <> struct stream_type<BLOCK_q5_k> : stream_pairs<176, 2> {
-    enum { BLOCK = 256 };
-};
-/* Planes of 64 weights are halves, quarters and eighths of the same bytes. */
-template <int BYTES, int N> struct stream_quarters {
-    enum { BLOCK = 256, NBYTES = BYTES, UNIT = 64, TURNS = N };
-    GPU_FN u32 unit_of(u32 g) { return g / 8 * 2 + g % 2; }
-    GPU_FN u32 plane_of(u32 g) { return g / 2 % 4; }
-};
-template <> struct stream_type<BLOCK_q6_k> : stream_quarters<210, 1> {};
-template <> struct stream_type<BLOCK_q3_k> : stream_quarters<110, 2> {};
-template <> struct stream_type<BLOCK_q2_k> : stream_quarters<84, 4> {};
-
-/* Whether sums are those of 32 activations by their scale, instead of whole numbers of 16. */
-template <int TYPE> struct stream_scaled {
-    enum { YES = TYPE == BLOCK_q4_k || TYPE == BLOCK_q5_k };
-};
-
-#define STREAM_EACH GPU_UNROLL for (int j = 0; j < 4; j++)
-
-/* The activations of a row in LDS, and where a wave has its stretch. */
-struct stream_room {
-    u32 *words;
-    f32 *scales;
-    i32 *sums;
-    u32 *stage;
-};
-
-/* ---- the activations ---- */
-
-/* Rounds a group of activations, as round_activations of quantised.hip does, two lanes a quantum; `g`: which of the
- * row. The scale is NaN where the largest magnitude is infinite or NaN. */
-template <int TYPE>
-GPU_FN void stream_round_group(const f32 (&v)[BLOCK_GROUP], u32 g, u32 groups, const struct stream_room &room) {
-    typedef stream_type<TYPE> S;
-    enum { PLANES = S::UNIT / BLOCK_GROUP };
-    const f32 SMALLEST = 7.5231638e-37f; /* 2^-120 */
-    f32 most = 0;
-    if (g - gpu_lane() >= groups) return; /* a wave without groups */
-    GPU_UNROLL for (int i = 0; i < BLOCK_GROUP; i++) most = gpu_join_max::of(most, gpu_fabs(v[i]));
-    most = gpu_wave_join<gpu_join_max>(most, 2);
-    f32 wrong = most * 0.0f, by = most > SMALLEST && wrong == 0 ? 127.0f / most : 0.0f;
-    gpu_vec<u32> words;
-    i32 sum = 0;
-    STREAM_EACH {
-        words.v[j] = 0;
-        /* 1.5 2^23 + a number of up to 22 bits has the whole number next to it in its last bits. */
-        GPU_UNROLL for (int i = 0; i < 4; i++)
-            words.v[j] |= (gpu_bits<u32>(v[4 * j + i] * by + 12582912.0f) & 255) << 8 * i;
-        if (!(by > 0)) words.v[j] = 0;
-        sum = gpu_dot4(0x01010101u, words.v[j], sum);
-    }
-    i32 other = stream_scaled<TYPE>::YES ? (i32)gpu_shuffle_xor((u32)sum, 1) : 0;
-    if (g >= groups) return;
-    u32 unit = S::unit_of(g), plane = S::plane_of(g), units = groups / PLANES;
-    *(gpu_vec<u32> *)(room.words + (plane * units + unit) * 4) = words;
-    f32 scale = most / 127.0f + wrong;
-    if (!stream_scaled<TYPE>::YES)
-        room.sums[unit * PLANES + plane] = sum;
-    else if (g % 2 == 0)
-        ((f32 *)room.sums)[g / 2] = scale * (f32)(sum + other);
-    if (g % 2 == 0) room.scales[g / 2] = scale;
-}
-
-enum { STREAM_AT_ONCE = 2 }; /* groups of a thread, for their loads to overlap */
-
-template <typename T> GPU_FN void stream_group(const T *x, u32 g, u32 groups, f32 (&v)[BLOCK_GROUP]) {
-    enum { N = gpu_vec<T>::N };
-    const T *from = x + (g < groups ? g : groups - 1) * BLOCK_GROUP;
-    GPU_UNROLL for (u32 i = 0; i < BLOCK_GROUP / N; i++) {
-        gpu_vec<T> part = gpu_load16(from + i * N);
-        GPU_UNROLL for (u32 j = 0; j < N; j++) v[i * N + j] = gpu_up(part.v[j]);
-    }
-}
-
-template <typename T, int TYPE>
-GPU_FN void stream_round(const struct gpu_linear_quantised &p, const struct stream_room &room) {
-    u32 groups = (u32)p.k / BLOCK_GROUP;
-    GPU_NO_UNROLL for (u32 g = gpu_thread(); g - gpu_thread() < groups; g += STREAM_AT_ONCE * GPU_BLOCK) {
-        f32 v[STREAM_AT_ONCE][BLOCK_GROUP];
-        GPU_UNROLL for (u32 a = 0; a < STREAM_AT_ONCE; a++) stream_group((const T *)p.x, g + a * GPU_BLOCK, groups, v[a]);
-        GPU_UNROLL for (u32 a = 0; a < STREAM_AT_ONCE; a++)
-            stream_round_group<TYPE>(v[a], g + a * GPU_BLOCK, groups, room);
-    }
-}
-
-/* The same after the norm, whose squares are added up in f64, as those of wick_rms_norm are. ONE: of a group a thread at
- * most, whose weights are `first`. */
-template <typename T, int TYPE, bool ONE>
-GPU_FN void stream_round_normed(const struct gpu_linear_quantised &p, const struct stream_room &room,
-                                const f32 (&first)[BLOCK_GROUP]) {
-    enum { WAVES = GPU_BLOCK / GPU_WAVE, AT_ONCE = ONE ? 1 : STREAM_AT_ONCE };
-    GPU_SHARED f64 share[WAVES];
-    static_assert(STREAM_AT_ONCE * GPU_BLOCK * BLOCK_GROUP >= GPU_QUANTISED_NORMED, "groups of all threads at once");
-    u32 groups = (u32)p.k / BLOCK_GROUP;
-    f32 v[AT_ONCE][BLOCK_GROUP];
-    f64 sum = 0;
-    GPU_UNROLL for (u32 a = 0; a < AT_ONCE; a++) stream_group((const T *)p.x, gpu_thread() + a * GPU_BLOCK, groups, v[a]);
-    f64 per = 1.0 / (f64)p.k;
-    GPU_UNROLL for (u32 a = 0; a < AT_ONCE; a++) {
-        if (gpu_thread() + a * GPU_BLOCK >= groups) break;
-        f64 squares[2] = {0, 0}; /* two, so that one does not wait for the other */
-        GPU_UNROLL for (int i = 0; i < BLOCK_GROUP; i++)
-            squares[i % 2] = gpu_fma((f64)v[a][i], (f64)v[a][i], squares[i % 2]);
-        sum += squares[0] + squares[1];
-    }
-    sum = gpu_wave_join<gpu_join_add>(sum);
-    if (gpu_lane() == 0) share[gpu_wave()] = sum;
-    gpu_sync();
-    sum = share[0];
-    GPU_UNROLL for (u32 w = 1; w < WAVES; w++) sum += share[w];
-    f32 by = (f32)stream_rsqrt(gpu_fma(sum, per, p.epsilon));
-    GPU_UNROLL for (u32 a = 0; a < AT_ONCE; a++) {
-        f32 weight[BLOCK_GROUP];
-        u32 g = gpu_thread() + a * GPU_BLOCK;
-        if (!ONE) stream_group((const T *)p.norm, g, groups, weight);
-        GPU_UNROLL for (u32 i = 0; i < BLOCK_GROUP; i++) v[a][i] = v[a][i] * by * (ONE ? first[i] : weight[i]);
-        stream_round_group<TYPE>(v[a], g, groups, room);
-    }
 }
 
 /* ---- units, of which `u` counts those of the stretch and `unit` those of the row ---- */
@@ -257,7 +105,8 @@ template <int TYPE> struct stream_unit {
                 t[0] = gpu_dot4(low, h.x[half].v[j], t[0]);
             }
         }
-        /* As block_scale_min, for two sub-blocks at once. The last four have high bits where the first four's scales are. */
+        /* As block_scale_min, for two sub-blocks at once. The last four have high bits where the first four's scales
+         * are. */
         u32 shift = pair % 2 * 16, mask = pair < 2 ? 0x3f3fu : 0x0f0fu, more = pair < 2 ? 0 : 0x3030u;
         u32 scale = ((pair < 2 ? head.v[1] : head.v[3]) >> shift & mask) | (head.v[1] >> (shift + 2) & more);
         u32 least = ((pair < 2 ? head.v[2] : head.v[3] >> 4) >> shift & mask) | (head.v[2] >> (shift + 2) & more);
@@ -468,7 +317,8 @@ template <typename T, int TYPE> struct stream {
             if (i < MOST) *(gpu_vec<u32> *)(stage + i * 4) = r[c];
         }
     }
-    /* A block asks for its first weights and the norm's, rounds the activations for itself, then its waves take rows in turn. */
+    /* A block asks for its first weights and the norm's, rounds the activations for itself, then its waves take rows in
+     * turn. */
     GPU_FN void rows(const struct gpu_linear_quantised &p, const struct stream_room &room) {
         enum { WAVES = GPU_BLOCK / GPU_WAVE };
         u32 units = (u32)p.k / S::UNIT;

@@ -29,7 +29,7 @@ struct gpu_recurrent_layer_backward {
     const void *gradient, *weight;  /* [T,N,H] of h'; [H,gH]: transposed */
     const void *last;               /* [N,H]: what comes to h' from behind the last step */
     const void *gates, *state;      /* [T,N,4H] of C; [T,N,H]: of a GRU h before the step, of an RNN h' */
-    const void *c, *next_c, *carry; /* [T,N,H] of C: c before and behind the step, of an LSTM; [N,H]: the gradient of c' */
+    const void *c, *next_c, *carry; /* [T,N,H] of C: an LSTM's c before and behind the step; [N,H]: gradient of c' */
     void *of_input, *of_hidden;     /* [T,N,gH]; of_hidden of a GRU */
     void *of_carry;                 /* [N,H] of C, of an LSTM or GRU */
 };

@@ -44,7 +44,8 @@ struct layer_weight {
 
 /* Copies the columns of the block's tasks to LDS, 0 where there is none; the `fours` of values behind them become 0. */
 template <typename T, int COLUMNS>
-GPU_FN void layer_keep(const struct gpu_layer_way &p, const struct layer_block &b, const struct layer_weight &weight, u32 fours) {
+GPU_FN void layer_keep(const struct gpu_layer_way &p, const struct layer_block &b, const struct layer_weight &weight,
+                       u32 fours) {
     typedef layer_terms<T> L;
     const u32 pieces = p.turns * GPU_WAVE, n = p.tasks * COLUMNS * p.turns;
     GPU_NO_UNROLL for (u32 i = gpu_wave(); i < n; i += LAYER_WAVES) {
@@ -69,7 +70,8 @@ GPU_FN void layer_keep(const struct gpu_layer_way &p, const struct layer_block &
 template <typename T>
 GPU_FN void layer_take(const struct gpu_layer_way &p, const u64 *words, u32 count, u32 tag, f32 *values) {
     enum { AHEAD = GPU_WAVE == 64 ? 4 : 8 }; /* scalar registers run out where waves have 64 lanes */
-    const u32 terms = gpu_anew(p.by_column.d), stride = gpu_anew(p.turns) * layer_terms<T>::TURN, last = gpu_anew(count) - 1;
+    const u32 terms = gpu_anew(p.by_column.d), stride = gpu_anew(p.turns) * layer_terms<T>::TURN;
+    const u32 last = gpu_anew(count) - 1;
     GPU_NO_UNROLL for (u32 first = gpu_thread(); first < count; first += AHEAD * GPU_LAYER_THREADS) {
         u64 word[AHEAD];
         u32 wrong;
@@ -144,7 +146,8 @@ struct layer_cell {
     u32 row, unit;
     bool there;
 };
-template <int ROWS, bool GATED> GPU_FN struct layer_cell layer_cell_of(const struct gpu_layer_way &p, u32 first, u32 task) {
+template <int ROWS, bool GATED>
+GPU_FN struct layer_cell layer_cell_of(const struct gpu_layer_way &p, u32 first, u32 task) {
     const u32 number = layer_number<ROWS>();
     struct layer_cell at = {first + number % ROWS, GATED ? task : task * LAYER_COLUMNS + number / ROWS, false};
     const u32 lane = gpu_anew(gpu_lane());
@@ -196,7 +199,8 @@ GPU_FN void layer_put(const struct gpu_recurrent_layer &p, u32 step, const struc
     const cell_made<f32> made = layer_make(given.input, y, given.before, way.relu);
     const T h = gpu_round<T>(made.h);
     if (!at.there) return;
-    gpu_tagged_store(way.words + (u64)((step & 1) * way.rows + at.row) * size + at.unit, gpu_tagged(gpu_up(h), step + 1));
+    gpu_tagged_store(way.words + (u64)((step & 1) * way.rows + at.row) * size + at.unit,
+                     gpu_tagged(gpu_up(h), step + 1));
     const u64 row = layer_time(way, step) * way.rows + at.row, e = row * size + at.unit;
     ((T *)p.out)[e] = h;
     if (GATES == 4) ((f32 *)p.next_c)[e] = made.c;
@@ -216,7 +220,8 @@ template <typename T, int GATES, int ROWS> GPU_FN void layer_forward(const struc
     const struct layer_block b = layer_block_of(way, all, ROWS);
     const gpu_vec<T> *weight = (const gpu_vec<T> *)layer_shared;
     f32 *values = (f32 *)(layer_shared + way.tasks * COLUMNS * pieces);
-    const struct layer_weight from = {p.weight, way.size, GATES * way.size, GATED ? way.size : 1, GATED ? 1 : LAYER_COLUMNS};
+    const struct layer_weight from = {p.weight, way.size, GATES * way.size, GATED ? way.size : 1,
+                                      GATED ? 1 : LAYER_COLUMNS};
     layer_keep<T, COLUMNS>(way, b, from, ROWS * pieces * L::FOURS);
     gpu_sync();
     GPU_NO_UNROLL for (u32 step = 0; step < way.steps; step++) {
@@ -234,7 +239,8 @@ template <typename T, int GATES, int ROWS> GPU_FN void layer_forward(const struc
                         gpu_up(((const T *)p.h)[(u64)first * way.size + i]);
                 }
             } else {
-                layer_take<T>(way, way.words + (u64)(((step - 1) & 1) * way.rows + first) * way.size, count, step, values);
+                layer_take<T>(way, way.words + (u64)(((step - 1) & 1) * way.rows + first) * way.size, count, step,
+                              values);
             }
             gpu_sync();
             GPU_NO_UNROLL for (; task < b.end; task += LAYER_WAVES) {
@@ -273,7 +279,8 @@ GPU_FN void layer_look_back(const struct gpu_recurrent_layer_backward &p, u32 st
     kept.last = step == 0 ? gpu_up(((const T *)p.last)[here]) : 0;
     if (GATES != 4) kept.state = gpu_up(((const T *)p.state)[e]);
     if (GATES > 1) {
-        GPU_UNROLL for (int k = 0; k < 4; k++) kept.gate[k] = ((const f32 *)p.gates)[(row * 4 + k) * way.size + at.unit];
+        GPU_UNROLL for (int k = 0; k < 4; k++)
+            kept.gate[k] = ((const f32 *)p.gates)[(row * 4 + k) * way.size + at.unit];
         kept.carry = step == 0 ? ((const f32 *)p.carry)[here] : ((const f32 *)p.of_carry)[here];
     }
     if (GATES == 4) {
@@ -336,7 +343,8 @@ template <typename T, int GATES, int ROWS> GPU_FN void layer_backward(const stru
             at.there = at.there && task < b.end;
             layer_look_back<T, GATES>(p, step, at, kept);
             if (step)
-                layer_take<T>(way, way.words + (u64)(((step - 1) & 1) * way.rows + first) * terms, rows * terms, step, values);
+                layer_take<T>(way, way.words + (u64)(((step - 1) & 1) * way.rows + first) * terms, rows * terms, step,
+                              values);
             gpu_sync();
             GPU_NO_UNROLL for (; task < b.end; task += LAYER_WAVES) {
                 f32 sum = 0;
