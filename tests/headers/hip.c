@@ -21,6 +21,13 @@
 _Static_assert(sizeof(hipDeviceProp_t) <= 8192, "room for the properties");
 _Static_assert(sizeof(((hipDeviceProp_t *)0)->gcnArchName) == 256, "length of gcnArchName");
 
+/* Headers of HIP 5.2 lack it; where a later one has it, both have to agree. */
+#if HIP_VERSION_MAJOR < 6
+hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                            unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                                            hipStream_t stream, void **args);
+#endif
+
 #include "rocm/hip.def"
 
 #include "tests/headers/check.h"
