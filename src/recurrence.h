@@ -40,7 +40,8 @@ struct wick__steps {
     bool backward;
 };
 
-/* A whole call in inference, as options say, whose lengths may be NULL. All tensors are contiguous. */
+/* A whole call in inference, as options say, whose lengths may be NULL. All tensors are contiguous, but where y is
+ * NULL, which asks whether the call is wanted. */
 struct wick__recurrence {
     const struct wick_recurrent_options *options;
     struct wick_tensor *const *weights;

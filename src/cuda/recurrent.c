@@ -140,8 +140,7 @@ static int place_direction(const struct search *s, int ld, int gates, int per) {
 
 static int place_weights(const struct search *s) {
     const struct wick__dnn_recurrent *l = s->l;
-    const int gates = l->mode == WICK_LSTM ? 4 : l->mode == WICK_GRU ? 3 : 1;
-    const int per = 2 + (l->biased ? 2 : 0) + (l->state != l->hidden);
+    const int gates = wick__recurrent_gates(l->mode), per = wick__recurrent_per(l);
     int code = wick__cudnn_code(wick__cudnn.cudnnGetRNNWeightSpaceSize(s->handle, s->made->rnn, &s->plan->space));
     for (int ld = 0; ld < l->layers * l->directions && !code; ld++) code = place_direction(s, ld, gates, per);
     return code;

@@ -160,6 +160,13 @@ struct wick__dnn_recurrent {
     const void *x, *h, *c;                       /* h and c: NULL for 0 */
     void *y, *last_h, *last_c;                   /* of those NULL is not wanted */
 };
+static inline int wick__recurrent_gates(enum wick_recurrent_mode mode) {
+    return mode == WICK_LSTM ? 4 : mode == WICK_GRU ? 3 : 1;
+}
+/* Weights of a direction of a layer, in wick_recurrent's order. */
+static inline int wick__recurrent_per(const struct wick__dnn_recurrent *l) {
+    return 2 + (l->biased ? 2 : 0) + (l->state != l->hidden);
+}
 /* What a library takes of them: a space for all weights, into which these pieces are to be copied, and memory. */
 struct wick__weight_piece {
     int weight;

@@ -44,7 +44,9 @@ struct wick_tensor *wick__recurrent_library(const struct wick__recurrent *r, int
     const struct wick_recurrent_options *o = r->options;
     *failed = false;
     if (!is_plain(r, n)) return NULL;
-    struct whole w = {.layer = {.options = o, .weights = r->weights, .n_weights = n}};
+    struct whole w = {.layer = {.options = o, .weights = r->weights, .n_weights = n, .x = x}};
+    bool wanted = false;
+    if (r->device->backend->recurrent(&w.layer, &wanted) != WICK_OK || !wanted) return NULL;
     w.layer.x = wick_contiguous(x);
     w.layer.h = o->h ? wick_contiguous(o->h) : NULL;
     w.layer.c = o->c ? wick_contiguous(o->c) : NULL;

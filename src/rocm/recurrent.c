@@ -97,7 +97,7 @@ static bool add(const struct wick__dnn_recurrent *l, struct wick__recurrent_plan
 static int place_direction(const struct wick__dnn_recurrent *l, const struct made *made,
                            struct wick__recurrent_plan *plan, int ld, int gates, const int *order) {
     const int64_t inputs = ld < l->directions ? l->inputs : l->directions * l->hidden;
-    const int per = l->biased ? 4 : 2;
+    const int per = wick__recurrent_per(l);
     size_t at = 0;
     bool there = true;
     int code = 0;
@@ -121,7 +121,7 @@ static int place_weights(miopenHandle_t handle, const struct wick__dnn_recurrent
                                     [WICK_RNN_RELU] = {0},
                                     [WICK_LSTM] = {0, 1, 3, 2}, /* i f o g */
                                     [WICK_GRU] = {1, 0, 2}};    /* z r n */
-    const int gates = l->mode == WICK_LSTM ? 4 : l->mode == WICK_GRU ? 3 : 1;
+    const int gates = wick__recurrent_gates(l->mode);
     int code =
         wick__miopen_code(wick__miopen.miopenGetRNNParamsSize(handle, made->rnn, made->step, &plan->space, type_of(l)));
     for (int ld = 0; ld < l->layers * l->directions && !code; ld++)

@@ -28,7 +28,8 @@ struct columns {
 /* Rounds up. */
 static int64_t parts(int64_t n, int64_t by) { return n / by + (n % by != 0); }
 
-/* Elements of y's dims, by which taps and those of x have to be multiplied in conv.c's way, its margins with them. */
+/* Positions that conv.c's way goes through for each tap and channel of x: those of y of one pass, each row with its
+ * margin. The passes share the taps. */
 static double products_of_y(const struct window *w) {
     double positions = 1;
     for (int d = 0; d < 3; d++) {

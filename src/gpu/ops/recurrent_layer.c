@@ -48,7 +48,7 @@ static bool weigh(const struct wick__gpu *gpu, struct plan *p, int64_t taken, in
 
 /* The cheapest way. False where there is none, or it is dear. */
 static bool choose(const struct wick__gpu *gpu, const struct wick__steps *sizes, struct plan *best) {
-    const int64_t gates = sizes->mode == WICK_LSTM ? 4 : sizes->mode == WICK_GRU ? 3 : 1;
+    const int64_t gates = wick__recurrent_gates((enum wick_recurrent_mode)sizes->mode);
     const bool each = sizes->backward || gates == 1; /* a task is four elements, not the gates of one */
     const struct plan plan = {.rows = sizes->rows,
                               .terms = sizes->backward ? gates * sizes->size : sizes->size,

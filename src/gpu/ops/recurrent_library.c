@@ -39,5 +39,9 @@ enum wick_status wick__gpu_recurrent(const struct wick__recurrence *recurrence, 
     if (!gpu->vendor->recurrent_plan || recurrence->n_weights > MOST) return WICK_OK;
     const struct wick__dnn_recurrent layer = describe(recurrence, weights);
     struct wick__recurrent_offer o = {.offer = {.dtype = layer.dtype}, .layer = &layer};
+    if (!recurrence->y) {
+        *done = wick__routes_ask(gpu, WICK__RECURRENT_ROUTE, &o.offer);
+        return WICK_OK;
+    }
     return wick__routes_run(gpu, WICK__RECURRENT_ROUTE, WICK__RECURRENT_ROUTE, &o.offer, done);
 }

@@ -18,7 +18,7 @@ struct steps {
 static struct steps steps_of(const struct wick__call *call) {
     const struct wick_tensor *states = call->out[0];
     struct steps s = {.call = call, .gpu = wick__gpu_of(states), .mode = (enum wick_recurrent_mode)call->p.steps.mode};
-    s.gates = s.mode == WICK_LSTM ? 4 : s.mode == WICK_GRU ? 3 : 1;
+    s.gates = wick__recurrent_gates(s.mode);
     s.n = call->p.steps.steps;
     s.rows = states->layout.shape[0] / s.n;
     s.size = call->in[call->op == WICK_OP_recurrent ? WICK__STEPS_H : WICK__STEPS_GRADIENT]->layout.shape[1];

@@ -202,13 +202,6 @@ static enum wick__ran run(struct wick__gpu *gpu, struct wick__held *held, struct
     return ran;
 }
 
-/* Nothing is measured. */
-static bool no_key(const struct wick__offer *offer, int64_t key[WICK__PLAN_KEY]) {
-    (void)offer;
-    (void)key;
-    return false;
-}
-
 static void forget(struct wick__gpu *gpu, struct wick__held *held) { wick__plans_forget(gpu, held, &planner); }
 
 const struct wick__vendor_route wick__layer_route = {.name = "DNN",
@@ -221,6 +214,5 @@ const struct wick__vendor_route wick__layer_route = {.name = "DNN",
                                                      .takes = takes,
                                                      .check = check,
                                                      .run = run,
-                                                     .key = no_key,
                                                      .say = say,
                                                      .forget = forget};

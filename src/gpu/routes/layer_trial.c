@@ -214,10 +214,6 @@ static enum wick__verdict try(struct wick__gpu *gpu, struct wick__held *held, st
 
 enum wick__verdict wick__layer_trials(struct wick__gpu *gpu, struct wick__held *held, enum wick__layer kind,
                                       enum wick_dtype dtype, wick__layer_fn *run) {
-    static const char *const texts[] = {[WICK__GOOD] = "good",
-                                        [WICK__WRONG] = "wrong",
-                                        [WICK__FLUSHES] = "subnormal numbers are taken as 0",
-                                        [WICK__ROUGH] = "rough"};
     enum wick__verdict all = WICK__GOOD;
     for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
         const struct trial *t = &trials[i];
@@ -228,8 +224,7 @@ enum wick__verdict wick__layer_trials(struct wick__gpu *gpu, struct wick__held *
         if (here == WICK__WRONG && t->values == WICK__LAYER_FAR) here = WICK__ROUGH;
         if (here == WICK__GOOD) continue;
         wick__log(WICK_LOG_DEBUG, "%s: check %d of layers of %s, kind %d: %s", gpu->device->name, (int)i,
-                  wick_dtype_name(dtype), (int)kind,
-                  here == WICK__ABSENT || here == WICK__UNCHECKED ? "not made" : texts[here]);
+                  wick_dtype_name(dtype), (int)kind, wick__verdict_text(here));
         if (here != WICK__FLUSHES) return here;
         all = here;
     }

@@ -11,13 +11,6 @@ struct wick__recurrent_offer {
     const struct wick__dnn_recurrent *layer;
 };
 
-static inline int wick__recurrent_gates(enum wick_recurrent_mode mode) {
-    return mode == WICK_LSTM ? 4 : mode == WICK_GRU ? 3 : 1;
-}
-/* Weights of a direction of a layer, in wick_recurrent's order. */
-static inline int wick__recurrent_per(const struct wick__dnn_recurrent *l) {
-    return 2 + (l->biased ? 2 : 0) + (l->state != l->hidden);
-}
 /* Rows and columns of weight i of all; columns are 1 of a bias. */
 void wick__recurrent_weight_size(const struct wick__dnn_recurrent *l, int i, int64_t *rows, int64_t *columns);
 

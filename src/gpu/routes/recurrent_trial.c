@@ -278,10 +278,6 @@ static bool suits(const struct wick__gpu *gpu, const struct trial *t, enum wick_
 
 static enum wick__verdict try_mode(struct wick__gpu *gpu, struct wick__held *held, enum wick_recurrent_mode mode,
                                    enum wick_dtype dtype, wick__recurrent_fn *run) {
-    static const char *const texts[] = {[WICK__GOOD] = "good",
-                                        [WICK__WRONG] = "wrong",
-                                        [WICK__FLUSHES] = "subnormal numbers are taken as 0",
-                                        [WICK__ROUGH] = "rough"};
     enum wick__verdict all = WICK__GOOD;
     for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
         const struct trial *t = &trials[i];
@@ -293,8 +289,7 @@ static enum wick__verdict try_mode(struct wick__gpu *gpu, struct wick__held *hel
         if (here == WICK__WRONG && t->values == LONG) here = WICK__ROUGH;
         if (here == WICK__GOOD) continue;
         wick__log(WICK_LOG_DEBUG, "%s: check %d of recurrent layers of %s, mode %d: %s", gpu->device->name, (int)i,
-                  wick_dtype_name(dtype), (int)mode,
-                  here == WICK__ABSENT || here == WICK__UNCHECKED ? "not made" : texts[here]);
+                  wick_dtype_name(dtype), (int)mode, wick__verdict_text(here));
         if (here != WICK__FLUSHES) return here;
         all = here;
     }

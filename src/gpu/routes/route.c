@@ -166,19 +166,21 @@ static const char *distrust(enum wick__verdict verdict) {
 
 /* ---- calls ---- */
 
+/* The check of a route that the call needs; -1, with the reason, where it is not offered the call. */
+static int wanted(struct wick__gpu *gpu, struct wick__routes *all, int route, const struct wick__offer *offer,
+                  const struct wick__winner *winner, const char **reason) {
+    const enum wick__choice choice = all->choice[wick__routes[route]->chooser];
+    *reason = choice == WICK__OWN ? "own kernels are chosen" : left_out;
+    if (choice == WICK__OWN || (!winner && is_left_out(gpu, all, route))) return -1;
+    return wick__routes[route]->takes(gpu, winner ? WICK__VENDOR : choice, offer, reason);
+}
+
 /* Whether the route ran the call; or why not. `winner` is the way to run it, NULL where rules decide: what is slow by
  * their account, and what only a user's choice takes, a winner may be. */
 static bool try(struct wick__gpu *gpu, struct wick__routes *all, int route, struct wick__offer *offer,
                 struct wick__winner *winner, const char **reason) {
     struct state *state = &all->state[route];
-    const enum wick__choice choice = all->choice[wick__routes[route]->chooser];
-    if (choice == WICK__OWN) {
-        *reason = "own kernels are chosen";
-        return false;
-    }
-    *reason = left_out;
-    if (!winner && is_left_out(gpu, all, route)) return false;
-    int which = wick__routes[route]->takes(gpu, winner ? WICK__VENDOR : choice, offer, reason);
+    int which = wanted(gpu, all, route, offer, winner, reason);
     if (which < 0) return false;
     if (!have_handle(gpu, route, state)) {
         *reason = missing(gpu, route, state);
@@ -188,7 +190,7 @@ static bool try(struct wick__gpu *gpu, struct wick__routes *all, int route, stru
     enum wick__ran ran = WICK__NOT_NOW;
     *reason = "the graph that is recorded leaves no time to search";
     const bool counts = !winner || winner->way.place == 0; /* those that are timed do not */
-    if (!is_trusted(verdict, choice)) {
+    if (!is_trusted(verdict, all->choice[wick__routes[route]->chooser])) {
         *reason = distrust(verdict);
         state->refused += counts && verdict == WICK__ABSENT;
         return false;
@@ -205,20 +207,34 @@ static bool try(struct wick__gpu *gpu, struct wick__routes *all, int route, stru
     return ran == WICK__RAN;
 }
 
+static void tell(const struct wick__gpu *gpu, int route, const struct wick__offer *offer, const char *reason) {
+    char sizes[256];
+    if (!wick__log_takes(WICK_LOG_DEBUG)) return;
+    wick__routes[route]->say(offer, sizes, sizeof sizes);
+    wick__log(WICK_LOG_DEBUG, "%s: %s of %s, %s: not by %s: %s", gpu->device->name, wick__routes[route]->op,
+              wick_dtype_name(offer->dtype), sizes, wick__routes[route]->name, reason);
+}
+
 /* Offers the call to each route, or to the winner's alone; whether one ran it. */
 static bool offer_to(struct wick__gpu *gpu, struct wick__routes *all, int first, int last, struct wick__offer *offer,
                      struct wick__winner *winner) {
-    char sizes[256];
     for (int route = first; route <= last; route++) {
         const char *reason = "another way was measured to be faster";
         if (!exists(gpu, route) || (winner && winner->route != route && wick__tune_now(NULL))) continue;
         if ((!winner || winner->route == route) && try(gpu, all, route, offer, winner, &reason)) return true;
-        if (!wick__log_takes(WICK_LOG_DEBUG)) continue;
-        wick__routes[route]->say(offer, sizes, sizeof sizes);
-        wick__log(WICK_LOG_DEBUG, "%s: %s of %s, %s: not by %s: %s", gpu->device->name, wick__routes[route]->op,
-                  wick_dtype_name(offer->dtype), sizes, wick__routes[route]->name, reason);
+        tell(gpu, route, offer, reason);
     }
     return false;
+}
+
+bool wick__routes_ask(struct wick__gpu *gpu, int route, const struct wick__offer *offer) {
+    const char *reason;
+    struct wick__routes *all = exists(gpu, route) ? routes_lock(gpu) : NULL;
+    if (!all) return false;
+    const bool asked = wanted(gpu, all, route, offer, NULL, &reason) >= 0;
+    if (!asked) tell(gpu, route, offer, reason);
+    pthread_mutex_unlock(&all->mutex);
+    return asked;
 }
 
 /* Times the call's ways, without the lock: they are calls, too. What comes of it is kept. */
@@ -260,7 +276,8 @@ enum wick_status wick__routes_run(struct wick__gpu *gpu, int first, int last, st
     if (first > last) return WICK_OK;
     struct wick__routes *all = routes_lock(gpu);
     if (!all) return WICK_MEMORY;
-    bool measured = all->choice[wick__routes[first]->chooser] == WICK__AUTO && wick__routes[first]->key(offer, key);
+    const struct wick__vendor_route *route = wick__routes[first];
+    bool measured = all->choice[route->chooser] == WICK__AUTO && route->key && route->key(offer, key);
     struct wick__timed *timed = measured ? wick__tune_now(key) : NULL;
     if (timed)
         winner = &timed->winner;

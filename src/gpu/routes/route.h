@@ -62,7 +62,8 @@ struct wick__vendor_route {
     enum wick__verdict (*check)(struct wick__gpu *gpu, struct wick__held *held, int check);
     enum wick__ran (*run)(struct wick__gpu *gpu, struct wick__held *held, struct wick__offer *offer);
     void (*say)(const struct wick__offer *offer, char *text, size_t size); /* a call's sizes, for the log */
-    /* The key of a call, the same for all routes of an op; false when no library can have its operands. */
+    /* The key of a call, the same for all routes of an op; false when no library can have its operands. NULL for ops
+     * whose ways are not measured. */
     bool (*key)(const struct wick__offer *offer, int64_t key[WICK__PLAN_KEY]);
     void (*forget)(struct wick__gpu *gpu,
                    struct wick__held *held); /* frees `kept`; NULL for a route that keeps nothing */
@@ -85,6 +86,21 @@ extern const struct wick__vendor_route *const wick__routes[WICK__VENDOR_ROUTES];
 
 /* Offers a call to the routes from `first` to `last`; *done tells whether one ran it. */
 enum wick_status wick__routes_run(struct wick__gpu *gpu, int first, int last, struct wick__offer *offer, bool *done);
+
+/* Whether a route would be offered a call at all, by what is chosen and by what it takes: before operands are packed
+ * for it and results made. The log says why not. */
+bool wick__routes_ask(struct wick__gpu *gpu, int route, const struct wick__offer *offer);
+
+/* What a check found, in a word or a few. */
+static inline const char *wick__verdict_text(enum wick__verdict verdict) {
+    switch (verdict) {
+    case WICK__GOOD: return "good";
+    case WICK__WRONG: return "wrong";
+    case WICK__FLUSHES: return "subnormal numbers are taken as 0";
+    case WICK__ROUGH: return "rough";
+    default: return "not made";
+    }
+}
 
 /* Frees what the above made. */
 void wick__routes_close(struct wick__gpu *gpu);
