@@ -35,7 +35,6 @@ struct gpu_gemm_out {
     i64 bias_rows;    /* m when the bias is one a row of c; 0 when it is one a column */
     u32 activation;
     u32 partial;
-    u32 vector; /* four neighbours of a row can be stored at once */
 };
 
 /* Block b of the grid works on tile (b + first) % tiles of split (b + first) / tiles % splits of batch

@@ -218,21 +218,24 @@ template <typename T> GPU_FN void gemm_sums(const struct gpu_gemm_sum &p) {
         }
         return;
     }
-    /* Four columns of one row at a time where rows are whole fours. */
-    u32 step = p.out.vector ? 4 : 1;
-    for (u64 u = gpu_global(); u < (u64)p.count / step; u += gpu_stride()) {
-        i64 i = (i64)u * step;
+    /* Four columns of one row at a time, read at once where rows are whole fours. */
+    u64 quads = ((u64)p.columns + 3) / 4, count = (u64)p.count / (u64)p.columns * quads;
+    for (u64 u = gpu_global(); u < count; u += gpu_stride()) {
+        u64 row = u / quads;
+        i64 column = (i64)(u - row * quads) * 4, i = (i64)row * p.columns + column;
+        u32 n = p.columns - column < 4 ? (u32)(p.columns - column) : 4;
         gemm_quad<S> x;
         GPU_UNROLL for (int j = 0; j < 4; j++) x.v[j] = 0;
-        if (p.out.vector) {
+        if (p.columns % 4 == 0) {
             for (u32 s = 0; s < p.splits; s++) {
                 gemm_quad<S> y = *(const gemm_quad<S> *)(from + (i64)s * p.count + i);
                 GPU_UNROLL for (int j = 0; j < 4; j++) x.v[j] += y.v[j];
             }
         } else {
-            for (u32 s = 0; s < p.splits; s++) x.v[0] += from[(i64)s * p.count + i];
+            for (u32 s = 0; s < p.splits; s++)
+                GPU_UNROLL for (u32 j = 0; j < 4; j++) if (j < n) x.v[j] += from[(i64)s * p.count + i + j];
         }
-        gemm_store<T>(p.out, i, i % p.columns, step, x);
+        gemm_store<T>(p.out, i, column, n, x);
     }
 }
 

@@ -170,12 +170,44 @@ GPU_FN void bulk_activation(const struct gpu_gemm &p, f32 (&x)[32]) {
     }
 }
 
-/* Stores this lane's 32 one by one. */
+/* Puts this lane's 32 of 16 rows and 64 columns into a box as a copy to memory takes it. */
+template <typename T> GPU_FN void bulk_box(u8 *box, const f32 (&x)[32]) {
+    GPU_UNROLL for (u32 i = 0; i < 32; i += 2) {
+        u32 r = group_row(i) % 16, c = group_column(i);
+        *(u32 *)(box + r * GROUP_LINE + (c / 8 ^ r % 8) * 16 + c % 8 * 2) = mma_pack(x[i], x[i + 1], T());
+    }
+}
+GPU_FN const u16 *bulk_boxed(const u8 *box, u32 r, u32 c) {
+    return (const u16 *)(box + r * GROUP_LINE + (c / 8 ^ r % 8) * 16 + c % 8 * 2);
+}
+
+/* Stores this wave's 16 rows of 64 columns through a box where rows begin anywhere: pairs of neighbours where they lie
+ * in one word. */
 template <typename T>
+GPU_FN void bulk_pairs(const struct gpu_gemm &p, i64 to, i64 row0, i64 column0, u8 *box, const f32 (&x)[32]) {
+    u32 columns = p.n - column0 < 64 ? (u32)(p.n - column0) : 64, rows = p.m - row0 < 16 ? (u32)(p.m - row0) : 16;
+    if (p.m <= row0 || p.n <= column0) return; /* the whole wave */
+    group_sync_wave();
+    bulk_box<T>(box, x);
+    group_sync_wave();
+    u16 *first = (u16 *)p.out.to + to + row0 * p.n + column0;
+    GPU_UNROLL for (u32 r = 0; r < 16; r++) {
+        u16 *row = first + r * p.n;
+        u32 odd = (u32)(u64)row / 2 % 2, c = gpu_lane() * 2 + odd;
+        u32 low = *bulk_boxed(box, r, c & 63), high = *bulk_boxed(box, r, (c + 1) & 63);
+        if (r < rows && c + 1 < columns)
+            *(u32 *)(row + c) = low | high << 16;
+        else if (r < rows && c < columns)
+            row[c] = (u16)low;
+        if (r < rows && odd && gpu_lane() == 31) row[0] = (u16)high; /* (c + 1) & 63 is 0 there */
+    }
+}
+
+/* Stores this lane's 32 one by one, as f8e4m3. */
 GPU_FN void bulk_singly(const struct gpu_gemm &p, i64 to, i64 row0, i64 column0, const f32 (&x)[32]) {
     GPU_UNROLL for (u32 i = 0; i < 32; i++) {
         i64 row = row0 + group_row(i) % 16, column = column0 + group_column(i);
-        if (row < p.m && column < p.n) gpu_down((T *)p.out.to + to + row * p.n + column, x[i]);
+        if (row < p.m && column < p.n) gpu_down((f8e4m3 *)p.out.to + to + row * p.n + column, x[i]);
     }
 }
 
@@ -200,10 +232,7 @@ template <typename T>
 GPU_FN void bulk_send(const struct gpu_gemm_bulk &p, i32 column, i32 row, i32 z, u8 *box, const f32 (&x)[32]) {
     if (gpu_lane() == 0) bulk_put_wait<1>();
     group_sync_wave();
-    GPU_UNROLL for (u32 i = 0; i < 32; i += 2) {
-        u32 r = group_row(i) % 16, c = group_column(i);
-        *(u32 *)(box + r * GROUP_LINE + (c / 8 ^ r % 8) * 16 + c % 8 * 2) = mma_pack(x[i], x[i + 1], T());
-    }
+    bulk_box<T>(box, x);
     bulk_show();
     group_sync_wave();
     if (gpu_lane() == 0) bulk_put(p.c, column, row, z, box);
@@ -230,9 +259,9 @@ GPU_FN void bulk_store(const struct gpu_gemm_bulk &p, const struct gemm_place &a
         if (p.c_mapped)
             bulk_send<T>(p, (i32)column0, (i32)row0, (i32)at.batch, mine + pass % 2 * GPU_BULK_BOX, x);
         else if (p.g.f8)
-            bulk_singly<f8e4m3>(p.g, at.to, row0, column0, x);
+            bulk_singly(p.g, at.to, row0, column0, x);
         else
-            bulk_singly<T>(p.g, at.to, row0, column0, x);
+            bulk_pairs<T>(p.g, at.to, row0, column0, mine, x);
     }
 }
 

@@ -35,8 +35,26 @@ GPU_FN f64 gemm_mad(f64 a, f64 b, f64 c) { return gpu_fma(a, b, c); }
 GPU_FN u32 gemm_mad(u32 a, u32 b, u32 c) { return a * b + c; }
 GPU_FN u64 gemm_mad(u64 a, u64 b, u64 c) { return a * b + c; }
 
-/* Four neighbours, moved at once where they are aligned. */
+/* Four neighbours and two, moved at once where they are aligned. */
 template <typename T> struct alignas(4 * sizeof(T)) gemm_quad { T v[4]; };
+template <typename T> struct alignas(2 * sizeof(T)) gemm_pair { T v[2]; };
+
+/* Stores the first n of four in as few pieces as their place allows. */
+template <typename T> GPU_FN void gemm_put(T *to, u32 n, const gemm_quad<T> &x) {
+    u32 off = (u32)(u64)to / sizeof(T) % 4;
+    if (n < 4) {
+        GPU_UNROLL for (u32 j = 0; j < 3; j++) if (j < n) to[j] = x.v[j];
+    } else if (off == 0) {
+        *(gemm_quad<T> *)to = x;
+    } else if (off == 2) {
+        *(gemm_pair<T> *)to = {x.v[0], x.v[1]};
+        *(gemm_pair<T> *)(to + 2) = {x.v[2], x.v[3]};
+    } else {
+        to[0] = x.v[0];
+        *(gemm_pair<T> *)(to + 1) = {x.v[1], x.v[2]};
+        to[3] = x.v[3];
+    }
+}
 
 template <typename F> GPU_FN F gemm_activate_float(u32 activation, F x) {
     switch (activation) {
@@ -89,23 +107,13 @@ GPU_FN void gemm_finish(const struct gpu_gemm_out &out, i64 at, i64 column, u32 
 template <typename T, typename S>
 GPU_FN void gemm_store(const struct gpu_gemm_out &out, i64 at, i64 column, u32 n, gemm_quad<S> x) {
     if (out.partial) {
-        S *to = (S *)out.to + at;
-        if (n == 4 && out.vector) {
-            *(gemm_quad<S> *)to = x;
-        } else {
-            GPU_UNROLL for (u32 j = 0; j < 4; j++) if (j < n) to[j] = x.v[j];
-        }
+        gemm_put((S *)out.to + at, n, x);
         return;
     }
     gemm_finish<T>(out, at, column, n, x);
     gemm_quad<T> y;
     GPU_UNROLL for (int j = 0; j < 4; j++) gemm_down(&y.v[j], x.v[j]);
-    T *to = (T *)out.to + at;
-    if (n == 4 && out.vector) {
-        *(gemm_quad<T> *)to = y;
-    } else {
-        GPU_UNROLL for (u32 j = 0; j < 4; j++) if (j < n) to[j] = y.v[j];
-    }
+    gemm_put((T *)out.to + at, n, y);
 }
 
 /* What a block works on. */

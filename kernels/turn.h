@@ -10,7 +10,7 @@
 #define GPU_TURN_VECTORS (GPU_BLOCK * GPU_TURN_TASKS)
 /* A thread makes this many elements of a column at a time, in chunks of neighbours: 16 bytes, but 8 of single bytes. */
 #define GPU_TURN_SLOTS 8
-#define GPU_TURN_CHUNK(bytes) ((bytes) == 4 ? 4 : 8)
+#define GPU_TURN_CHUNK(bytes) ((bytes) == 8 ? 2 : (bytes) == 4 ? 4 : 8)
 
 /* The operand's neighbours lie along dim i, those of the result along dim o. A tile is side_i columns, each of side_o
  * elements along o, of side_b matrices. It is read in rows along i, in whole vectors wherever they begin, and written
@@ -20,6 +20,7 @@ struct gpu_turn {
     const void *in, *other; /* the operand that is turned; the other one of two */
     void *out;
     u64 span; /* elements from the first of a matrix of the operand to the one behind its last, in memory */
+    i64 below; /* elements of a matrix that lie before (0, 0), where in_o is negative */
     i32 ni, no, nb;
     i32 in_o, in_b;   /* strides in elements; that of i is 1 */
     i32 out_i, out_b; /* that of o is 1 */

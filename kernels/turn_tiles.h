@@ -61,9 +61,9 @@ GPU_FN struct gpu_turn_vector gpu_turn_vector_of(const struct gpu_turn &p, const
     struct gpu_turn_vector x;
     u32 b = MANY ? gpu_divide(row, p.rows) : 0;
     i32 o = tile.o - (i32)p.early + (i32)(row - (MANY ? b * p.rows.d : 0));
-    x.matrix = tile.in - tile.i;
+    x.matrix = tile.in - tile.i - p.below;
     if (MANY) x.matrix += (i64)(i32)b * p.in_b;
-    x.at = tile.i + (i64)o * p.in_o;
+    x.at = tile.i + (i64)o * p.in_o + p.below;
     x.column = (i32)(v * N - (p.in_at + (u32)x.matrix + (u32)x.at) % N);
     x.at += x.column;
     x.some = row < p.all_rows && (!MANY || b < tile.left_b) && (u32)o < (u32)p.no && x.column < (i32)tile.left_i;
@@ -125,7 +125,7 @@ GPU_FN u32 gpu_turn_columns(const struct gpu_turn &p) { return 1u << (5 - p.lane
  * apart. */
 template <int E>
 GPU_FN struct gpu_turn_line gpu_turn_line_of(const struct gpu_turn &p, const struct gpu_turn_tile &tile, u32 line) {
-    enum { BITS = E == 4 ? 2 : 3 };
+    enum { BITS = E == 2 ? 1 : E == 4 ? 2 : 3 };
     struct gpu_turn_line x;
     u32 t = gpu_thread(), lane = t & ((1u << p.lane_bits) - 1), group = t >> 5, turn = gpu_divide(line, p.places);
     u32 along = group & ((1u << p.group_bits) - 1), rest = group >> p.group_bits;
@@ -169,8 +169,8 @@ GPU_FN void gpu_turn_next(struct gpu_turn_line *x, const struct gpu_turn &p) {
 }
 
 /* The operand's elements as bits. */
-template <typename T>
-GPU_FN void gpu_turn_take(u32 (&r)[GPU_TURN_SLOTS], const struct gpu_turn_line &x, const gpu_16 *shared) {
+template <typename T, typename Bits>
+GPU_FN void gpu_turn_take(Bits (&r)[GPU_TURN_SLOTS], const struct gpu_turn_line &x, const gpu_16 *shared) {
     GPU_UNROLL for (int s = 0; s < GPU_TURN_SLOTS; s++) r[s] = *(const T *)((const u8 *)shared + x.at[s]);
 }
 

@@ -1,11 +1,11 @@
-/* Functions, casts and binary ops of operands whose neighbours in memory lie along another dim than the result's have
- * the bits of those of packed copies, and turn the operand as they read it: no copy takes memory. On the device named
- * in argv[1]. */
+/* Copies, functions, casts and binary ops of operands whose neighbours in memory lie along another dim than the
+ * result's have the bits of those that the processor packed, and turn the operand as they read it: no copy takes
+ * memory. On the device named in argv[1]. */
 #include "tests/test.h"
 
 #include <stdlib.h>
 
-static struct wick_device *gpu;
+static struct wick_device *gpu, *cpu;
 
 static void same(const struct wick_tensor *got, const struct wick_tensor *want, const char *what, const char *name) {
     CHECK(got && want);
@@ -44,13 +44,18 @@ static const struct view views[] = {
 };
 enum { VIEWS = sizeof views / sizeof *views };
 
-static struct wick_tensor *view_of(const struct view *v, enum wick_dtype dtype) {
+static struct wick_tensor *seen(const struct view *v, const struct wick_tensor *x) {
+    return wick_permute(wick_narrow(x, v->rank - 1, v->skip, v->shape[v->rank - 1]), v->rank, v->dims);
+}
+
+/* And the same packed, by the processor. */
+static struct wick_tensor *view_of(const struct view *v, enum wick_dtype dtype, struct wick_tensor **packed) {
     int64_t shape[8];
     memcpy(shape, v->shape, sizeof shape);
     shape[v->rank - 1] += v->skip;
     struct wick_tensor *x = wick_cast(wick_normal(gpu, WICK_F32, v->rank, shape, 0.3, 2), dtype);
-    x = wick_narrow(x, v->rank - 1, v->skip, v->shape[v->rank - 1]);
-    return wick_permute(x, v->rank, v->dims);
+    *packed = wick_to_device(wick_contiguous(seen(v, wick_to_device(x, cpu))), gpu);
+    return seen(v, x);
 }
 
 /* The bytes that the device has given out at most while `call` ran, without those before. */
@@ -79,7 +84,7 @@ static void check_functions(const struct view *v, enum wick_dtype dtype) {
                                                                                    power};
     static const char *const names[] = {"sqr", "affine", "exp", "gelu", "powf"};
     wick_scope_begin();
-    struct wick_tensor *x = view_of(v, dtype), *packed = wick_contiguous(x), *y = NULL;
+    struct wick_tensor *packed, *x = view_of(v, dtype, &packed), *y = NULL;
     size_t peak;
     for (size_t f = 0; f < sizeof functions / sizeof *functions; f++) {
         PEAK(peak, y = functions[f](x));
@@ -93,16 +98,48 @@ static void check_casts(const struct view *v, enum wick_dtype from) {
     static const enum wick_dtype to[] = {WICK_F32,    WICK_F16, WICK_BF16, WICK_U8,  WICK_I16,
                                          WICK_F8E4M3, WICK_I32, WICK_U32,  WICK_F64, WICK_I64};
     wick_scope_begin();
-    struct wick_tensor *x = view_of(v, from), *packed = wick_contiguous(x);
+    struct wick_tensor *packed, *x = view_of(v, from, &packed);
     for (size_t i = 0; i < sizeof to / sizeof *to; i++)
         if (to[i] != from) same(wick_cast(x, to[i]), wick_cast(packed, to[i]), wick_dtype_name(from), v->name);
+    wick_scope_end(NULL);
+}
+
+/* To a packed tensor, to one whose neighbours lie along another dim, of which nothing around it changes, and of one
+ * with its dims reversed. */
+static void check_copies(const struct view *v, enum wick_dtype dtype) {
+    const int64_t *shape = v->shape;
+    int64_t turned[8];
+    int back[8];
+    wick_scope_begin();
+    struct wick_tensor *packed, *x = view_of(v, dtype, &packed), *y = NULL;
+    size_t peak;
+    PEAK(peak, y = wick_contiguous(x));
+    without_copy(peak, y, "contiguous", v->name);
+    same(y, packed, "contiguous", v->name);
+    for (int d = 0; d < v->rank; d++) {
+        same(wick_flip(x, 1, &d), wick_to_device(wick_flip(wick_to_device(packed, cpu), 1, &d), gpu), "flip", v->name);
+        turned[d] = shape[d] + (d == 0 ? 2 : d == v->rank - 1 ? 3 : 0);
+        back[v->dims[d]] = d;
+    }
+    for (int way = 0; way < 2; way++) {
+        struct wick_tensor *whole[2] = {wick_ones(gpu, dtype, v->rank, turned), wick_ones(cpu, dtype, v->rank, turned)};
+        for (int k = 0; k < 2; k++) {
+            struct wick_tensor *part = wick_narrow(wick_narrow(whole[k], 0, 1, shape[0]), -1, 2, shape[v->rank - 1]);
+            struct wick_tensor *from = k ? wick_to_device(packed, cpu) : packed;
+            if (way)
+                CHECK_OK(wick_copy_inplace(part, wick_permute(from, v->rank, back)));
+            else
+                CHECK_OK(wick_copy_inplace(wick_permute(part, v->rank, v->dims), from));
+        }
+        same(whole[0], whole[1], way ? "copy_inplace" : "copy_inplace to a turned part", v->name);
+    }
     wick_scope_end(NULL);
 }
 
 /* With operands that are packed, turned as well, one row, one column, one element, and packed but begin elsewhere. */
 static void check_binary(const struct view *v, enum wick_dtype dtype) {
     wick_scope_begin();
-    struct wick_tensor *x = view_of(v, dtype), *packed = wick_contiguous(x), *y = wick_clone(wick_neg(packed));
+    struct wick_tensor *packed, *x = view_of(v, dtype, &packed), *y = wick_clone(wick_neg(packed));
     struct wick_tensor *last = wick_narrow(y, 0, 0, 1), *first = wick_narrow(y, -1, 1, 1), *one = first, *z = NULL;
     for (int d = 0; d < v->rank - 1; d++) last = wick_narrow(last, d, 0, 1);
     for (int d = 0; d < v->rank; d++) one = wick_narrow(one, d, 0, 1);
@@ -128,7 +165,7 @@ static void check_binary(const struct view *v, enum wick_dtype dtype) {
 /* An operand that is turned and repeated. */
 static void check_repeated(enum wick_dtype dtype) {
     wick_scope_begin();
-    struct wick_tensor *x = view_of(&views[1], dtype), *packed = wick_contiguous(x);
+    struct wick_tensor *packed, *x = view_of(&views[1], dtype, &packed);
     struct wick_tensor *y = wick_cast(wick_normal(gpu, WICK_F32, WICK_SHAPE(3, 437, 301), 0, 1), dtype);
     same(wick_sub(x, y), wick_sub(packed, y), "sub", "repeated");
     same(wick_sub(y, x), wick_sub(y, packed), "sub", "repeated");
@@ -142,16 +179,22 @@ int main(int argc, char **argv) {
     static const enum wick_dtype others[] = {WICK_U8, WICK_I16, WICK_F8E4M3, WICK_I32, WICK_U32, WICK_F64, WICK_I64};
     gpu = wick_device_open(argc > 1 ? argv[1] : "cuda:0");
     if (!gpu) test_skip(wick_error());
+    cpu = wick_device_open("cpu");
     CHECK_OK(wick_seed_set(gpu, 12));
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
         for (int v = 0; v < VIEWS; v++) {
+            check_copies(&views[v], dtypes[i]);
             check_functions(&views[v], dtypes[i]);
             check_binary(&views[v], dtypes[i]);
         }
         for (int v = 0; v < VIEWS; v += 3) check_casts(&views[v + (int)i % (VIEWS - v)], dtypes[i]);
         check_repeated(dtypes[i]);
     }
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) check_casts(&views[2 + i], others[i]);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        check_casts(&views[2 + i], others[i]);
+        for (int v = 0; v < VIEWS; v++) check_copies(&views[v], others[i]);
+    }
     wick_device_close(gpu);
+    wick_device_close(cpu);
     return test_end();
 }

@@ -32,14 +32,12 @@ bool wick__gemm_aligned(const struct wick__product *g, bool is_b, int64_t row, i
 
 enum wick_status wick__split_begin(struct wick__gpu *gpu, const struct wick__product *g, struct wick__split *split,
                                    struct gpu_gemm_out *out) {
-    size_t size = size_of(wick__product_c_dtype(g));
     *out = (struct gpu_gemm_out){.to = g->c,
                                  .bias = g->bias,
                                  .bias_step = g->bias_step,
                                  .columns = g->n,
                                  .bias_rows = g->bias_by_row ? g->m : 0,
-                                 .activation = (u32)g->activation,
-                                 .vector = g->n % 4 == 0 && (uintptr_t)g->c % (4 * size) == 0};
+                                 .activation = (u32)g->activation};
     split->partial = NULL;
     if (split->count <= 1 && !g->other_c) return WICK_OK;
     if (split->count <= 1 && g->c_dtype == WICK_F32 && !g->bias && g->activation == WICK_ACTIVATION_NONE) {
@@ -48,7 +46,7 @@ enum wick_status wick__split_begin(struct wick__gpu *gpu, const struct wick__pro
     }
     split->nbytes = split->count * (size_t)(wick__product_batches(g) * g->m * g->n) * sum_size(g->dtype);
     WICK__TRY(wick__gpu_scratch(gpu, split->nbytes, &split->partial));
-    *out = (struct gpu_gemm_out){.to = split->partial, .partial = 1, .vector = g->n % 4 == 0};
+    *out = (struct gpu_gemm_out){.to = split->partial, .partial = 1};
     return WICK_OK;
 }
 
@@ -64,10 +62,9 @@ static enum wick_status add_up(struct wick__gpu *gpu, const struct wick__product
                                      .bias_step = g->bias_step,
                                      .columns = g->n,
                                      .bias_rows = g->bias_by_row ? g->m : 0,
-                                     .activation = (u32)g->activation,
-                                     .vector = g->n % 4 == 0 && (uintptr_t)g->c % (4 * size_of(dtype)) == 0}};
+                                     .activation = (u32)g->activation}};
     p.wide = p.count <= 4096 && splits >= 16;
-    int64_t items = p.wide ? p.count * gpu->properties.wave : p.out.vector ? p.count / 4 : p.count;
+    int64_t items = p.wide ? p.count * gpu->properties.wave : p.count / g->n * wick__div_up(g->n, 4);
     struct wick__launch launch = {.kernel = wick__gpu_of_all(WICK__GPU_K_gemm_sum_u8, dtype),
                                   .grid = {wick__gpu_blocks(gpu, items, 1)}};
     return wick__gpu_launch(gpu, &launch, &p);

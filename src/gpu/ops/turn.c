@@ -4,6 +4,8 @@
 #include "core/checked.h"
 #include "kernels/turn.h"
 
+#include <stdlib.h>
+
 /* In narrower dims, elements read one by one fill the sectors that they fetch well enough. Positions in larger ones,
  * and wider strides, do not fit in the kernels' 32 bits. */
 enum { SIDE_FROM = 8, SIDE_MOST = 1 << 30 };
@@ -30,6 +32,13 @@ struct plan {
     int64_t in_size, out_size;
 };
 
+/* Whether positions along a dim fit in the kernels' 32 bits. */
+static bool is_narrow(const struct plan *plan, int d) {
+    for (int k = 0; k < 3; k++)
+        if (llabs(plan->layout[k].stride[d]) > INT32_MAX) return false;
+    return plan->layout[0].shape[d] <= SIDE_MOST;
+}
+
 static bool find_dims(struct plan *plan) {
     const struct wick__layout *in = &plan->layout[0], *out = &plan->layout[1];
     plan->o = in->rank - 1;
@@ -38,14 +47,10 @@ static bool find_dims(struct plan *plan) {
         if (in->stride[d] == 1) plan->i = d;
     for (int d = 0; d < plan->o; d++)
         if (d != plan->i) plan->b = d;
-    if (plan->i < 0 || in->stride[plan->o] <= 1 || out->stride[plan->o] != 1) return false;
+    if (plan->i < 0 || llabs(in->stride[plan->o]) <= 1 || out->stride[plan->o] != 1) return false;
     if (in->shape[plan->i] < SIDE_FROM || in->shape[plan->o] < SIDE_FROM) return false;
-    for (int d = 0; d < in->rank; d++)
-        if (in->shape[d] > SIDE_MOST) return false;
-    for (int k = 0; k < 3; k++)
-        for (int d = 0; d < in->rank; d++)
-            if (plan->layout[k].stride[d] > INT32_MAX || plan->layout[k].stride[d] < -INT32_MAX) return false;
-    return true;
+    if (plan->b >= 0 && !is_narrow(plan, plan->b)) plan->b = -1;
+    return is_narrow(plan, plan->i) && is_narrow(plan, plan->o);
 }
 
 bool wick__gpu_turns(const struct wick__layout *in, const struct wick__layout *out) {
@@ -108,8 +113,8 @@ static void find_sides(struct gpu_turn *p, const struct plan *plan) {
     p->all_rows = (u32)(rows * side_b);
     wick__gpu_divisor(&p->pitch, (u32)pitch);
     wick__gpu_divisor(&p->rows, (u32)rows);
-    p->chunk_bits = chunk == 4 ? 2 : 3;
-    p->in_bits = plan->in_size == 1 ? 0 : plan->in_size == 2 ? 1 : 2;
+    while (1 << p->chunk_bits < chunk) p->chunk_bits++;
+    while (1 << p->in_bits < plan->in_size) p->in_bits++;
     find_stand(p);
 }
 
@@ -134,40 +139,50 @@ bool wick__gpu_turn_dtype(enum wick_dtype dtype, u32 *known) {
     return dtype == WICK_F16 || dtype == WICK_BF16 || dtype == WICK_F32;
 }
 
-bool wick__gpu_turn_plan(const struct wick__elements *e, const struct wick__layout *layouts, int which) {
-    int other = e->n_in == 2 ? 1 - which : which;
-    struct plan plan = {.layout = {layouts[which], layouts[e->n_in], layouts[other]},
-                        .in_size = (int64_t)wick__size(e->in[which]->dtype),
-                        .out_size = (int64_t)wick__size(e->out->dtype)};
+bool wick__gpu_turn_fill(struct gpu_turn *turn, const struct wick__layout *layouts, size_t in_size, size_t out_size) {
+    struct plan plan = {
+        .layout = {layouts[0], layouts[1], layouts[2]}, .in_size = (int64_t)in_size, .out_size = (int64_t)out_size};
     wick__layout_collapse(plan.layout, 3);
     if (!find_dims(&plan)) return false;
-    const struct wick__layout *in = &plan.layout[0], *out = &plan.layout[1], *second = &plan.layout[2];
+    const struct wick__layout *in = &plan.layout[0], *out = &plan.layout[1], *other = &plan.layout[2];
     int i = plan.i, o = plan.o, b = plan.b;
     int64_t chunk = GPU_TURN_CHUNK(plan.out_size);
-    struct gpu_turn p = {.in = e->walk->in[which],
-                         .other = e->walk->in[other],
-                         .out = e->walk->out,
+    struct gpu_turn p = {.in = turn->in,
+                         .other = turn->other,
+                         .out = turn->out,
                          .in_o = (i32)in->stride[o],
                          .out_i = (i32)out->stride[i],
-                         .other_i = (i32)second->stride[i],
-                         .other_o = (i32)second->stride[o],
+                         .other_i = (i32)other->stride[i],
+                         .other_o = (i32)other->stride[o],
                          .ni = (i32)in->shape[i],
                          .no = (i32)in->shape[o],
                          .nb = 1};
     if (b >= 0) {
         p.in_b = (i32)in->stride[b];
         p.out_b = (i32)out->stride[b];
-        p.other_b = (i32)second->stride[b];
+        p.other_b = (i32)other->stride[b];
         p.nb = (i32)in->shape[b];
     }
     p.in_at = (u32)((uintptr_t)p.in / (uintptr_t)plan.in_size);
     p.out_at = (u32)((uintptr_t)p.out / (uintptr_t)plan.out_size);
-    p.span = (u64)(p.no - 1) * (u64)p.in_o + (u64)p.ni; /* factors below 2^31 */
-    p.whole_other = second->stride[o] == 1 && ((uintptr_t)p.other - (uintptr_t)p.out) % 16 == 0;
-    for (int d = 0; d < o; d++) p.whole_other &= (second->stride[d] - out->stride[d]) % chunk == 0;
+    int64_t rows = (p.no - 1) * llabs(p.in_o); /* factors below 2^31 */
+    p.span = (u64)(rows + p.ni);
+    p.below = p.in_o < 0 ? rows : 0;
+    p.whole_other = other->stride[o] == 1 && ((uintptr_t)p.other - (uintptr_t)p.out) % 16 == 0;
+    for (int d = 0; d < o; d++) p.whole_other &= (other->stride[d] - out->stride[d]) % chunk == 0;
     find_sides(&p, &plan);
     if (!find_tiles(&p, &plan)) return false;
-    *e->turn = p;
+    *turn = p;
+    return true;
+}
+
+bool wick__gpu_turn_plan(const struct wick__elements *e, const struct wick__layout *layouts, int which) {
+    int other = e->n_in == 2 ? 1 - which : which;
+    const struct wick__layout three[3] = {layouts[which], layouts[e->n_in], layouts[other]};
+    e->turn->in = e->walk->in[which];
+    e->turn->other = e->walk->in[other];
+    e->turn->out = e->walk->out;
+    if (!wick__gpu_turn_fill(e->turn, three, wick__size(e->in[which]->dtype), wick__size(e->out->dtype))) return false;
     if (e->turned) *e->turned = (u32)which;
     return true;
 }

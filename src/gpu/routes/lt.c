@@ -16,8 +16,8 @@ static const char *const names[] = {"bf16",          "bf16 relu", "bf16 gelu_tan
 
 static const struct wick__companion *library(const struct wick__vendor *vendor) { return &vendor->lt; }
 
-/* Whether rows of 16 bits start at multiples of 16 bytes. Its kernels for others are slow, and for some of them, 13.1
- * rounds what goes into GELU before it adds the bias. */
+/* Whether rows of 16 bits start at multiples of 16 bytes. In some of its kernels for others 13.1 rounds what goes into
+ * GELU before it adds the bias. */
 static bool is_aligned(const struct wick__blas_product *b) {
     return wick_dtype_bits(b->dtype) != 16 || (b->lda % 8 == 0 && b->ldb % 8 == 0 && b->ldc % 8 == 0 &&
                                                wick__aligned16(b->a) && wick__aligned16(b->b) && wick__aligned16(b->c));
@@ -52,7 +52,8 @@ static int takes(const struct wick__gpu *gpu, enum wick__choice choice, const st
         *reason = "the product is small";
     else if (choice == WICK__AUTO && (wick__product_is_by_parts(gpu, g) || is_narrow(gpu, g)))
         *reason = "our own kernel is faster";
-    else if (!is_aligned(&p->b))
+    else if ((g->activation != WICK_ACTIVATION_NONE && !is_aligned(&p->b)) ||
+             (choice == WICK__AUTO && wick__product_is_askew(gpu, &p->b)))
         *reason = "rows don't start at multiples of 16 bytes";
     else
         return dtype * ACTIVATIONS + activation;
@@ -82,11 +83,12 @@ static enum wick__ran multiply(struct wick__gpu *gpu, struct wick__held *held, c
 
 static enum wick__verdict check(struct wick__gpu *gpu, struct wick__held *held, int which) {
     enum wick_dtype dtype = dtypes[which / ACTIVATIONS];
+    enum wick_activation activation = activations[which % ACTIVATIONS];
     const struct wick__trial_kind kind = {.dtype = dtype,
                                           .c_dtype = dtype,
                                           .fused = true,
-                                          .aligned = wick_dtype_bits(dtype) == 16,
-                                          .activation = activations[which % ACTIVATIONS]};
+                                          .aligned = wick_dtype_bits(dtype) == 16 && activation != WICK_ACTIVATION_NONE,
+                                          .activation = activation};
     return wick__trials(gpu, held, &kind, multiply);
 }
 

@@ -30,11 +30,11 @@ bool wick__product_is_by_parts(const struct wick__gpu *gpu, const struct wick__p
 
 bool wick__product_is_askew(const struct wick__gpu *gpu, const struct wick__blas_product *b) {
     const int64_t strides[] = {b->lda, b->ldb, b->ldc, b->stride_a, b->stride_b, b->stride_c};
-    if (wick_dtype_bits(b->dtype) != 16 || wick__capability(gpu) != 90 || b->m < 16 || b->n < 16 || b->k < 16)
-        return false;
-    for (int i = 0; i < (b->batch > 1 ? 6 : 3); i++)
-        if (strides[i] % 8 != 0) return true;
-    return !wick__aligned16(b->a) || !wick__aligned16(b->b) || !wick__aligned16(b->c);
+    const int64_t even = 256, odd = 64; /* terms from which ours are faster */
+    uint64_t all = ((uintptr_t)b->a | (uintptr_t)b->b | (uintptr_t)b->c) / 2;
+    for (int i = 0; i < (b->batch > 1 ? 6 : 3); i++) all |= (uint64_t)strides[i];
+    if (wick_dtype_bits(b->dtype) != 16 || wick__capability(gpu) != 90 || b->m < 16 || b->n < 16) return false;
+    return all % 8 != 0 && b->k >= (all % 2 ? odd : even);
 }
 
 bool wick__product_is_short(enum wick_dtype dtype, int64_t rows, int64_t terms, double work) {
