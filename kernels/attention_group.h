@@ -52,6 +52,22 @@ GPU_FN void attention_pack(struct mma_fragment (&x)[TILES], const struct mma_til
     GPU_UNROLL for (int j = 0; j < TILES; j++) GPU_UNROLL for (int w = 0; w < 4; w++)
         x[j].word[w] = mma_pack(s[j].v[w * 2], s[j].v[w * 2 + 1], T());
 }
+
+/* Scores of a step of keys, values of a step of weights; they come when they are waited for. */
+template <typename T, int DIM, int KEYS>
+GPU_FN void attention_score_keys(struct mma_tile (&s)[KEYS / 16], const u8 *q, const u8 *k) {
+    enum { REST = DIM > 64 ? DIM / 16 - 4 : 4 };
+    group_multiply<T, false, false, true>(s, q, k);
+    if (DIM > 64) group_multiply<T, false, false, false, REST>(s, q + GROUP_BLOCK, k + KEYS * GROUP_LINE);
+    group_commit();
+}
+template <typename T, int DIM, int KEYS>
+GPU_FN void attention_add_values(struct mma_tile (&out)[DIM / 16], const struct mma_fragment (&x)[KEYS / 16],
+                                 const u8 *v) {
+    GPU_UNROLL for (int step = 0; step < KEYS / 64; step++)
+        group_multiply_kept<T, true>(out, x + step * 4, v + step * (attention_wide<DIM>::value / 64 * GROUP_BLOCK));
+    group_commit();
+}
 #endif
 
 #endif

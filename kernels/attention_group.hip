@@ -19,22 +19,6 @@ template <int WIDE> GPU_FN void attention_fill_queries(const struct gpu_attentio
     }
 }
 
-/* Scores of a step of keys, values of a step of weights; they come when they are waited for. */
-template <typename T, int DIM, int KEYS>
-GPU_FN void attention_score_keys(struct mma_tile (&s)[KEYS / 16], const u8 *q, const u8 *k) {
-    enum { REST = DIM > 64 ? DIM / 16 - 4 : 4 };
-    group_multiply<T, false, false, true>(s, q, k);
-    if (DIM > 64) group_multiply<T, false, false, false, REST>(s, q + GROUP_BLOCK, k + KEYS * GROUP_LINE);
-    group_commit();
-}
-template <typename T, int DIM, int KEYS>
-GPU_FN void attention_add_values(struct mma_tile (&out)[DIM / 16], const struct mma_fragment (&x)[KEYS / 16],
-                                 const u8 *v) {
-    GPU_UNROLL for (int step = 0; step < KEYS / 64; step++)
-        group_multiply_kept<T, true>(out, x + step * 4, v + step * (attention_wide<DIM>::value / 64 * GROUP_BLOCK));
-    group_commit();
-}
-
 /* The keys of step i; then the keys of step i + 1 and the values of step i on their way. Both groups have read what was
  * there. */
 template <int WIDE, int KEYS>

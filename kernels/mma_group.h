@@ -101,6 +101,7 @@ static void group_multiply_kept(struct mma_tile (&sum)[TILES], const struct mma_
     group_add<T, TILES, B_ACROSS>(sum, x, b);
 }
 template <int TILES> GPU_FN void group_hold(struct mma_tile (&)[TILES]) {}
+GPU_FN void group_behind(f32) {}
 #else
 /* What this thread wrote to LDS, its finished asynchronous copies too, becomes visible to matrix instructions that come
  * after a barrier. */
@@ -208,6 +209,13 @@ GPU_FN void group_multiply_tf32(struct mma_tile (&sum)[TILES], const struct mma_
 template <int TILES> GPU_FN void group_hold(struct mma_tile (&sum)[TILES]) {
     GPU_UNROLL for (int i = 0; i < TILES; i++) GPU_UNROLL for (int e = 0; e < MMA_SUMS; e++)
         asm volatile("" : "+f"(sum[i].v[e])::"memory");
+}
+
+/* A wait that follows stays behind what x is computed of; else the compiler begins with it. x is never below 0, which the
+ * compiler does not know. */
+GPU_FN void group_behind(f32 x) {
+    asm volatile("{\n.reg .pred p;\nsetp.lt.f32 p, %0, 0f00000000;\nvote.sync.any.pred p, p, 0xffffffff;\n@p trap;\n}" ::"f"(x)
+                 : "memory");
 }
 #endif
 #endif
