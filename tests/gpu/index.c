@@ -1,5 +1,5 @@
-/* Indexing, sorting and random numbers on the device named in argv[1], at sizes that each of their kernels takes: the
- * same bits as on the CPU. */
+/* Indexing, sorting, running sums and random numbers on the device named in argv[1], at sizes that each of their
+ * kernels takes: the same bits as on the CPU. */
 #include "tests/test.h"
 
 #include <stdlib.h>
@@ -129,6 +129,21 @@ static void check_random(void) {
     }
 }
 
+/* Short lines across memory, of which there are many: whole numbers, whose sums are exact. */
+static void check_running_sums(void) {
+    static const enum wick_dtype dtypes[] = {WICK_U8, WICK_I16, WICK_F32, WICK_I64};
+    static const int64_t shapes[][3] = {{3, 20, 22001}, {1, 32, 65601}, {700, 3, 101}, {2, 17, 33001}};
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
+        const int64_t *shape = shapes[i];
+        wick_scope_begin();
+        struct wick_tensor *x = wick_cast(wick_randint(cpu, WICK_I32, 3, shape, 0, 100), dtypes[i]);
+        snprintf(what, sizeof what, "%s [%" PRId64 ",%" PRId64 ",%" PRId64 "]", wick_dtype_name(dtypes[i]), shape[0],
+                 shape[1], shape[2]);
+        check_same("cumsum", wick_cumsum(x, 1), wick_cumsum(there(x), 1));
+        wick_scope_end(NULL);
+    }
+}
+
 int main(int argc, char **argv) {
     cpu = wick_device_open("cpu");
     gpu = wick_device_open(argc > 1 ? argv[1] : "auto");
@@ -136,6 +151,7 @@ int main(int argc, char **argv) {
     check_scatters();
     check_sum_rounds_once();
     check_sorts();
+    check_running_sums();
     check_random();
     wick_device_close(gpu);
     wick_device_close(cpu);

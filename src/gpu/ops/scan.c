@@ -28,13 +28,15 @@ static int64_t cut_rows(const struct wick__gpu *gpu, struct gpu_scan *p, int64_t
     return wick__div_up(p->outer * p->segments, GPU_BLOCK / p->group);
 }
 
-/* Cuts lines across memory for scan_kept, which takes them by elements. Fewer side by side where its threads have not
- * all rows of a line at once, or blocks are few, as long as they read whole sectors; segments, for which there are
- * three launches, where lines are much longer. */
+/* Cuts lines across memory for scan_kept, which takes them by elements. A thread has the whole of a short line where
+ * there are many. Else fewer lines are side by side where threads have not all rows of a line at once, or blocks are
+ * few, as long as they read whole sectors; segments, for which there are three launches, where lines are much longer.
+ */
 static int64_t cut_kept(struct gpu_scan *p, int64_t size) {
     enum { WIDE = 64, NARROW = 8, SECTOR = 32, EACH = 4, LONG = 8, WORTH = 4 };
     int64_t lines = p->outer * p->inner, group = wick__max(NARROW, wick__gpu_power(lines, GPU_BLOCK));
-    for (; group > NARROW; group /= 2) {
+    bool alone = p->n <= 2 * GPU_SCAN_KEPT && lines / GPU_BLOCK >= BLOCKS;
+    for (; group > NARROW && !alone; group /= 2) {
         int64_t down = GPU_BLOCK / group;
         bool more = group > WIDE || lines / group < BLOCKS ? p->n > EACH * down : p->n > GPU_SCAN_KEPT * down;
         if (!more || (group <= WIDE && group * size <= SECTOR)) break;
