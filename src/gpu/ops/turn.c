@@ -100,7 +100,7 @@ static void find_sides(struct gpu_turn *p, const struct plan *plan) {
     wick__gpu_divisor(&p->tiles_o, (u32)((along + side_o - 1) / side_o));
     wick__gpu_divisor(&p->tiles_i, (u32)((p->ni + side_i - 1) / side_i));
     /* Several small matrices a tile, while there are blocks enough to keep a device busy. */
-    enum { BUSY = 2048 };
+    enum { BUSY = 640 };
     int64_t matrices = wick__layout_count(&plan->layout[1]) / p->ni / p->no, side_b = 1;
     if (p->tiles_o.d == 1 && p->tiles_i.d == 1) {
         side_b = wick__min(GPU_TURN_TASKS * (GPU_BLOCK / pitch) / rows, room / (rows * pitch + rows / chunk));
