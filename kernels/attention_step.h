@@ -45,11 +45,14 @@ struct gpu_attention_put {
  * caches whose rows are of whole vectors of 16 bytes: what gpu_attention_put does, and then attention. Block (x, y): part
  * y of the keys of GPU_ATTENTION_FEW queries that share them. */
 #define GPU_ATTENTION_TOKEN_WIDE 128
+#define GPU_ATTENTION_TOKEN_PIECES 4 /* the most parts that blocks join; more take longer than a launch */
 struct gpu_attention_token {
     const float *from[3]; /* q, keys, values */
     const float *cosine, *sine;
     float *out;            /* [sequences, heads, depth] */
     float *partial, *stats; /* as those of gpu_attention */
+    u32 *tickets; /* for each block x: how many parts have ended, of which the last one joins them; 0 before and after.
+                   * NULL: attention_join does, or there is one part */
     i64 stride[3][2];
     i64 cosine_stride[2], sine_stride[2];
     i64 left, total; /* the query sees as many keys before the last one; rows of out */

@@ -10,6 +10,17 @@
 #include "rope_turn.h"
 #include "wave.h"
 
+/* What this block's threads wrote into device memory before it, a block that finds out by an atomic reads after it. */
+GPU_FN void token_fence(void) {
+#if defined(GPU_NVIDIA)
+    __threadfence();
+#elif defined(GPU_HOST)
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#else
+    __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "agent");
+#endif
+}
+
 template <typename T> struct token {
     enum {
         ROWS = GPU_ATTENTION_FEW,
@@ -29,13 +40,14 @@ template <typename T> struct token {
         f32 weights[ROWS][KEYS];       /* of a step; of GPU_BLOCK keys where a row is summed again */
         f32 high[ROWS][WAVES], most[ROWS];
         f32 sums[WAVES][ROWS][WIDE];
-        u32 again;
+        u32 again, ticket;
     };
     /* What a block works on. */
     struct place {
         T *k, *v; /* of its head, in the cache; a position is `step` elements behind the one before */
         i64 step;
         i64 keys, begin, end; /* of the sequence; of this block */
+        u32 parts;            /* that have keys; all where a kernel joins them */
         i64 row;              /* of out, of the first query */
         u32 sequence, head, first, rows; /* head of keys; the first query of its group, and how many */
     };
@@ -60,11 +72,13 @@ template <typename T> struct token {
         i64 low = at.keys - 1 > p.left ? at.keys - 1 - p.left : 0;
         u64 seen = (u64)(at.keys - low), splits = seen / KEYS < p.splits ? seen / KEYS : p.splits;
         i64 split = splits > 1 ? (attention_divide(seen + splits - 1, splits) + KEYS - 1) / KEYS * KEYS : (i64)seen;
+        at.parts = !p.tickets ? p.splits : splits > 1 ? (u32)attention_divide(seen + (u64)split - 1, (u64)split) : 1;
         at.begin = low + gpu_block_y() * split;
         if (at.begin > at.keys) at.begin = at.keys;
         at.end = at.begin + split < at.keys ? at.begin + split : at.keys;
         /* Not in scalar registers, of which AMD has too few. */
         at.keys = gpu_anew(at.keys);
+        at.parts = gpu_anew(at.parts);
         at.end = gpu_anew(at.end);
         at.step = gpu_anew(at.step);
         at.row = gpu_anew(at.row);
@@ -171,7 +185,7 @@ template <typename T> struct token {
     /* Row r, column d, of a block whose row has this sum of weights. */
     GPU_FN void store(const struct gpu_attention_token &p, const place &at, u32 r, u32 d, f32 sum, f32 total) {
         i64 row = at.row + r;
-        if (p.splits > 1)
+        if (at.parts > 1)
             p.partial[((i64)gpu_block_y() * p.total + row) * p.depth + d] = sum;
         else
             p.out[row * p.depth + d] = total == 0 ? 0.0f : sum / total;
@@ -204,9 +218,43 @@ template <typename T> struct token {
         if (d < p.depth) store(p, at, r, d, sum, total);
     }
 
+    /* The block that ends last joins what all of them have left, in the order of the keys, as attention_join does. */
+    GPU_FN void join(const struct gpu_attention_token &p, const place &at, room &to) {
+        enum { PIECES = GPU_ATTENTION_TOKEN_PIECES };
+        token_fence();
+        gpu_sync();
+        if (gpu_thread() == 0) to.ticket = gpu_atomic_add(p.tickets + gpu_block_x(), 1);
+        gpu_sync();
+        if (to.ticket != at.parts - 1) return;
+        token_fence();
+        if (gpu_thread() == 0) p.tickets[gpu_block_x()] = 0;
+        GPU_NO_UNROLL for (u32 r = gpu_thread() / WIDE; r < at.rows; r += GPU_BLOCK / WIDE) {
+            u32 d = gpu_thread() % WIDE;
+            if (d >= p.depth) continue;
+            /* All that has come is asked for at once. */
+            f32 high[PIECES], of[PIECES], part[PIECES], most = attention_lowest(0.0f), total = 0, sum = 0;
+            GPU_UNROLL for (u32 s = 0; s < PIECES; s++) {
+                i64 row = (i64)(s < at.parts ? s : 0) * p.total + at.row + r;
+                high[s] = p.stats[row * 2];
+                of[s] = p.stats[row * 2 + 1];
+                part[s] = p.partial[row * p.depth + d];
+            }
+            GPU_UNROLL for (u32 s = 0; s < PIECES; s++) most = high[s] > most ? high[s] : most;
+            f32 base = most == attention_lowest(most) ? 0.0f : most;
+            GPU_UNROLL for (u32 s = 0; s < PIECES; s++) {
+                f32 weight = gpu_exp(high[s] - base);
+                if (s >= at.parts) continue;
+                total += weight * of[s];
+                sum += weight * part[s];
+            }
+            p.out[(at.row + r) * p.depth + d] = total == 0 ? 0.0f : sum / total;
+        }
+    }
+
     GPU_FN void run(const struct gpu_attention_token &p) {
         GPU_SHARED struct room to;
         const place at = locate(p);
+        if (gpu_block_y() >= at.parts) return;
         const u32 vectors = p.depth / N, columns = vectors > WIDE / N / 2 ? WIDE / N : WIDE / N / 2;
         const u32 column = gpu_thread() % columns, slice = gpu_thread() / columns, each = KEYS * columns / GPU_BLOCK;
         const u32 mine = gpu_thread() / PARTS, row = gpu_thread() % PARTS;
@@ -252,7 +300,7 @@ template <typename T> struct token {
         if (gpu_thread() < PARTS) {
             to.fade[row] = total;
             to.most[row] = most;
-            if (p.splits > 1 && row < at.rows) {
+            if (at.parts > 1 && row < at.rows) {
                 f32 *stats = p.stats + ((i64)gpu_block_y() * p.total + at.row + row) * 2;
                 stats[0] = most;
                 stats[1] = total;
@@ -279,6 +327,7 @@ template <typename T> struct token {
                 f32 of = to.fade[r];
                 if (of == of) again(p, at, to, r, to.most[r], of);
             }
+        if (p.tickets && at.parts > 1) join(p, at, to);
     }
 };
 

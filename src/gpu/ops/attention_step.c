@@ -167,12 +167,17 @@ static enum wick_status token(struct wick__gpu *gpu, const struct wick__call *ca
     WICK__TRY(parts_begin(gpu, &all, sizeof(float), &parts));
     p.partial = all.partial;
     p.stats = all.stats;
+    bool meets = p.splits > 1 && p.splits <= GPU_ATTENTION_TOKEN_PIECES && blocks <= WICK__GPU_TICKETS;
+    if (meets) p.tickets = gpu->tickets;
     const enum wick_dtype dtype = wick__step_cache(call, 0)->dtype;
     struct wick__launch launch = {.kernel = dtype == WICK_BF16  ? WICK__GPU_K_attention_token_bf16
                                             : dtype == WICK_F16 ? WICK__GPU_K_attention_token_f16
                                                                 : WICK__GPU_K_attention_token_f32,
                                   .grid = {(unsigned)blocks, p.splits}};
-    return parts_end(gpu, &all, WICK_F32, &parts, wick__gpu_launch(gpu, &launch, &p));
+    enum wick_status status = wick__gpu_launch(gpu, &launch, &p);
+    if (!meets) return parts_end(gpu, &all, WICK_F32, &parts, status);
+    wick__gpu_release(gpu, parts.memory, parts.nbytes);
+    return status;
 }
 
 /* ---- one launch after another ---- */

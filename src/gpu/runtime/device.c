@@ -43,6 +43,7 @@ void wick__gpu_close(struct wick_device *device) {
         wick__gpu_staging_close(gpu);
         wick__gpu_slots_close(gpu);
         wick__gpu_pool_close(gpu);
+        if (gpu->tickets) vendor->free(gpu->tickets);
         wick__gpu_modules_close(gpu);
         if (gpu->capture) vendor->stream_destroy(gpu->capture);
         if (gpu->stream && !gpu->foreign_stream) vendor->stream_destroy(gpu->stream);
@@ -73,6 +74,15 @@ static enum wick_status probe(struct wick__gpu *gpu) {
     return status;
 }
 
+/* Zeros, which kernels leave as they found them. */
+static enum wick_status make_tickets(struct wick__gpu *gpu) {
+    static const uint32_t zeros[WICK__GPU_TICKETS];
+    void *memory;
+    WICK__TRY(wick__gpu_check(gpu, gpu->vendor->malloc(&memory, sizeof zeros), "allocate counters"));
+    gpu->tickets = memory;
+    return wick__gpu_upload(gpu, memory, zeros, sizeof zeros);
+}
+
 static enum wick_status prepare(struct wick__gpu *gpu) {
     const struct wick__vendor *vendor = gpu->vendor;
     int count = 0;
@@ -86,6 +96,7 @@ static enum wick_status prepare(struct wick__gpu *gpu) {
     WICK__TRY(wick__gpu_pool_open(gpu));
     WICK__TRY(wick__gpu_staging_open(gpu));
     WICK__TRY(wick__gpu_slots_open(gpu));
+    WICK__TRY(make_tickets(gpu));
     return probe(gpu);
 }
 

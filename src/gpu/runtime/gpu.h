@@ -13,6 +13,8 @@ struct wick__gpu_slots;
 struct wick__gpu_staging;
 struct wick__routes;
 
+enum { WICK__GPU_TICKETS = 1024 }; /* counters of a device, one for each of some blocks that meet at a kernel's end */
+
 struct wick__gpu {
     const struct wick__vendor *vendor;
     struct wick_device *device;
@@ -26,6 +28,7 @@ struct wick__gpu {
     struct wick__gpu_slots *slots;
     struct wick__gpu_pool *pool;
     struct wick__gpu_staging *staging;
+    uint32_t *tickets;           /* words of device memory, 0 between kernels, whose blocks count there who has ended */
     struct wick__routes *routes; /* ways through vendors' libraries; NULL until one is asked for */
     pthread_mutex_t mutex;       /* modules and staging */
     void *modules[WICK__GPU_MODULES];
