@@ -20,6 +20,16 @@ template <int WIDE, int LINES> GPU_FN u32 attention_piece(u32 row, u32 piece) {
     return line * GROUP_LINE + (piece % 8 ^ row % 8) * 16;
 }
 
+/* The queries of a block, whose rows are there. */
+template <int WIDE, int ROWS, int THREADS>
+GPU_FN void attention_fill_queries(const struct gpu_attention &p, const struct attention_row *rows, mma_lds lds) {
+    u32 piece = gpu_thread() % (WIDE / 8), nbytes = attention_bytes<WIDE>(p.depth);
+    GPU_UNROLL for (u32 r = gpu_thread() / (WIDE / 8); r < ROWS; r += THREADS / (WIDE / 8)) {
+        u32 n = rows[r].out >= 0 ? nbytes : 0;
+        mma_copy16_at(lds + attention_piece<WIDE, 64>(r, piece), (const u16 *)p.q + (n ? rows[r].q + piece * 8 : 0), n);
+    }
+}
+
 /* Keys or values of a block: `keys` rows, of which this thread copies `nbytes` of its piece. */
 struct attention_source {
     const u16 *from;

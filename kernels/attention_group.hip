@@ -9,16 +9,6 @@
 #if MMA_GROUP
 enum { THREADS = 2 * GROUP, ROWS = 128 };
 
-/* The queries of the block, whose rows are there. */
-template <int WIDE> GPU_FN void attention_fill_queries(const struct gpu_attention &p, const struct attention_row *rows,
-                                                      mma_lds lds) {
-    u32 piece = gpu_thread() % (WIDE / 8), nbytes = attention_bytes<WIDE>(p.depth);
-    GPU_UNROLL for (u32 r = gpu_thread() / (WIDE / 8); r < ROWS; r += THREADS / (WIDE / 8)) {
-        u32 n = rows[r].out >= 0 ? nbytes : 0;
-        mma_copy16_at(lds + attention_piece<WIDE, 64>(r, piece), (const u16 *)p.q + (n ? rows[r].q + piece * 8 : 0), n);
-    }
-}
-
 /* The keys of step i; then the keys of step i + 1 and the values of step i on their way. Both groups have read what was
  * there. */
 template <int WIDE, int KEYS>
@@ -98,7 +88,7 @@ template <typename T, int DIM, int KEYS> GPU_FN void attention_group(const struc
         free = attention_free_of(p, own);
     }
     gpu_sync();
-    attention_fill_queries<WIDE>(p, rows, mma_lds_of(lds));
+    attention_fill_queries<WIDE, ROWS, THREADS>(p, rows, mma_lds_of(lds));
     if (gpu_thread() < GROUP) attention_fill_keys<WIDE, KEYS>(p, at, mma_lds_of(lds), 0);
     mma_copy_commit();
     mma_copy_wait<0>();

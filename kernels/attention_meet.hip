@@ -8,8 +8,7 @@
 #include "attention_group.h"
 
 #if MMA_GROUP
-enum { THREADS = 2 * GROUP, ROWS = 128 };
-enum { STEP = 64, STAGES = 3, PIECES = 8, PER = THREADS / PIECES, SIZE = STEP * GROUP_LINE };
+enum { THREADS = 2 * GROUP, ROWS = 128, STEP = 64, STAGES = 3, PIECES = 8, PER = THREADS / PIECES, SIZE = STEP * GROUP_LINE };
 
 /* What a group needs to know of its block: how many keys it has, and in which steps its rows see any. In LDS, as
  * registers are few. */
@@ -34,14 +33,6 @@ struct group_work {
 };
 
 /* ---- copies ---- */
-
-GPU_FN void group_bring_queries(const struct gpu_attention &p, const struct attention_row *rows, mma_lds lds) {
-    u32 piece = gpu_thread() % PIECES, nbytes = attention_bytes<64>(p.depth);
-    GPU_UNROLL for (u32 r = gpu_thread() / PIECES; r < ROWS; r += THREADS / PIECES) {
-        u32 n = rows[r].out >= 0 ? nbytes : 0;
-        mma_copy16_at(lds + attention_piece<64, 64>(r, piece), (const u16 *)p.q + (n ? rows[r].q + piece * 8 : 0), n);
-    }
-}
 
 /* A step of keys or of values into LDS at `to`, of which `left` rows are there; the rest are zeros. What lies past the
  * end of all rows is written when the place is `fresh`, and stays. */
@@ -116,7 +107,7 @@ GPU_FN void group_hide(const struct gpu_attention &p, struct mma_tile (&s)[COLUM
     }
 }
 
-/* As attention_weigh, but what weights are relative to stays until one of them is more than 2^8; so mostly sums stay too. */
+/* As attention_weigh, but what weights are relative to stays until one of them is more than 2^8, and so, mostly, sums do. */
 template <int STEPS, int COLUMNS>
 GPU_FN bool group_weigh(struct mma_tile (&s)[COLUMNS], struct attention_sums<1, STEPS> &sums, f32 by, f32 (&fade)[2]) {
     bool moved = false;
@@ -224,7 +215,7 @@ GPU_FN void group_run(const struct group_work &work, u8 *lds, struct attention_s
     attention_add_values<T, 64, STEP>(sums.out[0], x, vs + i % STAGES * SIZE);
     group_wait<0>();
     group_hold(sums.out[0]);
-    /* The other group has a step more. */
+    /* Where the other group has a step more. */
     if (i + 1 < part.steps) {
         mma_copy_wait<0>();
         group_publish();
@@ -265,7 +256,7 @@ GPU_FN u32 group_store(const struct gpu_attention &p, const struct attention_row
     return again;
 }
 
-template <typename T> GPU_FN void group_open(const struct gpu_attention &p) {
+template <typename T> GPU_FN void attention_meet(const struct gpu_attention &p) {
     GPU_SHARED struct group_block block;
     u8 *lds = (u8 *)attention_shared;
     mma_lds ks = mma_lds_of(lds + ROWS * GROUP_LINE);
@@ -287,7 +278,7 @@ template <typename T> GPU_FN void group_open(const struct gpu_attention &p) {
     group_bring(ks, k, p.k_stride[2], keys, p.depth, true);
     if (gpu_thread() < ROWS) block.rows[gpu_thread()] = attention_row_of(p, at, gpu_thread());
     gpu_sync();
-    group_bring_queries(p, block.rows, mma_lds_of(lds));
+    attention_fill_queries<64, ROWS, THREADS>(p, block.rows, mma_lds_of(lds));
     mma_copy_commit();
     GPU_NO_UNROLL for (i32 s = 1; s < STAGES; s++) {
         group_bring(ks + s * SIZE, k + s * STEP * p.k_stride[2], p.k_stride[2], keys - s * STEP, p.depth, true);
@@ -313,7 +304,7 @@ template <typename T> GPU_FN void group_open(const struct gpu_attention &p) {
     gpu_sync();
     if (block.any) attention_repair<T, ROWS, THREADS>(p, at, block.rows, sums, again, (f32 *)attention_shared);
 }
-#define ATTENTION_MEET(type) group_open<type>(p)
+#define ATTENTION_MEET(type) attention_meet<type>(p)
 #else
 /* The host asks for these only where they are. */
 #define ATTENTION_MEET(type) (void)p

@@ -10,17 +10,6 @@
 #include "rope_turn.h"
 #include "wave.h"
 
-/* What this block's threads wrote into device memory before it, a block that finds out by an atomic reads after it. */
-GPU_FN void token_fence(void) {
-#if defined(GPU_NVIDIA)
-    __threadfence();
-#elif defined(GPU_HOST)
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-#else
-    __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "agent");
-#endif
-}
-
 template <typename T> struct token {
     enum {
         ROWS = GPU_ATTENTION_FEW,
@@ -221,12 +210,12 @@ template <typename T> struct token {
     /* The block that ends last joins what all of them have left, in the order of the keys, as attention_join does. */
     GPU_FN void join(const struct gpu_attention_token &p, const place &at, room &to) {
         enum { PIECES = GPU_ATTENTION_TOKEN_PIECES };
-        token_fence();
+        gpu_fence();
         gpu_sync();
         if (gpu_thread() == 0) to.ticket = gpu_atomic_add(p.tickets + gpu_block_x(), 1);
         gpu_sync();
         if (to.ticket != at.parts - 1) return;
-        token_fence();
+        gpu_fence();
         if (gpu_thread() == 0) p.tickets[gpu_block_x()] = 0;
         GPU_NO_UNROLL for (u32 r = gpu_thread() / WIDE; r < at.rows; r += GPU_BLOCK / WIDE) {
             u32 d = gpu_thread() % WIDE;

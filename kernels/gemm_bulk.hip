@@ -170,15 +170,14 @@ GPU_FN void bulk_activation(const struct gpu_gemm &p, f32 (&x)[32]) {
     }
 }
 
-/* Puts this lane's 32 of 16 rows and 64 columns into a box as a copy to memory takes it. */
-template <typename T> GPU_FN void bulk_box(u8 *box, const f32 (&x)[32]) {
-    GPU_UNROLL for (u32 i = 0; i < 32; i += 2) {
-        u32 r = group_row(i) % 16, c = group_column(i);
-        *(u32 *)(box + r * GROUP_LINE + (c / 8 ^ r % 8) * 16 + c % 8 * 2) = mma_pack(x[i], x[i + 1], T());
-    }
+/* Where row r, column c lies in a box of 16 rows and 64 columns, as a copy to memory takes it. */
+GPU_FN u16 *bulk_place(u8 *box, u32 r, u32 c) {
+    return (u16 *)(box + r * GROUP_LINE + (c / 8 ^ r % 8) * 16 + c % 8 * 2);
 }
-GPU_FN const u16 *bulk_boxed(const u8 *box, u32 r, u32 c) {
-    return (const u16 *)(box + r * GROUP_LINE + (c / 8 ^ r % 8) * 16 + c % 8 * 2);
+/* Puts this lane's 32 there. */
+template <typename T> GPU_FN void bulk_box(u8 *box, const f32 (&x)[32]) {
+    GPU_UNROLL for (u32 i = 0; i < 32; i += 2)
+        *(u32 *)bulk_place(box, group_row(i) % 16, group_column(i)) = mma_pack(x[i], x[i + 1], T());
 }
 
 /* Stores this wave's 16 rows of 64 columns through a box where rows begin anywhere: pairs of neighbours where they lie
@@ -194,7 +193,7 @@ GPU_FN void bulk_pairs(const struct gpu_gemm &p, i64 to, i64 row0, i64 column0, 
     GPU_UNROLL for (u32 r = 0; r < 16; r++) {
         u16 *row = first + r * p.n;
         u32 odd = (u32)(u64)row / 2 % 2, c = gpu_lane() * 2 + odd;
-        u32 low = *bulk_boxed(box, r, c & 63), high = *bulk_boxed(box, r, (c + 1) & 63);
+        u32 low = *bulk_place(box, r, c & 63), high = *bulk_place(box, r, (c + 1) & 63);
         if (r < rows && c + 1 < columns)
             *(u32 *)(row + c) = low | high << 16;
         else if (r < rows && c < columns)

@@ -267,12 +267,15 @@ GPU_FN i32 gpu_dot4(u32 a, u32 b, i32 sum) {
 #endif
 }
 
-/* Atomics on u32 in device memory and LDS. */
+/* Atomics on u32 in device memory and LDS. gpu_fence, before an atomic in one block and after it in another: what the
+ * former's threads wrote to device memory, the latter reads. */
 #if defined(GPU_NVIDIA)
+GPU_FN void gpu_fence(void) { __threadfence(); }
 GPU_FN u32 gpu_atomic_add(u32 *p, u32 v) { return atomicAdd(p, v); }
 GPU_FN u32 gpu_atomic_max(u32 *p, u32 v) { return atomicMax(p, v); }
 GPU_FN u32 gpu_atomic_exchange(u32 *p, u32 v) { return atomicExch(p, v); }
 #elif defined(GPU_HOST)
+GPU_FN void gpu_fence(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 GPU_FN u32 gpu_atomic_add(u32 *p, u32 v) { return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST); }
 GPU_FN u32 gpu_atomic_max(u32 *p, u32 v) {
     u32 old = __atomic_load_n(p, __ATOMIC_SEQ_CST);
@@ -282,6 +285,7 @@ GPU_FN u32 gpu_atomic_max(u32 *p, u32 v) {
 }
 GPU_FN u32 gpu_atomic_exchange(u32 *p, u32 v) { return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST); }
 #else
+GPU_FN void gpu_fence(void) { __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "agent"); }
 GPU_FN u32 gpu_atomic_add(u32 *p, u32 v) { return __atomic_fetch_add(p, v, __ATOMIC_RELAXED); }
 GPU_FN u32 gpu_atomic_max(u32 *p, u32 v) { return __atomic_fetch_max(p, v, __ATOMIC_RELAXED); }
 GPU_FN u32 gpu_atomic_exchange(u32 *p, u32 v) { return __atomic_exchange_n(p, v, __ATOMIC_RELAXED); }

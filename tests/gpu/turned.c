@@ -48,7 +48,7 @@ static struct wick_tensor *seen(const struct view *v, const struct wick_tensor *
     return wick_permute(wick_narrow(x, v->rank - 1, v->skip, v->shape[v->rank - 1]), v->rank, v->dims);
 }
 
-/* And the same packed, by the processor. */
+/* A view, and the same elements in *packed, in order, where the processor has put them. */
 static struct wick_tensor *view_of(const struct view *v, enum wick_dtype dtype, struct wick_tensor **packed) {
     int64_t shape[8];
     memcpy(shape, v->shape, sizeof shape);
@@ -104,8 +104,8 @@ static void check_casts(const struct view *v, enum wick_dtype from) {
     wick_scope_end(NULL);
 }
 
-/* To a packed tensor, to one whose neighbours lie along another dim, of which nothing around it changes, and of one
- * with its dims reversed. */
+/* Copies into a packed tensor, and into part of one whose neighbours lie along another dim, where nothing around that
+ * part may change; and copies with one dim reversed. */
 static void check_copies(const struct view *v, enum wick_dtype dtype) {
     const int64_t *shape = v->shape;
     int64_t turned[8];

@@ -49,7 +49,7 @@ static int takes(const struct wick__gpu *gpu, enum wick__choice choice, const st
         *reason = "the product is small";
     else if (automatic && (wick__product_is_by_parts(gpu, g) || is_short(gpu, g)))
         *reason = "our own kernel is faster";
-    else if (automatic && wick__product_is_askew(gpu, &p->b))
+    else if (automatic && wick__product_is_packed(gpu, &p->b))
         *reason = "rows don't start at multiples of 16 bytes";
     else if (automatic && has_sums(g) && !sums_pay(gpu, g))
         *reason = "a second pass for bias and activation takes longer than it gains";

@@ -16,11 +16,10 @@ static const char *const names[] = {"bf16",          "bf16 relu", "bf16 gelu_tan
 
 static const struct wick__companion *library(const struct wick__vendor *vendor) { return &vendor->lt; }
 
-/* Whether rows of 16 bits start at multiples of 16 bytes. In some of its kernels for others 13.1 rounds what goes into
- * GELU before it adds the bias. */
-static bool is_aligned(const struct wick__blas_product *b) {
-    return wick_dtype_bits(b->dtype) != 16 || (b->lda % 8 == 0 && b->ldb % 8 == 0 && b->ldc % 8 == 0 &&
-                                               wick__aligned16(b->a) && wick__aligned16(b->b) && wick__aligned16(b->c));
+/* Whether it is slow or wrong with rows of 16 bits that don't start at multiples of 16 bytes: slow with many terms,
+ * where 13.1 chooses kernels badly; in some of its kernels, 13.1 rounds what goes into GELU before it adds the bias. */
+static bool is_bad(const struct wick__product *g, const struct wick__blas_product *b) {
+    return wick__product_is_long_askew(b) || (g->activation != WICK_ACTIVATION_NONE && wick__product_is_askew(b));
 }
 
 /* Few rows of 16 bits: on an H200 16 and 32 by 4096 x 4096 take ours 14 to 18 us, cuBLASLt 20 and 18; 64 rows 15
@@ -52,8 +51,7 @@ static int takes(const struct wick__gpu *gpu, enum wick__choice choice, const st
         *reason = "the product is small";
     else if (choice == WICK__AUTO && (wick__product_is_by_parts(gpu, g) || is_narrow(gpu, g)))
         *reason = "our own kernel is faster";
-    else if ((g->activation != WICK_ACTIVATION_NONE && !is_aligned(&p->b)) ||
-             (choice == WICK__AUTO && wick__product_is_askew(gpu, &p->b)))
+    else if (is_bad(g, &p->b))
         *reason = "rows don't start at multiples of 16 bytes";
     else
         return dtype * ACTIVATIONS + activation;

@@ -28,13 +28,25 @@ bool wick__product_is_by_parts(const struct wick__gpu *gpu, const struct wick__p
     return g->dtype == WICK_F32 && g->m >= 16 && g->n >= 16 && g->k >= WICK__TF32_TERMS && wick__capability(gpu) == 90;
 }
 
-bool wick__product_is_askew(const struct wick__gpu *gpu, const struct wick__blas_product *b) {
+/* A power of two divides this where all rows and matrices of 16 bits start at multiples of as many elements. */
+static uint64_t starts(const struct wick__blas_product *b) {
     const int64_t strides[] = {b->lda, b->ldb, b->ldc, b->stride_a, b->stride_b, b->stride_c};
-    const int64_t even = 256, odd = 64; /* terms from which ours are faster */
     uint64_t all = ((uintptr_t)b->a | (uintptr_t)b->b | (uintptr_t)b->c) / 2;
     for (int i = 0; i < (b->batch > 1 ? 6 : 3); i++) all |= (uint64_t)strides[i];
-    if (wick_dtype_bits(b->dtype) != 16 || wick__capability(gpu) != 90 || b->m < 16 || b->n < 16) return false;
-    return all % 8 != 0 && b->k >= (all % 2 ? odd : even);
+    return all;
+}
+
+bool wick__product_is_askew(const struct wick__blas_product *b) {
+    return wick_dtype_bits(b->dtype) == 16 && starts(b) % 8 != 0;
+}
+
+bool wick__product_is_long_askew(const struct wick__blas_product *b) {
+    const int64_t even = 256, odd = 64;
+    return wick__product_is_askew(b) && b->k >= (starts(b) % 2 ? odd : even);
+}
+
+bool wick__product_is_packed(const struct wick__gpu *gpu, const struct wick__blas_product *b) {
+    return wick__capability(gpu) == 90 && b->m >= 16 && b->n >= 16 && wick__product_is_long_askew(b);
 }
 
 bool wick__product_is_short(enum wick_dtype dtype, int64_t rows, int64_t terms, double work) {

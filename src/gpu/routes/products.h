@@ -32,12 +32,16 @@ double wick__product_work(const struct wick__product *g);
 /* Whether the product is small, or of a vector whose terms lie side by side: those are our own kernels' in any case. */
 bool wick__product_is_small(const struct wick__product *g);
 
-/* Whether a large product of 16 bits has rows or matrices that don't start at multiples of 16 bytes, on a card for
- * which our own kernels, which pack such operands, are known to be faster. On an H100, 4095 cubed in bf16 takes them
- * 456 us and cuBLAS 1052; 4096 x 4096 x 4100, 506 and 563. Of few terms libraries are faster: on an H200, f16 with
- * bias, 874 x 13018 takes ours 36, 33 and 41 us for 52, 256 and 512 terms, cuBLASLt 22, 40 and 63; 874 x 13017 38 and
- * 32 for 52 and 128, cuBLASLt 30 and 53; 2048 x 2046 of 250 18 and 15, 2047 x 2047 of 64 11 and 13. */
-bool wick__product_is_askew(const struct wick__gpu *gpu, const struct wick__blas_product *b);
+/* Whether a product of 16 bits has rows or matrices that don't start at multiples of 16 bytes; and so many terms that
+ * our own kernels, which pack such operands, are faster than libraries. On an H100, 4095 cubed in bf16 takes ours 456
+ * us and cuBLAS 1052; 4096 x 4096 x 4100, 506 and 563. On an H200, f16 with bias, 874 x 13018 takes ours 36, 33 and 41
+ * us for 52, 256 and 512 terms, cuBLASLt 22, 40 and 63; 874 x 13017 38 and 32 for 52 and 128, cuBLASLt 30 and 53; 30 x
+ * 11360 of 3071 92 and 936; without bias 2048 x 2046 of 250 18 and 15, 2047 x 2047 of 64 11 and 13. */
+bool wick__product_is_askew(const struct wick__blas_product *b);
+bool wick__product_is_long_askew(const struct wick__blas_product *b);
+
+/* The latter, on a card for which our own kernels are known to be faster. */
+bool wick__product_is_packed(const struct wick__gpu *gpu, const struct wick__blas_product *b);
 
 /* Whether our own kernels make a product of f32 of three of eleven bits, on a card for which that is known to be
  * faster: on an H200 1.5 times as fast as cuBLAS, the geometric mean of 70 sizes at random (bench/NOTES.md). */
