@@ -95,6 +95,7 @@ static void find_sides(struct gpu_turn *p, const struct plan *plan) {
     int64_t side_o = part(along, most, chunk), rows = side_o + p->early;
     pitch = GPU_BLOCK / ((rows + GPU_TURN_TASKS - 1) / GPU_TURN_TASKS);
     pitch = wick__min(pitch, (room - rows / chunk) / rows);
+    if (!shifts && pitch > 8) pitch -= pitch % 8; /* whole 128 bytes of memory, and all banks of LDS once */
     int64_t side_i = part(p->ni, (pitch - shifts) * n, n);
     pitch = side_i / n + shifts;
     wick__gpu_divisor(&p->tiles_o, (u32)((along + side_o - 1) / side_o));
