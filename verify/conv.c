@@ -68,6 +68,8 @@ static const struct shape shapes[] = {
     {2, 37, 37, 37, {3, 5, 11}, {2, 3, 3}, {1, 1, 2}, {1, 2, 1}, {1, 2, 1}, {0}, true, true}, /* blocks of channels */
     {1, 17, 17, 17, {1, 26, 70}, {1, 3, 2}, {0}, {0, 1, 1}, {0}, {0}, false, false},          /* and slabs of rows */
     {2, 24, 20, 1, {2, 6, 6}, {2, 5, 4}, {1, 1, 2}, {0, 1, 1}, {0}, {0, 0, 1}, true, true},   /* x is small */
+    {2, 24, 5, 1, {2, 4, 9}, {2, 4, 4}, {2, 2, 2}, {1, 1, 1}, {0}, {0, 1, 1}, true, true},    /* and y has strips */
+    {4, 24, 9, 1, {1, 4, 7}, {1, 3, 5}, {1, 3, 2}, {0, 2, 3}, {1, 2, 3}, {0, 0, 1}, true, false},
 };
 
 /* Cases by number, which tools/simulate knows: x is subnormal in f16; some elements of x are NaN. */

@@ -1,4 +1,5 @@
 /* Argmin and argmax: block by block the extreme element, and where it is better than the best so far, its place. */
+#include "cpu/kernels/extremes.h"
 #include "cpu/kernels/lines.h"
 #include "cpu/kernels/reduce_kinds.h"
 #include "cpu/runtime/parallel.h"
@@ -14,7 +15,7 @@
 
 #include "core/memory.h"
 
-enum { SEGMENT = 16 * LINE_BLOCK, GRAIN = 32 * 1024 };
+enum { GRAIN = 32 * 1024 };
 
 struct best {
     union cell value;
@@ -48,7 +49,6 @@ FIND(u32, uint32_t, int64_t)
 FIND(i16, int16_t, int64_t)
 FIND(i32, int32_t, int64_t)
 FIND(i64, int64_t, int64_t)
-FIND(f32, float, double)
 FIND(f64, double, double)
 
 static int64_t find(enum wick_dtype dtype, const void *x, int64_t n, union cell value) {
@@ -59,7 +59,7 @@ static int64_t find(enum wick_dtype dtype, const void *x, int64_t n, union cell 
     case WICK_I32: return find_i32(x, n, value.i);
     case WICK_I64: return find_i64(x, n, value.i);
     case WICK_F64: return find_f64(x, n, value.f);
-    default: return find_f32(x, n, value.f);
+    default: return wick__row_find(x, n, (float)value.f);
     }
 }
 
@@ -74,8 +74,8 @@ static struct best segment_best(const struct argreduce *arg, int64_t base, int64
                                 struct line_buffer *buffer) {
     const struct lines *lines = &arg->lines;
     struct best best = {.at = -1};
-    int64_t end = wick__min((segment + 1) * SEGMENT, lines->terms);
-    for (int64_t i = segment * SEGMENT; i < end; i += LINE_BLOCK) {
+    int64_t end = wick__min((segment + 1) * LINE_SEGMENT, lines->terms);
+    for (int64_t i = segment * LINE_SEGMENT; i < end; i += LINE_BLOCK) {
         int64_t n = wick__min(LINE_BLOCK, end - i);
         const void *x = line_load(lines, base, i, n, buffer);
         union cell value = fold_any(lines->dtype, arg->kind, x, n, 0, 0);
@@ -98,38 +98,6 @@ static void segment_tasks(void *context, int worker, int64_t begin, int64_t end)
         else
             arg->out[line] = (uint32_t)best.at;
     }
-}
-
-/* Short lines of f32, all elements one behind the other: each element in turn, without branches. */
-static inline __attribute__((always_inline)) void short_lines(const struct argreduce *arg, const bool least,
-                                                              int64_t begin, int64_t end) {
-    const int64_t terms = arg->lines.terms;
-    const float *x = (const float *)(const void *)arg->lines.data + begin * terms;
-    for (int64_t line = begin; line < end; line++, x += terms) {
-        float value = x[0];
-        uint32_t at = 0;
-        for (int64_t i = 1; i < terms; i++) {
-            /* Nothing comes before the first NaN. */
-            bool takes = (least ? !(x[i] >= value) : !(x[i] <= value)) & (value == value);
-            value = takes ? x[i] : value;
-            at = takes ? (uint32_t)i : at;
-        }
-        arg->out[line] = at;
-    }
-}
-
-static void short_tasks(void *context, int worker, int64_t begin, int64_t end) {
-    const struct argreduce *arg = context;
-    (void)worker;
-    arg->kind == MIN ? short_lines(arg, true, begin, end) : short_lines(arg, false, begin, end);
-}
-
-/* Whether each line's elements follow those of the line before. */
-static bool are_short(const struct lines *lines) {
-    enum { SHORT = 24 };
-    const struct dims *kept = &lines->kept;
-    return lines->dtype == WICK_F32 && lines->terms <= SHORT && lines->direct &&
-           (kept->n == 0 || (kept->n == 1 && kept->stride[0] == lines->terms));
 }
 
 static void join_segments(const struct argreduce *arg) {
@@ -160,17 +128,14 @@ enum wick_status WICK__ISA(wick__cpu_argreduce)(const struct wick__call *call) {
         wick__parallel(arg.lines.outs, GRAIN, first_places, &arg);
         return WICK_OK;
     }
-    arg.segments = (arg.lines.terms + SEGMENT - 1) / SEGMENT;
+    if (WICK__ISA(wick__extremes_f32)(&arg.lines, arg.kind == MIN, NULL, arg.out)) return WICK_OK;
+    arg.segments = (arg.lines.terms + LINE_SEGMENT - 1) / LINE_SEGMENT;
     if (arg.segments > 1) {
         nbytes = sizeof *arg.bests * (size_t)(arg.lines.outs * arg.segments);
         arg.bests = wick__scratch(nbytes);
         if (!arg.bests) return WICK_MEMORY;
     }
-    int64_t work = wick__min(arg.lines.terms, SEGMENT) + 16;
-    if (are_short(&arg.lines)) {
-        wick__parallel(arg.lines.outs, GRAIN / work, short_tasks, &arg);
-        return WICK_OK;
-    }
+    int64_t work = wick__min(arg.lines.terms, LINE_SEGMENT) + 16;
     wick__parallel(arg.lines.outs * arg.segments, wick__max(1, GRAIN / work), segment_tasks, &arg);
     if (arg.bests) join_segments(&arg);
     wick__scratch_free(arg.bests, nbytes);

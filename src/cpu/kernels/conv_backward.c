@@ -58,8 +58,10 @@ struct conv_backward {
     int64_t across;       /* columns: J x kernel */
     int64_t terms, pitch; /* N x small; and from one packed row to the next, whole vectors */
     int64_t blocks, bands, parts;
-    char *packed; /* the rows: [groups M][pitch] of values, zeros behind the terms */
-    char *room;   /* of every worker: BLOCK columns of a band */
+    int64_t image, run;       /* terms of an image of a grid, and those up to its last window; or all terms twice */
+    int64_t pieces, together; /* bands of an image, or images of a band */
+    char *packed;             /* the rows: [groups M][pitch] of values, zeros behind the terms */
+    char *room;               /* of every worker: BLOCK columns of a band */
     size_t room_each;
     double *sums;      /* [parts][groups M][across] */
     struct grid *grid; /* NULL: columns are copied */
@@ -70,6 +72,21 @@ struct block {
     double *sums;
     int64_t across, columns;
 };
+
+/* Terms begin .. begin+n-1, n whole vectors, and as many of each further image. */
+struct band {
+    int64_t begin, n, image, images;
+};
+
+static int64_t up(int64_t n, int64_t step) { return wick__div_up(n, step) * step; }
+
+static struct band band_of(const struct conv_backward *s, int64_t band, int64_t lanes) {
+    int64_t piece = band % s->pieces * BAND, image = band / s->pieces * s->together;
+    return (struct band){.begin = image * s->image + piece,
+                         .n = up(wick__min(BAND, s->run - piece), lanes),
+                         .image = s->image,
+                         .images = wick__min(s->together, s->terms / s->image - image)};
+}
 
 /* Where a term is: its image and its window's place. */
 struct place {
@@ -219,12 +236,19 @@ static bool measure(const struct conv_backward *s, size_t value, int workers, si
            wick__mul_size(bytes[2], (size_t)s->across, &bytes[2]);
 }
 
-/* Cuts terms into bands and parts. */
+/* Cuts terms into bands and parts. The places of a grid behind an image's last window are zeros, which are left out
+ * where an image has whole vectors of them. */
 static void cut(struct conv_backward *s, int64_t terms) {
     int64_t lanes = BYTES / (s->dtype == WICK_F64 ? 8 : 4);
-    s->terms = terms;
-    s->pitch = (terms + lanes - 1) / lanes * lanes + (s->grid ? lanes : 0); /* copies end in whole vectors */
-    s->bands = (terms + BAND - 1) / BAND;
+    s->terms = s->image = s->run = terms;
+    if (s->grid && up(s->grid->run, lanes) < s->grid->image) {
+        s->image = s->grid->image;
+        s->run = s->grid->run;
+    }
+    s->pitch = up(terms, lanes) + (s->grid ? lanes : 0); /* copies end in whole vectors */
+    s->pieces = wick__div_up(s->run, BAND);
+    s->together = s->pieces == 1 ? wick__max(1, BAND / s->image) : 1;
+    s->bands = terms == 0 ? 0 : wick__div_up(terms / s->image, s->together) * s->pieces;
     s->parts = wick__max(1, wick__min(s->bands, ENOUGH / wick__min(ENOUGH, s->groups * s->blocks)));
 }
 

@@ -9,18 +9,22 @@
 typedef VALUE NAME(loose) __attribute__((vector_size(BYTES), aligned(sizeof(VALUE)), may_alias));
 enum { NAME(LANES) = BYTES / (int)sizeof(VALUE) };
 
-/* sums[m][c] += sum over i < n of row[m][i] column[c][i]; n is whole vectors. */
+/* sums[m][c] += sum over the band's terms i of row[m][i] column[c][i]. */
 static inline __attribute__((always_inline)) void NAME(multiply)(const VALUE *row, int64_t pitch,
-                                                                 const VALUE *const *column, int64_t n, double *sums,
-                                                                 int64_t across, const int rows, const int columns) {
+                                                                 const VALUE *const *column, const struct band *band,
+                                                                 double *sums, int64_t across, const int rows,
+                                                                 const int columns) {
+    const int64_t n = band->n, image = band->image, images = band->images;
     NAME(vector) sum[ROWS][COLUMNS];
     UNROLL for (int m = 0; m < rows; m++) UNROLL for (int c = 0; c < columns; c++) sum[m][c] = (NAME(vector)){0};
-    for (int64_t i = 0; i < n; i += NAME(LANES)) {
-        NAME(vector) x[COLUMNS];
-        UNROLL for (int c = 0; c < columns; c++) x[c] = *(const NAME(loose) *)(column[c] + i);
-        UNROLL for (int m = 0; m < rows; m++) {
-            NAME(vector) w = *(const NAME(loose) *)(row + m * pitch + i);
-            UNROLL for (int c = 0; c < columns; c++) sum[m][c] = MULADD(w, x[c], sum[m][c]);
+    for (int64_t k = 0; k < images; k++) {
+        for (int64_t i = k * image; i < k * image + n; i += NAME(LANES)) {
+            NAME(vector) x[COLUMNS];
+            UNROLL for (int c = 0; c < columns; c++) x[c] = *(const NAME(loose) *)(column[c] + i);
+            UNROLL for (int m = 0; m < rows; m++) {
+                NAME(vector) w = *(const NAME(loose) *)(row + m * pitch + i);
+                UNROLL for (int c = 0; c < columns; c++) sum[m][c] = MULADD(w, x[c], sum[m][c]);
+            }
         }
     }
     UNROLL for (int m = 0; m < rows; m++) NAME(add_totals)(sum[m], columns, sums + m * across);
@@ -28,21 +32,23 @@ static inline __attribute__((always_inline)) void NAME(multiply)(const VALUE *ro
 
 /* Rows row .. row+rows-1 with a block of columns. */
 static inline __attribute__((always_inline)) void NAME(multiply_rows)(const VALUE *row, int64_t pitch,
-                                                                      const VALUE *const *column, int64_t n,
+                                                                      const VALUE *const *column,
+                                                                      const struct band *band,
                                                                       const struct block *block, const int rows) {
     int64_t c = 0;
     for (; c + COLUMNS <= block->columns; c += COLUMNS)
-        NAME(multiply)(row, pitch, column + c, n, block->sums + c, block->across, rows, COLUMNS);
-    for (; c < block->columns; c++) NAME(multiply)(row, pitch, column + c, n, block->sums + c, block->across, rows, 1);
+        NAME(multiply)(row, pitch, column + c, band, block->sums + c, block->across, rows, COLUMNS);
+    for (; c < block->columns; c++)
+        NAME(multiply)(row, pitch, column + c, band, block->sums + c, block->across, rows, 1);
 }
 
-typedef void NAME(rows_fn)(const VALUE *row, int64_t pitch, const VALUE *const *column, int64_t n,
+typedef void NAME(rows_fn)(const VALUE *row, int64_t pitch, const VALUE *const *column, const struct band *band,
                            const struct block *block);
 #undef OF_ROWS
 #define OF_ROWS(rows)                                                                                                  \
-    static void NAME(multiply_##rows)(const VALUE *row, int64_t pitch, const VALUE *const *column, int64_t n,          \
-                                      const struct block *block) {                                                     \
-        NAME(multiply_rows)(row, pitch, column, n, block, rows);                                                       \
+    static void NAME(multiply_##rows)(const VALUE *row, int64_t pitch, const VALUE *const *column,                     \
+                                      const struct band *band, const struct block *block) {                            \
+        NAME(multiply_rows)(row, pitch, column, band, block, rows);                                                    \
     }
 OF_ROWS(1)
 OF_ROWS(2)
@@ -62,11 +68,11 @@ static inline void NAME(copy_windows)(const struct conv_backward *s, const char 
                                       VALUE *to) {
     int64_t begin = wick__min(w->n, steps(-w->low, w->stride)),
             end = wick__min(w->n, steps(w->large - w->low, w->stride));
-    if (s->size == sizeof(VALUE) && NAME(copy_masked)(row, w, begin, row ? end : 0, to)) return;
-    if (!row || end <= begin) {
+    if (!row || end <= begin) { /* to load no lanes from nowhere would take a hundred cycles */
         memset(to, 0, sizeof *to * (size_t)w->n);
         return;
     }
+    if (s->size == sizeof(VALUE) && NAME(copy_masked)(row, w, begin, end, to)) return;
     for (int64_t i = 0; i < begin; i++) to[i] = 0;
     const char *from = row + (w->low + begin * w->stride) * (int64_t)s->size;
     if (s->size == sizeof(VALUE) && w->stride == 1)
@@ -103,21 +109,22 @@ static void NAME(run_item)(const struct conv_backward *s, int64_t item, VALUE *r
     double *sums = s->sums + (part * s->groups + group) * s->rows * s->across + first;
     for (int64_t m = 0; m < s->rows; m++) memset(sums + m * s->across, 0, sizeof *sums * (size_t)columns);
     for (int64_t band = part * s->bands / s->parts; band < (part + 1) * s->bands / s->parts; band++) {
-        int64_t begin = band * BAND, end = wick__min(begin + BAND, s->terms);
-        int64_t n = (end - begin + NAME(LANES) - 1) / NAME(LANES) * NAME(LANES);
+        struct band terms = band_of(s, band, NAME(LANES));
         struct block b = {.sums = sums, .across = s->across, .columns = columns};
-        const VALUE *row = (const VALUE *)(void *)s->packed + group * s->rows * s->pitch + begin;
+        const VALUE *row = (const VALUE *)(void *)s->packed + group * s->rows * s->pitch + terms.begin;
         const VALUE *column[BLOCK];
-        for (int64_t i = 0; i < columns; i++)
-            if (s->grid)
-                column[i] = NAME(grid_column)(s, group, first + i) + begin;
-            else {
-                NAME(copy_column)(s, group, first + i, begin, end, room + i * STEP);
+        for (int64_t i = 0; i < columns; i++) {
+            if (s->grid) {
+                column[i] = NAME(grid_column)(s, group, first + i) + terms.begin;
+            } else {
+                int64_t end = wick__min(terms.begin + BAND, s->terms);
+                NAME(copy_column)(s, group, first + i, terms.begin, end, room + i * STEP);
                 column[i] = room + i * STEP;
             }
+        }
         for (int64_t t = 0, m = 0, rows; t < tiles; t++, m += rows, b.sums += rows * s->across) {
             rows = s->rows * (t + 1) / tiles - m; /* tiles differ by at most one row */
-            NAME(of_rows)[rows - 1](row + m * s->pitch, s->pitch, column, n, &b);
+            NAME(of_rows)[rows - 1](row + m * s->pitch, s->pitch, column, &terms, &b);
         }
     }
 }

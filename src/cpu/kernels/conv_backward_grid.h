@@ -17,11 +17,12 @@ struct grid_axis {
 
 struct grid {
     struct grid_axis axis[3];
-    int64_t image, length, phases; /* places of an image; floats of a phase of a channel, and how many phases it has */
-    int64_t reach;                 /* of the last tap, beyond the first */
-    float *planes;                 /* [groups J][phases][length] */
-    int64_t *offset;               /* [taps], from a channel's first phase on */
-    atomic_bool wild;              /* the large side has an infinity or NaN */
+    int64_t image, run;     /* places of an image, and those up to its last window */
+    int64_t length, phases; /* floats of a phase of a channel, and how many phases it has */
+    int64_t reach;          /* of the last tap, beyond the first */
+    float *planes;          /* [groups J][phases][length] */
+    int64_t *offset;        /* [taps], from a channel's first phase on */
+    atomic_bool wild;       /* the large side has an infinity or NaN */
 };
 
 static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
@@ -61,10 +62,11 @@ static bool plan_grid(const struct conv_backward *s, struct grid *g) {
     if (!wick__mul(d->size, h->size, &g->image) || !wick__mul(g->image, w->size, &g->image) ||
         !wick__mul(g->image, s->batch, &count) || count > GRID_MAX)
         return false;
+    g->run = ((s->axis[0].small - 1) * h->size + s->axis[1].small - 1) * w->size + s->axis[2].small;
     g->length = (count + g->reach) / LANES * LANES + 3 * LANES;
     if (!wick__mul(g->length * g->phases, s->groups * s->channels, &count) || count > GRID_MAX) return false;
     double copied = (double)rows * (ROW_COST + (double)s->axis[2].small / LANES * VECTOR_COST);
-    double more = (double)s->batch * (double)g->image - (double)s->terms, ours = more * (double)s->rows / (2 * LANES);
+    double more = (double)s->batch * (double)g->run - (double)s->terms, ours = more * (double)s->rows / (2 * LANES);
     double filled = (double)s->batch * (double)(d->size * h->size) * (ROW_COST + (double)w->size / LANES * VECTOR_COST);
     return copied > ours + filled * (double)g->phases / (double)s->taps;
 }

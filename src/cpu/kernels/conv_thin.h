@@ -3,7 +3,7 @@
  * A masked load reads 0 where a tap lies beside the row, and rows above and below the input are a row of zeros, so no
  * image is made. Four result rows are made at a time, a strip of 16 columns after the other. */
 
-enum { THIN_ROWS = 4, MAX_THIN_SIDE = 16 };
+enum { THIN_ROWS = 4, MAX_THIN_SIDE = 16, THIN_LINE = 64 };
 
 /* The taps of a strip: their rows in the window of input rows, weights, masks and columns. */
 struct thin {
@@ -14,9 +14,11 @@ struct thin {
     int64_t columns; /* of the strip, 1 .. 16 */
     int64_t x;       /* its first */
     __mmask16 mask[MAX_THIN_SIDE];
+    const char *ahead; /* what is asked for next, for each four rows of a strip so many lines of the cache */
+    int64_t lines;
 };
 
-static inline __attribute__((always_inline)) void thin_strip(const struct thin *thin, const int64_t tall,
+static inline __attribute__((always_inline)) void thin_strip(struct thin *thin, const int64_t tall,
                                                              const int64_t wide) {
     const struct conv_dim *h = &thin->conv->plan->dim[1], *w = &thin->conv->plan->dim[2];
     __mmask16 kept = (__mmask16)((1u << thin->columns) - 1);
@@ -24,6 +26,7 @@ static inline __attribute__((always_inline)) void thin_strip(const struct thin *
         /* The last rows are made twice rather than one by one. */
         int64_t top = wick__min(y, h->out - THIN_ROWS), k = 0;
         __m512 sum[THIN_ROWS];
+        for (int64_t l = 0; l < thin->lines; l++, thin->ahead += THIN_LINE) __builtin_prefetch(thin->ahead, 0, 2);
         UNROLL for (int r = 0; r < THIN_ROWS; r++) sum[r] = _mm512_set1_ps(thin->bias);
         _Pragma("GCC unroll 3") for (int64_t i = 0; i < tall; i++) {
             const float *row[THIN_ROWS];
@@ -51,11 +54,14 @@ static inline __attribute__((always_inline)) void thin_strip(const struct thin *
 static void run_direct(const struct conv *conv, int64_t channel, const float *plane, const float *zeros, float *out) {
     const struct conv_plan *plan = conv->plan;
     const struct conv_dim *h = &plan->dim[1], *w = &plan->dim[2];
+    int64_t parts = wick__div_up(w->out, 16) * wick__div_up(h->out, THIN_ROWS);
     struct thin thin = {.conv = conv,
                         .plane = plane,
                         .zeros = zeros,
                         .weight = (const float *)conv->weight + channel * plan->terms,
                         .out = out,
+                        .ahead = (const char *)(plane + h->in * w->in),
+                        .lines = wick__div_up(h->in * w->in * (int64_t)sizeof *plane / THIN_LINE, parts),
                         .bias = conv->bias ? ((const float *)conv->bias)[channel] : 0};
     for (int64_t x = 0; x < w->out; x += 16) {
         thin.x = x;

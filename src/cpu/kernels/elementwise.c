@@ -8,6 +8,8 @@
 
 #include "core/checked.h"
 
+#include <immintrin.h>
+
 /* The least that is worth waking a thread for: 128 and 64 KiB of f32. */
 enum { LIGHT_BLOCKS = 32, HEAVY_BLOCKS = 16 };
 
@@ -247,6 +249,20 @@ static void spread(char *to, const char *from, size_t size, int64_t down, int64_
 #undef SPREAD
 }
 
+/* Rows of neighbours, `down` bytes apart, next to one another. There is room for a vector behind the last row. */
+static void join_rows(char *to, const char *from, size_t row, int64_t down, int64_t rows) {
+#if WICK_ISA_LEVEL >= 2
+    size_t whole = row / LINE * LINE;
+    __mmask64 rest = _bzhi_u64(~UINT64_C(0), (unsigned)(row - whole));
+    for (int64_t r = 0; r < rows; r++, to += row, from += down) {
+        for (size_t i = 0; i < whole; i += LINE) _mm512_storeu_si512(to + i, _mm512_loadu_si512(from + i));
+        if (rest) _mm512_storeu_si512(to + whole, _mm512_maskz_loadu_epi8(rest, from + whole));
+    }
+#else
+    for (int64_t r = 0; r < rows; r++, to += row, from += down) memcpy(to, from, row);
+#endif
+}
+
 /* The rows of a tile of an operand, `step` bytes apart. Of one that is the same all along a row, `filled` says which
  * element the first `n` elements of its buffer are. */
 struct source {
@@ -274,7 +290,8 @@ static void gather_tile(const struct operand *op, const struct tile *tile, int d
         source->filled = NULL;
         return;
     }
-    for (int64_t r = 0; r < tile->rows; r++)
+    if (across == 1) join_rows(to, from, row, down * (int64_t)op->size, tile->rows);
+    for (int64_t r = 0; r < tile->rows && across != 1; r++)
         pick(to + (size_t)r * row, from + (size_t)(r * down) * op->size, op->size, across, tile->columns);
     source->filled = down == 0 && (across == 0 || tile->rows > 1) ? from : NULL;
     source->n = tile->rows * tile->columns;
@@ -324,14 +341,16 @@ static void run_tiles(void *context, int worker, int64_t begin, int64_t end) {
 }
 
 /* Whether several rows fit into a block, and each operand is contiguous in the last two dims, repeats its row, or has
- * one element a row. */
+ * one element a row. Many short rows may also lie apart. */
 static bool repeats(const struct job *job, const struct wick__layout *layouts) {
     int last = layouts[0].rank - 1;
     int64_t n = layouts[0].shape[last];
+    bool apart = n < ROW && layouts[0].shape[last - 1] >= TURNED;
     if (n > WICK__BLOCK / 2) return false;
     for (int i = 0; i < job->n_in; i++) {
         const int64_t *stride = layouts[i].stride;
-        if (stride[last - 1] != 0 && stride[last] != 0 && (stride[last] != 1 || stride[last - 1] != n)) return false;
+        if (stride[last - 1] == 0 || stride[last] == 0) continue;
+        if (stride[last] != 1 || (stride[last - 1] != n && !apart)) return false;
     }
     return true;
 }

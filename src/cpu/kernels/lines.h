@@ -12,6 +12,9 @@
 /* Elements of a line that are worked on at once: they fit into the first cache however they are loaded. */
 enum { LINE_BLOCK = 4096 };
 
+/* Elements of a line that one thread takes: how lines are cut depends on their length alone. */
+enum { LINE_SEGMENT = 16 * LINE_BLOCK };
+
 struct dims {
     int n;
     int64_t shape[WICK_MAX_RANK], stride[WICK_MAX_RANK];
@@ -74,6 +77,11 @@ static inline int64_t dims_offset(const struct dims *dims, int64_t i) {
         i /= dims->shape[d];
     }
     return dims->n > 0 ? offset + i * dims->stride[0] : 0;
+}
+
+/* Where line i begins, in elements. */
+static inline int64_t lines_offset(const struct lines *lines, int64_t i) {
+    return lines->kept.n == 1 ? i * lines->kept.stride[0] : dims_offset(&lines->kept, i);
 }
 
 static inline void gather_run(char *to, const char *from, int64_t n, int64_t stride, size_t size) {

@@ -4,6 +4,7 @@
  * many lines are accumulated at once, row by row; otherwise each line is taken block by block, gathered if its
  * elements are apart. Either way lines are cut into segments whose length depends on the shape alone, every segment
  * gives a cell of its own, and cells are joined in order: the result is the same for any number of threads. */
+#include "cpu/kernels/extremes.h"
 #include "cpu/kernels/lines.h"
 #include "cpu/kernels/sums.h"
 #include "cpu/kernels/reduce_types.h"
@@ -13,12 +14,11 @@
 #include "core/memory.h"
 
 enum {
-    SEGMENT = 16 * LINE_BLOCK, /* elements of a line in one task */
-    TILE = 2048,               /* lines side by side in one task */
-    APART = 256,               /* lines in one task whose neighbours lie apart */
-    FEW = 64,                  /* elements up to which lines that lie apart are taken so */
-    TILE_ROWS = 128,           /* elements of each of them in one task */
-    GRAIN = 32 * 1024          /* elements below which nothing is shared out */
+    TILE = 2048,      /* lines side by side in one task */
+    APART = 256,      /* lines in one task whose neighbours lie apart */
+    FEW = 64,         /* elements up to which lines that lie apart are taken so */
+    TILE_ROWS = 128,  /* elements of each of them in one task */
+    GRAIN = 32 * 1024 /* elements below which nothing is shared out */
 };
 
 /* What a segment of a line comes to. `center` is the mean for SQUARES, the greatest element for EXPS, the greatest or
@@ -270,14 +270,14 @@ static void join_lines(void *context, int worker, int64_t begin, int64_t end) {
 static enum wick_status run_lines(struct reduce *reduce) {
     int64_t terms = reduce->lines.terms, outs = reduce->lines.outs;
     size_t nbytes = 0;
-    reduce->segment = SEGMENT;
-    reduce->segments = wick__max(1, (terms + SEGMENT - 1) / SEGMENT);
+    reduce->segment = LINE_SEGMENT;
+    reduce->segments = wick__max(1, (terms + LINE_SEGMENT - 1) / LINE_SEGMENT);
     if (reduce->segments > 1) {
         nbytes = sizeof *reduce->parts * (size_t)(outs * reduce->segments);
         reduce->parts = wick__scratch(nbytes);
         if (!reduce->parts) return WICK_MEMORY;
     }
-    int64_t work = wick__min(terms, SEGMENT) + 16;
+    int64_t work = wick__min(terms, LINE_SEGMENT) + 16;
     wick__parallel(outs * reduce->segments, wick__max(1, GRAIN / work), line_tasks, reduce);
     if (reduce->parts) wick__parallel(outs, GRAIN / 8, join_lines, reduce);
     wick__scratch_free(reduce->parts, nbytes);
@@ -476,6 +476,9 @@ enum wick_status WICK__ISA(wick__cpu_reduce)(const struct wick__call *call) {
     double divisor = call->op == WICK_OP_mean ? (double)reduce.lines.terms : 1;
     if ((call->op == WICK_OP_mean || call->op == WICK_OP_sum) && reduce.lines.terms > 1 &&
         call->out[0]->dtype == WICK_F32 && WICK__ISA(wick__sums_f32)(&reduce.lines, divisor, wick__data(call->out[0])))
+        return WICK_OK;
+    if ((call->op == WICK_OP_min || call->op == WICK_OP_max) && reduce.lines.dtype == WICK_F32 &&
+        WICK__ISA(wick__extremes_f32)(&reduce.lines, call->op == WICK_OP_min, wick__data(call->out[0]), NULL))
         return WICK_OK;
     /* Few lines beside each other are worth their tile where they are short: a row of it takes longer than its
      * elements. */

@@ -3,6 +3,7 @@
 #ifndef WICK_CPU_KERNELS_REDUCE_TYPES_H
 #define WICK_CPU_KERNELS_REDUCE_TYPES_H
 
+#include "cpu/kernels/extremes.h"
 #include "cpu/kernels/reduce_kinds.h"
 
 #include <wick/dtype.h>
@@ -58,8 +59,11 @@ static union cell fold_any(enum wick_dtype dtype, enum kind kind, const void *x,
     case WICK_I32: return (union cell){.i = fold_i32(kind, x, n, 0, p)};
     case WICK_I64: return (union cell){.i = fold_i64(kind, x, n, 0, p)};
     case WICK_F64: return (union cell){.f = fold_f64(kind, x, n, center, p)};
-    default: return (union cell){.f = fold_f32(kind, x, n, center, p)};
+    default: break;
     }
+    if (kind == MIN) return (union cell){.f = wick__row_extreme(x, n, true)};
+    if (kind == MAX) return (union cell){.f = wick__row_extreme(x, n, false)};
+    return (union cell){.f = fold_f32(kind, x, n, center, p)};
 }
 
 #endif

@@ -7,8 +7,8 @@
 #include "cpu/runtime/isa.h"
 
 #ifdef WICK_ISA
-/* out [outs] = the sums of the lines / divisor, added in f64. False, and nothing done, for lines that are cut among
- * threads or lie in another way. */
+/* out [outs] = the sums of the lines / divisor, added in f64. False, and nothing done, for lines that lie in another
+ * way, and without memory. */
 bool WICK__ISA(wick__sums_f32)(const struct lines *lines, double divisor, float *out);
 #endif
 

@@ -16,6 +16,8 @@
  *   wick__vf_fma(a, b, c)              a b + c, rounded once where the instruction set can
  *   wick__vf_below(x, c, a, b)         a where x < c, else b
  *   wick__vf_above(x, c)               whether x > c in every lane
+ *   wick__vf_equal(x, c)               a bit for each lane where x == c
+ *   wick__vf_nan(a, b)                 whether a lane of either is NaN
  *   wick__vf_erf(x)                    not SLEEF's, as are the next
  *   wick__vf_exp(x), _log(x)           SLEEF's for doubles, and without AVX-512
  *   wick__vf_sigmoid(x), _silu(x), _silu_by(x, b), _mish(x)    with their whole tails; silu_by is silu(x) b
@@ -179,6 +181,37 @@ static inline wick__vd wick__vf_part(wick__vf x, int k) {
                              : _mm512_castps512_ps256(x));
 }
 #else
+#if WICK_ISA_LEVEL == 1
+static inline __m256i wick__vf_lanes(int64_t n) {
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+static inline __m256i wick__vd_lanes(int64_t n) {
+    return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
+}
+static inline wick__vf wick__vf_some(const float *p, int64_t n, float c) {
+    __m256i lanes = wick__vf_lanes(n);
+    return _mm256_blendv_ps(wick__vf_all(c), _mm256_maskload_ps(p, lanes), _mm256_castsi256_ps(lanes));
+}
+static inline wick__vd wick__vd_some(const double *p, int64_t n, double c) {
+    __m256i lanes = wick__vd_lanes(n);
+    return _mm256_blendv_pd(wick__vd_all(c), _mm256_maskload_pd(p, lanes), _mm256_castsi256_pd(lanes));
+}
+static inline void wick__vf_store_some(float *p, wick__vf x, int64_t n) {
+    _mm256_maskstore_ps(p, wick__vf_lanes(n), x);
+}
+static inline void wick__vd_store_some(double *p, wick__vd x, int64_t n) {
+    _mm256_maskstore_pd(p, wick__vd_lanes(n), x);
+}
+static inline wick__vd wick__vd_of_f32_some(const float *p, int64_t n) {
+    return _mm256_cvtps_pd(_mm_maskload_ps(p, _mm256_castsi256_si128(wick__vf_lanes(n))));
+}
+static inline void wick__vd_to_f32_some(float *p, wick__vd x, int64_t n) {
+    _mm_maskstore_ps(p, _mm256_castsi256_si128(wick__vf_lanes(n)), _mm256_cvtpd_ps(x));
+}
+static inline wick__vd wick__vd_first(wick__vd x, int64_t n) {
+    return _mm256_and_pd(x, _mm256_castsi256_pd(wick__vd_lanes(n)));
+}
+#else
 #define WICK__SOME(v, V, T, LANES)                                                                                     \
     static inline V v##_some(const T *p, int64_t n, T c) {                                                             \
         T lanes[LANES];                                                                                                \
@@ -207,6 +240,7 @@ static inline wick__vd wick__vd_first(wick__vd x, int64_t n) {
     for (int i = 0; i < WICK__VD; i++) x[i] = i < n ? x[i] : 0;
     return x;
 }
+#endif
 static inline wick__vd wick__vf_part(wick__vf x, int k) {
 #if WICK_ISA_LEVEL >= 1
     return _mm256_cvtps_pd(k ? _mm256_extractf128_ps(x, 1) : _mm256_castps256_ps128(x));
@@ -242,6 +276,8 @@ static inline wick__vd wick__vd_below(wick__vd x, wick__vd c, wick__vd a, wick__
 }
 static inline bool wick__vf_above(wick__vf x, wick__vf c) { return _mm512_cmp_ps_mask(x, c, _CMP_NGT_UQ) == 0; }
 static inline bool wick__vd_above(wick__vd x, wick__vd c) { return _mm512_cmp_pd_mask(x, c, _CMP_NGT_UQ) == 0; }
+static inline unsigned wick__vf_equal(wick__vf x, wick__vf c) { return _mm512_cmp_ps_mask(x, c, _CMP_EQ_OQ); }
+static inline bool wick__vf_nan(wick__vf a, wick__vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q) != 0; }
 #elif WICK_ISA_LEVEL >= 1
 static inline wick__vf wick__vf_below(wick__vf x, wick__vf c, wick__vf a, wick__vf b) {
     return _mm256_blendv_ps(b, a, _mm256_cmp_ps(x, c, _CMP_LT_OQ));
@@ -255,6 +291,12 @@ static inline bool wick__vf_above(wick__vf x, wick__vf c) {
 static inline bool wick__vd_above(wick__vd x, wick__vd c) {
     return _mm256_movemask_pd(_mm256_cmp_pd(x, c, _CMP_NGT_UQ)) == 0;
 }
+static inline unsigned wick__vf_equal(wick__vf x, wick__vf c) {
+    return (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(x, c, _CMP_EQ_OQ));
+}
+static inline bool wick__vf_nan(wick__vf a, wick__vf b) {
+    return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_UNORD_Q)) != 0;
+}
 #else
 static inline wick__vf wick__vf_below(wick__vf x, wick__vf c, wick__vf a, wick__vf b) {
     wick__vf mask = _mm_cmplt_ps(x, c);
@@ -266,6 +308,8 @@ static inline wick__vd wick__vd_below(wick__vd x, wick__vd c, wick__vd a, wick__
 }
 static inline bool wick__vf_above(wick__vf x, wick__vf c) { return _mm_movemask_ps(_mm_cmpngt_ps(x, c)) == 0; }
 static inline bool wick__vd_above(wick__vd x, wick__vd c) { return _mm_movemask_pd(_mm_cmpngt_pd(x, c)) == 0; }
+static inline unsigned wick__vf_equal(wick__vf x, wick__vf c) { return (unsigned)_mm_movemask_ps(_mm_cmpeq_ps(x, c)); }
+static inline bool wick__vf_nan(wick__vf a, wick__vf b) { return _mm_movemask_ps(_mm_cmpunord_ps(a, b)) != 0; }
 #endif
 
 #define WICK__SUM(v, V, T, LANES)                                                                                      \
