@@ -47,6 +47,18 @@ struct gpu_conv_points {
     struct gpu_divisor runs; /* those of one plane */
 };
 
+/* A transposed convolution by windows of one element from the products of all elements, to which bias and relu belong
+ * already: those lie a stride apart in the result, and between them are results of the bias alone. */
+struct gpu_conv_apart {
+    const void *products; /* [planes, in...] */
+    const void *bias;     /* [channels], NULL: none */
+    void *out;            /* [planes, out...] */
+    u32 count;            /* of out */
+    u32 relu;
+    u32 in[3], padding[3];
+    struct gpu_divisor out_size[3], stride[3], channels;
+};
+
 /* Convolutions of one channel a group, over one or two dims, by tiles of planes. */
 enum {
     GPU_CONV_TILE = 1024,        /* results of a block, of a phase */

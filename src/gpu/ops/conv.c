@@ -437,9 +437,54 @@ static enum wick_status run_tiles(struct wick__gpu *gpu, const struct wick__call
     return wick__gpu_launch(gpu, &launch, p);
 }
 
+static enum wick_status run(struct wick__gpu *gpu, const struct wick__call *call, struct gpu_conv *p) {
+    enum wick_dtype dtype = call->out[0]->dtype;
+    bool done;
+    if (is_rows(p, dtype)) return multiply_rows(gpu, dtype, p);
+    WICK__TRY(wick__conv_depth(gpu, dtype, p, &done));
+    if (done) return WICK_OK;
+    if (is_product(p, dtype) && !is_small_plane(gpu, p, dtype)) return multiply(gpu, dtype, p);
+    if (wick__conv_points_takes(dtype, p)) return wick__conv_points(gpu, dtype, p);
+    if (wick_dtype_is_float(dtype) && is_gathered(gpu, p, dtype)) WICK__TRY(multiply_and_gather(gpu, dtype, p, &done));
+    if (done) return WICK_OK;
+    if (!wick__conv_mma_takes(gpu, dtype, p)) return run_tiles(gpu, call, p);
+    struct wick__error quiet = {0};
+    if (dtype != WICK_F32) return wick__conv_mma(gpu, dtype, p);
+    wick__error_swap(&quiet); /* without memory for copies, tiles have their turn */
+    enum wick_status status = wick__conv_mma(gpu, dtype, p);
+    wick__error_swap(&quiet);
+    return status == WICK_OK ? WICK_OK : run_tiles(gpu, call, p);
+}
+
+/* ---- windows of one element, a stride apart ---- */
+
+/* All elements' results, as those of a stride of 1, and then the copy. Without memory for them, *done is false. */
+static enum wick_status run_apart(struct wick__gpu *gpu, const struct wick__call *call, const struct gpu_conv *p,
+                                  bool *done) {
+    enum wick_dtype dtype = call->out[0]->dtype;
+    size_t nbytes = (size_t)(p->n * p->groups * p->cout * p->in_plane) * wick__size(dtype);
+    struct gpu_conv all = *p;
+    struct wick__error quiet = {0};
+    wick__error_swap(&quiet);
+    *done = wick__gpu_scratch(gpu, nbytes, &all.out) == WICK_OK;
+    wick__error_swap(&quiet);
+    if (!*done) return WICK_OK;
+    void *const results = all.out;
+    all.out_plane = p->in_plane;
+    for (int a = 0; a < 3; a++) {
+        struct gpu_conv_dim *dim = &all.dim[a];
+        dim->out = dim->in;
+        dim->padding = 0;
+        dim->stride = dim->phases = dim->tap_step = 1;
+    }
+    enum wick_status status = run(gpu, call, &all);
+    if (status == WICK_OK) status = wick__conv_apart(gpu, dtype, p, results);
+    wick__gpu_release(gpu, results, nbytes);
+    return status;
+}
+
 wick__kernel_fn wick__gpu_conv;
 enum wick_status wick__gpu_conv(const struct wick__call *call) {
-    enum wick_dtype dtype = call->out[0]->dtype;
     struct wick__gpu *gpu = wick__gpu_of(call->out[0]);
     struct gpu_conv p;
     bool done, rest;
@@ -449,19 +494,6 @@ enum wick_status wick__gpu_conv(const struct wick__call *call) {
     if (!set_params(&p, call))
         return wick__fail(WICK_OVERFLOW, "%s: a spatial size or option is beyond 2^30, on %s", wick_op_name(call->op),
                           gpu->device->name);
-    if (is_rows(&p, dtype)) return multiply_rows(gpu, dtype, &p);
-    WICK__TRY(wick__conv_depth(gpu, dtype, &p, &done));
-    if (done) return WICK_OK;
-    if (is_product(&p, dtype) && !is_small_plane(gpu, &p, dtype)) return multiply(gpu, dtype, &p);
-    if (wick__conv_points_takes(dtype, &p)) return wick__conv_points(gpu, dtype, &p);
-    if (wick_dtype_is_float(dtype) && is_gathered(gpu, &p, dtype))
-        WICK__TRY(multiply_and_gather(gpu, dtype, &p, &done));
-    if (done) return WICK_OK;
-    if (!wick__conv_mma_takes(gpu, dtype, &p)) return run_tiles(gpu, call, &p);
-    struct wick__error quiet = {0};
-    if (dtype != WICK_F32) return wick__conv_mma(gpu, dtype, &p);
-    wick__error_swap(&quiet); /* without memory for copies, tiles have their turn */
-    enum wick_status status = wick__conv_mma(gpu, dtype, &p);
-    wick__error_swap(&quiet);
-    return status == WICK_OK ? WICK_OK : run_tiles(gpu, call, &p);
+    if (wick__conv_is_apart(call->out[0]->dtype, &p)) WICK__TRY(run_apart(gpu, call, &p, &done));
+    return done ? WICK_OK : run(gpu, call, &p);
 }
