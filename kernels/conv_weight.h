@@ -5,7 +5,8 @@
  *
  *     out[m][j,k] = sum over n, i of small[n][m][i] large[n][j][i stride + k dilation - padding]
  *
- * conv_weight_planes counts terms in lines of windows, and `across` are the threads of a line.
+ * conv_weight_planes counts terms in lines of windows, and `across` are the threads of a line. conv_weight_points counts
+ * them in runs of neighbours, also those of a plane in by_plane.
  */
 #ifndef WICK_KERNELS_CONV_WEIGHT_H
 #define WICK_KERNELS_CONV_WEIGHT_H
@@ -33,6 +34,8 @@ struct gpu_conv_weight {
     u32 taps, across;             /* across: channels taps */
     u32 row_tiles, column_tiles;
     struct gpu_conv_weight_dim dim[3];
+    struct gpu_divisor by_plane, by_h, by_w; /* small_plane, and `small` of the last two dims */
+    struct gpu_divisor by_rows;              /* of conv_weight_points */
 };
 
 struct gpu_conv_weight_join {

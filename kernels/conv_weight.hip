@@ -1,7 +1,8 @@
 /* The gradient of a convolution by its weight: as an implicit product whose operands are fetched from both sides as
  * they lie, tile by tile; for groups of few channels, a few elements a block; for planes of one channel, all taps of a
- * channel a block. Terms are cut into parts, whose sums a second kernel adds in f64, in order. */
-#include "dtype.h"
+ * channel a block; for windows of one element of one channel, an element a block. Terms are cut into parts, whose sums a
+ * second kernel adds in f64, in order. */
+#include "elementwise.h"
 #include "wave.h"
 
 #include "conv_weight.h"
@@ -24,8 +25,8 @@ GPU_FN struct weight_term weight_term_of(const struct gpu_conv_weight &p, u32 te
     struct weight_term r;
     r.there = term < end;
     if (!r.there) term = 0;
-    u32 image = term / (u32)p.small_plane, rest = term - image * (u32)p.small_plane;
-    u32 row = rest / (u32)p.dim[2].small, depth = row / (u32)p.dim[1].small;
+    u32 image = gpu_divide(term, p.by_plane), rest = term - image * (u32)p.small_plane;
+    u32 row = gpu_divide(rest, p.by_w), depth = gpu_divide(row, p.by_h);
     r.small = (i64)image * p.groups * p.rows * p.small_plane + rest;
     r.large = (i64)image * p.groups * p.channels * p.large_plane;
     r.at[2] = (i32)(rest - row * (u32)p.dim[2].small) * p.dim[2].stride - p.dim[2].padding;
@@ -218,6 +219,37 @@ template <typename T, int K, int ROWS> GPU_FN void conv_weight_planes(const stru
     if (t < TAPS && top * K + t < K * K) weight_put<T>(p, part, (i64)to * (K * K) + top * K + t, (S)v);
 }
 
+/* ---- an element a block: products of planes ---- */
+
+template <typename T, int E> GPU_FN void conv_weight_points(const struct gpu_conv_weight &p) {
+    enum { AHEAD = E > 1 ? 4 : 8 }; /* runs of both sides in flight together */
+    GPU_SHARED f64 room[GPU_BLOCK / GPU_WAVE];
+    i64 item = (i64)gpu_block_y() * gpu_blocks_x() + gpu_block_x();
+    if (item >= p.count * p.parts) return;
+    u32 channels = (u32)p.count, part = (u32)(item / p.count), channel = (u32)(item - part * p.count);
+    u32 group = gpu_divide(channel, p.by_rows), groups = (u32)p.groups;
+    u32 first = part * p.part, end = first + p.part < p.terms ? first + p.part : p.terms;
+    f32 sum[E];
+    GPU_UNROLL for (int e = 0; e < E; e++) sum[e] = 0;
+    GPU_NO_UNROLL for (u32 i = first + gpu_thread(); i < end; i += AHEAD * GPU_BLOCK) {
+        gpu_pack<T, E> small[AHEAD], large[AHEAD];
+        GPU_UNROLL for (u32 a = 0; a < AHEAD; a++) {
+            u32 run = i + a * GPU_BLOCK < end ? i + a * GPU_BLOCK : i;
+            u32 image = gpu_divide(run, p.by_plane), place = (run - image * p.by_plane.d) * E;
+            small[a] = gpu_load_pack<T, E>((const T *)p.small + ((i64)(u64)image * channels + channel) * p.small_plane + place);
+            large[a] = gpu_load_pack<T, E>((const T *)p.large + ((i64)(u64)image * groups + group) * p.small_plane + place);
+        }
+        GPU_UNROLL for (u32 a = 0; a < AHEAD; a++) {
+            if (i + a * GPU_BLOCK >= end) continue;
+            GPU_UNROLL for (int e = 0; e < E; e++) sum[e] = gpu_fma(gpu_up(small[a].v[e]), gpu_up(large[a].v[e]), sum[e]);
+        }
+    }
+    f64 all = 0;
+    GPU_UNROLL for (int e = 0; e < E; e++) all += sum[e];
+    all = gpu_block_join<gpu_join_add>(all, room);
+    if (gpu_thread() == 0) weight_put<T>(p, part, channel, (f32)all);
+}
+
 /* ---- the sum of the parts ---- */
 
 template <typename T> GPU_FN void conv_weight_join(const struct gpu_conv_weight_join &p) {
@@ -249,3 +281,8 @@ CONV_WEIGHT_FEW(f8e4m3, GPU_CONV_FEW_COLUMNS_F64)
     GPU_KERNEL(conv_weight_planes5_##T, struct gpu_conv_weight) { conv_weight_planes<T, 5, 5>(p); }                    \
     GPU_KERNEL(conv_weight_planes7_##T, struct gpu_conv_weight) { conv_weight_planes<T, 7, 4>(p); }
 GPU_FLOATS(CONV_WEIGHT_PLANES)
+
+#define CONV_WEIGHT_POINTS(T)                                                                                          \
+    GPU_KERNEL(conv_weight_points_##T, struct gpu_conv_weight) { conv_weight_points<T, 4>(p); }                        \
+    GPU_KERNEL(conv_weight_points_each_##T, struct gpu_conv_weight) { conv_weight_points<T, 1>(p); }
+CONV_WEIGHT_POINTS(bf16) CONV_WEIGHT_POINTS(f16) CONV_WEIGHT_POINTS(f32)

@@ -66,6 +66,11 @@ static bool set_params(struct gpu_conv_weight *p, const struct wick__call *call)
     }
     terms *= p->small_plane;
     if (terms >= INT32_MAX || p->channels * taps >= INT32_MAX || groups >= INT32_MAX) return false;
+    if (terms > 0) {
+        wick__gpu_divisor(&p->by_plane, (u32)p->small_plane);
+        wick__gpu_divisor(&p->by_h, (u32)p->dim[1].small);
+        wick__gpu_divisor(&p->by_w, (u32)p->dim[2].small);
+    }
     p->terms = (u32)terms;
     p->taps = (u32)taps;
     p->across = (u32)(p->channels * taps);
@@ -148,6 +153,29 @@ static enum wick_status run_planes(struct wick__gpu *gpu, enum wick_dtype dtype,
     return run(gpu, dtype, p, &launch);
 }
 
+/* Whether windows are one element of one channel, side by side. */
+static bool has_points(enum wick_dtype dtype, const struct gpu_conv_weight *p) {
+    bool has_kernels = dtype == WICK_BF16 || dtype == WICK_F16 || dtype == WICK_F32;
+    for (int a = 0; a < 3; a++)
+        if (p->dim[a].kernel != 1 || p->dim[a].padding != 0 || p->dim[a].small != p->dim[a].large) return false;
+    return has_kernels && p->channels == 1 && p->terms > 0 && p->groups * p->rows < INT32_MAX / 4;
+}
+
+static enum wick_status run_points(struct wick__gpu *gpu, enum wick_dtype dtype, struct gpu_conv_weight *p) {
+    enum { RUN = 4, LEAST = 4 * GPU_BLOCK }; /* runs of a part */
+    uintptr_t together = wick__min(16, RUN * (uintptr_t)wick__size(dtype));
+    bool runs = p->small_plane % RUN == 0 && ((uintptr_t)p->small | (uintptr_t)p->large) % together == 0;
+    int64_t each = runs ? RUN : 1;
+    enum wick__gpu_kernel first = runs ? WICK__GPU_K_conv_weight_points_bf16 : WICK__GPU_K_conv_weight_points_each_bf16;
+    struct wick__launch launch = {.kernel = wick__gpu_of_floats(first, dtype)};
+    p->terms /= (u32)each;
+    wick__gpu_divisor(&p->by_plane, (u32)(p->small_plane / each));
+    wick__gpu_divisor(&p->by_rows, (u32)p->rows);
+    set_parts(p, p->count, LEAST, VERY_LONG / each, 4);
+    wick__gpu_reduce_grid(&launch, p->count * p->parts);
+    return run(gpu, dtype, p, &launch);
+}
+
 wick__kernel_fn wick__gpu_conv_backward;
 enum wick_status wick__gpu_conv_backward(const struct wick__call *call) {
     enum wick_dtype dtype = call->out[0]->dtype;
@@ -163,6 +191,7 @@ enum wick_status wick__gpu_conv_backward(const struct wick__call *call) {
                           gpu->device->name);
     WICK__TRY(wick__conv_depth_weight(gpu, dtype, &p, &done));
     if (done) return WICK_OK;
+    if (has_points(dtype, &p)) return run_points(gpu, dtype, &p);
     if (has_planes(&p) && p.terms > 0) return run_planes(gpu, dtype, &p);
     if (wick__conv_weight_mma_takes(gpu, dtype, &p)) return wick__conv_weight_mma(gpu, dtype, &p);
     int64_t row_tiles = wick__div_up(p.rows, EDGE), column_tiles = wick__div_up(p.across, EDGE);
