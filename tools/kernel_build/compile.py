@@ -15,7 +15,7 @@ BITCODE_FOLDERS = ["/usr/lib/x86_64-linux-gnu/amdgcn/bitcode", "/usr/lib/aarch64
 # than there are.
 # The others keep the pass: it shortens the loops around matrix instructions.
 CONSTANTS_STAY = {"gemm", "gemv_few", "math", "special", "attention", "attention_backward", "attention_backward_plain", "reduce",
-                  "reduce_stats", "resize", "cross_entropy", "ctc", "loss", "recurrent_layer"}
+                  "reduce_stats", "resize", "cross_entropy", "ctc", "loss", "recurrent_layer", "conv_few"}
 OWN = {"sm_90"}  # compiled with the instructions that no later GPU has: sm_90a
 PTX = "sm_80"  # the oldest architecture that the PTX pack serves
 

@@ -29,7 +29,7 @@ bool wick__conv_is_apart(enum wick_dtype dtype, const struct gpu_conv *conv);
 enum wick_status wick__conv_apart(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv,
                                   const void *results);
 
-/* One channel of the input a group, by patches of planes (conv_depth.c); *done says whether it takes it. */
+/* One channel of the input a group, or few, by patches of planes (conv_depth.c); *done says whether it takes it. */
 enum wick_status wick__conv_depth(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv,
                                   bool *done);
 enum wick_status wick__conv_depth_weight(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv_weight *g,

@@ -1,10 +1,11 @@
-/* Convolutions of one channel a group, and their gradients by the weight, by patches of planes. */
+/* Convolutions of one channel a group or of few, and gradients by the weight of those of one, by patches of planes. */
 #include "gpu/ops/conv.h"
 #include "gpu/ops/rows.h"
 
 #include "core/checked.h"
 
 #include "kernels/conv_depth.h"
+#include "kernels/conv_few.h"
 
 enum { PATCH = GPU_CONV_PATCH };
 
@@ -53,13 +54,17 @@ static struct side side_of(const struct gpu_conv_dim *dim, bool turned) {
     return s;
 }
 
+static bool is_flat(const struct gpu_conv *c) {
+    return c->dim[0].in == 1 && c->dim[0].out == 1 && c->dim[0].kernel == 1 && c->dim[0].padding == 0;
+}
+
 /* The parameters, if patches are possible. */
 static bool set_patches(struct gpu_conv_depth *p, enum wick_dtype dtype, const struct gpu_conv *c) {
-    bool flat = c->dim[0].in == 1 && c->dim[0].out == 1 && c->dim[0].kernel == 1 && c->dim[0].padding == 0;
     bool turned = c->transposed && c->dim[1].stride == 1, spread = c->transposed && !turned;
     const struct side rows = side_of(&c->dim[1], turned), columns = side_of(&c->dim[2], turned);
     int64_t channels = c->groups * c->cout, planes = c->n * channels;
-    if (!has_kernels(dtype) || !flat || c->cin != 1 || !fits(&rows, &columns) || planes >= INT32_MAX) return false;
+    if (!has_kernels(dtype) || !fits(&rows, &columns) || planes >= INT32_MAX / c->dim[0].out) return false;
+    planes *= c->dim[0].out;
     int64_t line = runs(columns.out, PATCH, columns.dilation);
     int64_t plane = line * runs(rows.out + (spread ? rows.padding & 1 : 0), PATCH, rows.dilation);
     if (plane >= INT32_MAX || plane * planes >= INT32_MAX) return false;
@@ -103,6 +108,51 @@ static u32 near_planes(const struct gpu_conv_depth *p, enum wick_dtype dtype, co
     return c->dim[1].stride == 1 && c->cout == 1 && p->wide == 1 && small && aligned ? (u32)planes : 0;
 }
 
+/* Whether groups have few channels: so few that a tile of matrix instructions does more than WASTE times the products
+ * that are needed, as many as it makes while a thread makes one. */
+static bool has_few(const struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *c) {
+    enum { MOST = 16, TILE = 64, RUN = 8, WASTE = 8 };
+    if ((dtype != WICK_BF16 && dtype != WICK_F16) || c->cin < 1 || c->cout > MOST) return false;
+    if (c->cin > MOST && c->groups == 1) return false;
+    int64_t made = TILE * wick__div_up(c->cin, RUN) * RUN;
+    return !wick__conv_mma_takes(gpu, dtype, c) || made > WASTE * c->cin * c->cout;
+}
+
+static enum wick_status run_few(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *c, bool *done) {
+    static const enum wick__gpu_kernel kernels[4][3] = {
+        {WICK__GPU_K_conv_few3_bf16, WICK__GPU_K_conv_few5_bf16, WICK__GPU_K_conv_few7_bf16},
+        {WICK__GPU_K_conv_few_skip3_bf16, WICK__GPU_K_conv_few_skip5_bf16, WICK__GPU_K_conv_few_skip7_bf16},
+        {WICK__GPU_K_conv_few_spread3_bf16, WICK__GPU_K_conv_few_spread5_bf16, WICK__GPU_K_conv_few_spread7_bf16},
+        {WICK__GPU_K_conv_few_both3_bf16}};
+    const struct gpu_conv_dim *depth = &c->dim[0], *rows = &c->dim[1];
+    const struct side along = side_of(depth, false);
+    struct gpu_conv pairs = *c;
+    pairs.cout = wick__div_up(c->cout, 2);
+    struct gpu_conv_few p = {.cin = (u32)c->cin,
+                             .cout = (u32)c->cout,
+                             .transposed = c->transposed,
+                             .in_depth = depth->in,
+                             .taps = depth->kernel,
+                             .stride = depth->stride,
+                             .padding = depth->padding,
+                             .dilation = depth->dilation,
+                             .weight_m = (u32)c->weight_m,
+                             .weight_c = (u32)c->weight_c,
+                             .weight_group = (u32)c->weight_group,
+                             .in_volume = c->in_plane};
+    *done = has_few(gpu, dtype, c) && is_near(&along) && c->groups * c->weight_group < INT32_MAX &&
+            set_patches(&p.flat, dtype, c);
+    if (!*done) return WICK_OK;
+    /* Two channels of the result a thread, where that leaves every unit a block. */
+    bool both = rows->kernel == 3 && rows->stride == 1 && c->cout > 1 &&
+                p.flat.patches / 2 >= GPU_BLOCK * (u32)gpu->properties.units && set_patches(&p.flat, dtype, &pairs);
+    wick__gpu_divisor(&p.by_depth, (u32)depth->out);
+    int way = both ? 3 : rows->stride == 1 ? 0 : c->transposed ? 2 : 1;
+    struct wick__launch launch = {.kernel = wick__gpu_of_floats(kernels[way][rows->kernel / 2 - 1], dtype),
+                                  .grid = {(unsigned)wick__div_up(p.flat.patches, GPU_BLOCK)}};
+    return wick__gpu_launch(gpu, &launch, &p);
+}
+
 enum wick_status wick__conv_depth(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *c, bool *done) {
     static const enum wick__gpu_kernel kernels[4][3] = {
         {WICK__GPU_K_conv_depth3_bf16, WICK__GPU_K_conv_depth5_bf16, WICK__GPU_K_conv_depth7_bf16},
@@ -110,6 +160,7 @@ enum wick_status wick__conv_depth(struct wick__gpu *gpu, enum wick_dtype dtype, 
         {WICK__GPU_K_conv_spread3_bf16, WICK__GPU_K_conv_spread5_bf16, WICK__GPU_K_conv_spread7_bf16},
         {WICK__GPU_K_conv_near3_bf16, WICK__GPU_K_conv_near5_bf16, WICK__GPU_K_conv_near7_bf16}};
     struct gpu_conv_depth p;
+    if (c->cin != 1 || !is_flat(c)) return run_few(gpu, dtype, c, done);
     *done = set_patches(&p, dtype, c);
     if (!*done) return WICK_OK;
     p.near = near_planes(&p, dtype, c);
