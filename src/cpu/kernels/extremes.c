@@ -5,7 +5,7 @@
 #include "cpu/kernels/vmath.h"
 #include "cpu/runtime/parallel.h"
 
-enum { VECTORS = 4, COLUMNS = VECTORS * WICK__VF, GRAIN = 32 * 1024 };
+enum { VECTORS = 4, COLUMNS = VECTORS * WICK__VF, GRAIN = 32 * 1024, LEAST = 1, PLACE = 2 };
 
 typedef int32_t ints __attribute__((vector_size(WICK__VF * 4)));
 
@@ -26,9 +26,10 @@ static inline __attribute__((always_inline)) wick__vf load(const float *p, int64
     return n == WICK__VF ? wick__vf_load(p) : wick__vf_some(p, n, 0);
 }
 
-/* Of `count` vectors of lines at x, whose last one has n lanes. */
-static inline __attribute__((always_inline)) void vectors(const struct extremes *e, const bool least, const bool place,
-                                                          const float *x, int64_t first, const int count, int64_t n) {
+/* Of `count` vectors of lines at x, whose last one has n lanes. `kind` is of LEAST and PLACE. */
+static inline __attribute__((always_inline)) void vectors(const struct extremes *e, const int kind, const float *x,
+                                                          int64_t first, const int count, int64_t n) {
+    const bool least = kind & LEAST, place = kind & PLACE;
     wick__vf best[VECTORS];
     ints found[VECTORS];
     int32_t i = 0;
@@ -53,8 +54,9 @@ static inline __attribute__((always_inline)) void vectors(const struct extremes 
 }
 
 /* The same of values alone, without NaN; false where there is one. */
-static inline __attribute__((always_inline)) bool values_of(const struct extremes *e, const bool least, const float *x,
+static inline __attribute__((always_inline)) bool values_of(const struct extremes *e, const int kind, const float *x,
                                                             int64_t first) {
+    const bool least = kind & LEAST;
     wick__vf best[VECTORS];
     bool some_nan = false;
     for (int k = 0; k < VECTORS; k++) best[k] = wick__vf_load(x + k * WICK__VF);
@@ -68,17 +70,17 @@ static inline __attribute__((always_inline)) bool values_of(const struct extreme
     return !some_nan;
 }
 
-static inline __attribute__((always_inline)) void parts(const struct extremes *e, const bool least, const bool place,
-                                                        int64_t begin, int64_t end) {
+static inline __attribute__((always_inline)) void parts(const struct extremes *e, const int kind, int64_t begin,
+                                                        int64_t end) {
     for (int64_t i = begin, n; i < end; i++) {
         int64_t first = across_part(&e->across, i, &n), j = 0;
         const float *x = (const float *)(const void *)e->lines->data + dims_offset(&e->lines->kept, first);
         if (n == COLUMNS) {
-            if (place || !values_of(e, least, x, first)) vectors(e, least, place, x, first, VECTORS, WICK__VF);
+            if ((kind & PLACE) || !values_of(e, kind, x, first)) vectors(e, kind, x, first, VECTORS, WICK__VF);
             continue;
         }
-        for (; n - j > WICK__VF; j += WICK__VF) vectors(e, least, place, x + j, first + j, 1, WICK__VF);
-        vectors(e, least, place, x + j, first + j, 1, n - j);
+        for (; n - j > WICK__VF; j += WICK__VF) vectors(e, kind, x + j, first + j, 1, WICK__VF);
+        vectors(e, kind, x + j, first + j, 1, n - j);
     }
 }
 
@@ -86,9 +88,9 @@ static void parts_task(void *context, int worker, int64_t begin, int64_t end) {
     const struct extremes *e = context;
     (void)worker;
     if (e->places)
-        e->least ? parts(e, true, true, begin, end) : parts(e, false, true, begin, end);
+        e->least ? parts(e, LEAST | PLACE, begin, end) : parts(e, PLACE, begin, end);
     else
-        e->least ? parts(e, true, false, begin, end) : parts(e, false, false, begin, end);
+        e->least ? parts(e, LEAST, begin, end) : parts(e, 0, begin, end);
 }
 
 static void rows_task(void *context, int worker, int64_t begin, int64_t end) {

@@ -1,6 +1,7 @@
 /* Convolutions of one channel a group or of few, and gradients by the weight of those of one, by patches of planes. */
 #include "gpu/ops/conv.h"
 #include "gpu/ops/rows.h"
+#include "gpu/routes/conv.h"
 
 #include "core/checked.h"
 
@@ -108,14 +109,11 @@ static u32 near_planes(const struct gpu_conv_depth *p, enum wick_dtype dtype, co
     return c->dim[1].stride == 1 && c->cout == 1 && p->wide == 1 && small && aligned ? (u32)planes : 0;
 }
 
-/* Whether groups have few channels: so few that a tile of matrix instructions does more than WASTE times the products
- * that are needed, as many as it makes while a thread makes one. */
 static bool has_few(const struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *c) {
-    enum { MOST = 16, TILE = 64, RUN = 8, WASTE = 8 };
+    enum { MOST = 16 };
     if ((dtype != WICK_BF16 && dtype != WICK_F16) || c->cin < 1 || c->cout > MOST) return false;
     if (c->cin > MOST && c->groups == 1) return false;
-    int64_t made = TILE * wick__div_up(c->cin, RUN) * RUN;
-    return !wick__conv_mma_takes(gpu, dtype, c) || made > WASTE * c->cin * c->cout;
+    return !wick__conv_mma_takes(gpu, dtype, c) || wick__conv_has_few(c->cin, c->cout);
 }
 
 static enum wick_status run_few(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *c, bool *done) {

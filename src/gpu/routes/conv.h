@@ -2,6 +2,7 @@
 #ifndef WICK_GPU_ROUTES_CONV_H
 #define WICK_GPU_ROUTES_CONV_H
 
+#include "core/checked.h"
 #include "gpu/routes/route.h"
 
 /* A convolution, a transposed one, or a gradient of either by its weight, of dense operands, that is offered to routes.
@@ -17,6 +18,14 @@ struct wick__conv_offer {
 /* The places in spatial dim s where a window may begin. */
 static inline int64_t wick__conv_places(const struct wick__dnn_conv *c, int s) {
     return c->in[s] + 2 * c->padding[s] - c->dilation[s] * (c->kernel[s] - 1);
+}
+
+/* Whether groups have so few channels, `in` that a result takes and `out` of results, that a tile of matrix
+ * instructions makes more than WASTE times the products that are needed, as many as it makes while a thread makes one.
+ */
+static inline bool wick__conv_has_few(int64_t in, int64_t out) {
+    enum { TILE = 64, RUN = 8, WASTE = 8 };
+    return TILE * wick__div_up(in, RUN) * RUN > WASTE * in * out;
 }
 
 /* Runs the call by a vendor's library, if one has it, is chosen, and passed its check; *done says so, and *rest that
