@@ -198,13 +198,14 @@ static void run(void *context, int worker, int64_t begin, int64_t end) {
     }
 }
 
-/* Whether `rows` are few for a matrix of n lines. Along k `most` are; down k a vector should be full. */
+/* Whether `rows` are few for a matrix of n lines. Along k `most` are; down k a vector should be full for one or two,
+ * and half of SPAN for more. */
 static bool are_few(const struct wick__product *g, bool by_a, int64_t most) {
     int64_t rows = by_a ? g->n : g->m, n = by_a ? g->m : g->n;
     int64_t line_step = by_a ? g->a_row : g->b_column, line_k = by_a ? g->a_k : g->b_k;
     if (rows > n) return false;
     if (line_k == 1) return rows <= most && g->k >= wick__max(TERMS_MIN, TERMS_A_ROW * rows);
-    return line_step == 1 && rows <= (g->k > SMALL ? FEW : FEW_OF_SMALL) && n >= SPAN / 2;
+    return line_step == 1 && rows <= (g->k > SMALL ? FEW : FEW_OF_SMALL) && n >= (rows <= 2 ? PACK_LANES : SPAN / 2);
 }
 
 /* The lines of a job: fewer along k where there are too few of SPAN lines for every worker to have some. */
