@@ -17,4 +17,7 @@ static inline int64_t wick__max(int64_t a, int64_t b) { return a > b ? a : b; }
 /* a / b rounded up; a >= 0, b > 0. */
 static inline int64_t wick__div_up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
+/* The least multiple of `step` that is not below a. */
+static inline int64_t wick__round_up(int64_t a, int64_t step) { return wick__div_up(a, step) * step; }
+
 #endif

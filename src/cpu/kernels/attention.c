@@ -34,7 +34,7 @@ static void put_log_sum(const struct piece *p, int64_t row, double most, double 
 
 /* Turns the scores of one query into weights and brings its maximum, total and sums up to date. */
 static void weigh(struct piece *p, int64_t row, float *score, float *sums, int64_t sums_width) {
-    int64_t end = round_up(p->columns, LANES);
+    int64_t end = wick__round_up(p->columns, LANES);
     float most = p->most[row];
     scale_scores(p, score);
     hide_scores(p, row, score);
@@ -144,7 +144,7 @@ static void finish(struct piece *p, int64_t row, float *sums) {
 
 static void run_f32(void *context, int worker, int64_t begin, int64_t end) {
     const struct attention *t = context;
-    int64_t sums_width = round_up(t->width, GEMM_COLUMNS_MAX);
+    int64_t sums_width = wick__round_up(t->width, GEMM_COLUMNS_MAX);
     for (int64_t job = begin; job < end; job++) {
         struct piece p = {.scratch = t->scratch + (size_t)worker * t->scratch_step};
         float *scores = (float *)(void *)(p.scratch + t->scores_at), *sums = (float *)(void *)(p.scratch + t->sums_at);
@@ -197,13 +197,13 @@ static void run_f64(void *context, int worker, int64_t begin, int64_t end) {
 /* Lays out a worker's scratch space. Every part is a multiple of 64 bytes. */
 static void lay_out(struct attention *t) {
     int64_t columns = GEMM_COLUMNS_MAX, rows = t->job_rows;
-    size_t at = (size_t)round_up(rows * t->depth, 16) * sizeof(float);
+    size_t at = (size_t)wick__round_up(rows * t->depth, 16) * sizeof(float);
     t->keys_at = at;
     t->values_at = at += (size_t)(KEYS * t->depth) * sizeof(float);
-    t->scores_at = at += (size_t)(KEYS * round_up(t->width, columns)) * sizeof(float);
+    t->scores_at = at += (size_t)(KEYS * wick__round_up(t->width, columns)) * sizeof(float);
     t->weights_at = at += (size_t)(KEYS * rows) * sizeof(float);
     t->sums_at = at += (size_t)(KEYS * rows) * sizeof(float);
-    at += (size_t)round_up(rows * round_up(t->width, columns), 16) * sizeof(float);
+    at += (size_t)wick__round_up(rows * wick__round_up(t->width, columns), 16) * sizeof(float);
     t->scratch_step = (at + 63) / 64 * 64;
 }
 

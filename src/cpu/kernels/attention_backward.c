@@ -166,7 +166,7 @@ static void weigh(const struct place *at, int64_t row, float *p, float *ds) {
     if (cap > 0)
         for (int64_t j = 0; j < n; j++) ds[j] *= 1 - (p[j] / cap) * (p[j] / cap);
     hide_scores(&at->p, row, p);
-    for (int64_t j = n; j < round_up(n, LANES); j++) p[j] = -INFINITY;
+    for (int64_t j = n; j < wick__round_up(n, LANES); j++) p[j] = -INFINITY;
     for (int64_t j = 0; j < n; j += LANES) {
         wick__vf *weight = (wick__vf *)(void *)(p + j), *slope = (wick__vf *)(void *)(ds + j), score = *weight;
         wick__vf value = wick__vf_exp(score - base), least = wick__vf_all(-FLT_MAX), hidden = wick__vf_all(-0.0f);
@@ -340,7 +340,7 @@ static void lay_out(struct backward *b) {
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         *parts[i].to = at;
-        at += round_up(parts[i].n, 16);
+        at += wick__round_up(parts[i].n, 16);
     }
 }
 
@@ -360,8 +360,8 @@ static struct backward describe_backward(const struct wick__call *call) {
                          .log_sums = sums_of(call->in[5], packed),
                          .key_heads = call->in[2]->layout.shape[1]};
     for (int i = 0; i < 3; i++) b.out[i] = wick__data(call->out[i]);
-    b.depth = round_up(b.t.depth, GEMM_COLUMNS_MAX);
-    b.width = round_up(b.t.width, GEMM_COLUMNS_MAX);
+    b.depth = wick__round_up(b.t.depth, GEMM_COLUMNS_MAX);
+    b.width = wick__round_up(b.t.width, GEMM_COLUMNS_MAX);
     return b;
 }
 

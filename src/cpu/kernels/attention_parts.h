@@ -137,8 +137,6 @@ static inline bool locate(const struct attention *t, int64_t job, struct piece *
     return true;
 }
 
-static inline int64_t round_up(int64_t x, int64_t step) { return (x + step - 1) / step * step; }
-
 static inline int64_t panels_of(int64_t rows) { return (rows + GEMM_ROWS - 1) / GEMM_ROWS; }
 static inline int64_t panel_begin(int64_t rows, int64_t panel) {
     int64_t panels = panels_of(rows);

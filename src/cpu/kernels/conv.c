@@ -4,6 +4,7 @@
 #include "cpu/kernels/conv_plan.h"
 #include "cpu/kernels/gemm.h"
 #include "cpu/kernels/muladd.h"
+#include "cpu/kernels/vmath.h"
 #include "points.h"
 
 /* In front of a worker's images: which band of the plan they hold. */
@@ -43,10 +44,6 @@ static inline void copy_masked(float *to, const float *row, int64_t begin, int64
     }
 }
 
-/* The first n floats of a vector. */
-static inline void store_masked(float *to, const void *vector, int64_t n) {
-    _mm512_mask_storeu_ps(to, (__mmask16)((1u << n) - 1), _mm512_load_ps(vector));
-}
 #elif WICK_ISA_LEVEL == 1
 /* All bits of lanes begin .. end-1 of the eight from i on. */
 static inline __m256i lanes_between(int64_t i, int64_t begin, int64_t end) {
@@ -62,19 +59,12 @@ static inline void copy_masked(float *to, const float *row, int64_t begin, int64
     }
 }
 
-/* The first n floats of a vector. */
-static inline void store_masked(float *to, const void *vector, int64_t n) {
-    _mm256_maskstore_ps(to, lanes_between(0, 0, n), _mm256_load_ps(vector));
-}
 #else
 static inline void copy_masked(float *to, const float *row, int64_t begin, int64_t end, int64_t n, int64_t ahead) {
     (void)ahead;
     for (int64_t i = 0; i < n; i++) to[i] = i >= begin && i < end ? row[i] : 0;
 }
 
-static inline void store_masked(float *to, const void *vector, int64_t n) {
-    memcpy(to, vector, sizeof *to * (size_t)n);
-}
 #endif
 
 /* Steps from 0 to n > 0 or beyond. Rows are often short, and a division takes longer than copying one. */

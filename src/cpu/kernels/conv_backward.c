@@ -78,12 +78,10 @@ struct band {
     int64_t begin, n, image, images;
 };
 
-static int64_t up(int64_t n, int64_t step) { return wick__div_up(n, step) * step; }
-
 static struct band band_of(const struct conv_backward *s, int64_t band, int64_t lanes) {
     int64_t piece = band % s->pieces * BAND, image = band / s->pieces * s->together;
     return (struct band){.begin = image * s->image + piece,
-                         .n = up(wick__min(BAND, s->run - piece), lanes),
+                         .n = wick__round_up(wick__min(BAND, s->run - piece), lanes),
                          .image = s->image,
                          .images = wick__min(s->together, s->terms / s->image - image)};
 }
@@ -241,11 +239,11 @@ static bool measure(const struct conv_backward *s, size_t value, int workers, si
 static void cut(struct conv_backward *s, int64_t terms) {
     int64_t lanes = BYTES / (s->dtype == WICK_F64 ? 8 : 4);
     s->terms = s->image = s->run = terms;
-    if (s->grid && up(s->grid->run, lanes) < s->grid->image) {
+    if (s->grid && wick__round_up(s->grid->run, lanes) < s->grid->image) {
         s->image = s->grid->image;
         s->run = s->grid->run;
     }
-    s->pitch = up(terms, lanes) + (s->grid ? lanes : 0); /* copies end in whole vectors */
+    s->pitch = wick__round_up(terms, lanes) + (s->grid ? lanes : 0); /* copies end in whole vectors */
     s->pieces = wick__div_up(s->run, BAND);
     s->together = s->pieces == 1 ? wick__max(1, BAND / s->image) : 1;
     s->bands = terms == 0 ? 0 : wick__div_up(terms / s->image, s->together) * s->pieces;

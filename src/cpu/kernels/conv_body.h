@@ -281,7 +281,7 @@ static inline void NAME(put)(const struct conv *conv, NAME(vector) sum, char *to
         return;
     }
     if (COPY_MASKED && conv->plain && !conv->relu) {
-        store_masked((float *)(void *)to, (const void *)&sum, n);
+        wick__vf_store_some((float *)(void *)to, wick__vf_load((const float *)(const void *)&sum), n);
         return;
     }
     *(NAME(vector) *)(void *)values = sum;

@@ -37,15 +37,12 @@ struct columns {
     bool relu;
 };
 
-/* Rounds up. */
-static int64_t parts(int64_t n, int64_t by) { return n / by + (n % by != 0); }
-
 /* Products that conv.c's way makes for each tap, channel of x and of y: at the positions of y of one pass, each row
  * with its margin, in whole vectors, and for no fewer than TILE channels of y. The passes share the taps. */
 static double products_of_y(const struct window *w, int64_t channels) {
     double positions = 1;
     for (int d = 0; d < 3; d++) {
-        double row = (double)parts(w->out[d], w->step[d]);
+        double row = (double)wick__div_up(w->out[d], w->step[d]);
         if (d == 2) row += (double)((w->taps[d] - 1) * w->apart[d] / w->step[d]);
         positions *= row;
     }
@@ -70,8 +67,8 @@ bool WICK__ISA(wick__conv_columns_suit)(const struct wick__call *call) {
 static void add_tap(const struct window *w, const int64_t tap[3], const float *column, float *y) {
     int64_t shift[3], begin, end;
     for (int d = 0; d < 3; d++) shift[d] = tap[d] * w->apart[d] - w->before[d];
-    begin = shift[2] < 0 ? parts(-shift[2], w->step[2]) : 0;
-    end = wick__min(w->in[2], shift[2] < w->out[2] ? parts(w->out[2] - shift[2], w->step[2]) : 0);
+    begin = shift[2] < 0 ? wick__div_up(-shift[2], w->step[2]) : 0;
+    end = wick__min(w->in[2], shift[2] < w->out[2] ? wick__div_up(w->out[2] - shift[2], w->step[2]) : 0);
     for (int64_t d = 0; d < w->in[0]; d++)
         for (int64_t h = 0; h < w->in[1]; h++) {
             int64_t deep = d * w->step[0] + shift[0], high = h * w->step[1] + shift[1];

@@ -14,7 +14,7 @@ struct thin {
     int64_t columns; /* of the strip, 1 .. 16 */
     int64_t x;       /* its first */
     __mmask16 mask[MAX_THIN_SIDE];
-    const char *ahead; /* what is asked for next, for each four rows of a strip so many lines of the cache */
+    uintptr_t ahead; /* what is asked for next, for each four rows of a strip so many lines of the cache */
     int64_t lines;
 };
 
@@ -26,7 +26,8 @@ static inline __attribute__((always_inline)) void thin_strip(struct thin *thin, 
         /* The last rows are made twice rather than one by one. */
         int64_t top = wick__min(y, h->out - THIN_ROWS), k = 0;
         __m512 sum[THIN_ROWS];
-        for (int64_t l = 0; l < thin->lines; l++, thin->ahead += THIN_LINE) __builtin_prefetch(thin->ahead, 0, 2);
+        for (int64_t l = 0; l < thin->lines; l++, thin->ahead += THIN_LINE)
+            __builtin_prefetch((const void *)thin->ahead, 0, 2);
         UNROLL for (int r = 0; r < THIN_ROWS; r++) sum[r] = _mm512_set1_ps(thin->bias);
         _Pragma("GCC unroll 3") for (int64_t i = 0; i < tall; i++) {
             const float *row[THIN_ROWS];
@@ -60,7 +61,7 @@ static void run_direct(const struct conv *conv, int64_t channel, const float *pl
                         .zeros = zeros,
                         .weight = (const float *)conv->weight + channel * plan->terms,
                         .out = out,
-                        .ahead = (const char *)(plane + h->in * w->in),
+                        .ahead = (uintptr_t)plane + (uintptr_t)(h->in * w->in) * sizeof *plane,
                         .lines = wick__div_up(h->in * w->in * (int64_t)sizeof *plane / THIN_LINE, parts),
                         .bias = conv->bias ? ((const float *)conv->bias)[channel] : 0};
     for (int64_t x = 0; x < w->out; x += 16) {

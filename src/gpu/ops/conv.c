@@ -284,6 +284,15 @@ static enum wick_status run_products(struct wick__gpu *gpu, enum wick_dtype dtyp
     return status;
 }
 
+/* Without memory false, and no error. */
+static bool try_scratch(struct wick__gpu *gpu, size_t nbytes, void **memory) {
+    struct wick__error quiet = {0};
+    wick__error_swap(&quiet);
+    bool there = wick__gpu_scratch(gpu, nbytes, memory) == WICK_OK;
+    wick__error_swap(&quiet);
+    return there;
+}
+
 /* Some images at a time, whose products a GPU's cache can hold for the most part, or one; *done says whether it takes
  * it. */
 static enum wick_status multiply_and_gather(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *p,
@@ -297,17 +306,11 @@ static enum wick_status multiply_and_gather(struct wick__gpu *gpu, enum wick_dty
             (!g.other_c || wick__gemm_mma_takes(gpu, &g));
     if (!*done) return WICK_OK;
     int64_t turned = p->transposed ? 0 : (p->groups * p->weight_group * size + 255) / 256 * 256;
-    struct wick__error quiet = {0};
     void *memory;
-    wick__error_swap(&quiet); /* without memory for the products, tiles and direct sums have their turn */
-    enum wick_status status = wick__gpu_scratch(gpu, (size_t)(turned + at_once * image), &memory);
-    wick__error_swap(&quiet);
-    *done = status == WICK_OK;
-    if (!*done) return WICK_OK;
-    if (turned) {
-        g.a = memory;
-        status = turn_weights(gpu, dtype, p, memory);
-    }
+    *done = try_scratch(gpu, (size_t)(turned + at_once * image), &memory);
+    if (!*done) return WICK_OK; /* tiles and direct sums have their turn */
+    if (turned) g.a = memory;
+    enum wick_status status = turned ? turn_weights(gpu, dtype, p, memory) : WICK_OK;
     g.c = (char *)memory + turned;
     if (status == WICK_OK) status = run_products(gpu, dtype, p, &g);
     wick__gpu_release(gpu, memory, (size_t)(turned + at_once * image));
@@ -464,10 +467,7 @@ static enum wick_status run_apart(struct wick__gpu *gpu, const struct wick__call
     enum wick_dtype dtype = call->out[0]->dtype;
     size_t nbytes = (size_t)(p->n * p->groups * p->cout * p->in_plane) * wick__size(dtype);
     struct gpu_conv all = *p;
-    struct wick__error quiet = {0};
-    wick__error_swap(&quiet);
-    *done = wick__gpu_scratch(gpu, nbytes, &all.out) == WICK_OK;
-    wick__error_swap(&quiet);
+    *done = try_scratch(gpu, nbytes, &all.out);
     if (!*done) return WICK_OK;
     void *const results = all.out;
     all.out_plane = p->in_plane;

@@ -109,6 +109,7 @@ static u32 near_planes(const struct gpu_conv_depth *p, enum wick_dtype dtype, co
     return c->dim[1].stride == 1 && c->cout == 1 && p->wide == 1 && small && aligned ? (u32)planes : 0;
 }
 
+/* Whether groups have few channels, so that patches are better than tiles of matrix instructions. */
 static bool has_few(const struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *c) {
     enum { MOST = 16 };
     if ((dtype != WICK_BF16 && dtype != WICK_F16) || c->cin < 1 || c->cout > MOST) return false;

@@ -10,12 +10,10 @@
  * and wider strides, do not fit in the kernels' 32 bits. */
 enum { SIDE_FROM = 8, SIDE_MOST = 1 << 30 };
 
-static int64_t up(int64_t n, int64_t step) { return wick__div_up(n, step) * step; }
-
 /* `n` in as few parts of at most `most` as will do: the size of a part, a multiple of `step` as `most` is. */
 static int64_t part(int64_t n, int64_t most, int64_t step) {
     int64_t parts = wick__div_up(n, most);
-    return up(wick__div_up(n, parts), step);
+    return wick__round_up(wick__div_up(n, parts), step);
 }
 
 /* Whether element 0 and all lines along dim `fast` begin at multiples of n elements. */

@@ -74,27 +74,32 @@ static double work_of(const struct wick__dnn_conv *c) {
 /* Whether channels, of a group, are multiples of a number. */
 static bool has_multiples(const struct wick__dnn_conv *c, int64_t by) { return c->cin % by == 0 && c->cout % by == 0; }
 
-/* Whether ours takes it by patches of planes (src/gpu/ops/conv_depth.c): one channel under windows of 3 x 3, 5 x 5 or
- * 7 x 7, in groups or not. On an H200 it was faster than cuDNN 9.19 for 22 shapes in f16, and 12 of them in bf16 and
- * f32, in each direction (bench/NOTES.md). */
+/* Whether windows are such as ours takes by patches of planes (src/gpu/ops/conv_depth.c): in the last two dims of 3 x
+ * 3, 5 x 5 or 7 x 7, side by side, or two apart with taps side by side. */
+static bool has_patch_windows(const struct wick__dnn_conv *c) {
+    const int h = c->spatial - 2, w = c->spatial - 1;
+    if (c->spatial < 2) return false;
+    const int64_t taps = c->kernel[h], stride = c->stride[h];
+    return (taps == 3 || taps == 5 || taps == 7) && c->kernel[w] == taps && c->stride[w] == stride &&
+           (stride == 1 || (stride == 2 && c->dilation[h] * c->dilation[w] == 1));
+}
+
+/* Channels of a group that a result takes. */
+static int64_t taken_channels(const struct wick__dnn_conv *c) { return c->way == WICK__CONV_DATA ? c->cout : c->cin; }
+
+/* Whether ours takes one channel by patches of planes, in groups or not. On an H200 it was faster than cuDNN 9.19 for
+ * 22 shapes in f16, and 12 of them in bf16 and f32, in each direction (bench/NOTES.md). */
 static bool is_by_patches(const struct wick__dnn_conv *c) {
-    const int64_t taps = c->kernel[0], stride = c->stride[0];
-    const bool one = (c->way == WICK__CONV_DATA ? c->cout : c->cin) == 1, near = c->dilation[0] * c->dilation[1] == 1;
-    return c->spatial == 2 && c->dtype != WICK_F64 && one && (taps == 3 || taps == 5 || taps == 7) &&
-           c->kernel[1] == taps && c->stride[1] == stride && (stride == 1 || (stride == 2 && near));
+    return c->spatial == 2 && c->dtype != WICK_F64 && taken_channels(c) == 1 && has_patch_windows(c);
 }
 
 /* Whether ours takes few channels of 16 bits so. On an H200 that took 18 shapes a seventeenth to three quarters of
  * cuDNN 9.19's time (bench/NOTES.md). Gradients by x of 54 channels to 4 in each of 4 groups took ours 102 us and
  * cuDNN 63. */
 static bool is_by_patches_of_few(const struct wick__dnn_conv *c) {
-    const int h = c->spatial - 2, w = c->spatial - 1, most = 16;
-    if (c->spatial < 2 || wick_dtype_bits(c->dtype) != 16 || c->way == WICK__CONV_WEIGHT) return false;
-    const int64_t taps = c->kernel[h], stride = c->stride[h], in = c->way == WICK__CONV_DATA ? c->cout : c->cin;
-    const int64_t out = c->way == WICK__CONV_DATA ? c->cin : c->cout;
-    const bool near = c->dilation[h] * c->dilation[w] == 1;
-    return wick__max(in, out) <= most && wick__conv_has_few(in, out) && (taps == 3 || taps == 5 || taps == 7) &&
-           c->kernel[w] == taps && c->stride[w] == stride && (stride == 1 || (stride == 2 && near));
+    const int64_t in = taken_channels(c), out = c->cin + c->cout - in, most = 16;
+    return c->way != WICK__CONV_WEIGHT && wick_dtype_bits(c->dtype) == 16 && wick__max(in, out) <= most &&
+           wick__conv_has_few(in, out) && has_patch_windows(c);
 }
 
 /* Whether ours is faster where there are groups, by rows drawn at random on an H100 and by layers of networks on an
