@@ -7,9 +7,10 @@
 /* attention_few: queries of a block, and the longest rows of q and v; half as long in f64. */
 #define GPU_ATTENTION_FEW 4
 #define GPU_ATTENTION_FEW_WIDE 256
-/* attention_pieces_mma: queries and threads of a block. */
+/* attention_pieces_mma: queries of a block, its threads at most, and those of all blocks that a unit has registers for. */
 #define GPU_ATTENTION_FEW_MMA 8
-#define GPU_ATTENTION_FEW_THREADS 128
+#define GPU_ATTENTION_FEW_THREADS 256
+#define GPU_ATTENTION_FEW_RESIDENT 384
 
 /* attention_mma where tiles pass through registers: from a key or value to the next it is fewer elements than this. */
 #define GPU_ATTENTION_STRIDE (1 << 24)
@@ -52,6 +53,14 @@ struct gpu_attention {
     u32 across;     /* a divisor of all units, of all batches */
     double scale, cap; /* cap 0: none */
     i64 total;         /* rows of out */
+};
+
+/* attention_pieces_mma: the most parts that blocks join themselves, and what they are told beside the call. */
+#define GPU_ATTENTION_PIECES_PARTS 32
+struct gpu_attention_pieces {
+    struct gpu_attention all;
+    u32 *tickets; /* for each block x: how many parts have ended, of which the last one joins them; 0 before and after.
+                   * NULL: attention_join does, or there is one part */
 };
 
 #endif

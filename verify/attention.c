@@ -70,6 +70,9 @@ static const struct shape shapes[] = {
     {1, 1, 1, 17, 65, 100, 128, NONE, 0, false, .scale = 0.5},
     /* few queries, whose rows are pieces of more than 128 elements */
     {1, 4, 2, 3, 150, 160, 136, KEEP, 4, true, .last = true, .slopes = 1, .nan_v = 900, .sums = true},
+    /* the same of up to 128 elements and many keys, whose parts are joined by the blocks that make them */
+    {2, 8, 2, 1, 900, 128, 128, NONE, 0, false, .nan_v = 9000, .sums = true},
+    {1, 8, 1, 1, 2100, 64, 56, KEEP, 4, true, .last = true, .left = 1900, .sums = true},
 };
 
 /* Packed: lengths of queries and keys of each sequence, -1 ends them. */

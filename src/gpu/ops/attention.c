@@ -65,7 +65,8 @@ static bool are_aligned(const struct wick__call *call) {
     return true;
 }
 
-/* The kernel of few queries: by pieces of 16 bytes, or where rows are not whole pieces element by element. */
+/* The kernel of few queries: by pieces of 16 bytes, or where rows are not whole pieces element by element.
+ * plan_of_pieces says how many threads the matrix kernels have. */
 static struct way way_of_few(const struct wick__gpu *gpu, const struct wick__call *call,
                              const struct wick__attention_sizes *sizes, int64_t dim) {
     enum wick_dtype dtype = call->in[0]->dtype;
@@ -77,11 +78,11 @@ static struct way way_of_few(const struct wick__gpu *gpu, const struct wick__cal
         if ((bf16 || dtype == WICK_F16) && wick__mma_shared(gpu) > 0 && dim <= 64)
             return (struct way){bf16 ? WICK__GPU_K_attention_pieces_mma_64_bf16
                                      : WICK__GPU_K_attention_pieces_mma_64_f16,
-                                GPU_ATTENTION_FEW_MMA, 64, GPU_ATTENTION_FEW_THREADS, 0};
+                                GPU_ATTENTION_FEW_MMA, 64, 0, 0};
         if ((bf16 || dtype == WICK_F16) && wick__mma_shared(gpu) > 0 && dim <= 128)
             return (struct way){bf16 ? WICK__GPU_K_attention_pieces_mma_128_bf16
                                      : WICK__GPU_K_attention_pieces_mma_128_f16,
-                                GPU_ATTENTION_FEW_MMA, 128, GPU_ATTENTION_FEW_THREADS, 0};
+                                GPU_ATTENTION_FEW_MMA, 128, 0, 0};
         enum wick__gpu_kernel narrow = dtype == WICK_BF16  ? WICK__GPU_K_attention_pieces_64_bf16
                                        : dtype == WICK_F16 ? WICK__GPU_K_attention_pieces_64_f16
                                        : dtype == WICK_F32 ? WICK__GPU_K_attention_pieces_64_f32
@@ -278,47 +279,55 @@ static u32 across(const struct wick__call *call, const struct wick__attention_si
 }
 
 /* In as many launches as the number of blocks asks for. */
-static enum wick_status launch_all(struct wick__gpu *gpu, struct wick__launch launch, struct gpu_attention p,
+static enum wick_status launch_all(struct wick__gpu *gpu, struct wick__launch launch, struct gpu_attention_pieces p,
                                    int64_t blocks) {
     for (int64_t first = 0; first < blocks; first += WICK__ATTENTION_BLOCKS) {
         launch.grid[0] = (unsigned)wick__min(WICK__ATTENTION_BLOCKS, blocks - first);
-        p.first = (u64)first;
+        p.all.first = (u64)first;
         WICK__TRY(wick__gpu_launch(gpu, &launch, &p));
     }
     return WICK_OK;
 }
 
-/* Launches with the keys split into parts, which are joined after. */
+/* Launches with the keys split into parts, which are joined after; `meets`: by the blocks that make them. */
 static enum wick_status launch_splits(struct wick__gpu *gpu, enum wick_dtype dtype, struct wick__launch launch,
-                                      struct gpu_attention p, int64_t blocks) {
-    size_t sum = dtype == WICK_F64 ? 8 : 4, stats = 2 * p.splits * (size_t)p.total * sum;
+                                      struct gpu_attention_pieces all, int64_t blocks, bool meets) {
+    struct gpu_attention *p = &all.all;
+    size_t sum = dtype == WICK_F64 ? 8 : 4, stats = 2 * p->splits * (size_t)p->total * sum;
     stats = (stats + 15) / 16 * 16; /* the sums are stored by 16 bytes */
-    size_t nbytes = stats + p.splits * (size_t)(p.total * p.width) * sum;
+    size_t nbytes = stats + p->splits * (size_t)(p->total * p->width) * sum;
     struct wick__launch join = {.kernel = wick__gpu_of_floats(WICK__GPU_K_attention_join_bf16, dtype),
-                                .grid = {wick__gpu_blocks(gpu, p.total * p.width, 1)}};
+                                .grid = {wick__gpu_blocks(gpu, p->total * p->width, 1)}};
     void *memory;
     WICK__TRY(wick__gpu_scratch(gpu, nbytes, &memory));
-    p.stats = memory;
-    p.partial = (char *)memory + stats;
-    enum wick_status status = launch_all(gpu, launch, p, blocks);
-    if (status == WICK_OK) status = wick__gpu_launch(gpu, &join, &p);
+    p->stats = memory;
+    p->partial = (char *)memory + stats;
+    if (meets) all.tickets = gpu->tickets;
+    enum wick_status status = launch_all(gpu, launch, all, blocks);
+    if (status == WICK_OK && !meets) status = wick__gpu_launch(gpu, &join, p);
     wick__gpu_release(gpu, memory, nbytes);
     return status;
 }
 
-/* Into how many parts the keys of attention_pieces_mma go, so that blocks nearly fill the GPU, however often: as few as
- * come within a tenth of what is best. Short ones go into one, for another launch takes longer than they do. */
-static int64_t splits_of_pieces(const struct gpu_attention *p, int64_t blocks, int64_t units) {
-    enum { ONE = 1 << 16, SOME = 1 << 18, LEAST = 64, MOST = 32 };
-    const int64_t elements = p->keys * (p->depth + p->width), dim = wick__max(p->depth, p->width);
-    const int64_t slots = units * (elements <= SOME ? 2 : dim > 64 ? 3 : 4); /* blocks at once */
-    const int64_t most = elements <= ONE ? 1 : wick__max(1, wick__min(MOST, p->keys / LEAST));
-    double best = 0;
-    for (int64_t n = 1; n <= most; n++)
-        best = fmax(best, (double)(blocks * n) / (double)(wick__div_up(blocks * n, slots) * slots));
-    for (int64_t n = 1; n < most; n++)
-        if ((double)(blocks * n) >= 0.9 * best * (double)(wick__div_up(blocks * n, slots) * slots)) return n;
-    return most;
+/* Into how many parts the keys of attention_pieces_mma go, and how many threads its blocks have, so that blocks nearly
+ * fill one to three to a unit: as few as come within a twentieth of what is best. A part is at least two steps of a
+ * block. */
+static int64_t plan_of_pieces(const struct gpu_attention *p, int64_t blocks, int64_t units, unsigned *threads) {
+    enum { MOST = GPU_ATTENTION_PIECES_PARTS };
+    const int64_t least = wick__max(p->depth, p->width) > 64 ? 256 : 512;
+    const int64_t most =
+        blocks > wick__min(units, WICK__GPU_TICKETS) ? 1 : wick__max(1, wick__min(MOST, p->keys / least));
+    double best = 0, full[MOST + 1];
+    for (int64_t n = 1; n <= most; n++) {
+        int64_t slots = wick__min(3, wick__div_up(blocks * n, units)) * units;
+        full[n] = (double)(blocks * n) / (double)(wick__div_up(blocks * n, slots) * slots);
+        best = fmax(best, full[n]);
+    }
+    int64_t n = 1;
+    while (full[n] < 0.95 * best) n++;
+    const int64_t share = GPU_ATTENTION_FEW_RESIDENT / wick__min(3, wick__div_up(blocks * n, units));
+    *threads = (unsigned)wick__min(GPU_ATTENTION_FEW_THREADS, share);
+    return n;
 }
 
 enum wick_status wick__gpu_attention_masked(const struct wick__call *call, const void *keep) {
@@ -343,20 +352,22 @@ enum wick_status wick__gpu_attention_masked(const struct wick__call *call, const
     int64_t least = way.rows <= GPU_ATTENTION_FEW_MMA ? 64 : call->in[0]->dtype == WICK_F32 ? 128 : 256;
     int64_t splits =
         blocks * chunks < units && p.width > 0 ? wick__min(2 * units / (blocks * chunks), length / least) : 1;
-    if (way.rows == GPU_ATTENTION_FEW_MMA && blocks > 0 && p.width > 0) splits = splits_of_pieces(&p, blocks, units);
+    bool meets = way.rows == GPU_ATTENTION_FEW_MMA;
+    struct wick__launch launch = {
+        .kernel = way.kernel, .threads = way.threads, .shared = way.shared, .apart = way.rows > GPU_ATTENTION_FEW_MMA};
+    if (meets) splits = plan_of_pieces(&p, blocks, units, &launch.threads);
     if (splits > 1 && !sizes.packed) {
-        p.split = wick__div_up(wick__div_up(p.keys, splits), 64) * 64;
+        int64_t step = meets ? 16 : 64;
+        p.split = wick__div_up(wick__div_up(p.keys, splits), step) * step;
         splits = wick__div_up(p.keys, p.split);
     }
     p.splits = (u32)wick__max(1, splits);
     if (p.splits == 1) p.split = wick__max(1, p.keys);
-    struct wick__launch launch = {.kernel = way.kernel,
-                                  .grid = {0, p.splits, (unsigned)chunks},
-                                  .threads = way.threads,
-                                  .shared = way.shared,
-                                  .apart = way.rows > GPU_ATTENTION_FEW_MMA};
-    return p.splits > 1 ? launch_splits(gpu, call->in[0]->dtype, launch, p, blocks)
-                        : launch_all(gpu, launch, p, blocks);
+    launch.grid[1] = p.splits;
+    launch.grid[2] = (unsigned)chunks;
+    const struct gpu_attention_pieces all = {.all = p};
+    return p.splits > 1 ? launch_splits(gpu, call->in[0]->dtype, launch, all, blocks, meets)
+                        : launch_all(gpu, launch, all, blocks);
 }
 
 wick__kernel_fn wick__gpu_attention;
