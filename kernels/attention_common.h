@@ -49,8 +49,10 @@ GPU_FN void attention_check_starts(const struct gpu_attention &p) {
     }
 }
 
-/* x / by, of numbers >= 0: divisions of 64 bits are slow, and few are needed. */
-GPU_FN i64 attention_divide(u64 x, u64 by) { return ((x | by) >> 32) == 0 ? (u32)x / (u32)by : (i64)(x / by); }
+/* x / by, of numbers >= 0, SHORT: below 2^32. Divisions of 64 bits are slow and want registers, and few are needed. */
+template <bool SHORT = false> GPU_FN i64 attention_divide(u64 x, u64 by) {
+    return SHORT || ((x | by) >> 32) == 0 ? (u32)x / (u32)by : (i64)(x / by);
+}
 
 /* The sequence that has a tile, and the tile's first row in it. */
 GPU_FN void attention_find(const struct gpu_attention &p, struct attention_place &at, i64 tile, u32 tile_rows) {
@@ -92,13 +94,14 @@ GPU_FN void attention_take(struct gpu_attention &to, const struct gpu_attention 
 /* ---- the tile of a block ---- */
 
 /* Cuts the keys, at.end of them, to this block's part and to what some row sees. */
+template <bool SHORT = false>
 GPU_FN void attention_cut_keys(const struct gpu_attention &p, struct attention_place &at, u32 tile_rows) {
     i64 split = p.split, keys = at.end, last = at.row0 + tile_rows < at.rows ? at.row0 + tile_rows - 1 : at.rows - 1;
-    i64 member = attention_divide((u64)at.row0, (u64)at.queries), first = at.row0 - member * at.queries;
+    i64 member = attention_divide<SHORT>((u64)at.row0, (u64)at.queries), first = at.row0 - member * at.queries;
     bool narrow = last < (member + 1) * at.queries; /* all rows are of one head */
     at.low = at.shift + (narrow ? first : 0);
     at.high = at.shift + (narrow ? last - member * at.queries : at.queries - 1);
-    if (split == 0) split = (attention_divide((u64)(keys + p.splits - 1), p.splits) + 63) / 64 * 64;
+    if (split == 0) split = (attention_divide<SHORT>((u64)(keys + p.splits - 1), p.splits) + 63) / 64 * 64;
     at.begin = (i64)gpu_block_y() * split;
     if (at.begin + split < at.end) at.end = at.begin + split;
     if (at.low - p.left > at.begin) at.begin = at.low - p.left;
@@ -106,12 +109,13 @@ GPU_FN void attention_cut_keys(const struct gpu_attention &p, struct attention_p
     if (at.end < at.begin) at.begin = at.end = 0;
 }
 
-GPU_FN struct attention_place attention_locate(const struct gpu_attention &p, u32 tile_rows) {
-    struct attention_place at;
-    u64 block = p.first + gpu_block_x(), run = (u64)p.across * p.tiles, runs = (u64)attention_divide(block, run);
-    u64 rest = block - runs * run, down = (u64)attention_divide(rest, p.across);
+/* Fills `at` with what block first + x works on. */
+template <bool SHORT = false>
+GPU_FN void attention_locate_at(const struct gpu_attention &p, struct attention_place &at, u32 tile_rows, u32 x) {
+    u64 block = p.first + x, run = (u64)p.across * p.tiles, runs = (u64)attention_divide<SHORT>(block, run);
+    u64 rest = block - runs * run, down = (u64)attention_divide<SHORT>(rest, p.across);
     u64 whole = runs * p.across + rest - down * p.across;
-    i64 tile = p.tiles - 1 - (i64)down, batch = attention_divide(whole, p.units);
+    i64 tile = p.tiles - 1 - (i64)down, batch = attention_divide<SHORT>(whole, p.units);
     at.unit = (u32)(whole - (u64)batch * p.units);
     if (p.q_starts) {
         attention_find(p, at, tile, tile_rows);
@@ -133,10 +137,15 @@ GPU_FN struct attention_place attention_locate(const struct gpu_attention &p, u3
     at.rows = p.merged ? p.group * at.queries : at.queries;
     at.shift = p.align_last ? at.end - at.queries : 0;
     at.begin = at.low = at.high = 0;
-    if (at.row0 < at.rows) attention_cut_keys(p, at, tile_rows);
+    if (at.row0 < at.rows) attention_cut_keys<SHORT>(p, at, tile_rows);
+}
+GPU_FN struct attention_place attention_locate(const struct gpu_attention &p, u32 tile_rows) {
+    struct attention_place at;
+    attention_locate_at(p, at, tile_rows, gpu_block_x());
     return at;
 }
 
+template <bool SHORT = false>
 GPU_FN struct attention_row attention_row_of(const struct gpu_attention &p, const struct attention_place &at,
                                              u32 line) {
     struct attention_row r;
@@ -146,7 +155,7 @@ GPU_FN struct attention_row attention_row_of(const struct gpu_attention &p, cons
     r.slope = 0;
     if (index >= at.rows) return r;
     if (p.merged) {
-        i64 member = attention_divide((u64)index, (u64)at.queries);
+        i64 member = attention_divide<SHORT>((u64)index, (u64)at.queries);
         index -= member * at.queries;
         head = (i64)at.unit * p.group + member;
     }
@@ -227,14 +236,15 @@ GPU_FN S attention_weight(const struct gpu_attention &p, const struct attention_
 template <typename T, int THREADS, typename S>
 GPU_FN void attention_again(const struct gpu_attention &p, const struct attention_place &at,
                             const struct attention_row &row, S most, S total, i64 column0, i64 column1, S *weights) {
-    i64 column = column0 + gpu_thread();
+    u32 thread = gpu_thread() % THREADS;
+    i64 column = column0 + thread;
     S sum = 0;
     GPU_NO_UNROLL for (i64 key0 = at.begin; key0 < at.end; key0 += THREADS) {
         i64 there = at.end - key0 < THREADS ? at.end - key0 : THREADS;
-        gpu_sync();
-        if ((i64)gpu_thread() < there)
-            weights[gpu_thread()] = attention_weight<T>(p, at, row, key0 + gpu_thread(), most);
-        gpu_sync();
+        gpu_sync_part<THREADS>();
+        if ((i64)thread < there)
+            weights[thread] = attention_weight<T>(p, at, row, key0 + thread, most);
+        gpu_sync_part<THREADS>();
         const T *v = (const T *)p.v + at.v + key0 * p.v_stride[2] + column * p.v_stride[3];
         if (column < column1)
             GPU_NO_UNROLL for (i64 key = 0; key < there; key++)

@@ -24,7 +24,7 @@ template <int WIDE, int LINES> GPU_FN u32 attention_piece(u32 row, u32 piece) {
 template <int WIDE, int ROWS, int THREADS>
 GPU_FN void attention_fill_queries(const struct gpu_attention &p, const struct attention_row *rows, mma_lds lds) {
     u32 piece = gpu_thread() % (WIDE / 8), nbytes = attention_bytes<WIDE>(p.depth);
-    GPU_UNROLL for (u32 r = gpu_thread() / (WIDE / 8); r < ROWS; r += THREADS / (WIDE / 8)) {
+    GPU_UNROLL for (u32 r = gpu_thread() % THREADS / (WIDE / 8); r < ROWS; r += THREADS / (WIDE / 8)) {
         u32 n = rows[r].out >= 0 ? nbytes : 0;
         mma_copy16_at(lds + attention_piece<WIDE, 64>(r, piece), (const u16 *)p.q + (n ? rows[r].q + piece * 8 : 0), n);
     }
@@ -77,6 +77,90 @@ GPU_FN void attention_add_values(struct mma_tile (&out)[DIM / 16], const struct 
     GPU_UNROLL for (int step = 0; step < KEYS / 64; step++)
         group_multiply_kept<T, true>(out, x + step * 4, v + step * (attention_wide<DIM>::value / 64 * GROUP_BLOCK));
     group_commit();
+}
+
+/* ---- weights and results, where maxima move seldom and results leave by whole pieces ---- */
+
+/* Leaves out what a row may not see of a step whose first key is number `key` of the block's. */
+template <int COLUMNS>
+GPU_FN void group_hide(const struct gpu_attention &p, struct mma_tile (&s)[COLUMNS], const struct attention_row *rows,
+                       i64 key0, u32 keys) {
+    GPU_UNROLL for (u32 half = 0; half < 2; half++) {
+        i32 position = (i32)(rows[attention_line(half)].position - key0), to = position + (i32)p.right + 1;
+        i32 from = position - (i32)p.left;
+        if (from < 0) from = 0;
+        if (to > (i32)keys) to = (i32)keys;
+        u32 many = to > from ? to - from : 0, own = attention_first() - from;
+        GPU_UNROLL for (int j = 0; j < COLUMNS; j++) GPU_UNROLL for (u32 n = 0; n < ATTENTION_EACH; n++) {
+            u32 e = attention_element(half, n);
+            if (own + (j * 16 + attention_ahead(e)) >= many) s[j].v[e] = attention_lowest(0.0f);
+        }
+    }
+}
+
+/* As attention_weigh, but what weights are relative to stays until one of them is more than 2^8, and so, mostly, sums do. */
+template <int COLUMNS>
+GPU_FN bool group_weigh(struct mma_tile (&s)[COLUMNS], f32 (&mosts)[2], f32 (&totals)[2], f32 by, f32 (&fade)[2]) {
+    bool moved = false;
+    GPU_UNROLL for (u32 half = 0; half < 2; half++) {
+        f32 strand[ATTENTION_EACH], sum[ATTENTION_EACH];
+        GPU_UNROLL for (u32 n = 0; n < ATTENTION_EACH; n++) {
+            strand[n] = s[0].v[attention_element(half, n)];
+            sum[n] = 0;
+        }
+        GPU_UNROLL for (int j = 1; j < COLUMNS; j++) GPU_UNROLL for (u32 n = 0; n < ATTENTION_EACH; n++)
+            strand[n] = mma_max(s[j].v[attention_element(half, n)], strand[n]);
+        f32 high = gpu_tree<ATTENTION_EACH>::template of<attention_join_max>(strand), most = mosts[half];
+        GPU_UNROLL for (u32 lanes = ATTENTION_NEAR; lanes < ATTENTION_FAR; lanes *= 2)
+            high = mma_max(gpu_shuffle_xor(high, lanes), high);
+        high *= by;
+        high = high - most > 8 ? high : most;
+        moved |= high != most;
+        /* While all scores are -inf their weights are 0, as exp(-inf - 0) is. */
+        f32 base = high == attention_lowest(high) ? 0 : high;
+        fade[half] = mma_exp2(most - base);
+        GPU_UNROLL for (int j = 0; j < COLUMNS; j++) GPU_UNROLL for (u32 n = 0; n < ATTENTION_EACH; n++) {
+            f32 &x = s[j].v[attention_element(half, n)];
+            sum[n] += x = mma_exp2(gpu_fma(x, by, -base));
+        }
+        mosts[half] = high;
+        totals[half] = totals[half] * fade[half] + gpu_tree<ATTENTION_EACH>::template of<gpu_join_add>(sum);
+    }
+    return moved;
+}
+
+/* Writes the results as attention_store does, where they are whole pieces of 16 bytes by these: each wave turns its 16
+ * rows round in LDS, where the queries of its group, at q, were. */
+template <typename T, int DIM>
+GPU_FN u32 group_store(const struct gpu_attention &p, const struct attention_row *rows,
+                      struct attention_sums<1, DIM / 16> &sums, bool hides, u8 *q) {
+    enum { WIDE = attention_wide<DIM>::value, PIECES = DIM / 8 };
+    const f32 ln2 = 0.69314718055994531f;
+    if (p.splits > 1 || p.width % 8 != 0 || (u64)p.out % 16 != 0) return attention_store<T>(p, rows, sums, hides);
+    u32 again = 0, first = gpu_wave() % 4 * 16, r = gpu_lane() / 4;
+    attention_total(sums);
+    GPU_UNROLL for (u32 half = 0; half < 2; half++) {
+        f32 sum = sums.total[0][half], part = sum == 0 ? 0 : 1.0f / sum;
+        if (p.log_sums && gpu_lane() % 4 == 0 && rows[half * 8 + r].out >= 0)
+            ((f32 *)p.log_sums)[rows[half * 8 + r].out] = attention_log_sum(sums.most[0][half] * ln2, sum);
+        bool nan = false;
+        GPU_UNROLL for (u32 c = 0; c < PIECES; c++) {
+            f32 x = sums.out[0][c / 2].v[c % 2 * 4 + half * 2], y = sums.out[0][c / 2].v[c % 2 * 4 + half * 2 + 1];
+            nan |= x != x || y != y;
+            *(u32 *)(q + attention_piece<WIDE, 64>(first + half * 8 + r, c) + gpu_lane() % 4 * 4) =
+                mma_pack(x * part, y * part, T());
+        }
+        if (hides && nan && sum == sum) again |= 1u << half;
+    }
+    group_sync_wave();
+    GPU_UNROLL for (u32 u = gpu_lane(); u < 16 * PIECES; u += GPU_WAVE) {
+        u32 row = u / PIECES, piece = u % PIECES;
+        i64 out = rows[row].out;
+        if (out >= 0 && piece * 8 < p.width)
+            *(gpu_16 *)((u16 *)p.out + out * p.width + piece * 8) =
+                *(const gpu_16 *)(q + attention_piece<WIDE, 64>(first + row, piece));
+    }
+    return again;
 }
 #endif
 

@@ -90,54 +90,6 @@ GPU_FN struct group_part group_part_of(const struct gpu_attention &p, struct att
     return part;
 }
 
-/* Leaves out what a row may not see of a step whose first key is number `key` of the block's. */
-template <int COLUMNS>
-GPU_FN void group_hide(const struct gpu_attention &p, struct mma_tile (&s)[COLUMNS], const struct attention_row *rows,
-                       i64 key0, u32 keys) {
-    GPU_UNROLL for (u32 half = 0; half < 2; half++) {
-        i32 position = (i32)(rows[attention_line(half)].position - key0), to = position + (i32)p.right + 1;
-        i32 from = position - (i32)p.left;
-        if (from < 0) from = 0;
-        if (to > (i32)keys) to = (i32)keys;
-        u32 many = to > from ? to - from : 0, own = attention_first() - from;
-        GPU_UNROLL for (int j = 0; j < COLUMNS; j++) GPU_UNROLL for (u32 n = 0; n < ATTENTION_EACH; n++) {
-            u32 e = attention_element(half, n);
-            if (own + (j * 16 + attention_ahead(e)) >= many) s[j].v[e] = attention_lowest(0.0f);
-        }
-    }
-}
-
-/* As attention_weigh, but what weights are relative to stays until one of them is more than 2^8, and so, mostly, sums do. */
-template <int STEPS, int COLUMNS>
-GPU_FN bool group_weigh(struct mma_tile (&s)[COLUMNS], struct attention_sums<1, STEPS> &sums, f32 by, f32 (&fade)[2]) {
-    bool moved = false;
-    GPU_UNROLL for (u32 half = 0; half < 2; half++) {
-        f32 strand[ATTENTION_EACH], sum[ATTENTION_EACH];
-        GPU_UNROLL for (u32 n = 0; n < ATTENTION_EACH; n++) {
-            strand[n] = s[0].v[attention_element(half, n)];
-            sum[n] = 0;
-        }
-        GPU_UNROLL for (int j = 1; j < COLUMNS; j++) GPU_UNROLL for (u32 n = 0; n < ATTENTION_EACH; n++)
-            strand[n] = mma_max(s[j].v[attention_element(half, n)], strand[n]);
-        f32 high = gpu_tree<ATTENTION_EACH>::template of<attention_join_max>(strand), most = sums.most[0][half];
-        GPU_UNROLL for (u32 lanes = ATTENTION_NEAR; lanes < ATTENTION_FAR; lanes *= 2)
-            high = mma_max(gpu_shuffle_xor(high, lanes), high);
-        high *= by;
-        high = high - most > 8 ? high : most;
-        moved |= high != most;
-        /* While all scores are -inf their weights are 0, as exp(-inf - 0) is. */
-        f32 base = high == attention_lowest(high) ? 0 : high;
-        fade[half] = mma_exp2(most - base);
-        GPU_UNROLL for (int j = 0; j < COLUMNS; j++) GPU_UNROLL for (u32 n = 0; n < ATTENTION_EACH; n++) {
-            f32 &x = s[j].v[attention_element(half, n)];
-            sum[n] += x = mma_exp2(gpu_fma(x, by, -base));
-        }
-        sums.most[0][half] = high;
-        sums.total[0][half] = sums.total[0][half] * fade[half] + gpu_tree<ATTENTION_EACH>::template of<gpu_join_add>(sum);
-    }
-    return moved;
-}
-
 template <typename T, int STEPS, int COLUMNS>
 GPU_FN bool group_rate(const struct group_work &work, u32 key, struct mma_tile (&s)[1][COLUMNS],
                        struct attention_sums<1, STEPS> &sums, f32 (&fade)[2]) {
@@ -156,7 +108,7 @@ GPU_FN bool group_rate(const struct group_work &work, u32 key, struct mma_tile (
             by = log2e;
         }
     }
-    return group_weigh(s[0], sums, by, fade);
+    return group_weigh(s[0], sums.most[0], sums.total[0], by, fade);
 }
 
 template <int STEPS> GPU_FN void group_fade(struct mma_tile (&out)[STEPS], bool moved, const f32 (&fade)[2]) {
@@ -223,39 +175,6 @@ GPU_FN void group_run(const struct group_work &work, u8 *lds, struct attention_s
     }
 }
 
-/* Writes the results as attention_store does, where they are whole pieces of 16 bytes by these: each wave turns its 16
- * rows round in LDS, where its queries were. */
-template <typename T>
-GPU_FN u32 group_store(const struct gpu_attention &p, const struct attention_row *rows,
-                       struct attention_sums<1, 4> &sums, bool hides, u8 *lds) {
-    const f32 ln2 = 0.69314718055994531f;
-    if (p.splits > 1 || p.width % 8 != 0 || (u64)p.out % 16 != 0) return attention_store<T>(p, rows, sums, hides);
-    u32 again = 0, r = gpu_lane() / 4;
-    attention_total(sums);
-    GPU_UNROLL for (u32 half = 0; half < 2; half++) {
-        f32 sum = sums.total[0][half], part = sum == 0 ? 0 : 1.0f / sum;
-        if (p.log_sums && gpu_lane() % 4 == 0 && rows[half * 8 + r].out >= 0)
-            ((f32 *)p.log_sums)[rows[half * 8 + r].out] = attention_log_sum(sums.most[0][half] * ln2, sum);
-        bool nan = false;
-        u8 *line = lds + (half * 8 + r) * GROUP_LINE + gpu_lane() % 4 * 4;
-        GPU_UNROLL for (u32 c = 0; c < PIECES; c++) {
-            f32 x = sums.out[0][c / 2].v[c % 2 * 4 + half * 2], y = sums.out[0][c / 2].v[c % 2 * 4 + half * 2 + 1];
-            nan |= x != x || y != y;
-            *(u32 *)(line + (c ^ r) * 16) = mma_pack(x * part, y * part, T());
-        }
-        if (hides && nan && sum == sum) again |= 1u << half;
-    }
-    group_sync_wave();
-    GPU_UNROLL for (u32 u = gpu_lane(); u < 16 * PIECES; u += GPU_WAVE) {
-        u32 row = u / PIECES, piece = u % PIECES;
-        i64 out = rows[row].out;
-        if (out >= 0 && piece * 8 < p.width)
-            *(gpu_16 *)((u16 *)p.out + out * p.width + piece * 8) =
-                *(const gpu_16 *)(lds + row * GROUP_LINE + (piece ^ row % 8) * 16);
-    }
-    return again;
-}
-
 template <typename T> GPU_FN void attention_meet(const struct gpu_attention &p) {
     GPU_SHARED struct group_block block;
     u8 *lds = (u8 *)attention_shared;
@@ -299,7 +218,7 @@ template <typename T> GPU_FN void attention_meet(const struct gpu_attention &p) 
         gpu_sync();
     }
     bool hides = part.free.begin > 0 || part.free.end < part.keys;
-    u32 again = group_store<T>(p, block.rows + gpu_wave() * 16, sums, hides, lds + gpu_wave() * (16 * GROUP_LINE));
+    u32 again = group_store<T, 64>(p, block.rows + gpu_wave() * 16, sums, hides, lds + group_number() * GROUP_BLOCK);
     if (again) block.any = 1;
     gpu_sync();
     if (block.any) attention_repair<T, ROWS, THREADS>(p, at, block.rows, sums, again, (f32 *)attention_shared);

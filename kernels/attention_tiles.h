@@ -209,15 +209,15 @@ GPU_FN void attention_repair(const struct gpu_attention &p, const struct attenti
                              const struct attention_row *rows, const struct attention_sums<TILES, STEPS> &sums,
                              u32 again, f32 *notes) {
     const f32 ln2 = 0.69314718055994531f;
-    GPU_NO_UNROLL for (u32 r = gpu_thread(); r < ROWS; r += THREADS) notes[r * 2 + 1] = -1;
-    gpu_sync();
+    GPU_NO_UNROLL for (u32 r = gpu_thread() % THREADS; r < ROWS; r += THREADS) notes[r * 2 + 1] = -1;
+    gpu_sync_part<THREADS>();
     GPU_UNROLL for (u32 i = 0; i < TILES; i++) GPU_UNROLL for (u32 half = 0; half < ATTENTION_LINES; half++) {
-        u32 r = gpu_wave() * (16 * TILES) + i * 16 + attention_line(half);
+        u32 r = gpu_thread() % THREADS / GPU_WAVE * (16 * TILES) + i * 16 + attention_line(half);
         if (!(again >> (i * ATTENTION_LINES + half) & 1)) continue;
         notes[r * 2] = sums.most[i][half] * ln2;
         notes[r * 2 + 1] = sums.total[i][half];
     }
-    gpu_sync();
+    gpu_sync_part<THREADS>();
     attention_mend<T, ROWS, THREADS>(p, at, rows, notes, 0, p.width);
 }
 

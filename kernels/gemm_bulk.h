@@ -3,15 +3,7 @@
 #define WICK_KERNELS_GEMM_BULK_H
 
 #include "gemm.h"
-
-/* A tensor in memory and the boxes that are copied of it, as the driver encodes them. */
-struct gpu_tensor_map {
-#if defined(__cplusplus)
-    alignas(64) u8 bytes[128];
-#else
-    _Alignas(64) u8 bytes[128];
-#endif
-};
+#include "tensor_map.h"
 
 /* A block makes tiles of ROWS x COLUMNS until there are none left: numbers b, b + blocks, ... below `tiles`, which mean
  * what struct gpu_gemm says of blocks.

@@ -5,6 +5,7 @@
  * while sums of this one are stored. Two groups multiply 64 rows each; the third one's first thread fills the steps of
  * 64 terms that LDS holds as they become free. */
 #include "functions.h"
+#include "gemm_bulk.h"
 #include "gemm_common.h"
 #include "mma_bulk.h"
 
@@ -21,14 +22,6 @@ enum {
     GROUPS = 2
 };
 
-/* The stages one after the other; the phase is that of the next one's barrier. */
-struct bulk_ring {
-    u32 stage, phase;
-};
-GPU_FN void bulk_next(struct bulk_ring &ring) {
-    ring.stage = ring.stage + 1 == STAGES ? 0 : ring.stage + 1;
-    ring.phase ^= ring.stage == 0;
-}
 GPU_FN u64 *bulk_full(u32 stage) {
     return (u64 *)((u8 *)bulk_shared + STAGES * STAGE + GPU_BULK_STORE + GPU_BULK_BIAS) + stage;
 }
@@ -69,7 +62,7 @@ GPU_FN void bulk_fill(const struct gpu_gemm_bulk &p) {
             bulk_expect(full, STAGE);
             bulk_ask<GPU_BULK_ROWS>(lds, p.a, a, k, full);
             bulk_ask<GPU_BULK_COLUMNS>(lds + B, p.b, b, k, full);
-            bulk_next(ring);
+            bulk_next<STAGES>(ring);
             k += STEP;
         }
     }
@@ -97,7 +90,7 @@ GPU_FN void bulk_multiply(bulk_sums &sum, u32 steps, u32 group, struct bulk_ring
         group_wait<1>();
         if (step > 0) bulk_leave(before);
         before = ring.stage;
-        bulk_next(ring);
+        bulk_next<STAGES>(ring);
     }
     group_wait<0>();
     group_hold(sum.tile);

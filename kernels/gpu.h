@@ -136,6 +136,15 @@ GPU_FN void gpu_sync(void) {
 }
 #endif
 
+/* A barrier of THREADS threads of the block, from a multiple of that on. */
+template <int THREADS> GPU_FN void gpu_sync_part(void) {
+#if defined(GPU_NVIDIA)
+    asm volatile("bar.sync %0, %1;" ::"r"(8 + gpu_thread() / THREADS), "n"(THREADS) : "memory");
+#else
+    gpu_sync(); /* parts that are less than a block are for NVIDIA only */
+#endif
+}
+
 /* From compute capability 9.0 on, a kernel may begin once all blocks of the one ahead of it in the stream have, so that
  * what a launch costs is paid while the other still runs. It lets the next do so (gpu_lead), and waits before it touches
  * memory (gpu_wait). */

@@ -7,8 +7,8 @@
 #ifndef WICK_KERNELS_MMA_BULK_H
 #define WICK_KERNELS_MMA_BULK_H
 
-#include "gemm_bulk.h"
 #include "mma_group.h"
+#include "tensor_map.h"
 
 #if MMA_GROUP && defined(GPU_NVIDIA)
 #define MMA_BULK 1
@@ -55,11 +55,17 @@ GPU_FN void bulk_wait(u64 *barrier, u32 phase) {
                      : "memory");
     while (!passed);
 }
-/* Asks for the map's box at (x, y, z), innermost dim first. */
+/* Asks for the map's box at (x, y, z), or at four coordinates, innermost dim first. */
 GPU_FN void bulk_copy(u8 *lds, const struct gpu_tensor_map &map, i32 x, i32 y, i32 z, u64 *barrier) {
     asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, "
                  "%4}], [%5];" ::"r"(bulk_address(lds)),
                  "l"(&map), "r"(x), "r"(y), "r"(z), "r"(bulk_address(barrier))
+                 : "memory");
+}
+GPU_FN void bulk_copy(u8 *lds, const struct gpu_tensor_map &map, const i32 (&at)[4], u64 *barrier) {
+    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, "
+                 "%4, %5}], [%6];" ::"r"(bulk_address(lds)),
+                 "l"(&map), "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(bulk_address(barrier))
                  : "memory");
 }
 /* The other way: LDS, which this thread's wave wrote before bulk_show and a barrier of the wave, to the map's box. */
@@ -73,9 +79,21 @@ GPU_FN void bulk_put(const struct gpu_tensor_map &map, i32 x, i32 y, i32 z, cons
 /* Until all but N of this thread's have read LDS, or until all have written. */
 template <int N> GPU_FN void bulk_put_wait(void) { asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(N) : "memory"); }
 GPU_FN void bulk_put_end(void) { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
-/* A barrier of the block's first `threads`, one of 15 beside gpu_sync's. */
+/* A barrier of `threads` of the block, one of 15 beside gpu_sync's; the second form does not wait there for the others. */
 GPU_FN void bulk_sync(u32 number, u32 threads) {
     asm volatile("bar.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");
+}
+GPU_FN void bulk_pass(u32 number, u32 threads) {
+    asm volatile("bar.arrive %0, %1;" ::"r"(number), "r"(threads) : "memory");
+}
+
+/* Places of LDS that are filled one after the other; the phase is that of the next one's barrier. */
+struct bulk_ring {
+    u32 stage, phase;
+};
+template <u32 STAGES> GPU_FN void bulk_next(struct bulk_ring &ring) {
+    ring.stage = ring.stage + 1 == STAGES ? 0 : ring.stage + 1;
+    ring.phase ^= ring.stage == 0;
 }
 /* Registers of this group's threads from here on. */
 template <int N> GPU_FN void group_take_registers(void) { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(N)); }

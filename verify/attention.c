@@ -73,6 +73,8 @@ static const struct shape shapes[] = {
     /* the same of up to 128 elements and many keys, whose parts are joined by the blocks that make them */
     {2, 8, 2, 1, 900, 128, 128, NONE, 0, false, .nan_v = 9000, .sums = true},
     {1, 8, 1, 1, 2100, 64, 56, KEEP, 4, true, .last = true, .left = 1900, .sums = true},
+    /* several tiles of queries and steps of keys, without a mask */
+    {1, 2, 1, 200, 420, 72, 80, NONE, 0, true, .last = true, .left = 300, .nan_v = 5000, .sums = true},
 };
 
 /* Packed: lengths of queries and keys of each sequence, -1 ends them. */

@@ -264,12 +264,13 @@ static int launch(void *function, const struct wick__blocks *blocks, void *strea
 }
 
 static int tensor_map(void *map, const struct wick__tensor_map *of) {
-    const uint64_t size[3] = {(uint64_t)of->size[0], (uint64_t)of->size[1], (uint64_t)of->size[2]};
-    const uint64_t stride[2] = {(uint64_t)of->stride[0] * 2, (uint64_t)of->stride[1] * 2};
-    const unsigned box[3] = {(unsigned)of->box[0], (unsigned)of->box[1], 1}, step[3] = {1, 1, 1};
-    CUtensorMapDataType type =
+    const unsigned box[4] = {(unsigned)of->box[0], (unsigned)of->box[1], 1, 1}, step[4] = {1, 1, 1, 1};
+    const CUtensorMapDataType type =
         of->dtype == WICK_BF16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
-    return wick__cuda.cuTensorMapEncodeTiled(map, type, 3, (void *)(uintptr_t)of->from, size, stride, box, step,
+    uint64_t size[4], stride[3]; /* bytes */
+    for (unsigned d = 0; d < of->rank; d++) size[d] = (uint64_t)of->size[d];
+    for (unsigned d = 0; d + 1 < of->rank; d++) stride[d] = (uint64_t)of->stride[d] * 2;
+    return wick__cuda.cuTensorMapEncodeTiled(map, type, of->rank, (void *)(uintptr_t)of->from, size, stride, box, step,
                                              CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
                                              CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }

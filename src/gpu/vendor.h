@@ -215,8 +215,9 @@ struct wick__source_job {
 struct wick__tensor_map {
     enum wick_dtype dtype;
     const void *from;
-    int64_t size[3], stride[2]; /* elements; of the outer dims, in elements, at multiples of 16 bytes */
-    int box[2];                 /* of the inner two; 1 of the outermost */
+    unsigned rank;              /* 3 or 4 */
+    int64_t size[4], stride[3]; /* elements; of the outer dims, in elements, at multiples of 16 bytes */
+    int box[2];                 /* of the inner two; 1 of the others */
 };
 
 /* How many blocks of a kernel, of how many threads and bytes of dynamic LDS. `follows`: the kernel waits for what is

@@ -105,11 +105,11 @@ static struct way way_of_registers(const struct wick__gpu *gpu, bool bf16, int64
                         256, wide ? 512 : 128, 0};
 }
 
-/* Whether groups of waves are faster without turns: on an H200, bf16, causal 4x32x512x64 with 8 heads of keys 27 us
- * instead of 32, 7x48x174x64 30 instead of 32, but 4x16x2048x64 215 instead of 199. */
+/* Whether the kernel of two small blocks a unit is faster than the others: on an H200, bf16, 32x12x197x64 36 us instead
+ * of 44, causal 4x12x512x64 16 instead of 20, but causal 16x16x700x64 88 instead of 78. */
 static bool is_for_meeting(const struct wick__call *call, const struct wick__attention_sizes *sizes, int64_t dim) {
     const int64_t few = 256;
-    return dim <= 64 && (call->p.attention.right == 0 || sizes->keys <= few);
+    return dim <= 64 && sizes->keys <= (call->p.attention.right == 0 ? 2 * few : few);
 }
 
 /* That where copies are asynchronous. Kernels of groups of waves have two or three steps of keys and of
@@ -138,6 +138,21 @@ static struct way way_of_tiles(struct wick__gpu *gpu, const struct wick__call *c
                             128, (128 + 2 * 32) * 128 * 2};
     return (struct way){bf16 ? WICK__GPU_K_attention_mma_256_bf16 : WICK__GPU_K_attention_mma_256_f16, 64, 256, 128,
                         (64 + 2 * 64) * 256 * 2};
+}
+
+/* That whose keys and values come by bulk copies. */
+static struct way way_of_bulk(bool bf16, int64_t dim) {
+#define BULK(dim)                                                                                                      \
+    (struct way) {                                                                                                     \
+        bf16 ? WICK__GPU_K_attention_bulk_##dim##_bf16 : WICK__GPU_K_attention_bulk_##dim##_f16,                       \
+            GPU_ATTENTION_BULK_ROWS(dim), dim, GPU_ATTENTION_BULK_THREADS(dim), GPU_ATTENTION_BULK_SHARED(dim)         \
+    }
+    return dim <= 64 ? BULK(64) : dim <= 96 ? BULK(96) : BULK(128);
+#undef BULK
+}
+
+static bool is_bulk(enum wick__gpu_kernel kernel) {
+    return kernel >= WICK__GPU_K_attention_bulk_64_bf16 && kernel <= WICK__GPU_K_attention_bulk_128_f16;
 }
 
 /* Whether the matrix kernels take the call: they count positions in 32 bits, and one kind elements of a step of keys.
@@ -191,14 +206,17 @@ static bool takes_tf32(const struct wick__gpu *gpu, const struct wick__call *cal
 }
 
 static struct way way_of(struct wick__gpu *gpu, const struct wick__call *call,
-                         const struct wick__attention_sizes *sizes) {
+                         const struct wick__attention_sizes *sizes, bool masked) {
     const struct wick_tensor *q = call->in[0];
     int64_t dim = wick__max(sizes->depth, sizes->width);
     enum wick_dtype dtype = q->dtype;
     if (is_few(call, sizes, dim)) return way_of_few(gpu, call, sizes, dim);
-    if (takes_mma(gpu, call, sizes, dim))
+    if (takes_mma(gpu, call, sizes, dim)) {
+        if (!masked && !is_for_meeting(call, sizes, dim) && wick__gpu_attention_bulk_takes(gpu, call, sizes))
+            return way_of_bulk(dtype == WICK_BF16, dim);
         return wick__mma_shared(gpu) > 0 ? way_of_tiles(gpu, call, sizes, dim)
                                          : way_of_registers(gpu, dtype == WICK_BF16, dim);
+    }
     if (takes_tf32(gpu, call, sizes, dim)) return way_of_tf32(dim);
     if (takes_plain(call, sizes, dim)) return way_of_plain(gpu, call, sizes, dim);
     return (struct way){wick__gpu_of_floats(WICK__GPU_K_attention_bf16, dtype), 64, dtype == WICK_F64 ? 64 : 128, 0, 0};
@@ -280,11 +298,12 @@ static u32 across(const struct wick__call *call, const struct wick__attention_si
 
 /* In as many launches as the number of blocks asks for. */
 static enum wick_status launch_all(struct wick__gpu *gpu, struct wick__launch launch, struct gpu_attention_pieces p,
-                                   int64_t blocks) {
+                                   int64_t blocks, enum wick_dtype dtype) {
     for (int64_t first = 0; first < blocks; first += WICK__ATTENTION_BLOCKS) {
         launch.grid[0] = (unsigned)wick__min(WICK__ATTENTION_BLOCKS, blocks - first);
         p.all.first = (u64)first;
-        WICK__TRY(wick__gpu_launch(gpu, &launch, &p));
+        WICK__TRY(is_bulk(launch.kernel) ? wick__gpu_attention_bulk(gpu, &launch, &p.all, dtype)
+                                         : wick__gpu_launch(gpu, &launch, &p));
     }
     return WICK_OK;
 }
@@ -303,7 +322,7 @@ static enum wick_status launch_splits(struct wick__gpu *gpu, enum wick_dtype dty
     p->stats = memory;
     p->partial = (char *)memory + stats;
     if (meets) all.tickets = gpu->tickets;
-    enum wick_status status = launch_all(gpu, launch, all, blocks);
+    enum wick_status status = launch_all(gpu, launch, all, blocks, dtype);
     if (status == WICK_OK && !meets) status = wick__gpu_launch(gpu, &join, p);
     wick__gpu_release(gpu, memory, nbytes);
     return status;
@@ -334,7 +353,7 @@ enum wick_status wick__gpu_attention_masked(const struct wick__call *call, const
     struct wick__gpu *gpu = wick__gpu_of(call->out[0]);
     if (wick__count(call->out[0]) == 0 && (call->n_out < 2 || wick__count(call->out[1]) == 0)) return WICK_OK;
     struct wick__attention_sizes sizes = wick__gpu_attention_sizes(call, call->op == WICK_OP_attention_packed, 0, 3);
-    struct way way = way_of(gpu, call, &sizes);
+    struct way way = way_of(gpu, call, &sizes, keep != NULL);
     struct gpu_attention p = wick__gpu_attention_describe(call, &sizes);
     p.out = wick__data(call->out[0]);
     if (keep) {
@@ -352,6 +371,7 @@ enum wick_status wick__gpu_attention_masked(const struct wick__call *call, const
     int64_t least = way.rows <= GPU_ATTENTION_FEW_MMA ? 64 : call->in[0]->dtype == WICK_F32 ? 128 : 256;
     int64_t splits =
         blocks * chunks < units && p.width > 0 ? wick__min(2 * units / (blocks * chunks), length / least) : 1;
+    if (is_bulk(way.kernel)) splits = blocks > 0 ? wick__min(units / blocks, length / least) : 1; /* a block a unit */
     bool meets = way.rows == GPU_ATTENTION_FEW_MMA;
     struct wick__launch launch = {
         .kernel = way.kernel, .threads = way.threads, .shared = way.shared, .apart = way.rows > GPU_ATTENTION_FEW_MMA};
@@ -367,7 +387,7 @@ enum wick_status wick__gpu_attention_masked(const struct wick__call *call, const
     launch.grid[2] = (unsigned)chunks;
     const struct gpu_attention_pieces all = {.all = p};
     return p.splits > 1 ? launch_splits(gpu, call->in[0]->dtype, launch, all, blocks, meets)
-                        : launch_all(gpu, launch, all, blocks);
+                        : launch_all(gpu, launch, all, blocks, call->in[0]->dtype);
 }
 
 wick__kernel_fn wick__gpu_attention;

@@ -4,7 +4,7 @@
 
 #include "gpu/ops/rows.h"
 
-#include "kernels/attention.h"
+#include "kernels/attention_bulk.h"
 
 /* The most blocks in x of one launch: the product with GPU_BLOCK must stay below 2^32. */
 enum { WICK__ATTENTION_BLOCKS = 1 << 23 };
@@ -34,6 +34,13 @@ void wick__gpu_attention_share(struct gpu_attention *p, const struct wick__atten
 /* wick__gpu_attention without a mask among its operands, for all heads and queries of the keys whose byte of `keep` is
  * not 0; NULL: of all. */
 enum wick_status wick__gpu_attention_masked(const struct wick__call *call, const void *keep);
+
+/* Whether the kernel whose keys and values come by bulk copies takes a call that the matrix kernels do, of operands
+ * 0 .. 2; its launch, of launch->grid[0] tiles. */
+bool wick__gpu_attention_bulk_takes(struct wick__gpu *gpu, const struct wick__call *call,
+                                    const struct wick__attention_sizes *sizes);
+enum wick_status wick__gpu_attention_bulk(struct wick__gpu *gpu, const struct wick__launch *launch,
+                                          const struct gpu_attention *a, enum wick_dtype dtype);
 
 /* Lets the starts of packed sequences be reported, to what belongs into the parameters. */
 enum wick_status wick__gpu_attention_suspect(const struct wick__call *call, const struct wick__attention_sizes *sizes,

@@ -38,6 +38,7 @@ static bool maps_results(const struct gpu_gemm *p) {
 static int encode_results(struct wick__gpu *gpu, struct gpu_tensor_map *map, const struct gpu_gemm *p,
                           enum wick_dtype dtype) {
     const struct wick__tensor_map tensor = {.dtype = dtype,
+                                            .rank = 3,
                                             .from = p->out.to,
                                             .size = {p->n, p->m, p->batch.count},
                                             .stride = {p->n, p->m * p->n},
@@ -54,6 +55,7 @@ static int encode(struct wick__gpu *gpu, struct gpu_gemm_bulk *p, enum wick_dtyp
     const int64_t length = along ? g->k : rows, lines = along ? rows : g->k, stride = line_stride(side, lines, length);
     const int64_t batches = batch_stride == 0 ? 1 : g->batch.count;
     const struct wick__tensor_map tensor = {.dtype = dtype,
+                                            .rank = 3,
                                             .from = side->from,
                                             .size = {length, lines, batches},
                                             .stride = {stride, batches == 1 ? stride * lines : batch_stride},
