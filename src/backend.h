@@ -244,7 +244,7 @@ struct wick__backend {
     void (*trim)(struct wick_device *device);
 
     /* A whole recurrent layer (recurrence.h) by a vendor's library; *done is false when there is none that takes it.
-     * Without a place for y it only says whether one would be asked. NULL for families without libraries. */
+     * Without a place for its result it only says whether one would be asked. NULL for families without libraries. */
     enum wick_status (*recurrent)(const struct wick__recurrence *layer, bool *done);
 
     /* Whether all steps of a direction of a recurrent layer (recurrence.h) go at once in less time than products

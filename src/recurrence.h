@@ -40,14 +40,20 @@ struct wick__steps {
     bool backward;
 };
 
-/* A whole call in inference, as options say, whose lengths may be NULL. All tensors are contiguous, but where y is
- * NULL, which asks whether the call is wanted. */
+/* A whole call in inference, or its gradient, as options say, whose lengths may be NULL. All tensors are contiguous,
+ * but where there is no place for a result, y or the gradient by x, which asks whether the call is wanted. */
 struct wick__recurrence {
     const struct wick_recurrent_options *options;
     struct wick_tensor *const *weights;
     int n_weights;
     const struct wick_tensor *x, *h, *c;     /* h and c: NULL for 0 */
     struct wick_tensor *y, *last_h, *last_c; /* the last two NULL where they are not wanted */
+    bool backward;                           /* y, last_h and last_c are not there */
+    struct {
+        const struct wick_tensor *y, *last_h, *last_c; /* the last two: NULL for 0 */
+        struct wick_tensor *x, *h, *c;                 /* of h and c, NULL is not wanted */
+        struct wick_tensor *const *weights;            /* NULL: none is wanted */
+    } slopes;
 };
 
 #endif

@@ -148,7 +148,8 @@ struct wick__dnn_layer {
     void *out[3];
 };
 
-/* Recurrent layers in inference, as include/wick/recurrent.h has them, all of one dtype, c too, and dense. */
+/* Recurrent layers in inference, or their gradients, as include/wick/recurrent.h has them, all of one dtype, c too, and
+ * dense. */
 struct wick__dnn_recurrent {
     enum wick_recurrent_mode mode;
     enum wick_dtype dtype;
@@ -159,6 +160,12 @@ struct wick__dnn_recurrent {
     const void *const *weights;                  /* in wick_recurrent's order */
     const void *x, *h, *c;                       /* h and c: NULL for 0 */
     void *y, *last_h, *last_c;                   /* of those NULL is not wanted */
+    bool backward;                               /* the gradients by x, h, c and weights, of those by y and the last */
+    struct wick__dnn_slopes {
+        const void *y, *last_h, *last_c; /* the last two: NULL for 0 */
+        void *x, *h, *c;                 /* of h and c, NULL is not wanted */
+        void *const *weights;            /* in their order; NULL: none is wanted */
+    } slopes;
 };
 static inline int wick__recurrent_gates(enum wick_recurrent_mode mode) {
     return mode == WICK_LSTM ? 4 : mode == WICK_GRU ? 3 : 1;
@@ -327,6 +334,11 @@ struct wick__vendor {
     int (*recurrent_run)(void *dnn, const struct wick__recurrent_plan *plan, const struct wick__dnn_recurrent *layer,
                          const void *space, void *workspace);
     void (*recurrent_forget)(void *made);
+    /* The gradients of a layer, whose forward pass it makes again, by a plan of such a call; those of the weights go to
+     * another space, unless that is NULL. NULL where the library has none. */
+    int (*recurrent_backward)(void *dnn, const struct wick__recurrent_plan *plan,
+                              const struct wick__dnn_recurrent *layer, const void *space, void *slopes,
+                              void *workspace);
 };
 
 extern const struct wick__vendor wick__cuda_vendor, wick__rocm_vendor;

@@ -106,6 +106,12 @@ bool wick__recurrent_whole_backward(const struct wick__recurrent *r, int ld, con
 struct wick_tensor *wick__recurrent_library(const struct wick__recurrent *r, int n, const struct wick_tensor *x,
                                             bool *failed);
 
+/* The same of the gradient, where there is one by y, with the places for what else is wanted, which it fills. */
+struct wick_tensor *wick__recurrent_library_backward(const struct wick__recurrent *r, int n,
+                                                     const struct wick_tensor *x, const struct wick_tensor *gradient,
+                                                     const struct wick_recurrent_backward_options *places,
+                                                     bool *failed);
+
 /* Room for n tensors, all NULL. */
 struct wick_tensor **wick__tensors_new(int64_t n);
 void wick__tensors_free(struct wick_tensor **tensors, int64_t n);

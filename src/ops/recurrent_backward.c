@@ -309,11 +309,15 @@ struct wick_tensor *wick_recurrent_backward(const struct wick_tensor *x, const s
     struct wick__call call = {.op = WICK_OP_recurrent_backward, .n_in = 1, .in = {x}};
     struct pass p = {.places = places ? places : &none};
     struct wick_tensor *y = NULL;
+    bool failed = false;
     wick_scope_begin();
     if (wick__recurrent_plan(&p.r, &call, n, weights, options) && check_gradient(&p.r, &call, gradient) &&
-        check_places(&p.r, &call, p.places) && check_reserve(&p.r, &call) && pass_new(&p, n)) {
-        y = layers(&p, x, gradient);
-        if (y && !give(&p)) y = NULL;
+        check_places(&p.r, &call, p.places) && check_reserve(&p.r, &call)) {
+        y = wick__recurrent_library_backward(&p.r, n, x, gradient, p.places, &failed);
+        if (!y && !failed && pass_new(&p, n)) {
+            y = layers(&p, x, gradient);
+            if (y && !give(&p)) y = NULL;
+        }
     }
     pass_free(&p);
     return wick_scope_end(y);

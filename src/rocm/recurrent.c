@@ -1,5 +1,5 @@
-/* MIOpen's recurrent layers: RNN, LSTM and GRU in inference, of sequences of one length. Its products are rocBLAS's. It
- * has the gates in another order. */
+/* MIOpen's recurrent layers: RNN, LSTM and GRU in inference, and their gradients, of sequences of one length. Its
+ * products are rocBLAS's. It has the gates in another order. */
 #include "rocm/rocm.h"
 
 #include "core/dtype.h"
@@ -9,7 +9,8 @@ struct made {
     miopenRNNDescriptor_t rnn;
     miopenSeqTensorDescriptor_t x, y;
     miopenTensorDescriptor_t step, state, part; /* of a step of x, of h and c, of a matrix or bias */
-    size_t behind, workspace, reserve;          /* bytes; the reserve is behind the workspace */
+    size_t workspace, reserve;                  /* bytes */
+    size_t reserve_at, y_at; /* behind the workspace; and, of a gradient, the result of the forward pass */
 };
 
 static bool is_there(void) {
@@ -18,6 +19,9 @@ static bool is_there(void) {
            f->miopenCreateSeqTensorDescriptor && f->miopenDestroySeqTensorDescriptor &&
            f->miopenSetRNNDataSeqTensorDescriptor && f->miopenGetRNNTempSpaceSizes && f->miopenGetRNNParamsSize &&
            f->miopenGetRNNLayerParamOffset && f->miopenGetRNNLayerBiasOffset && f->miopenRNNForward;
+}
+static bool has_gradients(void) {
+    return wick__miopen.miopenRNNBackwardSeqData && wick__miopen.miopenRNNBackwardWeightsSeqTensor;
 }
 
 void wick__miopen_recurrent_forget(void *memory) {
@@ -131,23 +135,29 @@ static int place_weights(miopenHandle_t handle, const struct wick__dnn_recurrent
 
 /* ---- plans ---- */
 
+static size_t rounded(size_t nbytes) { return (nbytes + 255) / 256 * 256; }
+
 /* 3.4.0 wants the reserve of training in inference too, but tells its size for training alone. */
-static int measure(miopenHandle_t handle, struct made *made, size_t *workspace) {
-    size_t none;
+static int measure(miopenHandle_t handle, const struct wick__dnn_recurrent *l, struct made *made, size_t *workspace) {
+    size_t training, none;
     int code = wick__miopen_code(wick__miopen.miopenGetRNNTempSpaceSizes(handle, made->rnn, made->x, miopenRNNInference,
                                                                          &made->workspace, &none));
     if (!code)
         code = wick__miopen_code(wick__miopen.miopenGetRNNTempSpaceSizes(handle, made->rnn, made->x, miopenRNNTraining,
-                                                                         &none, &made->reserve));
-    made->behind = (made->workspace + 255) / 256 * 256;
-    *workspace = made->behind + made->reserve;
+                                                                         &training, &made->reserve));
+    if (l->backward) made->workspace = training;
+    made->reserve_at = rounded(made->workspace);
+    made->y_at = made->reserve_at + rounded(made->reserve);
+    *workspace = made->y_at;
+    if (l->backward) *workspace += (size_t)(l->steps * l->batch * l->directions * l->hidden) * wick__size(l->dtype);
     return code;
 }
 
 /* Without rocBLAS's kernels for the card it would end the process. */
 int wick__miopen_recurrent_plan(void *dnn, const struct wick__dnn_recurrent *l, struct wick__recurrent_plan *plan) {
     const struct wick__miopen_handle *handle = dnn;
-    if (!is_there() || !handle->has_blas || (l->dtype != WICK_F16 && l->dtype != WICK_F32))
+    if (!is_there() || (l->backward && !has_gradients()) || !handle->has_blas ||
+        (l->dtype != WICK_F16 && l->dtype != WICK_F32))
         return WICK__MIOPEN_CODE | miopenStatusNotImplemented;
     struct made *made = wick__alloc_quiet(sizeof *made);
     if (!made) return hipErrorOutOfMemory;
@@ -155,7 +165,7 @@ int wick__miopen_recurrent_plan(void *dnn, const struct wick__dnn_recurrent *l, 
     int code = create(made);
     if (!code) code = describe(l, made);
     if (!code) code = place_weights(handle->handle, l, made, plan);
-    if (!code) code = measure(handle->handle, made, &plan->workspace);
+    if (!code) code = measure(handle->handle, l, made, &plan->workspace);
     if (code)
         wick__miopen_recurrent_forget(made);
     else
@@ -166,8 +176,30 @@ int wick__miopen_recurrent_plan(void *dnn, const struct wick__dnn_recurrent *l, 
 int wick__miopen_recurrent_run(void *dnn, const struct wick__recurrent_plan *plan, const struct wick__dnn_recurrent *l,
                                const void *space, void *workspace) {
     const struct made *made = plan->made;
+    char *const memory = workspace;
     return wick__miopen_code(wick__miopen.miopenRNNForward(
-        ((const struct wick__miopen_handle *)dnn)->handle, made->rnn, miopenRNNInference, made->x, l->x, made->state,
-        l->h, l->last_h, made->state, l->c, l->last_c, made->y, l->y, space, plan->space, workspace, made->workspace,
-        (char *)workspace + made->behind, made->reserve));
+        ((const struct wick__miopen_handle *)dnn)->handle, made->rnn,
+        l->backward ? miopenRNNTraining : miopenRNNInference, made->x, l->x, made->state, l->h, l->last_h, made->state,
+        l->c, l->last_c, made->y, l->backward ? memory + made->y_at : l->y, space, plan->space, memory, made->workspace,
+        memory + made->reserve_at, made->reserve));
+}
+
+/* The gradients by weights read what those by data have left in the workspace. */
+int wick__miopen_recurrent_backward(void *dnn, const struct wick__recurrent_plan *plan,
+                                    const struct wick__dnn_recurrent *l, const void *space, void *slopes,
+                                    void *workspace) {
+    const struct made *made = plan->made;
+    const struct wick__dnn_slopes *s = &l->slopes;
+    miopenHandle_t handle = ((const struct wick__miopen_handle *)dnn)->handle;
+    char *const memory = workspace, *const reserve = memory + made->reserve_at, *const y = memory + made->y_at;
+    int code = wick__miopen_recurrent_run(dnn, plan, l, space, workspace);
+    if (!code)
+        code = wick__miopen_code(wick__miopen.miopenRNNBackwardSeqData(
+            handle, made->rnn, made->y, y, s->y, made->state, l->h, s->last_h, s->h, made->state, l->c, s->last_c, s->c,
+            made->x, s->x, space, plan->space, memory, made->workspace, reserve, made->reserve));
+    if (!code && slopes)
+        code = wick__miopen_code(wick__miopen.miopenRNNBackwardWeightsSeqTensor(
+            handle, made->rnn, made->x, l->x, made->state, l->h, made->y, y, slopes, plan->space, memory,
+            made->workspace, reserve, made->reserve));
+    return code;
 }

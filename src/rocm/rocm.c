@@ -299,4 +299,5 @@ const struct wick__vendor wick__rocm_vendor = {
     .recurrent_plan = wick__miopen_recurrent_plan,
     .recurrent_run = wick__miopen_recurrent_run,
     .recurrent_forget = wick__miopen_recurrent_forget,
+    .recurrent_backward = wick__miopen_recurrent_backward,
 };

@@ -159,6 +159,9 @@ int wick__miopen_recurrent_plan(void *dnn, const struct wick__dnn_recurrent *lay
 int wick__miopen_recurrent_run(void *dnn, const struct wick__recurrent_plan *plan,
                                const struct wick__dnn_recurrent *layer, const void *space, void *workspace);
 void wick__miopen_recurrent_forget(void *made);
+int wick__miopen_recurrent_backward(void *dnn, const struct wick__recurrent_plan *plan,
+                                    const struct wick__dnn_recurrent *layer, const void *space, void *slopes,
+                                    void *workspace);
 
 /* dnn_compiler.c */
 /* Why an open MIOpen can't compile kernels for a target: "it compiles its kernels by ..., which is not there"; NULL

@@ -1,7 +1,7 @@
-/* Recurrent layers on a GPU through the vendor's DNN library, against the same layers on the processor: right whether
- * the library is right, wrong, refuses, fails or has none of them, and through it where it is right and chosen. argv:
- * the device, and what STANDIN_BLAS makes of the library: good, wrong, refuse, flush, rough; `part` where it has no
- * such layers; or a function of it, which fails, and when. */
+/* Recurrent layers and their gradients on a GPU through the vendor's DNN library, against the same on the processor:
+ * right whether the library is right, wrong, refuses, fails or has none of them, and through it where it is right and
+ * chosen. argv: the device, and what STANDIN_BLAS makes of the library: good, wrong, refuse, flush, rough; `part` where
+ * it has no such layers; or a function of it, which fails, and when. */
 #include "tests/test.h"
 
 #include <wick/graph.h>
@@ -62,14 +62,20 @@ static int make_weights(struct wick_device *device, const struct layer *l, enum 
     return n;
 }
 
-/* All results of a layer, one after the other. */
-static void call(struct wick_device *device, int kind, enum wick_dtype dtype, int64_t offset, double *to,
-                 int64_t *count) {
-    const struct layer *l = &kinds[kind];
+/* Appends a tensor's elements, and releases it where it is held. */
+static void append(struct wick_tensor *x, bool held, double *to, int64_t *count) {
+    if (!x) return;
+    const int64_t each = wick_tensor_count(x);
+    CHECK(*count + each <= ROOM);
+    CHECK_OK(wick_read(wick_cast(x, WICK_F64), to + *count, (size_t)each * sizeof *to));
+    *count += each;
+    if (held) wick_release(x);
+}
+
+static struct wick_recurrent_options options_of(struct wick_device *device, const struct layer *l,
+                                                enum wick_dtype dtype, int64_t offset) {
     const int64_t ld = l->layers * (1 + l->two_ways), state = l->projection ? l->projection : H;
-    const int64_t x[3] = {l->batch_first ? N : T, l->batch_first ? T : N, I}, h[3] = {ld, N, state}, c[3] = {ld, N, H};
-    const enum wick_dtype wide = dtype == WICK_F64 ? WICK_F64 : WICK_F32;
-    struct wick_tensor *weights[MOST], *parts[3] = {NULL};
+    const int64_t h[3] = {ld, N, state}, c[3] = {ld, N, H};
     struct wick_recurrent_options o = {.mode = l->mode,
                                        .hidden = H,
                                        .projection = l->projection,
@@ -80,26 +86,60 @@ static void call(struct wick_device *device, int kind, enum wick_dtype dtype, in
                                        .lengths = l->lengths,
                                        .n_lengths = l->lengths ? N : 0};
     if (l->starts) o.h = make(device, dtype, 3, h, offset, 5);
-    if (l->starts && l->mode == WICK_LSTM) o.c = make(device, wide, 3, c, offset, 3);
+    if (l->starts && l->mode == WICK_LSTM) o.c = make(device, dtype == WICK_F64 ? WICK_F64 : WICK_F32, 3, c, offset, 3);
+    return o;
+}
+
+/* All results of a layer, one after the other. */
+static void call(struct wick_device *device, int kind, enum wick_dtype dtype, int64_t offset, double *to,
+                 int64_t *count) {
+    const struct layer *l = &kinds[kind];
+    const int64_t x[3] = {l->batch_first ? N : T, l->batch_first ? T : N, I};
+    struct wick_tensor *weights[MOST], *parts[3] = {NULL};
+    struct wick_recurrent_options o = options_of(device, l, dtype, offset);
     if (l->lasts) o.last_h = &parts[1];
     if (l->last_c) o.last_c = &parts[2];
     const int n = make_weights(device, l, dtype, weights);
     parts[0] = wick_recurrent(make(device, dtype, 3, x, offset, 1), n, weights, &o);
     CHECK(parts[0]);
     *count = 0;
-    for (int i = 0; i < 3; i++) {
-        if (!parts[i]) continue;
-        const int64_t each = wick_tensor_count(parts[i]);
-        CHECK_OK(wick_read(wick_cast(parts[i], WICK_F64), to + *count, (size_t)each * sizeof *to));
-        *count += each;
-        if (i > 0) wick_release(parts[i]);
-    }
+    for (int i = 0; i < 3; i++) append(parts[i], i > 0, to, count);
+}
+
+/* The same of its gradients. */
+static void call_backward(struct wick_device *device, int kind, enum wick_dtype dtype, int64_t offset, double *to,
+                          int64_t *count) {
+    const struct layer *l = &kinds[kind];
+    const int64_t ld = l->layers * (1 + l->two_ways), state = l->projection ? l->projection : H;
+    const int64_t x[3] = {l->batch_first ? N : T, l->batch_first ? T : N, I};
+    const int64_t y[3] = {x[0], x[1], (1 + l->two_ways) * state}, h[3] = {ld, N, state}, c[3] = {ld, N, H};
+    const enum wick_dtype wide = dtype == WICK_F64 ? WICK_F64 : WICK_F32;
+    struct wick_tensor *weights[MOST], *slopes[MOST] = {NULL}, *reserve[3] = {NULL}, *parts[3] = {NULL};
+    struct wick_recurrent_options o = options_of(device, l, dtype, offset);
+    struct wick_recurrent_backward_options places = {.weights = l->no_bias ? NULL : slopes};
+    const int n = make_weights(device, l, dtype, weights);
+    struct wick_tensor *input = make(device, dtype, 3, x, offset, 1);
+    o.reserve = reserve;
+    CHECK(wick_recurrent(input, n, weights, &o));
+    if (l->starts) places.h = &parts[1];
+    if (l->last_c) places.c = &parts[2];
+    if (l->lasts) places.last_h = make(device, dtype, 3, h, offset, 2);
+    if (l->last_c) places.last_c = make(device, wide, 3, c, offset, 4);
+    parts[0] = wick_recurrent_backward(input, make(device, dtype, 3, y, offset, 6), n, weights, &o, &places);
+    CHECK(parts[0]);
+    *count = 0;
+    for (int i = 0; i < 3; i++) append(parts[i], i > 0, to, count);
+    for (int i = 0; i < n; i++) append(slopes[i], true, to, count);
+    for (int i = 0; i < 3; i++) wick_release(reserve[i]);
 }
 
 static const enum wick_dtype dtypes[] = {WICK_F16, WICK_BF16, WICK_F32, WICK_F64};
 
+typedef void call_fn(struct wick_device *device, int kind, enum wick_dtype dtype, int64_t offset, double *to,
+                     int64_t *count);
+
 static void check_layer(struct wick_device *cpu, struct wick_device *gpu, int kind, enum wick_dtype dtype,
-                        int64_t offset) {
+                        int64_t offset, call_fn *run) {
     static double want[ROOM], got[ROOM];
     const double bound = dtype == WICK_F16    ? 0x1p-6
                          : dtype == WICK_BF16 ? 0x1p-3
@@ -108,8 +148,8 @@ static void check_layer(struct wick_device *cpu, struct wick_device *gpu, int ki
     int64_t count, counted;
     int bad = 0;
     wick_scope_begin();
-    call(cpu, kind, dtype, offset, want, &count);
-    call(gpu, kind, dtype, offset, got, &counted);
+    run(cpu, kind, dtype, offset, want, &count);
+    run(gpu, kind, dtype, offset, got, &counted);
     CHECK_INT(counted, count);
     for (int64_t i = 0; i < count; i++) bad += !(fabs(got[i] - want[i]) <= bound * (1 + fabs(want[i])));
     if (bad) fprintf(stderr, "layer %d of %s, offset %d\n", kind, wick_dtype_name(dtype), (int)offset);
@@ -118,20 +158,23 @@ static void check_layer(struct wick_device *cpu, struct wick_device *gpu, int ki
     wick_scope_end(NULL);
 }
 
-static void check_all(struct wick_device *cpu, struct wick_device *gpu, int64_t offset) {
+static void check_all(struct wick_device *cpu, struct wick_device *gpu, int64_t offset, call_fn *run) {
     for (int kind = 0; kind < KINDS; kind++)
-        for (int i = 0; i < 4; i++) check_layer(cpu, gpu, kind, dtypes[i], offset);
+        for (int i = 0; i < 4; i++) check_layer(cpu, gpu, kind, dtypes[i], offset, run);
 }
 
-static struct wick_route_info route(struct wick_device *gpu, bool check) {
+/* The route of layers, or of gradients. */
+static struct wick_route_info route_of(struct wick_device *gpu, const char *op, bool check) {
     struct wick_route_info info = {.verdict = ""};
     for (int i = 0; i < wick_route_count(gpu); i++) {
         CHECK_OK(wick_route_describe(gpu, i, check, &info));
-        if (strcmp(info.op, "recurrent layer") == 0) return info;
+        if (strcmp(info.op, op) == 0) return info;
     }
-    CHECK(!"a route of recurrent layers");
+    CHECK(!"such a route");
     return info;
 }
+static const char layers[] = "recurrent layer", gradients[] = "recurrent gradient";
+static struct wick_route_info route(struct wick_device *gpu, bool check) { return route_of(gpu, layers, check); }
 
 /* Those that cuDNN takes of the above: not an empty sequence, nor c of 16 bits; MIOpen neither lengths, projections,
  * bf16 nor f64. */
@@ -140,15 +183,37 @@ static int64_t taken(bool cuda) { return cuda ? 8 * 4 - 2 : 6 * 2 - 1; }
 /* All that it can take, but not what is not chosen, or askew, or of training, or recorded. */
 static void check_counts(struct wick_device *cpu, struct wick_device *gpu, bool cuda) {
     int64_t used = route(gpu, false).used;
-    check_all(cpu, gpu, 0);
+    check_all(cpu, gpu, 0, call);
     CHECK_INT(route(gpu, false).used - used, taken(cuda));
     used = route(gpu, false).used;
-    check_all(cpu, gpu, 1);
+    check_all(cpu, gpu, 1, call);
     CHECK_OK(wick_dnn_set(gpu, WICK_DNN_OWN));
-    check_all(cpu, gpu, 0);
+    check_all(cpu, gpu, 0, call);
     CHECK_OK(wick_dnn_set(gpu, WICK_DNN_AUTO));
-    check_all(cpu, gpu, 0);
+    check_all(cpu, gpu, 0, call);
     CHECK_INT(route(gpu, false).used - used, 0);
+    CHECK_OK(wick_dnn_set(gpu, WICK_DNN_VENDOR));
+}
+
+/* MIOpen takes the gradients of what it takes; cuDNN has none. */
+static void check_gradients(struct wick_device *cpu, struct wick_device *gpu, bool cuda) {
+    if (cuda) {
+        check_all(cpu, gpu, 0, call_backward);
+        for (int i = 0; i < wick_route_count(gpu); i++) {
+            struct wick_route_info info;
+            CHECK_OK(wick_route_describe(gpu, i, false, &info));
+            CHECK(strcmp(info.op, gradients) != 0);
+        }
+        return;
+    }
+    int64_t used = route_of(gpu, gradients, false).used;
+    check_all(cpu, gpu, 0, call_backward);
+    CHECK_INT(route_of(gpu, gradients, false).used - used, taken(false));
+    used = route_of(gpu, gradients, false).used;
+    check_all(cpu, gpu, 1, call_backward);
+    CHECK_OK(wick_dnn_set(gpu, WICK_DNN_OWN));
+    check_all(cpu, gpu, 0, call_backward);
+    CHECK_INT(route_of(gpu, gradients, false).used - used, 0);
     CHECK_OK(wick_dnn_set(gpu, WICK_DNN_VENDOR));
 }
 
@@ -191,13 +256,13 @@ static void check_graph(struct wick_device *gpu, bool known) {
     wick_scope_end(NULL);
 }
 
-static void check_verdicts(struct wick_device *gpu, const char *mode, bool cuda) {
+static void check_verdicts(struct wick_device *gpu, const char *op, const char *mode, bool cuda) {
     static const char *const all[] = {"bf16 rnn", "f16 rnn",  "f32 rnn",  "f64 rnn", "bf16 lstm", "f16 lstm",
                                       "f32 lstm", "f64 lstm", "bf16 gru", "f16 gru", "f32 gru",   "f64 gru"};
     static const char *const few[] = {"f16 rnn", "f32 rnn", "f16 lstm", "f32 lstm", "f16 gru", "f32 gru"};
     const char *const words[][2] = {
         {"good", "right for "}, {"wrong", "WRONG for "}, {"refuse", "refuses "}, {"part", "refuses "}};
-    const char *verdict = route(gpu, true).verdict;
+    const char *verdict = route_of(gpu, op, true).verdict;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         const bool every = cuda || i > 1;
         const char *const *names = every ? all : few;
@@ -233,10 +298,13 @@ int main(int argc, char **argv) {
     struct wick_device *cpu = wick_device_open("cpu"), *gpu = wick_device_open(name);
     if (!gpu) test_skip(wick_error());
     CHECK_OK(wick_dnn_set(gpu, WICK_DNN_VENDOR));
-    check_all(cpu, gpu, 0);
-    if (!fails) check_verdicts(gpu, mode, cuda);
+    check_all(cpu, gpu, 0, call);
+    check_all(cpu, gpu, 0, call_backward);
+    if (!fails) check_verdicts(gpu, layers, mode, cuda);
+    if (!fails && !cuda) check_verdicts(gpu, gradients, mode, false);
     if (strcmp(mode, "good") == 0) {
         check_counts(cpu, gpu, cuda);
+        check_gradients(cpu, gpu, cuda);
         check_training(gpu);
         check_graph(gpu, true);
         check_graph(gpu, false);

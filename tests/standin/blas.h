@@ -60,19 +60,27 @@ struct standin_layer {
     void *out, *by[6];
 };
 
-/* Recurrent layers in inference, as cuDNN and MIOpen have them; the parts of a direction are the gates of the input,
- * those of the state, and a projection. */
+/* Recurrent layers, as cuDNN and MIOpen have them; the parts of a direction are the gates of the input, those of the
+ * state, and a projection. Their gradients, as MIOpen has them: a forward pass leaves a note of itself in the reserve,
+ * which the gradients by data read and leave one in the workspace, for those by weights. Without lengths and
+ * projection.
+ */
 enum { STANDIN_SEQUENCES = 64 };
 struct standin_recurrent {
     enum standin_dtype dtype;
+    char result; /* 'y'; gradients by data: 'x'; by weights: 'w' */
     bool relu, biased, batch_first;
     int layers, directions, gates; /* 1; 4: LSTM; 3: GRU */
     int order[4];                  /* the parts that are i f g o, or r z n */
     int gap;                       /* elements before each part in the space */
     long steps, batch, inputs, hidden, state, lengths[STANDIN_SEQUENCES];
-    const void *x, *h, *c, *weights; /* h and c may be NULL */
-    void *y, *last_h, *last_c;       /* the last two, too */
+    const void *x, *h, *c, *weights;          /* h and c may be NULL */
+    void *y, *last_h, *last_c;                /* the last two, too */
+    const void *of_y, *of_last_h, *of_last_c; /* gradients; the last two, and the next two, may be NULL */
+    void *of_h, *of_c, *of_x, *of_weights;
+    void *reserve, *workspace; /* each of STANDIN_NOTE bytes; of inference NULL */
 };
+enum { STANDIN_NOTE = 1000 };
 
 /* Elements of device memory. */
 double standin_get(enum standin_dtype dtype, const void *p, long i);

@@ -146,6 +146,7 @@ API int cudnnRNNForward(struct standin_blas *handle, struct standin_recurrent *r
                         size_t reserve_nbytes, void *reserve) {
     ENTER(cudnnRNNForward);
     struct standin_recurrent r = *rnn;
+    r.result = 'y';
     r.steps = x_is->steps;
     r.batch = x_is->batch;
     r.batch_first = x_is->layout == 2;

@@ -1,8 +1,8 @@
-/* The recurrent layers of libMIOpen.so.1 over the stand-in driver: in inference, of sequences of one length. */
+/* The recurrent layers of libMIOpen.so.1 over the stand-in driver, and their gradients, of sequences of one length. */
 #include "miopen.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
-enum { WORKSPACE = 4096, RESERVE = 1000, GAP = 5 };
+enum { WORKSPACE = 4096, RESERVE = STANDIN_NOTE, GAP = 5 };
 
 struct data {
     enum standin_dtype dtype;
@@ -107,25 +107,44 @@ API int miopenGetRNNTempSpaceSizes(struct handle *handle, struct standin_recurre
     return d->leave(SUCCESS);
 }
 
+/* A call of a layer with its x and y, h and c, and memory. False when they are not those of such a layer. */
+static bool describe(const struct standin_blas_driver *d, struct standin_recurrent *r, const struct data *x_is,
+                     const struct data *y_is, const struct tensor *h_is, size_t weights_nbytes) {
+    r->inputs = x_is->size;
+    r->steps = x_is->steps;
+    r->batch = x_is->batch;
+    r->batch_first = x_is->layout == 3;
+    for (long b = 0; b < r->batch; b++) r->lengths[b] = r->steps;
+    return x_is->dtype == r->dtype && y_is->dtype == r->dtype && y_is->layout == x_is->layout &&
+           y_is->steps == r->steps && y_is->batch == r->batch && y_is->size == r->directions * r->hidden &&
+           h_is->dims == 3 && h_is->dtype == r->dtype && h_is->size[0] == r->layers * r->directions &&
+           h_is->size[1] == r->batch && h_is->size[2] == r->hidden &&
+           weights_nbytes == (size_t)d->recurrent_space(r) * size_of(r->dtype);
+}
+static bool have_memory(const struct standin_blas_driver *d, const void *workspace, size_t nbytes, const void *reserve,
+                        size_t reserve_nbytes) {
+    return nbytes == WORKSPACE && d->is_memory(workspace, WORKSPACE) && reserve_nbytes == RESERVE &&
+           d->is_memory(reserve, RESERVE);
+}
+
+static int recur(const struct standin_blas_driver *d, const struct handle *handle, const struct standin_recurrent *r) {
+    int code = d->recur(r, handle->blas.stream);
+    return d->leave(code == DRIVER_OK          ? SUCCESS
+                    : code == DRIVER_NOT_FOUND ? NOT_IMPLEMENTED
+                    : code == DRIVER_VALUE     ? BAD_PARAM
+                                               : INTERNAL);
+}
+
 API int miopenRNNForward(struct handle *handle, struct standin_recurrent *rnn, int mode, struct data *x_is,
                          const void *x, struct tensor *h_is, const void *h, void *last_h, struct tensor *c_is,
                          const void *c, void *last_c, struct data *y_is, void *y, const void *weights,
                          size_t weights_nbytes, void *workspace, size_t nbytes, void *reserve, size_t reserve_nbytes) {
     ENTER(miopenRNNForward);
     struct standin_recurrent r = *rnn;
-    r.inputs = x_is->size;
-    r.steps = x_is->steps;
-    r.batch = x_is->batch;
-    r.batch_first = x_is->layout == 3;
-    for (long b = 0; b < r.batch; b++) r.lengths[b] = r.steps;
-    if (mode != 1 || x_is->dtype != r.dtype || y_is->dtype != r.dtype || y_is->layout != x_is->layout ||
-        y_is->steps != r.steps || y_is->batch != r.batch || y_is->size != r.directions * r.hidden || h_is != c_is ||
-        h_is->dims != 3 || h_is->dtype != r.dtype || h_is->size[0] != r.layers * r.directions ||
-        h_is->size[1] != r.batch || h_is->size[2] != r.hidden ||
-        weights_nbytes != (size_t)d->recurrent_space(&r) * size_of(r.dtype) || nbytes != WORKSPACE ||
-        !d->is_memory(workspace, WORKSPACE) || reserve_nbytes != RESERVE || !d->is_memory(reserve, RESERVE) ||
-        (r.gates != 4 && (c || last_c)))
+    if (mode < 0 || mode > 1 || !describe(d, &r, x_is, y_is, h_is, weights_nbytes) || h_is != c_is ||
+        !have_memory(d, workspace, nbytes, reserve, reserve_nbytes) || (r.gates != 4 && (c || last_c)))
         return d->leave(BAD_PARAM);
+    r.result = 'y';
     r.x = x;
     r.y = y;
     r.h = h;
@@ -133,9 +152,50 @@ API int miopenRNNForward(struct handle *handle, struct standin_recurrent *rnn, i
     r.c = c;
     r.last_c = last_c;
     r.weights = weights;
-    int code = d->recur(&r, handle->blas.stream);
-    return d->leave(code == DRIVER_OK          ? SUCCESS
-                    : code == DRIVER_NOT_FOUND ? NOT_IMPLEMENTED
-                    : code == DRIVER_VALUE     ? BAD_PARAM
-                                               : INTERNAL);
+    r.reserve = mode == 0 ? reserve : NULL;
+    return recur(d, handle, &r);
+}
+
+API int miopenRNNBackwardSeqData(struct handle *handle, struct standin_recurrent *rnn, struct data *y_is, void *y,
+                                 const void *of_y, struct tensor *h_is, const void *h, const void *of_last_h,
+                                 void *of_h, struct tensor *c_is, const void *c, const void *of_last_c, void *of_c,
+                                 struct data *x_is, void *of_x, const void *weights, size_t weights_nbytes,
+                                 void *workspace, size_t nbytes, void *reserve, size_t reserve_nbytes) {
+    ENTER(miopenRNNBackwardSeqData);
+    struct standin_recurrent r = *rnn;
+    if (!describe(d, &r, x_is, y_is, h_is, weights_nbytes) || h_is != c_is ||
+        !have_memory(d, workspace, nbytes, reserve, reserve_nbytes) || (r.gates != 4 && (c || of_c || of_last_c)))
+        return d->leave(BAD_PARAM);
+    r.result = 'x';
+    r.y = y;
+    r.h = h;
+    r.c = c;
+    r.of_y = of_y;
+    r.of_last_h = of_last_h;
+    r.of_last_c = of_last_c;
+    r.of_x = of_x;
+    r.of_h = of_h;
+    r.of_c = of_c;
+    r.weights = weights;
+    r.reserve = reserve;
+    r.workspace = workspace;
+    return recur(d, handle, &r);
+}
+
+API int miopenRNNBackwardWeightsSeqTensor(struct handle *handle, struct standin_recurrent *rnn, struct data *x_is,
+                                          const void *x, struct tensor *h_is, const void *h, struct data *y_is, void *y,
+                                          void *of_weights, size_t weights_nbytes, void *workspace, size_t nbytes,
+                                          const void *reserve, size_t reserve_nbytes) {
+    ENTER(miopenRNNBackwardWeightsSeqTensor);
+    struct standin_recurrent r = *rnn;
+    if (!describe(d, &r, x_is, y_is, h_is, weights_nbytes) ||
+        !have_memory(d, workspace, nbytes, reserve, reserve_nbytes))
+        return d->leave(BAD_PARAM);
+    r.result = 'w';
+    r.x = x;
+    r.y = y;
+    r.h = h;
+    r.of_weights = of_weights;
+    r.workspace = workspace;
+    return recur(d, handle, &r);
 }

@@ -1,4 +1,6 @@
-/* cuDNN and MIOpen: RNN, LSTM and GRU in inference. The library's weights lie in one space, where a call puts them. */
+/* cuDNN and MIOpen: RNN, LSTM and GRU in inference; and their gradients by MIOpen, which makes the forward pass again,
+ * as its reserve is its own. The library's weights lie in one space, where a call puts them, and their gradients in
+ * another, from where a call takes them. */
 #include "gpu/routes/recurrent.h"
 
 #include "core/memory.h"
@@ -22,6 +24,10 @@ static const struct wick__companion *library(const struct wick__vendor *vendor) 
     static const struct wick__companion none;
     return vendor->recurrent_plan ? &vendor->dnn : &none;
 }
+static const struct wick__companion *library_backward(const struct wick__vendor *vendor) {
+    static const struct wick__companion none;
+    return vendor->recurrent_backward ? &vendor->dnn : &none;
+}
 
 static int kind_of(enum wick_recurrent_mode mode) { return mode == WICK_LSTM ? 1 : mode == WICK_GRU ? 2 : 0; }
 
@@ -36,9 +42,15 @@ static bool is_ordinary(const struct wick__dnn_recurrent *l) {
 }
 
 static bool is_aligned(const struct wick__dnn_recurrent *l) {
-    return wick__aligned16(l->x) && wick__aligned16(l->h) && wick__aligned16(l->c) && wick__aligned16(l->y) &&
-           wick__aligned16(l->last_h) && wick__aligned16(l->last_c);
+    const struct wick__dnn_slopes *s = &l->slopes;
+    const void *const operands[] = {l->x, l->h,      l->c,      l->y, l->last_h, l->last_c,
+                                    s->y, s->last_h, s->last_c, s->x, s->h,      s->c};
+    bool aligned = true;
+    for (size_t i = 0; i < sizeof operands / sizeof *operands; i++) aligned = aligned && wick__aligned16(operands[i]);
+    return aligned;
 }
+
+static bool has_c(const struct wick__dnn_recurrent *l) { return l->c || l->last_c || l->slopes.last_c || l->slopes.c; }
 
 static bool has_empty(const struct wick__dnn_recurrent *l) {
     for (int64_t b = 0; l->lengths && b < l->batch; b++)
@@ -65,13 +77,13 @@ static int takes(const struct wick__gpu *gpu, enum wick__choice choice, const st
         *reason = "an operand is empty or has 2^31 elements or more";
     else if (!is_aligned(l))
         *reason = "an operand doesn't start at a multiple of 16 bytes";
-    else if (narrow && (l->c || l->last_c))
+    else if (narrow && has_c(l))
         *reason = "its c has 16 bits";
-    else if (l->lengths && !gpu->vendor->recurrent_by_lengths)
+    else if (l->lengths && (l->backward || !gpu->vendor->recurrent_by_lengths))
         *reason = "the sequences' lengths differ";
     else if (has_empty(l))
         *reason = "a sequence is empty";
-    else if (l->state != l->hidden && !gpu->vendor->recurrent_projected)
+    else if (l->state != l->hidden && (l->backward || !gpu->vendor->recurrent_projected))
         *reason = "it has no projections";
     else if (choice == WICK__AUTO && is_faster(gpu, l))
         *reason = "ours is faster";
@@ -97,7 +109,7 @@ struct plan {
 };
 
 static void key_of(const struct wick__dnn_recurrent *l, int64_t key[WICK__PLAN_KEY]) {
-    const int64_t flags = l->biased + 2 * l->batch_first;
+    const int64_t flags = l->biased + 2 * l->batch_first + 4 * l->backward;
     const int64_t values[] = {l->mode,  l->dtype, l->layers, l->directions, flags,
                               l->steps, l->batch, l->inputs, l->hidden,     l->state};
     memset(key, 0, sizeof *key * WICK__PLAN_KEY);
@@ -123,6 +135,11 @@ static void join(struct wick__recurrent_plan *plan) {
 
 static size_t space_of(const struct wick__recurrent_plan *plan) { return (plan->space + 255) / 256 * 256; }
 
+/* Before the library's memory: its weights, and their gradients. */
+static size_t spaces_of(const struct wick__recurrent_plan *plan, const struct wick__dnn_recurrent *l) {
+    return space_of(plan) * (l->backward ? 2 : 1);
+}
+
 static void forget_plan(const struct wick__gpu *gpu, void *memory) {
     struct plan *plan = memory;
     if (plan->of.made) gpu->vendor->recurrent_forget(plan->of.made);
@@ -140,7 +157,7 @@ static int make_plan(struct wick__gpu *gpu, void *handle, const void *call, stru
     *plan = (struct plan){.nbytes = nbytes};
     plan->of.pieces = plan->pieces;
     int code = gpu->vendor->recurrent_plan(handle, l, &plan->of);
-    planned->workspace = space_of(&plan->of) + plan->of.workspace;
+    planned->workspace = spaces_of(&plan->of, l) + plan->of.workspace;
     if (code || planned->workspace > WORKSPACE) {
         forget_plan(gpu, plan);
         return code;
@@ -155,14 +172,23 @@ static int run_plan(struct wick__gpu *gpu, void *handle, void *memory, const voi
     const struct wick__recurrent_plan *plan = &((struct plan *)memory)->of;
     const struct wick__dnn_recurrent *l = call;
     char *const space = workspace;
+    char *const own = space + spaces_of(plan, l), *const slopes = l->slopes.weights ? space + space_of(plan) : NULL;
+    int code = 0;
     (void)nbytes;
-    for (int i = 0; i < plan->n_pieces; i++) {
+    for (int i = 0; i < plan->n_pieces && !code; i++) {
         const struct wick__weight_piece *piece = &plan->pieces[i];
-        int code = gpu->vendor->copy(space + piece->to, (const char *)l->weights[piece->weight] + piece->from,
-                                     piece->nbytes, wick__gpu_queue(gpu));
-        if (code) return code;
+        code = gpu->vendor->copy(space + piece->to, (const char *)l->weights[piece->weight] + piece->from,
+                                 piece->nbytes, wick__gpu_queue(gpu));
     }
-    return gpu->vendor->recurrent_run(handle, plan, l, space, space + space_of(plan));
+    if (code) return code;
+    if (!l->backward) return gpu->vendor->recurrent_run(handle, plan, l, space, own);
+    code = gpu->vendor->recurrent_backward(handle, plan, l, space, slopes, own);
+    for (int i = 0; i < plan->n_pieces && !code && slopes; i++) {
+        const struct wick__weight_piece *piece = &plan->pieces[i];
+        code = gpu->vendor->copy((char *)l->slopes.weights[piece->weight] + piece->from, slopes + piece->to,
+                                 piece->nbytes, wick__gpu_queue(gpu));
+    }
+    return code;
 }
 
 static const struct wick__planner planner = {NULL, make_plan, run_plan, forget_plan};
@@ -174,11 +200,18 @@ static enum wick__ran run_layer(struct wick__gpu *gpu, struct wick__held *held,
     return wick__plans_run(gpu, held, &planner, key, layer);
 }
 
-static enum wick__verdict check(struct wick__gpu *gpu, struct wick__held *held, int which) {
+static enum wick__verdict try_kind(struct wick__gpu *gpu, struct wick__held *held, int which, bool backward) {
     static const enum wick_recurrent_mode modes[KINDS][2] = {
         {WICK_RNN_TANH, WICK_RNN_RELU}, {WICK_LSTM, WICK_LSTM}, {WICK_GRU, WICK_GRU}};
-    const int kind = which / DTYPES;
-    return wick__recurrent_trials(gpu, held, modes[kind][0], modes[kind][1], dtypes[which % DTYPES], run_layer);
+    const struct wick__recurrent_kind kind = {modes[which / DTYPES][0], modes[which / DTYPES][1],
+                                              dtypes[which % DTYPES], backward};
+    return wick__recurrent_trials(gpu, held, &kind, run_layer);
+}
+static enum wick__verdict check(struct wick__gpu *gpu, struct wick__held *held, int which) {
+    return try_kind(gpu, held, which, false);
+}
+static enum wick__verdict check_backward(struct wick__gpu *gpu, struct wick__held *held, int which) {
+    return try_kind(gpu, held, which, true);
 }
 
 static enum wick__ran run(struct wick__gpu *gpu, struct wick__held *held, struct wick__offer *offer) {
@@ -191,15 +224,11 @@ static enum wick__ran run(struct wick__gpu *gpu, struct wick__held *held, struct
 
 static void forget(struct wick__gpu *gpu, struct wick__held *held) { wick__plans_forget(gpu, held, &planner); }
 
-const struct wick__vendor_route wick__recurrent_route = {.name = "DNN",
-                                                         .op = "recurrent layer",
-                                                         .chooser = WICK__CHOOSE_DNN,
-                                                         .checks = names,
-                                                         .wrong = WICK_LOG_INFO,
-                                                         .library = library,
-                                                         .kind = WICK__DNN,
-                                                         .takes = takes,
-                                                         .check = check,
-                                                         .run = run,
-                                                         .say = say,
-                                                         .forget = forget};
+#define ROUTE(what, of, by)                                                                                            \
+    {                                                                                                                  \
+        .name = "DNN", .op = (what), .chooser = WICK__CHOOSE_DNN, .checks = names, .wrong = WICK_LOG_INFO,             \
+        .library = (of), .kind = WICK__DNN, .takes = takes, .check = (by), .run = run, .say = say, .forget = forget    \
+    }
+const struct wick__vendor_route wick__recurrent_route = ROUTE("recurrent layer", library, check);
+const struct wick__vendor_route wick__recurrent_backward_route =
+    ROUTE("recurrent gradient", library_backward, check_backward);

@@ -11,12 +11,13 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct wick__vendor_route *const wick__routes[WICK__VENDOR_ROUTES] = {[WICK__LT_ROUTE] = &wick__lt_route,
-                                                                            [WICK__BLAS_ROUTE] = &wick__blas_route,
-                                                                            [WICK__CONV_ROUTE] = &wick__conv_route,
-                                                                            [WICK__LAYER_ROUTE] = &wick__layer_route,
-                                                                            [WICK__RECURRENT_ROUTE] =
-                                                                                &wick__recurrent_route};
+const struct wick__vendor_route *const wick__routes[WICK__VENDOR_ROUTES] = {
+    [WICK__LT_ROUTE] = &wick__lt_route,
+    [WICK__BLAS_ROUTE] = &wick__blas_route,
+    [WICK__CONV_ROUTE] = &wick__conv_route,
+    [WICK__LAYER_ROUTE] = &wick__layer_route,
+    [WICK__RECURRENT_ROUTE] = &wick__recurrent_route,
+    [WICK__RECURRENT_BACKWARD_ROUTE] = &wick__recurrent_backward_route};
 
 struct state {
     bool tried;
