@@ -185,7 +185,6 @@ struct wick__kernel {
 #define WICK__BACKEND_VERSION 3
 
 struct wick__recurrence;
-struct wick__steps;
 
 struct wick__backend {
     uint32_t version;   /* WICK__BACKEND_VERSION; any other is refused */
@@ -246,10 +245,6 @@ struct wick__backend {
     /* A whole recurrent layer (recurrence.h) by a vendor's library; *done is false when there is none that takes it.
      * Without a place for its result it only says whether one would be asked. NULL for families without libraries. */
     enum wick_status (*recurrent)(const struct wick__recurrence *layer, bool *done);
-
-    /* Whether all steps of a direction of a recurrent layer (recurrence.h) go at once in less time than products
-     * and cells take. NULL: nothing is known. */
-    bool (*all_steps)(const struct wick_device *device, const struct wick__steps *sizes);
 
     /* WICK_OP_COUNT rows. */
     const struct wick__kernel *kernels;

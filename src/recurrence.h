@@ -32,14 +32,6 @@ enum {
     WICK__STEPS_BACKWARD_OPERANDS
 };
 
-/* The sizes of such a call. */
-struct wick__steps {
-    int mode; /* enum wick_recurrent_mode */
-    enum wick_dtype dtype;
-    int64_t steps, rows, size; /* T, N, H */
-    bool backward;
-};
-
 /* A whole call in inference, or its gradient, as options say, whose lengths may be NULL. All tensors are contiguous,
  * but where there is no place for a result, y or the gradient by x, which asks whether the call is wanted. */
 struct wick__recurrence {

@@ -102,10 +102,10 @@ enum wick_blas {
 /* WICK_UNSUPPORTED on the CPU, WICK_INVALID for a value that is none of the enum. */
 WICK_API WICK_CHECKED enum wick_status wick_blas_set(struct wick_device *device, enum wick_blas blas);
 
-/* Whose convolutions and, in inference, recurrent layers a GPU uses, and on AMD's whose softmax, batch norm, local
- * response norm and pooling. The default is WICK_DNN from the environment, "auto", "own" or "vendor", or else auto.
- * Libraries are used only for what passed its check. Their kernels add up in another order than ours, and in the same
- * order each time. */
+/* Whose convolutions and, in inference, recurrent layers a GPU uses, and on AMD's whose gradients of these, softmax,
+ * batch norm, local response norm and pooling. The default is WICK_DNN from the environment, "auto", "own" or "vendor",
+ * or else auto. Libraries are used only for what passed its check. Their kernels add up in another order than ours, and
+ * in the same order each time. */
 enum wick_dnn {
     WICK_DNN_AUTO,  /* cuDNN where it was measured to be faster, or where nobody measured it; else ours */
     WICK_DNN_OWN,   /* ours alone */

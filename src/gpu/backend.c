@@ -1,5 +1,4 @@
 /* The GPU device families, as src/backend.h asks for them: CUDA and ROCm are two vendors of one. */
-#include "gpu/ops/recurrent_layer.h"
 #include "gpu/ops/recurrent_library.h"
 #include "gpu/ops/table.h"
 #include "gpu/routes/route.h"
@@ -152,7 +151,6 @@ static void gpu_trim(struct wick_device *device) { wick__gpu_pool_trim(device->s
         .reset_peak = gpu_reset_peak,                                                                                  \
         .trim = gpu_trim,                                                                                              \
         .recurrent = wick__gpu_recurrent,                                                                              \
-        .all_steps = wick__gpu_all_steps,                                                                              \
         .kernels = wick__gpu_kernels,                                                                                  \
     }
 GPU_BACKEND(cuda);

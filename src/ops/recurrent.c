@@ -16,7 +16,7 @@ struct starts {
 };
 
 static bool made_new(struct made *m, const struct wick__recurrent *r) {
-    m->whole = wick__recurrent_is_whole(r, false);
+    m->whole = wick__recurrent_is_whole(r);
     m->ld = (int64_t)r->layers * r->directions;
     m->each = m->whole ? 1 : r->steps;
     m->n = m->ld * m->each;

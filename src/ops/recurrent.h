@@ -78,9 +78,9 @@ struct wick_tensor *wick__walk_to(struct wick__walk *walk, int64_t rows);
 struct wick_tensor *wick__walk_end(const struct wick__recurrent *r, struct wick__walk *walk);
 void wick__walk_free(const struct wick__recurrent *r, struct wick__walk *walk);
 
-/* Whether the family has a kernel for all steps of a direction at once (src/recurrence.h) that takes this layer, or its
- * gradient. */
-bool wick__recurrent_is_whole(const struct wick__recurrent *r, bool backward);
+/* Whether the family does all steps of a direction of this layer, and of its gradient, in one call (src/recurrence.h).
+ */
+bool wick__recurrent_is_whole(const struct wick__recurrent *r);
 
 /* The input's products [S,gH], and the first h and c; or all states, and the gates if the options have a place for
  * them. False after a failure is recorded. */

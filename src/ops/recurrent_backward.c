@@ -84,7 +84,7 @@ static bool whole(struct way *w) {
 /* Goes through the steps, and joins what they made. */
 static bool steps(struct way *w) {
     const struct wick__recurrent *r = w->r;
-    if (wick__recurrent_is_whole(r, true)) return whole(w);
+    if (wick__recurrent_is_whole(r)) return whole(w);
     bool forward = w->ld % r->directions == 0, gru = r->options->mode == WICK_GRU;
     int64_t rows = r->gates * r->hidden;
     for (int64_t i = 0; i < r->steps; i++)

@@ -4,32 +4,11 @@
 #include "ops/record.h"
 #include "recurrence.h"
 
-/* Whether the words of a weight can be read whole. */
-static bool has_words(const struct wick_tensor *x) { return (uintptr_t)wick__data(x) % 4 == 0; }
-
-/* From so many multiplications of a step on, products of their own are faster, those of 16 bits by matrix instructions.
- * Measured on an H200 (bench/NOTES.md): in training, calls of cells have more to copy. */
-static bool is_small(const struct wick__recurrent *r) {
-    const double each = (double)r->batch * (double)r->hidden * (double)r->hidden * r->gates;
-    const double most = wick__size(r->dtype) < 4 ? 1.5e8 : 8e7;
-    return each <= (r->options->reserve ? most : most / 2);
-}
-
-bool wick__recurrent_is_whole(const struct wick__recurrent *r, bool backward) {
+bool wick__recurrent_is_whole(const struct wick__recurrent *r) {
     const struct wick_recurrent_options *o = r->options;
     if (!r->device->backend->kernels[WICK_OP_recurrent].run || o->lengths || o->projection) return false;
     if (wick__records() || wick__device_records(r->device)) return false; /* who sees calls wants cells */
-    if (r->rows == 0 || r->rows > INT32_MAX || r->hidden * (int64_t)wick__size(r->dtype) % 4 != 0) return false;
-    if (o->h && !has_words(o->h)) return false;
-    for (int ld = 0; ld < r->layers * r->directions; ld++)
-        if (!has_words(wick__recurrent_weight(r, ld, WICK__OF_STATE))) return false;
-    const struct wick__steps sizes = {.mode = (int)r->options->mode,
-                                      .dtype = r->dtype,
-                                      .steps = r->steps,
-                                      .rows = r->batch,
-                                      .size = r->hidden,
-                                      .backward = backward};
-    return is_small(r) || (r->device->backend->all_steps && r->device->backend->all_steps(r->device, &sizes));
+    return r->rows > 0 && r->rows <= INT32_MAX;
 }
 
 /* Adds a result [rows,columns]. False when there is no memory for it. */

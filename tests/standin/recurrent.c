@@ -78,9 +78,10 @@ static double *kept_of(const struct standin_recurrent *r, double *kept, int ld, 
     return kept + (ld * r->steps + t) * KEPT * r->hidden;
 }
 
-static void step(const struct standin_recurrent *r, int ld, const double *x, double *h, double *c, double *next,
-                 double *left) {
+/* `state` is h, c and room for the next h. */
+static void step(const struct standin_recurrent *r, int ld, const double *x, double *state, double *left) {
     const long n = r->hidden;
+    double *h = state, *c = h + n, *next = c + n;
     double a[4], b[4], *gates = left + KEPT_GATES * n;
     for (long j = 0; j < r->hidden; j++) {
         for (int gate = 0; gate < r->gates; gate++) {
@@ -118,7 +119,7 @@ static void sequence(const struct standin_recurrent *r, long b, double *room, do
     const long wide = r->inputs > r->directions * r->state ? r->inputs : r->directions * r->state;
     const long length = r->lengths[b];
     double *lines[2] = {room, room + r->steps * wide};
-    double *h = lines[1] + r->steps * wide, *c = h + r->hidden, *next = c + r->hidden;
+    double *h = lines[1] + r->steps * wide, *c = h + r->hidden; /* and room for the next h */
     for (long t = 0; t < length; t++)
         for (long k = 0; k < r->inputs; k++) lines[0][t * wide + k] = get(r, r->x, row(r, t, b) * r->inputs + k);
     for (int ld = 0; ld < r->layers * r->directions; ld++) {
@@ -128,7 +129,7 @@ static void sequence(const struct standin_recurrent *r, long b, double *room, do
         for (long j = 0; j < r->hidden; j++) c[j] = get(r, r->c, at * r->hidden + j);
         for (long i = 0; i < length; i++) {
             const long t = back ? length - 1 - i : i;
-            step(r, ld, lines[0] + t * wide, h, c, next, kept_of(r, kept, ld, t));
+            step(r, ld, lines[0] + t * wide, h, kept_of(r, kept, ld, t));
             memcpy(lines[1] + t * wide + back * r->state, h, (size_t)r->state * sizeof *h);
         }
         if (r->result == 'y') {
@@ -188,9 +189,17 @@ static void cell_back(const struct standin_recurrent *r, double *left, double h,
     for (int gate = 0; gate < r->gates; gate++) b[gate * n] = a[gate * n] * (r->gates == 3 && gate == 2 ? g[0] : 1);
 }
 
-/* Adds a step's part of a direction's weights. */
-static void add_weights(const struct standin_recurrent *r, int ld, long t, long b, double *kept, const double *h,
+/* A step of a sequence. */
+struct place {
+    int ld;
+    long t, b;
+};
+
+/* Adds a step's part of the gradients of a direction's weights; h is before the step. */
+static void add_weights(const struct standin_recurrent *r, struct place at_step, double *kept, const double *h,
                         double *weights) {
+    const int ld = at_step.ld;
+    const long t = at_step.t, b = at_step.b;
     const double *left = kept_of(r, kept, ld, t);
     const int layer = ld / r->directions;
     for (int part = 0; part < 2 * r->gates; part++) {
@@ -230,7 +239,7 @@ static void direction_back(const struct standin_recurrent *r, int ld, long b, do
                                                        : of_input(r, kept, (int)layer + 1, t, back * n + j);
             cell_back(r, left + j, h[j], c[j], d[j] + of_y, &carry[j]);
         }
-        add_weights(r, ld, t, b, kept, h, weights);
+        add_weights(r, (struct place){ld, t, b}, kept, h, weights);
         for (long k = 0; k < n; k++) d[k] = turned(r, ld, true, left + KEPT_B * n, k) + (r->gates == 3 ? carry[k] : 0);
     }
     if (r->result != 'x') return;

@@ -20,8 +20,15 @@ struct plan {
 };
 
 /* Measured on an H200 (bench/NOTES.md), in us: what a step takes in any case, words that all blocks and that one reads,
- * instructions of all waves of a unit, and of one wave alone. From DEAR on, products and cells may be faster. */
-static const double EACH = 1.155, PER_MEGABYTE = 0.06, PER_TURN = 0.115, ISSUED = 1.79, ALONE = 0.864, DEAR = 25;
+ * instructions of all waves of a unit, and of one wave alone. */
+static const double EACH = 1.155, PER_MEGABYTE = 0.06, PER_TURN = 0.115, ISSUED = 1.79, ALONE = 0.864;
+
+/* From so many on, products and cells are faster; those of 16 bits whose rows are no whole pieces are slow. */
+static double dear(const struct wick__steps *sizes) {
+    const int64_t element = (int64_t)wick__size(sizes->dtype);
+    if (element > 2) return 20;
+    return sizes->size * element % 16 ? 25 : sizes->backward ? 21 : 12;
+}
 
 /* What a step takes when `taken` rows go at a time, and blocks are in `groups`. False where the weight does not fit. */
 static bool weigh(const struct wick__gpu *gpu, struct plan *p, int64_t taken, int64_t groups) {
@@ -55,7 +62,8 @@ static bool choose(const struct wick__gpu *gpu, const struct wick__steps *sizes,
                               .columns = each ? COLUMNS : gates,
                               .tasks = each ? wick__div_up(sizes->size, COLUMNS) : sizes->size,
                               .element = (int64_t)wick__size(sizes->dtype)};
-    best->cost = DEAR;
+    *best = plan;
+    best->cost = dear(sizes);
     if (!gpu->properties.together || wick__gpu_records(gpu)) return false;
     if (sizes->dtype != WICK_F32 && sizes->dtype != WICK_F16 && sizes->dtype != WICK_BF16) return false;
     if (sizes->steps < 2 || sizes->rows == 0 || sizes->size == 0 || sizes->size > MOST_SIZE) return false;
@@ -66,12 +74,7 @@ static bool choose(const struct wick__gpu *gpu, const struct wick__steps *sizes,
             if (weigh(gpu, &p, taken, groups) && p.cost < best->cost) *best = p;
         }
     }
-    return best->cost < DEAR;
-}
-
-bool wick__gpu_all_steps(const struct wick_device *device, const struct wick__steps *sizes) {
-    struct plan plan;
-    return choose(device->state, sizes, &plan);
+    return best->cost < dear(sizes);
 }
 
 static enum wick__gpu_kernel kernel_of(enum wick_recurrent_mode mode, bool backward, int64_t taken,

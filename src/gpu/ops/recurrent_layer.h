@@ -5,8 +5,13 @@
 #include "gpu/runtime/gpu.h"
 #include "recurrence.h"
 
-/* `all_steps` of struct wick__backend. */
-bool wick__gpu_all_steps(const struct wick_device *device, const struct wick__steps *sizes);
+/* The sizes of a call of recurrent or its gradient (recurrence.h). */
+struct wick__steps {
+    int mode; /* enum wick_recurrent_mode */
+    enum wick_dtype dtype;
+    int64_t steps, rows, size; /* T, N, H */
+    bool backward;
+};
 
 /* Runs the call, of recurrent or its gradient. WICK_UNSUPPORTED, with nothing recorded, where steps of their own are to
  * be taken: they are faster, the device has no launch whose blocks all run at once, or a graph is recorded. */

@@ -1,4 +1,7 @@
-/* A direction of a recurrent layer: one launch for all steps, or else one for each. */
+/* A direction of a recurrent layer: one launch for all steps, or else one for each, or a product and a cell for each.
+ */
+#include "gpu/ops/gemm.h"
+#include "gpu/ops/recurrent_cell.h"
 #include "gpu/ops/recurrent_layer.h"
 
 #include "core/checked.h"
@@ -98,6 +101,111 @@ static enum wick_status step_backward(const struct steps *s, int64_t i) {
     return wick__gpu_launch(s->gpu, &launch, &p);
 }
 
+/* ---- steps as products and cells ---- */
+
+/* C [rows,columns] = A [rows,terms] B^T + bias, B [columns,terms]. */
+static enum wick_status multiply(const struct steps *s, const void *a, const struct wick_tensor *b,
+                                 const struct wick_tensor *bias, void *c) {
+    const int64_t columns = b->layout.shape[0], terms = b->layout.shape[1];
+    const struct wick__product g = {.dtype = s->call->out[0]->dtype,
+                                    .m = s->rows,
+                                    .n = columns,
+                                    .k = terms,
+                                    .a = a,
+                                    .b = wick__data(b),
+                                    .c = c,
+                                    .a_row = terms,
+                                    .a_k = 1,
+                                    .b_k = 1,
+                                    .b_column = terms,
+                                    .c_row = columns,
+                                    .bias = data_of(bias),
+                                    .bias_step = 1};
+    return wick__gemm_run(s->gpu, &g);
+}
+
+/* Step i as step() does it; `hidden` has room for the state's product. */
+static enum wick_status cell_step(const struct steps *s, int64_t i, void *hidden) {
+    const struct wick__call *call = s->call;
+    const bool backwards = call->p.steps.backwards, lstm = s->mode == WICK_LSTM, gru = s->mode == WICK_GRU;
+    const int64_t t = backwards ? s->n - 1 - i : i, before = backwards ? t + 1 : t - 1, size = s->size;
+    const void *h = i ? rows_at(s, call->out[0], before, size, s->element) : data_of(call->in[WICK__STEPS_H]);
+    struct gpu_recurrent p = {.in = {rows_at(s, call->in[WICK__STEPS_INPUT], t, s->gates * size, s->element), hidden},
+                              .out = {rows_at(s, call->out[0], t, size, s->element)},
+                              .count = s->rows * size,
+                              .size = size,
+                              .relu = s->mode == WICK_RNN_RELU};
+    if (gru) p.in[2] = h;
+    if (lstm) p.in[2] = i ? rows_at(s, call->out[1], before, size, s->wide) : data_of(call->in[WICK__STEPS_C]);
+    if (lstm) p.out[1] = rows_at(s, call->out[1], t, size, s->wide);
+    if (call->n_out > 1 + lstm) p.out[1 + lstm] = rows_at(s, call->out[1 + lstm], t, 4 * size, s->wide);
+    WICK__TRY(multiply(s, h, call->in[WICK__STEPS_WEIGHT], call->in[WICK__STEPS_BIAS], hidden));
+    return wick__gpu_cell(s->gpu,
+                          lstm  ? WICK_OP_lstm_cell
+                          : gru ? WICK_OP_gru_cell
+                                : WICK_OP_rnn_cell,
+                          call->out[0]->dtype, &p);
+}
+
+/* The gradient of step i as step_backward() does it; `next` has room for what comes from the step before. */
+static enum wick_status cell_step_backward(const struct steps *s, int64_t i, void *next) {
+    const struct wick__call *call = s->call;
+    const bool backwards = call->p.steps.backwards, lstm = s->mode == WICK_LSTM, gru = s->mode == WICK_GRU;
+    const int64_t t = backwards ? i : s->n - 1 - i, after = backwards ? t - 1 : t + 1, size = s->size;
+    const int64_t columns = s->gates * size;
+    void *const state = rows_at(s, call->in[WICK__STEPS_STATES], t, size, s->element);
+    void *const carry = s->gates == 1 ? NULL : wick__data(call->out[1 + gru]);
+    struct gpu_recurrent p = {.in = {rows_at(s, call->in[WICK__STEPS_GRADIENT], t, size, s->element),
+                                     i ? next : data_of(call->in[WICK__STEPS_LAST]), state},
+                              .out = {rows_at(s, call->out[0], t, columns, s->element)},
+                              .count = s->rows * size,
+                              .size = size,
+                              .relu = s->mode == WICK_RNN_RELU};
+    if (lstm || gru) {
+        p.in[2] = i ? carry : data_of(call->in[WICK__STEPS_CARRY]);
+        p.in[3] = rows_at(s, call->in[WICK__STEPS_GATES], t, 4 * size, s->wide);
+        p.in[4] = gru ? state : rows_at(s, call->in[WICK__STEPS_C_BEFORE], t, size, s->wide);
+        p.in[5] = rows_at(s, call->in[WICK__STEPS_C_BEHIND], t, size, s->wide);
+        p.out[1] = gru ? rows_at(s, call->out[1], t, columns, s->element) : carry;
+        p.out[2] = gru ? carry : NULL;
+    }
+    if (i)
+        WICK__TRY(multiply(s, rows_at(s, call->out[gru], after, columns, s->element), call->in[WICK__STEPS_TURNED],
+                           NULL, next));
+    return wick__gpu_cell(s->gpu,
+                          lstm  ? WICK_OP_lstm_cell_backward
+                          : gru ? WICK_OP_gru_cell_backward
+                                : WICK_OP_rnn_cell_backward,
+                          call->out[0]->dtype, &p);
+}
+
+static enum wick_status by_cells(const struct steps *s, bool backward) {
+    const size_t nbytes = (size_t)(s->rows * s->size * (backward ? 1 : s->gates)) * s->element;
+    enum wick_status status = WICK_OK;
+    void *between = NULL;
+    WICK__TRY(wick__gpu_scratch(s->gpu, nbytes, &between));
+    for (int64_t i = 0; i < s->n && status == WICK_OK; i++)
+        status = backward ? cell_step_backward(s, i, between) : cell_step(s, i, between);
+    wick__gpu_release(s->gpu, between, nbytes);
+    return status;
+}
+
+/* Whether the words of the weight and the state can be read whole, as all kernels of steps do. */
+static bool has_words(const struct steps *s, bool backward) {
+    const void *weight = data_of(s->call->in[backward ? WICK__STEPS_TURNED : WICK__STEPS_WEIGHT]);
+    const void *h = backward ? NULL : data_of(s->call->in[WICK__STEPS_H]);
+    return s->size * (int64_t)s->element % 4 == 0 && (uintptr_t)weight % 4 == 0 && (uintptr_t)h % 4 == 0;
+}
+
+/* From so many multiplications of a step on, or with a longer sum in a gradient, products of their own are faster,
+ * those of 16 bits by matrix instructions. Measured on an H200 (bench/NOTES.md). */
+static bool is_small(const struct steps *s, bool backward) {
+    const int64_t sum = backward ? s->gates * s->size * (int64_t)s->element : 0; /* bytes */
+    const double each = (double)s->rows * (double)s->size * (double)(s->gates * s->size);
+    const double most = s->element == 8 ? 7e7 : s->element == 2 && backward ? 1.1e8 : 3.4e7;
+    return each < most && sum <= 6144;
+}
+
 wick__kernel_fn wick__gpu_composed_recurrent;
 enum wick_status wick__gpu_composed_recurrent(const struct wick__call *call) {
     const bool backward = call->op == WICK_OP_recurrent_backward;
@@ -108,8 +216,10 @@ enum wick_status wick__gpu_composed_recurrent(const struct wick__call *call) {
                                       .rows = s.rows,
                                       .size = s.size,
                                       .backward = backward};
+    if (!has_words(&s, backward)) return by_cells(&s, backward);
     const enum wick_status status = wick__gpu_recurrent_layer(call, &sizes);
     if (status != WICK_UNSUPPORTED) return status;
+    if (!is_small(&s, backward)) return by_cells(&s, backward);
     for (int64_t i = 0; i < s.n; i++) WICK__TRY(backward ? step_backward(&s, i) : step(&s, i));
     return WICK_OK;
 }
