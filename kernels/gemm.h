@@ -81,7 +81,19 @@ struct gpu_gemv {
 };
 enum { GPU_WIDE_ROWS = 2 }; /* gemv_wide: rows of the matrix for a wave */
 
-/* The same for `count` vectors at once: y[batch, i, f] = sum over k of matrix[i, k] few[f, k]. A block takes GPU_FEW of
+/* gemv_normed: a matrix whose rows of k, a multiple of 8, begin at multiples of 16 bytes, by a vector of f32 after an RMS
+ * norm with the weight `norm`. */
+struct gpu_gemv_normed {
+    u32 rows, k; /* k at most GPU_NORMED */
+    u32 early;   /* no kernel writes the matrix and the norm's weight */
+    const void *matrix;
+    const float *vector, *norm;
+    double epsilon;
+    struct gpu_gemm_out out;
+};
+enum { GPU_NORMED = 2 * 8 * GPU_BLOCK };
+
+/* The products of gpu_gemv for `count` vectors at once: y[batch, i, f] = sum over k of matrix[i, k] few[f, k]. A block takes GPU_FEW of
  * them, one of `groups`. */
 enum {
     GPU_FEW = 8,

@@ -1,7 +1,7 @@
 /* Products of a matrix and a vector, at the speed of memory: a wave a row where the terms of a row are neighbours in
  * memory, a block a run of rows where the rows are. */
 #include "gemm_common.h"
-#include "wave.h"
+#include "normed.h"
 
 struct gemv_place {
     i64 task, batch, k0, k1, matrix, vector, to;
@@ -90,8 +90,11 @@ template <typename T> struct gemv_wide {
     }
     GPU_FN void add(gemv_wide &s, const gpu_vec<T> (&x)[GPU_WIDE_ROWS], int u, const f32 *vector) {
         gemv_run<f32, N> y = gemv_take<f32, N>(vector + gpu_lane() * N);
-        GPU_UNROLL for (int r = 0; r < GPU_WIDE_ROWS; r++)
-            GPU_UNROLL for (int j = 0; j < N; j++) s.sum[r][u] = gemm_mad(gemm_up(x[r].v[j]), y.v[j], s.sum[r][u]);
+        GPU_UNROLL for (int r = 0; r < GPU_WIDE_ROWS; r++) {
+            f32 up[N];
+            gpu_up_vector(x[r], up);
+            GPU_UNROLL for (int j = 0; j < N; j++) s.sum[r][u] = gemm_mad(up[j], y.v[j], s.sum[r][u]);
+        }
     }
     GPU_FN void run(const struct gpu_gemv &p) {
         u64 task = (u64)gpu_block_x() * (GPU_BLOCK / GPU_WAVE) + gpu_wave();
@@ -132,6 +135,110 @@ template <typename T> struct gemv_wide {
             gemm_quad<f32> x = {{total, 0, 0, 0}};
             i64 row = first + r;
             if (there && row < p.rows && gpu_lane() == 0) gemm_store<f32>(p.out, at.to + row, row, 1, x);
+        }
+    }
+};
+
+/* The same of a vector after a norm, which each block makes for itself in LDS while its first numbers of the matrix come.
+ * Its waves then take GPU_WIDE_ROWS rows in turn. */
+template <typename T> struct gemv_normed {
+    enum {
+        N = gpu_vec<T>::N,
+        TURNS = 4,
+        STEP = TURNS * GPU_WAVE, /* vectors of a row that a wave asks for at once */
+        WAVES = GPU_BLOCK / GPU_WAVE,
+        MOST = GPU_NORMED / N / GPU_BLOCK, /* vectors of a thread, of the norm */
+        HALVES = N / 4
+    };
+    typedef gpu_vec<T> ahead[GPU_WIDE_ROWS][TURNS];
+
+    /* Where a lane asks for vectors of rows, and how many from there on. */
+    struct place {
+        const T *at[GPU_WIDE_ROWS];
+        u32 left;
+    };
+    GPU_FN place locate(const struct gpu_gemv_normed &p, u32 pair, u32 first) {
+        u32 vectors = p.k / N, at = first + gpu_lane(), row = pair * GPU_WIDE_ROWS;
+        place from;
+        GPU_UNROLL for (u32 r = 0; r < GPU_WIDE_ROWS; r++)
+            from.at[r] = (const T *)p.matrix + ((u64)(row + r < p.rows ? row + r : p.rows - 1) * vectors + at) * N;
+        from.left = at < vectors ? vectors - at : 0;
+        return from;
+    }
+    /* Vectors behind the end of a row are 0. */
+    GPU_FN void fetch(const place &from, u32 u, ahead &x) {
+        GPU_UNROLL for (int r = 0; r < GPU_WIDE_ROWS; r++) {
+            GPU_UNROLL for (int j = 0; j < N; j++) x[r][u].v[j] = gpu_round<T>(0.0f);
+            if (u * GPU_WAVE < from.left) x[r][u] = gpu_load16(from.at[r] + u * GPU_WAVE * N);
+        }
+    }
+    /* Vectors of f32, in halves of 16 bytes that lie side by side; those behind the end are 0. */
+    GPU_FN void norm(const struct gpu_gemv_normed &p, gpu_vec<f32> (&to)[HALVES][GPU_NORMED / N]) {
+        gpu_vec<f32> weight[MOST][HALVES], x[MOST][HALVES];
+        u32 vectors = p.k / N;
+        GPU_UNROLL for (u32 a = 0; a < MOST; a++) GPU_UNROLL for (u32 h = 0; h < HALVES; h++) {
+            u32 at = gpu_thread() + a * GPU_BLOCK;
+            weight[a][h] = gpu_load16(p.norm + (at < vectors ? at : 0) * N + h * 4);
+        }
+        if (p.early) gpu_wait();
+        GPU_UNROLL for (u32 a = 0; a < MOST; a++) GPU_UNROLL for (u32 h = 0; h < HALVES; h++) {
+            u32 at = gpu_thread() + a * GPU_BLOCK;
+            x[a][h] = gpu_load16(p.vector + (at < vectors ? at : 0) * N + h * 4);
+        }
+        f64 squares[2] = {0, 0}, per = 1.0 / (f64)p.k;
+        GPU_UNROLL for (u32 a = 0; a < MOST; a++) {
+            if (gpu_thread() + a * GPU_BLOCK >= vectors) break;
+            GPU_UNROLL for (u32 h = 0; h < HALVES; h++)
+                GPU_UNROLL for (int j = 0; j < 4; j++)
+                    squares[j % 2] = gpu_fma((f64)x[a][h].v[j], (f64)x[a][h].v[j], squares[j % 2]);
+        }
+        f32 by = normed_scale(squares[0] + squares[1], per, p.epsilon);
+        GPU_UNROLL for (u32 a = 0; a < MOST; a++) GPU_UNROLL for (u32 h = 0; h < HALVES; h++) {
+            u32 at = gpu_thread() + a * GPU_BLOCK;
+            GPU_UNROLL for (int j = 0; j < 4; j++)
+                x[a][h].v[j] = at < vectors ? x[a][h].v[j] * by * weight[a][h].v[j] : 0.0f;
+            to[h][at] = x[a][h];
+        }
+        gpu_sync();
+    }
+    GPU_FN void run(const struct gpu_gemv_normed &p) {
+        GPU_SHARED gpu_vec<f32> vector[HALVES][GPU_NORMED / N];
+        u32 pairs = (p.rows + GPU_WIDE_ROWS - 1) / GPU_WIDE_ROWS, vectors = p.k / N;
+        u32 pair = gpu_block_x() * WAVES + gpu_wave(), first = 0;
+        ahead next;
+        f32 sum[GPU_WIDE_ROWS][TURNS];
+        if (!p.early) gpu_wait();
+        place from = locate(p, pair, 0);
+        GPU_UNROLL for (u32 u = 0; u < TURNS; u++) fetch(from, u, next);
+        norm(p, vector);
+        GPU_UNROLL for (int r = 0; r < GPU_WIDE_ROWS; r++) GPU_UNROLL for (int u = 0; u < TURNS; u++) sum[r][u] = 0;
+        GPU_NO_UNROLL while (pair < pairs) {
+            u32 here = first, row = pair * GPU_WIDE_ROWS;
+            bool last = first + STEP >= vectors;
+            first = last ? 0 : first + STEP;
+            if (last) pair += gpu_blocks_x() * WAVES;
+            from = locate(p, pair, first);
+            GPU_UNROLL for (u32 u = 0; u < TURNS; u++) {
+                gpu_vec<T> now[GPU_WIDE_ROWS];
+                f32 x[GPU_WIDE_ROWS][N];
+                u32 at = here + u * GPU_WAVE + gpu_lane();
+                GPU_UNROLL for (int r = 0; r < GPU_WIDE_ROWS; r++) now[r] = next[r][u];
+                if (pair < pairs) fetch(from, u, next);
+                GPU_UNROLL for (int r = 0; r < GPU_WIDE_ROWS; r++) gpu_up_vector(now[r], x[r]);
+                GPU_UNROLL for (u32 h = 0; h < HALVES; h++) {
+                    gpu_vec<f32> y = vector[h][at];
+                    GPU_UNROLL for (int r = 0; r < GPU_WIDE_ROWS; r++)
+                        GPU_UNROLL for (int j = 0; j < 4; j++)
+                            sum[r][u] = gemm_mad(x[r][4 * h + j], y.v[j], sum[r][u]);
+                }
+            }
+            if (!last) continue;
+            GPU_UNROLL for (int r = 0; r < GPU_WIDE_ROWS; r++) {
+                f32 total = gpu_wave_join<gpu_join_add>((sum[r][0] + sum[r][1]) + (sum[r][2] + sum[r][3]));
+                gemm_quad<f32> x = {{total, 0, 0, 0}};
+                if (row + r < p.rows && gpu_lane() == 0) gemm_store<f32>(p.out, row + r, row + r, 1, x);
+                GPU_UNROLL for (int u = 0; u < TURNS; u++) sum[r][u] = 0;
+            }
         }
     }
 };
@@ -184,3 +291,5 @@ GPU_ALL(GEMV_ROWS)
 GPU_ALL(GEMV_COLUMNS)
 GPU_KERNEL_AHEAD(gemv_wide_bf16, struct gpu_gemv, GPU_BLOCK, 2) { gemv_wide<bf16>::run(p); }
 GPU_KERNEL_AHEAD(gemv_wide_f16, struct gpu_gemv, GPU_BLOCK, 2) { gemv_wide<f16>::run(p); }
+GPU_KERNEL_AHEAD(gemv_normed_bf16, struct gpu_gemv_normed, GPU_BLOCK, 2) { gemv_normed<bf16>::run(p); }
+GPU_KERNEL_AHEAD(gemv_normed_f16, struct gpu_gemv_normed, GPU_BLOCK, 2) { gemv_normed<f16>::run(p); }

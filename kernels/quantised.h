@@ -34,14 +34,43 @@ struct gpu_linear_quantised {
     i64 m, n, k, row_nbytes;
     u32 type, nbytes, per_block_log2, activation;
     u32 aligned; /* weight lies at a multiple of 2, or of 4 where nbytes is one */
-    u32 early;   /* no kernel writes the weights, and the norm's */
-    const void *norm; /* stream_8_bit: x[1,k], k at most GPU_QUANTISED_NORMED, has an RMS norm with this weight; or NULL */
+};
+
+/* Weights of stream_8_bit: out[n] = activation(x[k] weight[n,k]^T + bias[n]). */
+struct gpu_stream_part {
+    const u8 *weight;
+    const void *bias; /* NULL: none */
+    void *out;
+    u32 n, row_nbytes;
+    u32 type, blocks; /* blocks of the grid */
+};
+/* Products of one row by one or two weights, after an RMS norm with the weight `norm`, where k is at most
+ * GPU_QUANTISED_NORMED; or NULL. */
+struct gpu_stream {
+    const void *x, *norm;
     double epsilon;
+    u32 k, activation;
+    u32 early; /* no kernel writes the weights, and the norm's */
+    const struct gpu_stream_image *rounded; /* x as the first part's type takes it; or NULL, and blocks round it */
+    struct gpu_stream_part part[2];
+};
+/* swiglu(x) of a row of 2 k numbers, rounded to 8 bits for weights of a type. */
+struct gpu_stream_swiglu {
+    const float *x;
+    struct gpu_stream_image *to;
+    u32 k, type;
 };
 #define GPU_QUANTISED_COLUMNS 4
 /* One row of so many activations at most is rounded by each block for itself (vector_8_bit), without a pass of its own. */
 #define GPU_QUANTISED_VECTOR 16384
 #define GPU_QUANTISED_NORMED (2 * GPU_BLOCK * 16) /* two groups a thread */
+/* A rounded row: its numbers, a scale of each 32, and sums of each 16. */
+struct gpu_stream_image {
+    u32 words[GPU_QUANTISED_VECTOR / 4];
+    float scales[GPU_QUANTISED_VECTOR / 32];
+    i32 sums[GPU_QUANTISED_VECTOR / 16];
+};
+
 /* X(name) of the types that block_words.h reads by words, which vector_8_bit takes. */
 #define GPU_QUANTISED_WORD_TYPES(X) X(q4_0) X(q4_1) X(q5_0) X(q5_1) X(q8_0) X(q2_k) X(q4_k) X(q5_k) X(q6_k)
 

@@ -4,17 +4,8 @@
 #define WICK_KERNELS_QUANTISED_ROUND_H
 
 #include "blocks.h"
+#include "normed.h"
 #include "quantised.h"
-#include "wave.h"
-
-/* 1 / sqrt(x), in fewer steps than a root and a division. */
-GPU_FN f64 stream_rsqrt(f64 x) {
-#if defined(GPU_NVIDIA)
-    return ::rsqrt(x);
-#else
-    return 1.0 / gpu_sqrt(x);
-#endif
-}
 
 /* BLOCK, NBYTES: weights and bytes of a block. UNIT: weights a lane multiplies at once. TURNS: units of a lane in a
  * stretch. Group g of a row is in plane_of(g) of unit unit_of(g). */
@@ -113,26 +104,45 @@ template <typename T> GPU_FN void stream_group(const T *x, u32 g, u32 groups, f3
 }
 
 template <typename T, int TYPE>
-GPU_FN void stream_round(const struct gpu_linear_quantised &p, const struct stream_room &room) {
-    u32 groups = (u32)p.k / BLOCK_GROUP;
+GPU_FN void stream_round(const struct gpu_stream &p, const struct stream_room &room) {
+    u32 groups = p.k / BLOCK_GROUP;
     GPU_NO_UNROLL for (u32 g = gpu_thread(); g - gpu_thread() < groups; g += STREAM_AT_ONCE * GPU_BLOCK) {
         f32 v[STREAM_AT_ONCE][BLOCK_GROUP];
         GPU_UNROLL for (u32 a = 0; a < STREAM_AT_ONCE; a++)
-            stream_group((const T *)p.x, g + a * GPU_BLOCK, groups, v[a]);
+            if (g - gpu_thread() + a * GPU_BLOCK < groups)
+                stream_group((const T *)p.x, g + a * GPU_BLOCK, groups, v[a]);
         GPU_UNROLL for (u32 a = 0; a < STREAM_AT_ONCE; a++)
             stream_round_group<TYPE>(v[a], g + a * GPU_BLOCK, groups, room);
     }
 }
 
-/* The same after the norm, whose squares are added up in f64, as those of wick_rms_norm are. ONE: of a group a
- * thread at most, whose weights are `first`. */
+/* As stream_swiglu left it. */
+template <int TYPE> GPU_FN void stream_copy(const struct gpu_stream &p, const struct stream_room &room) {
+    enum {
+        TURNS = GPU_QUANTISED_VECTOR / 16 / GPU_BLOCK,
+        QUANTA = GPU_QUANTISED_VECTOR / 32 / 4,
+        SUMS = stream_scaled<TYPE>::YES ? 32 : 16 /* activations of a sum */
+    };
+    gpu_vec<u32> words[TURNS], scale, sum;
+    u32 t = gpu_thread(), n = (p.k + 15) / 16, scales = (p.k / 32 + 3) / 4, sums = (p.k / SUMS + 3) / 4;
+    GPU_UNROLL for (u32 a = 0; a < TURNS; a++)
+        if (t + a * GPU_BLOCK < n) words[a] = gpu_load16(p.rounded->words + (t + a * GPU_BLOCK) * 4);
+    if (t < scales) scale = gpu_load16((const u32 *)p.rounded->scales + t * 4);
+    if (t < sums) sum = gpu_load16((const u32 *)p.rounded->sums + t * 4);
+    static_assert(2 * QUANTA <= GPU_BLOCK, "a thread has one vector of scales, and one of sums");
+    GPU_UNROLL for (u32 a = 0; a < TURNS; a++)
+        if (t + a * GPU_BLOCK < n) *(gpu_vec<u32> *)(room.words + (t + a * GPU_BLOCK) * 4) = words[a];
+    if (t < scales) *(gpu_vec<u32> *)(room.scales + t * 4) = scale;
+    if (t < sums) *(gpu_vec<u32> *)(room.sums + t * 4) = sum;
+}
+
+/* The same after the norm. ONE: of a group a thread at most, whose weights are `first`. */
 template <typename T, int TYPE, bool ONE>
-GPU_FN void stream_round_normed(const struct gpu_linear_quantised &p, const struct stream_room &room,
+GPU_FN void stream_round_normed(const struct gpu_stream &p, const struct stream_room &room,
                                 const f32 (&first)[BLOCK_GROUP]) {
-    enum { WAVES = GPU_BLOCK / GPU_WAVE, AT_ONCE = ONE ? 1 : STREAM_AT_ONCE };
-    GPU_SHARED f64 share[WAVES];
+    enum { AT_ONCE = ONE ? 1 : STREAM_AT_ONCE };
     static_assert(STREAM_AT_ONCE * GPU_BLOCK * BLOCK_GROUP >= GPU_QUANTISED_NORMED, "groups of all threads at once");
-    u32 groups = (u32)p.k / BLOCK_GROUP;
+    u32 groups = p.k / BLOCK_GROUP;
     f32 v[AT_ONCE][BLOCK_GROUP];
     f64 sum = 0;
     GPU_UNROLL for (u32 a = 0; a < AT_ONCE; a++)
@@ -145,12 +155,7 @@ GPU_FN void stream_round_normed(const struct gpu_linear_quantised &p, const stru
             squares[i % 2] = gpu_fma((f64)v[a][i], (f64)v[a][i], squares[i % 2]);
         sum += squares[0] + squares[1];
     }
-    sum = gpu_wave_join<gpu_join_add>(sum);
-    if (gpu_lane() == 0) share[gpu_wave()] = sum;
-    gpu_sync();
-    sum = share[0];
-    GPU_UNROLL for (u32 w = 1; w < WAVES; w++) sum += share[w];
-    f32 by = (f32)stream_rsqrt(gpu_fma(sum, per, p.epsilon));
+    f32 by = normed_scale(sum, per, p.epsilon);
     GPU_UNROLL for (u32 a = 0; a < AT_ONCE; a++) {
         f32 weight[BLOCK_GROUP];
         u32 g = gpu_thread() + a * GPU_BLOCK;

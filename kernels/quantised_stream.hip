@@ -6,6 +6,7 @@
  * bytes side by side. Their sums of 16, or of 32 by their scale (stream_scaled), lie by units. */
 #include "gemm_common.h"
 #include "quantised.h"
+#include "sigmoid.h"
 #include "wave.h"
 
 #define BLOCK_FN GPU_FN
@@ -302,8 +303,8 @@ template <typename T, int TYPE> struct stream {
         LOADS = (UNITS * S::UNIT / S::BLOCK * S::NBYTES / 16 + GPU_WAVE - 1) / GPU_WAVE
     };
     GPU_FN u32 size(u32 units) { return units * S::UNIT / S::BLOCK * S::NBYTES / 16; }
-    GPU_FN void fetch(const struct gpu_linear_quantised &p, u32 n, u32 first, u32 units, gpu_vec<u32> (&r)[LOADS]) {
-        const u32 *from = (const u32 *)(p.weight + (u64)n * (u32)p.row_nbytes) + (u64)size(first) * 4;
+    GPU_FN void fetch(const struct gpu_stream_part &p, u32 n, u32 first, u32 units, gpu_vec<u32> (&r)[LOADS]) {
+        const u32 *from = (const u32 *)(p.weight + (u64)n * p.row_nbytes) + (u64)size(first) * 4;
         u32 left = size(units - first < UNITS ? units - first : UNITS);
         GPU_UNROLL for (u32 c = 0; c < LOADS; c++) {
             u32 i = c * GPU_WAVE + gpu_lane();
@@ -317,24 +318,27 @@ template <typename T, int TYPE> struct stream {
             if (i < MOST) *(gpu_vec<u32> *)(stage + i * 4) = r[c];
         }
     }
-    /* A block asks for its first weights and the norm's, rounds the activations for itself, then its waves take rows in
-     * turn. */
-    GPU_FN void rows(const struct gpu_linear_quantised &p, const struct stream_room &room) {
+    /* A block asks for its first weights and the norm's, rounds the activations for itself, then its waves take rows of
+     * its part in turn; `block`: its number among those of the part. */
+    GPU_FN void rows(const struct gpu_stream &p, const struct gpu_stream_part &part, u32 block,
+                     const struct stream_room &room) {
         enum { WAVES = GPU_BLOCK / GPU_WAVE };
-        u32 units = (u32)p.k / S::UNIT;
-        u32 n = gpu_block_x() * WAVES + gpu_wave(), rows = (u32)p.n;
+        u32 units = p.k / S::UNIT;
+        u32 n = block * WAVES + gpu_wave(), rows = part.n;
         gpu_vec<u32> r[LOADS];
         if (!p.early) gpu_wait();
-        fetch(p, n < rows ? n : rows - 1, 0, units, r);
+        fetch(part, n < rows ? n : rows - 1, 0, units, r);
         f32 norm[BLOCK_GROUP];
-        u32 groups = (u32)p.k / BLOCK_GROUP;
+        u32 groups = p.k / BLOCK_GROUP;
         if (p.norm && groups <= GPU_BLOCK) {
             stream_group((const T *)p.norm, gpu_thread(), groups, norm);
             if (p.early) gpu_wait();
             stream_round_normed<T, TYPE, true>(p, room, norm);
         } else {
             if (p.early) gpu_wait();
-            if (p.norm)
+            if (p.rounded)
+                stream_copy<TYPE>(p, room);
+            else if (p.norm)
                 stream_round_normed<T, TYPE, false>(p, room, norm);
             else
                 stream_round<T, TYPE>(p, room);
@@ -346,8 +350,8 @@ template <typename T, int TYPE> struct stream {
             put(room.stage, r);
             stream_sync();
             bool last = first + UNITS >= units;
-            u32 next = last ? n + gpu_blocks_x() * WAVES : n;
-            if (next < rows) fetch(p, next, last ? 0 : first + UNITS, units, r);
+            u32 next = last ? n + part.blocks * WAVES : n;
+            if (next < rows) fetch(part, next, last ? 0 : first + UNITS, units, r);
             GPU_UNROLL for (u32 turn = 0; turn < S::TURNS; turn++) {
                 u32 u = turn * GPU_WAVE + gpu_lane();
                 if (first + u < units) sum = stream_unit<TYPE>::add(room, u, units, first + u, sum);
@@ -356,8 +360,8 @@ template <typename T, int TYPE> struct stream {
             if (last) {
                 sum = gpu_wave_join<gpu_join_add>(sum);
                 if (gpu_lane() == 0) {
-                    if (p.bias) sum += gpu_up(((const T *)p.bias)[n]);
-                    gpu_down((T *)p.out + n, gemm_activate_float(p.activation, sum));
+                    if (part.bias) sum += gpu_up(((const T *)part.bias)[n]);
+                    gpu_down((T *)part.out + n, gemm_activate_float(p.activation, sum));
                 }
                 sum = 0;
             }
@@ -367,16 +371,36 @@ template <typename T, int TYPE> struct stream {
     }
 };
 
-template <typename T> GPU_FN void stream_8_bit(const struct gpu_linear_quantised &p) {
+template <typename T> GPU_FN void stream_8_bit(const struct gpu_stream &p) {
     enum { WAVES = GPU_BLOCK / GPU_WAVE, PITCH = STREAM_MOST / 16 * (GPU_WAVE / 32) + 1 };
     GPU_SHARED gpu_vec<u32> words[GPU_QUANTISED_VECTOR / 16];
     GPU_SHARED gpu_vec<f32> scales[GPU_QUANTISED_VECTOR / 32 / 4];
     GPU_SHARED gpu_vec<i32> sums[GPU_QUANTISED_VECTOR / 16 / 4];
     GPU_SHARED gpu_vec<u32> stage[WAVES * PITCH];
     struct stream_room room = {(u32 *)words, (f32 *)scales, (i32 *)sums, (u32 *)(stage + gpu_wave() * PITCH)};
+    bool second = gpu_block_x() >= p.part[0].blocks;
+    const struct gpu_stream_part part = second ? p.part[1] : p.part[0];
+    u32 block = gpu_block_x() - (second ? p.part[0].blocks : 0);
+    switch (part.type) {
+#define STREAM_CASE(name)                                                                                              \
+    case BLOCK_##name: stream<T, BLOCK_##name>::rows(p, part, block, room); break;
+        GPU_QUANTISED_STREAM_TYPES(STREAM_CASE)
+#undef STREAM_CASE
+    default: break;
+    }
+}
+
+/* A thread takes 16 numbers. */
+GPU_KERNEL(stream_swiglu, struct gpu_stream_swiglu) {
+    struct stream_room room = {p.to->words, p.to->scales, p.to->sums, 0};
+    u32 groups = p.k / BLOCK_GROUP, g = gpu_block_x() * gpu_threads() + gpu_thread();
+    f32 gate[BLOCK_GROUP], up[BLOCK_GROUP];
+    stream_group(p.x, g, groups, gate);
+    stream_group(p.x + p.k, g, groups, up);
+    GPU_UNROLL for (int i = 0; i < BLOCK_GROUP; i++) gate[i] = gpu_silu_by(gate[i], up[i]);
     switch (p.type) {
 #define STREAM_CASE(name)                                                                                              \
-    case BLOCK_##name: stream<T, BLOCK_##name>::rows(p, room); break;
+    case BLOCK_##name: stream_round_group<BLOCK_##name>(gate, g, groups, room); break;
         GPU_QUANTISED_STREAM_TYPES(STREAM_CASE)
 #undef STREAM_CASE
     default: break;
@@ -384,7 +408,7 @@ template <typename T> GPU_FN void stream_8_bit(const struct gpu_linear_quantised
 }
 
 #define STREAM(T)                                                                                                      \
-    GPU_KERNEL_AHEAD(stream_8_bit_##T, struct gpu_linear_quantised, GPU_BLOCK, 1) { stream_8_bit<T>(p); }
+    GPU_KERNEL_AHEAD(stream_8_bit_##T, struct gpu_stream, GPU_BLOCK, 1) { stream_8_bit<T>(p); }
 STREAM(bf16)
 STREAM(f16)
 STREAM(f32)

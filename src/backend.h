@@ -103,6 +103,7 @@ union wick__params {
         int activation; /* enum wick_activation */
         int products;   /* linear_quantised: enum wick_products */
         double epsilon; /* linear_quantised: of its norm */
+        bool swiglu;    /* linear_quantised: x is wick_swiglu of in[0] */
     } linear;
     struct {
         double scale;        /* of q k^T */

@@ -1,7 +1,8 @@
 /* Cases of tensors of blocks.
  *
  * dequantise and quantise: i[0] is the dtype of the result. linear_quantised: in[1] are weights, in[2] is the bias or
- * absent, in[3] the weight of x's norm or absent, i[0] the activation, i[1] the products, f[0] epsilon. */
+ * absent, in[3] the weight of x's norm or absent, in[4] further weights or absent, i[2] whether x has swiglu, i[0] the
+ * activation, i[1] the products, f[0] epsilon. */
 #include "verify/verify.h"
 #include "verify/scales.h"
 
@@ -189,9 +190,39 @@ enum {
     BEFORE_NORMS = BEFORE_TILES + TILE_TYPES * TILE_SHAPES
 };
 
+/* Behind those, products of 8 bits by weights of two types: more blocks than a GPU has at once, a pair of which one
+ * type can't be read as the other is, and several rows. */
+static const struct {
+    int64_t m, n, more, k;
+    enum wick_dtype type, more_type;
+} more_shapes[] = {{1, 37, 21, 512, WICK_DTYPE_q4_k, WICK_DTYPE_q6_k},
+                   {1, 5200, 700, 256, WICK_DTYPE_q4_0, WICK_DTYPE_q8_0},
+                   {1, 20, 9, 4352, WICK_DTYPE_q5_k, WICK_DTYPE_q6_k},
+                   {1, 9, 40, 768, WICK_DTYPE_iq2_xs, WICK_DTYPE_q4_k},
+                   {3, 9, 6, 256, WICK_DTYPE_q4_k, WICK_DTYPE_q6_k}};
+enum { MORE_SHAPES = sizeof more_shapes / sizeof *more_shapes, BEFORE_MORE = BEFORE_NORMS + NORM_TYPES * NORM_SHAPES };
+
+/* Behind those, the ones of x after swiglu, in f32 alone where a GPU rounds that for its products: types whose sums and
+ * groups differ, one that is read in another way, and several rows. */
+static const struct {
+    int64_t m, n, k;
+    enum wick_dtype type;
+} swiglu_shapes[] = {{1, 37, 512, WICK_DTYPE_q4_k},  {1, 20, 14336, WICK_DTYPE_q6_k}, {1, 21, 4352, WICK_DTYPE_q8_0},
+                     {1, 9, 768, WICK_DTYPE_iq4_xs}, {1, 9, 256, WICK_DTYPE_iq2_xs},  {3, 9, 256, WICK_DTYPE_q4_k}};
+enum { SWIGLU_SHAPES = sizeof swiglu_shapes / sizeof *swiglu_shapes, BEFORE_SWIGLU = BEFORE_MORE + 2 * MORE_SHAPES };
+
+/* Behind those, weights of 16 bits by f32 after a norm. */
+static const struct {
+    int64_t m, n, k;
+} half_norm_shapes[] = {{1, 37, 2048}, {1, 4301, 1000}, {1, 5, 300}, {1, 5, 4352}, {3, 9, 256}};
+enum {
+    HALF_NORM_SHAPES = sizeof half_norm_shapes / sizeof *half_norm_shapes,
+    BEFORE_HALF_NORMS = BEFORE_SWIGLU + SWIGLU_SHAPES
+};
+
 static int layer_cases(enum wick_op op) {
     (void)op;
-    return BEFORE_NORMS + NORM_TYPES * NORM_SHAPES;
+    return BEFORE_HALF_NORMS + 2 * HALF_NORM_SHAPES;
 }
 
 static void tile_make(int k, struct verify_case *c) {
@@ -218,6 +249,49 @@ static void norm_make(int k, struct verify_case *c) {
     c->f[0] = k % 2 ? 0 : 0.5;
 }
 
+/* With a norm and without a bias, and the other way round. */
+static void more_make(int k, struct verify_case *c) {
+    const int shape = k % MORE_SHAPES;
+    int64_t m = more_shapes[shape].m, n = more_shapes[shape].n, more = more_shapes[shape].more,
+            width = more_shapes[shape].k;
+    bool normed = k < MORE_SHAPES;
+    c->in[0] = (struct verify_operand){.role = VERIFY_VALUE, .rank = 2, .shape = {m, width}, .low = -9, .high = 9};
+    c->in[1] = (struct verify_operand){
+        .role = VERIFY_BLOCKS, .rank = 2, .shape = {n, width}, .blocks = more_shapes[shape].type};
+    c->in[2] = (struct verify_operand){
+        .role = normed ? VERIFY_ABSENT : VERIFY_VALUE, .rank = 1, .shape = {n + more}, .low = -2, .high = 2};
+    c->in[3] = (struct verify_operand){
+        .role = normed ? VERIFY_VALUE : VERIFY_ABSENT, .rank = 1, .shape = {width}, .low = -2, .high = 2};
+    c->in[4] = (struct verify_operand){
+        .role = VERIFY_BLOCKS, .rank = 2, .shape = {more, width}, .blocks = more_shapes[shape].more_type};
+    c->i[1] = WICK_PRODUCTS_8_BIT;
+    c->f[0] = 0.5;
+}
+
+static void swiglu_make(int k, struct verify_case *c) {
+    int64_t m = swiglu_shapes[k].m, n = swiglu_shapes[k].n, width = swiglu_shapes[k].k;
+    c->in[0] = (struct verify_operand){.role = VERIFY_VALUE, .rank = 2, .shape = {m, 2 * width}, .low = -4, .high = 4};
+    c->in[1] =
+        (struct verify_operand){.role = VERIFY_BLOCKS, .rank = 2, .shape = {n, width}, .blocks = swiglu_shapes[k].type};
+    c->in[2] = (struct verify_operand){
+        .role = k % 2 ? VERIFY_ABSENT : VERIFY_VALUE, .rank = 1, .shape = {n}, .low = -2, .high = 2};
+    c->i[1] = WICK_PRODUCTS_8_BIT;
+    c->i[2] = 1;
+}
+
+static void half_norm_make(int k, struct verify_case *c) {
+    int64_t m = half_norm_shapes[k / 2].m, n = half_norm_shapes[k / 2].n, width = half_norm_shapes[k / 2].k;
+    c->in[0] = (struct verify_operand){.role = VERIFY_VALUE, .rank = 2, .shape = {m, width}, .low = -9, .high = 9};
+    c->in[1] = (struct verify_operand){.role = VERIFY_HALVES, .rank = 2, .shape = {n, width}, .low = -2, .high = 2};
+    c->in[1].blocks = k % 2 ? WICK_F16 : WICK_BF16;
+    c->in[2] = (struct verify_operand){
+        .role = k % 3 ? VERIFY_ABSENT : VERIFY_VALUE, .rank = 1, .shape = {n}, .low = -2, .high = 2};
+    c->in[3] = (struct verify_operand){.role = VERIFY_VALUE, .rank = 1, .shape = {width}, .low = -2, .high = 2};
+    c->i[0] = k % WICK_ACTIVATION_COUNT;
+    c->i[1] = WICK_PRODUCTS_8_BIT;
+    c->f[0] = 0.5;
+}
+
 static void half_make(int k, struct verify_case *c) {
     int64_t m = half_shapes[k / 4].m, n = half_shapes[k / 4].n, width = half_shapes[k / 4].k;
     c->in[0] = (struct verify_operand){.role = VERIFY_VALUE, .rank = 2, .shape = {m, width}, .low = -2, .high = 2};
@@ -234,9 +308,22 @@ static void layer_make(enum wick_op op, int k, struct verify_case *c) {
     int turn = k / TYPES, shape = (turn / 2 + 2 * (k % TYPES)) % LAYER_SHAPES;
     int64_t m = layer_shapes[shape].m, n = layer_shapes[shape].n, width = layer_shapes[shape].k;
     (void)op;
-    c->n_in = 4;
+    c->n_in = 5;
     c->n_out = 1;
     c->in[3] = (struct verify_operand){.role = VERIFY_ABSENT, .rank = 1, .shape = {width}};
+    c->in[4] = (struct verify_operand){.role = VERIFY_ABSENT, .rank = 2, .shape = {0, width}};
+    if (k >= BEFORE_HALF_NORMS) {
+        half_norm_make(k - BEFORE_HALF_NORMS, c);
+        return;
+    }
+    if (k >= BEFORE_SWIGLU) {
+        swiglu_make(k - BEFORE_SWIGLU, c);
+        return;
+    }
+    if (k >= BEFORE_MORE) {
+        more_make(k - BEFORE_MORE, c);
+        return;
+    }
     if (k >= BEFORE_NORMS) {
         norm_make(k - BEFORE_NORMS, c);
         return;
@@ -279,7 +366,9 @@ static bool layer_call(const struct verify_case *c, struct wick_tensor *const *i
     struct wick_linear_options options = {.activation = (enum wick_activation)c->i[0],
                                           .products = (enum wick_products)c->i[1],
                                           .norm = in[3],
-                                          .epsilon = c->f[0]};
+                                          .epsilon = c->f[0],
+                                          .more = in[4],
+                                          .swiglu = c->i[2] != 0};
     out[0] = wick_linear_with(in[0], in[1], in[2], &options);
     return out[0] != NULL;
 }
@@ -321,18 +410,30 @@ static void norm_rows(const struct verify_case *c, const struct verify_array *in
     }
 }
 
+/* silu(a) b of the halves a, b of each row. */
+static void swiglu_rows(const struct verify_array *in, int64_t width, double *rows) {
+    for (int64_t i = 0; i < in[0].shape[0]; i++)
+        for (int64_t k = 0; k < width; k++) {
+            const double *x = in[0].data + 2 * i * width + k;
+            rows[i * width + k] = x[0] / (1 + exp(-x[0])) * x[width];
+        }
+}
+
 /* Terms with a shift are summed in two parts, scale q and shift, of which each may be 32 times their sum. Normed rows
  * of 16 bits may be rounded to their dtype, by up to 1 / 512 of the largest of 32, before they are to 8 bits. */
 static bool layer_reference(const struct verify_case *c, const struct verify_array *in, struct verify_array *out) {
     const double *bias = c->in[2].role != VERIFY_ABSENT ? in[2].data : NULL;
-    const bool normed = c->in[3].role != VERIFY_ABSENT;
-    int64_t m = in[0].shape[0], n = in[1].shape[0], width = in[0].shape[1];
+    const bool normed = c->in[3].role != VERIFY_ABSENT, made = normed || c->i[2];
+    int64_t m = in[0].shape[0], first = in[1].shape[0], width = in[1].shape[1];
+    int64_t n = first + (c->in[4].role != VERIFY_ABSENT ? in[4].shape[0] : 0);
     if (!verify_array_new(out, c->dtype, 2, (const int64_t[]){m, n}, true)) return false;
-    double *rows = normed ? malloc((size_t)in[0].count * sizeof *rows) : in[0].data;
+    double *rows = made ? malloc((size_t)in[0].count * sizeof *rows) : in[0].data;
     if (!rows) return false;
     if (normed) norm_rows(c, in, rows);
+    if (c->i[2]) swiglu_rows(in, width, rows);
     for (int64_t p = 0; p < out->count; p++) {
-        const double *x = rows + p / n * width, *w = in[1].data + p % n * width;
+        const double *x = rows + p / n * width;
+        const double *w = p % n < first ? in[1].data + p % n * width : in[4].data + (p % n - first) * width;
         double sum = bias ? bias[p % n] : 0, scale = fabs(sum);
         for (int64_t k = 0; k < width; k++) {
             sum += x[k] * w[k];
@@ -341,9 +442,9 @@ static bool layer_reference(const struct verify_case *c, const struct verify_arr
         out->data[p] = activated((enum wick_activation)c->i[0], sum);
         out->scale[p] = verify_scale_products(scale, (double)width);
         if (c->i[1] == WICK_PRODUCTS_8_BIT)
-            out->scale[p] = verify_scale_products_8_bit(out->scale[p], (normed ? 1.5 : 1) * rounding(x, w, width));
+            out->scale[p] = verify_scale_products_8_bit(out->scale[p], (made ? 1.5 : 1) * rounding(x, w, width));
     }
-    if (normed) free(rows);
+    if (made) free(rows);
     return true;
 }
 

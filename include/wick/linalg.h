@@ -75,9 +75,16 @@ struct wick_linear_options {
     enum wick_activation activation;
     enum wick_products products; /* where x and weight differ in dtype; there is one way for others */
     /* The layer takes wick_rms_norm(x, norm, epsilon) in place of x, norm [K] of x's dtype; NULL: x as it is. For
-     * products of 8 bits by weights of blocks a GPU norms a single row without rounding it to x's dtype. */
+     * products of 8 bits by weights of blocks, or of 16 bits by f32, a GPU norms a single row without rounding it to
+     * x's dtype. */
     const struct wick_tensor *norm;
     double epsilon;
+    /* Rows [M,K] behind those of weight, of a dtype that weight could have; NULL: none. Results and bias have N + M
+     * columns then. For products of 8 bits by weights of blocks a GPU multiplies a single row by both at once. */
+    const struct wick_tensor *more;
+    /* The layer takes wick_swiglu(x), x [..,2K], in place of x, ahead of a norm. For products of 8 bits by weights of
+     * blocks a GPU rounds that of a single row of f32 once for the whole layer. */
+    bool swiglu;
     WICK_RESERVED;
 };
 

@@ -62,6 +62,14 @@ static struct wick_tensor *multiply(const struct wick_lm *lm, struct rows rows, 
     return takes_f32(lm, rows.x, weight) ? y : wick_cast(y, WICK_F32);
 }
 
+/* The same with the rows of `more`, which may be NULL, behind those of the weight. */
+static struct wick_tensor *multiply_more(const struct wick_lm *lm, struct rows rows, const struct wick_tensor *weight,
+                                         const struct wick_tensor *more) {
+    struct wick_linear_options options = options_of(lm, weight, rows.norm, WICK_ACTIVATION_NONE);
+    options.more = more;
+    return more ? wick_linear_with(rows.x, weight, NULL, &options) : multiply(lm, rows, weight, WICK_ACTIVATION_NONE);
+}
+
 /* Shows a product to whoever wants to see it. */
 static void show(const struct wick_lm *lm, const struct wick__lm_layer *layer, int part, const struct wick_tensor *x,
                  const struct wick_tensor *ids) {
@@ -88,13 +96,12 @@ static struct wick_tensor *norm(const struct wick_lm *lm, const struct wick_tens
     return wick_rms_norm(x, weight, lm->config.epsilon);
 }
 
-/* x [N, hidden] for a product with `by`. A GPU norms a single row within the product if the weights are of blocks, but
- * not where somebody looks at what products take. */
+/* x [N, hidden] for a product with `by`. A GPU norms a single row within the product if the weights are of blocks or of
+ * 16 bits, but not where somebody looks at what products take. */
 static struct rows normed(const struct wick_lm *lm, const struct wick_tensor *x, const struct wick_tensor *weight,
                           const struct wick_tensor *by) {
     bool one = x && wick_tensor_dim(x, 0) == 1 && !lm->device->heap->host_visible && !lm->on_product;
-    if (one && by && wick_dtype_kind(wick_tensor_dtype(by)) == WICK_DTYPE_KIND_QUANTISED)
-        return (struct rows){x, weight};
+    if (one && by && wick_tensor_dtype(by) != WICK_F32 && takes_f32(lm, x, by)) return (struct rows){x, weight};
     return plain_rows(norm(lm, x, weight));
 }
 
@@ -104,13 +111,17 @@ static struct wick_tensor *add_to(const struct wick_lm *lm, const struct wick_te
     return wick_add(onto, after ? norm(lm, y, after) : y);
 }
 
-/* `onto` + the last product of attention or of the network. To a single row `onto` is a bias. */
+/* `onto` + the last product of attention or of the network, of swiglu(x) there if x is that of gate and up. To a single
+ * row `onto` is a bias. */
 static struct wick_tensor *join(const struct wick_lm *lm, const struct wick__lm_layer *layer, int part,
-                                const struct wick_tensor *x, const struct wick_tensor *onto) {
+                                const struct wick_tensor *x, bool swiglu, const struct wick_tensor *onto) {
     const int behind = part == WICK__LM_OUT ? WICK__LM_AFTER_ATTENTION : WICK__LM_AFTER_NETWORK;
     const struct wick_tensor *weight = layer->weight[part], *after = layer->weight[behind];
-    const struct wick_linear_options options = options_of(lm, weight, NULL, WICK_ACTIVATION_NONE);
-    if (!after && !layer->bias[part] && wick_tensor_dim(x, 0) == 1 && takes_f32(lm, x, weight)) {
+    struct wick_linear_options options = options_of(lm, weight, NULL, WICK_ACTIVATION_NONE);
+    bool one = x && !after && !layer->bias[part] && wick_tensor_dim(x, 0) == 1 && takes_f32(lm, x, weight);
+    options.swiglu = swiglu && one && !lm->on_product;
+    if (swiglu && !options.swiglu) x = wick_swiglu(x);
+    if (one) {
         const struct wick_tensor *bias = wick_select(onto, 0, 0);
         show(lm, layer, part, x, NULL);
         return bias ? wick_linear_with(x, weight, bias, &options) : NULL; /* without one it would be another product */
@@ -140,14 +151,25 @@ struct projected {
     bool joint;
 };
 
-/* Whether queries, keys and values are one product that nothing but positions changes. */
-static bool is_one(const struct wick__lm_layer *layer) {
+/* Whether more than positions changes queries, keys and values. */
+static bool has_more(const struct wick__lm_layer *layer) {
     bool biased = layer->bias[WICK__LM_QUERY] || layer->bias[WICK__LM_KEY] || layer->bias[WICK__LM_VALUE];
-    return layer->qkv.parts == 3 && !biased && !layer->weight[WICK__LM_QUERY_NORM];
+    return biased || layer->weight[WICK__LM_QUERY_NORM];
 }
+
+/* Whether queries, keys and values are one product that nothing but positions changes. */
+static bool is_one(const struct wick__lm_layer *layer) { return layer->qkv.parts == 3 && !has_more(layer); }
 
 bool wick__lm_is_joint(const struct wick_lm *lm, const struct wick__lm_layer *layer) {
     return is_one(layer) && lm->config.rope_dims == lm->config.head;
+}
+
+/* Whether values alone are no part of that product, for their dtype, and a GPU multiplies a single row by both. */
+static bool is_one_with_values(const struct pass *pass, const struct wick__lm_layer *layer) {
+    const struct wick_tensor *value = layer->weight[WICK__LM_VALUE];
+    return pass->batch->n_tokens == 1 && layer->qkv.parts == 2 && value && !has_more(layer) &&
+           wick_dtype_kind(wick_tensor_dtype(value)) == WICK_DTYPE_KIND_QUANTISED &&
+           wick_dtype_kind(wick_tensor_dtype(layer->qkv.weight)) == WICK_DTYPE_KIND_QUANTISED;
 }
 
 /* All heads are turned at once, each by a table of its own; or later, without tables. */
@@ -156,7 +178,8 @@ static struct projected project_joint(const struct pass *pass, const struct wick
     const struct wick__lm_config *config = &pass->lm->config;
     int64_t rest = 2 * config->kv_heads, heads = config->heads + rest;
     for (int i = 0; i < 3; i++) show(pass->lm, layer, WICK__LM_QUERY + i, rows.x, NULL);
-    struct wick_tensor *all = multiply(pass->lm, rows, layer->qkv.weight, WICK_ACTIVATION_NONE);
+    const struct wick_tensor *more = layer->qkv.parts < 3 ? layer->weight[WICK__LM_VALUE] : NULL;
+    struct wick_tensor *all = multiply_more(pass->lm, rows, layer->qkv.weight, more);
     all = wick_reshape(all, WICK_SHAPE(1, pass->batch->n_tokens, heads, config->head));
     if (tables)
         all = wick_transpose(wick_rope_thd(wick_transpose(all, 0, 2), tables[0], tables[1], config->interleaved), 0, 2);
@@ -171,7 +194,7 @@ static struct projected project(const struct pass *pass, const struct wick__lm_l
     const int64_t heads[3] = {config->heads, config->kv_heads, config->kv_heads};
     const int norms[2] = {WICK__LM_QUERY_NORM, WICK__LM_KEY_NORM}, parts = layer->qkv.parts;
     struct wick_tensor *const *angles = pass->step ? NULL : pass->angles[local], *qkv[3];
-    if (pass->step && is_one(layer)) return project_joint(pass, layer, rows, NULL);
+    if (pass->step && (is_one(layer) || is_one_with_values(pass, layer))) return project_joint(pass, layer, rows, NULL);
     if (pass->heads[local][0] && wick__lm_is_joint(lm, layer))
         return project_joint(pass, layer, rows, pass->heads[local]);
     struct wick_tensor *all = parts ? multiply(lm, rows, layer->qkv.weight, WICK_ACTIVATION_NONE) : NULL;
@@ -294,7 +317,7 @@ static struct wick_tensor *attend(const struct pass *pass, int64_t number, const
         wick__free(parts, parts_nbytes(batch));
     }
     mixed = wick_reshape(mixed, WICK_SHAPE(batch->n_tokens, config->heads * config->head));
-    return join(lm, layer, WICK__LM_OUT, mixed, x);
+    return join(lm, layer, WICK__LM_OUT, mixed, false, x);
 }
 
 /* ---- the network of a layer ---- */
@@ -340,7 +363,7 @@ static struct wick_tensor *network(const struct wick_lm *lm, const struct wick__
         struct wick_tensor *wide = multiply_plain(lm, rows, layer->gated.weight, WICK_ACTIVATION_NONE);
         if (wick_tensor_dtype(wide) != wick_tensor_dtype(layer->weight[WICK__LM_DOWN]))
             wide = wick_cast(wide, WICK_F32);
-        return join(lm, layer, WICK__LM_DOWN, wick_swiglu(wide), x);
+        return join(lm, layer, WICK__LM_DOWN, wide, true, x);
     }
     if (layer->bias[WICK__LM_GATE]) {
         gate = linear(lm, layer, WICK__LM_GATE, rows);
@@ -349,7 +372,7 @@ static struct wick_tensor *network(const struct wick_lm *lm, const struct wick__
         show(lm, layer, WICK__LM_GATE, rows.x, NULL);
         gate = multiply(lm, rows, layer->weight[WICK__LM_GATE], lm->config.family->gate);
     }
-    return join(lm, layer, WICK__LM_DOWN, wick_mul(gate, linear(lm, layer, WICK__LM_UP, rows)), x);
+    return join(lm, layer, WICK__LM_DOWN, wick_mul(gate, linear(lm, layer, WICK__LM_UP, rows)), false, x);
 }
 
 static struct wick_tensor *run_layer(const struct pass *pass, int64_t number, const struct wick_tensor *x) {

@@ -90,17 +90,25 @@ struct wick_tensor *wick_outer(const struct wick_tensor *lhs, const struct wick_
     return c;
 }
 
+/* Columns of linear's result. */
+static int64_t columns_of(const struct wick_tensor *weight, const struct wick_linear_options *options) {
+    return weight->layout.shape[0] + (options->more ? options->more->layout.shape[0] : 0);
+}
+
 /* Whether the shapes of linear's operands agree. */
-static bool check_linear(const struct wick__call *call, const struct wick_tensor *norm) {
+static bool check_linear(const struct wick__call *call, const struct wick_linear_options *options) {
     const struct wick__layout *x = &call->in[0]->layout, *w = &call->in[1]->layout;
-    const struct wick_tensor *bias = call->in[2];
+    const struct wick_tensor *bias = call->in[2], *norm = options->norm, *more = options->more;
+    int64_t parts = options->swiglu ? 2 : 1;
     if (w->rank != 2)
         wick__call_fail(call, WICK_SHAPE, "weight has rank %d, not 2", w->rank);
-    else if (x->rank == 0 || x->shape[x->rank - 1] != w->shape[1])
-        wick__call_fail(call, WICK_SHAPE, "the last dim of x is not %lld, the second of weight",
-                        (long long)w->shape[1]);
-    else if (bias && (bias->layout.rank != 1 || bias->layout.shape[0] != w->shape[0]))
-        wick__call_fail(call, WICK_SHAPE, "bias is not [%lld]", (long long)w->shape[0]);
+    else if (x->rank == 0 || x->shape[x->rank - 1] % parts != 0 || x->shape[x->rank - 1] / parts != w->shape[1])
+        wick__call_fail(call, WICK_SHAPE, "the last dim of x is not %s%lld, the second of weight",
+                        parts == 2 ? "twice " : "", (long long)w->shape[1]);
+    else if (more && (more->layout.rank != 2 || more->layout.shape[1] != w->shape[1]))
+        wick__call_fail(call, WICK_SHAPE, "more is not [M, %lld]", (long long)w->shape[1]);
+    else if (bias && (bias->layout.rank != 1 || bias->layout.shape[0] != columns_of(call->in[1], options)))
+        wick__call_fail(call, WICK_SHAPE, "bias is not [%lld]", (long long)columns_of(call->in[1], options));
     else if (norm && (norm->layout.rank != 1 || norm->layout.shape[0] != w->shape[1]))
         wick__call_fail(call, WICK_SHAPE, "norm is not [%lld]", (long long)w->shape[1]);
     else
@@ -108,11 +116,24 @@ static bool check_linear(const struct wick__call *call, const struct wick_tensor
     return false;
 }
 
-/* Whether the family norms x within the product. */
-static bool takes_norm(const struct wick__call *call, const struct wick_linear_options *options) {
-    const struct wick_tensor *x = call->in[0], *weight = call->in[1];
-    return wick__device(x)->backend != &wick__cpu_backend && options->products == WICK_PRODUCTS_8_BIT &&
-           wick__has(WICK__BLOCKS, weight->dtype) && wick__count(x) == weight->layout.shape[1];
+/* Whether the family norms x within the product, and multiplies by further weights. */
+static bool takes_whole(const struct wick__call *call, const struct wick_linear_options *options) {
+    const struct wick_tensor *x = call->in[0], *weight = call->in[1], *more = options->more;
+    bool both = !more || (wick__has(WICK__BLOCKS, weight->dtype) && wick__has(WICK__BLOCKS, more->dtype));
+    bool plain = !options->swiglu || (!options->norm && x->dtype == WICK_F32 && wick__has(WICK__BLOCKS, weight->dtype));
+    return wick__device(x)->backend != &wick__cpu_backend && call->op == WICK_OP_linear_quantised && both && plain &&
+           options->products == WICK_PRODUCTS_8_BIT &&
+           wick__count(x) == (options->swiglu ? 2 : 1) * weight->layout.shape[1];
+}
+
+/* linear of swiglu of x, by an op of its own. */
+static struct wick_tensor *linear_of_swiglu(const struct wick_tensor *x, const struct wick_tensor *weight,
+                                            const struct wick_tensor *bias, const struct wick_linear_options *options) {
+    struct wick_linear_options rest = *options;
+    rest.swiglu = false;
+    wick_scope_begin();
+    x = wick_swiglu(x);
+    return wick_scope_end(x ? wick_linear_with(x, weight, bias, &rest) : NULL);
 }
 
 /* linear of x after its norm, by an op of its own. */
@@ -125,6 +146,24 @@ static struct wick_tensor *linear_of_norm(const struct wick_tensor *x, const str
     return wick_scope_end(x ? wick_linear_with(x, weight, bias, &rest) : NULL);
 }
 
+/* linear by two weights, each by an op of its own. */
+static struct wick_tensor *linear_of_both(const struct wick_tensor *x, const struct wick_tensor *weight,
+                                          const struct wick_tensor *bias, const struct wick_linear_options *options) {
+    struct wick_linear_options rest = *options;
+    int64_t n = weight->layout.shape[0], all = columns_of(weight, options);
+    const struct wick_tensor *biases[2] = {NULL, NULL};
+    rest.more = NULL;
+    wick_scope_begin();
+    if (bias) {
+        biases[0] = wick_narrow(bias, 0, 0, n);
+        biases[1] = wick_narrow(bias, 0, n, all - n);
+        if (!biases[0] || !biases[1]) return wick_scope_end(NULL);
+    }
+    struct wick_tensor *parts[2] = {wick_linear_with(x, weight, biases[0], &rest),
+                                    wick_linear_with(x, options->more, biases[1], &rest)};
+    return wick_scope_end(wick_cat(2, parts, -1));
+}
+
 struct wick_tensor *wick_linear_with(const struct wick_tensor *x, const struct wick_tensor *weight,
                                      const struct wick_tensor *bias, const struct wick_linear_options *options) {
     static const struct wick_linear_options plain = {.activation = WICK_ACTIVATION_NONE};
@@ -132,10 +171,9 @@ struct wick_tensor *wick_linear_with(const struct wick_tensor *x, const struct w
     bool narrow = weight && wick__has(wide ? WICK__BLOCKS_OR_HALVES : WICK__BLOCKS, weight->dtype);
     if (!options) options = &plain;
     struct wick__call call = {.op = narrow ? WICK_OP_linear_quantised : WICK_OP_linear,
-                              .n_in = narrow ? 4 : 3,
-                              .in = {x, weight, bias, narrow ? options->norm : NULL}};
-    if (!wick__call_check(&call) || !wick__call_reserved(&call, options->reserved) ||
-        !check_linear(&call, options->norm))
+                              .n_in = narrow ? 5 : 3,
+                              .in = {x, weight, bias, narrow ? options->norm : NULL, narrow ? options->more : NULL}};
+    if (!wick__call_check(&call) || !wick__call_reserved(&call, options->reserved) || !check_linear(&call, options))
         return NULL;
     if ((unsigned)options->activation >= WICK_ACTIVATION_COUNT) {
         wick__call_fail(&call, WICK_INVALID, "there is no activation %d", (int)options->activation);
@@ -149,15 +187,19 @@ struct wick_tensor *wick_linear_with(const struct wick_tensor *x, const struct w
         wick__call_fail(&call, WICK_INVALID, "epsilon %g is not >= 0", options->epsilon);
         return NULL;
     }
-    if (options->norm && !takes_norm(&call, options)) return linear_of_norm(x, weight, bias, options);
+    bool whole = takes_whole(&call, options);
+    if (options->swiglu && !whole) return linear_of_swiglu(x, weight, bias, options);
+    if (options->norm && !whole) return linear_of_norm(x, weight, bias, options);
+    if (options->more && !whole) return linear_of_both(x, weight, bias, options);
     const struct wick__layout *in = &x->layout;
     int64_t shape[WICK_MAX_RANK];
     for (int d = 0; d < in->rank; d++) shape[d] = in->shape[d];
-    shape[in->rank - 1] = weight->layout.shape[0];
+    shape[in->rank - 1] = columns_of(weight, options);
     if (!wick__call_out(&call, x->dtype, in->rank, shape)) return NULL;
     call.p.linear.activation = (int)options->activation;
     call.p.linear.products = narrow ? (int)options->products : 0;
     call.p.linear.epsilon = options->epsilon;
+    call.p.linear.swiglu = options->swiglu;
     return wick__call_run(&call);
 }
 

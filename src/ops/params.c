@@ -161,6 +161,7 @@ static void linear_quantised_params(const struct wick__call *call, struct text *
     put_int(text, "activation", call->p.linear.activation);
     put_int(text, "products", call->p.linear.products);
     if (call->in[3]) put_number(text, "epsilon", call->p.linear.epsilon);
+    if (call->p.linear.swiglu) put_int(text, "swiglu", 1);
 }
 
 static void window_params(const struct wick__call *call, struct text *text) {

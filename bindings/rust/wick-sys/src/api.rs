@@ -1403,6 +1403,8 @@ structs! {
         products: wick_products,
         norm: *const wick_tensor,
         epsilon: f64,
+        more: *const wick_tensor,
+        swiglu: bool,
         reserved: [u64; 8],
     }
     /// Each is a maximum; 0 means the default in its comment. A file that exceeds a limit fails with WICK_RANGE
