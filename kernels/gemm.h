@@ -93,8 +93,8 @@ struct gpu_gemv_normed {
 };
 enum { GPU_NORMED = 2 * 8 * GPU_BLOCK };
 
-/* The products of gpu_gemv for `count` vectors at once: y[batch, i, f] = sum over k of matrix[i, k] few[f, k]. A block takes GPU_FEW of
- * them, one of `groups`. */
+/* The products of gpu_gemv for `count` vectors at once: y[batch, i, f] = sum over k of matrix[i, k] few[f, k]. A block
+ * takes GPU_FEW of them, one of `groups`. */
 enum {
     GPU_FEW = 8,
     GPU_FEW_ROWS = 2, /* gemv_few_rows: rows of the matrix for a wave */
