@@ -1,5 +1,4 @@
-/* A direction of a recurrent layer: one launch for all steps, or else one for each, or a product and a cell for each.
- */
+/* A direction of a recurrent layer: one launch for all steps, one for each, or a product and a cell for each. */
 #include "gpu/ops/gemm.h"
 #include "gpu/ops/recurrent_cell.h"
 #include "gpu/ops/recurrent_layer.h"
