@@ -69,6 +69,20 @@ def nvidia_occupancy(registers, shared, target):
     return str(blocks * 8)
 
 
+def short_of_registers(kernels, text):
+    """Notes which kernels' groups would wait for ever: for more registers than the launch gave them, and others gave back.
+    All but the last group of 128 threads take, and the last gives."""
+    for entry in re.split(r"\.entry (?=\w+\()", text)[1:]:
+        moved = {kind: int(count) for kind, count in re.findall(r"setmaxnreg\.(inc|dec)\.sync\.aligned\.u32 +(\d+)", entry)}
+        name, threads = re.match(r"\w+", entry).group(), re.search(r"\.maxntid (\d+)", entry)
+        if len(moved) < 2 or name not in kernels:
+            continue
+        groups = int(threads.group(1)) // 128
+        given, wanted = groups * kernels[name]["vgprs"], (groups - 1) * moved["inc"] + moved["dec"]
+        if wanted > given:
+            kernels[name]["short"] = wanted - given
+
+
 def nvidia(path, kept, log, target):
     kernels, name = {}, None
     serial = set(re.findall(r"wgmma.mma_async instructions are serialized .* function '(\w+)'", log))
@@ -87,6 +101,8 @@ def nvidia(path, kept, log, target):
             kernels[name]["vgprs"] = int(match.group(1))
             kernels[name]["lds"] = int(shared.group(1)) if shared else 0
             kernels[name]["occupancy"] = nvidia_occupancy(int(match.group(1)), kernels[name]["lds"], target)
+    with open(kept) as file:
+        short_of_registers(kernels, file.read())
     if tool("cuobjdump"):
         width = lambda text: next((bits // 8 for bits in (128, 64, 16, 8) if str(bits) in text), 4)  # noqa: E731
         widest(kernels, run("cuobjdump", "-sass", path), re.compile(r"Function : (\w+)"),
@@ -130,6 +146,8 @@ def faults(name, use):
     wrong = []
     if use.get("serial"):
         wrong.append("products of groups of waves wait for each other, for want of registers")
+    if use.get("short"):
+        wrong.append("groups of waves wait for %d registers a lane that nobody has" % use["short"])
     if use["spills"]:
         wrong.append("%d spills" % use["spills"])
     if use["scratch"]:
