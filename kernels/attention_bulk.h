@@ -5,9 +5,9 @@
 #include "attention.h"
 #include "tensor_map.h"
 
-/* A block makes tiles of queries until there are none left: its own number, and then the next that no block has, below
- * `blocks`. They mean what struct gpu_attention says of blocks. Maps are of elements, positions, heads, batches; boxes of 64 elements of
- * GPU_ATTENTION_BULK_KEYS keys or of 64 values. */
+/* A block makes tiles of queries until there are none left below `blocks`: that of its own number, and then the next one
+ * that no block has. Numbers mean what struct gpu_attention says of blocks. Maps are of elements, positions, heads and
+ * batches; a box has 64 elements of GPU_ATTENTION_BULK_KEYS keys, or of 64 values. */
 struct gpu_attention_bulk {
     struct gpu_tensor_map k, v;
     struct gpu_attention a;
@@ -23,7 +23,7 @@ struct gpu_attention_bulk {
 #define GPU_ATTENTION_BULK_ROWS(dim) (64 * GPU_ATTENTION_BULK_GROUPS(dim))
 #define GPU_ATTENTION_BULK_THREADS(dim) (128 * (GPU_ATTENTION_BULK_GROUPS(dim) + 1))
 #define GPU_ATTENTION_BULK_SHARED(dim)                                                                                 \
-    ((GPU_ATTENTION_BULK_ROWS(dim) * 2 + 2 * GPU_ATTENTION_BULK_STAGES(dim) * GPU_ATTENTION_BULK_KEYS) *                   \
+    ((GPU_ATTENTION_BULK_ROWS(dim) * 2 + 2 * GPU_ATTENTION_BULK_STAGES(dim) * GPU_ATTENTION_BULK_KEYS) *               \
      ((dim) <= 64 ? 64 : 128) * 2)
 
 #endif

@@ -22,7 +22,7 @@ template <int DIM> struct bulk_shape {
         GROUPS = GPU_ATTENTION_BULK_GROUPS(DIM),
         STAGES = GPU_ATTENTION_BULK_STAGES(DIM),
         ROWS = GPU_ATTENTION_BULK_ROWS(DIM),
-        SIZE = STEP * WIDE * 2, /* bytes of a step of keys or of values */
+        SIZE = STEP * WIDE * 2,    /* bytes of a step of keys or of values */
         QUERIES = ROWS * WIDE * 2, /* and of a tile's queries */
         PIECES = WIDE / 8
     };
@@ -448,7 +448,7 @@ template <typename T, int DIM, int MANY, int FEW> GPU_FN void attention_bulk(con
 }
 
 #define ATTENTION_BULK(dim, type, many, few)                                                                           \
-    BULK_KERNEL(attention_bulk_##dim##_##type, struct gpu_attention_bulk, GPU_ATTENTION_BULK_THREADS(dim)) {            \
+    BULK_KERNEL(attention_bulk_##dim##_##type, struct gpu_attention_bulk, GPU_ATTENTION_BULK_THREADS(dim)) {           \
         attention_bulk<type, dim, many, few>(p);                                                                       \
     }
 #else

@@ -75,6 +75,9 @@ static const struct shape shapes[] = {
     {1, 8, 1, 1, 2100, 64, 56, KEEP, 4, true, .last = true, .left = 1900, .sums = true},
     /* several tiles of queries and steps of keys, without a mask */
     {1, 2, 1, 200, 420, 72, 80, NONE, 0, true, .last = true, .left = 300, .nan_v = 5000, .sums = true},
+    /* more tiles than an H200 has units, so that a block that stays makes several */
+    {1, 70, 70, 200, 300, 8, 8, NONE, 0, false, .sums = true},
+    {1, 70, 70, 130, 260, 8, 72, NONE, 0, true, .last = true, .sums = true},
 };
 
 /* Packed: lengths of queries and keys of each sequence, -1 ends them. */

@@ -303,6 +303,13 @@ static void half_make(int k, struct verify_case *c) {
     c->i[1] = k / 2 % 2;
 }
 
+/* The cases behind those of every type, from the last ones on. */
+static const struct {
+    int first;
+    void (*make)(int k, struct verify_case *c);
+} behind[] = {{BEFORE_HALF_NORMS, half_norm_make}, {BEFORE_SWIGLU, swiglu_make}, {BEFORE_MORE, more_make},
+              {BEFORE_NORMS, norm_make},           {BEFORE_TILES, tile_make},    {BLOCK_CASES, half_make}};
+
 static void layer_make(enum wick_op op, int k, struct verify_case *c) {
     enum wick_dtype blocks = (enum wick_dtype)(WICK_DTYPE_q4_0 + k % TYPES);
     int turn = k / TYPES, shape = (turn / 2 + 2 * (k % TYPES)) % LAYER_SHAPES;
@@ -312,30 +319,11 @@ static void layer_make(enum wick_op op, int k, struct verify_case *c) {
     c->n_out = 1;
     c->in[3] = (struct verify_operand){.role = VERIFY_ABSENT, .rank = 1, .shape = {width}};
     c->in[4] = (struct verify_operand){.role = VERIFY_ABSENT, .rank = 2, .shape = {0, width}};
-    if (k >= BEFORE_HALF_NORMS) {
-        half_norm_make(k - BEFORE_HALF_NORMS, c);
-        return;
-    }
-    if (k >= BEFORE_SWIGLU) {
-        swiglu_make(k - BEFORE_SWIGLU, c);
-        return;
-    }
-    if (k >= BEFORE_MORE) {
-        more_make(k - BEFORE_MORE, c);
-        return;
-    }
-    if (k >= BEFORE_NORMS) {
-        norm_make(k - BEFORE_NORMS, c);
-        return;
-    }
-    if (k >= BEFORE_TILES) {
-        tile_make(k - BEFORE_TILES, c);
-        return;
-    }
-    if (k >= BLOCK_CASES) {
-        half_make(k - BLOCK_CASES, c);
-        return;
-    }
+    for (size_t i = 0; i < sizeof behind / sizeof *behind; i++)
+        if (k >= behind[i].first) {
+            behind[i].make(k - behind[i].first, c);
+            return;
+        }
     if (width >= 512) width -= 256 - wick_dtype_block(blocks);
     if (turn >= LAYER_TURNS) {
         m = few_shapes[turn - LAYER_TURNS].m;

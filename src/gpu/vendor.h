@@ -218,6 +218,10 @@ struct wick__source_job {
     const char *const *options;
 };
 
+/* What tensor maps count in, and the first stride that is too long, in elements. */
+#define WICK__MAP_MOST INT32_MAX
+#define WICK__MAP_STRIDE (1LL << 39)
+
 /* A tensor of 16-bit elements whose boxes a kernel copies to LDS (kernels/mma_bulk.h), innermost dim first. */
 struct wick__tensor_map {
     enum wick_dtype dtype;

@@ -369,13 +369,16 @@ enum wick_status wick__gpu_attention_masked(const struct wick__call *call, const
     int64_t blocks = sizes.batches * p.units * p.tiles, length = p.keys / (sizes.packed ? sizes.sequences : 1);
     /* Keys that are worth a block. */
     int64_t least = way.rows <= GPU_ATTENTION_FEW_MMA ? 64 : call->in[0]->dtype == WICK_F32 ? 128 : 256;
-    int64_t splits =
-        blocks * chunks < units && p.width > 0 ? wick__min(2 * units / (blocks * chunks), length / least) : 1;
-    if (is_bulk(way.kernel)) splits = blocks > 0 ? wick__min(units / blocks, length / least) : 1; /* a block a unit */
+    int64_t splits = 1;
     bool meets = way.rows == GPU_ATTENTION_FEW_MMA;
     struct wick__launch launch = {
         .kernel = way.kernel, .threads = way.threads, .shared = way.shared, .apart = way.rows > GPU_ATTENTION_FEW_MMA};
-    if (meets) splits = plan_of_pieces(&p, blocks, units, &launch.threads);
+    if (meets)
+        splits = plan_of_pieces(&p, blocks, units, &launch.threads);
+    else if (is_bulk(way.kernel)) /* at most a block a unit */
+        splits = wick__min(units / wick__max(1, blocks), length / least);
+    else if (blocks * chunks < units && p.width > 0)
+        splits = wick__min(2 * units / (blocks * chunks), length / least);
     if (splits > 1 && !sizes.packed) {
         int64_t step = meets ? 16 : 64;
         p.split = wick__div_up(wick__div_up(p.keys, splits), step) * step;

@@ -6,13 +6,11 @@
 
 #include <string.h>
 
-/* What the maps count in, and the bytes of the largest stride. */
-static const int64_t most = INT32_MAX, longest = 1LL << 40;
-
 /* Whether keys or values of these sizes have a map. */
 static bool has_map(const int64_t stride[4], const int64_t size[3]) {
     for (int d = 0; d < 3; d++) /* batches, heads, positions */
-        if (size[d] > most || (size[d] > 1 && (stride[d] <= 0 || stride[d] >= longest / 2))) return false;
+        if (size[d] > WICK__MAP_MOST || (size[d] > 1 && (stride[d] <= 0 || stride[d] >= WICK__MAP_STRIDE)))
+            return false;
     return true;
 }
 
@@ -22,7 +20,8 @@ bool wick__gpu_attention_bulk_takes(struct wick__gpu *gpu, const struct wick__ca
     const int64_t size[3] = {sizes->batches, call->in[1]->layout.shape[1], sizes->keys};
     const int64_t lines = sizes->batches * call->in[0]->layout.shape[1];
     int64_t k[4], v[4];
-    if (lines > most / (sizes->queries / 64 + sizes->sequences + 1)) return false; /* the kernel divides in 32 bits */
+    if (lines > WICK__MAP_MOST / (sizes->queries / 64 + sizes->sequences + 1))
+        return false; /* the kernel divides in 32 bits */
     if (!gpu->properties.maps || wick__capability(gpu) != 90 || dim > 128 || sizes->width == 0) return false;
     if (call->in[call->n_in - 1] || (!sizes->packed && call->in[sizes->mask])) return false; /* slopes, mask */
     if (call->p.attention.soft_cap > 0 || !(call->p.attention.scale > 0)) return false;
@@ -31,10 +30,10 @@ bool wick__gpu_attention_bulk_takes(struct wick__gpu *gpu, const struct wick__ca
     return has_map(k, size) && has_map(v, size) && wick__gpu_is_native(gpu, WICK__GPU_M_attention_bulk);
 }
 
-/* The map of keys or values: of dims of one position any stride will do. */
+/* The map of keys or values. A dim of one has any stride that maps take. */
 static int encode(struct wick__gpu *gpu, struct gpu_tensor_map *map, struct wick__tensor_map tensor,
                   const int64_t stride[4]) {
-    int64_t step = (tensor.size[0] + 7) / 8 * 8;
+    int64_t step = wick__round_up(tensor.size[0], 8);
     tensor.rank = 4;
     for (int d = 0; d < 3; d++) {
         if (tensor.size[d + 1] > 1) step = stride[2 - d];

@@ -8,32 +8,30 @@
 
 _Static_assert((int)WICK__GPU_K_bulk_f16 - (int)WICK__GPU_K_bulk_bf16 == 1, "the kernel of f16 follows that of bf16");
 
-/* What the maps count in, and the bytes of the largest stride. */
-static const int64_t most = INT32_MAX, longest = 1LL << 40;
-
 /* From one line of an operand to the next in elements; of a single line anything will do. */
 static int64_t line_stride(const struct gpu_gemm_side *side, int64_t lines, int64_t length) {
     int64_t stride = side->mode & GPU_GEMM_ALONG_K ? side->row : side->k;
-    return lines == 1 ? (length + 7) / 8 * 8 : stride;
+    return lines == 1 ? wick__round_up(length, 8) : stride;
 }
 
 static bool has_map(const struct gpu_gemm_side *side, int64_t rows, int64_t k, int64_t batch_stride) {
     bool along = side->mode & GPU_GEMM_ALONG_K;
     int64_t stride = line_stride(side, along ? rows : k, along ? k : rows);
-    return rows <= most && k <= most && stride > 0 && stride < longest / 2 && batch_stride >= 0 &&
-           batch_stride < longest / 2;
+    return rows <= WICK__MAP_MOST && k <= WICK__MAP_MOST && stride > 0 && stride < WICK__MAP_STRIDE &&
+           batch_stride >= 0 && batch_stride < WICK__MAP_STRIDE;
 }
 
 bool wick__gemm_bulk_takes(struct wick__gpu *gpu, const struct gpu_gemm *p, enum wick_dtype dtype) {
     if (!gpu->properties.maps || (dtype != WICK_BF16 && dtype != WICK_F16) || wick__capability(gpu) != 90) return false;
-    if (p->batch.rank > 1 || p->batch.count > most) return false;
+    if (p->batch.rank > 1 || p->batch.count > WICK__MAP_MOST) return false;
     return has_map(&p->a, p->m, p->k, p->stride[0].stride[0]) && has_map(&p->b, p->n, p->k, p->stride[1].stride[0]) &&
            wick__gpu_is_native(gpu, WICK__GPU_M_gemm_bulk);
 }
 
 /* Results of 16 bits whose rows start at multiples of 16 bytes leave by a map as well. */
 static bool maps_results(const struct gpu_gemm *p) {
-    return !p->out.partial && !p->f8 && p->n % 8 == 0 && (uintptr_t)p->out.to % 16 == 0 && p->n < longest / 2 / p->m;
+    return !p->out.partial && !p->f8 && p->n % 8 == 0 && (uintptr_t)p->out.to % 16 == 0 &&
+           p->n < WICK__MAP_STRIDE / p->m;
 }
 static int encode_results(struct wick__gpu *gpu, struct gpu_tensor_map *map, const struct gpu_gemm *p,
                           enum wick_dtype dtype) {

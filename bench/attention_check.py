@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Checks random calls of attention in bf16 and f16 beside their definition in float64, by PyTorch, each call twice.
+
+    bench/attention_check.py --build build --device cuda:0 --seed 7 --count 150
+
+Calls have grouped heads, packed sequences, windows, causal masks from either end, two layouts, and NaN among values. A
+result is right within 0.04, its log_sums within 0.02, if it has NaN where a key that the query sees has it; of both
+runs all bits must be the same. The last line counts the calls; the status is 1 when one is bad."""
+import argparse
+import math
+import pathlib
+import random
+import sys
+
+import numpy
+import torch
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from api import Api, Out  # noqa: E402
+from case import Maker, upload  # noqa: E402
+from wick import Wick  # noqa: E402
+
+WIDTHS = (8, 16, 24, 32, 40, 48, 64, 64, 72, 80, 96, 100, 104, 112, 128, 128)
+
+
+class Call:
+    """Draws the sizes and options of a call."""
+
+    def __init__(self, draw):
+        pick = draw.choice
+        self.dtype, self.packed = pick((torch.bfloat16, torch.float16)), draw.random() < 0.3
+        self.depth = pick(WIDTHS)
+        self.width = self.depth if draw.random() < 0.7 else pick((8, 40, 64, 72, 96, 128))
+        self.kv_heads, self.group, self.batch = pick((1, 2, 3, 8)), pick((1, 1, 2, 4, 7)), pick((1, 1, 2, 5))
+        self.queries = round(2 ** draw.uniform(4.2, 10))
+        self.keys = self.queries if draw.random() < 0.4 else round(2 ** draw.uniform(3, 11))
+        self.moved, self.nan = draw.random() < 0.5, draw.random() < 0.3
+        windowed = draw.random() < 0.3
+        self.options = {"causal": draw.random() < 0.5, "align_last": draw.random() < 0.4, "windowed": windowed,
+                        "left": pick((-1, 0, 5, 100, 300)) if windowed else -1,
+                        "right": pick((-1, 0, 5, 70, 200)) if windowed else -1}
+        cuts = pick((0, 1, 2, 4))
+        self.q_starts, self.k_starts = ([0, *sorted(draw.randint(0, n) for _ in range(cuts)), n]
+                                        for n in (self.queries, self.keys))
+
+    def values(self, heads, positions, elements):
+        """[positions, heads, elements] of packed sequences, or [batch, heads, positions, elements]."""
+        def make(*shape):
+            return torch.randn(*shape, device=Maker.device).to(self.dtype)
+        if self.packed:
+            return make(positions, heads, elements)
+        return (make(self.batch, positions, heads, elements).transpose(1, 2) if self.moved else
+                make(self.batch, heads, positions, elements))
+
+    def seen(self, queries, keys):
+        """Which keys a query sees: [queries, keys]."""
+        options = self.options
+        position = torch.arange(queries, device=Maker.device)[:, None]
+        position = position + (keys - queries if options["align_last"] else 0)
+        key = torch.arange(keys, device=Maker.device)[None]
+        seen = key >= 0 if not options["causal"] else key <= position
+        seen = seen.expand(queries, keys)
+        if options["left"] >= 0:
+            seen = seen & (key >= position - options["left"])
+        if options["right"] >= 0:
+            seen = seen & (key <= position + options["right"])
+        return seen
+
+    def of_sequence(self, q, k, v):
+        """Result and log_sums by definition, of [heads, queries, elements] and as many heads of keys as there are."""
+        q, k, v = q.double(), k.double().repeat_interleave(self.group, 0), v.double().repeat_interleave(self.group, 0)
+        seen = self.seen(q.shape[1], k.shape[1])
+        scores = (q @ k.transpose(1, 2) / math.sqrt(self.depth)).masked_fill(~seen, -math.inf)
+        weights = torch.softmax(scores, -1).nan_to_num(0.0)  # of a query that sees nothing 0
+        touched = seen.double() @ v.isnan().double() > 0
+        return torch.where(touched, math.nan, weights @ v.nan_to_num(0.0)), torch.logsumexp(scores, -1)
+
+    def expected(self, q, k, v):
+        if not self.packed:
+            pairs = [self.of_sequence(*operands) for operands in zip(q, k, v)]
+            return torch.stack([y for y, _ in pairs]), torch.stack([sums for _, sums in pairs])
+        starts, pairs = zip(self.q_starts, self.q_starts[1:], self.k_starts, self.k_starts[1:]), []
+        for q0, q1, k0, k1 in starts:
+            parts = q[q0:q1], k[k0:k1], v[k0:k1]
+            pairs.append([x.transpose(0, 1) for x in self.of_sequence(*[x.transpose(0, 1) for x in parts])])
+        return torch.cat([y for y, _ in pairs]), torch.cat([sums for _, sums in pairs])
+
+    def run(self, api, operands):
+        asked = api.options("attention", **self.options, log_sums=Out())
+        name = "attention_packed" if self.packed else "scaled_dot_product_attention"
+        starts = [api.hold(api.wick.tensor(numpy.array(s, dtype=numpy.uint32), "u32"))
+                  for s in (self.q_starts, self.k_starts)]
+        made = api.made(name, *operands, *(starts if self.packed else [None]), asked)
+        return [torch.from_numpy(api.wick.numpy(x)).double() for x in made]
+
+    def text(self):
+        what = {name: value for name, value in vars(self).items() if self.packed or not name.endswith("starts")}
+        return ", ".join(f"{name} {value}" for name, value in what.items())
+
+
+def fault(call, api, draw):
+    """What is wrong with a call, or ""."""
+    q = call.values(call.kv_heads * call.group, call.queries, call.depth)
+    k = call.values(call.kv_heads, call.keys, call.depth)
+    v = call.values(call.kv_heads, call.keys, call.width)
+    if call.nan:
+        v[tuple(draw.randrange(n) for n in v.shape)] = math.nan
+    operands = [upload(api, x) for x in (q, k, v)]
+    first, second = call.run(api, operands), call.run(api, operands)
+    wrong = []
+    for name, bound, value, right in zip(("result", "log_sums"), (0.04, 0.02), first, call.expected(q, k, v)):
+        right = right.cpu()
+        plain = torch.isfinite(right)
+        error = float((value - right)[plain].abs().max()) if plain.any() else 0.0
+        same = torch.equal(value[~plain].nan_to_num(7.0), right[~plain].nan_to_num(7.0))
+        if not (error <= bound and same):
+            wrong.append(f"{name}: off by {error:.3g}, or not finite elsewhere")
+    if not all(torch.equal(*[x.nan_to_num(7.0) for x in both]) for both in zip(first, second)):
+        wrong.append("two runs differ")
+    return "; ".join(wrong)
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    arguments.add_argument("--build", default="build")
+    arguments.add_argument("--device", default="cpu", help="Wick's")
+    arguments.add_argument("--seed", type=int, default=1)
+    arguments.add_argument("--count", type=int, default=150)
+    options = arguments.parse_args()
+    Maker.device = "cpu" if options.device == "cpu" else "cuda"
+    api, draw, bad = Api(Wick(options.build, options.device)), random.Random(options.seed), 0
+    for i in range(options.count):
+        torch.manual_seed(i)
+        call = Call(draw)
+        wrong = fault(call, api, draw)
+        api.release()
+        if wrong:
+            bad += 1
+            print(f"call {i}: {wrong}: {call.text()}", flush=True)
+    print(f"{options.count} random calls of seed {options.seed}, {bad} bad")
+    sys.exit(bad > 0)
+
+
+if __name__ == "__main__":
+    main()
