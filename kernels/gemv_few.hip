@@ -1,6 +1,7 @@
 /* Products of a matrix and a few vectors, of any strides and alignment: the matrix is read once for GPU_FEW vectors,
  * element by element, where the lanes of a wave lie side by side. */
 #include "gemm_common.h"
+#include "mma.h"
 #include "wave.h"
 
 struct few_place {
@@ -162,12 +163,19 @@ template <typename T> GPU_FN void gemv_few_columns(const struct gpu_gemv_few &p)
     GPU_KERNEL_OF(gemv_few_rows_##type, struct gpu_gemv_few, GPU_BLOCK, sizeof(type) == 8 ? 1 : 3) {                   \
         gemv_few_rows<type>(p);                                                                                        \
     }
+#if MMA
+/* The host never asks for these where there are matrix instructions: gemm_few.hip has them. */
+#define GEMV_FEW_HALVES(type)                                                                                          \
+    GPU_KERNEL(gemv_few_rows_##type, struct gpu_gemv_few) { (void)p; }
+#else
+#define GEMV_FEW_HALVES(type) GEMV_FEW_ROWS(type)
+#endif
 #define GEMV_FEW_COLUMNS(type)                                                                                         \
     GPU_KERNEL_OF(gemv_few_columns_##type, struct gpu_gemv_few, GPU_BLOCK, sizeof(type) == 8 ? 2 : 3) {                \
         gemv_few_columns<type>(p);                                                                                     \
     }
-GEMV_FEW_ROWS(bf16)
-GEMV_FEW_ROWS(f16)
+GEMV_FEW_HALVES(bf16)
+GEMV_FEW_HALVES(f16)
 GEMV_FEW_ROWS(f32)
 GEMV_FEW_ROWS(f64)
 GEMV_FEW_COLUMNS(bf16)

@@ -45,6 +45,8 @@ static const struct shapes matmul_shapes[] = {
     {2, {7, 401}, 2, {401, 133}},     /* few rows by a matrix of which nothing is aligned, in several parts of k */
     {3, {2, 21, 79}, 3, {2, 79, 84}}, /* more than the kernels take at once */
     {2, {131, 519}, 2, {519, 5}},
+    {2, {130, 1090}, 2, {1090, 24}}, /* few vectors by a matrix whose rows begin at multiples of 4 bytes, */
+    {2, {66, 2051}, 2, {2051, 3}},   /* and of 2 */
 };
 /* Cases of matmul by number, which tools/simulate knows: A is subnormal in f16, which some matrix instructions take as
  * 0; some elements are NaN, which not all instructions write alike. */

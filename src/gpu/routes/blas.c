@@ -18,9 +18,11 @@ static bool is_plain(const struct wick__product *g) { return !g->bias && g->acti
 static bool has_sums(const struct wick__product *g) { return !is_plain(g) && wick_dtype_bits(g->dtype) == 16; }
 
 /* Whether that is faster than our own kernels without bulk copies: for activations that take long at the end of a
- * product's tiles, where writing and reading the sums is little beside the product. */
-static bool sums_pay(const struct wick__gpu *gpu, const struct wick__product *g) {
+ * product's tiles, where writing and reading the sums is little beside the product; and for few rows of a matrix that
+ * ours would have to pack. */
+static bool sums_pay(const struct wick__gpu *gpu, const struct wick__product *g, const struct wick__blas_product *b) {
     const int64_t least = 1024, results = 1 << 22;
+    if (wick__product_is_even_askew(gpu, b)) return true;
     bool costly = g->activation != WICK_ACTIVATION_NONE && g->activation != WICK_ACTIVATION_RELU;
     int sm = wick__capability(gpu);
     return sm >= 80 && sm != 90 && costly && g->k >= least && g->m >= 1024 && g->n >= results / g->m;
@@ -47,11 +49,12 @@ static int takes(const struct wick__gpu *gpu, enum wick__choice choice, const st
         *reason = "there is nothing to multiply";
     else if (automatic && wick__product_is_small(g))
         *reason = "the product is small";
-    else if (automatic && (wick__product_is_by_parts(gpu, g) || is_short(gpu, g)))
+    else if (automatic &&
+             (wick__product_is_by_parts(gpu, g) || is_short(gpu, g) || wick__product_is_of_few(gpu, g, &p->b)))
         *reason = "our own kernel is faster";
     else if (automatic && wick__product_is_packed(gpu, &p->b))
         *reason = "rows don't start at multiples of 16 bytes";
-    else if (automatic && has_sums(g) && !sums_pay(gpu, g))
+    else if (automatic && has_sums(g) && !sums_pay(gpu, g, &p->b))
         *reason = "a second pass for bias and activation takes longer than it gains";
     else
         return has_sums(g) ? kind + FROM_PLAIN_TO_SUMS : kind;

@@ -1,6 +1,7 @@
 /* Which products are worth a library, and how the log names one. */
 #include "gpu/routes/products.h"
 
+#include "core/checked.h"
 #include "gpu/runtime/target.h"
 
 #include <stdio.h>
@@ -45,8 +46,23 @@ bool wick__product_is_long_askew(const struct wick__blas_product *b) {
     return wick__product_is_askew(b) && b->k >= (starts(b) % 2 ? odd : even);
 }
 
+bool wick__product_is_even_askew(const struct wick__gpu *gpu, const struct wick__blas_product *b) {
+    const int64_t most = 256;
+    const double much = 1 << 22;
+    return wick__capability(gpu) == 90 && wick__product_is_long_askew(b) && starts(b) % 2 == 0 && b->m <= most &&
+           (double)b->n * (double)b->k >= much;
+}
+
 bool wick__product_is_packed(const struct wick__gpu *gpu, const struct wick__blas_product *b) {
-    return wick__capability(gpu) == 90 && b->m >= 16 && b->n >= 16 && wick__product_is_long_askew(b);
+    return wick__capability(gpu) == 90 && b->m >= 16 && b->n >= 16 && wick__product_is_long_askew(b) &&
+           !wick__product_is_even_askew(gpu, b);
+}
+
+bool wick__product_is_of_few(const struct wick__gpu *gpu, const struct wick__product *g,
+                             const struct wick__blas_product *b) {
+    const int64_t most = starts(b) % 2 ? 32 : 16;
+    return wick__capability(gpu) == 90 && wick__product_is_askew(b) && wick__min(g->m, g->n) <= most &&
+           (g->n < g->m ? g->a_k : g->b_k) == 1 && wick__product_batches(g) == 1;
 }
 
 bool wick__product_is_short(enum wick_dtype dtype, int64_t rows, int64_t terms, double work) {

@@ -40,7 +40,18 @@ bool wick__product_is_small(const struct wick__product *g);
 bool wick__product_is_askew(const struct wick__blas_product *b);
 bool wick__product_is_long_askew(const struct wick__blas_product *b);
 
-/* The latter, on a card for which our own kernels are known to be faster. */
+/* Whether such a product has up to 256 rows, which start at multiples of 4 bytes, and a matrix that takes long to pack.
+ * On an H200, bf16 with bias, 64 rows by 4096 x 3070 took ours 36 us, and cuBLAS with a second pass takes 22. */
+bool wick__product_is_even_askew(const struct wick__gpu *gpu, const struct wick__blas_product *b);
+
+/* Whether the former is of a matrix whose terms lie side by side and so few vectors that ours, which reads it where it
+ * lies (kernels/gemm_few.hip), is faster than libraries: on an H200, f16, 2 by 15184 x 2597 36 us and 46, 7 by 4096 x
+ * 4097 23 and 36, 16 by 4096 x 4094 20 and 20, 20 by 4001 x 2049 18 and 25; but 30 by 11360 x 3070 58 and 54. */
+bool wick__product_is_of_few(const struct wick__gpu *gpu, const struct wick__product *g,
+                             const struct wick__blas_product *b);
+
+/* Whether rows don't start at multiples of 16 bytes, there are many terms, and our own kernels are known to be faster.
+ */
 bool wick__product_is_packed(const struct wick__gpu *gpu, const struct wick__blas_product *b);
 
 /* Whether our own kernels make a product of f32 of three of eleven bits, on a card for which that is known to be
