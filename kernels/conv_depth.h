@@ -28,21 +28,23 @@ struct gpu_conv_depth {
 };
 
 /* The gradient by the weight. `small` has what is multiplied with elements of windows in `large`; a patch has 4 rows of it and
- * `columns` columns, which are all there. */
+ * `columns` columns, which are all there. A tap along the depth, of which planes have one, meets planes with planes. */
 struct gpu_conv_depth_weight {
-    const void *small; /* [n, groups rows, small_size...] */
-    const void *large; /* [n, groups, large_size...] */
-    void *out;         /* [groups rows, K, K] */
-    void *sums;        /* [parts, groups rows, K, K], f32, where parts > 1 */
+    const void *small; /* [n, groups rows, small_depth, small_size...] */
+    const void *large; /* [n, groups, large_depth, large_size...] */
+    void *out;         /* [groups rows, depth taps, K, K] */
+    void *sums;        /* [parts, groups rows, depth taps, K, K], f32, where parts > 1 */
     i64 count;         /* of out */
     u32 channels;      /* groups rows */
-    u32 patches;       /* of a channel, in all images */
+    u32 patches;       /* of a channel, in all planes of all images */
     u32 part, parts;   /* patches of a part */
     u32 columns;       /* of a patch, and elements that a load moves: 4, 2 or 1 */
     i32 small_size[2], large_size[2];
     i32 padding[2];
+    i32 large_depth, depth_stride, depth_padding, depth_dilation;
     struct gpu_divisor by_plane, by_line;
-    struct gpu_divisor by_rows; /* channels of a group */
+    struct gpu_divisor by_rows;                /* channels of a group */
+    struct gpu_divisor small_depth, by_taps;   /* the latter: of the depth */
     struct gpu_divisor dilation[2];
 };
 

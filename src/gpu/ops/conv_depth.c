@@ -175,13 +175,15 @@ enum wick_status wick__conv_depth(struct wick__gpu *gpu, enum wick_dtype dtype, 
 /* The parameters but for parts, if patches are possible. */
 static bool set_weight(struct gpu_conv_depth_weight *p, enum wick_dtype dtype, const struct gpu_conv_weight *g) {
     struct side side[2];
-    bool flat = g->dim[0].small == 1 && g->dim[0].large == 1 && g->dim[0].kernel == 1 && g->dim[0].padding == 0;
+    const struct gpu_conv_weight_dim *depth = &g->dim[0];
     for (int a = 0; a < 2; a++) {
         const struct gpu_conv_weight_dim *dim = &g->dim[1 + a];
         side[a] = (struct side){dim->large, dim->small, dim->kernel, dim->stride, dim->padding, dim->dilation};
     }
-    int64_t channels = g->groups * g->rows, images = g->terms / g->small_plane;
-    if (!has_kernels(dtype) || !flat || g->channels != 1 || !fits(&side[0], &side[1]) || channels >= INT32_MAX / 4)
+    int64_t channels = g->groups * g->rows, images = g->terms / g->small_plane, planes = images * depth->small;
+    if (!has_kernels(dtype) || g->channels != 1 || !fits(&side[0], &side[1]) || depth->padding >= far ||
+        channels * depth->kernel >= INT32_MAX / 4 || planes >= INT32_MAX / channels ||
+        images * g->groups >= INT32_MAX / depth->large)
         return false;
     int columns = PATCH;
     while (columns > 1 && (side[1].out % columns != 0 ||
@@ -190,20 +192,26 @@ static bool set_weight(struct gpu_conv_depth_weight *p, enum wick_dtype dtype, c
         columns /= 2;
     int64_t line = runs(side[1].out, columns, side[1].dilation),
             plane = line * runs(side[0].out, PATCH, side[0].dilation);
-    if (plane >= INT32_MAX || plane * images >= INT32_MAX) return false;
+    if (plane >= INT32_MAX || plane * planes >= INT32_MAX) return false;
     *p = (struct gpu_conv_depth_weight){.small = g->small,
                                         .large = g->large,
                                         .out = g->out,
                                         .count = g->count,
                                         .channels = (u32)channels,
-                                        .patches = (u32)(plane * images),
+                                        .patches = (u32)(plane * planes),
                                         .columns = (u32)columns,
                                         .small_size = {side[0].out, side[1].out},
                                         .large_size = {side[0].in, side[1].in},
-                                        .padding = {side[0].padding, side[1].padding}};
+                                        .padding = {side[0].padding, side[1].padding},
+                                        .large_depth = depth->large,
+                                        .depth_stride = depth->stride,
+                                        .depth_padding = depth->padding,
+                                        .depth_dilation = depth->dilation};
     wick__gpu_divisor(&p->by_plane, (u32)plane);
     wick__gpu_divisor(&p->by_line, (u32)line);
     wick__gpu_divisor(&p->by_rows, (u32)g->rows);
+    wick__gpu_divisor(&p->small_depth, (u32)depth->small);
+    wick__gpu_divisor(&p->by_taps, (u32)depth->kernel);
     wick__gpu_divisor(&p->dilation[0], (u32)side[0].dilation);
     wick__gpu_divisor(&p->dilation[1], (u32)side[1].dilation);
     return true;
@@ -212,7 +220,7 @@ static bool set_weight(struct gpu_conv_depth_weight *p, enum wick_dtype dtype, c
 /* By shape alone, so that the same shape has the same bits on every device of a kind. */
 static void set_parts(struct gpu_conv_depth_weight *p) {
     enum { BLOCKS = 1024, LEAST = 4, MOST = 128 }; /* patches of a thread in a part */
-    int64_t parts = wick__div_up(BLOCKS, p->channels);
+    int64_t parts = wick__div_up(BLOCKS, p->channels * p->by_taps.d);
     parts = wick__min(parts, wick__div_up(p->patches, LEAST * GPU_BLOCK));
     parts = wick__max(parts, wick__div_up(p->patches, MOST * GPU_BLOCK));
     p->part = (u32)(wick__div_up(wick__div_up(p->patches, parts), GPU_BLOCK) * GPU_BLOCK);
@@ -223,7 +231,7 @@ static enum wick_status run_weight(struct wick__gpu *gpu, enum wick_dtype dtype,
                                    enum wick__gpu_kernel kernel) {
     size_t nbytes = p->parts > 1 ? sizeof(float) * (size_t)p->parts * (size_t)p->count : 0;
     struct wick__launch launch = {.kernel = kernel};
-    wick__gpu_reduce_grid(&launch, (int64_t)p->channels * p->parts);
+    wick__gpu_reduce_grid(&launch, (int64_t)p->channels * p->by_taps.d * p->parts);
     if (nbytes == 0) return wick__gpu_launch(gpu, &launch, p);
     WICK__TRY(wick__gpu_scratch(gpu, nbytes, &p->sums));
     struct gpu_conv_weight_join join = {.sums = p->sums, .out = p->out, .count = p->count, .parts = p->parts};

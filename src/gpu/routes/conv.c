@@ -87,10 +87,12 @@ static bool has_patch_windows(const struct wick__dnn_conv *c) {
 /* Channels of a group that a result takes. */
 static int64_t taken_channels(const struct wick__dnn_conv *c) { return c->way == WICK__CONV_DATA ? c->cout : c->cin; }
 
-/* Whether ours takes one channel by patches of planes, in groups or not. On an H200 it was faster than cuDNN 9.19 for
- * 22 shapes in f16, and 12 of them in bf16 and f32, in each direction (bench/NOTES.md). */
+/* Whether ours takes one channel by patches of planes, in groups or not; with a depth by the weight alone. On an H200
+ * it was faster than cuDNN 9.19 for 22 shapes in f16, and 12 of them in bf16 and f32, in each direction
+ * (bench/NOTES.md). */
 static bool is_by_patches(const struct wick__dnn_conv *c) {
-    return c->spatial == 2 && c->dtype != WICK_F64 && taken_channels(c) == 1 && has_patch_windows(c);
+    return (c->spatial == 2 || (c->spatial == 3 && c->way == WICK__CONV_WEIGHT)) && c->dtype != WICK_F64 &&
+           taken_channels(c) == 1 && has_patch_windows(c);
 }
 
 /* Whether ours takes few channels of 16 bits so. On an H200 that took 18 shapes a seventeenth to three quarters of
