@@ -87,6 +87,8 @@ struct gpu_reduce_columns {
     i64 out_stride; /* between results of neighbouring columns */
     u32 aligned; /* rows begin at multiples of 16 bytes */
     u32 threads; /* for a segment of a tile: a block's, or fewer */
+    u32 busy;    /* threads of a block that have one */
+    u32 half;    /* the most of them that join as many others or fewer: group times a power of two; 0: none */
     struct gpu_reduce_end end;
     struct gpu_shape kept, reduced; /* the other kept dims; rows */
     struct gpu_layout kept_at[2];   /* in, out */

@@ -13,13 +13,27 @@ enum { REDUCE_ROOM = GPU_BLOCK * 4 };
 /* The number of this block in a grid of x and y: reductions take as many blocks as there is work for. */
 GPU_FN i64 reduce_block(void) { return (i64)gpu_block_y() * gpu_blocks_x() + gpu_block_x(); }
 
-/* The f32 next to x that is odd unless it is x: rounding that to a smaller float rounds x but once. */
-GPU_FN f32 reduce_odd(f64 x) {
-    f32 y = (f32)x;
-    u32 bits = gpu_bits<u32>(y);
-    if ((f64)y == x || x != x || (bits & 0x7fffffffu) == 0x7f800000u) return y;
-    if (gpu_fabs((f64)y) > gpu_fabs(x)) bits--;
-    return gpu_bits<f32>(bits | 1);
+template <typename T> struct reduce_is_bf16 {
+    enum { value = 0 };
+};
+template <> struct reduce_is_bf16<bf16> {
+    enum { value = 1 };
+};
+
+/* The f32 next to x that is odd unless it is x: rounding that to a smaller float T rounds x but once. It is what f32 has of
+ * x's bits, the last one set if there are others. What is subnormal in f32 is 0 but in bf16, and has fewer bits. */
+template <typename T> GPU_FN f32 reduce_odd(f64 x) {
+    enum { BF16 = reduce_is_bf16<T>::value };
+    u64 bits = gpu_bits<u64>(x);
+    u32 low = (u32)bits, rest = 0x1fffffff;
+    if (BF16 && ((u32)(bits >> 32) & 0x7ff00000u) < 897u << 20) {
+        f32 y = (f32)x;
+        u32 last = (f64)y != x;
+        if (gpu_fabs((f64)y) > gpu_fabs(x)) y = gpu_bits<f32>(gpu_bits<u32>(y) - 1);
+        return gpu_bits<f32>(gpu_bits<u32>(y) | last);
+    }
+    low = (low | ((low & rest) + rest)) & ~rest;
+    return (f32)gpu_bits<f64>((bits >> 32 << 32) | low);
 }
 
 /* Result number i, the bits of an f64 or an integer, in the result's dtype. */
@@ -30,11 +44,11 @@ GPU_FN void reduce_put(const struct gpu_reduce_end &end, i64 i, u64 word) {
     case GPU_STORE_B2: ((u16 *)end.out)[i] = (u16)word; break;
     case GPU_STORE_B4: ((u32 *)end.out)[i] = (u32)word; break;
     case GPU_STORE_B8: ((u64 *)end.out)[i] = word; break;
-    case GPU_STORE_BF16: ((bf16 *)end.out)[i] = gpu_to_bf16(reduce_odd(y)); break;
-    case GPU_STORE_F16: ((f16 *)end.out)[i] = gpu_to_f16(reduce_odd(y)); break;
+    case GPU_STORE_BF16: ((bf16 *)end.out)[i] = gpu_to_bf16(reduce_odd<bf16>(y)); break;
+    case GPU_STORE_F16: ((f16 *)end.out)[i] = gpu_to_f16(reduce_odd<f16>(y)); break;
     case GPU_STORE_F32: ((f32 *)end.out)[i] = (f32)y; break;
     case GPU_STORE_F64: ((f64 *)end.out)[i] = y; break;
-    default: ((f8e4m3 *)end.out)[i] = gpu_to_f8e4m3(reduce_odd(y)); break;
+    default: ((f8e4m3 *)end.out)[i] = gpu_to_f8e4m3(reduce_odd<f8e4m3>(y)); break;
     }
 }
 
@@ -246,7 +260,7 @@ template <typename T, typename K, int N>
 GPU_FN void reduce_land(const struct gpu_reduce_columns &p, const reduce_tile &t, typename K::State (&s)[N], u64 *room) {
     typedef typename K::Part Part;
     Part *shared = (Part *)room;
-    u32 across = p.end.group, number = gpu_thread() % p.threads;
+    u32 across = p.end.group, number = t.column < p.width ? gpu_thread() % p.threads : p.threads;
     GPU_NO_UNROLL for (int k = 0; k < N; k++) {
         typename K::State mine = s[0];
         GPU_UNROLL for (int i = 1; i < N; i++)
@@ -254,8 +268,8 @@ GPU_FN void reduce_land(const struct gpu_reduce_columns &p, const reduce_tile &t
         Part q = K::part(mine);
         shared[gpu_thread()] = q;
         gpu_sync();
-        GPU_NO_UNROLL for (u32 half = p.threads / 2; half >= across; half /= 2) {
-            if (number < half) {
+        GPU_NO_UNROLL for (u32 half = p.half; half >= across; half /= 2) {
+            if (number < half && number + half < p.threads) {
                 q = K::of(q, shared[gpu_thread() + half]);
                 shared[gpu_thread()] = q;
             }
@@ -312,7 +326,7 @@ template <typename T> GPU_FN const T *reduce_place(const struct gpu_reduce_colum
     i64 items = p.kept.count * p.splits * p.tiles, first = reduce_block() * (GPU_BLOCK / p.threads);                   \
     if (first >= items) return;                                                                                        \
     reduce_tile t;                                                                                                     \
-    const T *x = reduce_place<T>(p, first + gpu_thread() / p.threads, items, &t);                                      \
+    const T *x = reduce_place<T>(p, gpu_thread() < p.busy ? first + gpu_thread() / p.threads : items, items, &t);      \
     switch (p.end.kind) { cases }
 #define REDUCE_COLUMN(kind, T, K)                                                                                      \
     case kind: reduce_column<T, K<T>>(p, x, t, room); break;

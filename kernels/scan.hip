@@ -16,7 +16,7 @@ template <> struct scan_type<u16> { typedef u32 type; };
 template <> struct scan_type<u32> { typedef u32 type; };
 template <> struct scan_type<u64> { typedef u64 type; };
 
-template <typename T> GPU_FN void scan_down(T *r, f64 x) { *r = gpu_round<T>(reduce_odd(x)); }
+template <typename T> GPU_FN void scan_down(T *r, f64 x) { *r = gpu_round<T>(reduce_odd<T>(x)); }
 GPU_FN void scan_down(f32 *r, f64 x) { *r = (f32)x; }
 GPU_FN void scan_down(f64 *r, f64 x) { *r = x; }
 GPU_FN void scan_down(u8 *r, u32 x) { *r = (u8)x; }
@@ -200,8 +200,11 @@ template <typename T, typename J> GPU_FN void scan_kept(const struct gpu_scan &p
         i64 row = first + mine * p.each, at = (outer * p.n + row) * p.inner + column;
         u32 n = there && row < to ? (u32)(to - row < p.each ? to - row : p.each) : 0;
         A a[K], before = carry;
-        GPU_UNROLL for (u32 k = 0; k < K; k++)
-            a[k] = k < n ? (A)gpu_up(((const T *)p.in)[at + k * p.inner]) : J::template unit<A>();
+        const T *from = (const T *)p.in + at;
+        GPU_UNROLL for (u32 k = 0; k < K; k++) {
+            a[k] = k < n ? (A)gpu_up(*from) : J::template unit<A>();
+            from += p.inner;
+        }
         GPU_UNROLL for (u32 k = 1; k < K; k++) a[k] = J::of(a[k - 1], a[k]);
         room[gpu_thread()] = a[K - 1];
         gpu_sync();
@@ -212,8 +215,12 @@ template <typename T, typename J> GPU_FN void scan_kept(const struct gpu_scan &p
         gpu_sync();
         if (!p.out) continue;
         u32 left = gpu_anew(n); /* so that AMD keeps no sixteen comparisons */
-        GPU_UNROLL for (u32 k = 0; k < K; k++)
-            if (k < left) scan_down((T *)p.out + at + k * p.inner, J::of(before, a[k]));
+        T *row_out = (T *)p.out + at, y;
+        GPU_UNROLL for (u32 k = 0; k < K; k++) {
+            scan_down(&y, J::of(before, a[k]));
+            if (k < left) *row_out = y;
+            row_out += p.inner;
+        }
     }
     if (!p.out && there && mine == 0) p.totals[word] = reduce_word(carry);
 }

@@ -5,6 +5,8 @@
 #include "core/checked.h"
 #include "kernels/reduce_short.h"
 
+#include <stdlib.h>
+
 enum {
     SPREAD = 1024,     /* segments that keep a device busy */
     ACROSS = 512,      /* the same across memory: each comes to parts of many lines */
@@ -111,7 +113,7 @@ static enum wick_status join(const struct lines *lines, const struct gpu_reduce_
     params.end.parts = end->outs;
     params.end.group = params.across = 1;
     if (end->part_out == 1 && end->outs >= 8) /* Lines side by side are read together. */
-        params.across = segments >= 64 ? 8 : segments >= 8 ? 32 : GPU_BLOCK;
+        params.across = segments >= 64 || (segments >= 32 && end->outs < 8192) ? 8 : segments >= 8 ? 32 : GPU_BLOCK;
     else if (segments >= 256 && end->outs < 1024)
         params.end.group = GPU_BLOCK;
     else
@@ -145,8 +147,25 @@ static enum wick_status launch(const struct lines *lines, const struct wick__lau
 
 /* ---- along memory ---- */
 
+/* Whether lines are nearer to each other than their elements are, and enough for a thread each: lanes that had the
+ * elements of one would read as many pages. */
+static bool is_near(const struct lines *lines, const struct gpu_reduce_rows *p) {
+    enum { LINES = 2048, MUCH = 1 << 22 };
+    int last = lines->kept.rank - 1, wave = lines->gpu->properties.wave;
+    return p->runs == 1 && lines->outs >= LINES && lines->outs * lines->terms >= MUCH &&
+           lines->kept.shape[last] >= wave && llabs(lines->kept.stride[last]) < llabs(p->stride);
+}
+
 /* Cuts lines that are not direct: by runs, or by elements when there is one run. */
 static void cut_pieces(const struct lines *lines, struct gpu_reduce_rows *p) {
+    if (is_near(lines, p)) {
+        enum { EACH = 32 }; /* elements of a segment, at least */
+        int64_t splits = wick__min(wick__div_up(THREADS / 2, lines->outs), wick__div_up(p->inner, EACH));
+        p->length = wick__div_up(p->inner, splits);
+        p->end.segments = p->splits = wick__div_up(p->inner, p->length);
+        p->end.group = p->across = 1;
+        return;
+    }
     uint32_t wave = (uint32_t)lines->gpu->properties.wave;
     int64_t units = p->runs > 1 ? p->runs : p->inner, each = p->runs > 1 ? p->inner : 1;
     int64_t most = lines->terms * lines->size <= WHOLE ? 1 : wick__div_up(lines->terms * lines->size, LEAST);
@@ -237,12 +256,18 @@ static bool aligned(const struct lines *lines, const struct gpu_reduce_columns *
     return all;
 }
 
-/* Threads of a block side by side, a vector each: as many as leave no more than an eighth idle in the last tile. */
+/* Whether more than an eighth of the threads that take `vectors` in tiles would be idle. */
+static bool is_idle(int64_t vectors, int64_t across) {
+    return 8 * vectors < 7 * wick__div_up(vectors, across) * across;
+}
+
+/* Threads of a block side by side, a vector each: a power of two, or where that leaves too many idle, as many as share
+ * the vectors evenly. */
 static uint32_t across_of(int64_t vectors) {
     enum { MOST = 64, LEAST_ACROSS = 8 };
     uint32_t across = wick__gpu_power(vectors, MOST);
-    while (across > LEAST_ACROSS && 8 * vectors < 7 * wick__div_up(vectors, across) * across) across /= 2;
-    return across;
+    while (across > LEAST_ACROSS && is_idle(vectors, across)) across /= 2;
+    return is_idle(vectors, across) ? (uint32_t)wick__div_up(vectors, wick__div_up(vectors, MOST)) : across;
 }
 
 /* Whether threads have so few rows that to join them takes as long as to read them. */
@@ -284,6 +309,9 @@ static enum wick_status run_columns(struct lines *lines, int dim) {
     int64_t splits = splits_of(lines, &p, tiles, beside);
     while (splits == 1 && beside > 1 && is_brief(&p, beside) && tiles * p.end.group * beside >= 2 * BUSY) beside /= 2;
     p.threads = (u32)(p.end.group * beside);
+    p.busy = GPU_BLOCK / p.threads * p.threads;
+    p.half = beside > 1 ? p.end.group : 0;
+    while (p.half > 0 && 2 * p.half < p.threads) p.half *= 2;
     p.length = wick__max(1, wick__div_up(p.rows, splits));
     if (splits > 1) p.length = wick__div_up(p.length, beside * 4) * beside * 4;
     p.splits = wick__max(1, wick__div_up(p.rows, p.length));
