@@ -63,6 +63,7 @@ struct gpu_index_add {
     u32 *places;                 /* in ids, sorted by id */
     u32 *first;                  /* [n + 1]: where those of a row begin */
     u32 vectors;                 /* rows in units of 16 bytes */
+    u32 runs;                    /* [rows, width] in units of 16 bytes that rows don't begin at: x is one element */
     u32 one;                     /* x is one element everywhere */
     u32 passes;                  /* index_list: bytes of n */
     struct gpu_shape shape;      /* of out */

@@ -334,7 +334,8 @@ GPU_KERNEL(index_first, struct gpu_index_add) {
     }
 }
 
-/* All of that for a list that one block can sort, or the sorted keys where the rows are too many for it. */
+/* All of that for a list that one block can sort, which each does for some of the rows; or one alone, where these are too
+ * many, the sorted keys. */
 template <int I> GPU_FN void index_list(const struct gpu_index_add &p) {
     GPU_SHARED struct radix_items<u32, I> items;
     u32 k = (u32)p.k;
@@ -344,12 +345,12 @@ template <int I> GPU_FN void index_list(const struct gpu_index_add &p) {
         items.ats[i] = (u16)i;
     }
     radix_sort<u32, I>(&items, p.passes);
-    for (u32 i = gpu_thread(); i < k; i += GPU_BLOCK) {
+    for (u32 i = gpu_thread(); gpu_block_x() == 0 && i < k; i += GPU_BLOCK) {
         p.places[i] = items.ats[i];
         if (p.keys) p.keys[i] = items.keys[i];
     }
     if (p.keys) return;
-    for (u32 r = gpu_thread(); r <= (u32)p.n; r += GPU_BLOCK) {
+    for (u32 r = (u32)gpu_global(); r <= (u32)p.n; r += (u32)gpu_stride()) {
         u32 begin = 0, end = k;
         while (begin < end) {
             u32 middle = (begin + end) / 2;
@@ -391,9 +392,37 @@ template <typename T, int V> GPU_FN void index_sum(const struct gpu_index_add &p
     }
 }
 
+/* Rows that begin anywhere, most without a source: 16 bytes of the result a thread, whatever rows they are of. */
+template <typename T> GPU_FN void index_runs(const struct gpu_index_add &p) {
+    enum { V = 16 / sizeof(T) };
+    u32 width = (u32)p.shape.size[0], count = (u32)p.shape.count;
+    T x = *(const T *)p.x;
+    pack<T, V> all;
+    GPU_UNROLL for (int j = 0; j < V; j++) all.v[j] = x;
+    for (u32 at = (u32)gpu_global() * V; at < count; at += (u32)gpu_stride() * V) {
+        u32 row = gpu_divide(at, p.shape.divisor[0]), end = at + V < count ? at + V : count;
+        u32 last = gpu_divide(end - 1, p.shape.divisor[0]), column = at - row * width;
+        if (end - at == V && p.first[row] == p.first[last + 1]) {
+            *(pack<T, V> *)((T *)p.out + at) = all;
+            continue;
+        }
+        GPU_NO_UNROLL for (u32 e = at; e < end; e++) {
+            typename sum_of<T>::type sum = sum_of<T>::up(x);
+            GPU_NO_UNROLL for (u32 s = p.first[row]; s < p.first[row + 1]; s++)
+                sum += sum_of<T>::up(((const T *)p.source)[(i64)p.places[s] * p.step + column]);
+            ((T *)p.out)[e] = sum_of<T>::down(sum);
+            if (++column < width) continue;
+            column = 0;
+            row++;
+        }
+    }
+}
+
 #define INDEX_ADD(type)                                                                                                \
     GPU_KERNEL(index_add_##type, struct gpu_index_add) {                                                               \
-        if (p.vectors)                                                                                                 \
+        if (p.runs)                                                                                                    \
+            index_runs<type>(p);                                                                                       \
+        else if (p.vectors)                                                                                            \
             index_sum<type, 16 / sizeof(type)>(p);                                                                     \
         else                                                                                                           \
             index_sum<type, 1>(p);                                                                                     \

@@ -17,6 +17,14 @@ static bool in_vectors(const struct gpu_index_add *p, int64_t ratio) {
     return fit;
 }
 
+/* Whether rows are to be taken in such units all the same, as most have no source and x is one element. */
+static bool in_runs(const struct gpu_index_add *p) {
+    const int64_t most = INT32_MAX / 2; /* elements, that no number of threads passes 2^32 */
+    return p->one && !p->vectors && p->shape.rank == 2 && p->shape.count < most && p->k < p->n / 4 &&
+           p->layout[1].stride[0] == 1 && p->layout[2].stride[0] == 0 && p->layout[2].stride[1] == 1 &&
+           wick__aligned16(p->out);
+}
+
 static enum wick_status launch_over(struct wick__gpu *gpu, enum wick__gpu_kernel kernel, int64_t items,
                                     struct gpu_index_add *p) {
     struct wick__launch launch = {.kernel = kernel, .grid = {wick__gpu_blocks(gpu, items, 1)}};
@@ -33,9 +41,11 @@ static enum wick_status list(struct wick__gpu *gpu, struct gpu_index_add *p, cha
     p->places = (u32 *)(void *)(memory + 2 * size);
     p->first = (u32 *)(void *)(memory + 3 * size);
     if (p->k <= GPU_INDEX_LIST) {
-        struct wick__launch launch = {
-            .kernel = p->k <= 4 * GPU_BLOCK ? WICK__GPU_K_index_list4 : WICK__GPU_K_index_list16, .grid = {1}};
+        enum { EACH = 4 * GPU_BLOCK }; /* rows of a block */
         bool whole = p->n <= 4 * GPU_INDEX_LIST;
+        struct wick__launch launch = {.kernel =
+                                          p->k <= 4 * GPU_BLOCK ? WICK__GPU_K_index_list4 : WICK__GPU_K_index_list16,
+                                      .grid = {whole ? (unsigned)wick__div_up(p->n + 1, EACH) : 1}};
         if (whole) p->keys = NULL;
         WICK__TRY(wick__gpu_launch(gpu, &launch, p));
         return whole ? WICK_OK : launch_over(gpu, WICK__GPU_K_index_first, p->n + 1, p);
@@ -58,7 +68,10 @@ static enum wick_status run(struct wick__gpu *gpu, struct gpu_index_add *p, char
     size_t size = wick__size(dtype);
     WICK__TRY(list(gpu, p, memory));
     return launch_over(gpu, wick__gpu_of_all(WICK__GPU_K_index_add_u8, dtype),
-                       p->vectors ? p->shape.count / (int64_t)(16 / size) : p->shape.count, p);
+                       p->runs      ? wick__div_up(p->shape.count, (int64_t)(16 / size))
+                       : p->vectors ? p->shape.count / (int64_t)(16 / size)
+                                    : p->shape.count,
+                       p);
 }
 
 wick__kernel_fn wick__gpu_index_add;
@@ -89,6 +102,7 @@ enum wick_status wick__gpu_index_add(const struct wick__call *call) {
     for (u32 d = 0; d < p.shape.rank; d++) p.one &= p.layout[0].stride[d] == 0;
     WICK__TRY(wick__gpu_ids(call, ids, n, &p.ids));
     p.vectors = in_vectors(&p, 128 / wick_dtype_bits(x->dtype));
+    p.runs = in_runs(&p);
     size_t nbytes = 3 * round_up((size_t)k * 4) + (size_t)(n + 1) * 4;
     void *memory;
     WICK__TRY(wick__gpu_scratch(gpu, nbytes, &memory));
