@@ -78,6 +78,8 @@ static const struct shape shapes[] = {
     /* more tiles than an H200 has units, so that a block that stays makes several */
     {1, 70, 70, 200, 300, 8, 8, NONE, 0, false, .sums = true},
     {1, 70, 70, 130, 260, 8, 72, NONE, 0, true, .last = true, .sums = true},
+    /* the same of tiles of 192 rows */
+    {1, 140, 140, 192, 70, 8, 8, NONE, 0, false, .sums = true},
 };
 
 /* Packed: lengths of queries and keys of each sequence, -1 ends them. */
