@@ -7,23 +7,26 @@
 
 /* A block makes tiles of queries until there are none left below `blocks`: that of its own number, and then the next one
  * that no block has. Numbers mean what struct gpu_attention says of blocks. Maps are of elements, positions, heads and
- * batches; a box has 64 elements of GPU_ATTENTION_BULK_KEYS keys, or of 64 values. */
+ * batches; a box has 64 elements of GPU_ATTENTION_BULK_KEYS keys, or of 64 queries or values. */
 struct gpu_attention_bulk {
-    struct gpu_tensor_map k, v;
+    struct gpu_tensor_map q, k, v;
     struct gpu_attention a;
     u32 *tickets; /* for each block y: how many tiles were taken behind blocks' own; 0 before and after */
     u32 blocks;
+    u16 boxed; /* q has a map, and a tile's rows are of one head */
+    u16 late;  /* tiles differ: a block draws its next one when it is nearly done with the last */
 };
 
-/* Of rows with up to 64 elements and with more: groups of waves that multiply, with 64 queries each, beside one that
- * asks for copies; steps of keys and of values that LDS holds. */
+/* Of rows with up to `dim` elements, 64, 96 or 128, by groups of waves that multiply, with 64 queries each, beside one
+ * that gets things ready: steps of keys and of values that LDS holds, tiles whose queries it holds (an even number),
+ * threads, bytes of dynamic LDS. */
 #define GPU_ATTENTION_BULK_KEYS 128
-#define GPU_ATTENTION_BULK_GROUPS(dim) ((dim) <= 64 ? 3 : 2)
 #define GPU_ATTENTION_BULK_STAGES(dim) ((dim) <= 64 ? 4 : 2)
-#define GPU_ATTENTION_BULK_ROWS(dim) (64 * GPU_ATTENTION_BULK_GROUPS(dim))
-#define GPU_ATTENTION_BULK_THREADS(dim) (128 * (GPU_ATTENTION_BULK_GROUPS(dim) + 1))
-#define GPU_ATTENTION_BULK_SHARED(dim)                                                                                 \
-    ((GPU_ATTENTION_BULK_ROWS(dim) * 2 + 2 * GPU_ATTENTION_BULK_STAGES(dim) * GPU_ATTENTION_BULK_KEYS) *               \
+#define GPU_ATTENTION_BULK_TILES(dim, groups) ((dim) <= 64 && (groups) == 2 ? 4 : 2)
+#define GPU_ATTENTION_BULK_THREADS(groups) (128 * ((groups) + 1))
+#define GPU_ATTENTION_BULK_SHARED(dim, groups)                                                                         \
+    ((64 * (groups) * GPU_ATTENTION_BULK_TILES(dim, groups) +                                                          \
+      2 * GPU_ATTENTION_BULK_STAGES(dim) * GPU_ATTENTION_BULK_KEYS) *                                                  \
      ((dim) <= 64 ? 64 : 128) * 2)
 
 #endif

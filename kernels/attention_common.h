@@ -97,7 +97,8 @@ GPU_FN void attention_take(struct gpu_attention &to, const struct gpu_attention 
 template <bool SHORT = false>
 GPU_FN void attention_cut_keys(const struct gpu_attention &p, struct attention_place &at, u32 tile_rows) {
     i64 split = p.split, keys = at.end, last = at.row0 + tile_rows < at.rows ? at.row0 + tile_rows - 1 : at.rows - 1;
-    i64 member = attention_divide<SHORT>((u64)at.row0, (u64)at.queries), first = at.row0 - member * at.queries;
+    i64 member = SHORT && !p.merged ? 0 : attention_divide<SHORT>((u64)at.row0, (u64)at.queries);
+    i64 first = at.row0 - member * at.queries;
     bool narrow = last < (member + 1) * at.queries; /* all rows are of one head */
     at.low = at.shift + (narrow ? first : 0);
     at.high = at.shift + (narrow ? last - member * at.queries : at.queries - 1);

@@ -17,11 +17,14 @@
 #endif
 
 #if MMA_BULK
-/* A kernel whose parameters stay where the launch put them, so that copies can read maps there. */
-#define BULK_KERNEL(name, params, threads)                                                                             \
+/* A kernel whose parameters stay where the launch put them, so that copies can read maps there. The second form begins
+ * ahead (gpu.h). */
+#define BULK_KERNEL(name, params, threads) BULK_KERNEL_(name, params, threads, gpu_follow)
+#define BULK_KERNEL_AHEAD(name, params, threads) BULK_KERNEL_(name, params, threads, gpu_lead)
+#define BULK_KERNEL_(name, params, threads, begin)                                                                     \
     GPU_FN void name##_body(const params &p);                                                                          \
     extern "C" __global__ void __launch_bounds__(threads, 1) name(const __grid_constant__ params p) {                  \
-        gpu_follow();                                                                                                  \
+        begin();                                                                                                       \
         name##_body(p);                                                                                                \
     }                                                                                                                  \
     GPU_FN void name##_body(const params &p)

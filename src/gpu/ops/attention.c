@@ -105,11 +105,13 @@ static struct way way_of_registers(const struct wick__gpu *gpu, bool bf16, int64
                         256, wide ? 512 : 128, 0};
 }
 
-/* Whether the kernel of two small blocks a unit is faster than the others: on an H200, bf16, 32x12x197x64 36 us instead
- * of 44, causal 4x12x512x64 16 instead of 20, but causal 16x16x700x64 88 instead of 78. */
-static bool is_for_meeting(const struct wick__call *call, const struct wick__attention_sizes *sizes, int64_t dim) {
-    const int64_t few = 256;
-    return dim <= 64 && sizes->keys <= (call->p.attention.right == 0 ? 2 * few : few);
+/* Whether the kernel of two small blocks a unit is faster than others for a call of so few keys. On an H200, bf16, it
+ * is faster than that of turns with up to 256 keys and 512 causal ones. That of bulk copies is sooner better than both:
+ * 64x12x50x64 22 us instead of 17.7, causal 8x16x256x64 12.6 instead of 10.7, but 32x12x128x64 13.9 instead of 15.3. */
+static bool is_for_meeting(const struct wick__call *call, const struct wick__attention_sizes *sizes, int64_t dim,
+                           bool bulk) {
+    const bool causal = call->p.attention.right == 0;
+    return dim <= 64 && sizes->keys <= (bulk ? causal ? 256 : 64 : causal ? 512 : 256);
 }
 
 /* That where copies are asynchronous. Kernels of groups of waves have two or three steps of keys and of
@@ -118,7 +120,7 @@ static struct way way_of_tiles(struct wick__gpu *gpu, const struct wick__call *c
                                const struct wick__attention_sizes *sizes, int64_t dim) {
     bool bf16 = call->in[0]->dtype == WICK_BF16;
     if (dim <= 128 && wick__capability(gpu) == 90 && wick__gpu_is_native(gpu, WICK__GPU_M_attention_group)) {
-        if (is_for_meeting(call, sizes, dim))
+        if (is_for_meeting(call, sizes, dim, false))
             return (struct way){bf16 ? WICK__GPU_K_attention_meet_bf16 : WICK__GPU_K_attention_meet_f16, 128, 64, 256,
                                 (128 + 6 * 64) * 64 * 2};
         if (dim <= 64)
@@ -140,19 +142,32 @@ static struct way way_of_tiles(struct wick__gpu *gpu, const struct wick__call *c
                         (64 + 2 * 64) * 256 * 2};
 }
 
-/* That whose keys and values come by bulk copies. */
-static struct way way_of_bulk(bool bf16, int64_t dim) {
-#define BULK(dim)                                                                                                      \
+/* How many tiles of so many rows a call has. */
+static int64_t tiles_of(const struct wick__call *call, const struct wick__attention_sizes *sizes, int64_t rows) {
+    struct gpu_attention p = {.heads = (u32)call->in[0]->layout.shape[1], .queries = sizes->queries};
+    wick__gpu_attention_share(&p, sizes, call->in[1]->layout.shape[1], rows);
+    return sizes->batches * p.units * p.tiles;
+}
+
+/* That whose keys and values come by bulk copies. Of short rows a tile of 192 queries takes 7/6 of the time of one of
+ * 128, and the tiles of a unit follow each other. */
+static struct way way_of_bulk(const struct wick__gpu *gpu, const struct wick__call *call,
+                              const struct wick__attention_sizes *sizes, int64_t dim) {
+    const int64_t units = gpu->properties.units;
+    const bool bf16 = call->in[0]->dtype == WICK_BF16;
+    const bool narrow =
+        6 * wick__div_up(tiles_of(call, sizes, 128), units) < 7 * wick__div_up(tiles_of(call, sizes, 192), units);
+#define BULK(dim, groups)                                                                                              \
     (struct way) {                                                                                                     \
-        bf16 ? WICK__GPU_K_attention_bulk_##dim##_bf16 : WICK__GPU_K_attention_bulk_##dim##_f16,                       \
-            GPU_ATTENTION_BULK_ROWS(dim), dim, GPU_ATTENTION_BULK_THREADS(dim), GPU_ATTENTION_BULK_SHARED(dim)         \
+        bf16 ? WICK__GPU_K_attention_bulk_##dim##_##groups##_bf16 : WICK__GPU_K_attention_bulk_##dim##_##groups##_f16, \
+            64 * groups, dim, GPU_ATTENTION_BULK_THREADS(groups), GPU_ATTENTION_BULK_SHARED(dim, groups)               \
     }
-    return dim <= 64 ? BULK(64) : dim <= 96 ? BULK(96) : BULK(128);
+    return dim <= 64 ? narrow ? BULK(64, 2) : BULK(64, 3) : dim <= 96 ? BULK(96, 2) : BULK(128, 2);
 #undef BULK
 }
 
 static bool is_bulk(enum wick__gpu_kernel kernel) {
-    return kernel >= WICK__GPU_K_attention_bulk_64_bf16 && kernel <= WICK__GPU_K_attention_bulk_128_f16;
+    return kernel >= WICK__GPU_K_attention_bulk_64_2_bf16 && kernel <= WICK__GPU_K_attention_bulk_128_2_f16;
 }
 
 /* Whether the matrix kernels take the call: they count positions in 32 bits, and one kind elements of a step of keys.
@@ -212,8 +227,8 @@ static struct way way_of(struct wick__gpu *gpu, const struct wick__call *call,
     enum wick_dtype dtype = q->dtype;
     if (is_few(call, sizes, dim)) return way_of_few(gpu, call, sizes, dim);
     if (takes_mma(gpu, call, sizes, dim)) {
-        if (!masked && !is_for_meeting(call, sizes, dim) && wick__gpu_attention_bulk_takes(gpu, call, sizes))
-            return way_of_bulk(dtype == WICK_BF16, dim);
+        if (!masked && !is_for_meeting(call, sizes, dim, true) && wick__gpu_attention_bulk_takes(gpu, call, sizes))
+            return way_of_bulk(gpu, call, sizes, dim);
         return wick__mma_shared(gpu) > 0 ? way_of_tiles(gpu, call, sizes, dim)
                                          : way_of_registers(gpu, dtype == WICK_BF16, dim);
     }
@@ -349,6 +364,14 @@ static int64_t plan_of_pieces(const struct gpu_attention *p, int64_t blocks, int
     return n;
 }
 
+/* Into how many parts the keys of attention_bulk go where units have room for `most`. Parts are joined by a second
+ * kernel: on an H200, bf16, four parts of 1x4x1024x64 take 14.9 us instead of 16.3, but two of 1x12x512x64 15.6 instead
+ * of 10.9. */
+static int64_t plan_of_bulk(int64_t most, int64_t keys) {
+    const int64_t parts = wick__min(most, keys / 256);
+    return parts >= 4 ? parts : wick__min(parts, keys / 1024);
+}
+
 enum wick_status wick__gpu_attention_masked(const struct wick__call *call, const void *keep) {
     struct wick__gpu *gpu = wick__gpu_of(call->out[0]);
     if (wick__count(call->out[0]) == 0 && (call->n_out < 2 || wick__count(call->out[1]) == 0)) return WICK_OK;
@@ -371,12 +394,14 @@ enum wick_status wick__gpu_attention_masked(const struct wick__call *call, const
     int64_t least = way.rows <= GPU_ATTENTION_FEW_MMA ? 64 : call->in[0]->dtype == WICK_F32 ? 128 : 256;
     int64_t splits = 1;
     bool meets = way.rows == GPU_ATTENTION_FEW_MMA;
-    struct wick__launch launch = {
-        .kernel = way.kernel, .threads = way.threads, .shared = way.shared, .apart = way.rows > GPU_ATTENTION_FEW_MMA};
+    struct wick__launch launch = {.kernel = way.kernel,
+                                  .threads = way.threads,
+                                  .shared = way.shared,
+                                  .apart = way.rows > GPU_ATTENTION_FEW_MMA && !is_bulk(way.kernel)};
     if (meets)
         splits = plan_of_pieces(&p, blocks, units, &launch.threads);
-    else if (is_bulk(way.kernel)) /* at most a block a unit */
-        splits = wick__min(units / wick__max(1, blocks), length / least);
+    else if (is_bulk(way.kernel))
+        splits = plan_of_bulk(units / wick__max(1, blocks), length);
     else if (blocks * chunks < units && p.width > 0)
         splits = wick__min(2 * units / (blocks * chunks), length / least);
     if (splits > 1 && !sizes.packed) {

@@ -4,8 +4,6 @@
 #include "core/checked.h"
 #include "gpu/ops/gemm.h"
 
-#include <string.h>
-
 /* Whether keys or values of these sizes have a map. */
 static bool has_map(const int64_t stride[4], const int64_t size[3]) {
     for (int d = 0; d < 3; d++) /* batches, heads, positions */
@@ -44,19 +42,28 @@ static int encode(struct wick__gpu *gpu, struct gpu_tensor_map *map, struct wick
 
 enum wick_status wick__gpu_attention_bulk(struct wick__gpu *gpu, const struct wick__launch *launch,
                                           const struct gpu_attention *a, enum wick_dtype dtype) {
-    struct gpu_attention_bulk p = {.a = *a, .blocks = launch->grid[0], .tickets = gpu->tickets};
     const int64_t rows = (int64_t)a->heads * a->queries, batches = rows > 0 ? a->total / rows : 1;
-    struct wick__tensor_map k = {.dtype = dtype, .from = a->k, .box = {64, GPU_ATTENTION_BULK_KEYS}}, v = k;
+    const int64_t lines[3] = {batches, a->heads, a->queries};
+    struct gpu_attention_bulk p = {.a = *a,
+                                   .blocks = launch->grid[0],
+                                   .tickets = gpu->tickets,
+                                   .boxed = !a->merged && has_map(a->q_stride, lines),
+                                   .late = a->q_starts || a->left < a->queries + a->keys || a->right < a->keys};
+    struct wick__tensor_map k = {.dtype = dtype, .from = a->k, .box = {64, GPU_ATTENTION_BULK_KEYS}}, v, q;
     k.size[0] = a->depth;
     k.size[1] = a->keys;
     k.size[2] = a->heads / a->group;
     k.size[3] = batches;
-    memcpy(v.size, k.size, sizeof v.size);
+    q = v = k;
+    q.box[1] = v.box[1] = 64;
     v.from = a->v;
     v.size[0] = a->width;
-    v.box[1] = 64;
+    q.from = a->q;
+    q.size[1] = a->queries;
+    q.size[2] = a->heads;
     int code = encode(gpu, &p.k, k, a->k_stride);
     if (!code) code = encode(gpu, &p.v, v, a->v_stride);
+    if (!code && p.boxed) code = encode(gpu, &p.q, q, a->q_stride);
     WICK__TRY(wick__gpu_check(gpu, code, "describe the operands of attention"));
     struct wick__launch all = *launch;
     const int64_t others = (int64_t)launch->grid[1] * launch->grid[2];
