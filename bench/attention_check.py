@@ -4,8 +4,9 @@
     bench/attention_check.py --build build --device cuda:0 --seed 7 --count 150
 
 Calls have grouped heads, packed sequences, windows, causal masks from either end, two layouts, and NaN among values. A
-result is right within 0.04, its log_sums within 0.02, if it has NaN where a key that the query sees has it; of both
-runs all bits must be the same. The last line counts the calls; the status is 1 when one is bad."""
+result is right within 0.04, its log_sums within 0.02, if it has NaN where a key that the query sees has it; with
+--gradients, those of q, k and v are right within 0.02 of their largest element, and values have no NaN. Of both runs all
+bits must be the same. The last line counts the calls; the status is 1 when one is bad."""
 import argparse
 import math
 import pathlib
@@ -71,7 +72,8 @@ class Call:
         q, k, v = q.double(), k.double().repeat_interleave(self.group, 0), v.double().repeat_interleave(self.group, 0)
         seen = self.seen(q.shape[1], k.shape[1])
         scores = (q @ k.transpose(1, 2) / math.sqrt(self.depth)).masked_fill(~seen, -math.inf)
-        weights = torch.softmax(scores, -1).nan_to_num(0.0)  # of a query that sees nothing 0
+        blind = ~seen.any(1, keepdim=True)
+        weights = torch.softmax(scores.masked_fill(blind, 0.0), -1) * ~blind  # of a query that sees nothing 0
         touched = seen.double() @ v.isnan().double() > 0
         return torch.where(touched, math.nan, weights @ v.nan_to_num(0.0)), torch.logsumexp(scores, -1)
 
@@ -85,17 +87,62 @@ class Call:
             pairs.append([x.transpose(0, 1) for x in self.of_sequence(*[x.transpose(0, 1) for x in parts])])
         return torch.cat([y for y, _ in pairs]), torch.cat([sums for _, sums in pairs])
 
+    def starts(self, api):
+        """Of packed sequences, as operands."""
+        starts = (self.q_starts, self.k_starts) if self.packed else ()
+        return [api.hold(api.wick.tensor(numpy.array(s, dtype=numpy.uint32), "u32")) for s in starts]
+
     def run(self, api, operands):
+        """Result and log_sums."""
         asked = api.options("attention", **self.options, log_sums=Out())
         name = "attention_packed" if self.packed else "scaled_dot_product_attention"
-        starts = [api.hold(api.wick.tensor(numpy.array(s, dtype=numpy.uint32), "u32"))
-                  for s in (self.q_starts, self.k_starts)]
-        made = api.made(name, *operands, *(starts if self.packed else [None]), asked)
-        return [torch.from_numpy(api.wick.numpy(x)).double() for x in made]
+        return api.made(name, *operands, *(self.starts(api) or [None]), asked)
+
+    def run_gradients(self, api, operands, gradient):
+        """The gradients of q, k and v."""
+        result, log_sums = self.run(api, operands)
+        name = "attention_packed" if self.packed else "scaled_dot_product_attention"
+        starts = dict(zip(("q_starts", "k_starts"), self.starts(api)))
+        asked = api.options("attention_backward", result=result, log_sums=log_sums, k_gradient=Out(), v_gradient=Out(),
+                            function=api.options("attention", **self.options), **starts)
+        return api.made(f"{name}_backward", gradient, *operands, asked)
+
+    def expected_gradients(self, operands, gradient):
+        operands = [x.double().requires_grad_() for x in operands]
+        result, _ = self.expected(*operands)
+        return torch.autograd.grad(result, operands, gradient.double())
 
     def text(self):
         what = {name: value for name, value in vars(self).items() if self.packed or not name.endswith("starts")}
         return ", ".join(f"{name} {value}" for name, value in what.items())
+
+
+def numbers(api, made):
+    return [torch.from_numpy(api.wick.numpy(x)).double() for x in made]
+
+
+def differ(first, second):
+    """Whether two runs have other bits."""
+    return not all(torch.equal(*[x.nan_to_num(7.0) for x in both]) for both in zip(first, second))
+
+
+def fault_of_gradients(call, api):
+    """What is wrong with the gradients of a call, or ""."""
+    heads = call.kv_heads * call.group
+    operands = [call.values(heads, call.queries, call.depth), call.values(call.kv_heads, call.keys, call.depth),
+                call.values(call.kv_heads, call.keys, call.width)]
+    gradient = call.values(heads, call.queries, call.width)
+    ours = [upload(api, x) for x in (*operands, gradient)]
+    first, second = (numbers(api, call.run_gradients(api, ours[:3], ours[3])) for _ in range(2))
+    wrong = []
+    for name, value, right in zip("qkv", first, call.expected_gradients(operands, gradient)):
+        right = right.cpu()
+        error = float((value - right).abs().max()) / max(float(right.abs().max()), 1e-3) if right.numel() else 0.0
+        if not error <= 0.02:
+            wrong.append(f"gradient of {name}: off by {error:.3g} of its largest")
+    if differ(first, second):
+        wrong.append("two runs differ")
+    return "; ".join(wrong)
 
 
 def fault(call, api, draw):
@@ -106,7 +153,7 @@ def fault(call, api, draw):
     if call.nan:
         v[tuple(draw.randrange(n) for n in v.shape)] = math.nan
     operands = [upload(api, x) for x in (q, k, v)]
-    first, second = call.run(api, operands), call.run(api, operands)
+    first, second = (numbers(api, call.run(api, operands)) for _ in range(2))
     wrong = []
     for name, bound, value, right in zip(("result", "log_sums"), (0.04, 0.02), first, call.expected(q, k, v)):
         right = right.cpu()
@@ -115,7 +162,7 @@ def fault(call, api, draw):
         same = torch.equal(value[~plain].nan_to_num(7.0), right[~plain].nan_to_num(7.0))
         if not (error <= bound and same):
             wrong.append(f"{name}: off by {error:.3g}, or not finite elsewhere")
-    if not all(torch.equal(*[x.nan_to_num(7.0) for x in both]) for both in zip(first, second)):
+    if differ(first, second):
         wrong.append("two runs differ")
     return "; ".join(wrong)
 
@@ -126,13 +173,14 @@ def main():
     arguments.add_argument("--device", default="cpu", help="Wick's")
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--count", type=int, default=150)
+    arguments.add_argument("--gradients", action="store_true", help="check gradients instead")
     options = arguments.parse_args()
     Maker.device = "cpu" if options.device == "cpu" else "cuda"
     api, draw, bad = Api(Wick(options.build, options.device)), random.Random(options.seed), 0
     for i in range(options.count):
         torch.manual_seed(i)
         call = Call(draw)
-        wrong = fault(call, api, draw)
+        wrong = fault_of_gradients(call, api) if options.gradients else fault(call, api, draw)
         api.release()
         if wrong:
             bad += 1

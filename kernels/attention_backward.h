@@ -7,8 +7,9 @@
 /* Whose gradient a launch computes: by matrix instructions those of k and v together, as that of k. */
 enum gpu_attention_of { GPU_ATTENTION_OF_Q, GPU_ATTENTION_OF_K, GPU_ATTENTION_OF_V };
 
-/* Block first + x works on tile x % tiles of head x / tiles, of q for the gradient of q and else of k; block z on a run
- * of columns. Of packed sequences a head has the tiles that `struct gpu_attention` lays down, of queries or keys. */
+/* Block first + x works on a tile of a head, of q for the gradient of q and else of k: first on the first tiles of `across`
+ * heads, of q the last ones, then on the tiles behind, so that with causal rows short ones fill what long ones leave; block z
+ * on a run of columns. Of packed sequences a head has the tiles that `struct gpu_attention` lays down, of queries or keys. */
 struct gpu_attention_backward {
     struct gpu_attention a;                   /* all but the results, and what belongs to splits and merged heads */
     const void *gradient, *result, *log_sums; /* of out; log_sums in the type of sums */
@@ -18,7 +19,8 @@ struct gpu_attention_backward {
     void *out;    /* [batch, heads, positions, length], or [positions, heads, length] when packed */
     void *out_v;  /* beside out of k */
     i64 gradient_stride[4], result_stride[4], sums_stride[4];
-    u32 of; /* enum gpu_attention_of */
+    u16 of;    /* enum gpu_attention_of. Eight more bytes in this struct may not fit: see struct gpu_attention */
+    u16 whole; /* rows of gradient and result are whole pieces of 16 bytes, at multiples of 16 */
     u32 key_heads;
 };
 

@@ -10,8 +10,15 @@
 
 /* ---- sum(gradient result), and the largest magnitude in the gradient, 16 lanes a row ---- */
 
+template <typename S> GPU_FN void attention_delta_add(S x, S y, S &sum, S &top) {
+    S size = gpu_fabs(x);
+    sum = gpu_fma(x, y, sum);
+    if (size > top && size - size == 0) top = size;
+}
+
 template <typename T> GPU_FN void attention_delta(const struct gpu_attention_backward &p) {
     typedef typename gpu_compute<T>::type S;
+    enum { PIECE = gpu_vec<T>::N };
     u32 lane = gpu_thread() % 16;
     GPU_NO_UNROLL for (u64 row0 = (u64)gpu_block_x() * 16; row0 < (u64)p.a.total; row0 += (u64)gpu_blocks_x() * 16) {
         i64 row = (i64)row0 + gpu_thread() / 16, last = row < p.a.total ? p.a.width : 0;
@@ -22,10 +29,14 @@ template <typename T> GPU_FN void attention_delta(const struct gpu_attention_bac
         const T *gradient = (const T *)p.gradient + batch * g[0] + head * g[1] + query * g[2];
         const T *result = (const T *)p.result + batch * y[0] + head * y[1] + query * y[2];
         S sum = 0, top = 0;
-        GPU_NO_UNROLL for (i64 d = lane; d < last; d += 16) {
-            S x = gpu_up(gradient[d * g[3]]), size = gpu_fabs(x);
-            sum = gpu_fma(x, (S)gpu_up(result[d * y[3]]), sum);
-            if (size > top && size - size == 0) top = size;
+        if (sizeof(T) == 2 && p.whole) {
+            GPU_NO_UNROLL for (i64 d = lane * PIECE; d < last; d += 16 * PIECE) {
+                const gpu_vec<T> x = gpu_load16(gradient + d), z = gpu_load16(result + d);
+                GPU_UNROLL for (u32 e = 0; e < PIECE; e++) attention_delta_add<S>(gpu_up(x.v[e]), gpu_up(z.v[e]), sum, top);
+            }
+        } else {
+            GPU_NO_UNROLL for (i64 d = lane; d < last; d += 16)
+                attention_delta_add<S>(gpu_up(gradient[d * g[3]]), gpu_up(result[d * y[3]]), sum, top);
         }
         GPU_UNROLL for (u32 lanes = 1; lanes < 16; lanes *= 2) sum += gpu_shuffle_xor(sum, lanes);
         GPU_UNROLL for (u32 lanes = 1; lanes < 16; lanes *= 2) top = gpu_join_max::of(top, gpu_shuffle_xor(top, lanes));

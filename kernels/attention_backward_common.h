@@ -31,14 +31,17 @@ template <typename S> struct backward_query {
     S log_sum, delta;
 };
 
-/* The sequence that has a tile, and the tile's first row in it. */
-GPU_FN void backward_find(const struct gpu_attention_backward &p, struct backward_place &at, i64 tile, u32 tile_rows) {
+/* The sequence that has a tile, and the tile's first row in it. N is a type for numbers of tiles and positions. */
+template <typename N>
+GPU_FN void backward_find(const struct gpu_attention_backward &p, struct backward_place &at, N tile, u32 tile_rows) {
+    enum { SHORT = sizeof(N) == 4 };
     bool of_q = p.of == GPU_ATTENTION_OF_Q;
     const u32 *starts = of_q ? p.a.q_starts : p.a.k_starts;
-    i64 stride = p.a.start_stride[of_q ? 0 : 1], end = of_q ? p.a.queries : p.a.keys, low = 0, high = p.a.sequences - 1;
+    i64 stride = p.a.start_stride[of_q ? 0 : 1], end = of_q ? p.a.queries : p.a.keys;
+    N low = 0, high = (N)p.a.sequences - 1;
     while (low < high) {
-        i64 middle = (low + high + 1) / 2;
-        if (attention_start(starts, stride, middle, end) / tile_rows + middle <= tile)
+        N middle = (low + high + 1) / 2;
+        if ((N)attention_divide<SHORT>((u64)attention_start(starts, stride, middle, end), tile_rows) + middle <= tile)
             low = middle;
         else
             high = middle - 1;
@@ -50,7 +53,7 @@ GPU_FN void backward_find(const struct gpu_attention_backward &p, struct backwar
     at.queries = at.queries > 0 ? at.queries : 0;
     at.keys = at.keys > 0 ? at.keys : 0;
     at.batch = low;
-    tile -= (of_q ? at.query0 : at.key0) / tile_rows + low;
+    tile -= (N)attention_divide<SHORT>((u64)(of_q ? at.query0 : at.key0), tile_rows) + low;
     at.row0 = (tile > 0 ? tile : 0) * tile_rows;
 }
 
@@ -66,33 +69,43 @@ GPU_FN struct backward_operand backward_operand_of(const void *data, const i64 *
     return x;
 }
 
-/* All but the heads in the operands. */
-GPU_FN void backward_locate(const struct gpu_attention_backward &p, struct backward_place &at, u32 tile_rows) {
+/* Where block first + x works, without its operands. N is a type for numbers of blocks and positions. */
+template <typename N>
+GPU_FN void backward_locate_at(const struct gpu_attention_backward &p, struct backward_place &at, u32 tile_rows, u32 x) {
+    enum { SHORT = sizeof(N) == 4 };
     bool of_q = p.of == GPU_ATTENTION_OF_Q;
-    u64 block = p.a.first + gpu_block_x(), heads = of_q ? p.a.heads : p.key_heads;
-    i64 line = attention_divide(block, p.a.tiles), tile = (i64)block - line * p.a.tiles;
-    if (of_q) tile = p.a.tiles - 1 - tile; /* a causal mask shows the last queries the most keys */
-    i64 batch = attention_divide((u64)line, heads), head = line - batch * (i64)heads;
+    u64 block = p.a.first + x, run = (u64)p.a.across * p.a.tiles, runs = (u64)attention_divide<SHORT>(block, run);
+    N rest = (N)(block - runs * run), tile = (N)attention_divide<SHORT>((u64)rest, p.a.across);
+    N line = (N)(runs * p.a.across) + rest - tile * (N)p.a.across;
+    if (of_q) tile = (N)p.a.tiles - 1 - tile; /* a causal mask shows the last queries the most keys */
+    N heads = (N)(of_q ? p.a.heads : p.key_heads), batch = (N)attention_divide<SHORT>((u64)line, (u64)heads);
+    N head = line - batch * heads;
     if (p.a.q_starts) {
-        backward_find(p, at, tile, tile_rows);
-        batch = 0;
+        backward_find<N>(p, at, tile, tile_rows);
     } else {
         at.batch = batch;
-        at.row0 = tile * tile_rows;
+        at.row0 = tile * (N)tile_rows;
         at.queries = p.a.queries;
         at.keys = p.a.keys;
         at.query0 = at.key0 = 0;
     }
-    at.key_head = of_q ? head / p.a.group : head;
-    at.head = of_q ? head : head * p.a.group;
+    at.key_head = of_q ? (N)attention_divide<SHORT>((u64)head, p.a.group) : head;
+    at.head = of_q ? head : head * (N)p.a.group;
     at.last = of_q ? head + 1 : at.head + p.a.group;
-    at.shift = p.a.align_last ? at.keys - at.queries : 0;
-    at.rows = of_q ? at.queries : at.keys;
-    i64 high = at.row0 + tile_rows < at.rows ? at.row0 + tile_rows : at.rows, others = of_q ? at.keys : at.queries;
-    at.begin = of_q ? at.row0 + at.shift - p.a.left : at.row0 - at.shift - p.a.right;
-    at.end = of_q ? high + at.shift + p.a.right : high - at.shift + p.a.left;
-    at.begin = at.begin > 0 ? at.begin : 0;
-    at.end = at.end < others ? at.end : others;
+    N shift = p.a.align_last ? (N)at.keys - (N)at.queries : 0, rows = (N)(of_q ? at.queries : at.keys);
+    N row0 = (N)at.row0, high = row0 + (N)tile_rows < rows ? row0 + (N)tile_rows : rows;
+    N others = (N)(of_q ? at.keys : at.queries);
+    N begin = of_q ? row0 + shift - (N)p.a.left : row0 - shift - (N)p.a.right;
+    N end = of_q ? high + shift + (N)p.a.right : high - shift + (N)p.a.left;
+    at.shift = shift;
+    at.rows = rows;
+    at.begin = begin > 0 ? begin : 0;
+    at.end = end < others ? end : others;
+}
+
+/* The operands of a block whose place is there. */
+GPU_FN void backward_operands(const struct gpu_attention_backward &p, struct backward_place &at) {
+    i64 batch = p.a.q_starts ? 0 : at.batch;
     at.operand[BACKWARD_Q] = backward_operand_of(p.a.q, p.a.q_stride, batch, at.query0, at.queries, p.a.depth);
     at.operand[BACKWARD_K] = backward_operand_of(p.a.k, p.a.k_stride, batch, at.key0, at.keys, p.a.depth);
     at.operand[BACKWARD_G] = backward_operand_of(p.gradient, p.gradient_stride, batch, at.query0, at.queries, p.a.width);
@@ -101,6 +114,10 @@ GPU_FN void backward_locate(const struct gpu_attention_backward &p, struct backw
     at.operand[BACKWARD_V].at += at.key_head * p.a.v_stride[1];
     at.operand[BACKWARD_Q].at += at.head * p.a.q_stride[1];
     at.operand[BACKWARD_G].at += at.head * p.gradient_stride[1];
+}
+GPU_FN void backward_locate(const struct gpu_attention_backward &p, struct backward_place &at, u32 tile_rows) {
+    backward_locate_at<i64>(p, at, tile_rows, gpu_block_x());
+    backward_operands(p, at);
 }
 
 /* Query i of a head: what is needed of it beside its elements. */
@@ -134,17 +151,17 @@ template <typename S> struct backward_products {
     S score, slope;
 };
 
-/* dS before its scale, or `of_v` P, of a query and a key. */
-template <typename T, typename S>
+/* dS before its scale, or `of_v` P, of a query and a key. PLAIN: there is no cap, no slopes and no mask. */
+template <typename T, bool PLAIN = false, typename S>
 GPU_FN S backward_weight(const struct gpu_attention_backward &p, bool of_v, const struct backward_query<S> &query,
                          i64 key, i64 keys, const struct backward_products<S> &products) {
     S score = products.score * (S)p.a.scale;
     S part = 0;
-    if (p.a.cap > 0) {
+    if (!PLAIN && p.a.cap > 0) {
         part = gpu_tanh(score / (S)p.a.cap);
         score = (S)p.a.cap * part;
     }
-    score = attention_seen<T>(p.a, score, query.row, key, keys);
+    score = attention_seen<T, PLAIN>(p.a, score, query.row, key, keys);
     if (query.row.out < 0 || score == attention_lowest(score)) return (S)-0.0;
     S weight = gpu_exp(score - query.log_sum);
     if (!of_v) weight *= (products.slope - query.delta) * ((S)1 - part * part);

@@ -131,7 +131,7 @@ template <typename T, int DIM, bool OF_KEYS> GPU_FN void group_gradient(const st
     GPU_SHARED struct backward_part part;
     GPU_SHARED struct backward_pair pairs[OF_KEYS ? STAGES * STEP : ROWS];
     GPU_SHARED f32 weights[sizes::THREADS];
-    GPU_SHARED u32 odd[ROWS], counts[2];
+    GPU_SHARED u32 odd[ROWS + 1], counts[2];
     u32 t = gpu_thread(), line0 = gpu_wave() * 16;
     u8 *lds = (u8 *)attention_shared;
     if (p.a.q_starts && !OF_KEYS && p.a.first == 0 && gpu_block_x() == 0) attention_check_starts(p.a);
@@ -159,7 +159,8 @@ template <typename T, int DIM, bool OF_KEYS> GPU_FN void group_gradient(const st
     const struct backward_target target_v = {(u16 *)p.out_v, (u32)p.a.width, 1.0f / up};
     backward_store<T, OF_KEYS>(p, at, target, line0, sums, odd);
     if (OF_KEYS) backward_store<T, OF_KEYS>(p, at, target_v, line0, sums_v, odd);
-    backward_mend<T, OF_KEYS, ROWS, sizes::THREADS>(p, at, odd, weights);
+    if (backward_is_odd<ROWS, sizes::THREADS>(odd))
+        backward_mend<T, OF_KEYS, ROWS, sizes::THREADS>(p, at, 0, odd, weights);
 }
 #define GROUP_KERNEL_OF(name, type, dim, of_keys)                                                                      \
     GPU_KERNEL_OF(attention_backward_group_##name##_##dim##_##type, struct gpu_attention_backward,                     \

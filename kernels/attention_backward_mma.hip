@@ -227,7 +227,7 @@ template <typename T, int DIM, bool OF_KEYS> GPU_FN void backward_run(const stru
     GPU_SHARED struct backward_part part;
     GPU_SHARED struct backward_pair pairs[OF_KEYS ? tiles::BUFFERS * tiles::STEP : tiles::ROWS];
     GPU_SHARED f32 weights[tiles::THREADS];
-    GPU_SHARED u32 odd[tiles::ROWS];
+    GPU_SHARED u32 odd[tiles::ROWS + 1];
     u32 t = gpu_thread(), line0 = gpu_wave() * (16 * tiles::TILES);
     if (p.a.q_starts && !OF_KEYS && p.a.first == 0 && gpu_block_x() == 0) attention_check_starts(p.a);
     if (t == 0) {
@@ -252,7 +252,8 @@ template <typename T, int DIM, bool OF_KEYS> GPU_FN void backward_run(const stru
     GPU_SHARED struct gpu_attention_backward own; /* scalar registers are few */
     if (t == 0) own = p;
 #endif
-    backward_mend<T, OF_KEYS, tiles::ROWS, tiles::THREADS>(own, at, odd, weights);
+    if (backward_is_odd<tiles::ROWS, tiles::THREADS>(odd))
+        backward_mend<T, OF_KEYS, tiles::ROWS, tiles::THREADS>(own, at, 0, odd, weights);
 }
 #endif
 #if MMA && !(MMA_GROUP && defined(GPU_NVIDIA)) /* which has attention_backward_group.hip */

@@ -62,6 +62,13 @@ GPU_FN struct backward_pair backward_pair_of(const struct gpu_attention_backward
     return pair;
 }
 
+/* What dS of a head of keys is times, so that its largest element is next to the largest number. */
+template <typename T> GPU_FN f32 backward_power(const struct gpu_attention_backward &p, i64 batch, i64 key_head) {
+    f32 power = 1.0f / (1u << backward_shift<T>::value);
+    if (p.powers) power *= ((const f32 *)p.powers)[(p.a.q_starts ? 0 : batch) * p.key_heads + key_head];
+    return power;
+}
+
 template <typename T, bool OF_KEYS, int ROWS>
 GPU_FN struct backward_part backward_part_of(const struct gpu_attention_backward &p, const struct backward_place &at) {
     struct backward_part part;
@@ -72,8 +79,7 @@ GPU_FN struct backward_part backward_part_of(const struct gpu_attention_backward
     part.free = last + (OF_KEYS ? -p.a.right - at.shift : at.shift - p.a.left);
     part.bound = bound < at.end ? bound : at.end;
     if (p.a.masked != GPU_ATTENTION_FREE || p.a.cap > 0 || p.a.slopes) part.bound = 0;
-    part.power = 1.0f / (1u << backward_shift<T>::value);
-    if (p.powers) part.power *= ((const f32 *)p.powers)[(p.a.q_starts ? 0 : at.batch) * p.key_heads + at.key_head];
+    part.power = backward_power<T>(p, at.batch, at.key_head);
     return part;
 }
 template <bool OF_KEYS>
@@ -167,16 +173,24 @@ GPU_FN void backward_adjust(const struct gpu_attention &p, const struct backward
     }
 }
 
-/* P of scores times `by`, and dS of dP, or of what backward_cap made of it. */
+/* P of scores times `by`. */
 template <bool OF_KEYS, int TILES, int COLUMNS>
-GPU_FN void backward_weigh(f32 by, f32 power, bool capped, const struct backward_scores<TILES, COLUMNS> &all) {
+GPU_FN void backward_weigh(f32 by, const struct backward_scores<TILES, COLUMNS> &all) {
     u32 own = attention_first();
     BACKWARD_ELEMENTS {
         const auto at = backward_element<OF_KEYS>::of(own, all.line0, i, half, j, n);
-        const struct backward_pair pair = all.pairs[OF_KEYS ? at.other : at.line];
-        f32 &x = all.s[i][j].v[at.e], &y = all.g[i][j].v[at.e];
-        x = mma_exp2(gpu_fma(x, by, -pair.base));
-        y = x * (capped ? y : gpu_fma(y, power, -pair.delta));
+        f32 &x = all.s[i][j].v[at.e];
+        x = mma_exp2(gpu_fma(x, by, -all.pairs[OF_KEYS ? at.other : at.line].base));
+    }
+}
+/* dS of P and dP, or of P and what backward_cap made of dP. */
+template <bool OF_KEYS, int TILES, int COLUMNS>
+GPU_FN void backward_slope(f32 power, bool capped, const struct backward_scores<TILES, COLUMNS> &all) {
+    u32 own = attention_first();
+    BACKWARD_ELEMENTS {
+        const auto at = backward_element<OF_KEYS>::of(own, all.line0, i, half, j, n);
+        f32 &y = all.g[i][j].v[at.e];
+        y = all.s[i][j].v[at.e] * (capped ? y : gpu_fma(y, power, -all.pairs[OF_KEYS ? at.other : at.line].delta));
     }
 }
 #undef BACKWARD_ELEMENTS
@@ -192,7 +206,8 @@ GPU_FN void backward_rate(const struct gpu_attention &p, const struct backward_p
         struct backward_step step = backward_step_of<OF_KEYS>(p, at, part, head, other0);
         backward_adjust<T, OF_KEYS>(p, part, step, all);
     }
-    backward_weigh<OF_KEYS>(plain ? (f32)p.scale * log2e : log2e, part.power, p.cap > 0, all);
+    backward_weigh<OF_KEYS>(plain ? (f32)p.scale * log2e : log2e, all);
+    backward_slope<OF_KEYS>(part.power, p.cap > 0, all);
 }
 
 /* ---- operands ---- */
@@ -249,7 +264,7 @@ GPU_FN void backward_store(const struct gpu_attention_backward &p, const struct 
         u32 line = line0 + i * 16 + attention_line(half);
         if (at.row0 + line >= at.rows) continue;
         u16 *to = target.out + backward_row<OF_KEYS>(p, at, line) * length;
-        bool finite = true;
+        f32 zero = 0; /* NaN once a sum is not finite */
         GPU_UNROLL for (u32 c = 0; c < STEPS; c++) {
             struct mma_tile tile = backward_gather(sums[i][c]);
             GPU_UNROLL for (u32 e = 0; e < MMA_SUMS; e += 2) {
@@ -257,7 +272,7 @@ GPU_FN void backward_store(const struct gpu_attention_backward &p, const struct 
                 f32 x = tile.v[e] * target.by, y = tile.v[e + 1] * target.by;
                 u32 pair = mma_pack(x, y, T());
                 u32 column = gpu_anew(c * 16 + backward_column(e));
-                finite = finite && x - x == 0 && y - y == 0;
+                zero = gpu_fma(y, 0.0f, gpu_fma(x, 0.0f, zero));
                 if (length % 2 == 0) {
                     if (column < length) *(u32 *)(to + column) = pair;
                 } else {
@@ -266,7 +281,7 @@ GPU_FN void backward_store(const struct gpu_attention_backward &p, const struct 
                 }
             }
         }
-        if (!finite) odd[line] = 1;
+        if (zero != 0) odd[line] = 1;
     }
 }
 
@@ -276,7 +291,7 @@ GPU_FN void backward_store(const struct gpu_attention_backward &p, const struct 
  * lines whose sums are not finite are summed again, pair by pair, without those that are left out. */
 
 /* Of query and key: numbers in the sequence. */
-template <typename T>
+template <typename T, bool PLAIN>
 GPU_FN f32 backward_weight_of(const struct gpu_attention_backward &p, const struct backward_place &at, bool of_v,
                               i64 member, i64 query, i64 key) {
     const struct backward_operand *x = at.operand;
@@ -288,26 +303,27 @@ GPU_FN f32 backward_weight_of(const struct gpu_attention_backward &p, const stru
     GPU_NO_UNROLL for (i64 d = 0; d < p.a.depth; d++) score = gpu_fma(gpu_up(q[d]), gpu_up(k[d]), score);
     GPU_NO_UNROLL for (i64 d = 0; d < p.a.width; d++) slope = gpu_fma(gpu_up(g[d]), gpu_up(v[d]), slope);
     const struct backward_products<f32> products = {score, slope};
-    return backward_weight<T>(p, of_v, backward_query_of<f32>(p, at, at.head + member, query), key, at.keys, products);
+    return backward_weight<T, PLAIN>(p, of_v, backward_query_of<f32>(p, at, at.head + member, query), key, at.keys, products);
 }
 
-/* One line of a gradient, `of_v` that of v. `weights` is LDS for one of each thread. */
-template <typename T, bool OF_KEYS, int THREADS>
+/* One line of a gradient, `of_v` that of v, by a part of the block. `weights` is LDS for one of each thread. */
+template <typename T, bool OF_KEYS, bool PLAIN, int THREADS>
 GPU_FN void backward_again(const struct gpu_attention_backward &p, const struct backward_place &at, bool of_v, u32 line,
                            T *out, f32 *weights) {
     const struct backward_operand &terms = at.operand[!OF_KEYS ? BACKWARD_K : of_v ? BACKWARD_G : BACKWARD_Q];
-    i64 column = gpu_thread(), length = terms.length, own = at.row0 + line; /* at most THREADS */
+    const u32 thread = gpu_thread() % THREADS;
+    i64 column = thread, length = terms.length, own = at.row0 + line; /* at most THREADS */
     i64 next = !OF_KEYS ? 0 : of_v ? p.gradient_stride[1] : p.a.q_stride[1];
     f32 sum = 0;
     GPU_NO_UNROLL for (i64 member = 0; member < (OF_KEYS ? p.a.group : 1); member++)
         GPU_NO_UNROLL for (i64 other0 = at.begin; other0 < at.end; other0 += THREADS) {
-            i64 there = at.end - other0 < THREADS ? at.end - other0 : THREADS, other = other0 + gpu_thread();
+            i64 there = at.end - other0 < THREADS ? at.end - other0 : THREADS, other = other0 + thread;
             const T *from = (const T *)terms.data + terms.at + member * next + other0 * terms.row + column;
-            gpu_sync();
-            if ((i64)gpu_thread() < there)
-                weights[gpu_thread()] =
-                    backward_weight_of<T>(p, at, of_v, member, OF_KEYS ? other : own, OF_KEYS ? own : other);
-            gpu_sync();
+            gpu_sync_part<THREADS>();
+            if ((i64)thread < there)
+                weights[thread] =
+                    backward_weight_of<T, PLAIN>(p, at, of_v, member, OF_KEYS ? other : own, OF_KEYS ? own : other);
+            gpu_sync_part<THREADS>();
             if (column < length)
                 GPU_NO_UNROLL for (i64 n = 0; n < there; n++)
                     if (!backward_hidden(weights[n])) sum = gpu_fma(weights[n], gpu_up(from[n * terms.row]), sum);
@@ -316,20 +332,25 @@ GPU_FN void backward_again(const struct gpu_attention_backward &p, const struct 
         out[backward_row<OF_KEYS>(p, at, line) * length + column] = gpu_round<T>(sum * (of_v ? 1.0f : (f32)p.a.scale));
 }
 
-/* All lines of the block that backward_store noted; mostly there are none. */
-template <typename T, bool OF_KEYS, int ROWS, int THREADS>
-GPU_FN void backward_mend(const struct gpu_attention_backward &p, const struct backward_place &at, const u32 *odd,
-                          f32 *weights) {
+/* Whether backward_store noted any of a part's lines, of which there are ROWS; odd[ROWS] is for this alone. */
+template <int ROWS, int THREADS> GPU_FN bool backward_is_odd(u32 *odd) {
     static_assert(ROWS <= THREADS, "a thread looks at a line");
-    GPU_SHARED u32 any;
-    if (gpu_thread() == 0) any = 0;
-    gpu_sync();
-    if (gpu_thread() < ROWS && odd[gpu_thread()]) any = 1;
-    gpu_sync();
-    if (!any) return;
+    const u32 thread = gpu_thread() % THREADS;
+    if (thread == 0) odd[ROWS] = 0;
+    gpu_sync_part<THREADS>();
+    if (thread < ROWS && odd[thread]) odd[ROWS] = 1;
+    gpu_sync_part<THREADS>();
+    return odd[ROWS];
+}
+
+/* All of those lines, the part's first is line0. PLAIN: there is no cap, no slopes and no mask. */
+template <typename T, bool OF_KEYS, int ROWS, int THREADS, bool PLAIN = false>
+GPU_FN void backward_mend(const struct gpu_attention_backward &p, const struct backward_place &at, u32 line0,
+                          const u32 *odd, f32 *weights) {
     GPU_NO_UNROLL for (u32 n = 0; n < ROWS * (OF_KEYS ? 2 : 1); n++) {
         u32 line = n % ROWS, of_v = n / ROWS;
-        if (odd[line]) backward_again<T, OF_KEYS, THREADS>(p, at, of_v, line, (T *)(of_v ? p.out_v : p.out), weights);
+        if (odd[line])
+            backward_again<T, OF_KEYS, PLAIN, THREADS>(p, at, of_v, line0 + line, (T *)(of_v ? p.out_v : p.out), weights);
     }
 }
 #endif

@@ -138,14 +138,6 @@ template <typename S> GPU_FN void bulk_fill(const struct gpu_attention_bulk &p, 
 
 /* ---- the wave that finds tiles ---- */
 
-/* The number of the next tile that no block has. In the end every block draws one that is not there, so that the last
- * draw is known, after which counting starts anew. */
-GPU_FN u32 bulk_draw(const struct gpu_attention_bulk &p) {
-    u32 taken = gpu_atomic_add(p.tickets + gpu_block_y(), 1);
-    if (taken + 1 == p.blocks) p.tickets[gpu_block_y()] = 0;
-    return gpu_blocks_x() + taken;
-}
-
 /* Finds the place of tile x, or of the next one that no block has and that has rows. The number is in LDS, as registers
  * are few. */
 template <typename S> GPU_FN void bulk_find(const struct gpu_attention_bulk &p, struct bulk_block<S> &block, u32 x) {
@@ -154,7 +146,7 @@ template <typename S> GPU_FN void bulk_find(const struct gpu_attention_bulk &p, 
         if (x >= p.blocks) return;
         attention_locate_at<true>(p.a, block.next, S::ROWS, x);
         if (block.next.row0 < block.next.rows) return;
-        x = bulk_draw(p);
+        x = bulk_draw(p.tickets + gpu_block_y(), p.blocks);
     }
 }
 
@@ -177,7 +169,7 @@ template <typename S> GPU_FN void bulk_scout(const struct gpu_attention_bulk &p,
         if (over) return;
         static_assert(S::TILES % 2 == 0, "the place of a tile says which phase is its own");
         if (p.late) bulk_wait(&block.near, ring.stage % 2);
-        if (gpu_lane() == 0) bulk_find(p, block, bulk_draw(p));
+        if (gpu_lane() == 0) bulk_find(p, block, bulk_draw(p.tickets + gpu_block_y(), p.blocks));
     }
 }
 

@@ -178,12 +178,13 @@ template <typename S> GPU_FN S attention_plus(S score, S mask) {
     return mask == attention_lowest(mask) ? mask : score + mask;
 }
 
-/* A score after the slope, the mask, and what a row may not see. */
-template <typename T, typename S>
+/* A score after the slope, the mask, and what a row may not see. PLAIN: there are no slopes and no mask. */
+template <typename T, bool PLAIN = false, typename S>
 GPU_FN S attention_seen(const struct gpu_attention &p, S score, const struct attention_row &row, i64 key, i64 end) {
     i64 ahead = key - row.position;
-    if (p.slopes) score -= (S)row.slope * (S)(ahead < 0 ? -ahead : ahead);
+    if (!PLAIN && p.slopes) score -= (S)row.slope * (S)(ahead < 0 ? -ahead : ahead);
     if (key >= end || ahead > p.right || -ahead > p.left) return attention_lowest(score);
+    if (PLAIN) return score;
     if (p.masked == GPU_ATTENTION_KEEP)
         return ((const u8 *)p.mask)[row.mask + key * p.mask_stride[3]] ? score : attention_lowest(score);
     if (p.masked == GPU_ATTENTION_ADD)

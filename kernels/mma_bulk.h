@@ -71,6 +71,13 @@ GPU_FN void bulk_copy(u8 *lds, const struct gpu_tensor_map &map, const i32 (&at)
                  "l"(&map), "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(bulk_address(barrier))
                  : "memory");
 }
+/* Asks for that many bytes side by side, a multiple of 16, from and to multiples of 16. */
+GPU_FN void bulk_copy_run(void *lds, const void *from, u32 nbytes, u64 *barrier) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                     bulk_address(lds)),
+                 "l"(from), "r"(nbytes), "r"(bulk_address(barrier))
+                 : "memory");
+}
 /* The other way: LDS, which this thread's wave wrote before bulk_show and a barrier of the wave, to the map's box. */
 GPU_FN void bulk_show(void) { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 GPU_FN void bulk_put(const struct gpu_tensor_map &map, i32 x, i32 y, i32 z, const u8 *lds) {
@@ -97,6 +104,13 @@ struct bulk_ring {
 template <u32 STAGES> GPU_FN void bulk_next(struct bulk_ring &ring) {
     ring.stage = ring.stage + 1 == STAGES ? 0 : ring.stage + 1;
     ring.phase ^= ring.stage == 0;
+}
+/* The number of the next tile below `tiles` that no block has, where a block begins with that of its own number. In the end
+ * every block draws one that is not there, so that the last draw is known, after which counting starts anew. */
+GPU_FN u32 bulk_draw(u32 *tickets, u32 tiles) {
+    u32 taken = gpu_atomic_add(tickets, 1);
+    if (taken + 1 == tiles) *tickets = 0;
+    return gpu_blocks_x() + taken;
 }
 /* Registers of this group's threads from here on. */
 template <int N> GPU_FN void group_take_registers(void) { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(N)); }

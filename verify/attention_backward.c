@@ -56,6 +56,11 @@ static const struct shape shapes[] = {
     {1, 1, 1, 33, 34, 64, 64, KEEP, 4, .nan = 2000},
     {1, 1, 1, 18, 20, 80, 96, NONE, 0, .scale = 0.5},
     {1, 1, 1, 20, 40, 128, 100, NONE, 0, .slopes = 1},
+    /* more tiles than an H200 has units, so that a block that stays makes several; as many heads share keys, too */
+    {1, 70, 70, 200, 160, 8, 8, NONE, 0, .causal = true, .last = true},
+    {1, 70, 35, 130, 200, 8, 72, NONE, 0, .causal = true, .nan = 20000},
+    {1, 4, 2, 150, 140, 96, 88, NONE, 0, .left = 40, .right = 9},
+    {1, 4, 1, 70, 200, 128, 112, NONE, 0, .causal = true, .last = true},
 };
 
 /* Packed: lengths of queries and keys of each sequence, -1 ends them. */

@@ -299,16 +299,17 @@ void wick__gpu_attention_share(struct gpu_attention *p, const struct wick__atten
     p->total = sizes->batches * p->heads * p->queries;
 }
 
-/* How many units' long tiles come before their short ones: a divisor of all units, with keys and values that a cache
- * holds. */
+uint32_t wick__gpu_attention_across(int64_t all, int64_t nbytes) {
+    int64_t most = wick__min(wick__min(all, 1024), CACHED / wick__max(1, nbytes));
+    while (most > 1 && all % most != 0) most--;
+    return (uint32_t)wick__max(1, most);
+}
+
 static u32 across(const struct wick__call *call, const struct wick__attention_sizes *sizes,
                   const struct gpu_attention *p) {
-    const int64_t nbytes = (sizes->keys * (sizes->depth + sizes->width) + 1) * (int64_t)wick__size(call->in[0]->dtype);
-    const int64_t all = sizes->batches * p->units;
-    int64_t most = wick__min(wick__min(all, 1024), CACHED / nbytes);
+    const int64_t nbytes = sizes->keys * (sizes->depth + sizes->width) * (int64_t)wick__size(call->in[0]->dtype);
     if (sizes->packed || p->tiles < 2 || p->right >= p->keys) return 1;
-    while (most > 1 && all % most != 0) most--;
-    return (u32)wick__max(1, most);
+    return wick__gpu_attention_across(sizes->batches * p->units, nbytes);
 }
 
 /* In as many launches as the number of blocks asks for. */

@@ -4,6 +4,7 @@
 
 #include "gpu/ops/rows.h"
 
+#include "kernels/attention_backward_bulk.h"
 #include "kernels/attention_bulk.h"
 
 /* The most blocks in x of one launch: the product with GPU_BLOCK must stay below 2^32. */
@@ -31,9 +32,20 @@ struct gpu_attention wick__gpu_attention_describe(const struct wick__call *call,
 void wick__gpu_attention_share(struct gpu_attention *p, const struct wick__attention_sizes *sizes, int64_t key_heads,
                                int64_t tile_rows);
 
+/* Of how many units the long tiles come before the short ones, if there are `all` and others look at `nbytes` for each:
+ * a divisor of all, with bytes that a cache holds. */
+uint32_t wick__gpu_attention_across(int64_t all, int64_t nbytes);
+
 /* wick__gpu_attention without a mask among its operands, for all heads and queries of the keys whose byte of `keep` is
  * not 0; NULL: of all. */
 enum wick_status wick__gpu_attention_masked(const struct wick__call *call, const void *keep);
+
+/* An operand as bulk copies see it: sizes are batches, heads, positions and elements. */
+struct wick__attention_operand {
+    const void *data;
+    enum wick_dtype dtype;
+    int64_t size[4], stride[4];
+};
 
 /* Whether the kernel whose keys and values come by bulk copies takes a call that the matrix kernels do, of operands
  * 0 .. 2; its launch, of launch->grid[0] tiles. */
@@ -41,6 +53,18 @@ bool wick__gpu_attention_bulk_takes(struct wick__gpu *gpu, const struct wick__ca
                                     const struct wick__attention_sizes *sizes);
 enum wick_status wick__gpu_attention_bulk(struct wick__gpu *gpu, const struct wick__launch *launch,
                                           const struct gpu_attention *a, enum wick_dtype dtype);
+
+/* The same of the gradients, of operands 0 .. 3; the launches, once attention_delta has run. */
+bool wick__gpu_attention_backward_bulk_takes(struct wick__gpu *gpu, const struct wick__call *call,
+                                             const struct wick__attention_sizes *sizes);
+enum wick_status wick__gpu_attention_backward_bulk(struct wick__gpu *gpu, const struct wick__call *call,
+                                                   const struct wick__attention_sizes *sizes,
+                                                   const struct gpu_attention_backward *all);
+
+/* Whether an operand has a map; the map, in boxes of 64 elements and `lines` positions, and the driver's code. */
+bool wick__gpu_attention_has_map(const struct wick__attention_operand *x);
+int wick__gpu_attention_map(struct wick__gpu *gpu, struct gpu_tensor_map *map, const struct wick__attention_operand *x,
+                            int lines);
 
 /* Lets the starts of packed sequences be reported, to what belongs into the parameters. */
 enum wick_status wick__gpu_attention_suspect(const struct wick__call *call, const struct wick__attention_sizes *sizes,

@@ -16,7 +16,7 @@ struct way {
     int64_t rows, columns;
     unsigned threads, shared;
 };
-enum kind { PLAIN, TILES, MMA };
+enum kind { PLAIN, TILES, MMA, BULK };
 
 static struct gpu_attention_backward describe(const struct wick__call *call,
                                               const struct wick__attention_sizes *sizes) {
@@ -26,7 +26,10 @@ static struct gpu_attention_backward describe(const struct wick__call *call,
                                        .gradient = wick__data(call->in[0]),
                                        .result = wick__data(call->in[4]),
                                        .log_sums = wick__data(log_sums),
-                                       .key_heads = (u32)call->in[2]->layout.shape[1]};
+                                       .key_heads = (u32)call->in[2]->layout.shape[1],
+                                       .whole = wick__gpu_attention_aligned(call->in[0]) &&
+                                                wick__gpu_attention_aligned(call->in[4]) &&
+                                                sizes->width * wick__size(call->in[0]->dtype) % 16 == 0};
     wick__gpu_attention_strides(p.gradient_stride, call->in[0], sizes->packed);
     wick__gpu_attention_strides(p.result_stride, call->in[4], sizes->packed);
     if (sizes->packed)
@@ -34,6 +37,7 @@ static struct gpu_attention_backward describe(const struct wick__call *call,
     else
         memcpy(p.sums_stride, stride, 3 * sizeof *stride);
     p.a.group = p.key_heads > 0 ? p.a.heads / p.key_heads : 1;
+    p.a.across = 1;
     p.a.total = sizes->batches * p.a.heads * sizes->queries;
     return p;
 }
@@ -173,6 +177,7 @@ static enum wick_status launch_all(struct wick__gpu *gpu, const struct wick__cal
                                        .grid = {(unsigned)(sizes->batches * p->key_heads)}};
     if (p->a.total > 0) WICK__TRY(wick__gpu_launch(gpu, &delta, p));
     if (p->tops) WICK__TRY(wick__gpu_launch(gpu, &power, p));
+    if (kind == BULK) return wick__gpu_attention_backward_bulk(gpu, call, sizes, p);
     bool together = kind == MMA;
     for (int i = GPU_ATTENTION_OF_Q; i <= GPU_ATTENTION_OF_V; i++) {
         enum gpu_attention_of of = (enum gpu_attention_of)i;
@@ -195,8 +200,10 @@ enum wick_status wick__gpu_attention_backward(const struct wick__call *call) {
         return WICK_OK;
     if (packed) WICK__TRY(wick__gpu_attention_suspect(call, &sizes, &p.a.report));
     if (p.a.total == 0) return launch_all(gpu, call, &sizes, &p, PLAIN);
-    enum kind kind = takes_mma(gpu, call, &sizes) && has_mma(gpu) ? MMA : takes_tiles(call, &sizes) ? TILES : PLAIN;
-    bool scaled = kind == MMA && call->in[1]->dtype == WICK_F16;
+    enum kind kind = takes_tiles(call, &sizes) ? TILES : PLAIN;
+    if (takes_mma(gpu, call, &sizes) && has_mma(gpu))
+        kind = wick__gpu_attention_backward_bulk_takes(gpu, call, &sizes) ? BULK : MMA;
+    bool scaled = kind >= MMA && call->in[1]->dtype == WICK_F16;
     size_t total = (size_t)p.a.total, powers = (size_t)sizes.batches * p.key_heads;
     size_t nbytes = total * (call->in[1]->dtype == WICK_F64 ? 8 : 4) + (scaled ? (total + powers) * 4 : 0);
     WICK__TRY(wick__gpu_scratch(gpu, nbytes, &p.delta));
