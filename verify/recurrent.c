@@ -210,15 +210,9 @@ struct dual {
 
 static struct dual sum(struct dual a, struct dual b) { return (struct dual){a.v + b.v, a.d + b.d}; }
 static struct dual product(struct dual a, struct dual b) { return (struct dual){a.v * b.v, a.d * b.v + a.v * b.d}; }
-static struct dual bent(struct dual a) {
-    long double c = coshl(a.v);
-    return (struct dual){tanhl(a.v), a.d / c / c};
-}
-static struct dual gate(struct dual a) {
-    long double c = coshl(a.v / 2);
-    return (struct dual){1 / (1 + expl(-a.v)), a.d / 4 / c / c};
-}
 static struct dual rest(struct dual a) { return (struct dual){1 - a.v, -a.d}; }
+
+enum { MOST_CURVES = 5 }; /* of an element in a step: those of an LSTM */
 
 /* The network with all its numbers. */
 struct net {
@@ -229,7 +223,24 @@ struct net {
     struct dual *seq[2], *state, *cell; /* room: a sequence, twice, [T, max(I, DP)]; [H] of each */
     struct dual *gates;                 /* [g,H], twice: of the input and of the state */
     long double most;                   /* the largest sum of magnitudes */
+    /* Values and slopes of the curves in the order in which a run takes them. The first run keeps them; the others
+     * differ in the derivative of their numbers alone, and have the same. NULL when there is one run. */
+    struct dual *curve;
+    int64_t taken, kept;
 };
+
+/* The next curve's value and slope: tanh, or the logistic function where `half`. */
+static struct dual curve(struct net *n, long double a, bool half) {
+    int64_t at = n->taken++;
+    if (n->curve && at < n->kept) return n->curve[at];
+    long double c = coshl(half ? a / 2 : a);
+    struct dual y = half ? (struct dual){1 / (1 + expl(-a)), 0.25L / c / c} : (struct dual){tanhl(a), 1 / c / c};
+    if (n->curve) n->curve[at] = y, n->kept = at + 1;
+    return y;
+}
+static struct dual along(struct dual curve, long double d) { return (struct dual){curve.v, curve.d * d}; }
+static struct dual bent(struct net *n, struct dual a) { return along(curve(n, a.v, false), a.d); }
+static struct dual gate(struct net *n, struct dual a) { return along(curve(n, a.v, true), a.d); }
 
 /* bias + sum of row `row` of a weight with x. */
 static struct dual dot(struct net *n, const struct dual *weight, const struct dual *bias, const struct dual *x,
@@ -249,17 +260,19 @@ static struct dual dot(struct net *n, const struct dual *weight, const struct du
 static struct dual cell(struct net *n, int64_t j, const struct dual *h) {
     const int64_t hidden = n->s.hidden;
     const struct dual *input = n->gates, *state = n->gates + n->s.gates * hidden;
-    struct dual a[4], both;
+    struct dual a[4], reset;
     for (int64_t k = 0; k < n->s.gates; k++) a[k] = sum(input[k * hidden + j], state[k * hidden + j]);
     switch ((int)n->c->i[MODE]) {
-    case WICK_RNN_TANH: return bent(a[0]);
+    case WICK_RNN_TANH: return bent(n, a[0]);
     case WICK_RNN_RELU: return a[0].v > 0 ? a[0] : (struct dual){0, 0};
     case WICK_LSTM:
-        n->cell[j] = sum(product(gate(a[1]), n->cell[j]), product(gate(a[0]), bent(a[2])));
-        return product(gate(a[3]), bent(n->cell[j]));
+        for (int k = 0; k < 4; k++) a[k] = k == 2 ? bent(n, a[k]) : gate(n, a[k]);
+        n->cell[j] = sum(product(a[1], n->cell[j]), product(a[0], a[2]));
+        return product(a[3], bent(n, n->cell[j]));
     default:
-        both = bent(sum(input[2 * hidden + j], product(gate(a[0]), state[2 * hidden + j])));
-        return sum(product(rest(gate(a[1])), both), product(gate(a[1]), h[j]));
+        reset = gate(n, a[0]), a[1] = gate(n, a[1]);
+        a[2] = bent(n, sum(input[2 * hidden + j], product(reset, state[2 * hidden + j])));
+        return sum(product(rest(a[1]), a[2]), product(a[1], h[j]));
     }
 }
 
@@ -302,6 +315,7 @@ static int64_t row_of(const struct net *n, int64_t t, int64_t b) {
 static void run(struct net *n, struct dual *next) {
     const struct sizes *s = &n->s;
     const int64_t columns = s->directions * s->state;
+    n->taken = 0;
     for (int64_t b = 0; b < s->batch; b++) {
         int64_t length = n->c->i[RAGGED] ? n->c->i[LENGTHS + b] : s->steps;
         for (int64_t t = 0; t < length; t++)
@@ -330,8 +344,9 @@ static struct dual *net_new(struct net *n, const struct verify_case *c, const st
     const struct sizes *s = &n->s;
     int64_t columns = s->directions * s->state, wide = columns > s->inputs ? columns : s->inputs;
     int64_t h = s->ld * s->batch * s->state, cells = s->ld * s->batch * s->hidden, y = s->steps * s->batch * columns;
-    int64_t total =
-        in[0].count + in[1].count + 2 * h + 2 * cells + y + 2 * s->steps * wide + (3 + 2 * s->gates) * s->hidden;
+    int64_t curves = backward ? MOST_CURVES * s->steps * cells : 0;
+    int64_t total = in[0].count + in[1].count + 2 * h + 2 * cells + y + 2 * s->steps * wide +
+                    (3 + 2 * s->gates) * s->hidden + curves;
     struct dual *block = calloc((size_t)total + 1, sizeof *block), *room = block;
     if (!block) return NULL;
     n->x = copied(&room, &in[0], in[0].count);
@@ -345,6 +360,7 @@ static struct dual *net_new(struct net *n, const struct verify_case *c, const st
     n->state = copied(&room, NULL, s->hidden);
     n->cell = copied(&room, NULL, s->hidden);
     n->gates = copied(&room, NULL, 2 * s->gates * s->hidden);
+    n->curve = backward ? room : NULL;
     return block;
 }
 

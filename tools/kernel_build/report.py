@@ -15,17 +15,18 @@ def run(*command):
 
 
 def widest(kernels, listing, start, load, store, width):
-    """Notes in kernels[name] the widest load and store in bytes; `start` finds where a kernel begins in a listing."""
+    """Notes in kernels[name] the widest load and store in bytes; `start` finds where a kernel begins in a listing. Each of
+    the three is a word and a pattern: only lines that have the word, few of 100,000, are worth the pattern."""
     name = None
     for line in listing.splitlines():
-        begins = start.search(line)
+        begins = start[0] in line and start[1].search(line)
         if begins:
             name = begins.group(1)
-        elif name in kernels:
-            for field, pattern in ("load", load), ("store", store):
-                found = pattern.search(line)
-                if found:
-                    kernels[name][field] = max(kernels[name][field], width(found.group(1) or ""))
+            continue
+        for field, (word, pattern) in ("load", load), ("store", store):
+            found = word in line and name in kernels and pattern.search(line)
+            if found:
+                kernels[name][field] = max(kernels[name][field], width(found.group(1) or ""))
 
 
 AMD_WIDTHS = {"dwordx4": 16, "b128": 16, "dwordx3": 12, "b96": 12, "dwordx2": 8, "b64": 8, "dword": 4, "b32": 4}
@@ -54,8 +55,9 @@ def amd(path, log):
             name = match.group(1)
         elif match and name in kernels:
             kernels[name]["occupancy"] = match.group(2)
-    widest(kernels, run("llvm-objdump-19", "-d", "--no-show-raw-insn", path), re.compile(r"^[0-9a-f]+ <(\w+)>:"),
-           re.compile(r"\b(?:global|flat|buffer)_load_(\w+)"), re.compile(r"\b(?:global|flat|buffer)_store_(\w+)"),
+    widest(kernels, run("llvm-objdump-19", "-d", "--no-show-raw-insn", "--no-leading-addr", path),
+           (">:", re.compile(r"^<(\w+)>:")), ("_load_", re.compile(r"\b(?:global|flat|buffer)_load_(\w+)")),
+           ("_store_", re.compile(r"\b(?:global|flat|buffer)_store_(\w+)")),
            lambda text: AMD_WIDTHS.get(text, 2 if "16" in text or "short" in text else 1))
     return kernels
 
@@ -105,8 +107,8 @@ def nvidia(path, kept, log, target):
         short_of_registers(kernels, file.read())
     if tool("cuobjdump"):
         width = lambda text: next((bits // 8 for bits in (128, 64, 16, 8) if str(bits) in text), 4)  # noqa: E731
-        widest(kernels, run("cuobjdump", "-sass", path), re.compile(r"Function : (\w+)"),
-               re.compile(r"\bLDG?\.E((?:\.\w+)*)"), re.compile(r"\bSTG?\.E((?:\.\w+)*)"), width)
+        widest(kernels, run("cuobjdump", "-sass", path), ("Function :", re.compile(r"Function : (\w+)")),
+               ("LD", re.compile(r"\bLDG?\.E((?:\.\w+)*)")), ("ST", re.compile(r"\bSTG?\.E((?:\.\w+)*)")), width)
     else:
         for name, use in ptx(kept).items():
             kernels[name].update(load=use["load"], store=use["store"])
@@ -124,7 +126,8 @@ def ptx(path):
         return (int(lanes.group(1)) if lanes else 1) * int(size.group(1)) // 8
 
     space = r"\b%s(?!\.param|\.shared|\.local)((?:\.\w+)*?\.[bfus]\d+)\b"
-    widest(kernels, text, re.compile(r"\.entry (\w+)\("), re.compile(space % "ld"), re.compile(space % "st"), width)
+    widest(kernels, text, (".entry", re.compile(r"\.entry (\w+)\(")), ("ld.", re.compile(space % "ld")),
+           ("st.", re.compile(space % "st")), width)
     return kernels
 
 
