@@ -15,7 +15,7 @@
  * than FEW_COLUMNS fill the vectors of a common product's tiles. Along k: terms from which lanes are worth adding up,
  * in all and for each of the rows, and up to which the lines after these are asked for, else terms this far ahead. Down
  * k: terms at once, and from the one that is multiplied to the one that is asked for. Multiplications below which no
- * thread is woken. */
+ * thread is woken. Of either, terms that follow one another in a sum: TERMS, as sums of so many are added up. */
 enum { GROUP = 6, BESIDE = WICK_ISA_LEVEL == 2 ? 4 : 2, FEW = 32, FEW_ALONG = 16, FEW_COLUMNS = 12 };
 /* Terms up to which packing the matrix for tiles is soon done, and the most rows that go down so few. */
 enum { SMALL = 64, FEW_OF_SMALL = 10 };
@@ -49,31 +49,34 @@ struct few {
 /* Rows by BESIDE lines, along k. */
 static inline __attribute__((always_inline)) void dots(const int rows, const struct few *f, const float *x, int64_t ld,
                                                        const float *const *line, float *sums) {
-    wick__vf sum[GROUP][BESIDE] = {{wick__vf_all(0)}}, term[BESIDE];
     const size_t next = f->k <= SHORT ? BESIDE * sizeof **line * (size_t)f->line_step : AHEAD_ALONG * sizeof **line;
-    int64_t i = 0;
-    for (; i + PACK_LANES <= f->k; i += PACK_LANES) {
-        for (int l = 0; l < BESIDE; l++) {
-            if (next) __builtin_prefetch((const void *)((uintptr_t)(line[l] + i) + next));
-            term[l] = wick__vf_load(line[l] + i);
+    for (int64_t i = 0, end; i < f->k; i = end) {
+        wick__vf sum[GROUP][BESIDE] = {{wick__vf_all(0)}}, term[BESIDE];
+        const bool first = i == 0;
+        end = wick__min(f->k, i + TERMS * PACK_LANES);
+        for (; i + PACK_LANES <= end; i += PACK_LANES) {
+            for (int l = 0; l < BESIDE; l++) {
+                if (next) __builtin_prefetch((const void *)((uintptr_t)(line[l] + i) + next));
+                term[l] = wick__vf_load(line[l] + i);
+            }
+            for (int r = 0; r < rows; r++) {
+                wick__vf one = wick__vf_load(x + r * ld + i);
+                for (int l = 0; l < BESIDE; l++) sum[r][l] = wick__vf_fma(one, term[l], sum[r][l]);
+            }
+        }
+        if (i < end) {
+            for (int l = 0; l < BESIDE; l++) term[l] = wick__vf_some(line[l] + i, end - i, 0);
+            for (int r = 0; r < rows; r++) {
+                wick__vf one = wick__vf_some(x + r * ld + i, end - i, 0);
+                for (int l = 0; l < BESIDE; l++) sum[r][l] = wick__vf_fma(one, term[l], sum[r][l]);
+            }
         }
         for (int r = 0; r < rows; r++) {
-            wick__vf one = wick__vf_load(x + r * ld + i);
-            for (int l = 0; l < BESIDE; l++) sum[r][l] = wick__vf_fma(one, term[l], sum[r][l]);
+            const wick__vf *s = sum[r];
+            float total[4];
+            _mm_storeu_ps(total, wick__vf_totals(s[0], s[1], s[2 % BESIDE], s[3 % BESIDE]));
+            for (int l = 0; l < BESIDE; l++) sums[r * SPAN + l] = first ? total[l] : sums[r * SPAN + l] + total[l];
         }
-    }
-    if (i < f->k) {
-        for (int l = 0; l < BESIDE; l++) term[l] = wick__vf_some(line[l] + i, f->k - i, 0);
-        for (int r = 0; r < rows; r++) {
-            wick__vf one = wick__vf_some(x + r * ld + i, f->k - i, 0);
-            for (int l = 0; l < BESIDE; l++) sum[r][l] = wick__vf_fma(one, term[l], sum[r][l]);
-        }
-    }
-    for (int r = 0; r < rows; r++) {
-        const wick__vf *s = sum[r];
-        float total[4];
-        _mm_storeu_ps(total, wick__vf_totals(s[0], s[1], s[2 % BESIDE], s[3 % BESIDE]));
-        memcpy(sums + r * SPAN, total, BESIDE * sizeof *total);
     }
 }
 
@@ -90,8 +93,7 @@ static inline __attribute__((always_inline)) void sweep(const int rows, const bo
     wick__vf sum[GROUP][BESIDE], term[BESIDE];
     const float *at = p->matrix + p->from * f->line_k;
     for (int r = 0; r < rows; r++)
-        for (int v = 0; v < BESIDE; v++)
-            sum[r][v] = p->from > 0 ? wick__vf_load(sums + r * SPAN + v * PACK_LANES) : wick__vf_all(0);
+        for (int v = 0; v < BESIDE; v++) sum[r][v] = wick__vf_all(0);
     x += p->from;
     for (int64_t k = 0; k < p->terms; k++, at += f->line_k) {
         for (int v = 0; v < BESIDE; v++) {
@@ -108,7 +110,11 @@ static inline __attribute__((always_inline)) void sweep(const int rows, const bo
             for (int v = 0; v < BESIDE; v++) sum[r][v] = wick__vf_fma(wick__vf_all(x[r * ld + k]), term[v], sum[r][v]);
     }
     for (int r = 0; r < rows; r++)
-        for (int v = 0; v < BESIDE; v++) wick__vf_store(sums + r * SPAN + v * PACK_LANES, sum[r][v]);
+        for (int v = 0; v < BESIDE; v++) {
+            float *to = sums + r * SPAN + v * PACK_LANES;
+            if (p->from > 0) sum[r][v] += wick__vf_load(to);
+            wick__vf_store(to, sum[r][v]);
+        }
 }
 
 #define OF_ROWS(rows)                                                                                                  \
