@@ -47,6 +47,9 @@ static enum text_result read_source(struct source *source, const struct wishes *
     bool good = passages_split(source->text.data, source->text.nbytes, wishes->words, &source->passages);
     if (good) source->vectors = calloc((size_t)(source->passages.n * dim) + 1, sizeof(float));
     if (good && source->vectors) return TEXT_READ;
+    free(source->passages.items);
+    source->passages = (struct passages){.n = 0};
+    source->has_key = false;
     command_fail("search", "%s: out of memory", source->path);
     return TEXT_FAILED;
 }
@@ -245,7 +248,7 @@ static int search(const struct wishes *wishes, const struct text_model *model, s
     for (int i = 0; i < wishes->n_files; i++) {
         sources[i].path = wishes->files[i];
         if (read_source(&sources[i], wishes, identity, wick_embedder_dim(model->embedder)) == TEXT_FAILED) status = 1;
-        n += sources[i].vectors ? sources[i].passages.n : 0;
+        n += sources[i].passages.n;
     }
     struct hit *hits = calloc((size_t)n + 1, sizeof *hits);
     if (!hits) return command_fail("search", "out of memory");
