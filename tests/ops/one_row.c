@@ -1,5 +1,6 @@
 /* Products of one row or one column of floats with matrices, alone and in batches, of sizes drawn at random, beside
- * sums in float64 of the operands as they were stored. On the device named in argv[1] ("cpu"). */
+ * sums in float64 of the operands as they were stored; and of few rows with equal terms, many of them. On the device
+ * named in argv[1] ("cpu"). */
 #include "tests/test.h"
 
 static struct wick_device *device;
@@ -58,6 +59,25 @@ static void check_product(enum wick_dtype dtype, struct sizes sizes, bool a_turn
     wick_scope_end(NULL);
 }
 
+/* Equal terms err alike, so that the error tells how many follow one another in a sum: docs/numerics.md says 256. */
+static void check_equal(int64_t m, int64_t k, int64_t n, bool turned) {
+    const float x = 0.1f, y = 0.7f;
+    const double want = (double)x * (double)y * (double)k, bound = want * (1 + 256 / 2) * 0x1p-23;
+    wick_scope_begin();
+    struct wick_tensor *a = wick_full(device, WICK_F32, 2, (const int64_t[]){m, k}, WICK_REAL((double)x));
+    struct wick_tensor *b =
+        wick_full(device, WICK_F32, 2, (const int64_t[]){turned ? n : k, turned ? k : n}, WICK_REAL((double)y));
+    double *got = values_of(wick_matmul(a, turned ? wick_transpose(b, 0, 1) : b));
+    int bad = 0;
+    for (int64_t i = 0; i < m * n; i++) bad += !(fabs(got[i] - want) <= bound);
+    if (bad > 0)
+        printf("%d of equal terms, [%d,%d] by [%d,%d]%s\n", bad, (int)m, (int)k, (int)k, (int)n,
+               turned ? ", turned" : "");
+    CHECK_INT(bad, 0);
+    free(got);
+    wick_scope_end(NULL);
+}
+
 int main(int argc, char **argv) {
     enum { ROUNDS = 60 };
     const enum wick_dtype dtypes[] = {WICK_F32, WICK_BF16, WICK_F16, WICK_F8E4M3};
@@ -70,6 +90,11 @@ int main(int argc, char **argv) {
             bool turned = draw(2);
             check_product(dtypes[d], (struct sizes){batch, 1, k, n}, draw(2), turned);
             check_product(dtypes[d], (struct sizes){batch, n, k, 1}, turned, draw(2));
+        }
+    for (int64_t m = 1; m <= 3; m += 2)
+        for (int turned = 0; turned < 2; turned++) {
+            check_equal(m, 100000, 1, turned);
+            check_equal(m, 100000, 40, turned);
         }
     wick_device_close(device);
     return test_end();

@@ -13,10 +13,11 @@
 
 #include <string.h>
 
-/* Multiplications below which a thread is not woken. Along k: columns at once, vectors of sums for each of them. Down
- * k: vectors of columns, and terms from the one that is multiplied to the one that is asked for. */
+/* Multiplications below which a thread is not woken. Along k: columns at once, vectors of sums for each of them, and
+ * terms after which these begin anew, so that no more than 256 follow one another. Down k: vectors of columns, and
+ * terms from the one that is multiplied to the one that is asked for. */
 enum { WORK_MIN = 128 * 1024, ROWS = 4, STRANDS = 2, VECTORS = 8, AHEAD = 8 };
-enum { SWEPT = VECTORS * PACK_LANES };
+enum { SWEPT = VECTORS * PACK_LANES, CHAIN = 256 * STRANDS * PACK_LANES };
 
 struct gemv {
     const struct wick__product *g; /* of one row */
@@ -32,21 +33,28 @@ struct gemv {
 static inline __attribute__((always_inline)) void dot(const enum source source, const float *x, const char *const *row,
                                                       int64_t k, float *sums) {
     const int64_t size = source_size(source);
-    wick__vf sum[ROWS][STRANDS] = {{wick__vf_all(0)}};
-    int64_t i = 0;
-    for (; i + STRANDS * PACK_LANES <= k; i += STRANDS * PACK_LANES)
-        for (int s = 0; s < STRANDS; s++) {
-            wick__vf term = wick__vf_load(x + i + s * PACK_LANES);
+    for (int64_t i = 0, end; i < k; i = end) {
+        wick__vf sum[ROWS][STRANDS] = {{wick__vf_all(0)}};
+        const bool first = i == 0;
+        end = wick__min(k, i + CHAIN);
+        for (; i + STRANDS * PACK_LANES <= end; i += STRANDS * PACK_LANES)
+            for (int s = 0; s < STRANDS; s++) {
+                wick__vf term = wick__vf_load(x + i + s * PACK_LANES);
+                for (int r = 0; r < ROWS; r++)
+                    sum[r][s] =
+                        wick__vf_fma((wick__vf)pack_load(source, row[r] + (i + s * PACK_LANES) * size, PACK_LANES, 0),
+                                     term, sum[r][s]);
+            }
+        for (; i < end; i += PACK_LANES) {
+            wick__vf term = (wick__vf)pack_load(SOURCE_32, x + i, end - i, 0);
             for (int r = 0; r < ROWS; r++)
-                sum[r][s] = wick__vf_fma(
-                    (wick__vf)pack_load(source, row[r] + (i + s * PACK_LANES) * size, PACK_LANES, 0), term, sum[r][s]);
+                sum[r][0] = wick__vf_fma((wick__vf)pack_load(source, row[r] + i * size, end - i, 0), term, sum[r][0]);
         }
-    for (; i < k; i += PACK_LANES) {
-        wick__vf term = (wick__vf)pack_load(SOURCE_32, x + i, k - i, 0);
-        for (int r = 0; r < ROWS; r++)
-            sum[r][0] = wick__vf_fma((wick__vf)pack_load(source, row[r] + i * size, k - i, 0), term, sum[r][0]);
+        for (int r = 0; r < ROWS; r++) {
+            float total = wick__vf_total(sum[r][0] + sum[r][1]);
+            sums[r] = first ? total : sums[r] + total;
+        }
     }
-    for (int r = 0; r < ROWS; r++) sums[r] = wick__vf_total(sum[r][0] + sum[r][1]);
 }
 
 static void dot_of(enum source source, const float *x, const char *const *row, int64_t k, float *sums) {
