@@ -92,20 +92,22 @@ class Call:
         starts = (self.q_starts, self.k_starts) if self.packed else ()
         return [api.hold(api.wick.tensor(numpy.array(s, dtype=numpy.uint32), "u32")) for s in starts]
 
+    @property
+    def op(self):
+        return "attention_packed" if self.packed else "scaled_dot_product_attention"
+
     def run(self, api, operands):
         """Result and log_sums."""
         asked = api.options("attention", **self.options, log_sums=Out())
-        name = "attention_packed" if self.packed else "scaled_dot_product_attention"
-        return api.made(name, *operands, *(self.starts(api) or [None]), asked)
+        return api.made(self.op, *operands, *(self.starts(api) or [None]), asked)
 
     def run_gradients(self, api, operands, gradient):
         """The gradients of q, k and v."""
         result, log_sums = self.run(api, operands)
-        name = "attention_packed" if self.packed else "scaled_dot_product_attention"
         starts = dict(zip(("q_starts", "k_starts"), self.starts(api)))
         asked = api.options("attention_backward", result=result, log_sums=log_sums, k_gradient=Out(), v_gradient=Out(),
                             function=api.options("attention", **self.options), **starts)
-        return api.made(f"{name}_backward", gradient, *operands, asked)
+        return api.made(f"{self.op}_backward", gradient, *operands, asked)
 
     def expected_gradients(self, operands, gradient):
         operands = [x.double().requires_grad_() for x in operands]

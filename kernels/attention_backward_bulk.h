@@ -29,7 +29,7 @@ struct gpu_attention_backward_bulk {
 #define GPU_BACKWARD_BULK_ROWS (64 * GPU_BACKWARD_BULK_GROUPS)
 #define GPU_BACKWARD_BULK_THREADS (128 * (GPU_BACKWARD_BULK_GROUPS + 1))
 #define GPU_BACKWARD_BULK_SHARED(dim)                                                                                  \
-    ((GPU_BACKWARD_BULK_ROWS + GPU_BACKWARD_BULK_STAGES(dim) * GPU_BACKWARD_BULK_STEP) * 2 *                      \
+    ((GPU_BACKWARD_BULK_ROWS + GPU_BACKWARD_BULK_STAGES(dim) * GPU_BACKWARD_BULK_STEP) * 2 *                           \
      ((dim) <= 64 ? 64 : 128) * 2)
 
 #endif

@@ -240,14 +240,7 @@ GPU_FN void bulk_hide(const struct gpu_attention &p, const struct backward_place
     GPU_UNROLL for (u32 half = 0; half < 2; half++) {
         i32 line = (i32)at.row0 + (i32)(gpu_wave() * 16 + attention_line(half)), others = (i32)at.end - other0;
         i32 same = (OF_KEYS ? line - (i32)at.shift : line + (i32)at.shift) - other0; /* the other that stands there */
-        i32 from = same - (i32)(OF_KEYS ? p.right : p.left), to = same + (i32)(OF_KEYS ? p.left : p.right) + 1;
-        if (from < 0) from = 0;
-        if (to > others) to = others;
-        u32 many = to > from ? to - from : 0, own = attention_first() - from;
-        GPU_UNROLL for (u32 j = 0; j < COLUMNS; j++) GPU_UNROLL for (u32 n = 0; n < ATTENTION_EACH; n++) {
-            u32 e = attention_element(half, n);
-            if (own + (j * 16 + attention_ahead(e)) >= many) s[j].v[e] = attention_lowest(0.0f);
-        }
+        group_keep(s, half, same - (i32)(OF_KEYS ? p.right : p.left), same + (i32)(OF_KEYS ? p.left : p.right) + 1, others);
     }
 }
 /* A wait that follows stays behind what weights are computed of; else the compiler begins with it. No weight is as large as

@@ -81,20 +81,25 @@ GPU_FN void attention_add_values(struct mma_tile (&out)[DIM / 16], const struct 
 
 /* ---- weights and results, where maxima move seldom and results leave by whole pieces ---- */
 
+/* Leaves out scores of a lane's row `half` but those of columns from .. to - 1, of which there are `columns`. */
+template <int COLUMNS>
+GPU_FN void group_keep(struct mma_tile (&s)[COLUMNS], u32 half, i32 from, i32 to, i32 columns) {
+    if (from < 0) from = 0;
+    if (to > columns) to = columns;
+    u32 many = to > from ? to - from : 0, own = attention_first() - from;
+    GPU_UNROLL for (int j = 0; j < COLUMNS; j++) GPU_UNROLL for (u32 n = 0; n < ATTENTION_EACH; n++) {
+        u32 e = attention_element(half, n);
+        if (own + (j * 16 + attention_ahead(e)) >= many) s[j].v[e] = attention_lowest(0.0f);
+    }
+}
+
 /* Leaves out what a row may not see of a step whose first key is number `key` of the block's. */
 template <int COLUMNS>
 GPU_FN void group_hide(const struct gpu_attention &p, struct mma_tile (&s)[COLUMNS], const struct attention_row *rows,
                        i64 key0, u32 keys) {
     GPU_UNROLL for (u32 half = 0; half < 2; half++) {
         i32 position = (i32)(rows[attention_line(half)].position - key0), to = position + (i32)p.right + 1;
-        i32 from = position - (i32)p.left;
-        if (from < 0) from = 0;
-        if (to > (i32)keys) to = (i32)keys;
-        u32 many = to > from ? to - from : 0, own = attention_first() - from;
-        GPU_UNROLL for (int j = 0; j < COLUMNS; j++) GPU_UNROLL for (u32 n = 0; n < ATTENTION_EACH; n++) {
-            u32 e = attention_element(half, n);
-            if (own + (j * 16 + attention_ahead(e)) >= many) s[j].v[e] = attention_lowest(0.0f);
-        }
+        group_keep(s, half, position - (i32)p.left, to, (i32)keys);
     }
 }
 

@@ -106,7 +106,7 @@ static struct way way_of_registers(const struct wick__gpu *gpu, bool bf16, int64
 }
 
 /* Whether the kernel of two small blocks a unit is faster than others for a call of so few keys. On an H200, bf16, it
- * is faster than that of turns with up to 256 keys and 512 causal ones. That of bulk copies is sooner better than both:
+ * is faster than that of turns with up to 256 keys and 512 causal ones. From fewer on, that of bulk copies is faster:
  * 64x12x50x64 22 us instead of 17.7, causal 8x16x256x64 12.6 instead of 10.7, but 32x12x128x64 13.9 instead of 15.3. */
 static bool is_for_meeting(const struct wick__call *call, const struct wick__attention_sizes *sizes, int64_t dim,
                            bool bulk) {
