@@ -1,351 +1,214 @@
 /* The gradients of attention of bf16 and f16 by the matrix instructions of groups of waves, for which one thread asks for
- * bulk copies of all operands (mma_bulk.h). Operands as attention_mma.hip has them, with maps; depth and width are even and
- * at most DIM; scores have nothing but a scale above 0 and keys that a query may not see. attention_delta has run, and
- * attention_pairs.
+ * bulk copies of all operands (mma_bulk.h; after Shah and others, "FlashAttention-3"). Operands as attention_mma.hip has
+ * them, with maps; depth and width are even and at most DIM; scores have nothing but a scale above 0 and keys that a query
+ * may not see. attention_delta has run, and attention_pairs.
  *
- * A block stays on its unit and makes tile after tile. A group has 64 lines, queries for dq, else keys for dk and dv, and
- * their sums in registers; the others come in steps of 64. Groups meet nowhere, so that the matrix units work for one while
- * others make weights. All in one order and without atomics. */
-#include "attention_backward_bulk.h"
-#include "attention_backward_tiles.h"
-#include "attention_group.h"
-#include "mma_bulk.h"
+ * A block stays on its unit and makes tile after tile of keys. A group has 64 keys, and the sums of their gradients in
+ * registers; queries come in steps of 64. Of a step, dS goes to LDS, and each group multiplies all groups' dS by some columns
+ * of the keys: the tile's part of the gradient of q, which bulk copies add to memory, tile after tile, so that the sums are
+ * the same in each run. A tile waits only for tiles that were drawn before it. attention_backward_bulk_q then rounds. */
+#include "attention_backward_bulk_tiles.h"
 
-/* ---- the pairs of all queries, a thread each ---- */
+/* ---- what is laid out for all blocks: tiles, and the pairs of all queries, a thread each ---- */
 
 #if MMA_BULK
+/* Whether all starts of packed sequences are right: with others tiles might wait for tiles that never come. */
+GPU_FN bool bulk_trusts(const struct gpu_attention &p) {
+    GPU_SHARED u32 wrong;
+    if (!p.q_starts) return true;
+    if (gpu_thread() == 0) wrong = 0;
+    gpu_sync();
+    GPU_NO_UNROLL for (u32 s = gpu_thread(); s <= p.sequences; s += GPU_BLOCK)
+        if (attention_start_rule(p, false, s) >= 0 || attention_start_rule(p, true, s) >= 0) wrong = 1;
+    gpu_sync();
+    return !wrong;
+}
+
 template <typename T> GPU_FN void attention_pairs(const struct gpu_attention_backward_bulk &p) {
     const struct gpu_attention_backward &all = p.all;
+    const u32 own = gpu_block_x() * GPU_BLOCK + gpu_thread(), threads = gpu_blocks_x() * GPU_BLOCK;
     if (all.a.q_starts && gpu_block_x() == 0) attention_check_starts(all.a);
-    GPU_NO_UNROLL for (u32 n = gpu_block_x() * GPU_BLOCK + gpu_thread(); n < p.pairs_end; n += gpu_blocks_x() * GPU_BLOCK) {
+    if (own - gpu_thread() < p.blocks) {
+        const bool trusts = bulk_trusts(all.a);
+        GPU_NO_UNROLL for (u32 x = own; x < p.blocks; x += threads) {
+            struct bulk_tile &tile = ((struct bulk_tile *)p.tiles)[x];
+            bulk_locate<T>(p, tile, x);
+            if (!trusts) tile.errand.shared = 0;
+        }
+    }
+    GPU_NO_UNROLL for (u32 n = own; n < p.pairs_end; n += threads) {
         struct backward_place at;
         u32 line = n / p.pair_rows, row = n % p.pair_rows, batch = line / all.a.heads, head = line % all.a.heads;
         at.batch = batch;
         at.query0 = at.shift = 0;
         at.queries = all.a.queries;
         if (all.a.q_starts) {
-            backward_find<i32>(all, at, (i32)(row / 64), 64);
+            backward_find<i32>(all, at, true, (i32)(row / 64), 64);
             row = (u32)at.row0 + row % 64;
         }
         f32 power = backward_power<T>(all, batch, head / all.a.group);
         ((struct backward_pair *)p.pairs)[n] = backward_pair_of<T>(all, at, head, row, power);
-    }
-}
-
-/* ---- what a block has ---- */
-
-enum { STEP = GPU_BACKWARD_BULK_STEP, COLUMNS = STEP / 16 };
-
-template <int DIM> struct bulk_shape {
-    enum {
-        GROUPS = GPU_BACKWARD_BULK_GROUPS,
-        STAGES = GPU_BACKWARD_BULK_STAGES(DIM),
-        ROWS = GPU_BACKWARD_BULK_ROWS,
-        WIDE = attention_wide<DIM>::value,
-        OWN = 64 * WIDE * 2,     /* bytes of a group's lines of an operand */
-        LINES = ROWS * WIDE * 2, /* of all groups' */
-        OTHERS = STEP * WIDE * 2 /* and of a step of others */
-    };
-};
-
-/* What a group needs to know of a tile beside its place: others from .. to, which some of its lines meet (none: to = 0),
- * and free .. bound, which all do; the power of dS. */
-struct bulk_seat {
-    i32 from, to, free, bound;
-    f32 power;
-};
-
-/* What is to be copied of a tile: position, head and batch of the first lines and others, the first line's pair or the
- * first other's. */
-struct bulk_errand {
-    i32 line[3], other[3];
-    u32 groups, steps, heads; /* that have lines; of a head; of q that share others */
-    u32 pair;
-};
-
-/* What is in LDS beside operands, of two tiles: the groups' and the one whose operands come. */
-template <int DIM, bool OF_KEYS> struct bulk_block {
-    typedef bulk_shape<DIM> shape;
-    alignas(16) struct backward_pair pairs[OF_KEYS ? shape::STAGES * STEP : shape::ROWS]; /* of others, or of lines */
-    u64 full[shape::STAGES], empty[shape::STAGES]; /* barriers: steps of others */
-    u64 lines, done;                               /* lines are there; no group needs them any more */
-    u64 known[2], left[2];                         /* tiles: their place is there; groups are done */
-    struct backward_place at[2];
-    struct bulk_errand errands[2];
-    struct bulk_seat seats[2][shape::GROUPS];
-    u32 over[2]; /* there is no such tile: the block is done */
-    u32 odd[shape::GROUPS][64 + 1];
-    f32 weights[shape::GROUPS][GROUP];
-};
-
-template <int DIM, bool OF_KEYS> struct bulk_work {
-    const struct gpu_attention_backward_bulk &p;
-    struct bulk_block<DIM, OF_KEYS> &block;
-    u8 *lds; /* lines of both operands, steps of both others */
-};
-template <int DIM, bool OF_KEYS> GPU_FN u8 *bulk_lines(const struct bulk_work<DIM, OF_KEYS> &work, u32 which, u32 group) {
-    return work.lds + which * bulk_shape<DIM>::LINES + group * bulk_shape<DIM>::OWN;
-}
-template <int DIM, bool OF_KEYS> GPU_FN u8 *bulk_others(const struct bulk_work<DIM, OF_KEYS> &work, u32 which, u32 stage) {
-    typedef bulk_shape<DIM> shape;
-    return work.lds + 2 * shape::LINES + (stage * 2 + which) * shape::OTHERS;
-}
-
-GPU_FN u32 bulk_steps(const struct backward_place &at) {
-    return at.begin < at.end ? (u32)(at.end - at.begin + STEP - 1) / STEP : 0;
-}
-
-/* ---- the thread that finds tiles ---- */
-
-/* What the group that has lines number row0 on needs to know. */
-template <typename T, bool OF_KEYS>
-GPU_FN void bulk_sit(const struct gpu_attention_backward &p, const struct backward_place &at, struct bulk_seat &seat,
-                     i32 row0) {
-    i32 begin = (i32)at.begin, end = (i32)at.end, rows = (i32)at.rows, last = row0 + 63 < rows ? row0 + 63 : rows - 1;
-    i32 back = (i32)(OF_KEYS ? p.a.right : p.a.left), ahead = (i32)(OF_KEYS ? p.a.left : p.a.right);
-    i32 first = (i32)(OF_KEYS ? -at.shift : at.shift); /* the other that stands where line 0 does */
-    i32 from = first + row0 - back, to = first + last + ahead + 1, bound = first + row0 + ahead + 1;
-    seat.from = from < begin ? begin : from;
-    seat.to = row0 > last ? 0 : to < end ? to : end;
-    seat.free = first + last - back;
-    seat.bound = bound < end ? bound : end;
-    seat.power = backward_power<T>(p, at.batch, at.key_head);
-}
-
-/* What is to be copied of the tile at `at`. */
-template <bool OF_KEYS>
-GPU_FN void bulk_errand_of(const struct gpu_attention_backward_bulk &p, const struct backward_place &at,
-                           struct bulk_errand &errand, u32 most) {
-    bool packed = p.all.a.q_starts != NULL;
-    u32 batch = packed ? 0 : (u32)at.batch, groups = (u32)(at.rows - at.row0 + 63) / 64, first = 0;
-    if (packed) first = ((u32)at.query0 / 64 + (u32)at.batch) * 64;
-    errand.line[0] = (i32)(at.row0 + (OF_KEYS ? at.key0 : at.query0));
-    errand.line[1] = (i32)(OF_KEYS ? at.key_head : at.head);
-    errand.other[0] = (i32)(at.begin + (OF_KEYS ? at.query0 : at.key0));
-    errand.other[1] = (i32)(OF_KEYS ? at.head : at.key_head);
-    errand.line[2] = errand.other[2] = (i32)batch;
-    errand.groups = groups < most ? groups : most;
-    errand.steps = bulk_steps(at);
-    errand.heads = OF_KEYS ? p.all.a.group : 1;
-    errand.pair = (batch * p.all.a.heads + (u32)at.head) * p.pair_rows + first + (u32)(OF_KEYS ? at.begin : at.row0);
-}
-
-/* Finds tile x, or the next one that no block has and that has lines; its number. */
-template <typename T, int DIM, bool OF_KEYS>
-GPU_FN u32 bulk_find(const struct bulk_work<DIM, OF_KEYS> &work, u32 tile, u32 x) {
-    typedef bulk_shape<DIM> shape;
-    const struct gpu_attention_backward_bulk &p = work.p;
-    struct backward_place &at = work.block.at[tile];
-    GPU_NO_UNROLL for (; x < p.blocks; x = bulk_draw(p.tickets, p.blocks)) {
-        backward_locate_at<i32>(p.all, at, shape::ROWS, x);
-        if (at.row0 < at.rows) break;
-    }
-    if (x >= p.blocks) return x;
-    if (OF_KEYS) at.begin = at.begin / STEP * STEP; /* where pairs are whole pieces */
-    GPU_NO_UNROLL for (u32 group = 0; group < shape::GROUPS; group++)
-        bulk_sit<T, OF_KEYS>(p.all, at, work.block.seats[tile][group], (i32)at.row0 + (i32)group * 64);
-    bulk_errand_of<OF_KEYS>(p, at, work.block.errands[tile], shape::GROUPS);
-    return x;
-}
-
-/* Finds tile after tile, while the groups work on the one before. */
-template <typename T, int DIM, bool OF_KEYS> GPU_FN void bulk_seek(const struct bulk_work<DIM, OF_KEYS> &work) {
-    u32 x = gpu_block_x();
-    GPU_NO_UNROLL for (struct bulk_ring tile = {0, 1};; bulk_next<2>(tile)) {
-        bulk_wait(&work.block.left[tile.stage], tile.phase);
-        x = bulk_find<T>(work, tile.stage, x);
-        bool over = x >= work.p.blocks;
-        work.block.over[tile.stage] = over;
-        bulk_arrive(&work.block.known[tile.stage]);
-        if (over) return;
-        x = bulk_draw(work.p.tickets, work.p.blocks);
-    }
-}
-
-/* ---- the thread that asks for copies ---- */
-
-/* Asks for 64 pairs, the first of them number `pair`. */
-template <int DIM, bool OF_KEYS>
-GPU_FN void bulk_ask_pairs(const struct bulk_work<DIM, OF_KEYS> &work, u32 place, u32 pair, u64 *full) {
-    bulk_copy_run(work.block.pairs + place * 64, (const struct backward_pair *)work.p.pairs + pair,
-                  64 * sizeof(struct backward_pair), full);
-}
-
-/* Asks for 64 positions of an operand. `from`: position, head and batch of the first. */
-template <int DIM> GPU_FN void bulk_ask(u8 *to, const struct gpu_tensor_map &map, const i32 (&from)[3], u64 *full) {
-    GPU_UNROLL for (i32 c = 0; c < DIM; c += 64) {
-        bulk_copy(to, map, {c, from[0], from[1], from[2]}, full);
-        to += GROUP_BLOCK;
-    }
-}
-
-template <int DIM, bool OF_KEYS>
-GPU_FN void bulk_ask_lines(const struct bulk_work<DIM, OF_KEYS> &work, const struct bulk_errand &errand) {
-    typedef bulk_shape<DIM> shape;
-    const struct gpu_attention_backward_bulk &p = work.p;
-    u64 *full = &work.block.lines;
-    bulk_expect(full, errand.groups * (2 * shape::OWN + (OF_KEYS ? 0 : 64 * (u32)sizeof(struct backward_pair))));
-    GPU_NO_UNROLL for (u32 group = 0; group < errand.groups; group++) {
-        const i32 from[3] = {errand.line[0] + (i32)group * 64, errand.line[1], errand.line[2]};
-        bulk_ask<DIM>(bulk_lines(work, 0, group), OF_KEYS ? p.k : p.q, from, full);
-        bulk_ask<DIM>(bulk_lines(work, 1, group), OF_KEYS ? p.v : p.gradient, from, full);
-        if (!OF_KEYS) bulk_ask_pairs(work, group, errand.pair + group * 64, full);
-    }
-}
-
-template <int DIM, bool OF_KEYS>
-GPU_FN void bulk_ask_others(const struct bulk_work<DIM, OF_KEYS> &work, const struct bulk_errand &errand,
-                            struct bulk_ring &ring) {
-    typedef bulk_shape<DIM> shape;
-    const struct gpu_attention_backward_bulk &p = work.p;
-    GPU_NO_UNROLL for (u32 member = 0; member < errand.heads; member++)
-        GPU_NO_UNROLL for (u32 n = 0; n < errand.steps; n++) {
-            const i32 from[3] = {errand.other[0] + (i32)(n * STEP), errand.other[1] + (i32)member, errand.other[2]};
-            u64 *full = &work.block.full[ring.stage];
-            bulk_wait(&work.block.empty[ring.stage], ring.phase);
-            bulk_expect(full, 2 * shape::OTHERS + (OF_KEYS ? STEP * (u32)sizeof(struct backward_pair) : 0));
-            bulk_ask<DIM>(bulk_others(work, 0, ring.stage), OF_KEYS ? p.q : p.k, from, full);
-            bulk_ask<DIM>(bulk_others(work, 1, ring.stage), OF_KEYS ? p.gradient : p.v, from, full);
-            if (OF_KEYS) bulk_ask_pairs(work, ring.stage, errand.pair + member * p.pair_rows + n * STEP, full);
-            bulk_next<shape::STAGES>(ring);
-        }
-}
-
-/* Asks for all operands of the block's tiles, as soon as their place is known and LDS has room. */
-template <int DIM, bool OF_KEYS> GPU_FN void bulk_fill(const struct bulk_work<DIM, OF_KEYS> &work) {
-    struct bulk_ring ring = {0, 1};
-    GPU_NO_UNROLL for (struct bulk_ring tile = {0, 0}, lines = {0, 1};; bulk_next<2>(tile), bulk_next<1>(lines)) {
-        bulk_wait(&work.block.known[tile.stage], tile.phase);
-        if (work.block.over[tile.stage]) return;
-        bulk_wait(&work.block.done, lines.phase);
-        bulk_ask_lines(work, work.block.errands[tile.stage]);
-        bulk_ask_others(work, work.block.errands[tile.stage], ring);
+        if (n % STEP == 0) p.notes[n / STEP] = 0;
     }
 }
 
 /* ---- the groups that multiply ---- */
 
-/* Lines times others: scores, or the gradients of weights. */
-template <typename T, int DIM> GPU_FN void bulk_score(struct mma_tile (&s)[COLUMNS], const u8 *lines, const u8 *others) {
+/* Barriers by number: that of each group's turn to ask for a step's first products, so that the matrix units work for one
+ * group while the other makes weights. */
+enum { TURN = 1 };
+
+/* Keys times queries: scores, or the gradients of weights. */
+template <typename T, int DIM> GPU_FN void bulk_score(struct mma_tile (&s)[COLUMNS], const u8 *keys, const u8 *queries) {
     enum { REST = DIM > 64 ? DIM / 16 - 4 : 4 };
     group_begin();
-    group_multiply<T, false, false, true>(s, lines, others);
-    if (DIM > 64) group_multiply<T, false, false, false, REST>(s, lines + GROUP_BLOCK, others + GROUP_BLOCK);
+    group_multiply<T, false, false, true>(s, keys, queries);
+    if (DIM > 64) group_multiply<T, false, false, false, REST>(s, keys + GROUP_BLOCK, queries + GROUP_BLOCK);
     group_commit();
-}
-/* -inf for the scores of others, from number other0 on, that are not there or that a line does not meet. */
-template <bool OF_KEYS>
-GPU_FN void bulk_hide(const struct gpu_attention &p, const struct backward_place &at, i32 other0,
-                      struct mma_tile (&s)[COLUMNS]) {
-    GPU_UNROLL for (u32 half = 0; half < 2; half++) {
-        i32 line = (i32)at.row0 + (i32)(gpu_wave() * 16 + attention_line(half)), others = (i32)at.end - other0;
-        i32 same = (OF_KEYS ? line - (i32)at.shift : line + (i32)at.shift) - other0; /* the other that stands there */
-        group_keep(s, half, same - (i32)(OF_KEYS ? p.right : p.left), same + (i32)(OF_KEYS ? p.left : p.right) + 1, others);
-    }
-}
-/* A wait that follows stays behind what weights are computed of; else the compiler begins with it. No weight is as large as
- * that, which the compiler does not know; `spare` would take one. */
-GPU_FN void bulk_after(const struct mma_tile (&s)[COLUMNS], f32 *spare) {
-    f32 most = s[0].v[0];
-    GPU_UNROLL for (u32 j = 0; j < COLUMNS; j++) GPU_UNROLL for (u32 e = 1; e < MMA_SUMS; e += 4) /* half of them will do */
-        most = mma_max(s[j].v[e], most);
-    if (most > 1e30f) *(volatile f32 *)spare = most;
 }
 /* What a step's weights add to sums. */
 template <typename T, int TILES>
-GPU_FN void bulk_add(struct mma_tile (&sums)[TILES], const struct mma_fragment (&x)[COLUMNS], const u8 *others) {
+GPU_FN void bulk_add(struct mma_tile (&sums)[TILES], const struct mma_fragment (&x)[COLUMNS], const u8 *queries) {
     group_begin();
-    group_multiply_kept<T, true>(sums, x, others);
+    group_multiply_kept<T, true>(sums, x, queries);
+    group_commit();
+}
+/* All groups' dS times the keys: this group's columns of the sums of queries. */
+template <typename T, typename S>
+GPU_FN void bulk_gather(const struct bulk_work<S> &work, u32 stage, struct mma_tile (&sums_q)[S::PART / 16]) {
+    const u32 own = group_number() * (S::PART == 64 ? GROUP_BLOCK : S::PART * 2);
+    static_assert(S::GROUPS == 2, "a product a group");
+    group_begin();
+    group_multiply<T, true, true, true>(sums_q, bulk_slopes(work, stage, 0), bulk_keys(work, OWN, 0) + own);
+    group_multiply<T, true, true>(sums_q, bulk_slopes(work, stage, 1), bulk_keys(work, OWN, 1) + own);
     group_commit();
 }
 
-/* A step's others; the stage before it that the group has yet to leave, if `late`. */
+/* -inf for the scores of queries, from number query0 on, that a key does not meet, and for those of keys that are not there. */
+GPU_FN void bulk_hide(const struct gpu_attention &p, const struct backward_place &at, i32 query0,
+                      struct mma_tile (&s)[COLUMNS]) {
+    GPU_UNROLL for (u32 half = 0; half < 2; half++) {
+        i32 key = (i32)at.row0 + (i32)(gpu_wave() * 16 + attention_line(half)), queries = (i32)at.end - query0;
+        i32 same = key - (i32)at.shift - query0; /* the query that stands there */
+        if (key >= (i32)at.rows) queries = 0;
+        group_keep(s, half, same - (i32)p.right, same + (i32)p.left + 1, queries);
+    }
+}
+
+/* Where the group is: steps of queries, of dS, and places of sums; whether a step's dS has yet to be multiplied by keys, and
+ * the stage of queries that the group has yet to leave. */
 struct bulk_way {
-    struct bulk_ring ring;
-    bool late;
+    struct bulk_ring queries, slopes, sums;
+    bool behind, late;
     u32 before;
 };
 
-/* This wave has no more use for the others of the step before, whose products have ended. */
-template <int DIM, bool OF_KEYS> GPU_FN void bulk_leave(const struct bulk_work<DIM, OF_KEYS> &work, struct bulk_way &way) {
+/* This wave has no more use for the queries of the step before, whose products have ended. */
+template <typename S> GPU_FN void bulk_leave(const struct bulk_work<S> &work, struct bulk_way &way) {
     if (way.late && gpu_lane() == 0) bulk_arrive(&work.block.empty[way.before]);
     way.late = false;
 }
 
-/* A step of others from number other0 on. LATE: what it adds to sums may be under way until the next step's first products
- * are, which wait behind it. Weights are made while products run. */
-template <typename T, int DIM, bool OF_KEYS>
-GPU_FN void bulk_step(const struct bulk_work<DIM, OF_KEYS> &work, u32 tile, struct bulk_way &way, i32 other0,
-                      struct mma_tile (&sums)[DIM / 16], struct mma_tile (&sums_v)[DIM / 16]) {
-    enum { LATE = !(OF_KEYS && DIM > 96) }; /* the widest sums of two gradients leave too few registers for that */
-    const struct gpu_attention &p = work.p.all.a;
-    const struct backward_place &at = work.block.at[tile];
-    const struct bulk_seat &seat = work.block.seats[tile][group_number()];
-    const u32 stage = way.ring.stage;
-    const u8 *others[2] = {bulk_others(work, 0, stage), bulk_others(work, 1, stage)};
-    struct mma_tile s[1][COLUMNS], g[1][COLUMNS];
-    struct mma_fragment x[COLUMNS], y[COLUMNS];
-    const struct backward_scores<1, COLUMNS> scores = {work.block.pairs + (OF_KEYS ? stage * STEP : 0), gpu_wave() * 16, s,
-                                                       g};
-    bulk_score<T, DIM>(s[0], bulk_lines(work, 0, group_number()), others[0]);
-    if (LATE) {
-        group_wait<1>();
-        bulk_leave(work, way);
-    }
-    bulk_score<T, DIM>(g[0], bulk_lines(work, 1, group_number()), others[1]);
-    group_wait<1>();
-    group_hold(s[0]);
-    if (other0 < seat.free || other0 + STEP > seat.bound)
-        bulk_hide<OF_KEYS>(p, at, other0, s[0]);
-    backward_weigh<OF_KEYS>((f32)p.scale * 1.4426950408889634f, scores);
-    if (OF_KEYS) {
-        attention_pack<T>(x, s[0]);
-        bulk_add<T>(sums_v, x, others[1]);
-        group_wait<1>();
-    } else {
-        group_hold(s[0]);
-        bulk_after(s[0], &work.block.weights[group_number()][gpu_thread() % GROUP]);
-        group_wait<0>();
-    }
-    group_hold(g[0]);
-    backward_slope<OF_KEYS>(seat.power, false, scores);
-    attention_pack<T>(y, g[0]);
-    bulk_add<T>(sums, y, others[0]);
-    way.late = true;
-    way.before = stage;
-    if (!LATE) {
-        group_wait<0>();
-        group_hold(sums);
-        group_hold(sums_v);
-        bulk_leave(work, way);
-    }
+/* dS to LDS, a line of queries a key, for the products of all groups. */
+template <typename S>
+GPU_FN void bulk_share(const struct bulk_work<S> &work, struct bulk_way &way, const struct mma_fragment (&y)[COLUMNS]) {
+    const u32 stage = way.slopes.stage, line = gpu_wave() % 4 * 16 + gpu_lane() % 16;
+    const u32 to = bulk_address(bulk_slopes(work, stage, group_number())) + line * GROUP_LINE;
+    bulk_wait(&work.block.used[stage], way.slopes.phase ^ 1);
+    GPU_UNROLL for (u32 j = 0; j < COLUMNS; j++) bulk_store_fragment(to + ((j * 2 + gpu_lane() / 16) ^ line % 8) * 16, y[j]);
+    bulk_show();
+    group_sync_wave();
+    if (gpu_lane() == 0) bulk_arrive(&work.block.made[stage]);
 }
 
-/* All steps of a tile. */
-template <typename T, int DIM, bool OF_KEYS>
-GPU_FN void bulk_go(const struct bulk_work<DIM, OF_KEYS> &work, u32 tile, struct bulk_way &way,
-                    struct mma_tile (&sums)[DIM / 16], struct mma_tile (&sums_v)[DIM / 16]) {
-    typedef bulk_shape<DIM> shape;
-    const struct backward_place &at = work.block.at[tile];
-    const struct bulk_seat &seat = work.block.seats[tile][group_number()];
-    const i32 begin = (i32)at.begin, end = begin + (i32)bulk_steps(at) * STEP;
-    GPU_NO_UNROLL for (u32 member = 0; member < (OF_KEYS ? work.p.all.a.group : 1); member++)
-        GPU_NO_UNROLL for (i32 other0 = begin; other0 < end; other0 += STEP) {
-            bulk_wait(&work.block.full[way.ring.stage], way.ring.phase);
-            if (other0 < seat.to && other0 + STEP > seat.from) {
-                bulk_step<T>(work, tile, way, other0, sums, sums_v);
-            } else {
-                group_wait<0>();
-                bulk_leave(work, way);
-                if (gpu_lane() == 0) bulk_arrive(&work.block.empty[way.ring.stage]);
-            }
-            bulk_next<shape::STAGES>(way.ring);
+/* Puts this group's columns of a step's sums where a thread brings them to memory, and leaves the step's dS. */
+template <typename S>
+GPU_FN void bulk_hand(const struct bulk_work<S> &work, struct bulk_way &way, const struct mma_tile (&sums_q)[S::PART / 16]) {
+    struct alignas(16) quad {
+        f32 v[4];
+    };
+    const u32 place = way.sums.stage;
+    quad *to = (quad *)bulk_sums(work, place) + group_number() * (S::PART / 8 * GROUP) + gpu_thread() % GROUP;
+    bulk_wait(&work.block.taken[place], way.sums.phase ^ 1);
+    GPU_UNROLL for (u32 n = 0; n < S::PART / 8; n++) {
+        const f32 *v = sums_q[n / 2].v + n % 2 * 4;
+        to[n * GROUP] = {v[0], v[1], v[2], v[3]};
+    }
+    bulk_show();
+    group_sync_wave();
+    if (gpu_lane() == 0) {
+        bulk_arrive(&work.block.summed[place]);
+        bulk_arrive(&work.block.used[way.slopes.stage]);
+    }
+    bulk_next<S::PLACES>(way.sums);
+    bulk_next<2>(way.slopes);
+}
+
+/* A step of queries from number query0 on. */
+template <typename T, typename S>
+GPU_FN void bulk_step(const struct bulk_work<S> &work, u32 tile, struct bulk_way &way, i32 query0,
+                      struct mma_tile (&sums)[S::DIM / 16], struct mma_tile (&sums_v)[S::DIM / 16]) {
+    const struct gpu_attention &p = work.p.all.a;
+    const struct bulk_seat &seat = work.block.tiles[tile].seats[group_number()];
+    const u32 stage = way.queries.stage;
+    const u8 *q = bulk_queries(work, OWN, stage), *gradient = bulk_queries(work, OTHER, stage);
+    struct mma_tile s[1][COLUMNS], g[1][COLUMNS], sums_q[S::PART / 16];
+    struct mma_fragment x[COLUMNS];
+    const struct backward_scores<1, COLUMNS> scores = {work.block.pairs + stage * STEP, gpu_wave() * 16, s, g};
+    bulk_sync(TURN + group_number(), 2 * GROUP);
+    bulk_score<T, S::DIM>(s[0], bulk_keys(work, OWN, group_number()), q);
+    if (way.behind) bulk_wait(&work.block.made[way.slopes.stage], way.slopes.phase);
+    /* Of a tile's first step there is none behind, and nobody looks at this product. */
+    bulk_gather<T>(work, way.slopes.stage, sums_q);
+    bulk_pass(TURN + (group_number() ^ 1), 2 * GROUP);
+    group_wait<1>();
+    group_hold(s[0]);
+    bulk_leave(work, way);
+    if (query0 < seat.free || query0 + STEP > seat.bound) bulk_hide(p, work.block.tiles[tile].at, query0, s[0]);
+    backward_weigh<true>((f32)p.scale * 1.4426950408889634f, scores);
+    group_wait<0>();
+    group_hold(sums_q);
+    if (way.behind) bulk_hand(work, way, sums_q);
+    bulk_score<T, S::DIM>(g[0], bulk_keys(work, OTHER, group_number()), gradient);
+    attention_pack<T>(x, s[0]);
+    bulk_add<T>(sums_v, x, gradient);
+    group_wait<1>();
+    group_hold(g[0]);
+    backward_slope<true>(seat.power, false, scores);
+    group_wait<0>();
+    attention_pack<T>(x, g[0]);
+    bulk_share(work, way, x);
+    bulk_add<T>(sums, x, q);
+    way.behind = way.late = true;
+    way.before = stage;
+}
+
+/* All steps of a tile, the last queries first. */
+template <typename T, typename S>
+GPU_FN void bulk_go(const struct bulk_work<S> &work, u32 tile, struct bulk_way &way,
+                    struct mma_tile (&sums)[S::DIM / 16], struct mma_tile (&sums_v)[S::DIM / 16]) {
+    const struct backward_place &at = work.block.tiles[tile].at;
+    const i32 begin = (i32)at.begin;
+    GPU_NO_UNROLL for (i32 n = (i32)bulk_steps(at) - 1; n >= 0; n--)
+        GPU_NO_UNROLL for (u32 member = 0; member < work.p.all.a.group; member++) {
+            bulk_wait(&work.block.full[way.queries.stage], way.queries.phase);
+            bulk_step<T>(work, tile, way, begin + n * STEP, sums, sums_v);
+            bulk_next<S::STAGES>(way.queries);
         }
+    struct mma_tile sums_q[S::PART / 16];
     group_wait<0>();
     group_hold(sums);
-    if (OF_KEYS) group_hold(sums_v);
+    group_hold(sums_v);
+    if (way.behind) bulk_wait(&work.block.made[way.slopes.stage], way.slopes.phase);
+    bulk_gather<T>(work, way.slopes.stage, sums_q);
+    group_wait<0>();
+    group_hold(sums_q);
+    if (way.behind) bulk_hand(work, way, sums_q);
+    way.behind = false;
     bulk_leave(work, way);
 }
+
+/* ---- results ---- */
 
 /* As backward_store, where lengths are even. */
 template <typename T, bool OF_KEYS, int STEPS>
@@ -367,95 +230,156 @@ GPU_FN void bulk_store(const struct gpu_attention_backward &p, const struct back
     }
 }
 
-/* Writes the sums of the group's lines. */
-template <typename T, int DIM, bool OF_KEYS>
-GPU_FN void bulk_end(const struct bulk_work<DIM, OF_KEYS> &work, u32 tile, struct mma_tile (&sums)[1][DIM / 16],
-                     struct mma_tile (&sums_v)[1][DIM / 16]) {
+/* What lines need that are summed again, in LDS. */
+struct bulk_notes {
+    u32 odd[64 + 1];
+    f32 weights[GROUP];
+};
+
+/* Writes the gradients of the group's keys. */
+template <typename T, typename S>
+GPU_FN void bulk_end(const struct bulk_work<S> &work, u32 tile, const struct bulk_way &way,
+                     const struct mma_tile (&sums)[S::DIM / 16], const struct mma_tile (&sums_v)[S::DIM / 16]) {
     const struct gpu_attention_backward &p = work.p.all;
-    struct backward_place &at = work.block.at[tile];
-    u32 group = group_number(), *odd = work.block.odd[group], line0 = group * 64;
-    f32 up = (f32)(1u << backward_shift<T>::value), power = work.block.seats[tile][group].power;
+    struct backward_place &at = work.block.tiles[tile].at;
+    const u32 group = group_number(), thread = gpu_thread() % GROUP;
+    /* The group's next dS comes there; nobody looks at the one before. */
+    struct bulk_notes &notes = *(struct bulk_notes *)bulk_slopes(work, way.slopes.stage, group);
+    f32 up = (f32)(1u << backward_shift<T>::value), power = work.block.tiles[tile].seats[group].power;
     const struct backward_target target = {(u16 *)p.out, (u32)p.a.depth, (f32)p.a.scale / (power * up)};
     const struct backward_target target_v = {(u16 *)p.out_v, (u32)p.a.width, 1.0f / up};
-    if (gpu_thread() % GROUP < 64) odd[gpu_thread() % GROUP] = 0;
+    bulk_wait(&work.block.used[way.slopes.stage], way.slopes.phase ^ 1);
+    if (thread < 64) notes.odd[thread] = 0;
     gpu_sync_part<GROUP>();
-    bulk_store<T, OF_KEYS>(p, at, target, sums[0], odd);
-    if (OF_KEYS) bulk_store<T, OF_KEYS>(p, at, target_v, sums_v[0], odd);
-    if (!backward_is_odd<64, GROUP>(odd)) return;
-    if (gpu_thread() % GROUP == 0) backward_operands(p, at); /* all groups write the same */
+    bulk_store<T, true>(p, at, target, sums, notes.odd);
+    bulk_store<T, true>(p, at, target_v, sums_v, notes.odd);
+    if (backward_is_odd<64, GROUP>(notes.odd)) {
+        if (thread == 0) backward_operands(p, at); /* all groups write the same */
+        gpu_sync_part<GROUP>();
+        backward_mend<T, true, 64, GROUP, true>(p, at, group * 64, notes.odd, notes.weights);
+    }
     gpu_sync_part<GROUP>();
-    backward_mend<T, OF_KEYS, 64, GROUP, true>(p, at, line0, odd, work.block.weights[group]);
 }
 
-template <typename T, int DIM, bool OF_KEYS> GPU_FN void bulk_gradient(const struct bulk_work<DIM, OF_KEYS> &work) {
-    struct bulk_way way = {{0, 0}, false, 0};
-    GPU_NO_UNROLL for (struct bulk_ring tile = {0, 0}, lines = {0, 0};; bulk_next<2>(tile), bulk_next<1>(lines)) {
+template <typename T, typename S> GPU_FN void bulk_gradient(const struct bulk_work<S> &work) {
+    struct bulk_way way = {{0, 0}, {0, 0}, {0, 0}, false, false, 0};
+    if (group_number() == 1) bulk_pass(TURN, 2 * GROUP);
+    GPU_NO_UNROLL for (struct bulk_ring tile = {0, 0}, keys = {0, 0};; bulk_next<2>(tile), bulk_next<1>(keys)) {
         bulk_wait(&work.block.known[tile.stage], tile.phase);
         if (work.block.over[tile.stage]) return;
-        bulk_wait(&work.block.lines, lines.phase);
-        struct mma_tile sums[1][DIM / 16], sums_v[1][DIM / 16];
-        mma_clear(sums);
-        mma_clear(sums_v);
-        bulk_go<T>(work, tile.stage, way, sums[0], sums_v[0]);
+        bulk_wait(&work.block.keys, keys.phase);
+        struct mma_tile sums[S::DIM / 16], sums_v[S::DIM / 16];
+        GPU_UNROLL for (u32 c = 0; c < S::DIM / 16; c++) GPU_UNROLL for (u32 e = 0; e < MMA_SUMS; e++)
+            sums[c].v[e] = sums_v[c].v[e] = 0;
+        bulk_go<T>(work, tile.stage, way, sums, sums_v);
         if (gpu_lane() == 0) bulk_arrive(&work.block.done);
-        bulk_end<T>(work, tile.stage, sums, sums_v);
+        bulk_end<T>(work, tile.stage, way, sums, sums_v);
+        bulk_show();
         group_sync_wave();
         if (gpu_lane() == 0) bulk_arrive(&work.block.left[tile.stage]);
     }
 }
 
-template <typename T, int DIM, bool OF_KEYS> GPU_FN void backward_bulk(const struct gpu_attention_backward_bulk &p) {
-    typedef bulk_shape<DIM> shape;
-    enum { MANY = 224, FEW = 56 }; /* registers of the groups' threads, and of the others */
-    GPU_SHARED struct bulk_block<DIM, OF_KEYS> block;
-    const struct bulk_work<DIM, OF_KEYS> work = {p, block, (u8 *)attention_shared};
-    if (gpu_thread() == 0) {
-        for (u32 i = 0; i < shape::STAGES; i++) {
-            bulk_barrier_begin(&block.full[i], 1);
-            bulk_barrier_begin(&block.empty[i], shape::GROUPS * 4);
-        }
-        bulk_barrier_begin(&block.lines, 1);
-        bulk_barrier_begin(&block.done, shape::GROUPS * 4);
-        for (u32 i = 0; i < 2; i++) {
-            bulk_barrier_begin(&block.known[i], 1);
-            bulk_barrier_begin(&block.left[i], shape::GROUPS * 4);
-        }
-        bulk_barriers_publish();
+template <typename S> GPU_FN void bulk_begin(struct bulk_block<S> &block) {
+    for (u32 i = 0; i < S::STAGES; i++) {
+        bulk_barrier_begin(&block.full[i], 1);
+        bulk_barrier_begin(&block.empty[i], S::WAVES);
     }
+    for (u32 i = 0; i < S::PLACES; i++) {
+        bulk_barrier_begin(&block.summed[i], S::WAVES);
+        bulk_barrier_begin(&block.taken[i], 1);
+    }
+    for (u32 i = 0; i < 2; i++) {
+        bulk_barrier_begin(&block.known[i], 1);
+        bulk_barrier_begin(&block.left[i], S::WAVES + S::SERVERS);
+        bulk_barrier_begin(&block.made[i], S::WAVES);
+        bulk_barrier_begin(&block.used[i], S::WAVES);
+    }
+    bulk_barrier_begin(&block.near, 1);
+    bulk_barrier_begin(&block.keys, 1);
+    bulk_barrier_begin(&block.done, S::WAVES);
+    bulk_barriers_publish();
+}
+
+/* Of a wave of the last group one thread works, as lanes would wait for each other. */
+template <typename T, typename S> GPU_FN void backward_bulk(const struct gpu_attention_backward_bulk &p) {
+    enum { MANY = 240, FEW = 24 }; /* registers of the groups' threads, and of the others */
+    GPU_SHARED struct bulk_block<S> block;
+    const struct bulk_work<S> work = {p, block, (u8 *)attention_shared};
+    if (gpu_thread() == 0) bulk_begin(block);
     gpu_sync();
-    if (group_number() == shape::GROUPS) {
+    if (group_number() == S::GROUPS) {
+        const u32 server = gpu_thread() - S::GROUPS * GROUP;
         group_give_registers<FEW>();
-        if (gpu_thread() == shape::GROUPS * GROUP)
+        if (server == 0)
             bulk_fill(work);
-        else if (gpu_thread() == shape::GROUPS * GROUP + GPU_WAVE)
-            bulk_seek<T>(work);
+        else if (server == GPU_WAVE)
+            bulk_seek(work);
+        else if (server >= 2 * GPU_WAVE && server % GPU_WAVE == 0)
+            bulk_serve(work, server / GPU_WAVE - 2);
     } else {
         group_take_registers<MANY>();
         bulk_gradient<T>(work);
     }
 }
 
-#define BACKWARD_BULK(name, type, dim, of_keys)                                                                        \
-    BULK_KERNEL(attention_backward_bulk_##name##_##dim##_##type, struct gpu_attention_backward_bulk,                   \
-                GPU_BACKWARD_BULK_THREADS) {                                                                           \
-        backward_bulk<type, dim, of_keys>(p);                                                                          \
+/* ---- the gradient of q from its sums ---- */
+
+/* A block has 64 queries, a thread what one of a group had. */
+template <typename T, typename S> GPU_FN void backward_round(const struct gpu_attention_backward_bulk &p) {
+    GPU_SHARED struct backward_place at;
+    GPU_SHARED struct bulk_notes notes;
+    const struct gpu_attention_backward &all = p.all;
+    if (gpu_thread() == 0) backward_locate_at<i32>(all, at, STEP, gpu_block_x());
+    if (gpu_thread() < 64) notes.odd[gpu_thread()] = 0;
+    gpu_sync();
+    if (at.row0 >= at.rows) return;
+    const bool packed = all.a.q_starts != NULL;
+    const u32 batch = packed ? 0 : (u32)at.batch, first = packed ? (u32)at.query0 / 64 + (u32)at.batch : 0;
+    const u32 step = (batch * all.a.heads + (u32)at.head) * (p.pair_rows / STEP) + first + (u32)at.row0 / STEP;
+    const f32 power = backward_power<T>(all, at.batch, at.key_head);
+    const struct backward_target target = {(u16 *)all.out, (u32)all.a.depth,
+                                           (f32)all.a.scale / (power * (f32)(1u << backward_shift<T>::value))};
+    const f32 *from = (const f32 *)p.sums + (u64)step * (S::SUMS / 4) + gpu_thread() * 4;
+    struct mma_tile sums[S::WIDE / 16];
+    const bool any = p.notes[step] != 0;
+    GPU_UNROLL for (u32 n = 0; n < S::WIDE / 8; n++) {
+        gpu_vec<f32> x = {{0, 0, 0, 0}};
+        if (any) x = gpu_load16(from + n * (GROUP * 4));
+        GPU_UNROLL for (u32 e = 0; e < 4; e++) sums[n / 2].v[n % 2 * 4 + e] = x.v[e];
+    }
+    bulk_store<T, false>(all, at, target, sums, notes.odd);
+    if (!backward_is_odd<64, GROUP>(notes.odd)) return;
+    if (gpu_thread() == 0) backward_operands(all, at);
+    gpu_sync();
+    backward_mend<T, false, 64, GROUP, true>(all, at, 0, notes.odd, notes.weights);
+}
+
+#define BACKWARD_BULK(type, dim)                                                                                       \
+    BULK_KERNEL(attention_backward_bulk_##dim##_##type, struct gpu_attention_backward_bulk, GPU_BACKWARD_BULK_THREADS) { \
+        backward_bulk<type, struct bulk_shape<dim>>(p);                                                                \
+    }
+#define BACKWARD_ROUND(type, dim)                                                                                      \
+    GPU_KERNEL_OF(attention_backward_bulk_q_##dim##_##type, struct gpu_attention_backward_bulk, GROUP, 1) {            \
+        backward_round<type, struct bulk_shape<dim>>(p);                                                               \
     }
 #define BACKWARD_PAIRS(type)                                                                                           \
     GPU_KERNEL(attention_pairs_##type, struct gpu_attention_backward_bulk) { attention_pairs<type>(p); }
 #else
 /* The host asks for these only where they are. */
-#define BACKWARD_BULK(name, type, dim, of_keys)                                                                        \
-    GPU_KERNEL(attention_backward_bulk_##name##_##dim##_##type, struct gpu_attention_backward_bulk) { (void)p; }
+#define BACKWARD_BULK(type, dim)                                                                                       \
+    GPU_KERNEL(attention_backward_bulk_##dim##_##type, struct gpu_attention_backward_bulk) { (void)p; }
+#define BACKWARD_ROUND(type, dim)                                                                                      \
+    GPU_KERNEL(attention_backward_bulk_q_##dim##_##type, struct gpu_attention_backward_bulk) { (void)p; }
 #define BACKWARD_PAIRS(type)                                                                                           \
     GPU_KERNEL(attention_pairs_##type, struct gpu_attention_backward_bulk) { (void)p; }
 #endif
 
 #define BACKWARD_BULKS(type)                                                                                           \
-    BACKWARD_BULK(q, type, 64, false)                                                                                  \
-    BACKWARD_BULK(q, type, 96, false)                                                                                  \
-    BACKWARD_BULK(q, type, 128, false)                                                                                 \
-    BACKWARD_BULK(kv, type, 64, true)                                                                                  \
-    BACKWARD_BULK(kv, type, 96, true)                                                                                  \
-    BACKWARD_BULK(kv, type, 128, true) BACKWARD_PAIRS(type)
+    BACKWARD_BULK(type, 64)                                                                                            \
+    BACKWARD_BULK(type, 96)                                                                                            \
+    BACKWARD_BULK(type, 128)                                                                                           \
+    BACKWARD_ROUND(type, 64)                                                                                           \
+    BACKWARD_ROUND(type, 128) BACKWARD_PAIRS(type)
 BACKWARD_BULKS(bf16)
 BACKWARD_BULKS(f16)

@@ -31,11 +31,11 @@ template <typename S> struct backward_query {
     S log_sum, delta;
 };
 
-/* The sequence that has a tile, and the tile's first row in it. N is a type for numbers of tiles and positions. */
+/* The sequence that has a tile, of queries or keys, and the tile's first row in it. N is a type for numbers of tiles and positions. */
 template <typename N>
-GPU_FN void backward_find(const struct gpu_attention_backward &p, struct backward_place &at, N tile, u32 tile_rows) {
+GPU_FN void backward_find(const struct gpu_attention_backward &p, struct backward_place &at, bool of_q, N tile,
+                          u32 tile_rows) {
     enum { SHORT = sizeof(N) == 4 };
-    bool of_q = p.of == GPU_ATTENTION_OF_Q;
     const u32 *starts = of_q ? p.a.q_starts : p.a.k_starts;
     i64 stride = p.a.start_stride[of_q ? 0 : 1], end = of_q ? p.a.queries : p.a.keys;
     N low = 0, high = (N)p.a.sequences - 1;
@@ -81,7 +81,7 @@ GPU_FN void backward_locate_at(const struct gpu_attention_backward &p, struct ba
     N heads = (N)(of_q ? p.a.heads : p.key_heads), batch = (N)attention_divide<SHORT>((u64)line, (u64)heads);
     N head = line - batch * heads;
     if (p.a.q_starts) {
-        backward_find<N>(p, at, tile, tile_rows);
+        backward_find<N>(p, at, of_q, tile, tile_rows);
     } else {
         at.batch = batch;
         at.row0 = tile * (N)tile_rows;

@@ -31,22 +31,22 @@ GPU_FN i64 attention_start(const u32 *starts, i64 stride, i64 s, i64 end) {
     return at < end ? at : end;
 }
 
-/* Reports starts that do not go from 0 to the end without a step back, at 8 s + 2 rule + (1 for those of keys), by the
- * rules of wick__starts_rule. */
+/* The rule of wick__starts_rule that start s of the queries, or else the keys, breaks; -1: none. */
+GPU_FN int attention_start_rule(const struct gpu_attention &p, bool of_keys, u32 s) {
+    const u32 *starts = of_keys ? p.k_starts : p.q_starts;
+    i64 stride = p.start_stride[of_keys], end = of_keys ? p.keys : p.queries;
+    i64 at = starts[s * stride], before = s ? starts[(s - 1) * stride] : 0;
+    return s == 0 && at != 0 ? 0 : at < before ? 1 : at > end ? 2 : s == p.sequences && at != end ? 3 : -1;
+}
+
+/* Reports starts that do not go from 0 to the end without a step back, at 8 s + 2 rule + (1 for those of keys). */
 GPU_FN void attention_check_starts(const struct gpu_attention &p) {
-    GPU_NO_UNROLL for (u32 which = 0; which < 2; which++) {
-        const u32 *starts = which ? p.k_starts : p.q_starts;
-        i64 stride = p.start_stride[which], end = which ? p.keys : p.queries;
+    GPU_NO_UNROLL for (u32 which = 0; which < 2; which++)
         GPU_NO_UNROLL for (u32 s = gpu_thread(); s <= p.sequences; s += gpu_threads()) {
-            i64 at = starts[s * stride], before = s ? starts[(s - 1) * stride] : 0;
-            int rule = s == 0 && at != 0               ? 0
-                       : at < before                   ? 1
-                       : at > end                      ? 2
-                       : s == p.sequences && at != end ? 3
-                                                       : -1;
+            int rule = attention_start_rule(p, which, s);
+            i64 at = (which ? p.k_starts : p.q_starts)[s * p.start_stride[which]];
             if (rule >= 0) gpu_report_failure(p.report, 8 * (i64)s + 2 * rule + which, at);
         }
-    }
 }
 
 /* x / by, of numbers >= 0, SHORT: below 2^32. Divisions of 64 bits are slow and want registers, and few are needed. */

@@ -78,6 +78,12 @@ GPU_FN void bulk_copy_run(void *lds, const void *from, u32 nbytes, u64 *barrier)
                  "l"(from), "r"(nbytes), "r"(bulk_address(barrier))
                  : "memory");
 }
+/* A fragment to LDS: lane l says where eight neighbours of row l % 16 go, those from column l / 16 * 8 on. */
+GPU_FN void bulk_store_fragment(u32 lds, const struct mma_fragment &x) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(lds), "r"(x.word[0]),
+                 "r"(x.word[1]), "r"(x.word[2]), "r"(x.word[3])
+                 : "memory");
+}
 /* The other way: LDS, which this thread's wave wrote before bulk_show and a barrier of the wave, to the map's box. */
 GPU_FN void bulk_show(void) { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 GPU_FN void bulk_put(const struct gpu_tensor_map &map, i32 x, i32 y, i32 z, const u8 *lds) {
@@ -86,9 +92,34 @@ GPU_FN void bulk_put(const struct gpu_tensor_map &map, i32 x, i32 y, i32 z, cons
                  : "memory");
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
+/* That many bytes side by side, a multiple of 16, from and to multiples of 16; the second form adds f32. */
+GPU_FN void bulk_put_run(f32 *to, const void *lds, u32 nbytes) {
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(bulk_address(lds)), "r"(nbytes)
+                 : "memory");
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+GPU_FN void bulk_add_run(f32 *to, const void *lds, u32 nbytes) {
+    asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(to),
+                 "r"(bulk_address(lds)), "r"(nbytes)
+                 : "memory");
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
 /* Until all but N of this thread's have read LDS, or until all have written. */
 template <int N> GPU_FN void bulk_put_wait(void) { asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(N) : "memory"); }
 GPU_FN void bulk_put_end(void) { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
+/* A number in memory that blocks wait for: what a thread's bulk copies wrote before bulk_note is there for those of a thread
+ * that has seen the number. */
+GPU_FN void bulk_note(u32 *at, u32 number) {
+    asm volatile("fence.proxy.async;" ::: "memory");
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(at), "r"(number) : "memory");
+}
+GPU_FN void bulk_await(const u32 *at, u32 number) {
+    u32 seen;
+    do
+        asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(at) : "memory");
+    while (seen != number);
+    asm volatile("fence.proxy.async;" ::: "memory");
+}
 /* A barrier of `threads` of the block, one of 15 beside gpu_sync's; the second form does not wait there for the others. */
 GPU_FN void bulk_sync(u32 number, u32 threads) {
     asm volatile("bar.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");

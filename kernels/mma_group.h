@@ -159,6 +159,7 @@ GPU_FN u64 group_whole(u32 tile) { return (u64)(1u << 30 | 1024 / 16) << 32 | ti
                        "n"(B_ACROSS));                                                                                 \
     }
 #define GROUP_PRODUCTS(T, type)                                                                                        \
+    GROUP_PRODUCT(T, type, 32, 16, 16, 17, 18, 19, 20, 21, 22)                                                         \
     GROUP_PRODUCT(T, type, 64, 32, 32, 33, 34, 35, 36, 37, 38)                                                         \
     GROUP_PRODUCT(T, type, 96, 48, 48, 49, 50, 51, 52, 53, 54)                                                         \
     GROUP_PRODUCT(T, type, 128, 64, 64, 65, 66, 67, 68, 69, 70)                                                        \
