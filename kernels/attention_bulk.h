@@ -5,6 +5,24 @@
 #include "attention.h"
 #include "tensor_map.h"
 
+/* A u8 mask as bits. A row has four words for every 128 keys; bit 4 j + n of word w is that of key 16 j + 8 (n / 2) + 2 w +
+ * n % 2, so that a word is what a lane has of a row (attention_bulk_mask.hip). Strides, of batch, head and query, are words. */
+struct gpu_attention_bits {
+    const u32 *words; /* NULL: there is no such mask */
+    u32 stride[3];
+};
+
+/* attention_mask_bits, attention_mask_lay: rows of `keys` elements, one after another in `to`, `pitch` words or elements a
+ * row; attention_mask_lay fills them up with 0. */
+struct gpu_attention_lay {
+    const void *from;
+    void *to;
+    i64 stride[4]; /* of `from` */
+    u32 heads, queries; /* rows of a batch */
+    u32 keys, pitch;
+    i64 rows;
+};
+
 /* A block makes tiles of queries until there are none left below `blocks`: that of its own number, and then the next one
  * that no block has. Numbers mean what struct gpu_attention says of blocks. Maps are of elements, positions, heads and
  * batches; a box has 64 elements of GPU_ATTENTION_BULK_KEYS keys, or of 64 queries or values. */
@@ -15,6 +33,9 @@ struct gpu_attention_bulk {
     u32 blocks;
     u16 boxed; /* q has a map, and a tile's rows are of one head */
     u16 late;  /* tiles differ: a block draws its next one when it is nearly done with the last */
+    /* attention_bulk_mask: a u8 mask; scale, cap, and 2 log2(e) scale / cap. */
+    struct gpu_attention_bits bits;
+    float scale, cap, turn;
 };
 
 /* Of rows with up to `dim` elements, 64, 96 or 128, by groups of waves that multiply, with 64 queries each, beside one

@@ -1,4 +1,5 @@
-/* The groups of attention_bulk.hip: what happens to a tile but for its steps. */
+/* The groups of attention_bulk.hip and attention_bulk_mask.hip: what happens to a tile but for its steps, for which each
+ * has a bulk_run of its own. */
 #ifndef WICK_KERNELS_ATTENTION_BULK_GROUPS_H
 #define WICK_KERNELS_ATTENTION_BULK_GROUPS_H
 
@@ -113,6 +114,7 @@ GPU_FN void bulk_end(const struct bulk_work<S> &work, struct bulk_seat &seat, st
                      u32 tile) {
     u8 *q = bulk_queries(work, tile);
     bool hides = seat.free.begin > 0 || seat.free.end % STEP != 0 || seat.free.end < seat.keys;
+    if (S::MORE) hides |= work.p.masked != GPU_ATTENTION_FREE;
     u32 again = group_store<T, S::DIM>(work.p, seat.rows + gpu_wave() % 4 * 16, sums, hides, q);
     if (hides) {
         if (again) seat.any = 1;
@@ -169,7 +171,7 @@ template <typename S> GPU_FN void bulk_begin_block(struct bulk_block<S> &block) 
 template <typename T, typename S, int MANY, int FEW> GPU_FN void attention_bulk(const struct gpu_attention_bulk &p) {
     GPU_SHARED struct bulk_block<S> block;
     u32 group = group_number(), other = gpu_wave() - S::GROUPS * 4;
-    const struct bulk_work<S> work = {p.a, block, (u8 *)attention_shared, group};
+    const struct bulk_work<S> work = {p.a, block, (u8 *)attention_shared, group, p};
     if (gpu_thread() == 0) bulk_begin_block(block);
     /* The first tile is known before the kernel ahead has ended, unless it is one of packed sequences. */
     if (p.a.q_starts) gpu_wait();

@@ -13,10 +13,11 @@ enum bulk_kind { KEYS, VALUES };
 /* Barriers by number: the helpers', and from TURN on that of each group's turn to ask for products. */
 enum { HELP = 1, TURN = 2 };
 
-/* Of rows with up to WIDTH elements, and of MANY groups that multiply. */
-template <int WIDTH, int MANY> struct bulk_shape {
+/* Of rows with up to WIDTH elements, and of MANY groups that multiply. MORE: scores may have a mask, slopes, a cap. */
+template <int WIDTH, int MANY, bool ALL = false> struct bulk_shape {
     enum {
         DIM = WIDTH,
+        MORE = ALL,
         WIDE = attention_wide<DIM>::value,
         GROUPS = MANY,
         STAGES = GPU_ATTENTION_BULK_STAGES(DIM),
@@ -38,8 +39,14 @@ struct bulk_seat {
     u32 end;        /* there is no such tile: the block is done */
 };
 
+/* Of a tile's rows: where their bits begin. */
+template <typename S, bool MORE> struct bulk_lines {};
+template <typename S> struct bulk_lines<S, true> {
+    u32 lines[S::TILES][S::ROWS];
+};
+
 /* What is in LDS beside queries, keys and values, of TILES tiles: the groups' and those whose rows and queries come. */
-template <typename S> struct bulk_block {
+template <typename S> struct bulk_block : bulk_lines<S, S::MORE> {
     u64 full[2][S::STAGES], empty[2][S::STAGES]; /* barriers: steps by kind */
     /* and tiles: their place is there, rows and queries too, groups are done */
     u64 known[S::TILES], taken[S::TILES], left[S::TILES];
@@ -55,6 +62,7 @@ template <typename S> struct bulk_work {
     struct bulk_block<S> &block;
     u8 *lds; /* queries of tiles, steps of keys, steps of values */
     u32 group;
+    const struct gpu_attention_bulk &all;
 };
 template <typename S> GPU_FN u8 *bulk_queries(const struct bulk_work<S> &work, u32 tile) {
     return work.lds + tile * S::QUERIES + work.group * (S::WIDE * 128);
@@ -145,6 +153,8 @@ template <typename S> GPU_FN void bulk_find(const struct gpu_attention_bulk &p, 
         block.x = x;
         if (x >= p.blocks) return;
         attention_locate_at<true>(p.a, block.next, S::ROWS, x);
+        /* Words of a mask are those of whole steps. */
+        if (S::MORE && p.a.masked != GPU_ATTENTION_FREE) block.next.begin -= block.next.begin % STEP;
         if (block.next.row0 < block.next.rows) return;
         x = bulk_draw(p.tickets + gpu_block_y(), p.blocks);
     }
@@ -194,14 +204,33 @@ GPU_FN void bulk_sit(const struct gpu_attention &p, struct bulk_seat &seat, cons
     seat.any = 0;
 }
 
+/* Where the bits of row r of a tile begin, which is at `row`. */
+GPU_FN u32 bulk_line(const struct gpu_attention_bulk &p, const struct attention_place &at, u32 r,
+                     const struct attention_row &row) {
+    u32 head = at.unit, index = (u32)(row.position - at.shift);
+    if (row.out < 0) return 0;
+    if (p.a.merged) head = head * p.a.group + ((u32)at.row0 + r) / (u32)at.queries;
+    return (u32)at.batch * p.bits.stride[0] + head * p.bits.stride[1] + index * p.bits.stride[2];
+}
+template <typename S>
+GPU_FN void bulk_line_up(const struct gpu_attention_bulk &, struct bulk_lines<S, false> &, const struct attention_place &,
+                         u32, u32, const struct attention_row &) {}
+template <typename S>
+GPU_FN void bulk_line_up(const struct gpu_attention_bulk &p, struct bulk_lines<S, true> &all,
+                         const struct attention_place &at, u32 tile, u32 r, const struct attention_row &row) {
+    if (p.bits.words) all.lines[tile][r] = bulk_line(p, at, r, row);
+}
+
 /* Rows of a tile, whose place is there, and queries where they don't come by bulk copies. */
 template <typename S>
 GPU_FN void bulk_settle(const struct gpu_attention_bulk &p, const struct bulk_work<S> &work, u32 thread, u32 tile) {
     struct bulk_seat *seats = work.block.seats[tile];
     mma_lds to = mma_lds_of(work.lds + tile * S::QUERIES);
     const struct attention_place &at = work.block.at[tile];
-    GPU_NO_UNROLL for (u32 r = thread; r < S::ROWS; r += HELPERS)
+    GPU_NO_UNROLL for (u32 r = thread; r < S::ROWS; r += HELPERS) {
         seats[r / 64].rows[r % 64] = attention_row_of<true>(p.a, at, r);
+        bulk_line_up<S>(p, work.block, at, tile, r, seats[r / 64].rows[r % 64]);
+    }
     if (thread < S::GROUPS) bulk_sit(p.a, seats[thread], at, thread);
     if (p.boxed) return;
     bulk_sync(HELP, HELPERS);

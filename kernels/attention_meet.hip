@@ -1,6 +1,5 @@
 /* Scaled dot product attention of bf16 and f16 with up to 64 elements a row by the matrix instructions of groups of waves,
- * without the turns of attention_group.hip, for causal calls and short ones. Here a step of scores takes no longer than the
- * weights made of it, and registers are few.
+ * for short calls and for those that attention_bulk.hip does not take. q, k and v as in attention_mma.hip.
  *
  * A block of two groups has 128 queries, a group 64; two blocks are on a unit. Its groups meet once a step; each makes
  * weights of the scores of a step while its products of the values of the step before run. All threads ask for copies,

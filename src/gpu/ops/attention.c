@@ -32,6 +32,11 @@ void wick__gpu_attention_strides(int64_t to[4], const struct wick_tensor *x, boo
         memcpy(to, stride, 4 * sizeof *to);
 }
 
+int64_t wick__gpu_attention_key_heads(const struct wick__call *call) {
+    const struct wick__layout *k = &call->in[1]->layout, *v = &call->in[2]->layout;
+    return k->shape[1] > 1 && k->stride[1] == 0 && v->stride[1] == 0 ? 1 : k->shape[1];
+}
+
 enum { CACHED = 32 << 20 }; /* bytes of keys and values that a GPU's last cache keeps while blocks look at them */
 
 /* A kernel, the queries and columns of a block of it, and how it is launched. */
@@ -105,33 +110,20 @@ static struct way way_of_registers(const struct wick__gpu *gpu, bool bf16, int64
                         256, wide ? 512 : 128, 0};
 }
 
-/* Whether the kernel of two small blocks a unit is faster than others for a call of so few keys. On an H200, bf16, it
- * is faster than that of turns with up to 256 keys and 512 causal ones. From fewer on, that of bulk copies is faster:
- * 64x12x50x64 22 us instead of 17.7, causal 8x16x256x64 12.6 instead of 10.7, but 32x12x128x64 13.9 instead of 15.3. */
+/* Whether the kernel of two small blocks a unit is faster than that of bulk copies for a call of so few keys. On an
+ * H200, bf16, it takes 17.7 us for 64x12x50x64 instead of 22, 10.7 for causal 8x16x256x64 instead of 12.6, but 15.3 for
+ * 32x12x128x64 instead of 13.9, and, where scores are not bare, 21.2 for the causal call instead of 14.7. */
 static bool is_for_meeting(const struct wick__call *call, const struct wick__attention_sizes *sizes, int64_t dim,
-                           bool bulk) {
-    const bool causal = call->p.attention.right == 0;
-    return dim <= 64 && sizes->keys <= (bulk ? causal ? 256 : 64 : causal ? 512 : 256);
+                           bool bare) {
+    return dim <= 64 && sizes->keys <= (bare && call->p.attention.right == 0 ? 256 : 64);
 }
 
-/* That where copies are asynchronous. Kernels of groups of waves have two or three steps of keys and of
- * values in LDS beside the queries, the other one of each. */
-static struct way way_of_tiles(struct wick__gpu *gpu, const struct wick__call *call,
-                               const struct wick__attention_sizes *sizes, int64_t dim) {
-    bool bf16 = call->in[0]->dtype == WICK_BF16;
-    if (dim <= 128 && wick__capability(gpu) == 90 && wick__gpu_is_native(gpu, WICK__GPU_M_attention_group)) {
-        if (is_for_meeting(call, sizes, dim, false))
-            return (struct way){bf16 ? WICK__GPU_K_attention_meet_bf16 : WICK__GPU_K_attention_meet_f16, 128, 64, 256,
-                                (128 + 6 * 64) * 64 * 2};
-        if (dim <= 64)
-            return (struct way){bf16 ? WICK__GPU_K_attention_group_64_bf16 : WICK__GPU_K_attention_group_64_f16, 128,
-                                64, 256, (128 + 4 * 64) * 64 * 2};
-        if (dim <= 96)
-            return (struct way){bf16 ? WICK__GPU_K_attention_group_96_bf16 : WICK__GPU_K_attention_group_96_f16, 128,
-                                96, 256, (128 + 4 * 128) * 128 * 2};
-        return (struct way){bf16 ? WICK__GPU_K_attention_group_128_bf16 : WICK__GPU_K_attention_group_128_f16, 128, 128,
-                            256, (128 + 4 * 128) * 128 * 2};
-    }
+/* That where copies are asynchronous. The kernel of groups of waves has three steps of keys and of values in LDS beside
+ * the queries, the others one of each. */
+static struct way way_of_tiles(struct wick__gpu *gpu, bool bf16, int64_t dim) {
+    if (dim <= 64 && wick__capability(gpu) == 90 && wick__gpu_is_native(gpu, WICK__GPU_M_attention_meet))
+        return (struct way){bf16 ? WICK__GPU_K_attention_meet_bf16 : WICK__GPU_K_attention_meet_f16, 128, 64, 256,
+                            (128 + 6 * 64) * 64 * 2};
     if (dim <= 64)
         return (struct way){bf16 ? WICK__GPU_K_attention_mma_64_bf16 : WICK__GPU_K_attention_mma_64_f16, 128, 64, 128,
                             (128 + 2 * 64) * 64 * 2};
@@ -145,7 +137,7 @@ static struct way way_of_tiles(struct wick__gpu *gpu, const struct wick__call *c
 /* How many tiles of so many rows a call has. */
 static int64_t tiles_of(const struct wick__call *call, const struct wick__attention_sizes *sizes, int64_t rows) {
     struct gpu_attention p = {.heads = (u32)call->in[0]->layout.shape[1], .queries = sizes->queries};
-    wick__gpu_attention_share(&p, sizes, call->in[1]->layout.shape[1], rows);
+    wick__gpu_attention_share(&p, sizes, wick__gpu_attention_key_heads(call), rows);
     return sizes->batches * p.units * p.tiles;
 }
 
@@ -166,8 +158,31 @@ static struct way way_of_bulk(const struct wick__gpu *gpu, const struct wick__ca
 #undef BULK
 }
 
+/* The same where scores have more than a scale to them. */
+static struct way way_of_bulk_mask(const struct wick__call *call, int64_t dim) {
+    const bool bf16 = call->in[0]->dtype == WICK_BF16;
+#define BULK(dim)                                                                                                      \
+    (struct way) {                                                                                                     \
+        bf16 ? WICK__GPU_K_attention_bulk_mask_##dim##_bf16 : WICK__GPU_K_attention_bulk_mask_##dim##_f16, 128, dim,   \
+            GPU_ATTENTION_BULK_THREADS(2), GPU_ATTENTION_BULK_SHARED(dim, 2)                                           \
+    }
+    return dim <= 64 ? BULK(64) : BULK(128);
+#undef BULK
+}
+
+static bool is_bulk_mask(enum wick__gpu_kernel kernel) {
+    return kernel >= WICK__GPU_K_attention_bulk_mask_64_bf16 && kernel <= WICK__GPU_K_attention_bulk_mask_128_f16;
+}
+
 static bool is_bulk(enum wick__gpu_kernel kernel) {
-    return kernel >= WICK__GPU_K_attention_bulk_64_2_bf16 && kernel <= WICK__GPU_K_attention_bulk_128_2_f16;
+    return (kernel >= WICK__GPU_K_attention_bulk_64_2_bf16 && kernel <= WICK__GPU_K_attention_bulk_128_2_f16) ||
+           is_bulk_mask(kernel);
+}
+
+/* Whether scores have nothing but their scale and keys that a row may not see. */
+static bool is_bare(const struct wick__call *call, const struct wick__attention_sizes *sizes, bool masked) {
+    return !masked && !call->in[call->n_in - 1] && (sizes->packed || !call->in[sizes->mask]) &&
+           !(call->p.attention.soft_cap > 0);
 }
 
 /* Whether the matrix kernels take the call: they count positions in 32 bits, and one kind elements of a step of keys.
@@ -227,9 +242,12 @@ static struct way way_of(struct wick__gpu *gpu, const struct wick__call *call,
     enum wick_dtype dtype = q->dtype;
     if (is_few(call, sizes, dim)) return way_of_few(gpu, call, sizes, dim);
     if (takes_mma(gpu, call, sizes, dim)) {
-        if (!masked && !is_for_meeting(call, sizes, dim, true) && wick__gpu_attention_bulk_takes(gpu, call, sizes))
-            return way_of_bulk(gpu, call, sizes, dim);
-        return wick__mma_shared(gpu) > 0 ? way_of_tiles(gpu, call, sizes, dim)
+        const bool bare = is_bare(call, sizes, masked);
+        if (!is_for_meeting(call, sizes, dim, bare) &&
+            wick__gpu_attention_bulk_takes(gpu, call, sizes,
+                                           bare ? WICK__GPU_M_attention_bulk : WICK__GPU_M_attention_bulk_mask))
+            return bare ? way_of_bulk(gpu, call, sizes, dim) : way_of_bulk_mask(call, dim);
+        return wick__mma_shared(gpu) > 0 ? way_of_tiles(gpu, dtype == WICK_BF16, dim)
                                          : way_of_registers(gpu, dtype == WICK_BF16, dim);
     }
     if (takes_tf32(gpu, call, sizes, dim)) return way_of_tf32(dim);
@@ -312,22 +330,28 @@ static u32 across(const struct wick__call *call, const struct wick__attention_si
     return wick__gpu_attention_across(sizes->batches * p->units, nbytes);
 }
 
+/* What kernels are told. */
+struct told {
+    struct gpu_attention_pieces pieces;
+    struct gpu_attention_bits bits;
+};
+
 /* In as many launches as the number of blocks asks for. */
-static enum wick_status launch_all(struct wick__gpu *gpu, struct wick__launch launch, struct gpu_attention_pieces p,
-                                   int64_t blocks, enum wick_dtype dtype) {
+static enum wick_status launch_all(struct wick__gpu *gpu, struct wick__launch launch, struct told p, int64_t blocks,
+                                   enum wick_dtype dtype) {
     for (int64_t first = 0; first < blocks; first += WICK__ATTENTION_BLOCKS) {
         launch.grid[0] = (unsigned)wick__min(WICK__ATTENTION_BLOCKS, blocks - first);
-        p.all.first = (u64)first;
-        WICK__TRY(is_bulk(launch.kernel) ? wick__gpu_attention_bulk(gpu, &launch, &p.all, dtype)
-                                         : wick__gpu_launch(gpu, &launch, &p));
+        p.pieces.all.first = (u64)first;
+        WICK__TRY(is_bulk(launch.kernel) ? wick__gpu_attention_bulk(gpu, &launch, &p.pieces.all, &p.bits, dtype)
+                                         : wick__gpu_launch(gpu, &launch, &p.pieces));
     }
     return WICK_OK;
 }
 
 /* Launches with the keys split into parts, which are joined after; `meets`: by the blocks that make them. */
 static enum wick_status launch_splits(struct wick__gpu *gpu, enum wick_dtype dtype, struct wick__launch launch,
-                                      struct gpu_attention_pieces all, int64_t blocks, bool meets) {
-    struct gpu_attention *p = &all.all;
+                                      struct told all, int64_t blocks, bool meets) {
+    struct gpu_attention *p = &all.pieces.all;
     size_t sum = dtype == WICK_F64 ? 8 : 4, stats = 2 * p->splits * (size_t)p->total * sum;
     stats = (stats + 15) / 16 * 16; /* the sums are stored by 16 bytes */
     size_t nbytes = stats + p->splits * (size_t)(p->total * p->width) * sum;
@@ -337,7 +361,7 @@ static enum wick_status launch_splits(struct wick__gpu *gpu, enum wick_dtype dty
     WICK__TRY(wick__gpu_scratch(gpu, nbytes, &memory));
     p->stats = memory;
     p->partial = (char *)memory + stats;
-    if (meets) all.tickets = gpu->tickets;
+    if (meets) all.pieces.tickets = gpu->tickets;
     enum wick_status status = launch_all(gpu, launch, all, blocks, dtype);
     if (status == WICK_OK && !meets) status = wick__gpu_launch(gpu, &join, p);
     wick__gpu_release(gpu, memory, nbytes);
@@ -387,7 +411,7 @@ enum wick_status wick__gpu_attention_masked(const struct wick__call *call, const
     }
     if (call->n_out > 1) p.log_sums = wick__data(call->out[1]);
     if (sizes.packed) WICK__TRY(wick__gpu_attention_suspect(call, &sizes, &p.report));
-    wick__gpu_attention_share(&p, &sizes, call->in[1]->layout.shape[1], way.rows);
+    wick__gpu_attention_share(&p, &sizes, wick__gpu_attention_key_heads(call), way.rows);
     p.across = across(call, &sizes, &p);
     int64_t chunks = wick__max(1, wick__div_up(p.width, way.columns)), units = gpu->properties.units;
     int64_t blocks = sizes.batches * p.units * p.tiles, length = p.keys / (sizes.packed ? sizes.sequences : 1);
@@ -406,7 +430,7 @@ enum wick_status wick__gpu_attention_masked(const struct wick__call *call, const
     else if (blocks * chunks < units && p.width > 0)
         splits = wick__min(2 * units / (blocks * chunks), length / least);
     if (splits > 1 && !sizes.packed) {
-        int64_t step = meets ? 16 : 64;
+        int64_t step = meets ? 16 : is_bulk_mask(way.kernel) ? GPU_ATTENTION_BULK_KEYS : 64;
         p.split = wick__div_up(wick__div_up(p.keys, splits), step) * step;
         splits = wick__div_up(p.keys, p.split);
     }
@@ -414,9 +438,14 @@ enum wick_status wick__gpu_attention_masked(const struct wick__call *call, const
     if (p.splits == 1) p.split = wick__max(1, p.keys);
     launch.grid[1] = p.splits;
     launch.grid[2] = (unsigned)chunks;
-    const struct gpu_attention_pieces all = {.all = p};
-    return p.splits > 1 ? launch_splits(gpu, call->in[0]->dtype, launch, all, blocks, meets)
-                        : launch_all(gpu, launch, all, blocks, call->in[0]->dtype);
+    struct told all = {.pieces = {.all = p}};
+    void *memory = NULL;
+    size_t nbytes = 0;
+    if (is_bulk_mask(way.kernel)) WICK__TRY(wick__gpu_attention_lay(gpu, &all.pieces.all, &all.bits, &memory, &nbytes));
+    enum wick_status status = p.splits > 1 ? launch_splits(gpu, call->in[0]->dtype, launch, all, blocks, meets)
+                                           : launch_all(gpu, launch, all, blocks, call->in[0]->dtype);
+    if (memory) wick__gpu_release(gpu, memory, nbytes);
+    return status;
 }
 
 wick__kernel_fn wick__gpu_attention;

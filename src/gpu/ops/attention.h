@@ -28,6 +28,9 @@ bool wick__gpu_attention_aligned(const struct wick_tensor *x);
 struct gpu_attention wick__gpu_attention_describe(const struct wick__call *call,
                                                   const struct wick__attention_sizes *sizes);
 
+/* How many heads of keys and values there are: one where it was expanded to be all. */
+int64_t wick__gpu_attention_key_heads(const struct wick__call *call);
+
 /* How rows are put into tiles: sets the members of p that say so. */
 void wick__gpu_attention_share(struct gpu_attention *p, const struct wick__attention_sizes *sizes, int64_t key_heads,
                                int64_t tile_rows);
@@ -47,12 +50,18 @@ struct wick__attention_operand {
     int64_t size[4], stride[4];
 };
 
-/* Whether the kernel whose keys and values come by bulk copies takes a call that the matrix kernels do, of operands
- * 0 .. 2; its launch, of launch->grid[0] tiles. */
+/* Whether the kernels whose keys and values come by bulk copies, those of `module`, take a call that the matrix kernels
+ * do, of operands 0 .. 2; a launch, of launch->grid[0] tiles. */
 bool wick__gpu_attention_bulk_takes(struct wick__gpu *gpu, const struct wick__call *call,
-                                    const struct wick__attention_sizes *sizes);
+                                    const struct wick__attention_sizes *sizes, enum wick__gpu_module module);
 enum wick_status wick__gpu_attention_bulk(struct wick__gpu *gpu, const struct wick__launch *launch,
-                                          const struct gpu_attention *a, enum wick_dtype dtype);
+                                          const struct gpu_attention *a, const struct gpu_attention_bits *bits,
+                                          enum wick_dtype dtype);
+
+/* A mask as attention_bulk_mask reads it: makes bits of a u8 one, and copies one to add unless pairs of its elements
+ * are words; a->mask is then the copy. Give *memory, of *nbytes, back when the call is through. */
+enum wick_status wick__gpu_attention_lay(struct wick__gpu *gpu, struct gpu_attention *a,
+                                         struct gpu_attention_bits *bits, void **memory, size_t *nbytes);
 
 /* The same of the gradients, of operands 0 .. 3; the launches, once attention_delta has run. */
 bool wick__gpu_attention_backward_bulk_takes(struct wick__gpu *gpu, const struct wick__call *call,
