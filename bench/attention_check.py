@@ -3,9 +3,10 @@
 
     bench/attention_check.py --build build --device cuda:0 --seed 7 --count 150
 
-Calls have grouped heads, packed sequences, windows, causal masks from either end, two layouts, and NaN among values. A
-result is right within 0.04, its log_sums within 0.02, if it has NaN where a key that the query sees has it; with
---gradients, those of q, k and v are right within 0.02 of their largest element, and values have no NaN. Of both runs all
+Calls have grouped heads, packed sequences, windows, causal masks from either end, two layouts, and NaN among values;
+half of them have masks, to keep or to add, slopes or caps, and hidden keys with NaN. A result is right within 0.04, its
+log_sums within 0.02, if it has NaN where a key that the query sees has it; with --more, all calls have masks, slopes or
+caps; with --gradients, none has, those of q, k and v are right within 0.02 of their largest element, and values have no NaN. Of both runs all
 bits must be the same. The last line counts the calls; the status is 1 when one is bad."""
 import argparse
 import math
@@ -27,7 +28,7 @@ WIDTHS = (8, 16, 24, 32, 40, 48, 64, 64, 72, 80, 96, 100, 104, 112, 128, 128)
 class Call:
     """Draws the sizes and options of a call."""
 
-    def __init__(self, draw):
+    def __init__(self, draw, more):
         pick = draw.choice
         self.dtype, self.packed = pick((torch.bfloat16, torch.float16)), draw.random() < 0.3
         self.depth = pick(WIDTHS)
@@ -43,6 +44,37 @@ class Call:
         cuts = pick((0, 1, 2, 4))
         self.q_starts, self.k_starts = ([0, *sorted(draw.randint(0, n) for _ in range(cuts)), n]
                                         for n in (self.queries, self.keys))
+        self.mask, self.slopes, self.layout, self.spread = "", False, "", (False, False, False)
+        self.expanded = draw.random() < 0.1  # heads of keys and values are one
+        if draw.random() < more:
+            self.slopes, self.options["soft_cap"] = draw.random() < 0.25, pick((0, 0, 0, 2.0, 30.0))
+            self.mask = "" if self.packed else pick(("keep", "keep", "add", "add", ""))
+            self.layout = pick(("", "", "narrowed", "odd", "transposed"))
+            self.spread = tuple(draw.random() < 0.5 for _ in range(3))  # over batches, heads, queries
+
+    def keys_of(self, elements):
+        """Keys or values."""
+        return self.values(1 if self.expanded else self.kv_heads, self.keys, elements)
+
+    def spread_out(self, *operands):
+        """All heads of them."""
+        return [x.expand(*x.shape[:-3], *((-1, self.kv_heads) if self.packed else (self.kv_heads, -1)), -1)
+                for x in operands]
+
+    def mask_of(self):
+        """A mask: what it hides are whole runs of keys, from 0 to 300, and single ones."""
+        shape = [1 if spread else n for spread, n in zip(self.spread, self.heads)] + [self.keys]
+        extra = {"narrowed": 8, "odd": 3}.get(self.layout, 0)
+        stored = [*shape[:2], shape[3], shape[2]] if self.layout == "transposed" else [*shape[:3], shape[3] + extra]
+        runs = torch.rand(*stored[:3], stored[3] // 300 + 1, device=Maker.device).repeat_interleave(300, -1)
+        keep = (torch.rand(stored, device=Maker.device) < 0.9) & (runs[..., :stored[3]] < 0.7)
+        mask = keep.to(torch.uint8) * 2 if self.mask == "keep" else torch.where(
+            keep, torch.randn(stored, device=Maker.device), -math.inf).to(self.dtype)
+        return mask.transpose(2, 3) if self.layout == "transposed" else mask[..., extra - extra // 2:][..., :self.keys]
+
+    @property
+    def heads(self):
+        return self.batch, self.kv_heads * self.group, self.queries
 
     def values(self, heads, positions, elements):
         """[positions, heads, elements] of packed sequences, or [batch, heads, positions, elements]."""
@@ -67,19 +99,35 @@ class Call:
             seen = seen & (key <= position + options["right"])
         return seen
 
-    def of_sequence(self, q, k, v):
+    def of_sequence(self, q, k, v, mask=None):
         """Result and log_sums by definition, of [heads, queries, elements] and as many heads of keys as there are."""
         q, k, v = q.double(), k.double().repeat_interleave(self.group, 0), v.double().repeat_interleave(self.group, 0)
         seen = self.seen(q.shape[1], k.shape[1])
-        scores = (q @ k.transpose(1, 2) / math.sqrt(self.depth)).masked_fill(~seen, -math.inf)
-        blind = ~seen.any(1, keepdim=True)
+        scores = q @ k.transpose(1, 2) / math.sqrt(self.depth)
+        cap = self.options.get("soft_cap", 0)
+        scores = cap * torch.tanh(scores / cap) if cap else scores
+        if self.slopes:
+            position = torch.arange(q.shape[1], device=Maker.device)[:, None]
+            position = position + (k.shape[1] - q.shape[1] if self.options["align_last"] else 0)
+            away = (torch.arange(k.shape[1], device=Maker.device)[None] - position).abs()
+            scores = scores - self.slope_values()[:, None, None] * away
+        if mask is not None:
+            seen = seen & (mask != 0 if self.mask == "keep" else mask != -math.inf)
+            scores = scores + (0 if self.mask == "keep" else mask.double())
+        scores = scores.masked_fill(~seen, -math.inf)
+        blind = ~seen.any(-1, keepdim=True)
         weights = torch.softmax(scores.masked_fill(blind, 0.0), -1) * ~blind  # of a query that sees nothing 0
         touched = seen.double() @ v.isnan().double() > 0
         return torch.where(touched, math.nan, weights @ v.nan_to_num(0.0)), torch.logsumexp(scores, -1)
 
-    def expected(self, q, k, v):
+    def slope_values(self):
+        heads = self.heads[1]
+        return torch.tensor([2.0 ** (-8 * (i + 1) / heads) for i in range(heads)], device=Maker.device)
+
+    def expected(self, q, k, v, mask=None):
         if not self.packed:
-            pairs = [self.of_sequence(*operands) for operands in zip(q, k, v)]
+            masks = [None] * self.batch if mask is None else mask.expand(self.batch, *mask.shape[1:])
+            pairs = [self.of_sequence(*operands) for operands in zip(q, k, v, masks)]
             return torch.stack([y for y, _ in pairs]), torch.stack([sums for _, sums in pairs])
         starts, pairs = zip(self.q_starts, self.q_starts[1:], self.k_starts, self.k_starts[1:]), []
         for q0, q1, k0, k1 in starts:
@@ -96,10 +144,11 @@ class Call:
     def op(self):
         return "attention_packed" if self.packed else "scaled_dot_product_attention"
 
-    def run(self, api, operands):
+    def run(self, api, operands, mask=None):
         """Result and log_sums."""
-        asked = api.options("attention", **self.options, log_sums=Out())
-        return api.made(self.op, *operands, *(self.starts(api) or [None]), asked)
+        slopes = {"slopes": upload(api, self.slope_values())} if self.slopes else {}
+        asked = api.options("attention", **self.options, **slopes, log_sums=Out())
+        return api.made(self.op, *operands, *(self.starts(api) or [mask]), asked)
 
     def run_gradients(self, api, operands, gradient):
         """The gradients of q, k and v."""
@@ -150,14 +199,20 @@ def fault_of_gradients(call, api):
 def fault(call, api, draw):
     """What is wrong with a call, or ""."""
     q = call.values(call.kv_heads * call.group, call.queries, call.depth)
-    k = call.values(call.kv_heads, call.keys, call.depth)
-    v = call.values(call.kv_heads, call.keys, call.width)
+    k, v = call.keys_of(call.depth), call.keys_of(call.width)
     if call.nan:
         v[tuple(draw.randrange(n) for n in v.shape)] = math.nan
+    mask = call.mask_of() if call.mask else None
+    if call.nan and call.mask:  # a key that nobody sees
+        hidden = draw.randrange(call.keys)
+        k[..., hidden, :], v[..., hidden, :] = math.nan, math.inf
+        mask[..., hidden] = 0 if call.mask == "keep" else -math.inf
+    k, v = call.spread_out(k, v)
     operands = [upload(api, x) for x in (q, k, v)]
-    first, second = (numbers(api, call.run(api, operands)) for _ in range(2))
+    ours = None if mask is None else upload(api, mask)
+    first, second = (numbers(api, call.run(api, operands, ours)) for _ in range(2))
     wrong = []
-    for name, bound, value, right in zip(("result", "log_sums"), (0.04, 0.02), first, call.expected(q, k, v)):
+    for name, bound, value, right in zip(("result", "log_sums"), (0.04, 0.02), first, call.expected(q, k, v, mask)):
         right = right.cpu()
         plain = torch.isfinite(right)
         error = float((value - right)[plain].abs().max()) if plain.any() else 0.0
@@ -175,13 +230,14 @@ def main():
     arguments.add_argument("--device", default="cpu", help="Wick's")
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--count", type=int, default=150)
+    arguments.add_argument("--more", action="store_true", help="all calls have masks, slopes or caps")
     arguments.add_argument("--gradients", action="store_true", help="check gradients instead")
     options = arguments.parse_args()
     Maker.device = "cpu" if options.device == "cpu" else "cuda"
     api, draw, bad = Api(Wick(options.build, options.device)), random.Random(options.seed), 0
     for i in range(options.count):
         torch.manual_seed(i)
-        call = Call(draw)
+        call = Call(draw, 0 if options.gradients else 1 if options.more else 0.5)
         wrong = fault_of_gradients(call, api) if options.gradients else fault(call, api, draw)
         api.release()
         if wrong:
