@@ -9,6 +9,7 @@
 static bool is_convolution(enum wick_op op) { return op >= WICK_OP_conv1d && op <= WICK_OP_conv_transpose3d; }
 
 static bool fits(const struct wick__call *call, int i, enum wick__layouts layouts) {
+    enum { FEW_TERMS = 16 }; /* of a convolution that has better ways than a product, once its channels come first */
     const struct wick_tensor *x = call->in[i];
     struct wick__product product;
     switch (layouts) {
@@ -18,6 +19,9 @@ static bool fits(const struct wick__call *call, int i, enum wick__layouts layout
         if (call->n_in == 1) return x->dtype == WICK_F32 && wick__layout_is_channels_last(&x->layout);
         return i == 0 && is_convolution(call->op) &&
                (wick__product_of_points(call, &product) || wick__depthwise_last(call));
+    case WICK__POINTS:
+        if (wick__layout_is_contiguous(&x->layout)) return true;
+        return i == 0 && is_convolution(call->op) && wick__product_of_points(call, &product) && product.k >= FEW_TERMS;
     case WICK__ROWS: return wick__layout_has_rows(&x->layout);
     case WICK__STRIDED: break;
     }

@@ -83,71 +83,6 @@ static int64_t taps_of(const struct gpu_conv *p) {
     return (int64_t)p->dim[0].kernel * p->dim[1].kernel * p->dim[2].kernel;
 }
 
-/* Whether the window is one element of every channel, so that an image's result is weight times image. */
-static bool is_product(const struct gpu_conv *p, enum wick_dtype dtype) {
-    enum { MATRIX_TERMS = 16 }; /* of matrix instructions */
-    bool floats = dtype == WICK_F32 || dtype == WICK_F64 || dtype == WICK_BF16 || dtype == WICK_F16;
-    /* 16-bit products want rows at multiples of 16 bytes; conv_mma does not mind. */
-    bool aligned = p->in_plane % 8 == 0 && (p->transposed ? p->cout : p->cin) % 8 == 0;
-    bool fits = wick_dtype_bits(dtype) > 16 ? !wick__conv_points_takes(dtype, p) : aligned && p->cin >= MATRIX_TERMS;
-    return wick__conv_is_point(p) && floats && p->groups == 1 && p->cin > 0 && p->cout >= 8 && fits;
-}
-
-/* Whether images fill tiles of f32 badly that all of them together fill. */
-static bool is_small_plane(const struct wick__gpu *gpu, const struct gpu_conv *p, enum wick_dtype dtype) {
-    return dtype == WICK_F32 && p->in_plane < 128 && p->n > 1 && wick__conv_mma_takes(gpu, dtype, p);
-}
-
-/* Whether images are one element of each channel, so that they are the rows of one product. */
-static bool is_rows(const struct gpu_conv *p, enum wick_dtype dtype) {
-    return (dtype == WICK_BF16 || dtype == WICK_F16) && wick__conv_is_point(p) && p->in_plane == 1 && p->n > 1 &&
-           p->groups == 1 && !p->transposed && p->cin > 0 && p->cin % 8 == 0 && p->cout >= FEW_CHANNELS;
-}
-
-static enum wick_status multiply_rows(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *p) {
-    struct wick__product g = {.dtype = dtype,
-                              .m = p->n,
-                              .n = p->cout,
-                              .k = p->cin,
-                              .a = p->x,
-                              .b = p->weight,
-                              .c = p->out,
-                              .c_row = p->cout,
-                              .a_row = p->cin,
-                              .a_k = 1,
-                              .b_k = p->weight_c,
-                              .b_column = p->weight_m,
-                              .bias = p->bias,
-                              .bias_step = 1,
-                              .activation = p->relu ? WICK_ACTIVATION_RELU : WICK_ACTIVATION_NONE,
-                              .batch_rank = 1,
-                              .batch_shape = {1}};
-    return wick__gemm_run(gpu, &g);
-}
-
-static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *p) {
-    struct wick__product g = {.dtype = dtype,
-                              .m = p->cout,
-                              .n = p->in_plane,
-                              .k = p->cin,
-                              .a = p->weight,
-                              .b = p->x,
-                              .c = p->out,
-                              .c_row = p->in_plane,
-                              .a_row = p->weight_m,
-                              .a_k = p->weight_c,
-                              .b_k = p->in_plane,
-                              .b_column = 1,
-                              .bias = p->bias,
-                              .bias_step = 1,
-                              .bias_by_row = true,
-                              .activation = p->relu ? WICK_ACTIVATION_RELU : WICK_ACTIVATION_NONE,
-                              .batch_rank = 1,
-                              .batch_shape = {p->n},
-                              .b_batch = {p->cin * p->in_plane}};
-    return wick__gemm_run(gpu, &g);
-}
-
 /* Adds the bias to a result that a library has left without, and relu. */
 static enum wick_status finish(const struct wick__call *call) {
     const struct wick_tensor *out = call->out[0], *bias = call->in[2];
@@ -443,10 +378,9 @@ static enum wick_status run_tiles(struct wick__gpu *gpu, const struct wick__call
 static enum wick_status run(struct wick__gpu *gpu, const struct wick__call *call, struct gpu_conv *p) {
     enum wick_dtype dtype = call->out[0]->dtype;
     bool done;
-    if (is_rows(p, dtype)) return multiply_rows(gpu, dtype, p);
-    WICK__TRY(wick__conv_depth(gpu, dtype, p, &done));
+    WICK__TRY(wick__conv_product(gpu, dtype, p, &done));
+    if (!done) WICK__TRY(wick__conv_depth(gpu, dtype, p, &done));
     if (done) return WICK_OK;
-    if (is_product(p, dtype) && !is_small_plane(gpu, p, dtype)) return multiply(gpu, dtype, p);
     if (wick__conv_points_takes(dtype, p)) return wick__conv_points(gpu, dtype, p);
     if (wick_dtype_is_float(dtype) && is_gathered(gpu, p, dtype)) WICK__TRY(multiply_and_gather(gpu, dtype, p, &done));
     if (done) return WICK_OK;
@@ -489,6 +423,7 @@ enum wick_status wick__gpu_conv(const struct wick__call *call) {
     struct gpu_conv p;
     bool done, rest;
     if (wick__count(call->out[0]) == 0) return WICK_OK;
+    if (!wick__layout_is_contiguous(&call->in[0]->layout)) return wick__conv_last(call);
     WICK__TRY(wick__conv_run(call, wick__gpu_conv, &done, &rest));
     if (done) return rest ? finish(call) : WICK_OK;
     if (!set_params(&p, call))

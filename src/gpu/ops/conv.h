@@ -23,6 +23,12 @@ bool wick__conv_is_point(const struct gpu_conv *conv);
 bool wick__conv_points_takes(enum wick_dtype dtype, const struct gpu_conv *conv);
 enum wick_status wick__conv_points(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv);
 
+/* Those of many channels as products (conv_points.c): *done says whether it takes it; and of an x with channels last.
+ */
+enum wick_status wick__conv_product(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv,
+                                    bool *done);
+enum wick_status wick__conv_last(const struct wick__call *call);
+
 /* Whether a transposed convolution is one by windows of one element, whose results lie a stride apart; and the copy of
  * those, [n, channels, in...], to where they belong, which fills up with the bias. */
 bool wick__conv_is_apart(enum wick_dtype dtype, const struct gpu_conv *conv);

@@ -1,9 +1,11 @@
-/* Convolutions whose windows are one element: of few channels, and transposed ones with strides. */
+/* Convolutions whose windows are one element: as products, of few channels, and transposed ones with strides. */
 #include "gpu/ops/conv.h"
+#include "gpu/ops/gemm.h"
 
 #include "core/checked.h"
+#include "points.h"
 
-enum { RUN = 4, MOST_Y = 65535 };
+enum { RUN = 4, MOST_Y = 65535, LEAST_RESULTS = 8 /* less leave most of a tile empty */ };
 
 bool wick__conv_is_point(const struct gpu_conv *p) {
     for (int a = 0; a < 3; a++) {
@@ -34,6 +36,97 @@ enum wick_status wick__conv_points(struct wick__gpu *gpu, enum wick_dtype dtype,
         .grid = {(unsigned)wick__div_up(p.results, GPU_BLOCK), (unsigned)conv->groups * p.channel_tiles}};
     return wick__gpu_launch(gpu, &launch, &p);
 }
+
+/* ---- products ---- */
+
+static enum wick_activation activation_of(const struct gpu_conv *p) {
+    return p->relu ? WICK_ACTIVATION_RELU : WICK_ACTIVATION_NONE;
+}
+
+/* Whether images are one element of each channel, so that they are the rows of one product. */
+static bool is_rows(const struct gpu_conv *p, enum wick_dtype dtype) {
+    return (dtype == WICK_BF16 || dtype == WICK_F16) && wick__conv_is_point(p) && p->in_plane == 1 && p->n > 1 &&
+           p->groups == 1 && !p->transposed && p->cin > 0 && p->cin % 8 == 0 && p->cout >= LEAST_RESULTS;
+}
+
+static struct wick__product product_of_rows(enum wick_dtype dtype, const struct gpu_conv *p) {
+    return (struct wick__product){.dtype = dtype,
+                                  .m = p->n,
+                                  .n = p->cout,
+                                  .k = p->cin,
+                                  .a = p->x,
+                                  .b = p->weight,
+                                  .c = p->out,
+                                  .c_row = p->cout,
+                                  .a_row = p->cin,
+                                  .a_k = 1,
+                                  .b_k = p->weight_c,
+                                  .b_column = p->weight_m,
+                                  .bias = p->bias,
+                                  .bias_step = 1,
+                                  .activation = activation_of(p),
+                                  .batch_rank = 1,
+                                  .batch_shape = {1}};
+}
+
+/* An image's result is weight times image. */
+static struct wick__product product_of(enum wick_dtype dtype, const struct gpu_conv *p) {
+    return (struct wick__product){.dtype = dtype,
+                                  .m = p->cout,
+                                  .n = p->in_plane,
+                                  .k = p->cin,
+                                  .a = p->weight,
+                                  .b = p->x,
+                                  .c = p->out,
+                                  .c_row = p->in_plane,
+                                  .a_row = p->weight_m,
+                                  .a_k = p->weight_c,
+                                  .b_k = p->in_plane,
+                                  .b_column = 1,
+                                  .bias = p->bias,
+                                  .bias_step = 1,
+                                  .bias_by_row = true,
+                                  .activation = activation_of(p),
+                                  .batch_rank = 1,
+                                  .batch_shape = {p->n},
+                                  .b_batch = {p->cin * p->in_plane}};
+}
+
+/* Whether images fill tiles of f32 badly that all of them together fill. */
+static bool is_small_plane(const struct wick__gpu *gpu, const struct gpu_conv *p, enum wick_dtype dtype) {
+    return dtype == WICK_F32 && p->in_plane < 128 && p->n > 1 && wick__conv_mma_takes(gpu, dtype, p);
+}
+
+enum wick_status wick__conv_product(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *p,
+                                    bool *done) {
+    enum { MATRIX_TERMS = 16 }; /* of matrix instructions */
+    const bool narrow = dtype == WICK_BF16 || dtype == WICK_F16, wide = dtype == WICK_F32 || dtype == WICK_F64;
+    struct wick__product g = is_rows(p, dtype) ? product_of_rows(dtype, p) : product_of(dtype, p);
+    *done = is_rows(p, dtype);
+    if (*done) return wick__gemm_run(gpu, &g);
+    if (!(narrow || wide) || !wick__conv_is_point(p) || p->groups != 1 || p->cin == 0 || p->cout < LEAST_RESULTS)
+        return WICK_OK;
+    /* 16 bits want rows at multiples of 16 bytes. Weights are packed for that sooner than images are for conv_mma. */
+    bool aligned = p->in_plane % 8 == 0 && (p->transposed ? p->cout : p->cin) % 8 == 0;
+    bool packs = narrow && !aligned && !wick__conv_points_takes(dtype, p) && wick__gemm_mma_ready(gpu, &g, true) &&
+                 wick__gemm_mma_takes(gpu, &g);
+    *done = wide ? !wick__conv_points_takes(dtype, p) && !is_small_plane(gpu, p, dtype)
+                 : (aligned || packs) && p->cin >= MATRIX_TERMS;
+    if (!*done) return WICK_OK;
+    return packs ? wick__gemm_mma(gpu, &g) : wick__gemm_run(gpu, &g);
+}
+
+enum wick_status wick__conv_last(const struct wick__call *call) {
+    struct wick__product g;
+    wick__product_of_points(call, &g); /* no other images come so */
+    g.a = wick__data(call->in[1]);
+    g.b = wick__data(call->in[0]);
+    g.c = wick__data(call->out[0]);
+    g.bias = call->in[2] ? wick__data(call->in[2]) : NULL;
+    return wick__gemm_run(wick__gpu_of(call->out[0]), &g);
+}
+
+/* ---- transposed, with strides ---- */
 
 bool wick__conv_is_apart(enum wick_dtype dtype, const struct gpu_conv *p) {
     bool has_kernels = dtype == WICK_BF16 || dtype == WICK_F16 || dtype == WICK_F32;

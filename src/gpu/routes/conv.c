@@ -156,7 +156,7 @@ static bool is_faster_forward(const struct wick__dnn_conv *c) {
 /* Of 16 bits: large patches are ours as products, and so are few results; we have tiles for 64 channels. */
 static bool is_faster_by_x(const struct wick__dnn_conv *c) {
     const bool one = volume(c, c->kernel) == 1, large = has_patches(c) && volume(c, c->kernel) > 8;
-    if (large || c->cout < 8) return true;
+    if (large || c->cout < 8 || (is_point(c) && !has_multiples(c, 8) && !is_broken(c))) return true;
     if (c->cin < 8) return work_of(c) < 3e8;
     return (!one && c->cin <= 64) || c->in[0] == 1 || work_of(c) < 2e8;
 }
