@@ -9,8 +9,8 @@ enum {
     SPREAD = 2048,         /* blocks that keep a device busy */
     THREADS = SPREAD * 64, /* threads that do, where each takes columns of its own */
     SHORT = 512,           /* rows that are not worth a second launch, */
-    FEW = 32,              /* or vectors for each unit, a thread each, */
-    ROWS = 8,              /* unless of so few rows */
+    FEW = 64,              /* or vectors for each unit and byte of an element, a thread each, */
+    ROWS = 12,             /* unless of so few rows */
     TOGETHER = 16,         /* segments that a block takes of such lines */
     WIDE_ENOUGH = 8,       /* threads side by side, with 16 bytes each, where blocks are few */
     BLOCKS = 256           /* that are not few */
@@ -33,13 +33,13 @@ static int64_t cut_rows(const struct wick__gpu *gpu, struct gpu_scan *p, int64_t
  * few, as long as they read whole sectors; segments, for which there are three launches, where lines are much longer.
  */
 static int64_t cut_kept(struct gpu_scan *p, int64_t size) {
-    enum { WIDE = 64, NARROW = 8, SECTOR = 32, EACH = 4, LONG = 8, WORTH = 4 };
+    enum { WIDE = 64, NARROW = 8, SECTOR = 32, EACH = 4, LONG = 8, WORTH = 4, MANY = 832 };
     int64_t lines = p->outer * p->inner, group = wick__max(NARROW, wick__gpu_power(lines, GPU_BLOCK));
     bool alone = p->n <= 2 * GPU_SCAN_KEPT && lines / GPU_BLOCK >= BLOCKS;
     for (; group > NARROW && !alone; group /= 2) {
         int64_t down = GPU_BLOCK / group;
         bool more = group > WIDE || lines / group < BLOCKS ? p->n > EACH * down : p->n > GPU_SCAN_KEPT * down;
-        if (!more || (group <= WIDE && group * size <= SECTOR)) break;
+        if (!more || lines / group >= MANY || (group <= WIDE && group * size <= SECTOR)) break;
     }
     int64_t down = GPU_BLOCK / group, steps = wick__div_up(p->n, down * GPU_SCAN_KEPT);
     p->group = (u32)group;
@@ -59,7 +59,7 @@ static int64_t cut_columns(const struct wick__gpu *gpu, struct gpu_scan *p, int6
     int64_t vectors = p->inner * size / 16, all = p->outer * vectors;
     int64_t segments = wick__max(1, wick__min(wick__div_up(THREADS, wick__max(all, 1)), p->n / 32));
     bool whole = wick__aligned16(p->in) && wick__aligned16(p->out) && p->inner * size % 16 == 0;
-    bool few = all < FEW * (int64_t)gpu->properties.units && p->n > ROWS && p->n <= SHORT;
+    bool few = all < FEW * size * (int64_t)gpu->properties.units && p->n > ROWS && p->n <= SHORT;
     if (!whole || few) return cut_kept(p, size);
     p->group = wick__gpu_power(vectors, segments > 1 ? 64 : GPU_BLOCK);
     p->tiles = wick__div_up(vectors, p->group);
