@@ -16,6 +16,7 @@ enum {
     LONG = 12 * 1024,  /* but for lines of more, of which a block's threads would have too many */
     WHOLE = 64 * 1024, /* bytes of a line that are not worth a second kernel */
     LEAST = 16 * 1024, /* bytes of a segment, at least */
+    MUCH = 1 << 22,    /* elements of lines that are nearer to each other than their elements are */
     PIECE = 2048,      /* bytes of a run that are worth a group of their own */
     TAKEN = 16,        /* elements of a shorter run for each thread, */
     SECTOR = 32        /* while those side by side read so many bytes */
@@ -150,10 +151,11 @@ static enum wick_status launch(const struct lines *lines, const struct wick__lau
 /* Whether lines are nearer to each other than their elements are, and enough for a thread each: lanes that had the
  * elements of one would read as many pages. */
 static bool is_near(const struct lines *lines, const struct gpu_reduce_rows *p) {
-    enum { LINES = 2048, MUCH = 1 << 22 };
+    enum { LINES = 2048 };
     int last = lines->kept.rank - 1, wave = lines->gpu->properties.wave;
+    bool sectors = last >= 0 && lines->kept.stride[last] == 1 && lines->kept.shape[last] * lines->size >= SECTOR;
     return p->runs == 1 && lines->outs >= LINES && lines->outs * lines->terms >= MUCH &&
-           lines->kept.shape[last] >= wave && llabs(lines->kept.stride[last]) < llabs(p->stride);
+           (lines->kept.shape[last] >= wave || sectors) && llabs(lines->kept.stride[last]) < llabs(p->stride);
 }
 
 /* Cuts lines that are not direct: by runs, or by elements when there is one run. */
@@ -366,8 +368,10 @@ enum wick_status wick__gpu_reduce_lines(struct wick__gpu *gpu, const struct wick
     if (is_short(&lines, dim)) return run_short(&lines);
     bool across = dim >= 0 && last >= 0 && lines.terms > 0 && lines.reduced.stride[last] != 1;
     /* Blocks that would have next to nothing to do but to join: there a thread or a few take each line. */
-    int64_t width = across ? lines.kept.shape[dim] * lines.size : 0;
+    int64_t width = across ? lines.kept.shape[dim] * lines.size : 0, bytes = lines.terms * width;
     bool small = lines.terms <= LONG && lines.terms * lines.outs <= SMALL * (int64_t)gpu->properties.units;
-    if (small || (width < 256 && lines.terms * width < 4096)) across = false;
+    bool vectors = width % 16 == 0 && width >= SECTOR && wick__aligned16(lines.data);
+    bool few = bytes < (vectors && lines.terms * lines.outs >= MUCH ? 1024 : 4096);
+    if (small || (width < 256 && few)) across = false;
     return across ? run_columns(&lines, dim) : run_rows(&lines);
 }
