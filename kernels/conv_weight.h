@@ -19,6 +19,8 @@ struct gpu_conv_weight_dim {
     i32 stride, padding, dilation;
 };
 
+/* Of conv_weight_tile: elements of a tile, and its rows; in f32 windows reach nowhere outside the large side. */
+enum { GPU_CONV_WEIGHT_TILE = 4096, GPU_CONV_WEIGHT_ROWS = 64, GPU_CONV_WEIGHT_ROWS_F32 = 32 };
 /* Of conv_weight_few: elements of a block. */
 enum { GPU_CONV_FEW_ROWS = 4, GPU_CONV_FEW_COLUMNS = 4, GPU_CONV_FEW_COLUMNS_F64 = 2 };
 
@@ -41,8 +43,7 @@ struct gpu_conv_weight {
 struct gpu_conv_weight_join {
     const void *sums;
     void *out;
-    i64 count;
-    u32 parts;
+    i64 count, total; /* of results, and of sums: their parts */
 };
 
 #endif

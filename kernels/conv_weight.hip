@@ -68,7 +68,7 @@ GPU_FN void weight_put(const struct gpu_conv_weight &p, u32 part, i64 at, typena
         ((typename gpu_compute<T>::type *)p.sums)[part * p.count + at] = v;
 }
 
-/* ---- tiles: 64 rows by 64 columns, 16 x 16 threads with 4 x 4 sums each ---- */
+/* ---- tiles: 64 rows by 64 columns, or 32 by 128, with 4 x 4 sums a thread; threads are 16 side by side, twice ---- */
 
 /* A thread's sums, whose first is in this row and column. */
 template <typename T, typename S>
@@ -82,64 +82,106 @@ GPU_FN void weight_tile_put(const struct gpu_conv_weight &p, i64 group, u32 part
     }
 }
 
-template <typename T> GPU_FN void conv_weight_tile(const struct gpu_conv_weight &p) {
-    typedef typename gpu_compute<T>::type S;
-    enum { EDGE = 64, DEPTH = 16, PITCH = EDGE + 4, LOADS = EDGE * DEPTH / GPU_BLOCK };
+/* Where a term's window begins, as part of its offset in the large side; where a column's tap lies from there. */
+GPU_FN struct weight_term weight_inside(const struct gpu_conv_weight &p, struct weight_term e) {
+    e.large += ((i64)e.at[0] * p.dim[1].large + e.at[1]) * p.dim[2].large + e.at[2];
+    return e;
+}
+GPU_FN u32 weight_inside(const struct gpu_conv_weight &p, const struct weight_column &c) {
+    return (u32)c.channel + (u32)((c.at[0] * p.dim[1].large + c.at[1]) * p.dim[2].large + c.at[2]);
+}
+
+/* What the threads of a tile share; two steps of terms. INSIDE: all windows lie inside the large side, of which a group of
+ * an image has less than 2^31 elements. */
+template <typename S, int ROWS, bool INSIDE> struct weight_tile {
+    enum { COLUMNS = GPU_CONV_WEIGHT_TILE / ROWS, DEPTH = 16, EACH = GPU_BLOCK / DEPTH };
+    alignas(16) S left[2][DEPTH][ROWS + 4];
+    alignas(16) S right[2][DEPTH][COLUMNS + 4];
+    weight_term terms[2][DEPTH];
+    weight_column columns[INSIDE ? 1 : COLUMNS];
+    u32 offsets[INSIDE ? COLUMNS : 1];
+};
+
+template <typename S, int ROWS, bool INSIDE>
+GPU_FN void weight_tile_term(const struct gpu_conv_weight &p, weight_tile<S, ROWS, INSIDE> &lds, u32 step, u32 i, u32 term,
+                             u32 end) {
+    weight_term e = weight_term_of(p, term, end);
+    lds.terms[step][i] = INSIDE ? weight_inside(p, e) : e;
+}
+
+template <typename S, int ROWS, bool INSIDE>
+GPU_FN void weight_tile_column(const struct gpu_conv_weight &p, weight_tile<S, ROWS, INSIDE> &lds, u32 i, u32 column) {
+    weight_column c = weight_column_of(p, column);
+    if (INSIDE)
+        lds.offsets[i] = weight_inside(p, c);
+    else
+        lds.columns[i] = c;
+}
+
+template <typename S, int ROWS, bool INSIDE>
+GPU_FN void weight_tile_multiply(const weight_tile<S, ROWS, INSIDE> &lds, u32 step, u32 row, u32 column, S (&sum)[4][4]) {
     struct alignas(4 * sizeof(S)) run {
         S v[4];
     };
-    GPU_SHARED S left[2][DEPTH][PITCH];
-    GPU_SHARED S right[2][DEPTH][PITCH];
-    GPU_SHARED weight_term terms[2][DEPTH];
-    GPU_SHARED weight_column columns[EDGE];
-    u32 t = gpu_thread(), tx = t % 16, ty = t / 16, block = gpu_block_x();
-    u32 column0 = block % p.column_tiles * EDGE;
+    GPU_NO_UNROLL for (int d0 = 0; d0 < lds.DEPTH; d0 += 2) GPU_UNROLL for (int d = d0; d < d0 + 2; d++) {
+        run a = *(const run *)&lds.left[step][d][row], b = *(const run *)&lds.right[step][d][column];
+        GPU_UNROLL for (int i = 0; i < 4; i++)
+            GPU_UNROLL for (int j = 0; j < 4; j++) sum[i][j] = gpu_fma(a.v[i], b.v[j], sum[i][j]);
+    }
+}
+
+template <typename T, int ROWS, bool INSIDE> GPU_FN void conv_weight_tile(const struct gpu_conv_weight &p) {
+    typedef typename gpu_compute<T>::type S;
+    typedef weight_tile<S, ROWS, INSIDE> tile;
+    enum { COLUMNS = tile::COLUMNS, DEPTH = tile::DEPTH, EACH = tile::EACH };
+    enum { LEFT = ROWS / EACH, RIGHT = COLUMNS / EACH, HALF = 4 * ROWS /* threads of 64 columns */ };
+    GPU_SHARED tile lds;
+    u32 t = gpu_thread(), row = t % HALF / 16 * 4, column = (t / HALF * 16 + t % 16) * 4, block = gpu_block_x();
+    u32 column0 = block % p.column_tiles * COLUMNS;
     block /= p.column_tiles;
-    i64 row0 = (i64)(block % p.row_tiles) * EDGE;
+    i64 row0 = (i64)(block % p.row_tiles) * ROWS;
     block /= p.row_tiles;
     i64 group = block % (u32)p.groups;
     u32 part = block / (u32)p.groups, first = part * p.part, end = first + p.part < p.terms ? first + p.part : p.terms;
     u32 steps = end > first ? (end - first + DEPTH - 1) / DEPTH : 0;
 
-    /* This thread fetches one term of four rows and of four columns. */
-    u32 k = t % DEPTH, lane = t / DEPTH;
+    /* This thread fetches one term of some rows and of some columns. */
+    u32 k = t % DEPTH, lane = t / DEPTH, offset[RIGHT];
     const T *small = (const T *)p.small + (group * p.rows + row0 + lane) * p.small_plane;
     const T *large = (const T *)p.large + group * p.channels * p.large_plane;
     i64 rows_left = p.rows - row0 - lane;
-    S sum[4][4], l_next[LOADS], r_next[LOADS];
+    bool live = !INSIDE || column0 + t / HALF * 64 < p.across, both = !INSIDE || column0 + COLUMNS / 2 < p.across;
+    S sum[4][4], l_next[LEFT], r_next[RIGHT];
     GPU_UNROLL for (int i = 0; i < 4; i++) GPU_UNROLL for (int j = 0; j < 4; j++) sum[i][j] = 0;
-    if (t < EDGE) columns[t] = weight_column_of(p, column0 + t);
-    if (t < 2 * DEPTH) terms[t / DEPTH][t % DEPTH] = weight_term_of(p, first + t, end);
+    if (t < COLUMNS) weight_tile_column(p, lds, t, column0 + t);
+    if (t < 2 * DEPTH) weight_tile_term(p, lds, t / DEPTH, t % DEPTH, first + t, end);
     gpu_sync();
+    GPU_UNROLL for (int i = 0; i < RIGHT; i++) offset[i] = INSIDE ? lds.offsets[lane + i * EACH] : 0;
     for (u32 step = 0; step <= steps; step++) {
         u32 now = step % 2;
         if (step < steps) {
             /* Fetch this step; it is used in the next round. */
-            weight_term e = terms[now][k];
-            GPU_UNROLL for (int i = 0; i < LOADS; i++) {
-                bool in = e.there && i * 16 < rows_left;
-                l_next[i] = in ? gpu_up(small[i * 16 * p.small_plane + e.small]) : (S)0;
-                r_next[i] = weight_meet<T>(p, large, e, columns[lane + i * 16]);
+            weight_term e = lds.terms[now][k];
+            GPU_UNROLL for (int i = 0; i < LEFT; i++) {
+                bool in = e.there && i * EACH < rows_left;
+                l_next[i] = in ? gpu_up(small[i * EACH * p.small_plane + e.small]) : (S)0;
+            }
+            GPU_UNROLL for (int i = 0; i < RIGHT; i++) {
+                if (INSIDE)
+                    r_next[i] = e.there && (i < RIGHT / 2 || both) ? gpu_up(large[e.large + offset[i]]) : (S)0;
+                else
+                    r_next[i] = weight_meet<T>(p, large, e, lds.columns[lane + i * EACH]);
             }
         }
-        if (step > 0) {
-            u32 old = now ^ 1;
-            GPU_NO_UNROLL for (int d0 = 0; d0 < DEPTH; d0 += 2) GPU_UNROLL for (int d = d0; d < d0 + 2; d++) {
-                run a = *(const run *)&left[old][d][ty * 4], b = *(const run *)&right[old][d][tx * 4];
-                GPU_UNROLL for (int i = 0; i < 4; i++)
-                    GPU_UNROLL for (int j = 0; j < 4; j++) sum[i][j] = gpu_fma(a.v[i], b.v[j], sum[i][j]);
-            }
-        }
+        if (step > 0 && live) weight_tile_multiply(lds, now ^ 1, row, column, sum);
         if (step < steps) {
-            GPU_UNROLL for (int i = 0; i < LOADS; i++) {
-                left[now][k][lane + i * 16] = l_next[i];
-                right[now][k][lane + i * 16] = r_next[i];
-            }
+            GPU_UNROLL for (int i = 0; i < LEFT; i++) lds.left[now][k][lane + i * EACH] = l_next[i];
+            GPU_UNROLL for (int i = 0; i < RIGHT; i++) lds.right[now][k][lane + i * EACH] = r_next[i];
         }
         gpu_sync();
-        if (t < DEPTH && step + 2 < steps) terms[now][t] = weight_term_of(p, first + (step + 2) * DEPTH + t, end);
+        if (t < DEPTH && step + 2 < steps) weight_tile_term(p, lds, now, t, first + (step + 2) * DEPTH + t, end);
     }
-    weight_tile_put<T>(p, group, part, row0 + ty * 4, column0 + tx * 4, sum);
+    weight_tile_put<T>(p, group, part, row0 + row, column0 + column, sum);
 }
 
 /* ---- a few rows by a few columns a block, for groups of few channels: what a term needs is found once for all ---- */
@@ -253,18 +295,38 @@ template <typename T, int E> GPU_FN void conv_weight_points(const struct gpu_con
 /* ---- the sum of the parts ---- */
 
 template <typename T> GPU_FN void conv_weight_join(const struct gpu_conv_weight_join &p) {
+    enum { AHEAD = 4 };
     typedef typename gpu_compute<T>::type S;
     for (i64 i = (i64)gpu_global(); i < p.count; i += (i64)gpu_stride()) {
         f64 sum = 0;
-        GPU_NO_UNROLL for (u32 part = 0; part < p.parts; part++) sum += (f64)((const S *)p.sums)[part * p.count + i];
+        GPU_NO_UNROLL for (i64 at = i; at < p.total;) {
+            S x[AHEAD];
+            GPU_UNROLL for (u32 j = 0; j < AHEAD; j++) {
+                x[j] = at < p.total ? ((const S *)p.sums)[at] : (S)0;
+                at += p.count;
+            }
+            GPU_UNROLL for (u32 j = 0; j < AHEAD; j++) sum += (f64)x[j];
+        }
         ((T *)p.out)[i] = gpu_round<T>((S)sum);
     }
 }
 
-#define CONV_WEIGHT(T)                                                                                                 \
-    GPU_KERNEL(conv_weight_tile_##T, struct gpu_conv_weight) { conv_weight_tile<T>(p); }                               \
+/* Blocks that a unit shall have registers for. */
+#if defined(GPU_NVIDIA)
+enum { WEIGHT_BLOCKS_F32 = 4 };
+#else
+enum { WEIGHT_BLOCKS_F32 = 1 };
+#endif
+#define CONV_WEIGHT(T, ROWS, INSIDE, BLOCKS)                                                                           \
+    GPU_KERNEL_OF(conv_weight_tile_##T, struct gpu_conv_weight, GPU_BLOCK, BLOCKS) {                                   \
+        conv_weight_tile<T, ROWS, INSIDE>(p);                                                                          \
+    }                                                                                                                  \
     GPU_KERNEL(conv_weight_join_##T, struct gpu_conv_weight_join) { conv_weight_join<T>(p); }
-GPU_FLOATS(CONV_WEIGHT)
+CONV_WEIGHT(bf16, GPU_CONV_WEIGHT_ROWS, false, 1)
+CONV_WEIGHT(f16, GPU_CONV_WEIGHT_ROWS, false, 1)
+CONV_WEIGHT(f32, GPU_CONV_WEIGHT_ROWS_F32, true, WEIGHT_BLOCKS_F32)
+CONV_WEIGHT(f64, GPU_CONV_WEIGHT_ROWS, false, 1)
+CONV_WEIGHT(f8e4m3, GPU_CONV_WEIGHT_ROWS, false, 1)
 
 /* One row a group, as depthwise layers have, or several. */
 #define CONV_WEIGHT_FEW(T, COLUMNS)                                                                                    \

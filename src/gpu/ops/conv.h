@@ -45,7 +45,18 @@ enum wick_status wick__conv_depth_weight(struct wick__gpu *gpu, enum wick_dtype 
 enum wick_status wick__conv_pack(struct wick__gpu *gpu, struct gpu_conv_pack *p);
 
 /* The same for the gradient by the weight. */
+int64_t wick__conv_reach(const struct gpu_conv_weight_dim *dim); /* what windows read of a dim of the large side */
 bool wick__conv_weight_mma_takes(const struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv_weight *g);
 enum wick_status wick__conv_weight_mma(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv_weight *g);
+
+/* f32: the large side with zeros where windows reach outside, in *copy, of *nbytes, unless none does; whether that is
+ * near enough. By products of planes (conv_weight_f32.c), behind such a copy; parts are joined by conv_backward.c. */
+enum wick_status wick__conv_inside(struct wick__gpu *gpu, struct gpu_conv_weight *g, void **copy, size_t *nbytes);
+bool wick__conv_is_near(const struct gpu_conv_weight *g);
+bool wick__conv_weight_products_takes(const struct wick__gpu *gpu, enum wick_dtype dtype,
+                                      const struct gpu_conv_weight *g);
+enum wick_status wick__conv_weight_products(struct wick__gpu *gpu, const struct gpu_conv_weight *g);
+enum wick_status wick__conv_weight_join(struct wick__gpu *gpu, enum wick_dtype dtype,
+                                        struct gpu_conv_weight_join *join);
 
 #endif

@@ -7,12 +7,11 @@
 #include "core/checked.h"
 
 enum {
-    EDGE = 64,           /* of a tile */
     DEPTH = 16,          /* terms of a step of a tile */
     WASTE = 3,           /* tiles that have no more than so many times the elements of the result are worth it */
     LONG = 4096,         /* terms of a tile's part: f32 sums stay short */
     VERY_LONG = 1 << 16, /* of a few elements', of which each thread adds a part */
-    SHORT = 256,         /* least terms of a tile's part */
+    SHORT = 128,         /* least terms of a tile's part */
     NOT_SHORT = 2048,    /* and of a few elements', whose threads' sums take as long to add as many terms */
     BLOCKS = 512,        /* that fill a device */
     MOST = 256 << 20     /* bytes of all parts */
@@ -87,27 +86,81 @@ static void set_parts(struct gpu_conv_weight *p, int64_t blocks, int64_t least, 
     p->parts = (u32)wick__max(1, wick__div_up(p->terms, wick__max(1, p->part)));
 }
 
+enum wick_status wick__conv_weight_join(struct wick__gpu *gpu, enum wick_dtype dtype,
+                                        struct gpu_conv_weight_join *join) {
+    struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_conv_weight_join_bf16, dtype),
+                                  .grid = {wick__gpu_blocks(gpu, join->count, 1)}};
+    return wick__gpu_launch(gpu, &launch, join);
+}
+
 static enum wick_status run(struct wick__gpu *gpu, enum wick_dtype dtype, struct gpu_conv_weight *p,
                             const struct wick__launch *launch) {
-    size_t nbytes = p->parts > 1 ? (size_t)p->parts * (size_t)p->count * (dtype == WICK_F64 ? 8 : 4) : 0;
-    if (nbytes == 0) return wick__gpu_launch(gpu, launch, p);
+    enum { MANY = 64, GROUPS = 16 }; /* parts that are first joined to those of so many groups */
+    const enum wick_dtype sum = dtype == WICK_F64 ? WICK_F64 : WICK_F32;
+    const size_t part = (size_t)p->count * wick__size(sum), groups = p->parts >= MANY ? GROUPS : 0;
+    const size_t nbytes = (p->parts + groups) * part;
+    if (p->parts <= 1) return wick__gpu_launch(gpu, launch, p);
     WICK__TRY(wick__gpu_scratch(gpu, nbytes, &p->sums));
-    struct gpu_conv_weight_join join = {.sums = p->sums, .out = p->out, .count = p->count, .parts = p->parts};
-    struct wick__launch last = {.kernel = wick__gpu_of_floats(WICK__GPU_K_conv_weight_join_bf16, dtype),
-                                .grid = {wick__gpu_blocks(gpu, p->count, 1)}};
+    struct gpu_conv_weight_join join = {
+        .sums = p->sums, .out = p->out, .count = p->count, .total = p->count * (int64_t)p->parts};
     enum wick_status status = wick__gpu_launch(gpu, launch, p);
-    if (status == WICK_OK) status = wick__gpu_launch(gpu, &last, &join);
+    if (status == WICK_OK && groups) {
+        void *joined = (char *)p->sums + p->parts * part;
+        struct gpu_conv_weight_join first = join;
+        first.out = joined;
+        first.count *= GROUPS;
+        join.sums = joined;
+        join.total = first.count;
+        status = wick__conv_weight_join(gpu, sum, &first);
+    }
+    if (status == WICK_OK) status = wick__conv_weight_join(gpu, dtype, &join);
     wick__gpu_release(gpu, p->sums, nbytes);
     return status;
 }
 
 /* Whether tiles are faster than a few elements a block, by microseconds on an H100. */
 static bool by_tiles(const struct gpu_conv_weight *p, int64_t tiles) {
-    double terms = (double)p->terms * (double)p->groups, all = (double)tiles * EDGE * EDGE;
+    double terms = (double)p->terms * (double)p->groups, all = (double)tiles * GPU_CONV_WEIGHT_TILE;
     double few =
         (double)wick__div_up(p->rows, GPU_CONV_FEW_ROWS) * (double)wick__div_up(p->across, GPU_CONV_FEW_COLUMNS);
     return all <= WASTE * (double)p->rows * (double)p->across ||
            25 + 2 * all * terms / 17e6 < 4 + few * terms * 13.4 / 1e6;
+}
+
+/* Cuts the result into tiles, if these are faster and take it. */
+static bool cut_tiles(enum wick_dtype dtype, struct gpu_conv_weight *p) {
+    const int64_t edge = dtype == WICK_F32 ? GPU_CONV_WEIGHT_ROWS_F32 : GPU_CONV_WEIGHT_ROWS;
+    int64_t row_tiles = wick__div_up(p->rows, edge),
+            column_tiles = wick__div_up(p->across, GPU_CONV_WEIGHT_TILE / edge);
+    int64_t tiles = row_tiles * column_tiles;
+    if (tiles >= INT32_MAX / p->groups || !by_tiles(p, tiles) || (dtype == WICK_F32 && !wick__conv_is_near(p)))
+        return false;
+    p->row_tiles = (u32)row_tiles;
+    p->column_tiles = (u32)column_tiles;
+    set_parts(p, tiles * p->groups, SHORT, LONG, dtype == WICK_F64 ? 8 : 4);
+    return tiles * p->groups * p->parts < INT32_MAX;
+}
+
+static enum wick_status run_tiles(struct wick__gpu *gpu, enum wick_dtype dtype, struct gpu_conv_weight *p) {
+    struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_conv_weight_tile_bf16, dtype),
+                                  .grid = {(unsigned)(p->row_tiles * p->column_tiles * p->groups * p->parts)}};
+    return run(gpu, dtype, p, &launch);
+}
+
+/* Products or tiles of f32, behind a copy; false, and no error, where there is no memory for that. */
+static bool run_inside(struct wick__gpu *gpu, const struct gpu_conv_weight *own, bool products) {
+    struct gpu_conv_weight p = *own;
+    struct wick__error quiet = {0};
+    void *copy = NULL;
+    size_t nbytes = 0;
+    wick__error_swap(&quiet);
+    enum wick_status status = wick__conv_inside(gpu, &p, &copy, &nbytes);
+    if (status == WICK_OK) {
+        status = products ? wick__conv_weight_products(gpu, &p) : run_tiles(gpu, WICK_F32, &p);
+        if (copy) wick__gpu_release(gpu, copy, nbytes);
+    }
+    wick__error_swap(&quiet);
+    return status == WICK_OK;
 }
 
 /* A few elements a block. */
@@ -180,7 +233,6 @@ wick__kernel_fn wick__gpu_conv_backward;
 enum wick_status wick__gpu_conv_backward(const struct wick__call *call) {
     enum wick_dtype dtype = call->out[0]->dtype;
     struct wick__gpu *gpu = wick__gpu_of(call->out[0]);
-    int64_t size = dtype == WICK_F64 ? 8 : 4;
     struct gpu_conv_weight p;
     bool done, rest;
     if (wick__count(call->out[0]) == 0) return WICK_OK;
@@ -194,15 +246,8 @@ enum wick_status wick__gpu_conv_backward(const struct wick__call *call) {
     if (has_points(dtype, &p)) return run_points(gpu, dtype, &p);
     if (has_planes(&p) && p.terms > 0) return run_planes(gpu, dtype, &p);
     if (wick__conv_weight_mma_takes(gpu, dtype, &p)) return wick__conv_weight_mma(gpu, dtype, &p);
-    int64_t row_tiles = wick__div_up(p.rows, EDGE), column_tiles = wick__div_up(p.across, EDGE);
-    int64_t tiles = row_tiles * column_tiles;
-    struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_conv_weight_tile_bf16, dtype)};
-    if (tiles < INT32_MAX / p.groups && by_tiles(&p, tiles)) {
-        p.row_tiles = (u32)row_tiles;
-        p.column_tiles = (u32)column_tiles;
-        set_parts(&p, tiles * p.groups, SHORT, LONG, size);
-        launch.grid[0] = (unsigned)(tiles * p.groups * p.parts);
-        if (tiles * p.groups * p.parts < INT32_MAX) return run(gpu, dtype, &p, &launch);
-    }
-    return run_few(gpu, call, &p);
+    if (wick__conv_weight_products_takes(gpu, dtype, &p) && run_inside(gpu, &p, true)) return WICK_OK;
+    if (!cut_tiles(dtype, &p)) return run_few(gpu, call, &p);
+    if (dtype != WICK_F32) return run_tiles(gpu, dtype, &p);
+    return run_inside(gpu, &p, false) ? WICK_OK : run_few(gpu, call, &p);
 }

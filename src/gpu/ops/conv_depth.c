@@ -234,11 +234,10 @@ static enum wick_status run_weight(struct wick__gpu *gpu, enum wick_dtype dtype,
     wick__gpu_reduce_grid(&launch, (int64_t)p->channels * p->by_taps.d * p->parts);
     if (nbytes == 0) return wick__gpu_launch(gpu, &launch, p);
     WICK__TRY(wick__gpu_scratch(gpu, nbytes, &p->sums));
-    struct gpu_conv_weight_join join = {.sums = p->sums, .out = p->out, .count = p->count, .parts = p->parts};
-    struct wick__launch last = {.kernel = wick__gpu_of_floats(WICK__GPU_K_conv_weight_join_bf16, dtype),
-                                .grid = {wick__gpu_blocks(gpu, p->count, 1)}};
+    struct gpu_conv_weight_join join = {
+        .sums = p->sums, .out = p->out, .count = p->count, .total = p->count * (int64_t)p->parts};
     enum wick_status status = wick__gpu_launch(gpu, &launch, p);
-    if (status == WICK_OK) status = wick__gpu_launch(gpu, &last, &join);
+    if (status == WICK_OK) status = wick__conv_weight_join(gpu, dtype, &join);
     wick__gpu_release(gpu, p->sums, nbytes);
     return status;
 }

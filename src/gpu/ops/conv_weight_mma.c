@@ -20,13 +20,12 @@ enum {
 
 static int64_t round_up8(int64_t n) { return (n + 7) / 8 * 8; }
 
-/* What windows read of a dim of the large side. */
-static int64_t reach_of(const struct gpu_conv_weight_dim *dim) {
+int64_t wick__conv_reach(const struct gpu_conv_weight_dim *dim) {
     return (int64_t)(dim->small - 1) * dim->stride + (int64_t)(dim->kernel - 1) * dim->dilation + 1;
 }
 
 static int64_t packed_plane(const struct gpu_conv_weight *g) {
-    return reach_of(&g->dim[0]) * reach_of(&g->dim[1]) * reach_of(&g->dim[2]);
+    return wick__conv_reach(&g->dim[0]) * wick__conv_reach(&g->dim[1]) * wick__conv_reach(&g->dim[2]);
 }
 
 bool wick__conv_weight_mma_takes(const struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv_weight *g) {
@@ -36,7 +35,7 @@ bool wick__conv_weight_mma_takes(const struct wick__gpu *gpu, enum wick_dtype dt
         !wick__has_mma(gpu) || g->groups * g->rows >= limit / (columns * g->taps))
         return false;
     for (int a = 0; a < 3; a++)
-        if (reach_of(&g->dim[a]) > 9 + 5 * (int64_t)g->dim[a].large) return false;
+        if (wick__conv_reach(&g->dim[a]) > 9 + 5 * (int64_t)g->dim[a].large) return false;
     int64_t images = g->terms / g->small_plane * g->groups, plane = packed_plane(g);
     return plane < limit && g->large_plane < limit && columns * g->taps < limit && images < limit / plane &&
            images * plane < limit / columns * 8 && g->terms * g->groups < limit / round_up8(g->rows) * 8;
@@ -70,7 +69,7 @@ static enum wick_status pack_large(struct wick__gpu *gpu, const struct gpu_conv_
                               .f8 = f8};
     for (int a = 0; a < 3; a++) {
         p.size[a] = (u32)g->dim[a].large;
-        p.out_size[a] = (u32)reach_of(&g->dim[a]);
+        p.out_size[a] = (u32)wick__conv_reach(&g->dim[a]);
         p.first[a] = -g->dim[a].padding;
     }
     return wick__conv_pack(gpu, &p);
@@ -137,7 +136,7 @@ static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, c
         p->small_size[a] = (u32)g->dim[a].small;
         p->tap_step[a] = step * (u32)g->dim[a].dilation;
         p->window_step[a] = step * (u32)g->dim[a].stride;
-        step *= (u32)reach_of(&g->dim[a]);
+        step *= (u32)wick__conv_reach(&g->dim[a]);
     }
     p->large_group = step;
     p->small_group = p->small_plane * (p->small_pitch / 8);
