@@ -120,26 +120,27 @@ struct row {
     double mean, inverse;
     int64_t n;
     bool centered;
-    long double *apart, *slope; /* [n]: the normalised elements; their gradients by the inverse deviation */
+    long double *apart, *slope;   /* [n]: the normalised elements; their gradients by the inverse deviation */
+    long double slopes, products; /* sums of the magnitudes of slope, and of slope apart */
 };
 
 /* `weight` is that of the first element, one for each `plane` of them; NULL for 1. */
-static void normalised(const struct row *r, const double *weight, int64_t plane) {
+static void normalised(struct row *r, const double *weight, int64_t plane) {
+    r->slopes = r->products = 0;
     for (int64_t i = 0; i < r->n; i++) {
         r->apart[i] = ((long double)r->x[i] - r->mean) * r->inverse;
         r->slope[i] = (weight ? weight[i / plane] : 1) * (long double)r->g[i] * r->inverse;
+        r->slopes += fabsl(r->slope[i]);
+        r->products += fabsl(r->slope[i] * r->apart[i]);
     }
 }
 
 /* Row j of the transposed Jacobian of the normalised elements, times what the gradient is there. */
 static void put(const struct row *r, int64_t j, double *result, double *scale) {
-    long double sum = 0, size = 0, shared = r->centered ? 1.0L / r->n : 0, here = r->apart[j] / r->n;
-    long double of_mean = fabsl(r->centered ? r->mean * r->inverse * here : 0);
-    for (int64_t i = 0; i < r->n; i++) {
-        long double direct = i == j, both = r->apart[i] * here;
-        sum += r->slope[i] * (direct - shared - both);
-        size += fabsl(r->slope[i]) * (direct + shared + fabsl(both) + of_mean);
-    }
+    long double sum = r->slope[j], shared = r->centered ? 1.0L / r->n : 0, here = r->apart[j] / r->n;
+    long double of_mean = r->centered ? fabsl(r->mean * r->inverse * here) : 0;
+    for (int64_t i = 0; i < r->n; i++) sum -= r->slope[i] * (shared + r->apart[i] * here);
+    long double size = fabsl(r->slope[j]) + (shared + of_mean) * r->slopes + fabsl(here) * r->products;
     *result = (double)sum;
     *scale = verify_scale_norm_gradient((double)size);
 }
