@@ -6,7 +6,8 @@
  * A block stays on its unit and makes tile after tile of keys. A group has 64 keys, and the sums of their gradients in
  * registers; queries come in steps of 64. Of a step, dS goes to LDS, and each group multiplies all groups' dS by some columns
  * of the keys: the tile's part of the gradient of q, which bulk copies add to memory, tile after tile, so that the sums are
- * the same in each run. A tile waits only for tiles that were drawn before it. attention_backward_bulk_q then rounds. */
+ * the same in each run. A tile waits only for tiles that were drawn before it, or are the first of blocks with lower numbers,
+ * which the card starts in order. attention_backward_bulk_q then rounds. */
 #include "attention_backward_bulk_tiles.h"
 
 /* ---- what is laid out for all blocks: tiles, and the pairs of all queries, a thread each ---- */
