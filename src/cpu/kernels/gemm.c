@@ -26,6 +26,13 @@ enum { IN_PLACE = 4 };
 /* Below this many multiplications a job is not split further, and a thread is not woken. */
 static const double JOB_WORK_MIN = 256 * 1024;
 
+/* From so many on for each thread there are four jobs for each, lest all wait for one that is slow; fewer, and each
+ * would pack what it shares with others anew. */
+static const double UNEVEN_WORK = 64 * 1024 * 1024;
+
+/* Elements of A that a thread packs while others would wake to pack it together. */
+enum { PACKED_ALONE = 64 * 1024 };
+
 /* A larger C is stored past the caches where that can be. */
 static const double STREAMED_BYTES = 8 << 20;
 
@@ -373,7 +380,9 @@ static int64_t equal_parts(int64_t n, int64_t most) {
 static void cut(struct plan *plan) {
     const struct wick__product *g = plan->g;
     enum { COLUMNS_WIDE = 6 };
-    int64_t columns = plan->kind->columns, wanted = wick__workers() > 1 ? 4 * wick__workers() : 1;
+    const double all = (double)plan->batches * (double)g->m * (double)g->n * (double)g->k;
+    const int64_t columns = plan->kind->columns, workers = wick__workers(), many = workers > 1 ? 4 * workers : 1;
+    const bool even = !plan->by_rows && all < UNEVEN_WORK * (double)workers;
     plan->job_rows = equal_parts(g->m, JOB_ROWS_MAX);
     plan->job_columns = plan->by_rows ? SMALL_B / (g->k * element_size(g)) : JOB_COLUMNS_MAX;
     plan->job_columns = round_up(equal_parts(g->n, wick__max(JOB_COLUMNS_MAX, plan->job_columns)), columns);
@@ -381,7 +390,8 @@ static void cut(struct plan *plan) {
         plan->row_jobs = (g->m + plan->job_rows - 1) / plan->job_rows;
         plan->column_jobs = (g->n + plan->job_columns - 1) / plan->job_columns;
         double work = (double)plan->job_rows * (double)plan->job_columns * (double)g->k;
-        if ((double)plan->batches * (double)plan->row_jobs * (double)plan->column_jobs >= (double)wanted) return;
+        double jobs = (double)plan->batches * (double)plan->row_jobs * (double)plan->column_jobs;
+        if (jobs >= (double)many || (even && (int64_t)jobs % workers == 0)) return;
         if (work < 2 * JOB_WORK_MIN) return;
         bool wide = plan->job_columns >= plan->job_rows || plan->job_columns >= COLUMNS_WIDE * columns;
         if (plan->by_rows) wide = plan->job_rows < 8 * GEMM_ROWS;
@@ -392,6 +402,17 @@ static void cut(struct plan *plan) {
         else
             return;
     }
+}
+
+/* Whether jobs that need the same A are better off when all of it is packed before they begin: what each worker would
+ * pack alone is more than its share, and what that takes to begin. */
+static bool is_shared(const struct plan *plan) {
+    const struct wick__product *g = plan->g;
+    const int64_t jobs = plan->column_jobs * (plan->a_constant ? plan->batches : 1), workers = wick__workers();
+    const int64_t blocks =
+        (g->m + BLOCK_ROWS - 1) / BLOCK_ROWS * ((g->k + plan->kind->k_block - 1) / plan->kind->k_block);
+    const double each = (double)((jobs + workers - 1) / workers), share = 1.0 / (double)wick__min(blocks, workers);
+    return jobs > 1 && (each - share) * (double)g->m * (double)g->k > PACKED_ALONE;
 }
 
 /* Lays out the scratch space of a worker. */
@@ -448,8 +469,8 @@ enum wick_status WICK__ISA(wick__gemm)(const struct wick__product *asked) {
     int64_t row_bytes = (g->k + plan.kind->group - 1) / plan.kind->group * (int64_t)plan.kind->size;
     /* A is not packed for a few tiles beside each other, unless its rows would push each other out of the cache. */
     plan.in_place = plan.kind->in_place[0] && g->dtype == WICK_F32 && g->a_k == 1 &&
-                    g->n <= IN_PLACE * plan.kind->columns && g->a_row % 512 != 0;
-    bool share = g->k > 0 && !plan.in_place && (plan.column_jobs > 1 || (plan.a_constant && plan.batches > 1));
+                    g->n <= IN_PLACE * plan.kind->columns && g->a_row % 1024 != 0;
+    bool share = g->k > 0 && !plan.in_place && is_shared(&plan);
     int64_t pass_rows = g->m;
     if (share && pass_rows > PACKED_BYTES_MAX / row_bytes)
         pass_rows = wick__max(1, PACKED_BYTES_MAX / row_bytes / plan.job_rows) * plan.job_rows;

@@ -80,37 +80,42 @@ static inline __attribute__((always_inline)) void dots(const int rows, const str
     }
 }
 
-/* Rows by SPAN lines or the n that there are, down `terms` of k from `from` on. */
+/* Rows by n lines, down `terms` of k from `from` on. */
 struct piece {
     const float *matrix;
     int64_t from, terms, n;
+    int64_t ld; /* of the rows */
     float *sums;
     bool fetch; /* what comes next is not in the cache yet */
 };
-static inline __attribute__((always_inline)) void sweep(const int rows, const bool whole, const struct few *f,
-                                                        const float *x, int64_t ld, const struct piece *p) {
+/* Of n lines in so many vectors, of which the last is not whole unless `whole`. */
+static inline __attribute__((always_inline)) void sweep(const int rows, const int vectors, const bool whole,
+                                                        const struct few *f, const float *x, const struct piece *p) {
     float *sums = p->sums;
     wick__vf sum[GROUP][BESIDE], term[BESIDE];
     const float *at = p->matrix + p->from * f->line_k;
+    const int64_t left = p->n - (vectors - 1) * PACK_LANES;
     for (int r = 0; r < rows; r++)
-        for (int v = 0; v < BESIDE; v++) sum[r][v] = wick__vf_all(0);
+        for (int v = 0; v < vectors; v++) sum[r][v] = wick__vf_all(0);
     x += p->from;
     for (int64_t k = 0; k < p->terms; k++, at += f->line_k) {
-        for (int v = 0; v < BESIDE; v++) {
-            const int64_t n = p->n - v * PACK_LANES;
+        for (int v = 0; v < vectors; v++) {
             if (p->fetch)
                 __builtin_prefetch(
                     (const void *)((uintptr_t)(at + v * PACK_LANES) + AHEAD * sizeof *at * (size_t)f->line_k));
-            term[v] = whole || n >= PACK_LANES ? wick__vf_load(at + v * PACK_LANES)
-                      : n > 0                  ? wick__vf_some(at + v * PACK_LANES, n, 0)
-                                               : wick__vf_all(0);
+            term[v] = whole || v < vectors - 1 ? wick__vf_load(at + v * PACK_LANES)
+                                               : wick__vf_some(at + v * PACK_LANES, left, 0);
             KEEP(term[v]);
         }
         for (int r = 0; r < rows; r++)
-            for (int v = 0; v < BESIDE; v++) sum[r][v] = wick__vf_fma(wick__vf_all(x[r * ld + k]), term[v], sum[r][v]);
+            for (int v = 0; v < vectors; v++)
+                sum[r][v] = wick__vf_fma(wick__vf_all(x[r * p->ld + k]), term[v], sum[r][v]);
     }
+    /* Unrolled as the loop above is: else compilers keep all sums in memory there, too. */
+#pragma GCC unroll 6
     for (int r = 0; r < rows; r++)
-        for (int v = 0; v < BESIDE; v++) {
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++) {
             float *to = sums + r * SPAN + v * PACK_LANES;
             if (p->from > 0) sum[r][v] += wick__vf_load(to);
             wick__vf_store(to, sum[r][v]);
@@ -121,11 +126,21 @@ static inline __attribute__((always_inline)) void sweep(const int rows, const bo
     static void dots_##rows(const struct few *f, const float *x, int64_t ld, const float *const *line, float *sums) {  \
         dots(rows, f, x, ld, line, sums);                                                                              \
     }                                                                                                                  \
-    static void sweep_##rows(const struct few *f, const float *x, int64_t ld, const struct piece *p) {                 \
-        p->n >= SPAN ? sweep(rows, true, f, x, ld, p) : sweep(rows, false, f, x, ld, p);                               \
+    static void sweep_##rows(const struct few *f, const float *x, const struct piece *p) {                             \
+        const int64_t vectors = (p->n + PACK_LANES - 1) / PACK_LANES;                                                  \
+        if (p->n >= SPAN)                                                                                              \
+            sweep(rows, BESIDE, true, f, x, p);                                                                        \
+        else if (vectors == 1)                                                                                         \
+            sweep(rows, 1, false, f, x, p);                                                                            \
+        else if (vectors == 2)                                                                                         \
+            sweep(rows, 2, false, f, x, p);                                                                            \
+        else if (vectors == BESIDE - 1)                                                                                \
+            sweep(rows, BESIDE - 1, false, f, x, p);                                                                   \
+        else                                                                                                           \
+            sweep(rows, BESIDE, false, f, x, p);                                                                       \
     }
 typedef void dots_fn(const struct few *f, const float *x, int64_t ld, const float *const *line, float *sums);
-typedef void sweep_fn(const struct few *f, const float *x, int64_t ld, const struct piece *p);
+typedef void sweep_fn(const struct few *f, const float *x, const struct piece *p);
 OF_ROWS(1)
 OF_ROWS(2)
 OF_ROWS(3)
@@ -141,7 +156,7 @@ static void multiply(const struct few *f, const float *x, int64_t ld, const floa
     static sweep_fn *const down[] = {sweep_1, sweep_2, sweep_3, sweep_4, sweep_5, sweep_6};
     const int64_t groups = (f->rows + GROUP - 1) / GROUP, all = f->line_k == 1 ? n : f->k;
     for (int64_t at = 0; at < all; at += f->line_k == 1 ? BESIDE : TERMS) {
-        struct piece piece = {matrix, at, wick__min(TERMS, f->k - at), n, NULL, true};
+        struct piece piece = {matrix, at, wick__min(TERMS, f->k - at), n, ld, NULL, true};
         const float *line[BESIDE];
         for (int l = 0; l < BESIDE; l++) line[l] = matrix + wick__min(at + l, n - 1) * f->line_step;
         for (int64_t g = 0; g < groups; g++) {
@@ -150,7 +165,7 @@ static void multiply(const struct few *f, const float *x, int64_t ld, const floa
                 along[rows - 1](f, x + first * ld, ld, line, sums + first * SPAN + at);
             else {
                 piece.sums = sums + first * SPAN;
-                down[rows - 1](f, x + first * ld, ld, &piece);
+                down[rows - 1](f, x + first * ld, &piece);
                 piece.fetch = false;
             }
         }
