@@ -4,10 +4,10 @@
     bench/attention_check.py --build build --device cuda:0 --seed 7 --count 150
 
 Calls have grouped heads, packed sequences, windows, causal masks from either end, two layouts, and NaN among values;
-half of them have masks, to keep or to add, slopes or caps, and hidden keys with NaN. A result is right within 0.04, its
-log_sums within 0.02, if it has NaN where a key that the query sees has it; with --more, all calls have masks, slopes or
-caps; with --gradients, none has, those of q, k and v are right within 0.02 of their largest element, and values have no NaN. Of both runs all
-bits must be the same. The last line counts the calls; the status is 1 when one is bad."""
+half of them have masks, to keep or to add, slopes or caps, and hidden keys with NaN; with --more, all have. A result is
+right within 0.04, its log_sums within 0.02, if it has NaN where a key that the query sees has it. With --gradients, calls
+have no masks, slopes, caps or NaN. Those of q, k and v are right within 0.02 of their largest element, and wrong starts of
+packed sequences must end in an error. Of both runs all bits must be the same. The last line counts the calls; the status is 1 when one is bad."""
 import argparse
 import math
 import pathlib
@@ -135,9 +135,14 @@ class Call:
             pairs.append([x.transpose(0, 1) for x in self.of_sequence(*[x.transpose(0, 1) for x in parts])])
         return torch.cat([y for y, _ in pairs]), torch.cat([sums for _, sums in pairs])
 
-    def starts(self, api):
+    def wrong_starts(self):
+        """Starts of queries of as many sequences that go back, or that do not begin with 0."""
+        first, *inner, last = self.q_starts
+        return [first, last + 7, *sorted(inner[1:], reverse=True), last] if inner else [1, last]
+
+    def starts(self, api, q_starts=None):
         """Of packed sequences, as operands."""
-        starts = (self.q_starts, self.k_starts) if self.packed else ()
+        starts = (q_starts or self.q_starts, self.k_starts) if self.packed else ()
         return [api.hold(api.wick.tensor(numpy.array(s, dtype=numpy.uint32), "u32")) for s in starts]
 
     @property
@@ -150,10 +155,10 @@ class Call:
         asked = api.options("attention", **self.options, **slopes, log_sums=Out())
         return api.made(self.op, *operands, *(self.starts(api) or [mask]), asked)
 
-    def run_gradients(self, api, operands, gradient):
-        """The gradients of q, k and v."""
+    def run_gradients(self, api, operands, gradient, q_starts=None):
+        """The gradients of q, k and v; q_starts: others than those that the result was made with."""
         result, log_sums = self.run(api, operands)
-        starts = dict(zip(("q_starts", "k_starts"), self.starts(api)))
+        starts = dict(zip(("q_starts", "k_starts"), self.starts(api, q_starts)))
         asked = api.options("attention_backward", result=result, log_sums=log_sums, k_gradient=Out(), v_gradient=Out(),
                             function=api.options("attention", **self.options), **starts)
         return api.made(f"{self.op}_backward", gradient, *operands, asked)
@@ -177,6 +182,15 @@ def differ(first, second):
     return not all(torch.equal(*[x.nan_to_num(7.0) for x in both]) for both in zip(first, second))
 
 
+def takes_wrong_starts(call, api, ours):
+    try:
+        numbers(api, call.run_gradients(api, ours[:3], ours[3], call.wrong_starts()))
+    except RuntimeError as error:
+        api.wick.library.wick_error_clear()
+        return "q_starts" not in str(error)
+    return True
+
+
 def fault_of_gradients(call, api):
     """What is wrong with the gradients of a call, or ""."""
     heads = call.kv_heads * call.group
@@ -193,6 +207,8 @@ def fault_of_gradients(call, api):
             wrong.append(f"gradient of {name}: off by {error:.3g} of its largest")
     if differ(first, second):
         wrong.append("two runs differ")
+    if call.packed and takes_wrong_starts(call, api, ours):
+        wrong.append(f"starts of queries {call.wrong_starts()} are no error")
     return "; ".join(wrong)
 
 

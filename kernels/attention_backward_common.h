@@ -31,7 +31,8 @@ template <typename S> struct backward_query {
     S log_sum, delta;
 };
 
-/* The sequence that has a tile, of queries or keys, and the tile's first row in it. N is a type for numbers of tiles and positions. */
+/* The sequence that has a tile, of queries or keys, and the tile's first row in it. N is a type for numbers of tiles and
+ * positions. */
 template <typename N>
 GPU_FN void backward_find(const struct gpu_attention_backward &p, struct backward_place &at, bool of_q, N tile,
                           u32 tile_rows) {

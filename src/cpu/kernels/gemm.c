@@ -26,11 +26,11 @@ enum { IN_PLACE = 4 };
 /* Below this many multiplications a job is not split further, and a thread is not woken. */
 static const double JOB_WORK_MIN = 256 * 1024;
 
-/* From so many on for each thread there are four jobs for each, lest all wait for one that is slow; fewer, and each
- * would pack what it shares with others anew. */
-static const double UNEVEN_WORK = 64 * 1024 * 1024;
+/* With fewer multiplications for each thread, jobs are cut no further once all threads have as many: smaller ones read
+ * and pack again what their neighbours do. */
+static const double SMALL_WORK = 64 * 1024 * 1024;
 
-/* Elements of A that a thread packs while others would wake to pack it together. */
+/* Elements of A that threads pack sooner alone, each what it needs, than they begin to pack it together. */
 enum { PACKED_ALONE = 64 * 1024 };
 
 /* A larger C is stored past the caches where that can be. */
@@ -382,7 +382,7 @@ static void cut(struct plan *plan) {
     enum { COLUMNS_WIDE = 6 };
     const double all = (double)plan->batches * (double)g->m * (double)g->n * (double)g->k;
     const int64_t columns = plan->kind->columns, workers = wick__workers(), many = workers > 1 ? 4 * workers : 1;
-    const bool even = !plan->by_rows && all < UNEVEN_WORK * (double)workers;
+    const bool small = !plan->by_rows && all < SMALL_WORK * (double)workers;
     plan->job_rows = equal_parts(g->m, JOB_ROWS_MAX);
     plan->job_columns = plan->by_rows ? SMALL_B / (g->k * element_size(g)) : JOB_COLUMNS_MAX;
     plan->job_columns = round_up(equal_parts(g->n, wick__max(JOB_COLUMNS_MAX, plan->job_columns)), columns);
@@ -391,9 +391,10 @@ static void cut(struct plan *plan) {
         plan->column_jobs = (g->n + plan->job_columns - 1) / plan->job_columns;
         double work = (double)plan->job_rows * (double)plan->job_columns * (double)g->k;
         double jobs = (double)plan->batches * (double)plan->row_jobs * (double)plan->column_jobs;
-        if (jobs >= (double)many || (even && (int64_t)jobs % workers == 0)) return;
-        if (work < 2 * JOB_WORK_MIN) return;
-        bool wide = plan->job_columns >= plan->job_rows || plan->job_columns >= COLUMNS_WIDE * columns;
+        if (jobs >= (double)many || work < 2 * JOB_WORK_MIN) return;
+        bool wide = plan->job_columns >= COLUMNS_WIDE * columns;
+        if (small && !wide && (int64_t)jobs % workers == 0) return;
+        wide = wide || plan->job_columns >= plan->job_rows;
         if (plan->by_rows) wide = plan->job_rows < 8 * GEMM_ROWS;
         if (plan->job_columns >= 2 * columns && (wide || plan->job_rows <= GEMM_ROWS))
             plan->job_columns = round_up(plan->job_columns / 2, columns);
@@ -404,8 +405,7 @@ static void cut(struct plan *plan) {
     }
 }
 
-/* Whether jobs that need the same A are better off when all of it is packed before they begin: what each worker would
- * pack alone is more than its share, and what that takes to begin. */
+/* Whether threads pack the A that several jobs need together, before jobs begin. Otherwise each job packs it. */
 static bool is_shared(const struct plan *plan) {
     const struct wick__product *g = plan->g;
     const int64_t jobs = plan->column_jobs * (plan->a_constant ? plan->batches : 1), workers = wick__workers();

@@ -8,8 +8,6 @@
 
 #include <math.h>
 
-enum { FEW_CHANNELS = 8 }; /* of a result that leave most of a tile empty */
-
 static int64_t gcd(int64_t a, int64_t b) {
     while (b) {
         int64_t rest = a % b;
@@ -146,7 +144,7 @@ static double direct_time(const struct gpu_conv *p) {
  */
 static bool is_gathered(const struct wick__gpu *gpu, const struct gpu_conv *p, enum wick_dtype dtype) {
     enum { MANY_PHASES = 64, FEW_TERMS = 16, SMALL = 8 };
-    bool few = p->cout < FEW_CHANNELS, side_by_side = p->transposed && taps_of(p) > SMALL;
+    bool few = p->cout < WICK__FEW_CHANNELS, side_by_side = p->transposed && taps_of(p) > SMALL;
     for (int a = 0; a < 3; a++) {
         const struct gpu_conv_dim *dim = &p->dim[a];
         side_by_side = side_by_side && dim->kernel == dim->stride && dim->padding == 0 && dim->dilation == 1;
@@ -366,7 +364,7 @@ static enum wick_status run_tiles(struct wick__gpu *gpu, const struct wick__call
     int64_t wide = tiles(p, results, WIDE) * phases;
     bool is_wide = dtype == WICK_F32 && p->cout >= 96 && wide >= gpu->properties.units;
     int64_t all = is_wide ? wide : tiles(p, results, NARROW) * phases;
-    if (p->cout < FEW_CHANNELS || p->cin == 0 || phases > 4096 || results >= INT32_MAX || all >= INT32_MAX ||
+    if (p->cout < WICK__FEW_CHANNELS || p->cin == 0 || phases > 4096 || results >= INT32_MAX || all >= INT32_MAX ||
         p->cin * p->in_plane >= INT32_MAX || p->weight_group >= INT32_MAX)
         return run_direct(gpu, call, p);
     struct wick__launch launch = {.kernel = is_wide ? WICK__GPU_K_conv_wide_f32

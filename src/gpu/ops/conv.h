@@ -23,6 +23,8 @@ bool wick__conv_is_point(const struct gpu_conv *conv);
 bool wick__conv_points_takes(enum wick_dtype dtype, const struct gpu_conv *conv);
 enum wick_status wick__conv_points(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv);
 
+enum { WICK__FEW_CHANNELS = 8 }; /* of a result that leave most of a tile empty */
+
 /* Those of many channels as products (conv_points.c): *done says whether it takes it; and of an x with channels last.
  */
 enum wick_status wick__conv_product(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv,

@@ -5,7 +5,7 @@
 
 #include "core/checked.h"
 
-enum { EDGE = 64, FEW_CHANNELS = 8, FEW_TERMS = 24 };
+enum { EDGE = 64, FEW_TERMS = 24 };
 
 static int64_t round_up8(int64_t n) { return (n + 7) / 8 * 8; }
 
@@ -86,7 +86,7 @@ static bool takes_dtype(const struct wick__gpu *gpu, enum wick_dtype dtype, cons
 }
 
 bool wick__conv_mma_takes(const struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv) {
-    if (!wick__has_mma(gpu) || conv->cout < FEW_CHANNELS || conv->cin * most_taps(conv) < FEW_TERMS) return false;
+    if (!wick__has_mma(gpu) || conv->cout < WICK__FEW_CHANNELS || conv->cin * most_taps(conv) < FEW_TERMS) return false;
     int64_t plane = 1, results = conv->n * phases_of(conv), taps = most_taps(conv) * phases_of(conv);
     for (int a = 0; a < 3; a++) {
         const struct gpu_conv_dim *dim = &conv->dim[a];

@@ -5,7 +5,7 @@
 #include "core/checked.h"
 #include "points.h"
 
-enum { RUN = 4, MOST_Y = 65535, LEAST_RESULTS = 8 /* less leave most of a tile empty */ };
+enum { RUN = 4, MOST_Y = 65535 };
 
 bool wick__conv_is_point(const struct gpu_conv *p) {
     for (int a = 0; a < 3; a++) {
@@ -39,57 +39,33 @@ enum wick_status wick__conv_points(struct wick__gpu *gpu, enum wick_dtype dtype,
 
 /* ---- products ---- */
 
-static enum wick_activation activation_of(const struct gpu_conv *p) {
-    return p->relu ? WICK_ACTIVATION_RELU : WICK_ACTIVATION_NONE;
-}
-
 /* Whether images are one element of each channel, so that they are the rows of one product. */
 static bool is_rows(const struct gpu_conv *p, enum wick_dtype dtype) {
     return (dtype == WICK_BF16 || dtype == WICK_F16) && wick__conv_is_point(p) && p->in_plane == 1 && p->n > 1 &&
-           p->groups == 1 && !p->transposed && p->cin > 0 && p->cin % 8 == 0 && p->cout >= LEAST_RESULTS;
+           p->groups == 1 && !p->transposed && p->cin > 0 && p->cin % 8 == 0 && p->cout >= WICK__FEW_CHANNELS;
 }
 
-static struct wick__product product_of_rows(enum wick_dtype dtype, const struct gpu_conv *p) {
-    return (struct wick__product){.dtype = dtype,
-                                  .m = p->n,
-                                  .n = p->cout,
-                                  .k = p->cin,
-                                  .a = p->x,
-                                  .b = p->weight,
-                                  .c = p->out,
-                                  .c_row = p->cout,
-                                  .a_row = p->cin,
-                                  .a_k = 1,
-                                  .b_k = p->weight_c,
-                                  .b_column = p->weight_m,
-                                  .bias = p->bias,
-                                  .bias_step = 1,
-                                  .activation = activation_of(p),
-                                  .batch_rank = 1,
-                                  .batch_shape = {1}};
-}
-
-/* An image's result is weight times image. */
-static struct wick__product product_of(enum wick_dtype dtype, const struct gpu_conv *p) {
-    return (struct wick__product){.dtype = dtype,
-                                  .m = p->cout,
-                                  .n = p->in_plane,
-                                  .k = p->cin,
-                                  .a = p->weight,
-                                  .b = p->x,
-                                  .c = p->out,
-                                  .c_row = p->in_plane,
-                                  .a_row = p->weight_m,
-                                  .a_k = p->weight_c,
-                                  .b_k = p->in_plane,
-                                  .b_column = 1,
-                                  .bias = p->bias,
-                                  .bias_step = 1,
-                                  .bias_by_row = true,
-                                  .activation = activation_of(p),
-                                  .batch_rank = 1,
-                                  .batch_shape = {p->n},
-                                  .b_batch = {p->cin * p->in_plane}};
+/* Of `rows` images these are times the weight, else an image's result is weight times image. */
+static struct wick__product product_of(enum wick_dtype dtype, const struct gpu_conv *p, bool rows) {
+    struct wick__product g = {.dtype = dtype,
+                              .k = p->cin,
+                              .c = p->out,
+                              .bias = p->bias,
+                              .bias_step = 1,
+                              .bias_by_row = !rows,
+                              .activation = p->relu ? WICK_ACTIVATION_RELU : WICK_ACTIVATION_NONE,
+                              .batch_rank = 1,
+                              .batch_shape = {rows ? 1 : p->n}};
+    if (rows) {
+        g.m = p->n, g.n = g.c_row = p->cout;
+        g.a = p->x, g.a_row = p->cin, g.a_k = 1;
+        g.b = p->weight, g.b_k = p->weight_c, g.b_column = p->weight_m;
+    } else {
+        g.m = p->cout, g.n = g.c_row = g.b_k = p->in_plane;
+        g.a = p->weight, g.a_row = p->weight_m, g.a_k = p->weight_c;
+        g.b = p->x, g.b_column = 1, g.b_batch[0] = p->cin * p->in_plane;
+    }
+    return g;
 }
 
 /* Whether images fill tiles of f32 badly that all of them together fill. */
@@ -101,10 +77,10 @@ enum wick_status wick__conv_product(struct wick__gpu *gpu, enum wick_dtype dtype
                                     bool *done) {
     enum { MATRIX_TERMS = 16 }; /* of matrix instructions */
     const bool narrow = dtype == WICK_BF16 || dtype == WICK_F16, wide = dtype == WICK_F32 || dtype == WICK_F64;
-    struct wick__product g = is_rows(p, dtype) ? product_of_rows(dtype, p) : product_of(dtype, p);
     *done = is_rows(p, dtype);
+    struct wick__product g = product_of(dtype, p, *done);
     if (*done) return wick__gemm_run(gpu, &g);
-    if (!(narrow || wide) || !wick__conv_is_point(p) || p->groups != 1 || p->cin == 0 || p->cout < LEAST_RESULTS)
+    if (!(narrow || wide) || !wick__conv_is_point(p) || p->groups != 1 || p->cin == 0 || p->cout < WICK__FEW_CHANNELS)
         return WICK_OK;
     /* 16 bits want rows at multiples of 16 bytes. Weights are packed for that sooner than images are for conv_mma. */
     bool aligned = p->in_plane % 8 == 0 && (p->transposed ? p->cout : p->cin) % 8 == 0;
