@@ -24,15 +24,17 @@ struct gpu_attention_lay {
 };
 
 /* A block makes tiles of queries until there are none left below `blocks`: that of its own number, and then the next one
- * that no block has. Numbers mean what struct gpu_attention says of blocks. Maps are of elements, positions, heads and
- * batches; a box has 64 elements of GPU_ATTENTION_BULK_KEYS keys, or of 64 queries or values. */
+ * that no block has, or, where tiles are alike, each that lies a multiple of the grid's blocks behind. Numbers mean what
+ * struct gpu_attention says of blocks. Maps are of elements, positions, heads and batches; a box has 64 elements of
+ * GPU_ATTENTION_BULK_KEYS keys, of 64 queries or values, or of 16 results. */
 struct gpu_attention_bulk {
-    struct gpu_tensor_map q, k, v;
+    struct gpu_tensor_map q, k, v, out;
     struct gpu_attention a;
-    u32 *tickets; /* for each block y: how many tiles were taken behind blocks' own; 0 before and after */
-    u32 blocks;
+    u32 *tickets; /* for each block y: how many tiles were drawn behind blocks' own; 0 before and after */
+    u32 blocks, rows; /* of a tile: 64 for each group, or 64 for the first one alone */
     u16 boxed; /* q has a map, and a tile's rows are of one head */
-    u16 late;  /* tiles differ: a block draws its next one when it is nearly done with the last */
+    u16 put;   /* out has a map, by which results leave where LDS has more than two tiles' queries */
+    u16 late;  /* tiles differ: a block draws its next one, when it is nearly done with the last */
     /* attention_bulk_mask: a u8 mask; scale, cap, and 2 log2(e) scale / cap. */
     struct gpu_attention_bits bits;
     float scale, cap, turn;

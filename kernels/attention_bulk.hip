@@ -9,12 +9,24 @@
 #include "attention_bulk_groups.h"
 
 #if MMA_BULK
-/* Makes weights of a step of keys from number `key` of the tile's on; whether a maximum has moved. */
+/* Makes weights of a step of keys from number `key` of the tile's on; whether a maximum has moved. A step with few keys,
+ * as short calls have, gets 0 for what is behind them. */
+template <typename S>
 GPU_FN bool bulk_rate(const struct gpu_attention &p, const struct bulk_seat &seat, u32 key,
                       struct mma_tile (&s)[STEP / 16], struct bulk_running &now, f32 (&fade)[2]) {
-    if (key < seat.free.begin || key + STEP > seat.free.end)
-        group_hide(p, s, seat.rows + gpu_wave() % 4 * 16, seat.begin + key, seat.keys - key);
-    return group_weigh(s, now.most, now.total, (f32)p.scale * 1.4426950408889634f, fade);
+    enum { SOME = S::TILES > 2 ? 5 : STEP / 16 };
+    f32 by = (f32)p.scale * 1.4426950408889634f;
+    if (key < seat.free.begin || key + STEP > seat.free.end) {
+        const struct attention_row *rows = seat.rows + gpu_wave() % 4 * 16;
+        if (SOME < STEP / 16 && seat.keys - key <= SOME * 16) {
+            auto &some = reinterpret_cast<struct mma_tile(&)[SOME]>(s);
+            group_hide(p, some, rows, seat.begin + key, seat.keys - key);
+            GPU_UNROLL for (int j = SOME; j < STEP / 16; j++) GPU_UNROLL for (u32 e = 0; e < MMA_SUMS; e++) s[j].v[e] = 0;
+            return group_weigh(some, now.most, now.total, by, fade);
+        }
+        group_hide(p, s, rows, seat.begin + key, seat.keys - key);
+    }
+    return group_weigh(s, now.most, now.total, by, fade);
 }
 
 /* Makes weights of a tile's first step. */
@@ -31,7 +43,7 @@ GPU_FN void bulk_first(const struct bulk_work<S> &work, struct bulk_way &way, st
     group_hold(s);
     bulk_leave(work, KEYS, way.keys);
     bulk_begin(now);
-    bulk_rate(work.p, work.block.seats[way.tile.stage][work.group], 0, s, now, fade);
+    bulk_rate<S>(work.p, work.block.seats[way.tile.stage][work.group], 0, s, now, fade);
 }
 
 /* A step multiplies the keys of the next step and the values of this one. */
@@ -72,18 +84,18 @@ template <typename T, typename S> GPU_FN void bulk_run(const struct bulk_work<S>
             bulk_keep(sums, now);
             bulk_begin(now);
         }
-        bool moved = bulk_rate(work.p, *next, step * STEP, s, now, fade) && !last;
+        bool moved = bulk_rate<S>(work.p, *next, step * STEP, s, now, fade) && !last;
         if (last) fade[0] = fade[1] = 1;
         bulk_follow(sums.out[0], now, moved, fade);
         bulk_leave(work, VALUES, way.values);
+        attention_pack<T>(x, s);
         if (last) {
             bulk_skip_values(work, way.values, bulk_rest(*seat));
-            bulk_end<T>(work, *seat, sums, tile);
+            bulk_end<T>(work, *seat, sums, tile, way.owed);
             mma_clear(sums.out);
             if (!more) break;
             seat = next;
         }
-        attention_pack<T>(x, s);
     }
 }
 

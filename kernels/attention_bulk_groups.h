@@ -107,26 +107,62 @@ template <typename S> GPU_FN void bulk_stand(const struct bulk_work<S> &work, u3
     group_sync_wave();
     if (gpu_lane() == 0) bulk_arrive(&work.block.left[tile]);
 }
+/* A tile whose results leave by a bulk copy is left when that has read LDS, which is waited for at the next tile's end:
+ * leaves the one that is `owed`, if it is below TILES, and owes `next`. */
+template <typename S> GPU_FN void bulk_owe(const struct bulk_work<S> &work, u32 &owed, u32 next) {
+    if (owed < S::TILES && gpu_lane() == 0) {
+        if (next < S::TILES)
+            bulk_put_wait<1>();
+        else
+            bulk_put_wait<0>();
+        bulk_arrive(&work.block.left[owed]);
+    }
+    owed = next;
+}
+
+/* Asks for the copy of this wave's results, which are in LDS. */
+template <typename S> GPU_FN void bulk_put_results(const struct bulk_work<S> &work, u32 tile, const u8 *q) {
+    const struct attention_place &at = work.block.at[tile];
+    u32 first = gpu_wave() % 4 * 16;
+    i32 row = (i32)(at.row0 + work.group * 64 + first);
+    bulk_show();
+    group_sync_wave();
+    if (gpu_lane() != 0) return;
+    GPU_UNROLL for (i32 c = 0; c < S::WIDE; c += 64)
+        bulk_put(work.all.out, {c, row, (i32)at.unit, (i32)at.batch}, q + first * GROUP_LINE + c / 64 * GROUP_BLOCK);
+}
 
 /* Stores the results of a tile, and leaves its seat. */
 template <typename T, typename S>
 GPU_FN void bulk_end(const struct bulk_work<S> &work, struct bulk_seat &seat, struct attention_sums<1, S::DIM / 16> &sums,
-                     u32 tile) {
+                     u32 tile, u32 &owed) {
     u8 *q = bulk_queries(work, tile);
+    const struct attention_row *rows = seat.rows + gpu_wave() % 4 * 16;
     bool hides = seat.free.begin > 0 || seat.free.end % STEP != 0 || seat.free.end < seat.keys;
     if (S::MORE) hides |= work.p.masked != GPU_ATTENTION_FREE;
-    u32 again = group_store<T, S::DIM>(work.p, seat.rows + gpu_wave() % 4 * 16, sums, hides, q);
+    bool put = S::TILES > 2 && work.all.put;
+    u32 again = group_store<T, S::DIM>(work.p, rows, sums, hides, q, put);
+    if (put) bulk_put_results(work, tile, q);
     if (hides) {
         if (again) seat.any = 1;
         gpu_sync_part<GROUP>();
-        if (seat.any) attention_repair<T, 64, GROUP>(work.p, work.block.at[tile], seat.rows, sums, again, (f32 *)q);
+        if (seat.any) {
+            if (put && gpu_lane() == 0) bulk_put_end();
+            gpu_sync_part<GROUP>();
+            attention_repair<T, 64, GROUP>(work.p, work.block.at[tile], seat.rows, sums, again, (f32 *)q);
+            bulk_show();
+        }
     }
-    bulk_stand(work, tile);
+    if (put)
+        bulk_owe(work, owed, tile);
+    else
+        bulk_stand(work, tile);
 }
 
-/* A group's tile, and the steps of keys and of values that come next. */
+/* A group's tile, the steps of keys and of values that come next, and the tile that it owes. */
 struct bulk_way {
     struct bulk_ring tile, keys, values;
+    u32 owed;
 };
 
 /* Tiles one after the other, from the one at way.tile on, whose rows see keys, to one whose rows see none, or the end. */
@@ -134,7 +170,7 @@ template <typename T, typename S> GPU_FN void bulk_run(const struct bulk_work<S>
 
 /* All tiles of the block. */
 template <typename T, typename S> GPU_FN void bulk_attend(const struct bulk_work<S> &work) {
-    struct bulk_way way = {{0, 0}, {0, 0}, {0, 0}};
+    struct bulk_way way = {{0, 0}, {0, 0}, {0, 0}, S::TILES};
     if (work.group == S::GROUPS - 1) bulk_give_turn(work);
     GPU_NO_UNROLL for (;;) {
         const struct bulk_seat &seat = bulk_take(work, way.tile);
@@ -148,9 +184,11 @@ template <typename T, typename S> GPU_FN void bulk_attend(const struct bulk_work
             }
             bulk_store_none<T>(work.p, seat);
             bulk_stand(work, way.tile.stage);
+            bulk_owe(work, way.owed, S::TILES);
             bulk_next<S::TILES>(way.tile);
         }
     }
+    if (S::TILES > 2 && gpu_lane() == 0) bulk_put_end();
 }
 
 template <typename S> GPU_FN void bulk_begin_block(struct bulk_block<S> &block) {
@@ -167,19 +205,28 @@ template <typename S> GPU_FN void bulk_begin_block(struct bulk_block<S> &block) 
     bulk_barriers_publish();
 }
 
+/* Waves ask for the parameters, a line each, so that the thread that finds the first tile doesn't wait for them in turn. */
+GPU_FN void bulk_warm(const struct gpu_attention_bulk &p) {
+    const u8 *from = (const u8 *)&p.a, *end = (const u8 *)(&p + 1);
+    GPU_NO_UNROLL for (from += gpu_wave() * 64; from < end; from += gpu_threads() * 2)
+        asm volatile("" ::"r"(*(const u32 *)from));
+}
+
 /* MANY, FEW: registers of the groups' threads, and of the others. */
 template <typename T, typename S, int MANY, int FEW> GPU_FN void attention_bulk(const struct gpu_attention_bulk &p) {
     GPU_SHARED struct bulk_block<S> block;
     u32 group = group_number(), other = gpu_wave() - S::GROUPS * 4;
     const struct bulk_work<S> work = {p.a, block, (u8 *)attention_shared, group, p};
     if (gpu_thread() == 0) bulk_begin_block(block);
-    /* The first tile is known before the kernel ahead has ended, unless it is one of packed sequences. */
-    if (p.a.q_starts) gpu_wait();
-    if (other == 1 && gpu_lane() == 0) bulk_find(p, block, gpu_block_x());
-    if (!p.a.q_starts) gpu_wait();
-    if (p.a.q_starts && p.a.first == 0 && gpu_block_x() == 0) attention_check_starts(p.a);
+    bulk_warm(p);
+    /* What needs nothing of the kernel ahead is done before it has ended. */
+    if (p.a.q_starts) {
+        gpu_wait();
+        if (p.a.first == 0 && gpu_block_x() == 0) attention_check_starts(p.a);
+    }
     gpu_sync();
     if (group == S::GROUPS) {
+        if (other == 1) bulk_find_first(p, block);
         group_give_registers<FEW>();
         if (other >= 2)
             bulk_help(p, work);
@@ -189,6 +236,7 @@ template <typename T, typename S, int MANY, int FEW> GPU_FN void attention_bulk(
             bulk_fill(p, work);
     } else {
         group_take_registers<MANY>();
+        gpu_wait();
         bulk_attend<T>(work);
     }
 }

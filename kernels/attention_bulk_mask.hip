@@ -149,7 +149,7 @@ template <typename T, typename S> GPU_FN void bulk_run(const struct bulk_work<S>
         first = false;
         if (last) {
             bulk_skip_values(work, way.values, bulk_rest(*seat));
-            bulk_end<T>(work, *seat, sums, tile);
+            bulk_end<T>(work, *seat, sums, tile, way.owed);
             mma_clear(sums.out);
             if (!more) break;
             seat = next;

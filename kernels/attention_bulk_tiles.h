@@ -53,7 +53,7 @@ template <typename S> struct bulk_block : bulk_lines<S, S::MORE> {
     u64 near;                        /* the last tile's groups are nearly done */
     struct bulk_seat seats[S::TILES][S::GROUPS];
     struct attention_place at[S::TILES], next; /* of those, and of the tile behind them */
-    u32 over[S::TILES], x;              /* there is no such tile; the number of the one behind them */
+    u32 number[S::TILES], following; /* and their numbers, which end at p.blocks */
 };
 
 /* What all of a thread's functions need; `group` is the thread's. */
@@ -121,9 +121,13 @@ template <typename S> GPU_FN void bulk_watch(const struct bulk_work<S> &work, st
 template <typename S> GPU_FN void bulk_fill(const struct gpu_attention_bulk &p, const struct bulk_work<S> &work) {
     struct bulk_block<S> &block = work.block;
     struct bulk_ring ring = {0, 1};
+    bulk_expect_map(p.q);
+    bulk_expect_map(p.k);
+    bulk_expect_map(p.v);
+    gpu_wait();
     GPU_NO_UNROLL for (struct bulk_ring tile = {0, 0};; bulk_next<S::TILES>(tile)) {
         bulk_wait(&block.known[tile.stage], tile.phase);
-        if (block.over[tile.stage]) {
+        if (block.number[tile.stage] >= p.blocks) {
             bulk_arrive(&block.taken[tile.stage]);
             return;
         }
@@ -146,40 +150,59 @@ template <typename S> GPU_FN void bulk_fill(const struct gpu_attention_bulk &p, 
 
 /* ---- the wave that finds tiles ---- */
 
-/* Finds the place of tile x, or of the next one that no block has and that has rows. The number is in LDS, as registers
- * are few. */
-template <typename S> GPU_FN void bulk_find(const struct gpu_attention_bulk &p, struct bulk_block<S> &block, u32 x) {
+/* Rows of a tile. */
+template <typename S> GPU_FN u32 bulk_rows(const struct gpu_attention_bulk &p) { return S::GROUPS > 2 ? S::ROWS : p.rows; }
+
+/* Finds the place of tile x, or of the next one that no block has and that has rows, and leaves its number. */
+template <typename S>
+GPU_FN void bulk_find(const struct gpu_attention_bulk &p, struct attention_place &at, u32 &number, u32 x) {
     GPU_NO_UNROLL for (;;) {
-        block.x = x;
+        number = x;
         if (x >= p.blocks) return;
-        attention_locate_at<true>(p.a, block.next, S::ROWS, x);
+        attention_locate_at<true>(p.a, at, bulk_rows<S>(p), x);
         /* Words of a mask are those of whole steps. */
-        if (S::MORE && p.a.masked != GPU_ATTENTION_FREE) block.next.begin -= block.next.begin % STEP;
-        if (block.next.row0 < block.next.rows) return;
+        if (S::MORE && p.a.masked != GPU_ATTENTION_FREE) at.begin -= at.begin % STEP;
+        if (at.row0 < at.rows) return;
         x = bulk_draw(p.tickets + gpu_block_y(), p.blocks);
     }
 }
 
-/* Finds tile after tile; the first is there. */
+/* Those that are there from the start: the block's own, and if tiles are alike as many as LDS has room for, a lane each. */
+template <typename S> GPU_FN u32 bulk_ahead(const struct gpu_attention_bulk &p) { return p.late ? 1 : S::TILES; }
+template <typename S> GPU_FN void bulk_find_first(const struct gpu_attention_bulk &p, struct bulk_block<S> &block) {
+    u32 lane = gpu_lane();
+    if (lane < bulk_ahead<S>(p))
+        bulk_find<S>(p, block.at[lane], block.number[lane], gpu_block_x() + lane * gpu_blocks_x());
+}
+
+/* Finds tile after tile behind the first ones. */
 template <typename S> GPU_FN void bulk_scout(const struct gpu_attention_bulk &p, const struct bulk_work<S> &work) {
     struct bulk_block<S> &block = work.block;
+    u32 ahead = bulk_ahead<S>(p);
+    gpu_wait();
     GPU_NO_UNROLL for (struct bulk_ring ring = {0, 1};; bulk_next<S::TILES>(ring)) {
         bulk_wait(&block.left[ring.stage], ring.phase);
         group_sync_wave();
-        bool over = block.x >= p.blocks;
-        GPU_NO_UNROLL for (u32 w = gpu_lane(); w < sizeof block.next / 4; w += GPU_WAVE)
-            ((u32 *)&block.at[ring.stage])[w] = ((const u32 *)&block.next)[w];
+        if (ahead == 0) {
+            GPU_NO_UNROLL for (u32 w = gpu_lane(); w < sizeof block.next / 4; w += GPU_WAVE)
+                ((u32 *)&block.at[ring.stage])[w] = ((const u32 *)&block.next)[w];
+            block.number[ring.stage] = block.following;
+        }
+        bool over = block.number[ring.stage] >= p.blocks;
         if (gpu_lane() < S::GROUPS) {
             block.seats[ring.stage][gpu_lane()].end = over;
             block.seats[ring.stage][gpu_lane()].mine = 0;
         }
-        if (gpu_lane() == 0) block.over[ring.stage] = over;
         group_sync_wave();
         if (gpu_lane() == 0) bulk_arrive(&block.known[ring.stage]);
         if (over) return;
+        if (ahead > 0 && --ahead > 0) continue;
         static_assert(S::TILES % 2 == 0, "the place of a tile says which phase is its own");
         if (p.late) bulk_wait(&block.near, ring.stage % 2);
-        if (gpu_lane() == 0) bulk_find(p, block, bulk_draw(p.tickets + gpu_block_y(), p.blocks));
+        if (gpu_lane() == 0)
+            bulk_find<S>(p, block.next, block.following,
+                         p.late ? bulk_draw(p.tickets + gpu_block_y(), p.blocks)
+                                : block.number[ring.stage] + gpu_blocks_x());
     }
 }
 
@@ -189,7 +212,8 @@ template <typename S> GPU_FN void bulk_scout(const struct gpu_attention_bulk &p,
 GPU_FN u32 bulk_clamp(i64 x, u32 most) { return x < 0 ? 0 : x < most ? (u32)x : most; }
 
 /* What group `group` needs to know of the tile. */
-GPU_FN void bulk_sit(const struct gpu_attention &p, struct bulk_seat &seat, const struct attention_place &at, u32 group) {
+GPU_FN void bulk_sit(const struct gpu_attention &p, struct bulk_seat &seat, const struct attention_place &at, u32 rows,
+                     u32 group) {
     u32 keys = (u32)(at.end - at.begin);
     i32 low = (i32)(at.low - at.begin), high = (i32)(at.high - at.begin); /* of the group's rows */
     if (!p.merged) { /* they are of one head */
@@ -198,7 +222,7 @@ GPU_FN void bulk_sit(const struct gpu_attention &p, struct bulk_seat &seat, cons
     }
     seat.begin = at.begin;
     seat.keys = keys;
-    seat.mine = low > high ? 0 : bulk_steps(bulk_clamp(high + p.right + 1, keys));
+    seat.mine = low > high || group * 64 >= rows ? 0 : bulk_steps(bulk_clamp(high + p.right + 1, keys));
     seat.free.begin = bulk_clamp(high - p.left, keys);
     seat.free.end = bulk_clamp(low + p.right + 1, keys);
     seat.any = 0;
@@ -229,9 +253,10 @@ GPU_FN void bulk_settle(const struct gpu_attention_bulk &p, const struct bulk_wo
     const struct attention_place &at = work.block.at[tile];
     GPU_NO_UNROLL for (u32 r = thread; r < S::ROWS; r += HELPERS) {
         seats[r / 64].rows[r % 64] = attention_row_of<true>(p.a, at, r);
+        if (r >= bulk_rows<S>(p)) seats[r / 64].rows[r % 64].out = -1;
         bulk_line_up<S>(p, work.block, at, tile, r, seats[r / 64].rows[r % 64]);
     }
-    if (thread < S::GROUPS) bulk_sit(p.a, seats[thread], at, thread);
+    if (thread < S::GROUPS) bulk_sit(p.a, seats[thread], at, bulk_rows<S>(p), thread);
     if (p.boxed) return;
     bulk_sync(HELP, HELPERS);
     GPU_NO_UNROLL for (u32 u = thread; u < S::ROWS * S::PIECES; u += HELPERS) {
@@ -251,9 +276,10 @@ GPU_FN void bulk_settle(const struct gpu_attention_bulk &p, const struct bulk_wo
 template <typename S> GPU_FN void bulk_help(const struct gpu_attention_bulk &p, const struct bulk_work<S> &work) {
     struct bulk_block<S> &block = work.block;
     u32 thread = gpu_thread() - (S::GROUPS * GROUP + 2 * GPU_WAVE);
+    if (S::MORE || !p.boxed) gpu_wait(); /* for slopes, for queries */
     GPU_NO_UNROLL for (struct bulk_ring ring = {0, 0};; bulk_next<S::TILES>(ring)) {
         bulk_wait(&block.known[ring.stage], ring.phase);
-        bool over = block.over[ring.stage];
+        bool over = block.number[ring.stage] >= p.blocks;
         if (!over) bulk_settle(p, work, thread, ring.stage);
         group_sync_wave();
         if (gpu_lane() == 0) bulk_arrive(&block.taken[ring.stage]);

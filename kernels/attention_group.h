@@ -3,7 +3,7 @@
 #define WICK_KERNELS_ATTENTION_GROUP_H
 
 #include "attention_tiles.h"
-#include "mma_group.h"
+#include "mma_bulk.h"
 
 #if MMA_GROUP
 enum { GROUP = 128 }; /* threads */
@@ -18,16 +18,6 @@ template <int DIM> struct attention_wide {
 template <int WIDE, int LINES> GPU_FN u32 attention_piece(u32 row, u32 piece) {
     u32 line = (row / LINES * (WIDE / 64) + piece / 8) * LINES + row % LINES;
     return line * GROUP_LINE + (piece % 8 ^ row % 8) * 16;
-}
-
-/* The queries of a block, whose rows are there. */
-template <int WIDE, int ROWS, int THREADS>
-GPU_FN void attention_fill_queries(const struct gpu_attention &p, const struct attention_row *rows, mma_lds lds) {
-    u32 piece = gpu_thread() % (WIDE / 8), nbytes = attention_bytes<WIDE>(p.depth);
-    GPU_UNROLL for (u32 r = gpu_thread() % THREADS / (WIDE / 8); r < ROWS; r += THREADS / (WIDE / 8)) {
-        u32 n = rows[r].out >= 0 ? nbytes : 0;
-        mma_copy16_at(lds + attention_piece<WIDE, 64>(r, piece), (const u16 *)p.q + (n ? rows[r].q + piece * 8 : 0), n);
-    }
 }
 
 /* Keys or values of a block: `keys` rows, of which this thread copies `nbytes` of its piece. */
@@ -79,6 +69,7 @@ GPU_FN void attention_add_values(struct mma_tile (&out)[DIM / 16], const struct 
     group_commit();
 }
 
+#if MMA_BULK
 /* ---- weights and results, where maxima move seldom and results leave by whole pieces ---- */
 
 /* Leaves out scores of a lane's row `half` but those of columns from .. to - 1, of which there are `columns`. */
@@ -135,28 +126,36 @@ GPU_FN bool group_weigh(struct mma_tile (&s)[COLUMNS], f32 (&mosts)[2], f32 (&to
 }
 
 /* Writes the results as attention_store does, where they are whole pieces of 16 bytes by these: each wave turns its 16
- * rows round in LDS, where the queries of its group, at q, were. */
+ * rows round in LDS, where the queries of its group, at q, were. `put`: they only go there. */
 template <typename T, int DIM>
 GPU_FN u32 group_store(const struct gpu_attention &p, const struct attention_row *rows,
-                      struct attention_sums<1, DIM / 16> &sums, bool hides, u8 *q) {
+                      struct attention_sums<1, DIM / 16> &sums, bool hides, u8 *q, bool put = false) {
     enum { WIDE = attention_wide<DIM>::value, PIECES = DIM / 8 };
     const f32 ln2 = 0.69314718055994531f;
     if (p.splits > 1 || p.width % 8 != 0 || (u64)p.out % 16 != 0) return attention_store<T>(p, rows, sums, hides);
     u32 again = 0, first = gpu_wave() % 4 * 16, r = gpu_lane() / 4;
+    bool nan[2] = {false, false};
+    f32 part[2];
     attention_total(sums);
     GPU_UNROLL for (u32 half = 0; half < 2; half++) {
-        f32 sum = sums.total[0][half], part = sum == 0 ? 0 : 1.0f / sum;
+        f32 sum = sums.total[0][half];
+        part[half] = sum == 0 ? 0 : 1.0f / sum;
         if (p.log_sums && gpu_lane() % 4 == 0 && rows[half * 8 + r].out >= 0)
             ((f32 *)p.log_sums)[rows[half * 8 + r].out] = attention_log_sum(sums.most[0][half] * ln2, sum);
-        bool nan = false;
-        GPU_UNROLL for (u32 c = 0; c < PIECES; c++) {
-            f32 x = sums.out[0][c / 2].v[c % 2 * 4 + half * 2], y = sums.out[0][c / 2].v[c % 2 * 4 + half * 2 + 1];
-            nan |= x != x || y != y;
-            *(u32 *)(q + attention_piece<WIDE, 64>(first + half * 8 + r, c) + gpu_lane() % 4 * 4) =
-                mma_pack(x * part, y * part, T());
-        }
-        if (hides && nan && sum == sum) again |= 1u << half;
     }
+    GPU_UNROLL for (u32 c = 0; c < DIM / 16; c++) {
+        struct mma_fragment x;
+        GPU_UNROLL for (u32 w = 0; w < 4; w++) {
+            f32 a = sums.out[0][c].v[w * 2], b = sums.out[0][c].v[w * 2 + 1];
+            nan[w % 2] |= a != a || b != b;
+            x.word[w] = mma_pack(a * part[w % 2], b * part[w % 2], T());
+        }
+        u32 to = attention_piece<WIDE, 64>(first + gpu_lane() % 16, c * 2 + gpu_lane() / 16);
+        bulk_store_fragment(bulk_address(q + to), x);
+    }
+    GPU_UNROLL for (u32 half = 0; half < 2; half++)
+        if (hides && nan[half] && sums.total[0][half] == sums.total[0][half]) again |= 1u << half;
+    if (put) return again;
     group_sync_wave();
     GPU_UNROLL for (u32 u = gpu_lane(); u < 16 * PIECES; u += GPU_WAVE) {
         u32 row = u / PIECES, piece = u % PIECES;
@@ -167,6 +166,7 @@ GPU_FN u32 group_store(const struct gpu_attention &p, const struct attention_row
     }
     return again;
 }
+#endif
 #endif
 
 #endif

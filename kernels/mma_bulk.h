@@ -71,6 +71,10 @@ GPU_FN void bulk_copy(u8 *lds, const struct gpu_tensor_map &map, const i32 (&at)
                  "l"(&map), "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(bulk_address(barrier))
                  : "memory");
 }
+/* Copies by this map will come. */
+GPU_FN void bulk_expect_map(const struct gpu_tensor_map &map) {
+    asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
 /* Asks for that many bytes side by side, a multiple of 16, from and to multiples of 16. */
 GPU_FN void bulk_copy_run(void *lds, const void *from, u32 nbytes, u64 *barrier) {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
@@ -89,6 +93,12 @@ GPU_FN void bulk_show(void) { asm volatile("fence.proxy.async.shared::cta;" ::: 
 GPU_FN void bulk_put(const struct gpu_tensor_map &map, i32 x, i32 y, i32 z, const u8 *lds) {
     asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(&map),
                  "r"(x), "r"(y), "r"(z), "r"(bulk_address(lds))
+                 : "memory");
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+GPU_FN void bulk_put(const struct gpu_tensor_map &map, const i32 (&at)[4], const u8 *lds) {
+    asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3, %4}], [%5];" ::"l"(&map),
+                 "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(bulk_address(lds))
                  : "memory");
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }

@@ -110,20 +110,8 @@ static struct way way_of_registers(const struct wick__gpu *gpu, bool bf16, int64
                         256, wide ? 512 : 128, 0};
 }
 
-/* Whether the kernel of two small blocks a unit is faster than that of bulk copies for a call of so few keys. On an
- * H200, bf16, it takes 17.7 us for 64x12x50x64 instead of 22, 10.7 for causal 8x16x256x64 instead of 12.6, but 15.3 for
- * 32x12x128x64 instead of 13.9, and, where scores are not bare, 21.2 for the causal call instead of 14.7. */
-static bool is_for_meeting(const struct wick__call *call, const struct wick__attention_sizes *sizes, int64_t dim,
-                           bool bare) {
-    return dim <= 64 && sizes->keys <= (bare && call->p.attention.right == 0 ? 256 : 64);
-}
-
-/* That where copies are asynchronous. The kernel of groups of waves has three steps of keys and of values in LDS beside
- * the queries, the others one of each. */
-static struct way way_of_tiles(struct wick__gpu *gpu, bool bf16, int64_t dim) {
-    if (dim <= 64 && wick__capability(gpu) == 90 && wick__gpu_is_native(gpu, WICK__GPU_M_attention_meet))
-        return (struct way){bf16 ? WICK__GPU_K_attention_meet_bf16 : WICK__GPU_K_attention_meet_f16, 128, 64, 256,
-                            (128 + 6 * 64) * 64 * 2};
+/* That where copies are asynchronous. */
+static struct way way_of_tiles(bool bf16, int64_t dim) {
     if (dim <= 64)
         return (struct way){bf16 ? WICK__GPU_K_attention_mma_64_bf16 : WICK__GPU_K_attention_mma_64_f16, 128, 64, 128,
                             (128 + 2 * 64) * 64 * 2};
@@ -141,18 +129,28 @@ static int64_t tiles_of(const struct wick__call *call, const struct wick__attent
     return sizes->batches * p.units * p.tiles;
 }
 
+/* Into how many parts the keys of attention_bulk go where units have room for `most`. Parts are joined by a second
+ * kernel: on an H200, bf16, four parts of 1x4x1024x64 take 14.9 us instead of 16.3, but two of 1x12x512x64 15.6 instead
+ * of 10.9. */
+static int64_t plan_of_bulk(int64_t most, int64_t keys) {
+    const int64_t parts = wick__min(most, keys / 256);
+    return parts >= 4 ? parts : wick__min(parts, keys / 1024);
+}
+
 /* That whose keys and values come by bulk copies. Of short rows a tile of 192 queries takes 7/6 of the time of one of
- * 128, and the tiles of a unit follow each other. */
+ * 128, and the tiles of a unit follow each other. One of 64 is faster than one of 128 where units have room for all. */
 static struct way way_of_bulk(const struct wick__gpu *gpu, const struct wick__call *call,
                               const struct wick__attention_sizes *sizes, int64_t dim) {
     const int64_t units = gpu->properties.units;
     const bool bf16 = call->in[0]->dtype == WICK_BF16;
-    const bool narrow =
-        6 * wick__div_up(tiles_of(call, sizes, 128), units) < 7 * wick__div_up(tiles_of(call, sizes, 192), units);
+    const int64_t tiles = tiles_of(call, sizes, 128);
+    const int64_t keys = sizes->keys / (sizes->packed ? sizes->sequences : 1);
+    const bool lone = tiles_of(call, sizes, 64) <= units && plan_of_bulk(units / wick__max(1, tiles), keys) < 2;
+    const bool narrow = lone || 6 * wick__div_up(tiles, units) < 7 * wick__div_up(tiles_of(call, sizes, 192), units);
 #define BULK(dim, groups)                                                                                              \
     (struct way) {                                                                                                     \
         bf16 ? WICK__GPU_K_attention_bulk_##dim##_##groups##_bf16 : WICK__GPU_K_attention_bulk_##dim##_##groups##_f16, \
-            64 * groups, dim, GPU_ATTENTION_BULK_THREADS(groups), GPU_ATTENTION_BULK_SHARED(dim, groups)               \
+            lone ? 64 : 64 * groups, dim, GPU_ATTENTION_BULK_THREADS(groups), GPU_ATTENTION_BULK_SHARED(dim, groups)   \
     }
     return dim <= 64 ? narrow ? BULK(64, 2) : BULK(64, 3) : dim <= 96 ? BULK(96, 2) : BULK(128, 2);
 #undef BULK
@@ -243,11 +241,10 @@ static struct way way_of(struct wick__gpu *gpu, const struct wick__call *call,
     if (is_few(call, sizes, dim)) return way_of_few(gpu, call, sizes, dim);
     if (takes_mma(gpu, call, sizes, dim)) {
         const bool bare = is_bare(call, sizes, masked);
-        if (!is_for_meeting(call, sizes, dim, bare) &&
-            wick__gpu_attention_bulk_takes(gpu, call, sizes,
+        if (wick__gpu_attention_bulk_takes(gpu, call, sizes,
                                            bare ? WICK__GPU_M_attention_bulk : WICK__GPU_M_attention_bulk_mask))
             return bare ? way_of_bulk(gpu, call, sizes, dim) : way_of_bulk_mask(call, dim);
-        return wick__mma_shared(gpu) > 0 ? way_of_tiles(gpu, dtype == WICK_BF16, dim)
+        return wick__mma_shared(gpu) > 0 ? way_of_tiles(dtype == WICK_BF16, dim)
                                          : way_of_registers(gpu, dtype == WICK_BF16, dim);
     }
     if (takes_tf32(gpu, call, sizes, dim)) return way_of_tf32(dim);
@@ -334,6 +331,7 @@ static u32 across(const struct wick__call *call, const struct wick__attention_si
 struct told {
     struct gpu_attention_pieces pieces;
     struct gpu_attention_bits bits;
+    int64_t rows; /* of a tile */
 };
 
 /* In as many launches as the number of blocks asks for. */
@@ -342,7 +340,7 @@ static enum wick_status launch_all(struct wick__gpu *gpu, struct wick__launch la
     for (int64_t first = 0; first < blocks; first += WICK__ATTENTION_BLOCKS) {
         launch.grid[0] = (unsigned)wick__min(WICK__ATTENTION_BLOCKS, blocks - first);
         p.pieces.all.first = (u64)first;
-        WICK__TRY(is_bulk(launch.kernel) ? wick__gpu_attention_bulk(gpu, &launch, &p.pieces.all, &p.bits, dtype)
+        WICK__TRY(is_bulk(launch.kernel) ? wick__gpu_attention_bulk(gpu, &launch, &p.pieces.all, &p.bits, dtype, p.rows)
                                          : wick__gpu_launch(gpu, &launch, &p.pieces));
     }
     return WICK_OK;
@@ -389,14 +387,6 @@ static int64_t plan_of_pieces(const struct gpu_attention *p, int64_t blocks, int
     return n;
 }
 
-/* Into how many parts the keys of attention_bulk go where units have room for `most`. Parts are joined by a second
- * kernel: on an H200, bf16, four parts of 1x4x1024x64 take 14.9 us instead of 16.3, but two of 1x12x512x64 15.6 instead
- * of 10.9. */
-static int64_t plan_of_bulk(int64_t most, int64_t keys) {
-    const int64_t parts = wick__min(most, keys / 256);
-    return parts >= 4 ? parts : wick__min(parts, keys / 1024);
-}
-
 enum wick_status wick__gpu_attention_masked(const struct wick__call *call, const void *keep) {
     struct wick__gpu *gpu = wick__gpu_of(call->out[0]);
     if (wick__count(call->out[0]) == 0 && (call->n_out < 2 || wick__count(call->out[1]) == 0)) return WICK_OK;
@@ -438,7 +428,7 @@ enum wick_status wick__gpu_attention_masked(const struct wick__call *call, const
     if (p.splits == 1) p.split = wick__max(1, p.keys);
     launch.grid[1] = p.splits;
     launch.grid[2] = (unsigned)chunks;
-    struct told all = {.pieces = {.all = p}};
+    struct told all = {.pieces = {.all = p}, .rows = way.rows};
     void *memory = NULL;
     size_t nbytes = 0;
     if (is_bulk_mask(way.kernel)) WICK__TRY(wick__gpu_attention_lay(gpu, &all.pieces.all, &all.bits, &memory, &nbytes));

@@ -56,7 +56,7 @@ bool wick__gpu_attention_bulk_takes(struct wick__gpu *gpu, const struct wick__ca
                                     const struct wick__attention_sizes *sizes, enum wick__gpu_module module);
 enum wick_status wick__gpu_attention_bulk(struct wick__gpu *gpu, const struct wick__launch *launch,
                                           const struct gpu_attention *a, const struct gpu_attention_bits *bits,
-                                          enum wick_dtype dtype);
+                                          enum wick_dtype dtype, int64_t tile);
 
 /* A mask as attention_bulk_mask reads it: makes bits of a u8 one, and copies one to add unless pairs of its elements
  * are words; a->mask is then the copy. Give *memory, of *nbytes, back when the call is through. */

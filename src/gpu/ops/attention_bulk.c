@@ -67,7 +67,7 @@ bool wick__gpu_attention_bulk_takes(struct wick__gpu *gpu, const struct wick__ca
 
 enum wick_status wick__gpu_attention_bulk(struct wick__gpu *gpu, const struct wick__launch *launch,
                                           const struct gpu_attention *a, const struct gpu_attention_bits *bits,
-                                          enum wick_dtype dtype) {
+                                          enum wick_dtype dtype, int64_t tile) {
     const int64_t rows = (int64_t)a->heads * a->queries, batches = rows > 0 ? a->total / rows : 1;
     const int64_t heads = a->heads, key_heads = heads / a->group;
     const struct wick__attention_operand q =
@@ -76,6 +76,9 @@ enum wick_status wick__gpu_attention_bulk(struct wick__gpu *gpu, const struct wi
         operand(a->k, dtype, a->k_stride, (int64_t[]){batches, key_heads, a->keys, a->depth});
     const struct wick__attention_operand v =
         operand(a->v, dtype, a->v_stride, (int64_t[]){batches, key_heads, a->keys, a->width});
+    const int64_t row = a->width, head = a->queries * row;
+    const struct wick__attention_operand out =
+        operand(a->out, dtype, (int64_t[]){heads * head, head, row, 1}, (int64_t[]){batches, heads, a->queries, row});
     struct gpu_attention_bulk p = {.a = *a,
                                    .blocks = launch->grid[0],
                                    .tickets = gpu->tickets,
@@ -83,11 +86,16 @@ enum wick_status wick__gpu_attention_bulk(struct wick__gpu *gpu, const struct wi
                                    .scale = (float)a->scale,
                                    .cap = (float)a->cap,
                                    .turn = a->cap > 0 ? (float)(2.8853900817779268 * a->scale / a->cap) : 0,
+                                   .rows = (u32)tile,
                                    .boxed = !a->merged && wick__gpu_attention_has_map(&q),
-                                   .late = a->q_starts || a->left < a->queries + a->keys || a->right < a->keys};
+                                   .late = a->q_starts ||
+                                           (a->tiles > 1 && (a->left < a->queries + a->keys || a->right < a->keys))};
+    p.put = p.boxed && !a->q_starts && a->splits == 1 && row % 8 == 0 && (uintptr_t)a->out % 16 == 0 &&
+            wick__gpu_attention_has_map(&out);
     int code = wick__gpu_attention_map(gpu, &p.k, &k, GPU_ATTENTION_BULK_KEYS);
     if (!code) code = wick__gpu_attention_map(gpu, &p.v, &v, 64);
     if (!code && p.boxed) code = wick__gpu_attention_map(gpu, &p.q, &q, 64);
+    if (!code && p.put) code = wick__gpu_attention_map(gpu, &p.out, &out, 16);
     WICK__TRY(wick__gpu_check(gpu, code, "describe the operands of attention"));
     struct wick__launch all = *launch;
     const int64_t others = (int64_t)launch->grid[1] * launch->grid[2];
