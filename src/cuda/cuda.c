@@ -1,5 +1,5 @@
 /* NVIDIA's vendor table: devices, memory, streams, graphs and modules on libcuda. */
-#include "cuda/cuda.h"
+#include "cuda/graph.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -340,7 +340,7 @@ const struct wick__vendor wick__cuda_vendor = {
             .missing = wick__cudnn_missing},
     .conv_plan = wick__cudnn_plan,
     .conv_run = wick__cudnn_run,
-    .conv_forget = wick__cudnn_forget,
+    .conv_forget = wick__graph_forget,
     .recurrent_by_lengths = true,
     .recurrent_projected = true,
     .recurrent_plan = wick__cudnn_recurrent_plan,

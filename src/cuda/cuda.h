@@ -129,7 +129,6 @@ int wick__cudnn_destroy(void *dnn);
 int wick__cudnn_set_stream(void *dnn, void *stream);
 int wick__cudnn_plan(void *dnn, const struct wick__dnn_conv *conv, struct wick__planned *planned);
 int wick__cudnn_run(void *dnn, void *plan, const struct wick__dnn_conv *conv, void *workspace);
-void wick__cudnn_forget(void *plan);
 const char *wick__cudnn_version(void);
 const char *wick__cudnn_missing(const char *target);
 const char *wick__cudnn_status_text(int status);
