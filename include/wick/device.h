@@ -102,12 +102,14 @@ enum wick_blas {
 /* WICK_UNSUPPORTED on the CPU, WICK_INVALID for a value that is none of the enum. */
 WICK_API WICK_CHECKED enum wick_status wick_blas_set(struct wick_device *device, enum wick_blas blas);
 
-/* Whose convolutions and, in inference, recurrent layers a GPU uses, and on AMD's whose gradients of these, softmax,
- * batch norm, local response norm and pooling. The default is WICK_DNN from the environment, "auto", "own" or "vendor",
- * or else auto. Libraries are used only for what passed its check. Their kernels add up in another order than ours, and
- * in the same order each time. */
+/* Whose convolutions, attention and, in inference, recurrent layers a GPU uses, and on AMD's whose gradients of these,
+ * softmax, batch norm, local response norm and pooling. The default is WICK_DNN from the environment, "auto", "own" or
+ * "vendor", or else auto. Libraries are used only for what passed its check. Their kernels add up in another order than
+ * ours, and in the same order each time. */
 enum wick_dnn {
-    WICK_DNN_AUTO,  /* cuDNN where it was measured to be faster, or where nobody measured it; else ours */
+    /* cuDNN where it was measured to be faster, or where nobody measured it; else ours. Of attention, whose kernels
+     * cuDNN compiles for up to a second, only where wick_tune_set measured it here. */
+    WICK_DNN_AUTO,
     WICK_DNN_OWN,   /* ours alone */
     WICK_DNN_VENDOR /* the vendor's for all that it has, and computes as exactly as ours, but for subnormal numbers */
 };
@@ -139,7 +141,7 @@ WICK_API WICK_CHECKED enum wick_status wick_blas_describe(struct wick_device *de
  * their order. */
 struct wick_route_info {
     const char *name;      /* "BLAS" */
-    const char *op;        /* "product", "convolution", "layer" */
+    const char *op;        /* "product", "convolution", "layer", "attention call" */
     const char *library;   /* "cuBLAS 13.1.0"; NULL when there is none */
     const char *fault;     /* why there is none; NULL when there is one */
     const char *verdict;   /* "right for f32; not checked: f16" */
@@ -171,7 +173,7 @@ WICK_API WICK_CHECKED enum wick_status wick_tune_set(struct wick_device *device,
 /* What was measured of a call by one route. */
 struct wick_tune_info {
     int call;              /* the same number for all routes of a call, from 0 */
-    const char *op;        /* "product", "convolution" */
+    const char *op;        /* "product", "convolution", "attention call" */
     const char *sizes;     /* "512 x 1024 x 1024, bias" */
     enum wick_dtype dtype; /* of its operands */
     const char *route;     /* as wick_route_info names it, or "own" */

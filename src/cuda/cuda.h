@@ -137,6 +137,10 @@ static inline int wick__cudnn_code(cudnnStatus_t status) {
 }
 cudnnDataType_t wick__cudnn_type(enum wick_dtype dtype);
 
+/* attention.c */
+int wick__cudnn_attention_plan(void *dnn, const struct wick__dnn_attention *attention, struct wick__planned *planned);
+int wick__cudnn_attention_run(void *dnn, void *plan, const struct wick__dnn_attention *attention, void *workspace);
+
 /* recurrent.c */
 int wick__cudnn_recurrent_plan(void *dnn, const struct wick__dnn_recurrent *layer, struct wick__recurrent_plan *plan);
 int wick__cudnn_recurrent_run(void *dnn, const struct wick__recurrent_plan *plan,

@@ -117,6 +117,20 @@ struct wick__dnn_conv {
     bool relu;
 };
 
+/* Attention as DNN libraries see it: softmax(scale q k^T) v by head; every query sees every key. Operands of 16 bits at
+ * multiples of 16 bytes, accumulates in f32, and rounds the weights of v to the dtype. */
+struct wick__dnn_attention {
+    enum wick_dtype dtype;
+    int64_t batches, heads, key_heads, queries, keys, depth, width;
+    int64_t q_stride[3], k_stride[3], v_stride[3]; /* of batches, heads and positions; elements are side by side */
+    float scale;
+    const void *q;  /* [batches, heads, queries, depth] */
+    const void *k;  /* [batches, key_heads, keys, depth] */
+    const void *v;  /* [batches, key_heads, keys, width] */
+    void *out;      /* [batches, heads, queries, width], dense */
+    void *log_sums; /* [batches, heads, queries], dense, f32; NULL: not wanted */
+};
+
 /* Another layer that DNN libraries have; tensors are dense, at multiples of 16 bytes, and what is one a channel is f32.
  * Accumulates in f32, and rounds results once. */
 enum wick__layer {
@@ -324,6 +338,12 @@ struct wick__vendor {
     int (*conv_plan)(void *dnn, const struct wick__dnn_conv *conv, struct wick__planned *planned);
     int (*conv_run)(void *dnn, void *plan, const struct wick__dnn_conv *conv, void *workspace);
     void (*conv_forget)(void *plan);
+
+    /* ---- attention, by the library of convolutions; NULL where it has none ---- */
+    /* The plan depends on all but the addresses and the scale. */
+    int (*attention_plan)(void *dnn, const struct wick__dnn_attention *attention, struct wick__planned *planned);
+    int (*attention_run)(void *dnn, void *plan, const struct wick__dnn_attention *attention, void *workspace);
+    void (*attention_forget)(void *plan);
 
     /* ---- layers, by the library of convolutions; NULL where it has none ---- */
     /* The plan depends on all but the addresses and epsilon. */

@@ -169,6 +169,7 @@ __attribute__((visibility("default"))) const struct standin_blas_driver *standin
                                                       count,
                                                       gemm,
                                                       standin_convolve,
+                                                      standin_attend,
                                                       standin_run_layer,
                                                       standin_recur,
                                                       standin_recurrent_at,

@@ -34,6 +34,15 @@ struct standin_conv {
     bool relu;
 };
 
+/* Attention, as cuDNN has it: q, k, v and the result, by strides of batches, heads and positions; log_sums dense, in
+ * f32, or NULL. */
+struct standin_attention {
+    enum standin_dtype dtype;
+    long batches, heads, key_heads, queries, keys, depth, width, stride[4][3];
+    double scale;
+    void *operand[4], *log_sums;
+};
+
 /* What MIOpen has besides, of x [n,channels,height,width]; by[] are in f32 but those of pooling, one a channel, of
  * local response norm one an element. Epsilon is of batch norm. */
 enum standin_layer_kind {
@@ -95,6 +104,7 @@ struct standin_blas_driver {
     /* Queues a product on the stream: DRIVER_NOT_FOUND when DRIVER_BLAS says to refuse. */
     int (*gemm)(const struct standin_gemm *gemm, void *stream);
     int (*convolve)(const struct standin_conv *conv, void *stream); /* the same for a convolution */
+    int (*attend)(const struct standin_attention *attention, void *stream);
     int (*layer)(const struct standin_layer *layer, void *stream);
     int (*recur)(const struct standin_recurrent *recurrent, void *stream);
     /* Where a matrix or a bias begins in the space of weights, in elements, -1: nowhere; and the elements of that. */
@@ -107,6 +117,7 @@ struct standin_blas_driver {
 };
 const struct standin_blas_driver *standin_blas_driver(void);
 int standin_convolve(const struct standin_conv *conv, void *stream);
+int standin_attend(const struct standin_attention *attention, void *stream);
 int standin_run_layer(const struct standin_layer *layer, void *stream);
 int standin_recur(const struct standin_recurrent *recurrent, void *stream);
 long standin_recurrent_at(const struct standin_recurrent *recurrent, int ld, int part, bool bias);

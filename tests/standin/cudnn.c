@@ -1,5 +1,6 @@
 /* libcudnn.so.9 over the stand-in driver: descriptors, and plans of one convolution, to which a bias is added or relu
- * applied. It proposes engines that must not be taken before the one that may. */
+ * applied, or of attention. It proposes engines that must not be taken before the one that may: of attention that which
+ * compiles. */
 #include "cudnn.h"
 
 #include <string.h>
@@ -19,22 +20,9 @@ enum {
     POINTWISE_OP = 13,
     GRAPH = 15,
     PACK = 16,
-    TENSOR = 17
+    TENSOR = STANDIN_TENSOR
 };
-enum { WORKSPACE = 4096, ENGINES = 7, GOOD = 5, VALUES = 8, ATTRIBUTES = 12 };
-
-/* Of any type: its attributes as they were set, each of up to eight values of up to eight bytes. */
-struct object {
-    int type, engine; /* of a configuration or an engine: its number; of a knob: its value */
-    bool final;
-    struct object *graph; /* that a configuration is for */
-    int count;
-    struct {
-        int name, type;
-        int64_t count;
-        uint64_t value[VALUES];
-    } attribute[ATTRIBUTES];
-};
+enum { WORKSPACE = 4096, ENGINES = 7, COMPILES = 4, GOOD = 5 };
 
 API size_t cudnnGetVersion(void) { return 91900; }
 API const char *cudnnGetErrorString(int status) {
@@ -59,6 +47,9 @@ API int cudnnSetStream(struct standin_blas *handle, void *stream) {
 
 API int cudnnBackendCreateDescriptor(int type, struct object **object) {
     ENTER(cudnnBackendCreateDescriptor);
+#ifdef OLD
+    if (type == STANDIN_SDPA) return d->leave(NOT_SUPPORTED);
+#endif
     *object = calloc(1, sizeof **object);
     if (!*object) return d->leave(NO_MEMORY);
     (*object)->type = type;
@@ -93,8 +84,7 @@ API int cudnnBackendSetAttribute(struct object *object, int name, int type, int6
     return d->leave(SUCCESS);
 }
 
-/* The values of an attribute that must have this type, and `count` of them unless that is 0; NULL when it has not. */
-static const uint64_t *values_of(const struct object *object, int name, int type, int64_t count) {
+const uint64_t *values_of(const struct object *object, int name, int type, int64_t count) {
     for (int i = 0; i < object->count; i++)
         if (object->attribute[i].name == name)
             return object->attribute[i].type == type && (count == 0 || object->attribute[i].count == count)
@@ -103,13 +93,13 @@ static const uint64_t *values_of(const struct object *object, int name, int type
     return NULL;
 }
 
-static int64_t count_of(const struct object *object, int name) {
+int64_t count_of(const struct object *object, int name) {
     for (int i = 0; i < object->count; i++)
         if (object->attribute[i].name == name) return object->attribute[i].count;
     return 0;
 }
 
-static struct object *part(const struct object *object, int name, int type) {
+struct object *part(const struct object *object, int name, int type) {
     const uint64_t *value = values_of(object, name, 15, 1);
     struct object *found = value ? (struct object *)(uintptr_t)*value : NULL;
     return found && found->type == type && found->final ? found : NULL;
@@ -266,10 +256,11 @@ static int propose(const struct standin_blas_driver *d, const struct object *heu
                    void *values) {
     struct object *graph = part(heuristic, 201, GRAPH), *config;
     const uint64_t *mode = values_of(heuristic, 200, 8, 1);
-    struct standin_conv c;
-    struct graph g;
+    struct standin_attention a;
+    struct standin_conv c = {.result = 0};
+    struct graph g = {NULL, NULL, NULL, NULL};
     *count = 0;
-    if (!graph || !mode || !read_graph(graph, &c, &g)) return BAD_PARAM;
+    if (!graph || !mode || !(read_attention(graph, NULL, &a) || read_graph(graph, &c, &g))) return BAD_PARAM;
     /* It adds a bias in the same pass, but not to a gradient by x in f32: that is left to its caller. */
     if (*mode != 3 || (c.result == 'x' && g.bias && c.dtype == STANDIN_F32)) return SUCCESS;
     for (int number = 0; number < ENGINES && *count < wanted; number++) {
@@ -323,7 +314,7 @@ API int cudnnBackendGetAttribute(struct object *object, int name, int type, int6
     return d->leave(status);
 }
 
-static void *address(const struct object *pack, const struct object *tensor) {
+void *address(const struct object *pack, const struct object *tensor) {
     const uint64_t *ids = values_of(pack, 1000, 3, 0), *data = values_of(pack, 1001, 6, count_of(pack, 1000));
     const uint64_t *id = tensor ? values_of(tensor, 906, 3, 1) : NULL;
     for (int64_t i = 0; ids && data && id && i < count_of(pack, 1000); i++)
@@ -331,26 +322,34 @@ static void *address(const struct object *pack, const struct object *tensor) {
     return NULL;
 }
 
+static int status_of(int code) {
+    return code == DRIVER_OK          ? SUCCESS
+           : code == DRIVER_NOT_FOUND ? NOT_SUPPORTED
+           : code == DRIVER_VALUE     ? BAD_PARAM
+                                      : FAILED;
+}
+
 API int cudnnBackendExecute(struct standin_blas *handle, struct object *plan, struct object *pack) {
     ENTER(cudnnBackendExecute);
     const struct object *config = part(plan, 401, CONFIG);
     const uint64_t *workspace = values_of(pack, 1003, 6, 1);
+    struct standin_attention a;
     struct standin_conv c;
     struct graph g;
-    if (!handle || plan->type != PLAN || pack->type != PACK || !plan->final || !pack->final || !config ||
-        config->engine < GOOD || !read_graph(config->graph, &c, &g))
+    if (!handle || plan->type != PLAN || pack->type != PACK || !plan->final || !pack->final || !config || !workspace ||
+        !d->is_memory((void *)(uintptr_t)*workspace, WORKSPACE))
         return d->leave(BAD_PARAM);
+    if (config->engine >= COMPILES && read_attention(config->graph, pack, &a)) {
+        d->ran(ways[config->engine]);
+        return d->leave(status_of(d->attend(&a, handle->stream)));
+    }
+    if (config->engine < GOOD || !read_graph(config->graph, &c, &g)) return d->leave(BAD_PARAM);
     c.x = address(pack, g.x);
     c.w = address(pack, g.w);
     c.y = address(pack, g.y);
     c.bias = address(pack, g.bias);
-    if (((uintptr_t)c.x | (uintptr_t)c.w | (uintptr_t)c.y | (uintptr_t)c.bias) % 16 != 0 || (g.bias && !c.bias) ||
-        !workspace || !d->is_memory((void *)(uintptr_t)*workspace, WORKSPACE))
+    if (((uintptr_t)c.x | (uintptr_t)c.w | (uintptr_t)c.y | (uintptr_t)c.bias) % 16 != 0 || (g.bias && !c.bias))
         return d->leave(BAD_PARAM);
     d->ran(ways[config->engine]);
-    int code = d->convolve(&c, handle->stream);
-    return d->leave(code == DRIVER_OK          ? SUCCESS
-                    : code == DRIVER_NOT_FOUND ? NOT_SUPPORTED
-                    : code == DRIVER_VALUE     ? BAD_PARAM
-                                               : FAILED);
+    return d->leave(status_of(d->convolve(&c, handle->stream)));
 }

@@ -25,4 +25,30 @@ enum { SUCCESS = 0, NOT_INITIALIZED = 1001, BAD_PARAM = 2000, NOT_SUPPORTED = 30
     d->count(-1);                                                                                                      \
     return d->leave(fault_ ? FAILED : SUCCESS)
 
+enum { VALUES = 8, ATTRIBUTES = 12, STANDIN_TENSOR = 17, STANDIN_SDPA = 41 };
+
+/* Of any type: its attributes as they were set, each of up to eight values of up to eight bytes. */
+struct object {
+    int type, engine; /* of a configuration or an engine: its number; of a knob: its value */
+    bool final;
+    struct object *graph; /* that a configuration is for */
+    int count;
+    struct {
+        int name, type;
+        int64_t count;
+        uint64_t value[VALUES];
+    } attribute[ATTRIBUTES];
+};
+
+/* The values of an attribute that must have this type, and `count` of them unless that is 0; NULL when it has not. */
+const uint64_t *values_of(const struct object *object, int name, int type, int64_t count);
+int64_t count_of(const struct object *object, int name);
+/* The descriptor, final and of a type, that is an attribute; NULL when there is none. */
+struct object *part(const struct object *object, int name, int type);
+/* Where a pack says that a tensor is; NULL when it does not. */
+void *address(const struct object *pack, const struct object *tensor);
+
+/* Whether a graph is one operation of attention; the call, and with a pack its operands. */
+bool read_attention(const struct object *graph, const struct object *pack, struct standin_attention *a);
+
 #endif

@@ -391,6 +391,11 @@ enum wick_status wick__gpu_attention_masked(const struct wick__call *call, const
     struct wick__gpu *gpu = wick__gpu_of(call->out[0]);
     if (wick__count(call->out[0]) == 0 && (call->n_out < 2 || wick__count(call->out[1]) == 0)) return WICK_OK;
     struct wick__attention_sizes sizes = wick__gpu_attention_sizes(call, call->op == WICK_OP_attention_packed, 0, 3);
+    if (!sizes.packed && is_bare(call, &sizes, keep != NULL)) {
+        bool done;
+        WICK__TRY(wick__gpu_attention_library(call, &sizes, &done));
+        if (done) return WICK_OK;
+    }
     struct way way = way_of(gpu, call, &sizes, keep != NULL);
     struct gpu_attention p = wick__gpu_attention_describe(call, &sizes);
     p.out = wick__data(call->out[0]);

@@ -39,6 +39,10 @@ void wick__gpu_attention_share(struct gpu_attention *p, const struct wick__atten
  * a divisor of all, with bytes that a cache holds. */
 uint32_t wick__gpu_attention_across(int64_t all, int64_t nbytes);
 
+/* Offers a call whose scores have nothing but their scale to the routes; *done tells whether one ran it. */
+enum wick_status wick__gpu_attention_library(const struct wick__call *call, const struct wick__attention_sizes *sizes,
+                                             bool *done);
+
 /* wick__gpu_attention without a mask among its operands, for all heads and queries of the keys whose byte of `keep` is
  * not 0; NULL: of all. */
 enum wick_status wick__gpu_attention_masked(const struct wick__call *call, const void *keep);

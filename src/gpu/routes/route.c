@@ -17,7 +17,8 @@ const struct wick__vendor_route *const wick__routes[WICK__VENDOR_ROUTES] = {
     [WICK__CONV_ROUTE] = &wick__conv_route,
     [WICK__LAYER_ROUTE] = &wick__layer_route,
     [WICK__RECURRENT_ROUTE] = &wick__recurrent_route,
-    [WICK__RECURRENT_BACKWARD_ROUTE] = &wick__recurrent_backward_route};
+    [WICK__RECURRENT_BACKWARD_ROUTE] = &wick__recurrent_backward_route,
+    [WICK__ATTENTION_ROUTE] = &wick__attention_route};
 
 struct state {
     bool tried;

@@ -69,8 +69,8 @@ struct wick__vendor_route {
                    struct wick__held *held); /* frees `kept`; NULL for a route that keeps nothing */
 };
 
-/* The routes of products, in their order, and those of convolutions, layers, recurrent layers and their gradients;
- * behind them our own kernels. */
+/* The routes of products, in their order, and those of convolutions, layers, recurrent layers and their gradients, and
+ * attention; behind them our own kernels. */
 enum {
     WICK__LT_ROUTE,
     WICK__BLAS_ROUTE,
@@ -78,11 +78,12 @@ enum {
     WICK__LAYER_ROUTE,
     WICK__RECURRENT_ROUTE,
     WICK__RECURRENT_BACKWARD_ROUTE,
+    WICK__ATTENTION_ROUTE,
     WICK__VENDOR_ROUTES,
     WICK__OWN_ROUTE = WICK__VENDOR_ROUTES
 };
 extern const struct wick__vendor_route wick__lt_route, wick__blas_route, wick__conv_route, wick__layer_route,
-    wick__recurrent_route, wick__recurrent_backward_route;
+    wick__recurrent_route, wick__recurrent_backward_route, wick__attention_route;
 extern const struct wick__vendor_route *const wick__routes[WICK__VENDOR_ROUTES];
 
 /* Offers a call to the routes from `first` to `last`; *done tells whether one ran it. */

@@ -89,10 +89,10 @@ pub const WICK_BLAS_AUTO: wick_blas = 0;
 pub const WICK_BLAS_OWN: wick_blas = 1;
 pub const WICK_BLAS_VENDOR: wick_blas = 2;
 
-/// Whose convolutions and, in inference, recurrent layers a GPU uses, and on AMD's whose gradients of these,
-/// softmax, batch norm, local response norm and pooling. The default is WICK_DNN from the environment, "auto",
-/// "own" or "vendor", or else auto. Libraries are used only for what passed its check. Their kernels add up in
-/// another order than ours, and in the same order each time.
+/// Whose convolutions, attention and, in inference, recurrent layers a GPU uses, and on AMD's whose gradients
+/// of these, softmax, batch norm, local response norm and pooling. The default is WICK_DNN from the
+/// environment, "auto", "own" or "vendor", or else auto. Libraries are used only for what passed its check.
+/// Their kernels add up in another order than ours, and in the same order each time.
 pub type wick_dnn = c_uint;
 pub const WICK_DNN_AUTO: wick_dnn = 0;
 pub const WICK_DNN_OWN: wick_dnn = 1;
