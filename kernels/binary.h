@@ -6,6 +6,9 @@
 #include "report.h"
 #include "walk.h"
 
+/* Whether the kernel of floats of so many bytes reads the first operand by steps, too. */
+#define GPU_BINARY_ANY(bytes) ((bytes) == 2 || (bytes) == 4)
+
 struct gpu_binary {
     struct gpu_walk walk; /* x, y */
     u32 op;                   /* enum gpu_op */

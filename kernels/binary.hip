@@ -48,7 +48,7 @@ template <typename T> GPU_FN void binary_floats(const struct gpu_binary &p) {
     u64 tile = gpu_tile();
     if (tile >= (u64)p.walk.tiles) return;
     C a[S], b[S];
-    gpu_fetch_both<T, E>(a, b, p.walk, tile);
+    gpu_fetch_both<T, E, GPU_BINARY_ANY(sizeof(T))>(a, b, p.walk, tile);
     binary_float<C, S>(a, b, p.op);
     gpu_put_rounded<T, E>(a, p.walk, tile);
 }

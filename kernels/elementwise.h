@@ -132,15 +132,17 @@ template <int E, typename T> GPU_FN void gpu_fetch_steps(T *r, const struct gpu_
     }
 }
 
-/* Reads this thread's elements of a tile of operand k. What lies behind the end repeats element 0. */
-template <int E, int S, typename T> GPU_FN void gpu_fetch(T (&r)[S], const struct gpu_walk &w, int k, u64 tile) {
+/* Reads this thread's elements of a tile of operand k. What lies behind the end repeats element 0. ANY: the first operand
+ * may be read by steps, too. */
+template <int E, int S, bool ANY = false, typename T>
+GPU_FN void gpu_fetch(T (&r)[S], const struct gpu_walk &w, int k, u64 tile) {
     const T *in = (const T *)w.in[k];
     bool splat = w.splat >> k & 1;
     if (gpu_walk_chunks<S>(w, tile)) {
         GPU_UNROLL for (int c = 0; c < S / E; c++) {
             u64 chunk = tile * (GPU_BLOCK * S / E) + (u32)(c * GPU_BLOCK) + gpu_thread();
             i64 at;
-            if (k > 0 && w.mode == GPU_WALK_STEPS && w.steps >> k & 1) {
+            if ((ANY || k > 0) && w.mode == GPU_WALK_STEPS && w.steps >> k & 1) {
                 gpu_fetch_steps<E>(&r[c * E], w, k, (u32)chunk * E);
                 continue;
             }
@@ -192,7 +194,7 @@ template <int E, int S> GPU_FN void gpu_fetch_truth(bool (&r)[S], const struct g
 }
 
 /* Reads this thread's elements of a tile of the first two operands, as they are computed with. */
-template <typename T, int E, int S, typename C>
+template <typename T, int E, bool ANY = false, int S, typename C>
 GPU_FN void gpu_fetch_both(C (&a)[S], C (&b)[S], const struct gpu_walk &w, u64 tile) {
     if (gpu_walk_straight<S>(w, tile)) {
         GPU_UNROLL for (int c = 0; c < S / E; c++) {
@@ -203,7 +205,7 @@ GPU_FN void gpu_fetch_both(C (&a)[S], C (&b)[S], const struct gpu_walk &w, u64 t
         return;
     }
     T r[S], q[S];
-    gpu_fetch<E, S>(r, w, 0, tile);
+    gpu_fetch<E, S, ANY>(r, w, 0, tile);
     gpu_fetch<E, S>(q, w, 1, tile);
     GPU_UNROLL for (int s = 0; s < S; s++) {
         a[s] = gpu_up(r[s]);

@@ -7,7 +7,7 @@
 enum gpu_walk_mode {
     GPU_WALK_FLAT,    /* each operand is contiguous or one element; 16-byte aligned. The last tile may be cut */
     GPU_WALK_ROWS,    /* rows of chunks: shape and strides are those of chunks, in elements */
-    GPU_WALK_STEPS,   /* flat, but for operands behind the first whose bit of `steps` is set; up to three dims */
+    GPU_WALK_STEPS,   /* flat, but for operands whose bit of `steps` is set; up to three dims */
     GPU_WALK_ELEMENTS /* any layout, by elements */
 };
 

@@ -7,6 +7,7 @@
 static enum wick_status run(const struct wick__call *call, enum wick__gpu_kernel kernel, struct gpu_binary *params,
                             bool math) {
     int size = (int)wick__size(call->in[0]->dtype);
+    bool light = wick__gpu_kernels_of(call->op) == WICK__GPU_LIGHT;
     struct gpu_binary_turn turn = {.op = params->op};
     struct wick__elements e = {.kernel = kernel,
                                .params = params,
@@ -14,12 +15,12 @@ static enum wick_status run(const struct wick__call *call, enum wick__gpu_kernel
                                .n_in = 2,
                                .in = {call->in[0], call->n_in > 1 ? call->in[1] : call->in[0]},
                                .out = call->out[0],
+                               .any_steps = light && wick_dtype_is_float(call->in[0]->dtype) && GPU_BINARY_ANY(size),
                                .chunk = GPU_CHUNK(size),
                                .slots = math ? GPU_CHUNK(size) : GPU_SLOTS_OF_MANY(size),
                                .turning = WICK__GPU_K_binary_turn,
                                .turn_params = &turn,
                                .turned = &turn.second};
-    bool light = wick__gpu_kernels_of(call->op) == WICK__GPU_LIGHT;
     if (light && wick__gpu_turn_dtype(call->in[0]->dtype, &turn.dtype)) e.turn = &turn.turn;
     return wick__gpu_elements(&e);
 }

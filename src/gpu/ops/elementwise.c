@@ -56,7 +56,8 @@ static bool is_flat(const struct wick__layout *x, bool *one) {
     return true;
 }
 
-/* Whether the first operand is flat, so that only others, which repeat elements or skip some, are read one by one. */
+/* Whether operands are flat, but for those that repeat elements or skip some, which are read one by one; the first is
+ * one of these only where the kernel can do that. */
 static bool find_steps(const struct wick__elements *e, const struct wick__layout *layouts) {
     struct gpu_walk *walk = e->walk;
     bool one, fits = !e->no_splat && e->n_in > 1 && layouts[0].rank <= 3 && wick__layout_count(&layouts[0]) < INT32_MAX;
@@ -66,7 +67,7 @@ static bool find_steps(const struct wick__elements *e, const struct wick__layout
         if (flat && one) walk->splat |= 1u << k;
         if (!flat || !(one || aligned(e, walk->in[k], e->in[k]))) walk->steps |= 1u << k;
     }
-    return fits && !(walk->steps & 1) && aligned(e, walk->out, e->out);
+    return fits && (e->any_steps || !(walk->steps & 1)) && aligned(e, walk->out, e->out);
 }
 
 static enum wick_status launch(const struct wick__elements *e, const struct wick__layout *layouts) {

@@ -14,6 +14,7 @@ struct wick__elements {
     const struct wick_tensor *in[3]; /* which broadcast to the result's shape */
     const struct wick_tensor *out;   /* contiguous */
     bool no_splat;                   /* the kernel does not take one element for a row */
+    bool any_steps;                  /* the kernel reads the first operand by steps, too */
     int chunk, slots;                /* of the kernel: elements read together, elements of a thread */
     int repeat;                      /* tiles that a block of the kernel may take, when there are many; 0 for one */
     enum wick__gpu_kernel turning;   /* one that turns an operand as it reads it */
