@@ -11,6 +11,12 @@
         }                                                                                                              \
         break;
 
+/* y / 6 of NaN or 0 <= y <= 6 that is 0 or normal, rounded once, by fewer instructions than a division takes. */
+template <typename C> GPU_FN C sixth(C y) {
+    C part = y * (C)(1 / 6.0);
+    return gpu_fma(gpu_fma(-part, (C)6, y), (C)(1 / 6.0), part);
+}
+
 /* ---- the bodies: x is the argument, a and b the numbers ---- */
 
 #define FLOAT_abs gpu_fabs(x)
@@ -37,8 +43,8 @@
 #define FLOAT_trunc gpu_trunc(x)
 #define FLOAT_relu2 (x < 0 ? 0 : x * x)
 #define FLOAT_relu6 (x < 0 ? 0 : x > 6 ? 6 : x)
-#define FLOAT_hard_sigmoid ((x < -3 ? 0 : x > 3 ? 6 : x + 3) / 6)
-#define FLOAT_hard_swish (x * ((x < -3 ? 0 : x > 3 ? 6 : x + 3) / 6))
+#define FLOAT_hard_sigmoid sixth<C>(x < -3 ? 0 : x > 3 ? 6 : x + 3)
+#define FLOAT_hard_swish (x * sixth<C>(x < -3 ? 0 : x > 3 ? 6 : x + 3))
 #define FLOAT_leaky_relu (x < 0 ? x * a : x)
 #define FLOAT_softsign (x / (1 + gpu_fabs(x)))
 #define FLOAT_hardtanh ((x < a ? a : x) > b ? b : (x < a ? a : x))
