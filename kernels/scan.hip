@@ -24,6 +24,28 @@ GPU_FN void scan_down(u16 *r, u32 x) { *r = (u16)x; }
 GPU_FN void scan_down(u32 *r, u32 x) { *r = x; }
 GPU_FN void scan_down(u64 *r, u64 x) { *r = x; }
 
+/* A vector of them. */
+template <typename T, typename A, int N> GPU_FN void scan_down_vector(gpu_vec<T> *u, const A (&x)[N]) {
+    GPU_UNROLL for (int i = 0; i < N; i++) scan_down(&u->v[i], x[i]);
+}
+/* What is subnormal in f32 takes more code, which is there once: code of its own for each element would not stay in the
+ * cache. 0 is not among it. */
+template <int N> GPU_FN void scan_down_vector(gpu_vec<bf16> *u, const f64 (&x)[N]) {
+    bool small = false;
+    GPU_UNROLL for (int i = 0; i < N; i++) {
+        small |= ((u32)(gpu_bits<u64>(x[i]) >> 32) & 0x7ff00000u) - 1 < (897u << 20) - 1;
+        u->v[i] = gpu_round<bf16>(reduce_odd<f16>(x[i]));
+    }
+    if (!small) return;
+    GPU_NO_UNROLL for (int k = 0; k < N; k++) {
+        f64 mine = x[0];
+        bf16 down;
+        GPU_UNROLL for (int i = 1; i < N; i++) mine = i == k ? x[i] : mine;
+        scan_down(&down, mine);
+        GPU_UNROLL for (int i = 0; i < N; i++) u->v[i] = i == k ? down : u->v[i];
+    }
+}
+
 /* A line as vectors of 16 bytes: element 0 is number `shift` of vector 0. */
 template <typename T> struct scan_line {
     const T *x; /* vector 0 */
@@ -46,7 +68,7 @@ template <typename T, typename A, int N>
 GPU_FN void scan_store(const scan_line<T> &l, i64 v, const A (&a)[N], bool aligned) {
     i64 at = v * N;
     gpu_vec<T> u;
-    GPU_UNROLL for (int i = 0; i < N; i++) scan_down(&u.v[i], a[i]);
+    scan_down_vector(&u, a);
     if (aligned && at >= l.shift && at + N <= l.end) {
         gpu_store16(l.out + at, u);
     } else {
@@ -120,21 +142,28 @@ template <typename T, typename J> GPU_FN void scan_rows(const struct gpu_scan &p
     if (!p.out && gpu_thread() % p.group == 0) p.totals[item] = reduce_word(carry);
 }
 
-/* Rows from .. to-1 of a thread's columns go on from s; out may be NULL. Behind the last row it is loaded again, and not
- * taken. */
+/* ROWS rows from r on; behind the last row that one again. */
+template <typename T, int ROWS>
+GPU_FN void scan_rows_of(const struct gpu_scan &p, const T *x, i64 r, i64 to, gpu_vec<T> (&u)[ROWS]) {
+    GPU_UNROLL for (int k = 0; k < ROWS; k++) u[k] = gpu_load16(x + (r + k < to ? r + k : to - 1) * p.inner);
+}
+
+/* Rows from .. to-1 of a thread's columns go on from s; out may be NULL. The next rows are loaded ahead of the ones that
+ * are taken. */
 template <typename T, typename J, typename A, int N>
 GPU_FN void scan_fall(const struct gpu_scan &p, const T *x, T *out, i64 from, i64 to, A (&s)[N]) {
     enum { ROWS = N > 8 ? 2 : 4 };
+    gpu_vec<T> u[ROWS], next[ROWS];
+    scan_rows_of(p, x, from, to, next);
     GPU_NO_UNROLL for (i64 r = from; r < to; r += ROWS) {
-        gpu_vec<T> u[ROWS];
-        GPU_UNROLL for (int k = 0; k < ROWS; k++) u[k] = gpu_load16(x + (r + k < to ? r + k : to - 1) * p.inner);
+        GPU_UNROLL for (int k = 0; k < ROWS; k++) u[k] = next[k];
+        scan_rows_of(p, x, r + ROWS, to, next);
         GPU_UNROLL for (int k = 0; k < ROWS; k++) {
             if (r + k >= to) break;
-            GPU_UNROLL for (int i = 0; i < N; i++) {
-                s[i] = J::of(s[i], (A)gpu_up(u[k].v[i]));
-                scan_down(&u[k].v[i], s[i]);
-            }
-            if (out) gpu_store16(out + (r + k) * p.inner, u[k]);
+            GPU_UNROLL for (int i = 0; i < N; i++) s[i] = J::of(s[i], (A)gpu_up(u[k].v[i]));
+            if (!out) continue;
+            scan_down_vector(&u[k], s);
+            gpu_store16(out + (r + k) * p.inner, u[k]);
         }
     }
 }

@@ -12,8 +12,10 @@ enum {
     FEW = 64,              /* or vectors for each unit and byte of an element, a thread each, */
     ROWS = 12,             /* unless of so few rows */
     TOGETHER = 16,         /* segments that a block takes of such lines */
+    ACROSS = 64,           /* threads side by side where there are segments, */
     WIDE_ENOUGH = 8,       /* threads side by side, with 16 bytes each, where blocks are few */
-    BLOCKS = 256           /* that are not few */
+    BLOCKS = 256,          /* that are not few */
+    MEETING = 150          /* the same of such segments */
 };
 
 /* Cuts lines along memory; returns the number of blocks. */
@@ -32,14 +34,16 @@ static int64_t cut_rows(const struct wick__gpu *gpu, struct gpu_scan *p, int64_t
  * there are many. Else fewer lines are side by side where threads have not all rows of a line at once, or blocks are
  * few, as long as they read whole sectors; segments, for which there are three launches, where lines are much longer.
  */
-static int64_t cut_kept(struct gpu_scan *p, int64_t size) {
-    enum { WIDE = 64, NARROW = 8, SECTOR = 32, EACH = 4, LONG = 8, WORTH = 4, MANY = 832 };
+static int64_t cut_kept(const struct wick__gpu *gpu, struct gpu_scan *p, int64_t size) {
+    enum { WIDE = 64, NARROW = 8, SECTOR = 32, EACH = 4, LONG = 8, WORTH = 4, MANY = 832, AT_ONCE = 4 };
     int64_t lines = p->outer * p->inner, group = wick__max(NARROW, wick__gpu_power(lines, GPU_BLOCK));
+    int64_t most = AT_ONCE * (int64_t)gpu->properties.units; /* blocks that run at once */
     bool alone = p->n <= 2 * GPU_SCAN_KEPT && lines / GPU_BLOCK >= BLOCKS;
     for (; group > NARROW && !alone; group /= 2) {
         int64_t down = GPU_BLOCK / group;
         bool more = group > WIDE || lines / group < BLOCKS ? p->n > EACH * down : p->n > GPU_SCAN_KEPT * down;
-        if (!more || lines / group >= MANY || (group <= WIDE && group * size <= SECTOR)) break;
+        bool full = lines / group >= MANY || (lines / group <= most && lines / group >= most * 7 / 8);
+        if (!more || full || (group <= WIDE && group * size <= SECTOR)) break;
     }
     int64_t down = GPU_BLOCK / group, steps = wick__div_up(p->n, down * GPU_SCAN_KEPT);
     p->group = (u32)group;
@@ -53,18 +57,34 @@ static int64_t cut_kept(struct gpu_scan *p, int64_t size) {
     return p->tiles * p->segments;
 }
 
+/* Whether more than an eighth of the threads that take `vectors` in tiles would be idle. */
+static bool is_idle(int64_t vectors, int64_t across) {
+    return 8 * vectors < 7 * wick__div_up(vectors, across) * across;
+}
+
+/* Whether 16 bits by vectors, some segments a block, take less than by elements: where lines are long enough, threads
+ * enough, and next to none idle. */
+static bool is_cut(const struct gpu_scan *p, int64_t size, int64_t vectors) {
+    enum { LEAST = 32, VECTORS = 4096 };
+    bool long_enough = p->n >= LEAST && p->n <= SHORT;
+    return size == 2 && long_enough && p->outer * vectors >= VECTORS && !is_idle(vectors, ACROSS);
+}
+
 /* The same for lines across memory: by vectors where every row is whole ones, and there are enough of them for lines to
- * be gone along by a thread each. */
+ * be gone along by a thread or some each. */
 static int64_t cut_columns(const struct wick__gpu *gpu, struct gpu_scan *p, int64_t size) {
     int64_t vectors = p->inner * size / 16, all = p->outer * vectors;
-    int64_t segments = wick__max(1, wick__min(wick__div_up(THREADS, wick__max(all, 1)), p->n / 32));
+    bool brief = p->n <= SHORT, alone = brief && all >= THREADS / 5, cut = !alone && is_cut(p, size, vectors);
+    int64_t each = cut ? 16 : 32; /* rows of a segment, at least */
+    int64_t segments = alone ? 1 : wick__max(1, wick__min(wick__div_up(THREADS, wick__max(all, 1)), p->n / each));
     bool whole = wick__aligned16(p->in) && wick__aligned16(p->out) && p->inner * size % 16 == 0;
-    bool few = all < FEW * size * (int64_t)gpu->properties.units && p->n > ROWS && p->n <= SHORT;
-    if (!whole || few) return cut_kept(p, size);
-    p->group = wick__gpu_power(vectors, segments > 1 ? 64 : GPU_BLOCK);
+    bool few = all < FEW * size * (int64_t)gpu->properties.units && p->n > ROWS && brief && !alone && !cut;
+    if (!whole || few) return cut_kept(gpu, p, size);
+    p->group = wick__gpu_power(vectors, segments > 1 ? ACROSS : GPU_BLOCK);
+    while (segments == 1 && p->group > WIDE_ENOUGH && is_idle(vectors, p->group)) p->group /= 2;
     p->tiles = wick__div_up(vectors, p->group);
     p->together = segments > 1 && p->n <= SHORT && size > 1;
-    for (; p->together && p->group > WIDE_ENOUGH && p->outer * p->tiles < BLOCKS;
+    for (; p->together && p->group > WIDE_ENOUGH && p->outer * p->tiles < MEETING;
          p->tiles = wick__div_up(vectors, p->group))
         p->group /= 2;
     if (p->together) segments = wick__min(wick__min(TOGETHER, GPU_BLOCK / p->group), p->n / 8);
