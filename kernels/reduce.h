@@ -67,6 +67,7 @@ struct gpu_reduce_rows {
     const void *in;
     u32 direct;
     u32 across; /* not direct: threads along a run, a power of two up to the group */
+    u32 some;   /* `across` reaches all of a run, and runs are as far from each other everywhere */
     i64 runs, inner, stride, splits, length;
     struct gpu_reduce_end end;
     struct gpu_shape kept, outer; /* lines; runs */

@@ -20,6 +20,20 @@ template <> struct reduce_is_bf16<bf16> {
     enum { value = 1 };
 };
 
+/* Floats of which rows may begin anywhere, and more are in flight, for kinds of one word and little code. */
+template <typename T> struct reduce_eager {
+    enum { value = 0 };
+};
+template <> struct reduce_eager<bf16> {
+    enum { value = 1 };
+};
+template <> struct reduce_eager<f16> {
+    enum { value = 1 };
+};
+template <> struct reduce_eager<f32> {
+    enum { value = 1 };
+};
+
 /* The f32 next to x that is odd unless it is x: rounding that to a smaller float T rounds x but once. It is what f32 has of
  * x's bits, the last one set if there are others. What is subnormal in f32 is 0 but in bf16, and has fewer bits. */
 template <typename T> GPU_FN f32 reduce_odd(f64 x) {
@@ -128,21 +142,42 @@ GPU_FN void reduce_run(const struct gpu_reduce_end &end, const T *x, i64 n, i64 
     }
 }
 
-/* Runs run0 .. run1-1, elements i0 .. i1-1 of each. */
+/* Elements i, i + step, ... below `end` of a run, the first of which is number `at` of the line. */
+struct reduce_steps {
+    i64 i, end, step, at;
+};
+
+/* N of them at a time in flight, while there are as many. */
+template <typename T, typename K, int N>
+GPU_FN void reduce_strided(const struct gpu_reduce_rows &p, const T *y, reduce_steps &r, typename K::State &s) {
+    GPU_NO_UNROLL for (; r.i + (N - 1) * r.step < r.end; r.i += N * r.step) {
+        T v[N];
+        GPU_UNROLL for (int k = 0; k < N; k++) v[k] = y[(r.i + k * r.step) * p.stride];
+        K::template several<N>(s, v, r.at + r.i, r.step, p.end);
+    }
+}
+
+/* Runs run0 .. run1-1, elements i0 .. i1-1 of each. With p.some a thread has an element of each of some runs at once. */
 template <typename T, typename K>
 GPU_FN void reduce_pieces(const struct gpu_reduce_rows &p, const T *x, i64 run0, i64 run1, i64 i0, i64 i1, u32 lane,
                           typename K::State &s) {
-    u32 across = p.across;
-    GPU_NO_UNROLL for (i64 run = run0 + lane / across; run < run1; run += p.end.group / across) {
-        const T *y = x + reduce_offset((u64)run, p.outer, p.outer_at[0]);
-        i64 at = run * p.inner, i = i0 + lane % across, step = across;
-        GPU_NO_UNROLL for (; i + 3 * step < i1; i += 4 * step) {
-            T v[4] = {y[i * p.stride], y[(i + step) * p.stride], y[(i + 2 * step) * p.stride],
-                      y[(i + 3 * step) * p.stride]};
-            K::template several<4>(s, v, at + i, step, p.end);
+    enum { SOME = 4, EAGER = reduce_eager<T>::value && K::WORDS == 1 && !K::SLOW };
+    u32 across = p.across, down = p.end.group / across;
+    i64 run = run0 + lane / across;
+    if (EAGER && p.some) {
+        i64 i = lane % across < p.inner ? lane % across : 0, pitch = p.outer_at[0].stride[0];
+        GPU_NO_UNROLL for (; run + (SOME - 1) * down < run1; run += SOME * down) {
+            T v[SOME];
+            GPU_UNROLL for (int k = 0; k < SOME; k++) v[k] = x[(run + k * down) * pitch + i * p.stride];
+            if (lane % across < p.inner) K::template several<SOME>(s, v, run * p.inner + i, down * p.inner, p.end);
         }
-        GPU_NO_UNROLL for (; i < i1; i += step)
-            K::template several<1>(s, y + i * p.stride, at + i, step, p.end);
+    }
+    GPU_NO_UNROLL for (; run < run1; run += down) {
+        const T *y = x + reduce_offset((u64)run, p.outer, p.outer_at[0]);
+        reduce_steps r = {i0 + lane % across, i1, across, run * p.inner};
+        if (EAGER && sizeof(T) == 2) reduce_strided<T, K, 8>(p, y, r, s);
+        reduce_strided<T, K, 4>(p, y, r, s);
+        reduce_strided<T, K, 1>(p, y, r, s);
     }
 }
 
@@ -212,22 +247,40 @@ GPU_FN void reduce_row(const struct gpu_reduce_rows &p, const T *x, i64 line, co
 
 /* ---- across memory ---- */
 
-/* Where a thread's columns are, and its rows: first, first + step, ... below `whole` and `rows`, the former whole vectors. */
+/* Where a thread's columns are, and its rows: first, first + step, ... below `whole` and `rows`, the former of as many
+ * elements as a vector has, and `vectors` if they begin at multiples of 16 bytes. */
 struct reduce_tile {
     i64 column, first, whole, rows, step;
+    bool vectors;
     u64 at_out; /* the result of column 0 */
     i64 split;
 };
 
-/* Rows of N columns; in those from `whole` on, only some elements may be there. */
+/* 16 bytes from anywhere, by words that hold some of them. */
+template <typename T> GPU_FN gpu_vec<T> reduce_load_words(const T *x) {
+    const u32 *from = (const u32 *)((u64)x & ~3ull);
+    u32 shift = sizeof(T) < 4 ? ((u32)(u64)x & 3) * 8 : 0, word[5] = {from[0], from[1], from[2], from[3], 0};
+    if (shift) word[4] = from[4];
+    gpu_16 v;
+    GPU_UNROLL for (int i = 0; i < 4; i++) v.word[i] = (u32)(((u64)word[i + 1] << 32 | word[i]) >> shift);
+    return gpu_bits<gpu_vec<T>>(v);
+}
+
+/* Rows of N columns; in those from `whole` on, only some elements may be there. WORDS: rows may begin anywhere. */
 template <typename T, typename K, int N>
 GPU_FN void reduce_fall(const struct gpu_reduce_columns &p, const T *x, const reduce_tile &t, typename K::State (&s)[N]) {
-    i64 r = t.first;
-    enum { ROWS = N > 8 && K::SLOW ? 1 : N > 8 || K::SLOW ? 2 : 4 };
-    GPU_NO_UNROLL for (; r + (ROWS - 1) * t.step < t.whole; r += ROWS * t.step) {
+    enum { ROWS = N > 8 && K::SLOW ? 1 : N > 8 || K::SLOW ? 2 : 4, WORDS = reduce_eager<T>::value && K::WORDS == 1 && !K::SLOW };
+    i64 r = t.first, whole = WORDS || t.vectors ? t.whole : r;
+    GPU_NO_UNROLL for (; r + (ROWS - 1) * t.step < whole; r += ROWS * t.step) {
         gpu_vec<T> rows[ROWS];
+        const T *y[ROWS];
         GPU_UNROLL for (int k = 0; k < ROWS; k++)
-            rows[k] = gpu_load16(x + reduce_offset((u64)(r + k * t.step), p.reduced, p.reduced_at[0]));
+            y[k] = x + reduce_offset((u64)(r + k * t.step), p.reduced, p.reduced_at[0]);
+        if (!WORDS || t.vectors) {
+            GPU_UNROLL for (int k = 0; k < ROWS; k++) rows[k] = gpu_load16(y[k]);
+        } else {
+            GPU_UNROLL for (int k = 0; k < ROWS; k++) rows[k] = reduce_load_words(y[k]);
+        }
         GPU_UNROLL for (int i = 0; i < N; i++) {
             T v[ROWS];
             GPU_UNROLL for (int k = 0; k < ROWS; k++) v[k] = rows[k].v[i];
@@ -239,8 +292,8 @@ GPU_FN void reduce_fall(const struct gpu_reduce_columns &p, const T *x, const re
         i64 left = p.width - t.column, bound = p.limit - r * p.width - t.column;
         if (bound < left) left = bound;
         gpu_vec<T> row;
-        if (r < t.whole) {
-            row = gpu_load16(y);
+        if (r < whole) {
+            row = WORDS ? reduce_load_words(y) : gpu_load16(y);
         } else {
             GPU_UNROLL for (int i = 0; i < N; i++)
                 if (i < left) row.v[i] = y[i];
@@ -266,8 +319,10 @@ GPU_FN void reduce_land(const struct gpu_reduce_columns &p, const reduce_tile &t
         GPU_UNROLL for (int i = 1; i < N; i++)
             if (i == k) mine = s[i];
         Part q = K::part(mine);
-        shared[gpu_thread()] = q;
-        gpu_sync();
+        if (p.half > 0) {
+            shared[gpu_thread()] = q;
+            gpu_sync();
+        }
         GPU_NO_UNROLL for (u32 half = p.half; half >= across; half /= 2) {
             if (number < half && number + half < p.threads) {
                 q = K::of(q, shared[gpu_thread() + half]);
@@ -307,13 +362,17 @@ template <typename T> GPU_FN const T *reduce_place(const struct gpu_reduce_colum
     t->split = rest % p.splits;
     u64 kept = (u64)(rest / p.splits);
     t->at_out = (u64)reduce_offset(kept, p.kept, p.kept_at[1]);
-    t->column = live ? (tile * p.end.group + number % p.end.group) * N : p.width;
+    i64 column = (tile * p.end.group + number % p.end.group) * N;
+    /* The last columns are a vector's too: some of them have two threads, which find the same. */
+    if (column < p.width && column > p.width - N && p.width > N) column = p.width - N;
+    t->column = live ? column : p.width;
     t->step = p.threads / p.end.group;
     t->first = t->split * p.length + number / p.end.group;
     t->rows = (t->split + 1) * p.length < p.rows ? (t->split + 1) * p.length : p.rows;
     const T *x = (const T *)p.in + reduce_offset(kept, p.kept, p.kept_at[0]) + t->column;
     t->whole = t->first;
-    if (p.aligned && ((u64)x & 15) == 0 && t->column + N <= p.width) {
+    t->vectors = p.aligned && ((u64)x & 15) == 0;
+    if (t->column + N <= p.width) {
         /* The last row may be folded of fewer. */
         t->whole = t->rows;
         if (t->rows == p.rows && (p.rows - 1) * p.width + t->column + N > p.limit) t->whole--;

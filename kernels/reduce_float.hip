@@ -14,5 +14,7 @@ template <typename T> struct reduce_float_arg : reduce_arg<T, typename gpu_compu
     GPU_KERNEL_OF(reduce_rows_##T, struct gpu_reduce_rows, GPU_BLOCK, sizeof(T) == 8 ? 3 : REDUCE_BLOCKS(T)) {          \
         REDUCE_ROWS(T, REDUCE_ROW(GPU_REDUCE_MOMENTS, T, reduce_moments) REDUCE_FLOATS(REDUCE_ROW, T))                 \
     }                                                                                                                  \
-    GPU_KERNEL(reduce_columns_##T, struct gpu_reduce_columns) { REDUCE_COLUMNS(T, REDUCE_FLOATS(REDUCE_COLUMN, T)) }
+    GPU_KERNEL_OF(reduce_columns_##T, struct gpu_reduce_columns, GPU_BLOCK, sizeof(T) == 2 ? 3 : 1) {                  \
+        REDUCE_COLUMNS(T, REDUCE_FLOATS(REDUCE_COLUMN, T))                                                             \
+    }
 GPU_FLOATS(REDUCE)

@@ -17,7 +17,7 @@ GPU_FN void short_put(const struct gpu_reduce_end &end, i64 line, const typename
 }
 
 template <typename T, typename K, int N> GPU_FN void short_lines(const struct gpu_reduce_short &p) {
-    enum { ROWS = N > 8 ? 2 : 4 };
+    enum { ROWS = 4 };
     gpu_short at = gpu_short_place<N>(p);
     const T *x = (const T *)p.in + at.first;
     typename K::State s[N];
@@ -55,9 +55,11 @@ template <typename T, typename K> GPU_FN void short_kinds(const struct gpu_reduc
     GPU_KERNEL_OF(arg_short_##suffix, struct gpu_reduce_short, GPU_BLOCK, REDUCE_BLOCKS(T)) {                          \
         short_kinds<T, reduce_arg<T, C>>(p);                                                                           \
     }
-ARG_SHORT(b1, u8, u32)
 ARG_SHORT(b2, u16, u32)
 ARG_SHORT(b4, u32, u32)
 ARG_SHORT(b8, u64, u64)
 #define ARG_SHORT_FLOAT(T) ARG_SHORT(T, T, typename gpu_compute<T>::type)
-GPU_FLOATS(ARG_SHORT_FLOAT)
+ARG_SHORT_FLOAT(bf16)
+ARG_SHORT_FLOAT(f16)
+ARG_SHORT_FLOAT(f32)
+ARG_SHORT_FLOAT(f64)

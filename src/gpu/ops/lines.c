@@ -150,17 +150,25 @@ static enum wick_status launch(const struct lines *lines, const struct wick__lau
 
 /* Whether lines are nearer to each other than their elements are, and enough for a thread each: lanes that had the
  * elements of one would read as many pages. */
-static bool is_near(const struct lines *lines, const struct gpu_reduce_rows *p) {
-    enum { LINES = 2048 };
+static bool is_near(const struct lines *lines) {
+    enum { LINES = 2048, NARROW = 4 }; /* bytes of lines side by side, at least; of eight bytes each, a sector */
     int last = lines->kept.rank - 1, wave = lines->gpu->properties.wave;
-    bool sectors = last >= 0 && lines->kept.stride[last] == 1 && lines->kept.shape[last] * lines->size >= SECTOR;
-    return p->runs == 1 && lines->outs >= LINES && lines->outs * lines->terms >= MUCH &&
-           (lines->kept.shape[last] >= wave || sectors) && llabs(lines->kept.stride[last]) < llabs(p->stride);
+    if (lines->reduced.rank != 1 || last < 0 || lines->outs < LINES || lines->outs * lines->terms < MUCH) return false;
+    int64_t beside = lines->kept.shape[last], stride = lines->kept.stride[last];
+    bool sectors = stride == 1 && beside * lines->size >= (lines->size < 8 ? NARROW : SECTOR);
+    return (beside >= wave || sectors) && llabs(stride) < llabs(lines->reduced.stride[0]);
+}
+
+/* Whether the kernels read rows by columns wherever they begin, and an element of each of some runs at once. */
+static bool is_eager(const struct lines *lines) {
+    uint32_t kind = lines->reduction->end.kind;
+    bool is_float = wick_dtype_is_float(lines->reduction->x->dtype) && (lines->size == 2 || lines->size == 4);
+    return is_float && (kind == GPU_REDUCE_SUM || kind == GPU_REDUCE_EXTREME || kind == GPU_REDUCE_SQUARES);
 }
 
 /* Cuts lines that are not direct: by runs, or by elements when there is one run. */
 static void cut_pieces(const struct lines *lines, struct gpu_reduce_rows *p) {
-    if (is_near(lines, p)) {
+    if (is_near(lines)) {
         enum { EACH = 32 }; /* elements of a segment, at least */
         int64_t splits = wick__min(wick__div_up(THREADS / 2, lines->outs), wick__div_up(p->inner, EACH));
         p->length = wick__div_up(p->inner, splits);
@@ -179,8 +187,10 @@ static void cut_pieces(const struct lines *lines, struct gpu_reduce_rows *p) {
     p->end.group = elements >= (few ? GPU_BLOCK : 32 * (int64_t)wave) ? GPU_BLOCK : wick__gpu_power(elements / 4, wave);
     p->across = wick__gpu_power(p->inner, p->end.group);
     /* A thread has four elements of a run in flight at once, so it is better to take many of each of more runs, as long
-     * as threads side by side read whole sectors and each has a run. */
-    while (p->runs > 1 && p->across * TAKEN > p->inner && p->across * lines->size > SECTOR &&
+     * as threads side by side read whole sectors and each has a run. Or a thread has an element of some runs. */
+    bool whole = p->runs > 1 && p->inner <= p->across && 4 * p->inner >= 3 * p->across;
+    p->some = whole && p->outer.rank == 1 && is_eager(lines) && p->length >= 4 * p->end.group / p->across;
+    while (p->runs > 1 && !p->some && p->across * TAKEN > p->inner && p->across * lines->size > SECTOR &&
            2 * p->end.group / p->across <= p->length)
         p->across /= 2;
     p->end.segments = p->splits;
@@ -334,7 +344,8 @@ static enum wick_status run_columns(struct lines *lines, int dim) {
 static bool is_short(const struct lines *lines, int dim) {
     enum { MOST = 64, NEAR = 256 }; /* elements of a line; bytes of neighbouring lines */
     const struct wick__layout *kept = &lines->kept;
-    if (lines->reduction->end.kind != GPU_REDUCE_ARG || lines->reduced.rank != 1 || lines->terms > MOST) return false;
+    if (lines->reduction->end.kind != GPU_REDUCE_ARG || lines->size == 1) return false;
+    if (lines->reduced.rank != 1 || lines->terms > MOST) return false;
     if (dim < 0 || dim != kept->rank - 1 || lines->reduced.stride[0] != kept->shape[dim]) return false;
     if (kept->rank > 2 || (kept->rank == 2 && kept->stride[0] != lines->terms * kept->shape[dim])) return false;
     int64_t bytes = kept->shape[dim] * lines->size;
@@ -356,12 +367,25 @@ static enum wick_status run_short(const struct lines *lines) {
     enum wick_dtype dtype = lines->reduction->x->dtype;
     struct wick__launch launch = {.kernel = wick_dtype_is_float(dtype)
                                                 ? wick__gpu_of_floats(WICK__GPU_K_arg_short_bf16, dtype)
-                                                : wick__gpu_of_size(WICK__GPU_K_arg_short_b1, (size_t)size)};
+                                                : wick__gpu_of_size(WICK__GPU_K_arg_short_b2, (size_t)size / 2)};
     wick__gpu_reduce_grid(&launch, wick__div_up(p.items, GPU_BLOCK / p.down));
     return wick__gpu_launch(lines->gpu, &launch, &p);
 }
 
+/* Whether a thread a line takes less than blocks that share columns: in 16 bits for places of extremes, and where rows
+ * are no whole vectors and neither few nor very many; of words for places where such rows are long or short. */
+static bool is_alone(const struct lines *lines, int64_t width, bool vectors) {
+    enum { ROWS = 48, MOST = 2048, MOST_NARROW = 4096, NARROW = 12, FEW = 64, WIDE = 1024 };
+    int64_t rows = lines->terms;
+    bool place = lines->reduction->end.kind == GPU_REDUCE_ARG;
+    if (!is_near(lines)) return false;
+    if (place && lines->size == 2) return true;
+    if (place) return lines->size == 4 && !vectors && (width >= WIDE || (width < FEW && rows <= MOST));
+    return lines->size == 2 && !vectors && rows >= ROWS && rows <= (width < NARROW ? MOST_NARROW : MOST);
+}
+
 enum wick_status wick__gpu_reduce_lines(struct wick__gpu *gpu, const struct wick__gpu_reduction *reduction) {
+    enum { WIDE = 32, FEW = 768 }; /* bytes of rows that are no whole vectors, and worth those; of few such rows */
     struct lines lines = lines_of(gpu, reduction);
     int last = lines.reduced.rank - 1, dim = column_dim(&lines);
     if (lines.outs == 0) return WICK_OK;
@@ -371,7 +395,8 @@ enum wick_status wick__gpu_reduce_lines(struct wick__gpu *gpu, const struct wick
     int64_t width = across ? lines.kept.shape[dim] * lines.size : 0, bytes = lines.terms * width;
     bool small = lines.terms <= LONG && lines.terms * lines.outs <= SMALL * (int64_t)gpu->properties.units;
     bool vectors = width % 16 == 0 && width >= SECTOR && wick__aligned16(lines.data);
-    bool few = bytes < (vectors && lines.terms * lines.outs >= MUCH ? 1024 : 4096);
-    if (small || (width < 256 && few)) across = false;
+    bool wide = vectors || (width >= WIDE && is_eager(&lines));
+    bool few = bytes < (wide && lines.terms * lines.outs >= MUCH ? FEW : 4096);
+    if (small || (width < 256 && few) || (across && is_alone(&lines, width, vectors))) across = false;
     return across ? run_columns(&lines, dim) : run_rows(&lines);
 }
