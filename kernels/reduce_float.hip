@@ -10,11 +10,17 @@ template <typename T> struct reduce_float_arg : reduce_arg<T, typename gpu_compu
     ONE(GPU_REDUCE_SQUARES, T, reduce_squares)                                                                         \
     default: break;
 
+/* Blocks of columns on a unit: with three, sm_80 has too few registers for 16 bits. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#define COLUMN_BLOCKS(T) 1
+#else
+#define COLUMN_BLOCKS(T) (sizeof(T) == 2 ? 3 : 1)
+#endif
 #define REDUCE(T)                                                                                                      \
     GPU_KERNEL_OF(reduce_rows_##T, struct gpu_reduce_rows, GPU_BLOCK, sizeof(T) == 8 ? 3 : REDUCE_BLOCKS(T)) {          \
         REDUCE_ROWS(T, REDUCE_ROW(GPU_REDUCE_MOMENTS, T, reduce_moments) REDUCE_FLOATS(REDUCE_ROW, T))                 \
     }                                                                                                                  \
-    GPU_KERNEL_OF(reduce_columns_##T, struct gpu_reduce_columns, GPU_BLOCK, sizeof(T) == 2 ? 3 : 1) {                  \
+    GPU_KERNEL_OF(reduce_columns_##T, struct gpu_reduce_columns, GPU_BLOCK, COLUMN_BLOCKS(T)) {                         \
         REDUCE_COLUMNS(T, REDUCE_FLOATS(REDUCE_COLUMN, T))                                                             \
     }
 GPU_FLOATS(REDUCE)
