@@ -53,7 +53,7 @@ template <typename S> struct bulk_block : bulk_lines<S, S::MORE> {
     u64 near;                        /* the last tile's groups are nearly done */
     struct bulk_seat seats[S::TILES][S::GROUPS];
     struct attention_place at[S::TILES], next; /* of those, and of the tile behind them */
-    u32 number[S::TILES], following; /* and their numbers, which end at p.blocks */
+    u32 number[S::TILES], following; /* and their numbers; from p.blocks on there is none */
 };
 
 /* What all of a thread's functions need; `group` is the thread's. */

@@ -20,18 +20,13 @@ template <> struct reduce_is_bf16<bf16> {
     enum { value = 1 };
 };
 
-/* Floats of which rows may begin anywhere, and more are in flight, for kinds of one word and little code. */
-template <typename T> struct reduce_eager {
-    enum { value = 0 };
-};
-template <> struct reduce_eager<bf16> {
-    enum { value = 1 };
-};
-template <> struct reduce_eager<f16> {
-    enum { value = 1 };
-};
-template <> struct reduce_eager<f32> {
-    enum { value = 1 };
+/* Whether rows may begin anywhere, and more are in flight: of floats of 16 and 32 bits, for kinds K of one word and little
+ * code. src/gpu/ops/lines.c knows them by is_eager. */
+template <typename T, typename K> struct reduce_eager {
+    enum {
+        FLOAT = gpu_is_float<typename gpu_compute<T>::type>::value && (sizeof(T) == 2 || sizeof(T) == 4),
+        value = FLOAT && K::WORDS == 1 && !K::SLOW
+    };
 };
 
 /* The f32 next to x that is odd unless it is x: rounding that to a smaller float T rounds x but once. It is what f32 has of
@@ -161,7 +156,7 @@ GPU_FN void reduce_strided(const struct gpu_reduce_rows &p, const T *y, reduce_s
 template <typename T, typename K>
 GPU_FN void reduce_pieces(const struct gpu_reduce_rows &p, const T *x, i64 run0, i64 run1, i64 i0, i64 i1, u32 lane,
                           typename K::State &s) {
-    enum { SOME = 4, EAGER = reduce_eager<T>::value && K::WORDS == 1 && !K::SLOW };
+    enum { SOME = 4, EAGER = reduce_eager<T, K>::value };
     u32 across = p.across, down = p.end.group / across;
     i64 run = run0 + lane / across;
     if (EAGER && p.some) {
@@ -269,7 +264,7 @@ template <typename T> GPU_FN gpu_vec<T> reduce_load_words(const T *x) {
 /* Rows of N columns; in those from `whole` on, only some elements may be there. WORDS: rows may begin anywhere. */
 template <typename T, typename K, int N>
 GPU_FN void reduce_fall(const struct gpu_reduce_columns &p, const T *x, const reduce_tile &t, typename K::State (&s)[N]) {
-    enum { ROWS = N > 8 && K::SLOW ? 1 : N > 8 || K::SLOW ? 2 : 4, WORDS = reduce_eager<T>::value && K::WORDS == 1 && !K::SLOW };
+    enum { ROWS = N > 8 && K::SLOW ? 1 : N > 8 || K::SLOW ? 2 : 4, WORDS = reduce_eager<T, K>::value };
     i64 r = t.first, whole = WORDS || t.vectors ? t.whole : r;
     GPU_NO_UNROLL for (; r + (ROWS - 1) * t.step < whole; r += ROWS * t.step) {
         gpu_vec<T> rows[ROWS];

@@ -10,7 +10,7 @@ template <typename T> struct reduce_float_arg : reduce_arg<T, typename gpu_compu
     ONE(GPU_REDUCE_SQUARES, T, reduce_squares)                                                                         \
     default: break;
 
-/* Blocks of columns on a unit: with three, sm_80 has too few registers for 16 bits. */
+/* Blocks of columns on a unit, in 16 bits. On sm_80 three would leave too few registers for bf16. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 #define COLUMN_BLOCKS(T) 1
 #else

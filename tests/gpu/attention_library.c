@@ -2,11 +2,9 @@
  * refuses, fails or has none, and through it where it is right and chosen. argv: the device, and what STANDIN_BLAS
  * makes of the library: good, wrong, refuse, flush; `old` where it has no attention; or a function of it, which fails,
  * and when. */
-#include "tests/test.h"
+#include "tests/gpu/library.h"
 
 #include <wick/graph.h>
-
-#include <dlfcn.h>
 
 enum { ROOM = 8192 };
 
@@ -86,13 +84,7 @@ static void check_all(struct wick_device *cpu, struct wick_device *gpu) {
 }
 
 static struct wick_route_info route(struct wick_device *gpu, bool check) {
-    struct wick_route_info info = {.verdict = ""};
-    for (int i = 0; i < wick_route_count(gpu); i++) {
-        CHECK_OK(wick_route_describe(gpu, i, check, &info));
-        if (strcmp(info.op, "attention call") == 0) return info;
-    }
-    CHECK(!"such a route");
-    return info;
+    return library_route(gpu, "attention call", check);
 }
 
 /* All that it can take where it is chosen, and none elsewhere. */
@@ -163,20 +155,10 @@ static void check_verdicts(struct wick_device *gpu, const char *mode) {
         if (strcmp(mode, words[i][0]) == 0) CHECK_TEXT(verdict, words[i][1]);
 }
 
-/* Handles and memory that the driver still has. */
-static long live(void) {
-    long (*count)(void) = NULL;
-    void *driver = dlopen(getenv("WICK_CUDA_PATH"), RTLD_NOW | RTLD_NOLOAD);
-    if (driver) *(void **)&count = dlsym(driver, "standin_live");
-    return count ? count() : -1;
-}
-
 int main(int argc, char **argv) {
     const char *name = argc > 1 ? argv[1] : "cuda:0", *mode = argc > 2 ? argv[2] : "good";
     const bool fails = strncmp(mode, "cudnn", 5) == 0;
-    char fault[128];
-    snprintf(fault, sizeof fault, "%s:%s", mode, argc > 3 ? argv[3] : "1+=1");
-    setenv(fails ? "STANDIN_FAIL" : "STANDIN_BLAS", fails ? fault : mode, 1);
+    library_set(mode, fails, argc > 3 ? argv[3] : NULL);
     struct wick_device *cpu = wick_device_open("cpu"), *gpu = wick_device_open(name);
     if (!gpu) test_skip(wick_error());
     CHECK_OK(wick_dnn_set(gpu, WICK_DNN_VENDOR));
@@ -190,6 +172,6 @@ int main(int argc, char **argv) {
     }
     wick_device_close(gpu);
     wick_device_close(cpu);
-    CHECK_INT(live(), 0);
+    CHECK_INT(library_live(true), 0);
     return test_end();
 }

@@ -2,12 +2,11 @@
  * refuses, fails or is not there, and through the library where that is right. argv: the device, and what STANDIN_BLAS
  * makes of the library: good, wrong, refuse, flush, absent; or a function of it, which fails. cuDNN adds bias and relu,
  * MIOpen has neither, nor f64, and is used where it is chosen alone. */
-#include "tests/test.h"
+#include "tests/gpu/library.h"
 
 #include <wick/backward.h>
 #include <wick/conv.h>
 
-#include <dlfcn.h>
 #include <stdlib.h>
 
 static struct wick_device *device;
@@ -176,14 +175,7 @@ static void check_all(int64_t offset) {
 }
 
 /* What is known of the route. */
-static struct wick_route_info route(bool check) {
-    struct wick_route_info info = {0};
-    for (int i = 0; i < wick_route_count(device); i++) {
-        CHECK_OK(wick_route_describe(device, i, check, &info));
-        if (strcmp(info.name, "DNN") == 0) return info;
-    }
-    return (struct wick_route_info){.verdict = ""};
-}
+static struct wick_route_info route(bool check) { return library_route(device, "convolution", check); }
 
 /* Whether the library computes it where it is wanted: not gradients by x of f16 with channels of one group that are no
  * multiples of 8, which it would round too often; MIOpen no bias and relu of what has been rounded to 16 bits. */
@@ -255,25 +247,14 @@ static void check_verdicts(const char *mode) {
     if (strcmp(mode, "absent") == 0) CHECK(!info.library && info.fault);
 }
 
-/* Handles and memory that the driver still has. */
-static long live(void) {
-    long (*count)(void) = NULL;
-    void *driver = dlopen(getenv(cudnn ? "WICK_CUDA_PATH" : "WICK_HIP_PATH"), RTLD_NOW | RTLD_NOLOAD);
-    if (driver) *(void **)&count = dlsym(driver, "standin_live");
-    return count ? count() : -1;
-}
-
 int main(int argc, char **argv) {
     const char *name = argc > 1 ? argv[1] : "cuda:0", *mode = argc > 2 ? argv[2] : "good";
     bool fails = strncmp(mode, "cudnn", 5) == 0 || strncmp(mode, "miopen", 6) == 0;
     cudnn = strncmp(name, "cuda", 4) == 0;
-    char fault[128];
     if (strcmp(mode, "absent") == 0)
         setenv(cudnn ? "WICK_CUDNN_PATH" : "WICK_MIOPEN_PATH", "/proc/self/nowhere/a library", 1);
-    else if (fails)
-        snprintf(fault, sizeof fault, "%s:%s", mode, argc > 3 ? argv[3] : "1+=1"), setenv("STANDIN_FAIL", fault, 1);
     else
-        setenv("STANDIN_BLAS", mode, 1);
+        library_set(mode, fails, argc > 3 ? argv[3] : NULL);
     device = wick_device_open(name);
     if (!device) test_skip(wick_error());
     for (int choice = fails && !cudnn ? WICK_DNN_VENDOR : WICK_DNN_AUTO; choice <= WICK_DNN_VENDOR; choice++) {
@@ -288,6 +269,6 @@ int main(int argc, char **argv) {
     }
     CHECK_INT(wick_dnn_set(device, (enum wick_dnn)3), WICK_INVALID);
     wick_device_close(device);
-    CHECK_INT(live(), 0);
+    CHECK_INT(library_live(cudnn), 0);
     return test_end();
 }

@@ -2,14 +2,13 @@
  * same ops on the processor: right whether the library is right, wrong, refuses, fails or has none of them, and through
  * it where it is right and chosen. argv: what STANDIN_BLAS makes of the library: good, wrong, refuse, flush, rough;
  * `part` where it has no layers; or a function of it, which fails. */
-#include "tests/test.h"
+#include "tests/gpu/library.h"
 
 #include <wick/backward.h>
 #include <wick/conv.h>
 #include <wick/graph.h>
 #include <wick/nn.h>
 
-#include <dlfcn.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -128,15 +127,7 @@ static void check_all(struct wick_device *cpu, struct wick_device *gpu, int64_t 
         for (enum wick_dtype dtype = WICK_F16; dtype <= WICK_F32; dtype++) check_layer(cpu, gpu, kind, dtype, offset);
 }
 
-static struct wick_route_info route(struct wick_device *gpu, bool check) {
-    struct wick_route_info info = {.verdict = ""};
-    for (int i = 0; i < wick_route_count(gpu); i++) {
-        CHECK_OK(wick_route_describe(gpu, i, check, &info));
-        if (strcmp(info.op, "layer") == 0) return info;
-    }
-    CHECK(!"a route of layers");
-    return info;
-}
+static struct wick_route_info route(struct wick_device *gpu, bool check) { return library_route(gpu, "layer", check); }
 
 /* All, but not what is not chosen, or askew. */
 static void check_counts(struct wick_device *cpu, struct wick_device *gpu) {
@@ -228,20 +219,10 @@ static void check_verdicts(struct wick_device *gpu, const char *mode) {
         CHECK(strstr(verdict, "less exact than ours in f16 batch_norm_train, f32 batch_norm_train"));
 }
 
-/* Handles and memory that the driver still has. */
-static long live(void) {
-    long (*count)(void) = NULL;
-    void *driver = dlopen(getenv("WICK_HIP_PATH"), RTLD_NOW | RTLD_NOLOAD);
-    if (driver) *(void **)&count = dlsym(driver, "standin_live");
-    return count ? count() : -1;
-}
-
 int main(int argc, char **argv) {
     const char *mode = argc > 1 ? argv[1] : "good";
     const bool fails = strncmp(mode, "miopen", 6) == 0;
-    char fault[128];
-    snprintf(fault, sizeof fault, "%s:%s", mode, argc > 2 ? argv[2] : "1+=1");
-    setenv(fails ? "STANDIN_FAIL" : "STANDIN_BLAS", fails ? fault : mode, 1);
+    library_set(mode, fails, argc > 2 ? argv[2] : NULL);
     struct wick_device *cpu = wick_device_open("cpu"), *gpu = wick_device_open("rocm:0");
     if (!gpu) test_skip(wick_error());
     CHECK_OK(wick_dnn_set(gpu, WICK_DNN_VENDOR));
@@ -256,6 +237,6 @@ int main(int argc, char **argv) {
     }
     wick_device_close(gpu);
     wick_device_close(cpu);
-    CHECK_INT(live(), 0);
+    CHECK_INT(library_live(false), 0);
     return test_end();
 }

@@ -2,11 +2,10 @@
  * right whether the library is right, wrong, refuses, fails or has none of them, and through it where it is right and
  * chosen. argv: the device, and what STANDIN_BLAS makes of the library: good, wrong, refuse, flush, rough; `part` where
  * it has no such layers; or a function of it, which fails, and when. */
-#include "tests/test.h"
+#include "tests/gpu/library.h"
 
 #include <wick/graph.h>
 
-#include <dlfcn.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -164,17 +163,8 @@ static void check_all(struct wick_device *cpu, struct wick_device *gpu, int64_t 
 }
 
 /* The route of layers, or of gradients. */
-static struct wick_route_info route_of(struct wick_device *gpu, const char *op, bool check) {
-    struct wick_route_info info = {.verdict = ""};
-    for (int i = 0; i < wick_route_count(gpu); i++) {
-        CHECK_OK(wick_route_describe(gpu, i, check, &info));
-        if (strcmp(info.op, op) == 0) return info;
-    }
-    CHECK(!"such a route");
-    return info;
-}
 static const char layers[] = "recurrent layer", gradients[] = "recurrent gradient";
-static struct wick_route_info route(struct wick_device *gpu, bool check) { return route_of(gpu, layers, check); }
+static struct wick_route_info route(struct wick_device *gpu, bool check) { return library_route(gpu, layers, check); }
 
 /* Those that cuDNN takes of the above: not an empty sequence, nor c of 16 bits; MIOpen neither lengths, projections,
  * bf16 nor f64. */
@@ -206,14 +196,14 @@ static void check_gradients(struct wick_device *cpu, struct wick_device *gpu, bo
         }
         return;
     }
-    int64_t used = route_of(gpu, gradients, false).used;
+    int64_t used = library_route(gpu, gradients, false).used;
     check_all(cpu, gpu, 0, call_backward);
-    CHECK_INT(route_of(gpu, gradients, false).used - used, taken(false));
-    used = route_of(gpu, gradients, false).used;
+    CHECK_INT(library_route(gpu, gradients, false).used - used, taken(false));
+    used = library_route(gpu, gradients, false).used;
     check_all(cpu, gpu, 1, call_backward);
     CHECK_OK(wick_dnn_set(gpu, WICK_DNN_OWN));
     check_all(cpu, gpu, 0, call_backward);
-    CHECK_INT(route_of(gpu, gradients, false).used - used, 0);
+    CHECK_INT(library_route(gpu, gradients, false).used - used, 0);
     CHECK_OK(wick_dnn_set(gpu, WICK_DNN_VENDOR));
 }
 
@@ -262,7 +252,7 @@ static void check_verdicts(struct wick_device *gpu, const char *op, const char *
     static const char *const few[] = {"f16 rnn", "f32 rnn", "f16 lstm", "f32 lstm", "f16 gru", "f32 gru"};
     const char *const words[][2] = {
         {"good", "right for "}, {"wrong", "WRONG for "}, {"refuse", "refuses "}, {"part", "refuses "}};
-    const char *verdict = route_of(gpu, op, true).verdict;
+    const char *verdict = library_route(gpu, op, true).verdict;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         const bool every = cuda || i > 1;
         const char *const *names = every ? all : few;
@@ -281,20 +271,10 @@ static void check_verdicts(struct wick_device *gpu, const char *op, const char *
             strstr(verdict, cuda ? "less exact than ours in bf16 lstm, f16 lstm" : "less exact than ours in f16 lstm"));
 }
 
-/* Handles and memory that the driver still has. */
-static long live(bool cuda) {
-    long (*count)(void) = NULL;
-    void *driver = dlopen(getenv(cuda ? "WICK_CUDA_PATH" : "WICK_HIP_PATH"), RTLD_NOW | RTLD_NOLOAD);
-    if (driver) *(void **)&count = dlsym(driver, "standin_live");
-    return count ? count() : -1;
-}
-
 int main(int argc, char **argv) {
     const char *name = argc > 1 ? argv[1] : "cuda:0", *mode = argc > 2 ? argv[2] : "good";
     const bool cuda = name[0] == 'c', fails = strncmp(mode, "cudnn", 5) == 0 || strncmp(mode, "miopen", 6) == 0;
-    char fault[128];
-    snprintf(fault, sizeof fault, "%s:%s", mode, argc > 3 ? argv[3] : "1+=1");
-    setenv(fails ? "STANDIN_FAIL" : "STANDIN_BLAS", fails ? fault : mode, 1);
+    library_set(mode, fails, argc > 3 ? argv[3] : NULL);
     struct wick_device *cpu = wick_device_open("cpu"), *gpu = wick_device_open(name);
     if (!gpu) test_skip(wick_error());
     CHECK_OK(wick_dnn_set(gpu, WICK_DNN_VENDOR));
@@ -311,6 +291,6 @@ int main(int argc, char **argv) {
     }
     wick_device_close(gpu);
     wick_device_close(cpu);
-    CHECK_INT(live(cuda), 0);
+    CHECK_INT(library_live(cuda), 0);
     return test_end();
 }

@@ -15,7 +15,6 @@ enum {
     WICK__DOCTOR_GPUS = 32,
     WICK__DOCTOR_FINDINGS = 48,
     WICK__DOCTOR_FAMILIES = 2,
-    WICK__DOCTOR_ROUTES = 8,
     WICK__DOCTOR_TEXT = 512
 };
 
@@ -47,7 +46,7 @@ struct wick__gpu_facts {
     bool blas_usable;    /* for some dtype */
     char blas_wrong[32]; /* the dtypes it failed its self-check for */
     int ways;
-    struct wick__route_facts way[WICK__DOCTOR_ROUTES];
+    struct wick__route_facts way[WICK__VENDOR_ROUTES];
 };
 
 struct wick__family_facts {

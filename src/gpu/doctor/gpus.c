@@ -67,7 +67,7 @@ static void blas_verdict(struct wick__gpu_facts *gpu, struct wick_device *device
 /* The routes of a device that is open, whose self-checks have run. */
 static void ways(struct wick__gpu_facts *gpu, struct wick_device *device) {
     struct wick_route_info info;
-    for (int i = 0; i < wick_route_count(device) && gpu->ways < WICK__DOCTOR_ROUTES; i++) {
+    for (int i = 0; i < wick_route_count(device) && gpu->ways < WICK__VENDOR_ROUTES; i++) {
         if (wick_route_describe(device, i, true, &info) != WICK_OK) return;
         struct wick__route_facts *way = &gpu->way[gpu->ways++];
         snprintf(way->name, sizeof way->name, "%s", info.name);

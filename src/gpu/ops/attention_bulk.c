@@ -95,6 +95,7 @@ enum wick_status wick__gpu_attention_bulk(struct wick__gpu *gpu, const struct wi
     int code = wick__gpu_attention_map(gpu, &p.k, &k, GPU_ATTENTION_BULK_KEYS);
     if (!code) code = wick__gpu_attention_map(gpu, &p.v, &v, 64);
     if (!code && p.boxed) code = wick__gpu_attention_map(gpu, &p.q, &q, 64);
+    if (!p.boxed) p.q = p.k; /* it is fetched, but not used */
     if (!code && p.put) code = wick__gpu_attention_map(gpu, &p.out, &out, 16);
     WICK__TRY(wick__gpu_check(gpu, code, "describe the operands of attention"));
     struct wick__launch all = *launch;

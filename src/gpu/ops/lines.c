@@ -151,7 +151,7 @@ static enum wick_status launch(const struct lines *lines, const struct wick__lau
 /* Whether lines are nearer to each other than their elements are, and enough for a thread each: lanes that had the
  * elements of one would read as many pages. */
 static bool is_near(const struct lines *lines) {
-    enum { LINES = 2048, NARROW = 4 }; /* bytes of lines side by side, at least; of eight bytes each, a sector */
+    enum { LINES = 2048, NARROW = 4 }; /* lines, and bytes of those side by side, at least; of 8 bytes each, a sector */
     int last = lines->kept.rank - 1, wave = lines->gpu->properties.wave;
     if (lines->reduced.rank != 1 || last < 0 || lines->outs < LINES || lines->outs * lines->terms < MUCH) return false;
     int64_t beside = lines->kept.shape[last], stride = lines->kept.stride[last];
@@ -385,7 +385,8 @@ static bool is_alone(const struct lines *lines, int64_t width, bool vectors) {
 }
 
 enum wick_status wick__gpu_reduce_lines(struct wick__gpu *gpu, const struct wick__gpu_reduction *reduction) {
-    enum { WIDE = 32, FEW = 768 }; /* bytes of rows that are no whole vectors, and worth those; of few such rows */
+    /* Bytes of a row that is read by vectors though it is no whole ones, at least; of all rows, where these are few. */
+    enum { WIDE = 32, FEW = 768 };
     struct lines lines = lines_of(gpu, reduction);
     int last = lines.reduced.rank - 1, dim = column_dim(&lines);
     if (lines.outs == 0) return WICK_OK;

@@ -121,11 +121,7 @@ static enum wick__verdict check(struct wick__gpu *gpu, struct wick__held *held, 
 }
 
 static enum wick__ran run(struct wick__gpu *gpu, struct wick__held *held, struct wick__offer *offer) {
-    struct wick__error quiet = {0};
-    wick__error_swap(&quiet); /* without memory for its workspace, ours has its turn */
-    enum wick__ran ran = attend(gpu, held, &((const struct wick__attention_offer *)offer)->a);
-    wick__error_swap(&quiet);
-    return ran;
+    return attend(gpu, held, &((const struct wick__attention_offer *)offer)->a);
 }
 
 static void forget(struct wick__gpu *gpu, struct wick__held *held) { wick__plans_forget(gpu, held, &planner); }

@@ -74,13 +74,9 @@ static enum wick__ran run(struct wick__gpu *gpu, struct wick__held *held, struct
     struct wick__product_offer *p = (struct wick__product_offer *)offer;
     struct wick__product_rest rest = {.left = !is_plain(p->g)};
     struct wick__blas_product b = p->b;
-    struct wick__error quiet = {0};
     if (has_sums(p->g)) {
         rest.nbytes = (size_t)(b.batch * b.m * b.n) * 4;
-        wick__error_swap(&quiet); /* without memory for them, others have their turn */
-        enum wick_status status = wick__gpu_scratch(gpu, rest.nbytes, &rest.sums);
-        wick__error_swap(&quiet);
-        if (status != WICK_OK) return WICK__REFUSED;
+        if (wick__gpu_scratch(gpu, rest.nbytes, &rest.sums) != WICK_OK) return WICK__REFUSED;
         b.c = rest.sums;
         b.c_dtype = WICK_F32;
     }

@@ -195,11 +195,7 @@ static enum wick__ran run_wide(struct wick__gpu *gpu, struct wick__held *held, c
 
 static enum wick__ran run(struct wick__gpu *gpu, struct wick__held *held, struct wick__offer *offer) {
     const struct wick__layer_offer *o = (const struct wick__layer_offer *)offer;
-    struct wick__error quiet = {0};
-    wick__error_swap(&quiet); /* without memory for them, ours has its turn */
-    enum wick__ran ran = o->narrow ? run_wide(gpu, held, o) : run_layer(gpu, held, o->layer);
-    wick__error_swap(&quiet);
-    return ran;
+    return o->narrow ? run_wide(gpu, held, o) : run_layer(gpu, held, o->layer);
 }
 
 static void forget(struct wick__gpu *gpu, struct wick__held *held) { wick__plans_forget(gpu, held, &planner); }

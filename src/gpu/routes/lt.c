@@ -91,11 +91,7 @@ static enum wick__verdict check(struct wick__gpu *gpu, struct wick__held *held, 
 }
 
 static enum wick__ran run(struct wick__gpu *gpu, struct wick__held *held, struct wick__offer *offer) {
-    struct wick__error quiet = {0};
-    wick__error_swap(&quiet); /* without memory for its workspace, others have their turn */
-    enum wick__ran ran = multiply(gpu, held, &((struct wick__product_offer *)offer)->b);
-    wick__error_swap(&quiet);
-    return ran;
+    return multiply(gpu, held, &((struct wick__product_offer *)offer)->b);
 }
 
 static void forget(struct wick__gpu *gpu, struct wick__held *held) { wick__plans_forget(gpu, held, &planner); }

@@ -215,11 +215,7 @@ static enum wick__verdict check_backward(struct wick__gpu *gpu, struct wick__hel
 }
 
 static enum wick__ran run(struct wick__gpu *gpu, struct wick__held *held, struct wick__offer *offer) {
-    struct wick__error quiet = {0};
-    wick__error_swap(&quiet); /* without memory for them, ours has its turn */
-    enum wick__ran ran = run_layer(gpu, held, ((const struct wick__recurrent_offer *)offer)->layer);
-    wick__error_swap(&quiet);
-    return ran;
+    return run_layer(gpu, held, ((const struct wick__recurrent_offer *)offer)->layer);
 }
 
 static void forget(struct wick__gpu *gpu, struct wick__held *held) { wick__plans_forget(gpu, held, &planner); }

@@ -177,6 +177,16 @@ static int wanted(struct wick__gpu *gpu, struct wick__routes *all, int route, co
     return wick__routes[route]->takes(gpu, winner ? WICK__VENDOR : choice, offer, reason);
 }
 
+/* Leaves no error: without memory for what a route needs, others have their turn. */
+static enum wick__ran run_quietly(struct wick__gpu *gpu, int route, struct wick__held *held,
+                                  struct wick__offer *offer) {
+    struct wick__error quiet = {0};
+    wick__error_swap(&quiet);
+    enum wick__ran ran = wick__routes[route]->run(gpu, held, offer);
+    wick__error_swap(&quiet);
+    return ran;
+}
+
 /* Whether the route ran the call; or why not. `winner` is the way to run it, NULL where rules decide: what is slow by
  * their account, and what only a user's choice takes, a winner may be. */
 static bool try(struct wick__gpu *gpu, struct wick__routes *all, int route, struct wick__offer *offer,
@@ -198,7 +208,7 @@ static bool try(struct wick__gpu *gpu, struct wick__routes *all, int route, stru
         return false;
     }
     if (winner) state->held.way = winner->way;
-    if (wick__gpu_use(gpu) == WICK_OK) ran = wick__routes[route]->run(gpu, &state->held, offer);
+    if (wick__gpu_use(gpu) == WICK_OK) ran = run_quietly(gpu, route, &state->held, offer);
     if (winner && ran == WICK__RAN) winner->way.name = state->held.way.name;
     state->held.way = (struct wick__way){0};
     state->used += counts && ran == WICK__RAN;

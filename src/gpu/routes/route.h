@@ -60,6 +60,7 @@ struct wick__vendor_route {
                  const char **reason);
     /* Runs the library on operands whose results are known. UNCHECKED: there was no memory for it, nothing is known. */
     enum wick__verdict (*check)(struct wick__gpu *gpu, struct wick__held *held, int check);
+    /* An error that it sets is dropped. */
     enum wick__ran (*run)(struct wick__gpu *gpu, struct wick__held *held, struct wick__offer *offer);
     void (*say)(const struct wick__offer *offer, char *text, size_t size); /* a call's sizes, for the log */
     /* The key of a call, the same for all routes of an op; false when no library can have its operands. NULL for ops
