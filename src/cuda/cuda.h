@@ -141,6 +141,12 @@ cudnnDataType_t wick__cudnn_type(enum wick_dtype dtype);
 int wick__cudnn_attention_plan(void *dnn, const struct wick__dnn_attention *attention, struct wick__planned *planned);
 int wick__cudnn_attention_run(void *dnn, void *plan, const struct wick__dnn_attention *attention, void *workspace);
 
+/* layers.c */
+bool wick__cudnn_layer_has(enum wick__layer kind, enum wick_dtype dtype);
+int wick__cudnn_layer_plan(const struct wick__dnn_layer *layer, void **plan, size_t *workspace);
+int wick__cudnn_layer_run(void *dnn, void *plan, const struct wick__dnn_layer *layer, void *workspace);
+void wick__cudnn_layer_forget(void *plan);
+
 /* recurrent.c */
 int wick__cudnn_recurrent_plan(void *dnn, const struct wick__dnn_recurrent *layer, struct wick__recurrent_plan *plan);
 int wick__cudnn_recurrent_run(void *dnn, const struct wick__recurrent_plan *plan,

@@ -346,6 +346,7 @@ struct wick__vendor {
     void (*attention_forget)(void *plan);
 
     /* ---- layers, by the library of convolutions; NULL where it has none ---- */
+    bool (*layer_has)(enum wick__layer kind, enum wick_dtype dtype); /* whether such are ever taken */
     /* The plan depends on all but the addresses and epsilon. */
     int (*layer_plan)(const struct wick__dnn_layer *layer, void **plan, size_t *workspace);
     int (*layer_run)(void *dnn, void *plan, const struct wick__dnn_layer *layer, void *workspace);

@@ -14,6 +14,11 @@ struct plan {
     size_t behind; /* bytes of the workspace that a result takes which nobody wants */
 };
 
+bool wick__miopen_layer_has(enum wick__layer kind, enum wick_dtype dtype) {
+    (void)kind;
+    return dtype == WICK_F16 || dtype == WICK_F32;
+}
+
 /* Whether the library has what a layer needs. */
 static bool has(enum wick__layer kind) {
     const struct wick__miopen *m = &wick__miopen;

@@ -293,6 +293,7 @@ const struct wick__vendor wick__rocm_vendor = {
     .conv_plan = wick__miopen_plan,
     .conv_run = wick__miopen_run,
     .conv_forget = wick__miopen_forget,
+    .layer_has = wick__miopen_layer_has,
     .layer_plan = wick__miopen_layer_plan,
     .layer_run = wick__miopen_layer_run,
     .layer_forget = wick__miopen_layer_forget,

@@ -150,6 +150,7 @@ const char *wick__miopen_beside(int number);
 const char *wick__miopen_status_text(int status);
 
 /* layers.c */
+bool wick__miopen_layer_has(enum wick__layer kind, enum wick_dtype dtype);
 int wick__miopen_layer_plan(const struct wick__dnn_layer *layer, void **plan, size_t *workspace);
 int wick__miopen_layer_run(void *dnn, void *plan, const struct wick__dnn_layer *layer, void *workspace);
 void wick__miopen_layer_forget(void *plan);

@@ -1,7 +1,8 @@
 /* Softmax, batch norm, local response norm and pooling on a GPU through the vendor's DNN library, against the
  * same ops on the processor: right whether the library is right, wrong, refuses, fails or has none of them, and through
- * it where it is right and chosen. argv: what STANDIN_BLAS makes of the library: good, wrong, refuse, flush, rough;
- * `part` where it has no layers; or a function of it, which fails. */
+ * it where it is right and chosen; cuDNN is asked for batch norm in training alone. argv: the device, and what
+ * STANDIN_BLAS makes of the library: good, wrong, refuse, flush, rough; `part` where it has no layers; or a function of
+ * it, which fails, and when. */
 #include "tests/gpu/library.h"
 
 #include <wick/backward.h>
@@ -17,6 +18,8 @@ static const int64_t shape[4] = {N, C, H, W}, channels = C, kernel[2] = {3, 2};
 static const struct wick_pool_options pools[2] = {{.stride = {2, 2}, .padding = {1, 1}},
                                                   {.stride = {1, 2}, .padding = {1, 0}, .exclude_padding = true}};
 static const struct wick_response_options response = {.size = 3, .alpha = 0.5, .beta = 0.75, .k = 1};
+static const enum wick_dtype dtypes[] = {WICK_F16, WICK_F32, WICK_BF16}; /* the last is cuDNN's */
+static bool cuda;
 static const struct wick_pool_options line = {.stride = {2}, .padding = {1}};
 
 /* Numbers from `low` on, of steps of 1/8; they start `offset` elements into their memory. */
@@ -109,7 +112,7 @@ static void read_all(struct wick_tensor *y, double *to, int64_t *count) {
 static void check_layer(struct wick_device *cpu, struct wick_device *gpu, int kind, enum wick_dtype dtype,
                         int64_t offset) {
     static double want[2 * COUNT], got[2 * COUNT];
-    const double bound = dtype == WICK_F16 ? 0x1p-9 : 0x1p-18;
+    const double bound = dtype == WICK_F16 ? 0x1p-9 : dtype == WICK_BF16 ? 0x1p-6 : 0x1p-18;
     int64_t count, counted;
     int bad = 0;
     wick_scope_begin();
@@ -124,7 +127,7 @@ static void check_layer(struct wick_device *cpu, struct wick_device *gpu, int ki
 
 static void check_all(struct wick_device *cpu, struct wick_device *gpu, int64_t offset) {
     for (int kind = 0; kind < KINDS; kind++)
-        for (enum wick_dtype dtype = WICK_F16; dtype <= WICK_F32; dtype++) check_layer(cpu, gpu, kind, dtype, offset);
+        for (int i = 0; i < (cuda ? 3 : 2); i++) check_layer(cpu, gpu, kind, dtypes[i], offset);
 }
 
 static struct wick_route_info route(struct wick_device *gpu, bool check) { return library_route(gpu, "layer", check); }
@@ -133,10 +136,11 @@ static struct wick_route_info route(struct wick_device *gpu, bool check) { retur
 static void check_counts(struct wick_device *cpu, struct wick_device *gpu) {
     int64_t used = route(gpu, false).used;
     check_all(cpu, gpu, 0);
-    CHECK_INT(route(gpu, false).used - used, 2 * (KINDS + 1)); /* the gradient of max pooling has that before it */
+    /* The gradient of max pooling has that before it; of batch norm there are two kinds. */
+    CHECK_INT(route(gpu, false).used - used, cuda ? 3 * 2 : 2 * (KINDS + 1));
     used = route(gpu, false).used;
     check_all(cpu, gpu, 1);
-    CHECK_INT(route(gpu, false).used - used, 2 * 3); /* averages in local response norm and its gradient lie well */
+    CHECK_INT(route(gpu, false).used - used, cuda ? 0 : 2 * 3); /* averages in local response norm and its gradient */
     used = route(gpu, false).used;
     CHECK_OK(wick_dnn_set(gpu, WICK_DNN_OWN));
     check_all(cpu, gpu, 0);
@@ -175,30 +179,82 @@ static void check_windows(struct wick_device *gpu) {
     wick_scope_end(NULL);
 }
 
+enum { ROWS = 6, ROW = 33 };
+
+/* Rows by a layer that the device's library has. */
+static struct wick_tensor *recorded(const struct wick_tensor *x, int64_t rows, const struct wick_tensor *by) {
+    if (!cuda) return wick_softmax(x, 1);
+    return wick_batch_norm_train(wick_reshape(x, 3, (const int64_t[]){rows, 1, ROW}),
+                                 &(struct wick_batch_norm_train_options){.weight = by, .bias = by, .epsilon = 1e-5});
+}
+
 /* A recorded layer is the library's only if its shape was met before. */
 static void check_graph(struct wick_device *gpu, bool known) {
-    const int64_t size[2] = {known ? 5 : 6, 11};
-    double first[66], got[66];
+    const int64_t size[2] = {known ? ROWS - 1 : ROWS, ROW}, one = 1;
+    double first[ROWS * ROW], got[ROWS * ROW];
     wick_scope_begin();
-    struct wick_tensor *x = make(gpu, WICK_F32, 2, size, 0, -2);
+    struct wick_tensor *x = make(gpu, WICK_F32, 2, size, 0, -2), *by = make(gpu, WICK_F32, 1, &one, 0, 0.5);
     CHECK_OK(wick_dnn_set(gpu, known ? WICK_DNN_VENDOR : WICK_DNN_OWN));
-    CHECK_OK(wick_read(wick_cast(wick_softmax(x, 1), WICK_F64), first, (size_t)(size[0] * size[1]) * sizeof *first));
+    const size_t nbytes = (size_t)(size[0] * size[1]) * sizeof *first;
+    CHECK_OK(wick_read(wick_cast(recorded(x, size[0], by), WICK_F64), first, nbytes));
     CHECK_OK(wick_dnn_set(gpu, WICK_DNN_VENDOR));
     CHECK_OK(wick_device_sync(gpu));
     int64_t used = route(gpu, false).used;
     CHECK_OK(wick_graph_begin(gpu));
-    struct wick_tensor *y = wick_softmax(x, 1);
+    struct wick_tensor *y = recorded(x, size[0], by);
     struct wick_graph *graph = wick_graph_end(gpu);
     CHECK_INT(route(gpu, false).used - used, known);
     CHECK_OK(wick_graph_launch(graph));
-    CHECK_OK(wick_read(wick_cast(y, WICK_F64), got, (size_t)(size[0] * size[1]) * sizeof *got));
+    CHECK_OK(wick_read(wick_cast(y, WICK_F64), got, nbytes));
     for (int64_t i = 0; i < size[0] * size[1]; i++) CHECK_NEAR(got[i], first[i], 1e-6);
     wick_graph_free(graph);
     wick_scope_end(NULL);
 }
 
+/* Whether the gradient of batch norm on an image of these sizes is the library's. */
+static bool takes_gradient(struct wick_device *gpu, const int64_t size[4]) {
+    wick_scope_begin();
+    const int64_t used = route(gpu, false).used;
+    struct wick_tensor *x = wick_zeros(gpu, WICK_F32, 4, size), *by = make(gpu, WICK_F32, 1, size + 1, 0, 0.5);
+    struct wick_tensor *by_weight, *by_bias;
+    const struct wick_norm_backward_options options = {
+        .weight = by, .weight_gradient = &by_weight, .bias_gradient = &by_bias};
+    CHECK(wick_batch_norm_backward(x, x, by, by, true, &options));
+    const bool taken = route(gpu, false).used > used;
+    wick_scope_end(NULL);
+    return taken;
+}
+
+/* Sums of more elements than cuDNN's are exact for are ours; by rules it has those for which it was faster. */
+static void check_sizes(struct wick_device *gpu) {
+    static const int64_t longest[4] = {1, 1, 512, 1024}, longer[4] = {1, 1, 512, 1025}, fast[4] = {8, 16, 32, 32};
+    CHECK(takes_gradient(gpu, longest) && takes_gradient(gpu, fast) && !takes_gradient(gpu, longer));
+    CHECK_OK(wick_dnn_set(gpu, WICK_DNN_AUTO));
+    CHECK(takes_gradient(gpu, fast) && !takes_gradient(gpu, longest));
+    CHECK_OK(wick_dnn_set(gpu, WICK_DNN_VENDOR));
+}
+
+#define EACH(layer) "bf16 " layer ", f16 " layer ", f32 " layer
+static void check_norm_verdicts(const char *verdict, const char *mode) {
+    static const char *const words[][2] = {
+        {"good", "right for " EACH("batch_norm_train") ", " EACH("batch_norm_backward")},
+        {"wrong", "WRONG for " EACH("batch_norm_train") ", " EACH("batch_norm_backward")},
+        {"refuse", "refuses " EACH("batch_norm_train") ", " EACH("batch_norm_backward")},
+        {"part", "refuses " EACH("batch_norm_train") ", " EACH("batch_norm_backward")},
+        {"flush", "right for bf16 batch_norm_train, f32 batch_norm_train, bf16 batch_norm_backward, f32 "
+                  "batch_norm_backward; takes subnormal operands as 0 in f16 batch_norm_train, f16 "
+                  "batch_norm_backward"},
+        {"rough", "right for " EACH("batch_norm_backward") "; less exact than ours in " EACH("batch_norm_train")}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(mode, words[i][0]) == 0) CHECK_TEXT(verdict, words[i][1]);
+}
+
 static void check_verdicts(struct wick_device *gpu, const char *mode) {
     const char *verdict = route(gpu, true).verdict;
+    if (cuda) {
+        check_norm_verdicts(verdict, mode);
+        return;
+    }
     if (strcmp(mode, "good") == 0)
         CHECK_TEXT(
             verdict,
@@ -220,23 +276,25 @@ static void check_verdicts(struct wick_device *gpu, const char *mode) {
 }
 
 int main(int argc, char **argv) {
-    const char *mode = argc > 1 ? argv[1] : "good";
-    const bool fails = strncmp(mode, "miopen", 6) == 0;
-    library_set(mode, fails, argc > 2 ? argv[2] : NULL);
-    struct wick_device *cpu = wick_device_open("cpu"), *gpu = wick_device_open("rocm:0");
+    const char *name = argc > 1 ? argv[1] : "rocm:0", *mode = argc > 2 ? argv[2] : "good";
+    const bool fails = strncmp(mode, "miopen", 6) == 0 || strncmp(mode, "cudnn", 5) == 0;
+    cuda = strncmp(name, "cuda", 4) == 0;
+    library_set(mode, fails, argc > 3 ? argv[3] : NULL);
+    struct wick_device *cpu = wick_device_open("cpu"), *gpu = wick_device_open(name);
     if (!gpu) test_skip(wick_error());
     CHECK_OK(wick_dnn_set(gpu, WICK_DNN_VENDOR));
     check_all(cpu, gpu, 0);
     if (!fails) check_verdicts(gpu, mode);
     if (strcmp(mode, "good") == 0) {
         check_counts(cpu, gpu);
-        check_odd(gpu);
-        check_windows(gpu);
+        if (!cuda) check_odd(gpu);
+        if (!cuda) check_windows(gpu);
+        if (cuda) check_sizes(gpu);
         check_graph(gpu, true);
         check_graph(gpu, false);
     }
     wick_device_close(gpu);
     wick_device_close(cpu);
-    CHECK_INT(library_live(false), 0);
+    CHECK_INT(library_live(cuda), 0);
     return test_end();
 }

@@ -43,8 +43,8 @@ struct standin_attention {
     void *operand[4], *log_sums;
 };
 
-/* What MIOpen has besides, of x [n,channels,height,width]; by[] are in f32 but those of pooling, one a channel, of
- * local response norm one an element. Epsilon is of batch norm. */
+/* What MIOpen has besides, and cuDNN of batch norm, of x [n,channels,height,width]; by[] are in f32 but those of
+ * pooling, one a channel, of local response norm one an element. Epsilon is of batch norm. */
 enum standin_layer_kind {
     STANDIN_SOFTMAX,          /* by channels, or its logarithm: out[0] from in[0] */
     STANDIN_SOFTMAX_BACKWARD, /* of in[0], the result, and in[1], its gradient */

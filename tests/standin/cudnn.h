@@ -40,6 +40,14 @@ struct object {
     } attribute[ATTRIBUTES];
 };
 
+/* A tensor of the functions that are older than graphs, dense. */
+struct tensor {
+    enum standin_dtype dtype;
+    int dims;
+    long size[4];
+};
+enum standin_dtype standin_dtype_of(int type);
+
 /* The values of an attribute that must have this type, and `count` of them unless that is 0; NULL when it has not. */
 const uint64_t *values_of(const struct object *object, int name, int type, int64_t count);
 int64_t count_of(const struct object *object, int name);

@@ -4,11 +4,6 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 enum { WORKSPACE = 4096, GAP = 3 };
 
-struct tensor {
-    enum standin_dtype dtype;
-    int dims;
-    long size[3];
-};
 struct dropout {
     bool set;
 };
@@ -19,23 +14,9 @@ struct data {
     double fill;
 };
 
-static enum standin_dtype dtype_of(int type) {
-    static const enum standin_dtype dtypes[] = {STANDIN_F32, STANDIN_F64, STANDIN_F16};
-    return type >= 0 && type < 3 ? dtypes[type] : type == 9 ? STANDIN_BF16 : STANDIN_NO_DTYPE;
-}
 static size_t size_of(enum standin_dtype dtype) { return dtype == STANDIN_F64 ? 8 : dtype == STANDIN_F32 ? 4 : 2; }
 
 /* ---- descriptors ---- */
-
-API int cudnnCreateTensorDescriptor(struct tensor **tensor) { MAKE(cudnnCreateTensorDescriptor, tensor); }
-API int cudnnDestroyTensorDescriptor(struct tensor *tensor) { DESTROY(cudnnDestroyTensorDescriptor, tensor); }
-API int cudnnSetTensorNdDescriptor(struct tensor *tensor, int type, int dims, const int *sizes, const int *strides) {
-    ENTER(cudnnSetTensorNdDescriptor);
-    if (dims != 3 || strides[2] != 1 || strides[1] != sizes[2] || strides[0] != sizes[1] * sizes[2])
-        return d->leave(BAD_PARAM);
-    *tensor = (struct tensor){dtype_of(type), dims, {sizes[0], sizes[1], sizes[2]}};
-    return d->leave(SUCCESS);
-}
 
 API int cudnnCreateDropoutDescriptor(struct dropout **dropout) { MAKE(cudnnCreateDropoutDescriptor, dropout); }
 API int cudnnDestroyDropoutDescriptor(struct dropout *dropout) { DESTROY(cudnnDestroyDropoutDescriptor, dropout); }
@@ -57,7 +38,7 @@ API int cudnnSetRNNDescriptor_v8(struct standin_recurrent *rnn, int algorithm, i
                                  int input, int type, int sums, int math, int32_t inputs, int32_t hidden,
                                  int32_t projection, int32_t layers, struct dropout *dropout, uint32_t flags) {
     ENTER(cudnnSetRNNDescriptor_v8);
-    const enum standin_dtype dtype = dtype_of(type);
+    const enum standin_dtype dtype = standin_dtype_of(type);
     const bool narrow = dtype == STANDIN_F16 || dtype == STANDIN_BF16;
     if (algorithm != 0 || mode < 0 || mode > 3 || (biases != 0 && biases != 2) || directions < 0 || directions > 1 ||
         input != 0 || dtype == STANDIN_NO_DTYPE || sums != (dtype == STANDIN_F64) || math != (narrow ? 1 : 3) ||
@@ -87,7 +68,7 @@ API int cudnnSetRNNDataDescriptor(struct data *data, int type, int layout, int s
     ENTER(cudnnSetRNNDataDescriptor);
     if ((layout != 0 && layout != 2) || !fill) return d->leave(BAD_PARAM);
     if (batch > STANDIN_SEQUENCES) return d->leave(NOT_SUPPORTED);
-    *data = (struct data){dtype_of(type), layout, steps, batch, size, {0}, 0};
+    *data = (struct data){standin_dtype_of(type), layout, steps, batch, size, {0}, 0};
     for (int b = 0; b < batch; b++) {
         if (lengths[b] < 1 || lengths[b] > steps) return d->leave(BAD_PARAM);
         data->lengths[b] = lengths[b];

@@ -1,6 +1,6 @@
-/* Softmax, batch norm, local response norm and pooling on the stand-in's memory, for its MIOpen: plain loops,
- * sums in f64. A library that is wrong forgets the last term of each sum, one that is rough has the variance from
- * squares in f32. */
+/* Softmax, batch norm, local response norm and pooling on the stand-in's memory, for its MIOpen and, of batch norm, its
+ * cuDNN: plain loops, sums in f64. A library that is wrong forgets the last term of each sum, one that is rough has the
+ * variance from squares in f32. */
 #include "blas.h"
 
 #include <math.h>
@@ -254,6 +254,7 @@ static bool all_lie(const struct standin_layer *l) {
 int standin_run_layer(const struct standin_layer *l, void *stream) {
     struct driver_stream *on = stream ? stream : driver_stream_of(&driver_devices[0], NULL);
     if (!driver_stream_of(on->device, on)) return DRIVER_HANDLE;
-    if (is("refuse") || (l->dtype != STANDIN_F32 && l->dtype != STANDIN_F16)) return DRIVER_NOT_FOUND;
+    if (is("refuse") || (l->dtype != STANDIN_F32 && l->dtype != STANDIN_F16 && l->dtype != STANDIN_BF16))
+        return DRIVER_NOT_FOUND;
     return all_lie(l) ? driver_call(on, run, l, sizeof *l) : DRIVER_VALUE;
 }

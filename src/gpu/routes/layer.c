@@ -1,45 +1,35 @@
-/* MIOpen: softmax, batch norm, local response norm and pooling, and their gradients. It compiles a kernel when a shape
- * first needs it, so plans, which hold no more than descriptors, tell what a graph may record. */
+/* Softmax, batch norm, local response norm and pooling, and their gradients, by MIOpen; batch norm by cuDNN. MIOpen
+ * compiles a kernel when a shape first needs it, so plans, which hold no more than descriptors, tell what a graph may
+ * record. */
 #include "gpu/routes/layer.h"
 
 #include "gpu/routes/plans.h"
+#include "gpu/runtime/target.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* What is checked by itself, each kind of layer in each dtype. */
-static const enum wick_dtype dtypes[] = {WICK_F16, WICK_F32};
-enum { DTYPES = 2 };
-static const char *const names[] = {"f16 softmax",
-                                    "f32 softmax",
-                                    "f16 log_softmax",
-                                    "f32 log_softmax",
-                                    "f16 softmax_backward",
-                                    "f32 softmax_backward",
-                                    "f16 log_softmax_backward",
-                                    "f32 log_softmax_backward",
-                                    "f16 batch_norm",
-                                    "f32 batch_norm",
-                                    "f16 batch_norm_train",
-                                    "f32 batch_norm_train",
-                                    "f16 batch_norm_backward",
-                                    "f32 batch_norm_backward",
-                                    "f16 local_response_norm",
-                                    "f32 local_response_norm",
-                                    "f16 local_response_norm_backward",
-                                    "f32 local_response_norm_backward",
-                                    "f16 avg_pool",
-                                    "f32 avg_pool",
-                                    "f16 avg_pool_backward",
-                                    "f32 avg_pool_backward",
-                                    "f16 max_pool",
-                                    "f32 max_pool",
-                                    "f16 max_pool with indices",
-                                    "f32 max_pool with indices",
-                                    "f16 max_pool_backward",
-                                    "f32 max_pool_backward",
+static const enum wick_dtype dtypes[] = {WICK_BF16, WICK_F16, WICK_F32};
+enum { DTYPES = 3 };
+#define EACH(layer) "bf16 " layer, "f16 " layer, "f32 " layer
+static const char *const names[] = {EACH("softmax"),
+                                    EACH("log_softmax"),
+                                    EACH("softmax_backward"),
+                                    EACH("log_softmax_backward"),
+                                    EACH("batch_norm"),
+                                    EACH("batch_norm_train"),
+                                    EACH("batch_norm_backward"),
+                                    EACH("local_response_norm"),
+                                    EACH("local_response_norm_backward"),
+                                    EACH("avg_pool"),
+                                    EACH("avg_pool_backward"),
+                                    EACH("max_pool"),
+                                    EACH("max_pool with indices"),
+                                    EACH("max_pool_backward"),
                                     NULL};
 _Static_assert(sizeof names / sizeof *names == (size_t)WICK__LAYERS * DTYPES + 1, "a name for each check");
+_Static_assert((int)WICK__LAYERS *DTYPES <= (int)WICK__ROUTE_CHECKS, "a verdict for each check");
 
 static const struct wick__dnn_layer *layer_of(const struct wick__offer *offer) {
     return ((const struct wick__layer_offer *)offer)->layer;
@@ -48,6 +38,10 @@ static const struct wick__dnn_layer *layer_of(const struct wick__offer *offer) {
 static const struct wick__companion *library(const struct wick__vendor *vendor) {
     static const struct wick__companion none;
     return vendor->layer_plan ? &vendor->dnn : &none;
+}
+
+static bool has(const struct wick__vendor *vendor, int check) {
+    return vendor->layer_has((enum wick__layer)(check / DTYPES), dtypes[check % DTYPES]);
 }
 
 static bool is_ordinary(const struct wick__dnn_layer *l) {
@@ -85,17 +79,25 @@ static bool has_operands(const struct wick__dnn_layer *l, bool *aligned) {
     return true;
 }
 
+/* Whether cuDNN was faster than our own kernels, on an H200 (bench/NOTES.md): where it reads a channel once. */
+static bool is_faster(const struct wick__gpu *gpu, const struct wick__dnn_layer *l) {
+    const int64_t plane = l->size[2] * l->size[3], channel = l->size[0] * plane, all = l->size[1] * channel;
+    if (wick__capability(gpu) != 90 || l->kind != WICK__LAYER_NORM_BACKWARD) return false;
+    if (l->dtype == WICK_F32) return channel <= 1 << 14 && all >= 1 << 17 && all <= 1 << 21;
+    return channel <= 1 << 15 && all >= 1 << 18 && plane % 4 == 0;
+}
+
 static int takes(const struct wick__gpu *gpu, enum wick__choice choice, const struct wick__offer *offer,
                  const char **reason) {
     const struct wick__dnn_layer *l = layer_of(offer);
     const bool statistics = l->kind == WICK__LAYER_NORM_TRAIN || l->kind == WICK__LAYER_NORM_BACKWARD;
     bool aligned;
     int dtype = 0;
-    (void)gpu;
-    (void)choice;
     while (dtype < DTYPES && dtypes[dtype] != l->dtype) dtype++;
-    if (dtype == DTYPES)
+    if (dtype == DTYPES || !gpu->vendor->layer_has(l->kind, l->dtype))
         *reason = "it has no such layers of the dtype";
+    else if (choice == WICK__AUTO && !is_faster(gpu, l))
+        *reason = "our own kernels were measured to be as fast";
     else if (!has_operands(l, &aligned))
         *reason = "there is no weight or no bias, or not all gradients are wanted";
     else if (!is_ordinary(l))
@@ -204,7 +206,8 @@ const struct wick__vendor_route wick__layer_route = {.name = "DNN",
                                                      .op = "layer",
                                                      .chooser = WICK__CHOOSE_DNN,
                                                      .checks = names,
-                                                     .wrong = WICK_LOG_INFO, /* 3.4.0 is, of some layers */
+                                                     .has = has,
+                                                     .wrong = WICK_LOG_INFO, /* MIOpen 3.4.0 is, of some layers */
                                                      .library = library,
                                                      .kind = WICK__DNN,
                                                      .takes = takes,

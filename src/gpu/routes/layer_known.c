@@ -63,21 +63,21 @@ static double softmax_value(const struct wick__dnn_layer *l, enum wick__layer_va
     }
 }
 
-/* Of batch norm: x, gradient, mean, variance, 1 / deviation, weight, bias. */
+/* Of batch norm: x, gradient, mean, variance, 1 / deviation, weight, bias. Far is as far as the dtype has numbers. */
 static double norm_value(const struct wick__dnn_layer *l, enum wick__layer_values values, int operand, int64_t i) {
     static const char roles[3][6] = {"xmvwb", "xwb", "gxmdw"};
-    const double far = 4096, tiny = l->dtype == WICK_F16 ? 0x1p-18 : 0x1p-130;
+    const bool subnormal = values == WICK__LAYER_SUBNORMAL, narrow = l->dtype == WICK_F16;
+    const double far = values != WICK__LAYER_FAR ? 0 : l->dtype == WICK_BF16 ? 512 : 4096;
+    const double near = values != WICK__LAYER_NEAR ? 1 : narrow ? 0x1p-12 : 0x1p-24;
+    const double tiny = !subnormal ? near : narrow ? 0x1p-18 : 0x1p-130;
     switch (roles[l->kind - WICK__LAYER_NORM][operand]) {
-    case 'x':
-        if (values == WICK__LAYER_LEVEL) return 3;
-        return values == WICK__LAYER_SUBNORMAL ? tiny * small(0, i)
-                                               : small(0, i) + (values == WICK__LAYER_FAR ? far : 0);
-    case 'g': return small(1, i) * (values == WICK__LAYER_SUBNORMAL ? tiny : 1);
-    case 'm': return values == WICK__LAYER_SUBNORMAL ? 0 : small(2, i) / 8 + (values == WICK__LAYER_FAR ? far : 0);
+    case 'x': return values == WICK__LAYER_LEVEL ? 3 : tiny * small(0, i) + far;
+    case 'g': return tiny * small(1, i);
+    case 'm': return subnormal ? 0 : near * small(2, i) / 8 + far;
     case 'v': return 0.25 + fabs(small(3, i));
-    case 'd': return 0.25 + fabs(small(3, i)) / 4;
-    case 'w': return values == WICK__LAYER_SUBNORMAL ? 1 : small(4, i) / 4 + 0.125;
-    default: return values == WICK__LAYER_SUBNORMAL ? 0 : small(5, i) / 4;
+    case 'd': return (0.25 + fabs(small(3, i)) / 4) / near;
+    case 'w': return subnormal ? 1 : small(4, i) / 4 + 0.125;
+    default: return subnormal ? 0 : small(5, i) / 4;
     }
 }
 

@@ -7,7 +7,7 @@
 #define WICK__LAYER_EPSILON 1e-3
 /* What x, and so the rest, is: small numbers; one number everywhere, which a softmax must subtract; with infinities
  * among them; lines or planes of nothing but -inf; with NaN among them; such that results are subnormal; small numbers
- * far from 0, or beside large ones. */
+ * far from 0, or beside large ones; such near 0, of which a sum with a fixed point keeps no digits. */
 enum wick__layer_values {
     WICK__LAYER_PLAIN,
     WICK__LAYER_LEVEL,
@@ -15,7 +15,8 @@ enum wick__layer_values {
     WICK__LAYER_GONE,
     WICK__LAYER_NAN,
     WICK__LAYER_SUBNORMAL,
-    WICK__LAYER_FAR
+    WICK__LAYER_FAR,
+    WICK__LAYER_NEAR
 };
 
 struct wick__layer_known {

@@ -8,7 +8,7 @@ enum wick_status wick__layer_run_narrow(struct wick__gpu *gpu, const struct wick
                                   .narrow = layer->dtype == WICK_F32 ? 0 : narrow,
                                   .convert = convert};
     *done = false;
-    if (!gpu->vendor->layer_plan) return WICK_OK;
+    if (!gpu->vendor->layer_plan || !gpu->vendor->layer_has(layer->kind, layer->dtype)) return WICK_OK;
     return wick__routes_run(gpu, WICK__LAYER_ROUTE, WICK__LAYER_ROUTE, &o.offer, done);
 }
 

@@ -29,6 +29,8 @@ static const struct trial {
     SIZES(SOFTMAX, SUBNORMAL, 3, 33, 5, 1),
 #define INFERENCE WICK__LAYER_NORM, WICK__LAYER_NORM
 #define NORM WICK__LAYER_NORM, WICK__LAYER_NORM_BACKWARD
+#define TRAINING WICK__LAYER_NORM_TRAIN, WICK__LAYER_NORM_TRAIN
+#define SUMS WICK__LAYER_NORM_TRAIN, WICK__LAYER_NORM_BACKWARD
     SIZES(INFERENCE, PLAIN, 5, 7, 9, 11),
     SIZES(NORM, PLAIN, 2, 3, 6, 6),
     SIZES(NORM, PLAIN, 5, 7, 10, 10),
@@ -40,6 +42,8 @@ static const struct trial {
     SIZES(NORM, SUBNORMAL, 2, 3, 6, 6),
     SIZES(NORM, FAR, 2, 3, 6, 6),
     SIZES(NORM, FAR, 2, 2, 1, 4100),
+    SIZES(TRAINING, FAR, 8, 2, 1, 12544),
+    SIZES(SUMS, NEAR, 16, 2, 1, 4100),
 #define RESPONSE WICK__LAYER_RESPONSE, WICK__LAYER_RESPONSE_BACKWARD
     {RESPONSE, WICK__LAYER_PLAIN, {2, 9, 3, 5}, {3}, {0}, {0}, false, {0.5, 0.75, 1}},
     {RESPONSE, WICK__LAYER_PLAIN, {3, 4, 1, 64}, {5}, {0}, {0}, false, {1, 1, 2}},
@@ -147,8 +151,8 @@ static enum wick__verdict go(struct wick__gpu *gpu, struct wick__held *held, str
  * scale. ROUGH where a result is off by a few roundings to its dtype. */
 static enum wick__verdict judge(const struct run *r, enum wick_dtype dtype, double got, double want, double scale) {
     if (dtype == WICK_U32) return got == want ? WICK__GOOD : WICK__WRONG;
-    const bool narrow = dtype == WICK_F16;
-    const double half = narrow ? 0x1p-11 : 0x1p-24, least = narrow ? 0x1p-25 : 0x1p-149;
+    const double half = dtype == WICK_BF16 ? 0x1p-8 : dtype == WICK_F16 ? 0x1p-11 : 0x1p-24;
+    const double least = dtype == WICK_BF16 ? 0x1p-134 : dtype == WICK_F16 ? 0x1p-25 : 0x1p-149;
     if (isnan(want) || isinf(want)) return (isnan(want) ? isnan(got) : got == want) ? WICK__GOOD : WICK__WRONG;
     const double bound = half * fabs(want) + r->known.units * 0x1p-23 * fmax(fabs(want), scale) + least;
     const double rough = 32 * half * fmax(fabs(want), scale) + bound;
@@ -221,7 +225,7 @@ enum wick__verdict wick__layer_trials(struct wick__gpu *gpu, struct wick__held *
         struct run r = {.l = describe(t, kind, dtype), .values = t->values};
         enum wick__verdict here = try(gpu, held, &r, run);
         if (here == WICK__WRONG && t->values == WICK__LAYER_SUBNORMAL) here = WICK__FLUSHES;
-        if (here == WICK__WRONG && t->values == WICK__LAYER_FAR) here = WICK__ROUGH;
+        if (here == WICK__WRONG && (t->values == WICK__LAYER_FAR || t->values == WICK__LAYER_NEAR)) here = WICK__ROUGH;
         if (here == WICK__GOOD) continue;
         wick__log(WICK_LOG_DEBUG, "%s: check %d of layers of %s, kind %d: %s", gpu->device->name, (int)i,
                   wick_dtype_name(dtype), (int)kind, wick__verdict_text(here));

@@ -88,6 +88,11 @@ void wick__routes_close(struct wick__gpu *gpu) {
 
 static bool exists(const struct wick__gpu *gpu, int route) { return wick__routes[route]->library(gpu->vendor)->create; }
 
+/* Whether there is anything that a check could find out. */
+static bool is_meant(const struct wick__gpu *gpu, int route, int which) {
+    return !wick__routes[route]->has || wick__routes[route]->has(gpu->vendor, which);
+}
+
 /* ---- handles ---- */
 
 /* Makes the handle, once, and keeps it on the stream of this thread's work. Not for the first time while a graph is
@@ -326,7 +331,8 @@ static bool look(struct wick__gpu *gpu, struct wick__routes *all, int route, boo
     if (!exists(gpu, route) || is_left_out(gpu, all, route) ||
         (wick__gpu_records(gpu) ? !state->held.handle : !have_handle(gpu, route, state)))
         return false;
-    for (int i = 0; check_all && wick__routes[route]->checks[i]; i++) check(gpu, route, state, i, true);
+    for (int i = 0; check_all && wick__routes[route]->checks[i]; i++)
+        if (is_meant(gpu, route, i)) check(gpu, route, state, i, true);
     return true;
 }
 
@@ -359,7 +365,7 @@ enum wick_status wick__routes_blas(struct wick__gpu *gpu, bool check_all, struct
 }
 
 /* "right for f16, f32; WRONG for bf16", into the state's text. */
-static void put_verdicts(const struct wick__vendor_route *route, struct state *state) {
+static void put_verdicts(const struct wick__gpu *gpu, int route, struct state *state) {
     static const struct {
         enum wick__verdict verdict;
         const char *text;
@@ -369,15 +375,16 @@ static void put_verdicts(const struct wick__vendor_route *route, struct state *s
                  {WICK__ROUGH, "less exact than ours in "},
                  {WICK__ABSENT, "refuses "},
                  {WICK__UNCHECKED, "not checked: "}};
+    const char *const *checks = wick__routes[route]->checks;
     size_t at = 0, size = sizeof state->text;
     *state->text = 0;
     for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
         int n = 0;
-        for (int i = 0; route->checks[i]; i++) {
-            if (state->verdict[i] != kinds[kind].verdict) continue;
+        for (int i = 0; checks[i]; i++) {
+            if (state->verdict[i] != kinds[kind].verdict || !is_meant(gpu, route, i)) continue;
             int length = snprintf(state->text + at, size - at, "%s%s", n++ ? ", " : at ? "; " : "", "");
             at += length > 0 ? (size_t)length : 0;
-            length = snprintf(state->text + at, size - at, "%s%s", n == 1 ? kinds[kind].text : "", route->checks[i]);
+            length = snprintf(state->text + at, size - at, "%s%s", n == 1 ? kinds[kind].text : "", checks[i]);
             at += length > 0 ? (size_t)length : 0;
             if (at >= size) return;
         }
@@ -398,7 +405,7 @@ enum wick_status wick__routes_describe(struct wick__gpu *gpu, int route, bool ch
         if (exists(gpu, at) && route-- == 0) break;
     struct state *state = &all->state[at];
     bool there = !is_off(all, at) && look(gpu, all, at, check_all);
-    put_verdicts(wick__routes[at], state);
+    put_verdicts(gpu, at, state);
     *info = (struct wick_route_info){.name = wick__routes[at]->name,
                                      .op = wick__routes[at]->op,
                                      .library = there ? wick__routes[at]->library(gpu->vendor)->version() : NULL,

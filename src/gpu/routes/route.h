@@ -10,7 +10,7 @@
 /* The most things that a library is checked for by themselves, a dtype each for example; and the numbers that tell
  * calls of an op from one another, as far as speed goes: dtype, sizes, strides, alignments; bytes of a text of
  * verdicts. */
-enum { WICK__ROUTE_CHECKS = 40, WICK__PLAN_KEY = 26, WICK__ROUTE_TEXT = 1024 };
+enum { WICK__ROUTE_CHECKS = 42, WICK__PLAN_KEY = 26, WICK__ROUTE_TEXT = 1024 };
 
 /* What routes know of a call without knowing the op; an op's own struct begins with it. */
 struct wick__offer {
@@ -51,6 +51,8 @@ struct wick__vendor_route {
     const char *op;   /* "product": what it is for, in the words of a user */
     enum wick__chooser chooser;
     const char *const *checks; /* "bf16", ...: what is checked by itself; NULL at the end */
+    /* Whether the vendor's library is ever taken for a check's calls; NULL: for all. */
+    bool (*has)(const struct wick__vendor *vendor, int check);
     enum wick_log_level wrong; /* how grave a wrong result in a check is: the log's line about it */
     const struct wick__companion *(*library)(const struct wick__vendor *vendor);
     enum wick__library_kind kind; /* of the library, for vendor->library */
