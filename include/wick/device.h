@@ -107,8 +107,8 @@ WICK_API WICK_CHECKED enum wick_status wick_blas_set(struct wick_device *device,
  * "vendor", or else auto. Libraries are used only for what passed its check. Their kernels add up in another order than
  * ours, and in the same order each time. */
 enum wick_dnn {
-    /* cuDNN where it was measured to be faster, or where nobody measured it; else ours. Of attention, whose kernels
-     * cuDNN compiles for up to a second, only where wick_tune_set measured it here. */
+    /* cuDNN where it was measured to be faster, or, but for batch norm, where nobody measured it; else ours. Of
+     * attention, whose kernels cuDNN compiles for up to a second, only where wick_tune_set measured it here. */
     WICK_DNN_AUTO,
     WICK_DNN_OWN,   /* ours alone */
     WICK_DNN_VENDOR /* the vendor's for all that it has, and computes as exactly as ours, but for subnormal numbers */

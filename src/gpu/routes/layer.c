@@ -94,7 +94,7 @@ static int takes(const struct wick__gpu *gpu, enum wick__choice choice, const st
     bool aligned;
     int dtype = 0;
     while (dtype < DTYPES && dtypes[dtype] != l->dtype) dtype++;
-    if (dtype == DTYPES || !gpu->vendor->layer_has(l->kind, l->dtype))
+    if (dtype == DTYPES)
         *reason = "it has no such layers of the dtype";
     else if (choice == WICK__AUTO && !is_faster(gpu, l))
         *reason = "our own kernels were measured to be as fast";
