@@ -77,6 +77,8 @@ struct gpu_stream_image {
 /* X(name) of those that stream_8_bit takes, where x, the weights and their rows begin at multiples of 16 bytes. */
 #define GPU_QUANTISED_STREAM_TYPES(X)                                                                                  \
     X(q8_0) X(q4_k) X(q5_k) X(q6_k) X(q4_0) X(q4_1) X(q5_0) X(q5_1) X(iq4_nl) X(iq4_xs) X(q2_k) X(q3_k)
+/* Those of the most models. A kernel of them alone (stream_usual, by x of f32) takes fewer registers and less time. */
+#define GPU_QUANTISED_USUAL_TYPES(X) X(q8_0) X(q4_k) X(q6_k)
 
 /* ---- by matrix instructions of signed bytes, from two rows of activations on (quantised_mma.hip) ---- */
 

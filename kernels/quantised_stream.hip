@@ -371,7 +371,8 @@ template <typename T, int TYPE> struct stream {
     }
 };
 
-template <typename T> GPU_FN void stream_8_bit(const struct gpu_stream &p) {
+/* USUAL: the types are of GPU_QUANTISED_USUAL_TYPES. */
+template <typename T, bool USUAL> GPU_FN void stream_8_bit(const struct gpu_stream &p) {
     enum { WAVES = GPU_BLOCK / GPU_WAVE, PITCH = STREAM_MOST / 16 * (GPU_WAVE / 32) + 1 };
     GPU_SHARED gpu_vec<u32> words[GPU_QUANTISED_VECTOR / 16];
     GPU_SHARED gpu_vec<f32> scales[GPU_QUANTISED_VECTOR / 32 / 4];
@@ -381,13 +382,19 @@ template <typename T> GPU_FN void stream_8_bit(const struct gpu_stream &p) {
     bool second = gpu_block_x() >= p.part[0].blocks;
     const struct gpu_stream_part part = second ? p.part[1] : p.part[0];
     u32 block = gpu_block_x() - (second ? p.part[0].blocks : 0);
-    switch (part.type) {
 #define STREAM_CASE(name)                                                                                              \
     case BLOCK_##name: stream<T, BLOCK_##name>::rows(p, part, block, room); break;
-        GPU_QUANTISED_STREAM_TYPES(STREAM_CASE)
+    if (USUAL)
+        switch (part.type) {
+            GPU_QUANTISED_USUAL_TYPES(STREAM_CASE)
+        default: break;
+        }
+    else
+        switch (part.type) {
+            GPU_QUANTISED_STREAM_TYPES(STREAM_CASE)
+        default: break;
+        }
 #undef STREAM_CASE
-    default: break;
-    }
 }
 
 /* A thread takes 16 numbers. */
@@ -408,7 +415,8 @@ GPU_KERNEL(stream_swiglu, struct gpu_stream_swiglu) {
 }
 
 #define STREAM(T)                                                                                                      \
-    GPU_KERNEL_AHEAD(stream_8_bit_##T, struct gpu_stream, GPU_BLOCK, 1) { stream_8_bit<T>(p); }
+    GPU_KERNEL_AHEAD(stream_8_bit_##T, struct gpu_stream, GPU_BLOCK, 1) { stream_8_bit<T, false>(p); }
 STREAM(bf16)
 STREAM(f16)
 STREAM(f32)
+GPU_KERNEL_AHEAD(stream_usual, struct gpu_stream, GPU_BLOCK, 1) { stream_8_bit<f32, true>(p); }

@@ -125,6 +125,21 @@ static enum wick_status round_swiglu(struct wick__gpu *gpu, const struct gpu_lin
     return wick__gpu_launch(gpu, &launch, &p);
 }
 
+/* Whether a part without rows, or of a usual type. */
+static bool is_usual(const struct gpu_stream_part *part) {
+    switch (part->type) {
+#define TAKES(name) case (uint32_t)WICK_DTYPE_##name - (uint32_t)WICK_DTYPE_q4_0:
+        GPU_QUANTISED_USUAL_TYPES(TAKES)
+#undef TAKES
+        return true;
+    default: return part->n == 0;
+    }
+}
+static enum wick__gpu_kernel stream_kernel(const struct gpu_stream *stream, enum wick_dtype dtype) {
+    bool usual = dtype == WICK_F32 && is_usual(&stream->part[0]) && is_usual(&stream->part[1]);
+    return usual ? WICK__GPU_K_stream_usual : of_plain(WICK__GPU_K_stream_8_bit_bf16, dtype);
+}
+
 /* One row of activations, by one or two weights (n of the second is 0 else). */
 static enum wick_status multiply_stream(struct wick__gpu *gpu, const struct wick__call *call,
                                         const struct gpu_linear_quantised parts[2]) {
@@ -143,7 +158,7 @@ static enum wick_status multiply_stream(struct wick__gpu *gpu, const struct wick
                                                   .row_nbytes = (u32)parts[i].row_nbytes,
                                                   .type = parts[i].type};
     deal_blocks(gpu, &stream);
-    struct wick__launch launch = {.kernel = of_plain(WICK__GPU_K_stream_8_bit_bf16, x->dtype),
+    struct wick__launch launch = {.kernel = stream_kernel(&stream, x->dtype),
                                   .grid = {stream.part[0].blocks + stream.part[1].blocks}};
     if (!call->p.linear.swiglu) return wick__gpu_launch(gpu, &launch, &stream);
     void *rounded;
