@@ -3,6 +3,7 @@
 #include "gpu/ops/rows.h"
 
 #include "core/checked.h"
+#include "kernels/reduce_few.h"
 #include "kernels/reduce_short.h"
 
 #include <stdlib.h>
@@ -372,6 +373,47 @@ static enum wick_status run_short(const struct lines *lines) {
     return wick__gpu_launch(lines->gpu, &launch, &p);
 }
 
+/* ---- a few lines side by side ---- */
+
+/* Whether rows of a few lines follow each other without a gap, and are together worth a block: of sums of 16 bits. */
+static bool is_few(const struct lines *lines, int dim) {
+    enum { MOST = 64, PLANE = 16 << 10 }; /* lines; bytes of all their rows, at least */
+    const struct wick__layout *kept = &lines->kept;
+    uint32_t kind = lines->reduction->end.kind;
+    if (!is_eager(lines) || lines->size != 2 || kind != GPU_REDUCE_SUM) return false;
+    if (dim < 0 || dim != kept->rank - 1 || kept->rank > 2) return false;
+    int64_t width = kept->shape[dim], bytes = width * lines->size;
+    bool adjacent = lines->reduced.rank == 1 && lines->reduced.stride[0] == width;
+    bool narrow = width > 1 && width <= MOST && (bytes % 16 != 0 || bytes < SECTOR);
+    return adjacent && narrow && lines->terms * bytes >= PLANE;
+}
+
+static enum wick_status run_few(const struct lines *lines, int dim) {
+    enum { EACH = 8 }; /* vectors of a thread in a segment, at least */
+    const struct wick__layout *kept = &lines->kept;
+    struct gpu_reduce_few p = {.in = lines->data, .planes = 1, .end = lines->reduction->end};
+    int64_t per_vector = 16 / lines->size, whole = 1; /* threads whose vectors are whole rows */
+    p.width = (u32)kept->shape[dim];
+    p.n = lines->terms * p.width;
+    if (kept->rank == 2) p.planes = kept->shape[0];
+    if (kept->rank == 2) p.pitch = kept->stride[0];
+    while (whole * per_vector % p.width != 0) whole++;
+    p.threads = (u32)(GPU_BLOCK / whole * whole);
+    int64_t step = p.threads * per_vector, most = wick__max(1, p.n / (step * EACH));
+    int64_t splits = wick__min(wick__div_up(SPREAD / 2, p.planes), most);
+    p.length = wick__div_up(wick__div_up(p.n, splits), step) * step;
+    p.splits = wick__div_up(p.n, p.length);
+    p.end.outs = lines->outs;
+    p.end.terms = lines->terms;
+    p.end.segments = p.splits;
+    p.end.part_out = 1;
+    p.end.part_segment = lines->outs;
+    struct wick__launch first = {.kernel =
+                                     wick__gpu_of_floats(WICK__GPU_K_reduce_few_bf16, lines->reduction->x->dtype)};
+    wick__gpu_reduce_grid(&first, p.planes * p.splits);
+    return launch(lines, &first, &p, &p.end);
+}
+
 /* Whether a thread a line takes less than blocks that share columns: in 16 bits for places of extremes, and where rows
  * are no whole vectors and neither few nor very many; of words for places where such rows are long or short. */
 static bool is_alone(const struct lines *lines, int64_t width, bool vectors) {
@@ -384,6 +426,14 @@ static bool is_alone(const struct lines *lines, int64_t width, bool vectors) {
     return lines->size == 2 && !vectors && rows >= ROWS && rows <= (width < NARROW ? MOST_NARROW : MOST);
 }
 
+/* Whether deviations of lines side by side are rather read line by line, a few bytes of each sector at a time: threads
+ * that share columns take longer to join their parts than that, unless there is much to read. */
+static bool is_scattered(const struct lines *lines, int64_t width) {
+    enum { NARROW = 256, MOST_READ = 1 << 26 }; /* bytes: side by side, and that are read for all elements */
+    return lines->reduction->end.kind == GPU_REDUCE_MOMENTS && lines->size < 8 && width < NARROW &&
+           lines->terms * lines->outs * wick__min(width, SECTOR) <= MOST_READ;
+}
+
 enum wick_status wick__gpu_reduce_lines(struct wick__gpu *gpu, const struct wick__gpu_reduction *reduction) {
     /* Bytes of a row that is read by vectors though it is no whole ones, at least; of all rows, where these are few. */
     enum { WIDE = 32, FEW = 768 };
@@ -391,6 +441,7 @@ enum wick_status wick__gpu_reduce_lines(struct wick__gpu *gpu, const struct wick
     int last = lines.reduced.rank - 1, dim = column_dim(&lines);
     if (lines.outs == 0) return WICK_OK;
     if (is_short(&lines, dim)) return run_short(&lines);
+    if (is_few(&lines, dim)) return run_few(&lines, dim);
     bool across = dim >= 0 && last >= 0 && lines.terms > 0 && lines.reduced.stride[last] != 1;
     /* Blocks that would have next to nothing to do but to join: there a thread or a few take each line. */
     int64_t width = across ? lines.kept.shape[dim] * lines.size : 0, bytes = lines.terms * width;
@@ -398,6 +449,7 @@ enum wick_status wick__gpu_reduce_lines(struct wick__gpu *gpu, const struct wick
     bool vectors = width % 16 == 0 && width >= SECTOR && wick__aligned16(lines.data);
     bool wide = vectors || (width >= WIDE && is_eager(&lines));
     bool few = bytes < (wide && lines.terms * lines.outs >= MUCH ? FEW : 4096);
+    few = few || is_scattered(&lines, width);
     if (small || (width < 256 && few) || (across && is_alone(&lines, width, vectors))) across = false;
     return across ? run_columns(&lines, dim) : run_rows(&lines);
 }
