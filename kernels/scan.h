@@ -6,6 +6,8 @@
 
 /* Rows that a thread of scan_kept has at a time, at most. */
 #define GPU_SCAN_KEPT 16
+/* Rows of a segment that a thread of scan_held keeps, at most. */
+#define GPU_SCAN_HELD 8
 
 /* in and out are [outer,n,inner]. Lines are cut into segments; where there are several, a first launch writes their totals,
  * scan_before makes of those what stands in front of each, and a second launch begins there. */
@@ -23,6 +25,7 @@ struct gpu_scan {
     u32 together; /* scan_columns, elements of 2 bytes or more: one block has all segments of its lines, in one launch */
     u32 aligned;  /* scan_rows: in and out begin alike, modulo 16 bytes */
     u32 each;     /* scan_kept: rows that a thread takes at a time; 0: another kernel */
+    u32 held;     /* sums of 16 bits `together`, whose segments scan_held keeps: a wave has `group` vectors of each */
 };
 
 /* Running maxima, minima (in and out of one dtype), and sums of exponentials. A thread takes a segment of a line; where

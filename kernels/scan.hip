@@ -93,13 +93,16 @@ GPU_FN A scan_vectors(const struct gpu_scan &p, const scan_line<T> &l, i64 from,
                 GPU_UNROLL for (int i = 0; i < N; i++) a[k][i] = unit;
             }
         }
+        /* Short lines have fewer than K vectors for each thread. */
         GPU_UNROLL for (int k = 0; k < K; k++) {
+            if (k > 0 && v + k * group >= to) break;
             GPU_UNROLL for (int i = 1; i < N; i++) a[k][i] = J::of(a[k][i - 1], a[k][i]);
             through[k] = gpu_wave_scan<J>(a[k][N - 1]);
             if (waves > 1 && gpu_lane() == GPU_WAVE - 1) room[k * waves + wave] = through[k];
         }
         if (waves > 1) gpu_sync();
         GPU_UNROLL for (int k = 0; k < K; k++) {
+            if (k > 0 && v + k * group >= to) break;
             A last = gpu_shuffle(through[k], GPU_WAVE - 1), previous = gpu_shuffle_up(through[k], 1);
             base[k] = carry;
             if (waves > 1) {
@@ -115,6 +118,7 @@ GPU_FN A scan_vectors(const struct gpu_scan &p, const scan_line<T> &l, i64 from,
         if (waves > 1) gpu_sync();
         if (!p.out) continue;
         GPU_UNROLL for (int k = 0; k < K; k++) {
+            if (k > 0 && v + k * group >= to) break;
             i64 mine = v + k * group + gpu_thread() % group;
             GPU_UNROLL for (int i = 0; i < N; i++) a[k][i] = J::of(base[k], a[k][i]);
             if (mine < to) scan_store(l, mine, a[k], p.aligned);
@@ -212,6 +216,46 @@ template <typename T, typename J> GPU_FN void scan_columns(const struct gpu_scan
     GPU_UNROLL for (int i = 0; i < N; i++) p.totals[word + i] = reduce_word(s[i]);
 }
 
+/* The same with all segments of a line in one wave, which keeps them: every row is read once, all of a thread's at a
+ * time. */
+template <typename T, typename J> GPU_FN void scan_held(const struct gpu_scan &p) {
+    enum { N = gpu_vec<T>::N, HELD = GPU_SCAN_HELD };
+    typedef typename scan_type<T>::type A;
+    i64 item = reduce_block() * (GPU_BLOCK / GPU_WAVE) + gpu_wave(), outer = item / p.tiles;
+    i64 segment = gpu_lane() / p.group;
+    if (outer >= p.outer) return; /* the whole wave */
+    i64 column = ((item - outer * p.tiles) * p.group + gpu_lane() % p.group) * N, from = segment * p.length;
+    i64 to = from + p.length < p.n ? from + p.length : p.n, base = outer * p.n * p.inner + column;
+    u32 rows = column < p.inner && from < to ? (u32)(to - from) : 0;
+    const T *x = (const T *)p.in + base + from * p.inner;
+    T *out = (T *)p.out + base + from * p.inner;
+    gpu_vec<T> u[HELD];
+    GPU_UNROLL for (u32 k = 0; k < HELD; k++)
+        if (k < rows) u[k] = gpu_load16(x + k * p.inner);
+    A s[N];
+    GPU_UNROLL for (int i = 0; i < N; i++) s[i] = J::template unit<A>();
+    GPU_UNROLL for (u32 k = 0; k < HELD; k++) {
+        if (k >= rows) break;
+        GPU_UNROLL for (int i = 0; i < N; i++) s[i] = J::of(s[i], (A)gpu_up(u[k].v[i]));
+    }
+    /* What all segments up to this one come to, and then those in front of it. */
+    GPU_NO_UNROLL for (u32 by = p.group; by < GPU_WAVE; by *= 2)
+        GPU_UNROLL for (int i = 0; i < N; i++) {
+            A before = gpu_shuffle_up(s[i], by);
+            if (gpu_lane() >= by) s[i] = J::of(before, s[i]);
+        }
+    GPU_UNROLL for (int i = 0; i < N; i++) {
+        A before = gpu_shuffle_up(s[i], p.group);
+        s[i] = segment > 0 ? before : J::template unit<A>();
+    }
+    GPU_UNROLL for (u32 k = 0; k < HELD; k++) {
+        if (k >= rows) break;
+        GPU_UNROLL for (int i = 0; i < N; i++) s[i] = J::of(s[i], (A)gpu_up(u[k].v[i]));
+        scan_down_vector(&u[k], s);
+        gpu_store16(out + k * p.inner, u[k]);
+    }
+}
+
 /* Other lines across memory, and short ones along it: a block takes a segment of `group` of them, whatever their place
  * outside, as many rows at a time as its threads keep in registers, `each` a thread. */
 template <typename T, typename J> GPU_FN void scan_kept(const struct gpu_scan &p, u64 *words) {
@@ -285,6 +329,13 @@ SCAN(f16, f16)
 SCAN(f32, f32)
 SCAN(f64, f64)
 SCAN(f8e4m3, f8e4m3)
+
+#define SCAN_HELD(T)                                                                                                   \
+    GPU_KERNEL_OF(scan_held_##T, struct gpu_scan, GPU_BLOCK, 3) {                                                      \
+        scan_held<T, scan_add>(p);                                                                                     \
+    }
+SCAN_HELD(bf16)
+SCAN_HELD(f16)
 
 template <typename A, typename J> GPU_FN void scan_before(const struct gpu_scan_before &p, u64 *room) {
     A carry = J::template unit<A>();

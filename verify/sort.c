@@ -12,24 +12,25 @@ static const struct {
     int64_t shape[4];
     int dim;
 } shapes[] = {
-    {1, {1}, 0},          {1, {7}, -1},      {1, {24}, 0},        {1, {25}, 0},          {1, {3001}, 0},
-    {2, {5, 33}, 1},      {2, {33, 5}, 0},   {3, {2, 130, 3}, 1}, {4, {2, 3, 5, 7}, -2}, {2, {3, 0}, 1},
-    {2, {0, 3}, 1},       {2, {3, 700}, -1}, {1, {66000}, 0},     {1, {263000}, 0},      {2, {2, 1500}, 1},
-    {2, {2, 9000}, 1}, /* fewer lines than threads */
-    {3, {2, 1030, 3}, 1}, {2, {100, 16}, 0}, {2, {600, 32}, 0},   {3, {2, 6, 64}, 1},    {3, {4, 70, 256}, 1},
+    {1, {1}, 0},           {1, {7}, -1},        {1, {24}, 0},      {1, {25}, 0},
+    {1, {3001}, 0},        {2, {5, 33}, 1},     {2, {33, 5}, 0},   {3, {2, 130, 3}, 1},
+    {4, {2, 3, 5, 7}, -2}, {2, {3, 0}, 1},      {2, {0, 3}, 1},    {2, {3, 700}, -1},
+    {1, {66000}, 0},       {1, {263000}, 0},    {2, {2, 1500}, 1}, {2, {2, 9000}, 1}, /* fewer lines than threads */
+    {3, {2, 1030, 3}, 1},  {2, {100, 16}, 0},   {2, {600, 32}, 0}, {3, {2, 6, 64}, 1},
+    {3, {4, 70, 256}, 1},  {2, {33, 32776}, 0}, /* for sums alone */
 };
 
 /* Cases of scans, and the last ones: sums of more than these are not asked of 16 bits. */
-enum { FEW = 13, LAST = 5 };
+enum { FEW = 13, LAST = 5, WIDE = sizeof shapes / sizeof *shapes - 1 };
 
 static int sort_cases(enum wick_op op) {
-    int n = sizeof shapes / sizeof *shapes;
-    return op == WICK_OP_cumsum || op == WICK_OP_cumprod ? FEW + LAST : 2 * n;
+    if (op == WICK_OP_cumsum) return FEW + LAST + 1;
+    return op == WICK_OP_cumprod ? FEW + LAST : 2 * WIDE;
 }
 
 static void sort_make(enum wick_op op, int k, struct verify_case *c) {
     bool scan = op == WICK_OP_cumsum || op == WICK_OP_cumprod;
-    int s = !scan ? k / 2 : k < FEW ? k : (int)(sizeof shapes / sizeof *shapes) - LAST + k - FEW;
+    int s = !scan ? k / 2 : k == FEW + LAST ? WIDE : k < FEW ? k : (int)WIDE - LAST + k - FEW;
     c->in[0] = (struct verify_operand){.role = VERIFY_VALUE, .rank = shapes[s].rank, .low = -8, .high = 8};
     if (op == WICK_OP_cumprod) c->in[0].low = s & 1 ? 1 : 0.9, c->in[0].high = s & 1 ? 3 : 1.1;
     memcpy(c->in[0].shape, shapes[s].shape, sizeof shapes[s].shape);

@@ -70,15 +70,34 @@ static bool is_cut(const struct gpu_scan *p, int64_t size, int64_t vectors) {
     return size == 2 && long_enough && p->outer * vectors >= VECTORS && !is_idle(vectors, ACROSS);
 }
 
+/* Cuts sums of 16 bits so that a wave keeps all segments of its lines, where these are neither short nor long, and
+ * threads enough but not so many that one for each line has all the memory to wait for. Returns the number of blocks, 0
+ * for others. */
+static int64_t cut_held(const struct wick__gpu *gpu, struct gpu_scan *p, int64_t size, int64_t vectors) {
+    enum { LEAST = 32, VECTORS = 4096, MOST_VECTORS = 1 << 16, NARROW = 2 };
+    int64_t segments = 8, wave = gpu->properties.wave, all = p->outer * vectors;
+    while (segments * GPU_SCAN_HELD < p->n && segments < wave) segments *= 2;
+    bool fits = p->n >= LEAST && segments * NARROW <= wave && segments * GPU_SCAN_HELD >= p->n;
+    if (size != 2 || p->product || !fits || all < VECTORS || all > MOST_VECTORS) return 0;
+    p->held = p->together = 1;
+    p->group = (u32)(wave / segments);
+    p->tiles = wick__div_up(vectors, p->group);
+    p->length = wick__div_up(p->n, segments);
+    p->segments = wick__div_up(p->n, p->length);
+    return wick__div_up(p->outer * p->tiles, GPU_BLOCK / wave);
+}
+
 /* The same for lines across memory: by vectors where every row is whole ones, and there are enough of them for lines to
  * be gone along by a thread or some each. */
-static int64_t cut_columns(const struct wick__gpu *gpu, struct gpu_scan *p, int64_t size) {
+static int64_t cut_columns(const struct wick__gpu *gpu, struct gpu_scan *p, int64_t size, bool is_float) {
     int64_t vectors = p->inner * size / 16, all = p->outer * vectors;
     bool brief = p->n <= SHORT, alone = brief && all >= THREADS / 5, cut = !alone && is_cut(p, size, vectors);
     int64_t each = cut ? 16 : 32; /* rows of a segment, at least */
     int64_t segments = alone ? 1 : wick__max(1, wick__min(wick__div_up(THREADS, wick__max(all, 1)), p->n / each));
     bool whole = wick__aligned16(p->in) && wick__aligned16(p->out) && p->inner * size % 16 == 0;
     bool few = all < FEW * size * (int64_t)gpu->properties.units && p->n > ROWS && brief && !alone && !cut;
+    int64_t held = whole && is_float ? cut_held(gpu, p, size, vectors) : 0;
+    if (held > 0) return held;
     if (!whole || few) return cut_kept(gpu, p, size);
     p->group = wick__gpu_power(vectors, segments > 1 ? ACROSS : GPU_BLOCK);
     while (segments == 1 && p->group > WIDE_ENOUGH && is_idle(vectors, p->group)) p->group /= 2;
@@ -121,8 +140,9 @@ enum wick_status wick__gpu_scan(const struct wick__call *call) {
     for (int d = dim + 1; d < x->layout.rank; d++) p.inner *= x->layout.shape[d];
     p.outer = count / (p.n * p.inner);
     bool rows = p.inner == 1 && p.n * size > NEAR;
-    int64_t blocks = rows ? cut_rows(gpu, &p, size) : cut_columns(gpu, &p, size);
+    int64_t blocks = rows ? cut_rows(gpu, &p, size) : cut_columns(gpu, &p, size, is_float);
     enum wick__gpu_kernel floats = rows     ? WICK__GPU_K_scan_rows_bf16
+                                   : p.held ? WICK__GPU_K_scan_held_bf16
                                    : p.each ? WICK__GPU_K_scan_kept_bf16
                                             : WICK__GPU_K_scan_columns_bf16;
     enum wick__gpu_kernel sizes = rows     ? WICK__GPU_K_scan_rows_b1
