@@ -85,8 +85,19 @@ static bool takes_dtype(const struct wick__gpu *gpu, enum wick_dtype dtype, cons
     return dtype == WICK_BF16 || dtype == WICK_F16 || dtype == WICK_F8E4M3;
 }
 
+/* Channels that are worth a tile. Of 16 bits half as many do where windows are a stride apart and results have many
+ * terms, as a thread would sum those alone: 10 channels to 4, transposed, 5x5 with strides and dilations of 2, took an
+ * H200 120 us, and 10 to 30 by tiles 29. */
+static int64_t least_channels(enum wick_dtype dtype, const struct gpu_conv *conv) {
+    enum { MANY_TERMS = 64 };
+    const bool narrow = dtype == WICK_BF16 || dtype == WICK_F16;
+    const bool apart = conv->transposed && phases_of(conv) > 1 && conv->cin * most_taps(conv) >= MANY_TERMS;
+    return narrow && apart ? WICK__FEW_CHANNELS / 2 : WICK__FEW_CHANNELS;
+}
+
 bool wick__conv_mma_takes(const struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv) {
-    if (!wick__has_mma(gpu) || conv->cout < WICK__FEW_CHANNELS || conv->cin * most_taps(conv) < FEW_TERMS) return false;
+    if (!wick__has_mma(gpu) || conv->cin * most_taps(conv) < FEW_TERMS) return false;
+    if (conv->cout < least_channels(dtype, conv)) return false;
     int64_t plane = 1, results = conv->n * phases_of(conv), taps = most_taps(conv) * phases_of(conv);
     for (int a = 0; a < 3; a++) {
         const struct gpu_conv_dim *dim = &conv->dim[a];
