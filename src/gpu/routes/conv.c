@@ -142,12 +142,17 @@ static bool is_faster_by_weight(const struct wick__dnn_conv *c) {
 
 /* Of 16 bits: ours cuts sums of few tiles into parts, and has tiles for 64 channels. To more channels, of broken
  * planes, 80 channels of 32 images of 14x14 take ours 12 us and cuDNN 31, of 256 images 53 and 57, 96 of 128 images 34
- * and 36; 64 of 128 images 21 and 19 to 21. */
+ * and 36; 64 of 128 images 21 and 19 to 21. With a bias cuDNN fuses it, and is slow where its plain kernels are not: on
+ * an H200 1x1 in f16, 64 channels to 256 of 32 images of 56x56, take ours 34 us and cuDNN 133 (20 without the bias),
+ * 1024 to 1024 of 4 of 64x64 59 and 149; 5x5, 128 to 128 of 16 of 64x64, 118 and 198, 3x3, 640 to 640 of 2 of 32x32, 53
+ * and 65. Where the last tile of channels is at most half full, 3x3 to 136 of 16 images of 60x60 takes ours 165 and
+ * cuDNN 140. */
 static bool is_faster_forward(const struct wick__dnn_conv *c) {
     const int64_t few = 66, edge = 128, results = c->n * volume(c, c->out);
     const bool strides = volume(c, c->stride) > 1, one = volume(c, c->kernel) == 1;
+    const bool fills = c->cout <= edge || (c->cout - 1) % edge >= edge / 2;
     if (c->cin < 8) return volume(c, c->kernel) > 9 || !strides;
-    if (c->in[0] == 1 || work_of(c) < 2e8) return true;
+    if (c->in[0] == 1 || work_of(c) < 2e8 || (c->bias && (one || fills))) return true;
     if (one && wick__product_is_short(c->dtype, c->cout, c->cin, work_of(c))) return true;
     return one ? strides || !has_multiples(c, 8) || (is_broken(c) && c->cin > 64 && c->cin <= 96 && c->cout > c->cin)
                : c->cout <= 64 || wick__div_up(results, edge) * wick__div_up(c->cout, edge) <= few;

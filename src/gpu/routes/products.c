@@ -60,8 +60,9 @@ bool wick__product_is_packed(const struct wick__gpu *gpu, const struct wick__bla
 
 bool wick__product_is_of_few(const struct wick__gpu *gpu, const struct wick__product *g,
                              const struct wick__blas_product *b) {
-    const int64_t most = starts(b) % 2 ? 32 : 16;
-    return wick__capability(gpu) == 90 && wick__product_is_askew(b) && wick__min(g->m, g->n) <= most &&
+    const int64_t most = starts(b) % 2 ? 32 : 16, few = wick__min(g->m, g->n);
+    if (few == 1 && wick__max(g->m, g->n) * g->k >= WICK__LARGE_MATRIX) return false;
+    return wick__capability(gpu) == 90 && wick__product_is_askew(b) && few <= most &&
            (g->n < g->m ? g->a_k : g->b_k) == 1 && wick__product_batches(g) == 1;
 }
 

@@ -44,9 +44,13 @@ bool wick__product_is_long_askew(const struct wick__blas_product *b);
  * On an H200, bf16 with bias, 64 rows by 4096 x 3070 took ours 36 us, and cuBLAS with a second pass takes 22. */
 bool wick__product_is_even_askew(const struct wick__gpu *gpu, const struct wick__blas_product *b);
 
+/* Elements of a matrix of 16 bits from which on a single vector is worth more than a launch beside it. */
+enum { WICK__LARGE_MATRIX = 3 << 22 };
+
 /* Whether the former is of a matrix whose terms lie side by side and so few vectors that ours, which reads it where it
  * lies (kernels/gemm_few.hip), is faster than libraries: on an H200, f16, 2 by 15184 x 2597 36 us and 46, 7 by 4096 x
- * 4097 23 and 36, 16 by 4096 x 4094 20 and 20, 20 by 4001 x 2049 18 and 25; but 30 by 11360 x 3070 58 and 54. */
+ * 4097 23 and 36, 16 by 4096 x 4094 20 and 20, 20 by 4001 x 2049 18 and 25; but 30 by 11360 x 3070 58 and 54. A single
+ * one by 5432 x 7205 takes ours 56 and cuBLAS 35, by 3001 x 3001 9 and 12. */
 bool wick__product_is_of_few(const struct wick__gpu *gpu, const struct wick__product *g,
                              const struct wick__blas_product *b);
 
