@@ -25,7 +25,7 @@ static const struct {
     {3, {4, 33, 20}, 6},  {4, {2, 3, 5, 7}, 10}, {5, {2, 1, 3, 4, 5}, 13},
     {0, {0}, NONE},       {2, {67, 130}, NONE},  {2, {3, 0}, NONE},
     {3, {3, 6, 34}, 2},   {3, {5, 7, 64}, 2},    {3, {531, 20, 24}, 2},
-    {3, {3, 1501, 5}, 2}, {2, {20003, 3}, 1}, /* many rows of a few columns */
+    {3, {3, 1701, 5}, 2}, {2, {20003, 3}, 1}, /* many rows of a few columns */
     {2, {3, 0}, 1},                           /* no results */
     {2, {3, 0}, 2},                           /* results of nothing: the last ones here, which not every op has */
     {1, {0}, 0},          {3, {0, 2, 20}, 1},
