@@ -1,13 +1,14 @@
 """Kernel packs: the file that src/gpu/code/pack.c reads, one for a target. docs/kernels.md gives the format."""
+import ctypes
 import hashlib
 import os
 import re
 import struct
 import zlib
 
-MAGIC, VERSION = b"WICKPACK", 1
+MAGIC, VERSION = b"WICKPACK", 2
 HEADER = struct.Struct("<8sIIQ64sII")  # magic, version, entries, bytes of the file, target, check of header and index, 0
-ENTRY = struct.Struct("<48s32sQQQII")  # module, key of its sources, offset, packed and plain bytes, check, stride
+ENTRY = struct.Struct("<48s32sQQQII")  # module, key of its sources, offset, packed and plain bytes, check, 0
 
 
 def sources(folder, module):
@@ -35,15 +36,20 @@ def source_key(texts):
     return digest.digest()
 
 
-def in_columns(code, stride):
-    """Bytes 0, stride, 2 stride, ... first, then 1, stride + 1, ...; what is no whole stride comes last."""
-    whole = len(code) // stride * stride
-    return b"".join(code[place:whole:stride] for place in range(stride)) + code[whole:]
+LEVEL = 19  # of compression
 
 
-def packed_best(code):
-    """(stride, zlib stream), the shortest: as it is, or by the size of an instruction."""
-    return min(((stride, zlib.compress(in_columns(code, stride), 9)) for stride in (1, 4, 16)), key=lambda x: len(x[1]))
+def compressed(code):
+    """A Zstandard frame of the code, by the library that Wick reads it with."""
+    library = ctypes.CDLL("libzstd.so.1")
+    size = ctypes.c_size_t
+    library.ZSTD_compressBound.restype = library.ZSTD_compress.restype = size
+    room = library.ZSTD_compressBound(size(len(code)))
+    frame = ctypes.create_string_buffer(room)
+    length = library.ZSTD_compress(frame, size(room), code, size(len(code)), LEVEL)
+    if library.ZSTD_isError(size(length)):
+        raise ValueError("Zstandard: error %d" % length)
+    return frame.raw[:length]
 
 
 MODE = 0o644  # whatever the umask: a pack that a group may write is not loaded
@@ -51,18 +57,18 @@ MODE = 0o644  # whatever the umask: a pack that a group may write is not loaded
 
 def write(path, target, modules):
     """Writes a pack of (module, key, code) and returns its size; the file stays untouched when it is the same."""
-    packed = [packed_best(code) for _, _, code in modules]
+    packed = [compressed(code) for _, _, code in modules]
     offset = HEADER.size + ENTRY.size * len(modules)
     index = b""
-    for (module, key, code), (stride, data) in zip(modules, packed):
+    for (module, key, code), data in zip(modules, packed):
         if len(module) > 47:
             raise ValueError(module + ": a module's name has at most 47 letters")
-        index += ENTRY.pack(module.encode(), key, offset, len(data), len(code), zlib.crc32(code), stride)
+        index += ENTRY.pack(module.encode(), key, offset, len(data), len(code), zlib.crc32(code), 0)
         offset += len(data)
     header = HEADER.pack(MAGIC, VERSION, len(modules), offset, target.encode(), 0, 0)
     check = zlib.crc32(index, zlib.crc32(header))
     whole = HEADER.pack(MAGIC, VERSION, len(modules), offset, target.encode(), check, 0) + index
-    whole += b"".join(data for _, data in packed)
+    whole += b"".join(packed)
     try:
         with open(path, "rb") as file:
             if file.read() == whole:

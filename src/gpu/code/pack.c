@@ -1,12 +1,10 @@
 /* Reading and writing kernel packs. All numbers are little-endian:
  *
- *   header, 96 bytes: "WICKPACK", u32 version 1, u32 modules, u64 bytes of the file, target[64], u32 CRC-32 of header
- * and index with this field 0, u32 0 index, 112 bytes a module: name[48], SHA-256 of its sources, u64 offset, u64 bytes
- * packed, u64 bytes unpacked, u32 CRC-32 of the unpacked bytes, u32 stride the modules, each a zlib stream.
- *
- * With a stride above 1 the stream has bytes 0, stride, 2 stride, ... first, then 1, stride + 1, ...: instructions of
- * 16 or 4 bytes are alike in the same places, so that they take a fifth or a quarter less. What is no whole stride
- * comes last. */
+ *   header, 96 bytes: "WICKPACK", u32 version 2, u32 modules, u64 bytes of the file, target[64], u32 CRC-32 of header
+ *     and index with this field 0, u32 0
+ *   index, 112 bytes a module: name[48], SHA-256 of its sources, u64 offset, u64 bytes packed, u64 bytes unpacked, u32
+ *     CRC-32 of the unpacked bytes, u32 0
+ *   the modules, each a Zstandard frame. */
 #define _GNU_SOURCE
 #include "gpu/code/pack.h"
 
@@ -21,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
+#include <zstd.h>
 
 enum {
     HEADER = 96,
@@ -29,8 +28,8 @@ enum {
     TARGET = 64,
     CHECK_AT = 88,
     MOST_MODULES = 4096,
-    MOST_STRIDE = 64,
-    VERSION = 1
+    VERSION = 2,
+    LEVEL = 19 /* of compression */
 };
 static const char magic[8] = {'W', 'I', 'C', 'K', 'P', 'A', 'C', 'K'};
 static const uint64_t most_bytes = (uint64_t)1 << 28; /* of a module */
@@ -38,7 +37,7 @@ static const uint64_t most_bytes = (uint64_t)1 << 28; /* of a module */
 struct entry {
     const unsigned char *name, *key;
     uint64_t offset, packed, plain;
-    uint32_t check, stride;
+    uint32_t check;
 };
 
 static uint32_t get32(const unsigned char *p) {
@@ -59,8 +58,7 @@ static struct entry entry_at(const unsigned char *p) {
                           .offset = get64(p + 80),
                           .packed = get64(p + 88),
                           .plain = get64(p + 96),
-                          .check = get32(p + 104),
-                          .stride = get32(p + 108)};
+                          .check = get32(p + 104)};
 }
 
 /* Whether a field of `size` bytes, 0-terminated within it, is `text`. */
@@ -129,41 +127,25 @@ static enum wick__pack_result read_index(int fd, const struct wick__pack_query *
     return WICK__PACK_BAD;
 }
 
-/* Bytes in their order again. */
-static void spread(unsigned char *to, const unsigned char *from, size_t nbytes, size_t stride) {
-    size_t rows = nbytes / stride, whole = rows * stride;
-    for (size_t row = 0; row < rows; row++)
-        for (size_t place = 0; place < stride; place++) to[row * stride + place] = from[place * rows + row];
-    memcpy(to + whole, from + whole, nbytes - whole);
-}
-
-/* Reads a module's stream, and what is in it to `to`, of entry->plain bytes. */
-static bool inflate_to(int fd, const struct entry *entry, unsigned char *packed, unsigned char *to) {
-    uLongf length = (uLongf)entry->plain;
-    return read_at(fd, packed, entry->packed, entry->offset) &&
-           uncompress(to, &length, packed, (uLong)entry->packed) == Z_OK && length == entry->plain;
-}
-
 static enum wick__pack_result unpack(int fd, const struct entry *entry, void **data, const char **why) {
     enum wick__pack_result result = WICK__PACK_BAD;
+    const size_t nbytes = (size_t)entry->plain;
     unsigned char *packed = wick__alloc_quiet((size_t)entry->packed);
-    unsigned char *plain = packed ? wick__alloc_quiet((size_t)entry->plain + 1) : NULL;
-    const bool apart = entry->stride > 1;
-    unsigned char *columns = plain && apart ? wick__alloc_quiet((size_t)entry->plain) : NULL;
+    unsigned char *plain = packed ? wick__alloc_quiet(nbytes + 1) : NULL;
     *why = "is damaged";
-    if (!plain || (apart && !columns)) {
+    if (!plain)
         result = WICK__PACK_MEMORY;
-    } else if (entry->stride <= MOST_STRIDE && inflate_to(fd, entry, packed, apart ? columns : plain)) {
-        if (apart) spread(plain, columns, (size_t)entry->plain, entry->stride);
-        if (crc32(crc32(0, NULL, 0), plain, (uInt)entry->plain) == entry->check) result = WICK__PACK_FOUND;
-    }
-    if (result == WICK__PACK_FOUND) {
-        plain[entry->plain] = 0;
-        *data = plain;
-    }
-    wick__free(columns, (size_t)entry->plain);
+    else if (read_at(fd, packed, entry->packed, entry->offset) &&
+             ZSTD_decompress(plain, nbytes, packed, (size_t)entry->packed) == nbytes &&
+             crc32(crc32(0, NULL, 0), plain, (uInt)nbytes) == entry->check)
+        result = WICK__PACK_FOUND;
     wick__free(packed, (size_t)entry->packed);
-    if (result != WICK__PACK_FOUND) wick__free(plain, (size_t)entry->plain + 1);
+    if (result != WICK__PACK_FOUND) {
+        wick__free(plain, nbytes + 1);
+        return result;
+    }
+    plain[nbytes] = 0;
+    *data = plain;
     return result;
 }
 
@@ -249,15 +231,14 @@ static bool write_modules(int fd, unsigned char *index, const struct wick__pack_
                           uint64_t *end) {
     for (int i = 0; i < count; i++) {
         unsigned char *row = index + (size_t)i * ENTRY;
-        uLongf length = compressBound((uLong)modules[i].nbytes);
-        size_t room = length;
+        const size_t room = ZSTD_compressBound(modules[i].nbytes);
         unsigned char *packed = wick__alloc(room);
         if (!packed) {
             errno = ENOMEM;
             return false;
         }
-        bool done = compress2(packed, &length, modules[i].data, (uLong)modules[i].nbytes, 9) == Z_OK &&
-                    write_all(fd, packed, length);
+        const size_t length = ZSTD_compress(packed, room, modules[i].data, modules[i].nbytes, LEVEL);
+        const bool done = !ZSTD_isError(length) && write_all(fd, packed, length);
         wick__free(packed, room);
         if (!done) return false;
         snprintf((char *)row, NAME, "%s", modules[i].name);
