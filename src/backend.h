@@ -23,7 +23,7 @@ enum { WICK__MAX_OUTPUTS = 3, WICK__MAX_SPATIAL = 3 };
 enum wick__layouts {
     WICK__CONTIGUOUS, /* row-major without gaps, any offset */
     WICK__IMAGES,     /* as contiguous; one alone, of f32, or of a convolution of points.h, also channels last */
-    WICK__POINTS,     /* as contiguous; x of a convolution that is a product (points.h) also channels last */
+    WICK__LAST,       /* as contiguous; images of convolutions that points.h names also channels last */
     WICK__ROWS,       /* last dim of stride 1, other strides as they come, 0 included */
     WICK__STRIDED     /* any */
 };

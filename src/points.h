@@ -1,4 +1,5 @@
-/* Convolutions of images with channels last that need not be packed: by single elements, as products, and depthwise. */
+/* Convolutions of images with channels last that need not be packed: by single elements, as products, depthwise, and by
+ * whole pieces of channels. */
 #ifndef WICK_POINTS_H
 #define WICK_POINTS_H
 
@@ -52,6 +53,17 @@ static inline bool wick__depthwise_last(const struct wick__call *call) {
         positions *= taken;
     }
     return true;
+}
+
+/* Whether operand i of a convolution, or of its gradient by the weight, is images of 16 bits with channels last, whose
+ * groups are whole pieces of 16 bytes: what matrix instructions take. */
+static inline bool wick__pieces_last(const struct wick__call *call, int i) {
+    enum { PIECE = 8, FEW = 16 };
+    const bool forward = call->op >= WICK_OP_conv1d && call->op <= WICK_OP_conv_transpose3d;
+    const struct wick_tensor *x = call->in[i];
+    if (i >= (forward ? 1 : 2) || (x->dtype != WICK_BF16 && x->dtype != WICK_F16)) return false;
+    const int64_t channels = x->layout.shape[1] / call->p.window.groups;
+    return channels % PIECE == 0 && channels >= FEW && wick__layout_is_channels_last(&x->layout);
 }
 
 #endif

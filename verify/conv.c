@@ -86,6 +86,7 @@ static const struct shape shapes[] = {
     {1, 3, 5, 1, {3, 4, 70}, {1, 1, 1}, {3, 2, 5}, {1, 0, 2}, {0}, {0, 1, 3}, false, true},
     {2, 24, 5, 1, {2, 4, 9}, {2, 4, 4}, {2, 2, 2}, {1, 1, 1}, {0}, {0, 1, 1}, true, true}, /* y has strips */
     {4, 24, 9, 1, {1, 4, 7}, {1, 3, 5}, {1, 3, 2}, {0, 2, 3}, {1, 2, 3}, {0, 0, 1}, true, false},
+    {2, 16, 24, 1, {1, 7, 9}, {1, 2, 2}, {0}, {0, 2, 3}, {0}, {0}, true, false}, /* x has more than windows reach */
 };
 
 /* Cases by number, which tools/simulate knows: x is subnormal in f16; some elements of x are NaN. */

@@ -27,6 +27,7 @@ enum verify_variant {
     VERIFY_NARROWED,    /* a window of a larger buffer, in every dim */
     VERIFY_BROADCAST,   /* stride 0 along one dim: the same values again and again */
     VERIFY_EVERY_OTHER, /* stride 2 along the last dim */
+    VERIFY_LAST,        /* dim 1 last in memory, as images with channels last have it */
     VERIFY_LAYOUTS,     /* the ones above are layouts of an operand; below, each operand draws one of them */
     VERIFY_MIXED = VERIFY_LAYOUTS,
     VERIFY_MIXED_2,

@@ -11,6 +11,13 @@
 
 enum { GUARD = 64, MAX_TARGETS = 8 };
 
+/* Whether any dim behind dim 1 has several positions. */
+static bool has_behind(const struct verify_operand *operand) {
+    bool any = false;
+    for (int d = 2; d < operand->rank; d++) any = any || operand->shape[d] > 1;
+    return any;
+}
+
 struct verify_placing verify_placing_for(const struct verify_operand *operand, enum verify_variant variant, int k,
                                          struct verify_random *random) {
     struct verify_placing placing = {.layout = variant};
@@ -24,6 +31,9 @@ struct verify_placing verify_placing_for(const struct verify_operand *operand, e
         placing.layout = (enum verify_variant)(verify_random_bits(random) % VERIFY_LAYOUTS);
     if (placing.layout == VERIFY_BROADCAST && (wide == 0 || operand->distinct)) placing.layout = VERIFY_OFFSET;
     if (placing.layout == VERIFY_EVERY_OTHER && operand->rank == 0) placing.layout = VERIFY_OFFSET;
+    /* Of two dims, or where nothing is behind dim 1, those are no other layouts. */
+    if (placing.layout == VERIFY_LAST && (operand->rank < 3 || operand->shape[1] < 2 || !has_behind(operand)))
+        placing.layout = VERIFY_TRANSPOSED;
     if (placing.layout == VERIFY_TRANSPOSED && wide < 2) placing.layout = VERIFY_EVERY_OTHER;
     if (operand->rank == 0) placing.layout = placing.layout == VERIFY_CONTIGUOUS ? VERIFY_CONTIGUOUS : VERIFY_OFFSET;
     if (placing.layout == VERIFY_BROADCAST) {
@@ -40,6 +50,7 @@ static int64_t lay_out(const struct verify_array *array, struct verify_placing p
     *layout = (struct wick__layout){.rank = array->rank, .offset = GUARD};
     for (int i = 0; i < array->rank; i++) {
         int d = placing.layout == VERIFY_TRANSPOSED ? i : array->rank - 1 - i;
+        if (placing.layout == VERIFY_LAST && i < array->rank - 1) d = i == 0 ? 1 : array->rank - i;
         int64_t size = array->shape[d] > 0 ? array->shape[d] : 1;
         layout->shape[d] = array->shape[d];
         layout->stride[d] = room;

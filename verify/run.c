@@ -19,13 +19,21 @@
 enum { MAX_PRINTED = 3, SMALL = 2000, LARGE = 20000, LARGEST = 100000 };
 
 static const char *const variant_names[VERIFY_VARIANTS] = {
-    [VERIFY_CONTIGUOUS] = "contiguous", [VERIFY_OFFSET] = "offset",
-    [VERIFY_TRANSPOSED] = "transposed", [VERIFY_NARROWED] = "narrowed",
-    [VERIFY_BROADCAST] = "broadcast",   [VERIFY_EVERY_OTHER] = "every-other",
-    [VERIFY_MIXED] = "mixed",           [VERIFY_MIXED_2] = "mixed-2",
-    [VERIFY_INTEGERS] = "integers",     [VERIFY_INTEGERS_MIXED] = "integers-mixed",
-    [VERIFY_SPECIALS] = "specials",     [VERIFY_SPECIALS_MIXED] = "specials-mixed",
-    [VERIFY_EXPONENTS] = "exponents",   [VERIFY_EXPONENTS_MIXED] = "exponents-mixed",
+    [VERIFY_CONTIGUOUS] = "contiguous",
+    [VERIFY_OFFSET] = "offset",
+    [VERIFY_TRANSPOSED] = "transposed",
+    [VERIFY_NARROWED] = "narrowed",
+    [VERIFY_BROADCAST] = "broadcast",
+    [VERIFY_EVERY_OTHER] = "every-other",
+    [VERIFY_LAST] = "channels-last",
+    [VERIFY_MIXED] = "mixed",
+    [VERIFY_MIXED_2] = "mixed-2",
+    [VERIFY_INTEGERS] = "integers",
+    [VERIFY_INTEGERS_MIXED] = "integers-mixed",
+    [VERIFY_SPECIALS] = "specials",
+    [VERIFY_SPECIALS_MIXED] = "specials-mixed",
+    [VERIFY_EXPONENTS] = "exponents",
+    [VERIFY_EXPONENTS_MIXED] = "exponents-mixed",
     [VERIFY_ROW_MAJOR] = "row-major",
 };
 

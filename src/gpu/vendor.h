@@ -115,6 +115,7 @@ struct wick__dnn_conv {
     void *y;    /* [n, groups cout, out...] */
     void *bias; /* one a channel of the result, or NULL */
     bool relu;
+    bool last; /* x or y has channels last, and becomes a copy when it is run */
 };
 
 /* Attention as DNN libraries see it: softmax(scale q k^T) v by head; every query sees every key. Operands of 16 bits at

@@ -19,8 +19,8 @@ static bool fits(const struct wick__call *call, int i, enum wick__layouts layout
         if (call->n_in == 1) return x->dtype == WICK_F32 && wick__layout_is_channels_last(&x->layout);
         return i == 0 && is_convolution(call->op) &&
                (wick__product_of_points(call, &product) || wick__depthwise_last(call));
-    case WICK__POINTS:
-        if (wick__layout_is_contiguous(&x->layout)) return true;
+    case WICK__LAST:
+        if (wick__layout_is_contiguous(&x->layout) || wick__pieces_last(call, i)) return true;
         return i == 0 && is_convolution(call->op) && wick__product_of_points(call, &product) && product.k >= FEW_TERMS;
     case WICK__ROWS: return wick__layout_has_rows(&x->layout);
     case WICK__STRIDED: break;

@@ -384,9 +384,9 @@ static enum wick_status run(struct wick__gpu *gpu, const struct wick__call *call
     if (done) return WICK_OK;
     if (!wick__conv_mma_takes(gpu, dtype, p)) return run_tiles(gpu, call, p);
     struct wick__error quiet = {0};
-    if (dtype != WICK_F32) return wick__conv_mma(gpu, dtype, p);
+    if (dtype != WICK_F32) return wick__conv_mma(gpu, dtype, p, false);
     wick__error_swap(&quiet); /* without memory for copies, tiles have their turn */
-    enum wick_status status = wick__conv_mma(gpu, dtype, p);
+    enum wick_status status = wick__conv_mma(gpu, dtype, p, false);
     wick__error_swap(&quiet);
     return status == WICK_OK ? WICK_OK : run_tiles(gpu, call, p);
 }
@@ -415,18 +415,45 @@ static enum wick_status run_apart(struct wick__gpu *gpu, const struct wick__call
     return status;
 }
 
+/* The parameters of a call, or an error. */
+static enum wick_status params_of(const struct wick__call *call, struct gpu_conv *p) {
+    if (set_params(p, call)) return WICK_OK;
+    return wick__fail(WICK_OVERFLOW, "%s: a spatial size or option is beyond 2^30, on %s", wick_op_name(call->op),
+                      wick__gpu_of(call->out[0])->device->name);
+}
+
 wick__kernel_fn wick__gpu_conv;
+
+/* Of an x with channels last, if that is taken as it lies. */
+static enum wick_status run_last(const struct wick__call *call, bool *done) {
+    struct wick__gpu *gpu = wick__gpu_of(call->out[0]);
+    enum wick_dtype dtype = call->out[0]->dtype;
+    struct gpu_conv p;
+    bool rest;
+    WICK__TRY(wick__conv_product_last(call, done));
+    if (*done) return WICK_OK;
+    WICK__TRY(params_of(call, &p));
+    *done = !wick__conv_is_apart(dtype, &p) && !is_gathered(gpu, &p, dtype) && p.cout >= WICK__FEW_CHANNELS &&
+            wick__conv_mma_takes_last(gpu, dtype, &p);
+    if (!*done) return WICK_OK;
+    WICK__TRY(wick__conv_run(call, wick__gpu_conv, wick__gpu_packed, done, &rest));
+    if (*done) return rest ? finish(call) : WICK_OK;
+    *done = true;
+    return wick__conv_mma(gpu, dtype, &p, true);
+}
+
 enum wick_status wick__gpu_conv(const struct wick__call *call) {
     struct wick__gpu *gpu = wick__gpu_of(call->out[0]);
     struct gpu_conv p;
     bool done, rest;
     if (wick__count(call->out[0]) == 0) return WICK_OK;
-    if (!wick__layout_is_contiguous(&call->in[0]->layout)) return wick__conv_last(call);
-    WICK__TRY(wick__conv_run(call, wick__gpu_conv, &done, &rest));
+    if (!wick__layout_is_contiguous(&call->in[0]->layout)) {
+        WICK__TRY(run_last(call, &done));
+        return done ? WICK_OK : wick__gpu_run_packed(call, wick__gpu_conv);
+    }
+    WICK__TRY(wick__conv_run(call, wick__gpu_conv, wick__gpu_packed, &done, &rest));
     if (done) return rest ? finish(call) : WICK_OK;
-    if (!set_params(&p, call))
-        return wick__fail(WICK_OVERFLOW, "%s: a spatial size or option is beyond 2^30, on %s", wick_op_name(call->op),
-                          gpu->device->name);
+    WICK__TRY(params_of(call, &p));
     if (wick__conv_is_apart(call->out[0]->dtype, &p)) WICK__TRY(run_apart(gpu, call, &p, &done));
     return done ? WICK_OK : run(gpu, call, &p);
 }

@@ -15,7 +15,9 @@ int64_t wick__conv_first_tap(const struct gpu_conv_dim *dim, int64_t r, int64_t 
 /* Whether a convolution is one for matrix instructions: 16-bit or 8-bit floats, channels enough, on a device that has
  * them, and room for a padded copy of the input. */
 bool wick__conv_mma_takes(const struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv);
-enum wick_status wick__conv_mma(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv);
+/* The same of an input with channels last, which is read as it lies, or copied where windows reach outside. */
+bool wick__conv_mma_takes_last(const struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv);
+enum wick_status wick__conv_mma(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv, bool last);
 
 /* Whether windows are one element, and results lie as the input does; whether a thread makes many channels of some
  * results of those (conv_points.c). */
@@ -25,11 +27,11 @@ enum wick_status wick__conv_points(struct wick__gpu *gpu, enum wick_dtype dtype,
 
 enum { WICK__FEW_CHANNELS = 8 }; /* of a result that leave most of a tile empty */
 
-/* Those of many channels as products (conv_points.c): *done says whether it takes it; and of an x with channels last.
- */
+/* Those of many channels as products (conv_points.c): *done says whether it takes it; and whether it takes an x with
+ * channels last. */
 enum wick_status wick__conv_product(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv,
                                     bool *done);
-enum wick_status wick__conv_last(const struct wick__call *call);
+enum wick_status wick__conv_product_last(const struct wick__call *call, bool *done);
 
 /* Whether a transposed convolution is one by windows of one element, whose results lie a stride apart; and the copy of
  * those, [n, channels, in...], to where they belong, which fills up with the bias. */
@@ -50,6 +52,15 @@ enum wick_status wick__conv_pack(struct wick__gpu *gpu, struct gpu_conv_pack *p)
 int64_t wick__conv_reach(const struct gpu_conv_weight_dim *dim); /* what windows read of a dim of the large side */
 bool wick__conv_weight_mma_takes(const struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv_weight *g);
 enum wick_status wick__conv_weight_mma(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv_weight *g);
+/* The same of sides of 16 bits with channels last, one or both, which are read as they lie, or copied where windows
+ * reach outside. */
+struct wick__conv_last {
+    bool small, large;
+};
+bool wick__conv_weight_mma_takes_last(const struct wick__gpu *gpu, enum wick_dtype dtype,
+                                      const struct gpu_conv_weight *g, const struct wick__conv_last *last);
+enum wick_status wick__conv_weight_mma_last(struct wick__gpu *gpu, enum wick_dtype dtype,
+                                            const struct gpu_conv_weight *g, const struct wick__conv_last *last);
 
 /* f32: the large side with zeros where windows reach outside, in *copy, of *nbytes, unless none does; whether that is
  * near enough. By products of planes (conv_weight_f32.c), behind such a copy; parts are joined by conv_backward.c. */

@@ -1,6 +1,7 @@
 /* Gradients of convolutions by their weights in plain arithmetic: a product in tiles or element by element, in parts,
  * which are joined. */
 #include "gpu/ops/conv.h"
+#include "gpu/ops/copy.h"
 #include "gpu/ops/rows.h"
 #include "gpu/routes/conv.h"
 
@@ -229,18 +230,45 @@ static enum wick_status run_points(struct wick__gpu *gpu, enum wick_dtype dtype,
     return run(gpu, dtype, p, &launch);
 }
 
+/* The parameters of a call, or an error. */
+static enum wick_status params_of(const struct wick__call *call, struct gpu_conv_weight *p) {
+    if (set_params(p, call)) return WICK_OK;
+    return wick__fail(WICK_OVERFLOW, "%s: a size or option is beyond 2^30, on %s", wick_op_name(call->op),
+                      wick__gpu_of(call->out[0])->device->name);
+}
+
 wick__kernel_fn wick__gpu_conv_backward;
+
+/* Of sides with channels last, if those are taken as they lie. */
+static enum wick_status run_last(const struct wick__call *call, bool *done) {
+    const bool transposed = call->op >= WICK_OP_conv_transpose1d_backward_weight;
+    const struct wick__conv_last last = {!wick__layout_is_contiguous(&call->in[transposed]->layout),
+                                         !wick__layout_is_contiguous(&call->in[!transposed]->layout)};
+    struct wick__gpu *gpu = wick__gpu_of(call->out[0]);
+    struct gpu_conv_weight p;
+    bool rest;
+    WICK__TRY(params_of(call, &p));
+    *done = p.terms > 0 && wick__conv_weight_mma_takes_last(gpu, call->out[0]->dtype, &p, &last);
+    if (!*done) return WICK_OK;
+    WICK__TRY(wick__conv_run(call, wick__gpu_conv_backward, wick__gpu_packed, done, &rest));
+    if (*done) return WICK_OK;
+    *done = true;
+    return wick__conv_weight_mma_last(gpu, call->out[0]->dtype, &p, &last);
+}
+
 enum wick_status wick__gpu_conv_backward(const struct wick__call *call) {
     enum wick_dtype dtype = call->out[0]->dtype;
     struct wick__gpu *gpu = wick__gpu_of(call->out[0]);
     struct gpu_conv_weight p;
     bool done, rest;
     if (wick__count(call->out[0]) == 0) return WICK_OK;
-    WICK__TRY(wick__conv_run(call, wick__gpu_conv_backward, &done, &rest));
+    if (!wick__layout_is_contiguous(&call->in[0]->layout) || !wick__layout_is_contiguous(&call->in[1]->layout)) {
+        WICK__TRY(run_last(call, &done));
+        return done ? WICK_OK : wick__gpu_run_packed(call, wick__gpu_conv_backward);
+    }
+    WICK__TRY(wick__conv_run(call, wick__gpu_conv_backward, wick__gpu_packed, &done, &rest));
     if (done) return WICK_OK;
-    if (!set_params(&p, call))
-        return wick__fail(WICK_OVERFLOW, "%s: a size or option is beyond 2^30, on %s", wick_op_name(call->op),
-                          gpu->device->name);
+    WICK__TRY(params_of(call, &p));
     WICK__TRY(wick__conv_depth_weight(gpu, dtype, &p, &done));
     if (done) return WICK_OK;
     if (has_points(dtype, &p)) return run_points(gpu, dtype, &p);

@@ -1,11 +1,12 @@
 /* Convolutions by matrix instructions, of f32 by those of eleven bits (kernels/mma_tf32.h): the copy of the input with
  * channels innermost, and the launch. */
 #include "gpu/ops/conv.h"
+#include "gpu/ops/copy.h"
 #include "gpu/ops/gemm.h"
 
 #include "core/checked.h"
 
-enum { EDGE = 64, FEW_TERMS = 24 };
+enum { EDGE = 64, FEW_TERMS = 24, PIECE = 8 /* elements of 16 bits */ };
 
 static int64_t round_up8(int64_t n) { return (n + 7) / 8 * 8; }
 
@@ -162,10 +163,11 @@ static void set_shared(const struct wick__gpu *gpu, unsigned rows, struct gpu_co
     launch->shared = wick__max(p->stages * stage, (unsigned)GPU_MMA_STORE);
 }
 
-/* How the packed input lies: elements from one position to the next, of a group to the next, of an image to the next.
- */
+/* How the packed input lies: elements from one position to the next, of a group to the next, of an image to the next;
+ * whether it is the input itself. */
 struct packed {
     int64_t step, group, image;
+    bool in_place;
 };
 
 static void set_params(enum wick_dtype dtype, const struct gpu_conv *conv, const struct packed *x,
@@ -197,7 +199,7 @@ static void set_params(enum wick_dtype dtype, const struct gpu_conv *conv, const
         p->result_step[a] = (u32)(step * (conv->transposed ? 1 : dim->stride));
         p->out_next[a] = out_step;
         p->out_step[a] = out_step * dim->phases;
-        step *= s.size;
+        step *= x->in_place ? dim->in : s.size;
         out_step *= dim->out;
     }
     /* Results of one phase lie in their order. */
@@ -293,6 +295,28 @@ static enum wick_status pack_input(struct wick__gpu *gpu, enum wick_dtype dtype,
     return pack(gpu, dtype, &p);
 }
 
+/* The same of an input with channels last. */
+static enum wick_status surround(struct wick__gpu *gpu, const struct gpu_conv *conv, void *to) {
+    struct wick__gpu_boxes boxes = {.in = conv->x, .out = to, .n = conv->n, .pieces = conv->groups * conv->cin / PIECE};
+    for (int a = 0; a < 3; a++) {
+        struct side s = side_of(&conv->dim[a], conv->transposed);
+        boxes.from[a] = conv->dim[a].in;
+        boxes.to[a] = s.size;
+        boxes.before[a] = -s.first;
+    }
+    return wick__gpu_surround(gpu, &boxes);
+}
+
+/* Where the windows begin in an input with channels last, `step` elements from one position to the next. */
+static const void *first_of(const struct gpu_conv *conv, int64_t step) {
+    int64_t first = 0;
+    for (int a = 2; a >= 0; a--) {
+        first += side_of(&conv->dim[a], conv->transposed).first * step;
+        step *= conv->dim[a].in;
+    }
+    return (const char *)conv->x + 2 * first;
+}
+
 /* The weights with channels innermost: every channel of the result and tap is a position. */
 static enum wick_status pack_weight(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv,
                                     void *to) {
@@ -363,10 +387,11 @@ struct pieces {
 
 static size_t all_of(const struct pieces *b) { return b->x + b->weight + b->merged + b->odd + b->sums; }
 
-/* A convolution, how many groups are merged, how it is cut, and what it keeps. */
+/* A convolution, whether its input has channels last, how many groups are merged, how it is cut, and what it keeps. */
 struct work {
     enum wick_dtype dtype;
     const struct gpu_conv *conv;
+    bool last;
     int64_t merged;
     struct cut cut;
     struct pieces pieces;
@@ -379,13 +404,14 @@ static enum wick_status run(struct wick__gpu *gpu, const struct work *work, stru
     const int64_t merged = work->merged;
     const void *weight = b->weight ? memory + b->x : conv->weight;
     char *rest = memory + b->x + b->weight, *odd = b->odd ? rest + b->merged : NULL;
-    p->x = memory;
+    p->x = b->x ? memory : first_of(conv, conv->groups * conv->cin);
     p->weight = merged > 1 ? rest : weight;
     p->odd = (const u32 *)odd;
     p->sums = b->sums ? rest + b->merged + b->odd : NULL;
     if (b->weight) WICK__TRY(pack_weight(gpu, dtype, conv, memory + b->x));
     if (merged > 1) WICK__TRY(pack_merged(gpu, conv, merged, weight, rest, odd));
-    WICK__TRY(pack_input(gpu, dtype, conv, merged > 1, odd, memory));
+    if (b->x)
+        WICK__TRY(work->last ? surround(gpu, conv, memory) : pack_input(gpu, dtype, conv, merged > 1, odd, memory));
     WICK__TRY(multiply(gpu, dtype, p, &work->cut));
     if (merged == 1) return WICK_OK;
     /* 0 times an infinity of another group is NaN: with any in x, this is right, and otherwise does nothing. */
@@ -402,13 +428,37 @@ static enum wick_status run(struct wick__gpu *gpu, const struct work *work, stru
     return wick__gpu_launch(gpu, &launch, &plain);
 }
 
-enum wick_status wick__conv_mma(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv) {
+/* Whether no window reaches outside the input. */
+static bool is_inside(const struct gpu_conv *conv) {
+    bool inside = true;
+    for (int a = 0; a < 3; a++) {
+        struct side s = side_of(&conv->dim[a], conv->transposed);
+        inside = inside && s.first >= 0 && s.first + s.size <= conv->dim[a].in;
+    }
+    return inside;
+}
+
+bool wick__conv_mma_takes_last(const struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv) {
+    const double elements = (double)(conv->n * conv->groups) * (double)conv->in_plane * (double)conv->cin;
+    return (dtype == WICK_BF16 || dtype == WICK_F16) && conv->cin % PIECE == 0 && wick__aligned16(conv->x) &&
+           elements < 0x1p35 && merged_of(dtype, conv) == 1 && wick__conv_mma_takes(gpu, dtype, conv);
+}
+
+/* Where the packed input of a convolution, or that with channels last, goes. */
+static struct packed packed_of(const struct gpu_conv *conv, bool last) {
+    const int64_t pitch = round_up8(conv->cin), plane = packed_plane(conv);
+    if (!last) return (struct packed){.step = pitch, .group = plane * pitch, .image = plane * pitch * conv->groups};
+    struct packed x = {.step = conv->groups * pitch, .group = pitch, .in_place = is_inside(conv)};
+    x.image = x.step * (x.in_place ? conv->in_plane : plane);
+    return x;
+}
+
+enum wick_status wick__conv_mma(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv, bool last) {
     int64_t pitch = round_up8(conv->cin), taps = phases_of(conv) * most_taps(conv), merged = merged_of(dtype, conv);
     bool plain = !conv->transposed && taps == 1 && dtype != WICK_F8E4M3;
     bool ready = plain && pitch == conv->cin && wick__aligned16(conv->weight);
     int64_t size = dtype == WICK_F32 ? 4 : 2, weights = conv->groups * conv->cout * taps * pitch;
-    int64_t plane = packed_plane(conv);
-    struct packed x = {.step = pitch, .group = plane * pitch, .image = plane * pitch * conv->groups};
+    struct packed x = packed_of(conv, last);
     struct gpu_conv seen = *conv; /* with merged groups */
     if (merged > 1) {
         seen.groups /= merged;
@@ -421,14 +471,14 @@ enum wick_status wick__conv_mma(struct wick__gpu *gpu, enum wick_dtype dtype, co
     set_params(dtype, &seen, &x, &p);
     struct cut c = cut_of(gpu, dtype, &seen, &p);
     set_part(&p, &c);
-    const struct pieces b = {.x = (size_t)(conv->n * x.image * size),
+    const struct pieces b = {.x = x.in_place ? 0 : (size_t)(conv->n * x.image * size),
                              .weight = ready ? 0 : (size_t)(weights * size),
                              .merged = merged > 1 ? (size_t)(weights * merged * size) : 0,
                              .odd = merged > 1 ? 256 : 0,
                              .sums = c.parts > 1 ? (size_t)(c.parts * p.count) * 4 : 0};
     void *memory;
     WICK__TRY(wick__gpu_scratch(gpu, all_of(&b), &memory));
-    const struct work work = {dtype, conv, merged, c, b};
+    const struct work work = {dtype, conv, last, merged, c, b};
     enum wick_status status = run(gpu, &work, &p, memory);
     wick__gpu_release(gpu, memory, all_of(&b));
     return status;

@@ -92,9 +92,10 @@ enum wick_status wick__conv_product(struct wick__gpu *gpu, enum wick_dtype dtype
     return packs ? wick__gemm_mma(gpu, &g) : wick__gemm_run(gpu, &g);
 }
 
-enum wick_status wick__conv_last(const struct wick__call *call) {
+enum wick_status wick__conv_product_last(const struct wick__call *call, bool *done) {
     struct wick__product g;
-    wick__product_of_points(call, &g); /* no other images come so */
+    *done = wick__product_of_points(call, &g);
+    if (!*done) return WICK_OK;
     g.a = wick__data(call->in[1]);
     g.b = wick__data(call->in[0]);
     g.c = wick__data(call->out[0]);

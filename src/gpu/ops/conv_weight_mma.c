@@ -2,6 +2,7 @@
  * launches.
  */
 #include "gpu/ops/conv.h"
+#include "gpu/ops/copy.h"
 #include "gpu/ops/gemm.h"
 
 #include "core/checked.h"
@@ -11,6 +12,7 @@ enum {
     FEW_ROWS = 8,
     LEAST_ROWS = 4, /* where there are channels for whole pieces */
     FEW_COLUMNS = 16,
+    PIECE = 8,       /* elements of 16 bits */
     LONG = 4096,     /* terms of a part: f32 sums stay short */
     SHORT = 256,     /* least terms of a part */
     BLOCKS = 264,    /* that fill a device: two a unit of an H100, */
@@ -55,6 +57,26 @@ static enum wick_status pack_small(struct wick__gpu *gpu, const struct gpu_conv_
                               .step = plane,
                               .f8 = f8};
     return wick__conv_pack(gpu, &p);
+}
+
+/* Whether windows cover a large side and reach nowhere else. */
+static bool is_whole(const struct gpu_conv_weight *g) {
+    bool whole = true;
+    for (int a = 0; a < 3; a++)
+        whole = whole && g->dim[a].padding == 0 && wick__conv_reach(&g->dim[a]) <= g->dim[a].large;
+    return whole;
+}
+
+/* The same of a large side with channels last. */
+static enum wick_status surround(struct wick__gpu *gpu, const struct gpu_conv_weight *g, void *to) {
+    struct wick__gpu_boxes boxes = {
+        .in = g->large, .out = to, .n = g->terms / g->small_plane, .pieces = g->groups * g->channels / PIECE};
+    for (int a = 0; a < 3; a++) {
+        boxes.from[a] = g->dim[a].large;
+        boxes.to[a] = wick__conv_reach(&g->dim[a]);
+        boxes.before[a] = g->dim[a].padding;
+    }
+    return wick__gpu_surround(gpu, &boxes);
 }
 
 static enum wick_status pack_large(struct wick__gpu *gpu, const struct gpu_conv_weight *g, bool f8, void *to) {
@@ -128,21 +150,25 @@ static enum wick_status finish(struct wick__gpu *gpu, enum wick_dtype dtype, con
     return wick__gpu_launch(gpu, &launch, &p);
 }
 
-/* *parts is how many there are. */
-static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv_weight *g,
-                                 const struct cut *c, struct gpu_conv_weight_mma *p, int64_t *parts) {
+/* How both sides lie; `whole`: the large one has all its positions, else those that windows reach. */
+static void set_steps(const struct gpu_conv_weight *g, bool whole, struct gpu_conv_weight_mma *p) {
     u32 step = p->large_pitch / 8;
     for (int a = 2; a >= 0; a--) {
         p->small_size[a] = (u32)g->dim[a].small;
         p->tap_step[a] = step * (u32)g->dim[a].dilation;
         p->window_step[a] = step * (u32)g->dim[a].stride;
-        step *= (u32)wick__conv_reach(&g->dim[a]);
+        step *= whole ? (u32)g->dim[a].large : (u32)wick__conv_reach(&g->dim[a]);
     }
     p->large_group = step;
     p->small_group = p->small_plane * (p->small_pitch / 8);
     wick__gpu_divisor(&p->by_plane, p->small_plane);
     wick__gpu_divisor(&p->by_h, p->small_size[1]);
     wick__gpu_divisor(&p->by_w, p->small_size[2]);
+}
+
+/* *parts is how many there are. */
+static enum wick_status multiply(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv_weight *g,
+                                 const struct cut *c, struct gpu_conv_weight_mma *p, int64_t *parts) {
     p->part = (u32)(wick__div_up(wick__div_up(g->terms, c->parts), GPU_CONV_WEIGHT_STEP) * GPU_CONV_WEIGHT_STEP);
     *parts = wick__div_up(g->terms, p->part);
     enum wick__gpu_kernel kernel = c->rows == 128 ? WICK__GPU_K_conv_weight_128_bf16 : WICK__GPU_K_conv_weight_64_bf16;
@@ -223,8 +249,20 @@ static int64_t merged_of(const struct gpu_conv_weight *g) {
     return g->groups * g->rows >= INT32_MAX / (g->channels * g->taps * merged) ? 1 : merged;
 }
 
-static enum wick_status multiply_tiles(struct wick__gpu *gpu, enum wick_dtype dtype,
-                                       const struct gpu_conv_weight *own) {
+/* How both sides come to a product by tiles: NULL where they lie so already. */
+struct sides {
+    void *small, *large;
+};
+
+static enum wick_status pack_sides(struct wick__gpu *gpu, const struct gpu_conv_weight *g, bool f8,
+                                   const struct wick__conv_last *last, const struct sides *to) {
+    if (to->small) WICK__TRY(pack_small(gpu, g, f8, to->small));
+    if (!to->large) return WICK_OK;
+    return last->large ? surround(gpu, g, to->large) : pack_large(gpu, g, f8, to->large);
+}
+
+static enum wick_status multiply_tiles(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv_weight *own,
+                                       const struct wick__conv_last *last) {
     struct gpu_conv_weight merged = *own, *g = &merged;
     int64_t images = own->terms / own->small_plane, by = merged_of(own), parts;
     g->groups /= by;
@@ -243,21 +281,37 @@ static enum wick_status multiply_tiles(struct wick__gpu *gpu, enum wick_dtype dt
                                     .small_plane = (u32)g->small_plane,
                                     .taps_h = (u32)g->dim[1].kernel,
                                     .taps_w = (u32)g->dim[2].kernel};
+    const bool whole = last->large && is_whole(g);
     size_t sums = (size_t)c.parts * (size_t)(g->groups * g->rows * p.across) * 4;
-    size_t small = (size_t)(g->terms * g->groups * p.small_pitch) * 2;
-    size_t large = (size_t)(images * g->groups * packed_plane(g) * p.large_pitch) * 2, all = sums + small + large;
+    size_t small = last->small ? 0 : (size_t)(g->terms * g->groups * p.small_pitch) * 2;
+    size_t large = whole ? 0 : (size_t)(images * g->groups * packed_plane(g) * p.large_pitch) * 2;
     void *scratch;
-    WICK__TRY(wick__gpu_scratch(gpu, all, &scratch));
-    p.small = scratch;
-    p.large = (char *)scratch + small;
+    WICK__TRY(wick__gpu_scratch(gpu, sums + small + large, &scratch));
+    const struct sides sides = {small ? scratch : NULL, large ? (char *)scratch + small : NULL};
+    p.small = small ? sides.small : g->small;
+    p.large = large ? sides.large : g->large;
     p.sums = (char *)scratch + small + large;
-    bool f8 = dtype == WICK_F8E4M3;
-    enum wick_status status = pack_small(gpu, g, f8, scratch);
-    if (status == WICK_OK) status = pack_large(gpu, g, f8, (char *)scratch + small);
+    enum wick_status status = pack_sides(gpu, g, dtype == WICK_F8E4M3, last, &sides);
+    set_steps(g, whole, &p);
     if (status == WICK_OK) status = multiply(gpu, dtype, g, &c, &p, &parts);
     if (status == WICK_OK) status = finish(gpu, dtype, own, &(struct sums){p.sums, p.large_pitch, by, parts});
-    wick__gpu_release(gpu, scratch, all);
+    wick__gpu_release(gpu, scratch, sums + small + large);
     return status;
+}
+
+bool wick__conv_weight_mma_takes_last(const struct wick__gpu *gpu, enum wick_dtype dtype,
+                                      const struct gpu_conv_weight *g, const struct wick__conv_last *last) {
+    const double images = (double)(g->terms / g->small_plane), limit = 0x1p34;
+    return (dtype == WICK_BF16 || dtype == WICK_F16) && merged_of(g) == g->groups &&
+           images * (double)g->large_plane * (double)(g->groups * g->channels) < limit &&
+           (!last->small || (g->rows % PIECE == 0 && wick__aligned16(g->small))) &&
+           (!last->large || (g->channels % PIECE == 0 && wick__aligned16(g->large))) &&
+           wick__conv_weight_mma_takes(gpu, dtype, g);
+}
+
+enum wick_status wick__conv_weight_mma_last(struct wick__gpu *gpu, enum wick_dtype dtype,
+                                            const struct gpu_conv_weight *g, const struct wick__conv_last *last) {
+    return multiply_tiles(gpu, dtype, g, last);
 }
 
 enum wick_status wick__conv_weight_mma(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv_weight *g) {
@@ -265,5 +319,5 @@ enum wick_status wick__conv_weight_mma(struct wick__gpu *gpu, enum wick_dtype dt
     struct wick__product product = product_of(dtype, g, wick__max(pieces, 1));
     if (pieces > 0 && wick__gemm_mma_ready(gpu, &product, false) && wick__gemm_mma_ready(gpu, &product, true))
         return multiply_points(gpu, dtype, g, &product);
-    return multiply_tiles(gpu, dtype, g);
+    return multiply_tiles(gpu, dtype, g, &(struct wick__conv_last){false, false});
 }

@@ -122,3 +122,31 @@ enum wick_status wick__gpu_copy(const struct wick__call *call) {
         wick__bytes_layouts(x, &move.from, &move.to);
     return wick__gpu_move(gpu, &move);
 }
+
+struct wick_tensor *wick__gpu_packed(const struct wick__call *call, const struct wick_tensor *x) {
+    struct wick_tensor *copy =
+        wick__tensor_new(wick_op_name(call->op), wick__device(x), x->dtype, x->layout.rank, x->layout.shape);
+    if (!copy) return NULL;
+    const struct wick__gpu_move move = {.from = x->layout,
+                                        .to = copy->layout,
+                                        .in = wick__data(x),
+                                        .out = wick__data(copy),
+                                        .size = wick__size(x->dtype)};
+    if (wick__gpu_move(wick__gpu_of(x), &move) == WICK_OK) return copy;
+    wick_release(copy);
+    return NULL;
+}
+
+enum wick_status wick__gpu_run_packed(const struct wick__call *call, wick__kernel_fn *kernel) {
+    struct wick_tensor *copies[WICK__MAX_INPUTS] = {NULL};
+    struct wick__call packed = *call;
+    enum wick_status status = WICK_OK;
+    for (int i = 0; i < call->n_in && status == WICK_OK; i++) {
+        if (!call->in[i] || wick__layout_is_contiguous(&call->in[i]->layout)) continue;
+        packed.in[i] = copies[i] = wick__gpu_packed(call, call->in[i]);
+        if (!copies[i]) status = wick__latest();
+    }
+    if (status == WICK_OK) status = kernel(&packed);
+    for (int i = 0; i < call->n_in; i++) wick_release(copies[i]);
+    return status;
+}

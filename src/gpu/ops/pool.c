@@ -160,28 +160,6 @@ enum wick_status wick__gpu_pool_route(const struct wick__call *call, enum wick__
 
 wick__kernel_fn wick__gpu_pool;
 
-/* x with channels last as it lies, or else a copy with channels first. */
-static enum wick_status pool_turned(const struct wick__call *call) {
-    struct wick__call packed = *call;
-    bool done;
-    WICK__TRY(wick__gpu_pool_last(call, &done));
-    if (done) return WICK_OK;
-    const struct wick_tensor *x = call->in[0];
-    struct wick_tensor *copy =
-        wick__tensor_new(wick_op_name(call->op), wick__device(x), x->dtype, x->layout.rank, x->layout.shape);
-    if (!copy) return wick__latest();
-    const struct wick__gpu_move move = {.from = x->layout,
-                                        .to = copy->layout,
-                                        .in = wick__data(x),
-                                        .out = wick__data(copy),
-                                        .size = wick__size(x->dtype)};
-    enum wick_status status = wick__gpu_move(wick__gpu_of(x), &move);
-    packed.in[0] = copy;
-    if (status == WICK_OK) status = wick__gpu_pool(&packed);
-    wick_release(copy);
-    return status;
-}
-
 enum wick_status wick__gpu_pool(const struct wick__call *call) {
     const struct wick_tensor *x = call->in[0];
     struct wick_tensor *y = call->out[0];
@@ -197,8 +175,12 @@ enum wick_status wick__gpu_pool(const struct wick__call *call) {
                          .count_padding = call->p.window.count_include_pad,
                          .narrow = wick__count(y) < INT32_MAX};
     int64_t taps = 1;
+    bool done = false;
     if (p.count == 0) return WICK_OK;
-    if (!wick__layout_is_contiguous(&x->layout)) return pool_turned(call);
+    if (!wick__layout_is_contiguous(&x->layout)) {
+        WICK__TRY(wick__gpu_pool_last(call, &done));
+        return done ? WICK_OK : wick__gpu_run_packed(call, wick__gpu_pool);
+    }
     for (int d = 0; d < 3; d++) {
         int s = d - missing;
         p.from[d] = s < 0 ? 1 : x->layout.shape[2 + s];
@@ -212,7 +194,6 @@ enum wick_status wick__gpu_pool(const struct wick__call *call) {
         if (p.adaptive && p.from[d] >= INT32_MAX / (p.to[d] + 1)) p.narrow = false;
         if (p.narrow) wick__gpu_divisor(&p.by[d], (u32)p.to[d]);
     }
-    bool done = false;
     const enum wick__layer kind = !p.max      ? WICK__LAYER_AVERAGE_POOL
                                   : p.indices ? WICK__LAYER_MAX_POOL_INDICES
                                               : WICK__LAYER_MAX_POOL;

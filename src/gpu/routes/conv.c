@@ -152,7 +152,7 @@ static bool is_faster_forward(const struct wick__dnn_conv *c) {
     const bool strides = volume(c, c->stride) > 1, one = volume(c, c->kernel) == 1;
     const bool fills = c->cout <= edge || (c->cout - 1) % edge >= edge / 2;
     if (c->cin < 8) return volume(c, c->kernel) > 9 || !strides;
-    if (c->in[0] == 1 || work_of(c) < 2e8 || (c->bias && (one || fills))) return true;
+    if (c->in[0] == 1 || work_of(c) < 2e8 || ((c->bias || c->last) && (one || fills))) return true;
     if (one && wick__product_is_short(c->dtype, c->cout, c->cin, work_of(c))) return true;
     return one ? strides || !has_multiples(c, 8) || (is_broken(c) && c->cin > 64 && c->cin <= 96 && c->cout > c->cin)
                : c->cout <= 64 || wick__div_up(results, edge) * wick__div_up(c->cout, edge) <= few;
@@ -285,8 +285,7 @@ static enum wick__verdict check(struct wick__gpu *gpu, struct wick__held *held, 
 }
 
 /* With bias and relu or, where the library has that not at once and nothing is lost by a second pass, without. */
-static enum wick__ran run(struct wick__gpu *gpu, struct wick__held *held, struct wick__offer *offer) {
-    struct wick__conv_offer *o = (struct wick__conv_offer *)offer;
+static enum wick__ran run_dense(struct wick__gpu *gpu, struct wick__held *held, struct wick__conv_offer *o) {
     const struct wick__way way = held->way;
     enum wick__ran ran = convolve(gpu, held, &o->c);
     bool exact = wick_dtype_bits(o->c.dtype) > 16;
@@ -298,6 +297,31 @@ static enum wick__ran run(struct wick__gpu *gpu, struct wick__held *held, struct
         ran = convolve(gpu, held, &plain);
         o->rest = ran == WICK__RAN;
     }
+    return ran;
+}
+
+/* Images with channels last become copies with channels first, which are to be released; false without memory. */
+static bool pack(struct wick__conv_offer *o, struct wick_tensor *copies[2]) {
+    void **const addresses[2] = {&o->c.x, &o->c.y};
+    struct wick__error quiet = {0};
+    bool done = true;
+    wick__error_swap(&quiet);
+    for (int i = 0; i < 2 && done; i++) {
+        if (!o->images[i]) continue;
+        copies[i] = o->pack(o->call, o->images[i]);
+        done = copies[i] != NULL;
+        if (done) *addresses[i] = wick__data(copies[i]);
+    }
+    wick__error_swap(&quiet);
+    return done;
+}
+
+static enum wick__ran run(struct wick__gpu *gpu, struct wick__held *held, struct wick__offer *offer) {
+    struct wick__conv_offer *o = (struct wick__conv_offer *)offer;
+    struct wick_tensor *copies[2] = {NULL};
+    if (!o->c.last) return run_dense(gpu, held, o);
+    const enum wick__ran ran = pack(o, copies) ? run_dense(gpu, held, o) : WICK__NOT_NOW;
+    for (int i = 0; i < 2; i++) wick_release(copies[i]);
     return ran;
 }
 

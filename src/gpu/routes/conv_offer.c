@@ -62,10 +62,12 @@ static enum wick_status again(struct wick__gpu *gpu, const struct wick__offer *o
     return o->whole(o->call);
 }
 
-enum wick_status wick__conv_run(const struct wick__call *call, wick__kernel_fn *whole, bool *done, bool *rest) {
+enum wick_status wick__conv_run(const struct wick__call *call, wick__kernel_fn *whole, wick__pack_fn *pack, bool *done,
+                                bool *rest) {
     const struct parts p = parts_of(call);
     struct wick__gpu *gpu = wick__gpu_of(call->out[0]);
-    struct wick__conv_offer o = {.offer = {.dtype = call->out[0]->dtype, .again = again}, .call = call, .whole = whole};
+    struct wick__conv_offer o = {
+        .offer = {.dtype = call->out[0]->dtype, .again = again}, .call = call, .whole = whole, .pack = pack};
     *done = *rest = false;
     if (!gpu->vendor->dnn.create) return WICK_OK;
     o.c = describe(call);
@@ -76,6 +78,9 @@ enum wick_status wick__conv_run(const struct wick__call *call, wick__kernel_fn *
         if (p.way != WICK__CONV_WEIGHT && call->in[2]) o.c.bias = wick__data(call->in[2]);
         o.c.relu = p.way != WICK__CONV_WEIGHT && call->p.window.relu;
     }
+    if (!wick__layout_is_contiguous(&p.x->layout)) o.images[0] = p.x;
+    if (!wick__layout_is_contiguous(&p.y->layout)) o.images[1] = p.y;
+    o.c.last = o.images[0] || o.images[1];
     enum wick_status status = wick__routes_run(gpu, WICK__CONV_ROUTE, WICK__CONV_ROUTE, &o.offer, done);
     *rest = o.rest;
     return status;
