@@ -23,6 +23,17 @@ struct gpu_conv_pack {
     u32 mask;
 };
 
+/* The same of images whose channels lie last and are whole pieces of 16 bytes. */
+struct gpu_conv_pack_last {
+    const void *in;
+    void *out;
+    u32 batch, in_batch, count; /* images; pieces of one in `in` and in `out` */
+    u32 grid_batch;
+    i32 first[3];
+    u32 size[3];                                  /* of `in` */
+    struct gpu_divisor by_pieces, by_out_size[3]; /* pieces of a position; the first dim's is unused */
+};
+
 /* One dim's phases: results that meet the same taps. A convolution has one; of a transposed one every stride-th result is
  * of a phase, and in it the results are those of a convolution of stride 1. */
 enum { GPU_CONV_PHASES = 8 };
@@ -90,6 +101,8 @@ struct gpu_conv_mma_finish {
     u32 relu, f8;
     struct gpu_divisor by_plane; /* of a channel of out */
 };
+
+enum { GPU_CONV_PACK_EACH = 4 }; /* pieces of a thread of conv_pack_last */
 
 /* LDS of a step of k, where copies are asynchronous. */
 enum { GPU_CONV_MMA_STEP = 64, GPU_CONV_MMA_COLUMNS = 128 };

@@ -13,6 +13,7 @@
 
 GPU_KERNEL(conv_pack, struct gpu_conv_pack) { conv_pack_tiles<u16>(p, p); }
 GPU_KERNEL(conv_pack_few, struct gpu_conv_pack) { conv_pack_positions(p); }
+GPU_KERNEL(conv_pack_last, struct gpu_conv_pack_last) { conv_pack_pieces(p); }
 GPU_KERNEL(conv_pack_fours, struct gpu_conv_pack) { conv_pack_planes(p, p); }
 GPU_KERNEL(conv_pack_weights, struct gpu_conv_pack_weights) { conv_pack_tiles<u16>(p.pack, p); }
 GPU_KERNEL(conv_pack_weights_fours, struct gpu_conv_pack_weights) { conv_pack_planes(p.pack, p); }

@@ -159,4 +159,29 @@ GPU_FN void conv_pack_positions(const struct gpu_conv_pack &p) {
     }
 }
 
+/* Of channels that lie last: a thread copies some pieces of 16 bytes. */
+GPU_FN void conv_pack_pieces(const struct gpu_conv_pack_last &p) {
+    enum { EACH = GPU_CONV_PACK_EACH };
+    const gpu_16 *from[EACH];
+    u32 first = gpu_block_x() * (EACH * GPU_BLOCK) + gpu_thread();
+    GPU_UNROLL for (u32 k = 0; k < EACH; k++) {
+        u32 i = first + k * GPU_BLOCK, place = gpu_divide(i, p.by_pieces), line = gpu_divide(place, p.by_out_size[2]);
+        u32 d = gpu_divide(line, p.by_out_size[1]), w = place - line * p.by_out_size[2].d + (u32)p.first[2];
+        u32 h = line - d * p.by_out_size[1].d + (u32)p.first[1];
+        d += (u32)p.first[0];
+        u32 at = ((d * p.size[1] + h) * p.size[2] + w) * p.by_pieces.d + (i - place * p.by_pieces.d);
+        bool inside = i < p.count && w < p.size[2] && h < p.size[1] && d < p.size[0];
+        from[k] = inside ? (const gpu_16 *)p.in + at : 0;
+    }
+    for (u32 b = gpu_block_y(); b < p.batch; b += p.grid_batch) {
+        gpu_16 v[EACH];
+        GPU_UNROLL for (u32 k = 0; k < EACH; k++) {
+            v[k] = gpu_16{{0, 0, 0, 0}};
+            if (from[k]) v[k] = from[k][(i64)b * p.in_batch];
+        }
+        GPU_UNROLL for (u32 k = 0; k < EACH; k++)
+            if (first + k * GPU_BLOCK < p.count) ((gpu_16 *)p.out)[(i64)b * p.count + first + k * GPU_BLOCK] = v[k];
+    }
+}
+
 #endif

@@ -47,6 +47,16 @@ enum wick_status wick__conv_depth_weight(struct wick__gpu *gpu, enum wick_dtype 
 
 /* A copy with channels innermost; the sizes that follow from others are filled in. */
 enum wick_status wick__conv_pack(struct wick__gpu *gpu, struct gpu_conv_pack *p);
+enum { WICK__CONV_PIECE = 8 }; /* elements of 16 bits that are read and written as one */
+/* Of images [n, from.., channels] of 16 bits, whose channels are whole pieces of 16 bytes: positions o + first, or
+ * zeros. */
+struct wick__conv_images {
+    const void *in;
+    void *out;
+    int64_t n, channels;
+    int64_t from[3], to[3], first[3];
+};
+enum wick_status wick__conv_pack_last(struct wick__gpu *gpu, const struct wick__conv_images *images);
 
 /* The same for the gradient by the weight. */
 int64_t wick__conv_reach(const struct gpu_conv_weight_dim *dim); /* what windows read of a dim of the large side */

@@ -1,12 +1,11 @@
 /* Convolutions by matrix instructions, of f32 by those of eleven bits (kernels/mma_tf32.h): the copy of the input with
  * channels innermost, and the launch. */
 #include "gpu/ops/conv.h"
-#include "gpu/ops/copy.h"
 #include "gpu/ops/gemm.h"
 
 #include "core/checked.h"
 
-enum { EDGE = 64, FEW_TERMS = 24, PIECE = 8 /* elements of 16 bits */ };
+enum { EDGE = 64, FEW_TERMS = 24 };
 
 static int64_t round_up8(int64_t n) { return (n + 7) / 8 * 8; }
 
@@ -296,15 +295,15 @@ static enum wick_status pack_input(struct wick__gpu *gpu, enum wick_dtype dtype,
 }
 
 /* The same of an input with channels last. */
-static enum wick_status surround(struct wick__gpu *gpu, const struct gpu_conv *conv, void *to) {
-    struct wick__gpu_boxes boxes = {.in = conv->x, .out = to, .n = conv->n, .pieces = conv->groups * conv->cin / PIECE};
+static enum wick_status pack_last(struct wick__gpu *gpu, const struct gpu_conv *conv, void *to) {
+    struct wick__conv_images images = {.in = conv->x, .out = to, .n = conv->n, .channels = conv->groups * conv->cin};
     for (int a = 0; a < 3; a++) {
         struct side s = side_of(&conv->dim[a], conv->transposed);
-        boxes.from[a] = conv->dim[a].in;
-        boxes.to[a] = s.size;
-        boxes.before[a] = -s.first;
+        images.from[a] = conv->dim[a].in;
+        images.to[a] = s.size;
+        images.first[a] = s.first;
     }
-    return wick__gpu_surround(gpu, &boxes);
+    return wick__conv_pack_last(gpu, &images);
 }
 
 /* Where the windows begin in an input with channels last, `step` elements from one position to the next. */
@@ -411,7 +410,7 @@ static enum wick_status run(struct wick__gpu *gpu, const struct work *work, stru
     if (b->weight) WICK__TRY(pack_weight(gpu, dtype, conv, memory + b->x));
     if (merged > 1) WICK__TRY(pack_merged(gpu, conv, merged, weight, rest, odd));
     if (b->x)
-        WICK__TRY(work->last ? surround(gpu, conv, memory) : pack_input(gpu, dtype, conv, merged > 1, odd, memory));
+        WICK__TRY(work->last ? pack_last(gpu, conv, memory) : pack_input(gpu, dtype, conv, merged > 1, odd, memory));
     WICK__TRY(multiply(gpu, dtype, p, &work->cut));
     if (merged == 1) return WICK_OK;
     /* 0 times an infinity of another group is NaN: with any in x, this is right, and otherwise does nothing. */
@@ -439,9 +438,11 @@ static bool is_inside(const struct gpu_conv *conv) {
 }
 
 bool wick__conv_mma_takes_last(const struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv *conv) {
+    const double limit = 0x1p33; /* 2^30 pieces */
     const double elements = (double)(conv->n * conv->groups) * (double)conv->in_plane * (double)conv->cin;
-    return (dtype == WICK_BF16 || dtype == WICK_F16) && conv->cin % PIECE == 0 && wick__aligned16(conv->x) &&
-           elements < 0x1p35 && merged_of(dtype, conv) == 1 && wick__conv_mma_takes(gpu, dtype, conv);
+    return (dtype == WICK_BF16 || dtype == WICK_F16) && conv->cin % WICK__CONV_PIECE == 0 && wick__aligned16(conv->x) &&
+           elements < limit && packed_elements(conv) < limit && merged_of(dtype, conv) == 1 &&
+           wick__conv_mma_takes(gpu, dtype, conv);
 }
 
 /* Where the packed input of a convolution, or that with channels last, goes. */

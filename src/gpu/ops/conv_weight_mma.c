@@ -2,7 +2,6 @@
  * launches.
  */
 #include "gpu/ops/conv.h"
-#include "gpu/ops/copy.h"
 #include "gpu/ops/gemm.h"
 
 #include "core/checked.h"
@@ -12,7 +11,6 @@ enum {
     FEW_ROWS = 8,
     LEAST_ROWS = 4, /* where there are channels for whole pieces */
     FEW_COLUMNS = 16,
-    PIECE = 8,       /* elements of 16 bits */
     LONG = 4096,     /* terms of a part: f32 sums stay short */
     SHORT = 256,     /* least terms of a part */
     BLOCKS = 264,    /* that fill a device: two a unit of an H100, */
@@ -68,15 +66,15 @@ static bool is_whole(const struct gpu_conv_weight *g) {
 }
 
 /* The same of a large side with channels last. */
-static enum wick_status surround(struct wick__gpu *gpu, const struct gpu_conv_weight *g, void *to) {
-    struct wick__gpu_boxes boxes = {
-        .in = g->large, .out = to, .n = g->terms / g->small_plane, .pieces = g->groups * g->channels / PIECE};
+static enum wick_status pack_last(struct wick__gpu *gpu, const struct gpu_conv_weight *g, void *to) {
+    struct wick__conv_images images = {
+        .in = g->large, .out = to, .n = g->terms / g->small_plane, .channels = g->groups * g->channels};
     for (int a = 0; a < 3; a++) {
-        boxes.from[a] = g->dim[a].large;
-        boxes.to[a] = wick__conv_reach(&g->dim[a]);
-        boxes.before[a] = g->dim[a].padding;
+        images.from[a] = g->dim[a].large;
+        images.to[a] = wick__conv_reach(&g->dim[a]);
+        images.first[a] = -g->dim[a].padding;
     }
-    return wick__gpu_surround(gpu, &boxes);
+    return wick__conv_pack_last(gpu, &images);
 }
 
 static enum wick_status pack_large(struct wick__gpu *gpu, const struct gpu_conv_weight *g, bool f8, void *to) {
@@ -258,7 +256,7 @@ static enum wick_status pack_sides(struct wick__gpu *gpu, const struct gpu_conv_
                                    const struct wick__conv_last *last, const struct sides *to) {
     if (to->small) WICK__TRY(pack_small(gpu, g, f8, to->small));
     if (!to->large) return WICK_OK;
-    return last->large ? surround(gpu, g, to->large) : pack_large(gpu, g, f8, to->large);
+    return last->large ? pack_last(gpu, g, to->large) : pack_large(gpu, g, f8, to->large);
 }
 
 static enum wick_status multiply_tiles(struct wick__gpu *gpu, enum wick_dtype dtype, const struct gpu_conv_weight *own,
@@ -301,11 +299,12 @@ static enum wick_status multiply_tiles(struct wick__gpu *gpu, enum wick_dtype dt
 
 bool wick__conv_weight_mma_takes_last(const struct wick__gpu *gpu, enum wick_dtype dtype,
                                       const struct gpu_conv_weight *g, const struct wick__conv_last *last) {
-    const double images = (double)(g->terms / g->small_plane), limit = 0x1p34;
+    const double limit = 0x1p33; /* 2^30 pieces */
+    const double images = (double)(g->terms / g->small_plane) * (double)(g->groups * g->channels);
     return (dtype == WICK_BF16 || dtype == WICK_F16) && merged_of(g) == g->groups &&
-           images * (double)g->large_plane * (double)(g->groups * g->channels) < limit &&
-           (!last->small || (g->rows % PIECE == 0 && wick__aligned16(g->small))) &&
-           (!last->large || (g->channels % PIECE == 0 && wick__aligned16(g->large))) &&
+           images * (double)g->large_plane < limit && images * (double)packed_plane(g) < limit &&
+           (!last->small || (g->rows % WICK__CONV_PIECE == 0 && wick__aligned16(g->small))) &&
+           (!last->large || (g->channels % WICK__CONV_PIECE == 0 && wick__aligned16(g->large))) &&
            wick__conv_weight_mma_takes(gpu, dtype, g);
 }
 

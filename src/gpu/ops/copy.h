@@ -20,14 +20,4 @@ struct wick_tensor *wick__gpu_packed(const struct wick__call *call, const struct
  * times. */
 enum wick_status wick__gpu_run_packed(const struct wick__call *call, wick__kernel_fn *kernel);
 
-/* Boxes of pieces of 16 bytes, [n, dim 0, dim 1, dim 2, pieces], with zeros around them, or without what lies outside
- * (margin.c). */
-struct wick__gpu_boxes {
-    const void *in;
-    void *out;
-    int64_t n, pieces;
-    int64_t from[3], to[3], before[3]; /* sizes; where the box's position 0 is in the result */
-};
-enum wick_status wick__gpu_surround(struct wick__gpu *gpu, const struct wick__gpu_boxes *boxes);
-
 #endif

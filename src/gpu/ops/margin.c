@@ -95,22 +95,6 @@ enum wick_status wick__gpu_pad(const struct wick__call *call) {
     return pad_launch(wick__gpu_of(y), &pad, pad_widen(&pad, wick__size(x->dtype)));
 }
 
-enum wick_status wick__gpu_surround(struct wick__gpu *gpu, const struct wick__gpu_boxes *boxes) {
-    enum { PIECE = 16, RANK = 5 };
-    struct gpu_pad pad = {.in = boxes->in, .out = boxes->out, .mode = GPU_PAD_CONSTANT, .shape.rank = RANK};
-    int64_t stride = 1;
-    for (int d = 0; d < RANK; d++) {
-        const bool inner = d > 0 && d < RANK - 1;
-        const int64_t whole = d == 0 ? boxes->pieces : boxes->n;
-        pad.from[d] = inner ? boxes->from[3 - d] : whole;
-        pad.shape.size[d] = inner ? boxes->to[3 - d] : whole;
-        pad.before[d] = inner ? boxes->before[3 - d] : 0;
-        pad.layout.stride[d] = stride;
-        stride *= pad.from[d];
-    }
-    return pad_launch(gpu, &pad, PIECE);
-}
-
 /* ---- matrices ---- */
 
 wick__kernel_fn wick__gpu_triangle;

@@ -112,6 +112,7 @@ static bool is_faster_in_groups(const struct wick__dnn_conv *c) {
     const bool narrow = wick_dtype_bits(c->dtype) == 16, depthwise = c->cin == 1 && c->cout == 1;
     const bool strides = volume(c, c->stride) > 1, large = volume(c, c->kernel) > 9;
     if (c->dtype == WICK_F64) return false;
+    if (c->last) return true; /* of whole pieces of channels */
     if (!depthwise && narrow && c->way == WICK__CONV_FORWARD && c->cout < 8 && elements(c, c->cin, 1, c->kernel) > many)
         return false;
     if (!depthwise && narrow && c->way == WICK__CONV_DATA && c->cin < 8 &&
@@ -128,15 +129,32 @@ static bool is_faster_in_groups(const struct wick__dnn_conv *c) {
 /* Whether a plane is no multiple of 8 elements, so that cuDNN's 1x1 kernels read it by parts. */
 static bool is_broken(const struct wick__dnn_conv *c) { return volume(c, c->out) % 8 != 0; }
 
-/* Gradients by the weight: cuDNN's are faster where tiles fit the channels, or 16 bits have some work. Of broken planes
- * 64 channels to 384, of 128 images of 14x14, take ours 34 us and cuDNN 25, 192 to 64 of 256 images 47 and 29; 96 to
- * 576 49 and 61. */
+/* Whether the last tile of so many channels is at least so full. */
+static bool fills(int64_t channels, int64_t least) {
+    enum { EDGE = 128 };
+    return channels <= EDGE || (channels - 1) % EDGE >= least;
+}
+
+/* Whether ours is faster in 16 bits for windows of several elements, with results of so many channels. For 44 shapes
+ * drawn at random on an H200 ours took 0.04 to 1.15 of cuDNN 9.19's time with channels first, 0.78 in geometric mean,
+ * and 0.37 to 1.18 by x. It lost where the last tile is at most half full (192 to 192 of 32 images of 64x64 255 us and
+ * 223) and where there is much work (768 to 640 of 64 of 20x20 430 and 397). With channels last cuDNN gets copies, and
+ * ours lost where the last tile is nearly empty: 200 to 136 of 16 images of 60x60 156 and 135 (bench/NOTES.md). */
+static bool is_faster_by_windows(const struct wick__dnn_conv *c, int64_t channels) {
+    const double much = fills(channels, 64) ? 4e10 : 5e9;
+    return c->last ? fills(channels, 32) : work_of(c) < much;
+}
+
+/* Gradients by the weight: cuDNN's are faster where tiles fit the channels of f32, or 16 bits have much work: 256 to
+ * 256 of 8 images of 64x64, 3x3, take ours 140 us and cuDNN 109. Of broken planes 64 channels to 384, of 128 images of
+ * 14x14, take ours 34 us and cuDNN 25, 192 to 64 of 256 images 47 and 29; 96 to 576 49 and 61. */
 static bool is_faster_by_weight(const struct wick__dnn_conv *c) {
     if (c->dtype == WICK_F64) return !is_point(c) && c->n * volume(c, c->out) > 65536;
     if (c->dtype == WICK_F32) return !has_multiples(c, 32) || volume(c, c->kernel) == 1;
     if (c->cout < 8) return work_of(c) < 5e7 || (c->cout >= 4 && c->cin >= 8);
     const bool strides = volume(c, c->stride) > 1, one = volume(c, c->kernel) == 1;
-    return work_of(c) < 1.5e8 || !has_multiples(c, 8) || c->in[0] == 1 || has_patches(c) ||
+    const double much = one ? 1.5e8 : 1.2e10;
+    return c->last || work_of(c) < much || !has_multiples(c, 8) || c->in[0] == 1 || has_patches(c) ||
            (one && (strides || (is_broken(c) && !(has_multiples(c, 64) && wick__min(c->cin, c->cout) == 64))));
 }
 
@@ -150,12 +168,12 @@ static bool is_faster_by_weight(const struct wick__dnn_conv *c) {
 static bool is_faster_forward(const struct wick__dnn_conv *c) {
     const int64_t few = 66, edge = 128, results = c->n * volume(c, c->out);
     const bool strides = volume(c, c->stride) > 1, one = volume(c, c->kernel) == 1;
-    const bool fills = c->cout <= edge || (c->cout - 1) % edge >= edge / 2;
     if (c->cin < 8) return volume(c, c->kernel) > 9 || !strides;
-    if (c->in[0] == 1 || work_of(c) < 2e8 || ((c->bias || c->last) && (one || fills))) return true;
+    if (c->in[0] == 1 || work_of(c) < 2e8 || (c->bias && (one || fills(c->cout, 64)))) return true;
     if (one && wick__product_is_short(c->dtype, c->cout, c->cin, work_of(c))) return true;
     return one ? strides || !has_multiples(c, 8) || (is_broken(c) && c->cin > 64 && c->cin <= 96 && c->cout > c->cin)
-               : c->cout <= 64 || wick__div_up(results, edge) * wick__div_up(c->cout, edge) <= few;
+               : c->cout <= 64 || wick__div_up(results, edge) * wick__div_up(c->cout, edge) <= few ||
+                     is_faster_by_windows(c, c->cout);
 }
 
 /* Of 16 bits: large patches are ours as products, and so are few results; we have tiles for 64 channels. */
@@ -163,7 +181,7 @@ static bool is_faster_by_x(const struct wick__dnn_conv *c) {
     const bool one = volume(c, c->kernel) == 1, large = has_patches(c) && volume(c, c->kernel) > 8;
     if (large || c->cout < 8 || (is_point(c) && !has_multiples(c, 8) && !is_broken(c))) return true;
     if (c->cin < 8) return work_of(c) < 3e8;
-    return (!one && c->cin <= 64) || c->in[0] == 1 || work_of(c) < 2e8;
+    return (!one && (c->cin <= 64 || is_faster_by_windows(c, c->cin))) || c->in[0] == 1 || work_of(c) < 2e8;
 }
 
 /* Whether ours takes f32 by matrix instructions (src/gpu/ops/conv_mma.c). */
