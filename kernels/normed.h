@@ -14,16 +14,22 @@ GPU_FN f64 normed_rsqrt(f64 x) {
 #endif
 }
 
-/* From the squares of this thread's part of k numbers, in f64, as those of wick_rms_norm are. */
-GPU_FN f32 normed_scale(f64 squares, f64 per, f64 epsilon) {
-    enum { WAVES = GPU_BLOCK / GPU_WAVE };
-    GPU_SHARED f64 share[WAVES];
+/* Leaves the squares of this thread's part of k numbers with those of its wave. They are in f64, as those of wick_rms_norm
+ * are. Behind a gpu_sync() all threads know the factor (normed_by). */
+GPU_FN void normed_leave(f64 squares, f64 *share) {
     f64 sum = gpu_wave_join<gpu_join_add>(squares);
     if (gpu_lane() == 0) share[gpu_wave()] = sum;
-    gpu_sync();
-    sum = share[0];
-    GPU_UNROLL for (u32 w = 1; w < WAVES; w++) sum += share[w];
+}
+GPU_FN f32 normed_by(const f64 *share, f64 per, f64 epsilon) {
+    f64 sum = share[0];
+    GPU_UNROLL for (u32 w = 1; w < GPU_BLOCK / GPU_WAVE; w++) sum += share[w];
     return (f32)normed_rsqrt(gpu_fma(sum, per, epsilon));
+}
+GPU_FN f32 normed_scale(f64 squares, f64 per, f64 epsilon) {
+    GPU_SHARED f64 share[GPU_BLOCK / GPU_WAVE];
+    normed_leave(squares, share);
+    gpu_sync();
+    return normed_by(share, per, epsilon);
 }
 
 #endif

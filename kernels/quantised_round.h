@@ -56,51 +56,94 @@ struct stream_room {
     f32 *scales;
     i32 *sums;
     u32 *stage;
+    f64 *squares; /* of each wave's activations, behind a norm */
 };
 
-/* Rounds a group of activations, as round_activations of quantised.hip does, two lanes a quantum; `g`: which of the
- * row. The scale is NaN where the largest magnitude is infinite or NaN. */
-template <int TYPE>
-GPU_FN void stream_round_group(const f32 (&v)[BLOCK_GROUP], u32 g, u32 groups, const struct stream_room &room) {
+/* What lanes of a wave wrote into LDS before it, its other lanes read after it. */
+GPU_FN void stream_sync(void) {
+#if defined(GPU_NVIDIA)
+    __syncwarp();
+#elif defined(GPU_AMD)
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
+    __builtin_amdgcn_wave_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
+#else
+    gpu_shuffle_xor(0u, 1);
+#endif
+}
+
+/* The sum of the squares of some numbers by a scale; in f32, since units convert to f64 at a tenth of their other rates. */
+template <int N> GPU_FN f32 stream_squares(const f32 (&v)[N], f32 scale) {
+    f32 sum[2] = {0, 0}; /* two, so that one does not wait for the other */
+    GPU_UNROLL for (int i = 0; i < N; i++) {
+        f32 x = v[i] * scale;
+        sum[i % 2] = gpu_fma(x, x, sum[i % 2]);
+    }
+    return sum[0] + sum[1];
+}
+/* The same in f64, whatever the numbers are. */
+template <int N> GPU_FN f64 stream_squares(const f32 (&v)[N]) {
+    const f32 UP = 1.2089258e24f, DOWN = 8.2718061e-25f; /* 2^80 and what it is the inverse of */
+    f32 sum = stream_squares(v, 1.0f);
+    if (sum > 1e-24f && sum < 1e37f) return sum;
+    f64 back = sum > 1 ? UP : DOWN;
+    return stream_squares(v, sum > 1 ? DOWN : UP) * back * back;
+}
+
+/* Rounds N activations, a group or half of one, as round_activations of quantised.hip does, the lanes of a quantum side by
+ * side; `i`: which N of `count`. The scale is NaN where the largest magnitude is infinite or NaN. */
+template <int TYPE, int N> GPU_FN void stream_round_some(const f32 (&v)[N], u32 i, u32 count, const struct stream_room &room) {
     typedef stream_type<TYPE> S;
-    enum { PLANES = S::UNIT / BLOCK_GROUP };
+    enum { PLANES = S::UNIT / BLOCK_GROUP, SHARE = BLOCK_GROUP / N };
+    struct alignas(N) some {
+        u32 v[N / 4];
+    };
     const f32 SMALLEST = 7.5231638e-37f; /* 2^-120 */
     f32 most = 0;
-    if (g - gpu_lane() >= groups) return; /* a wave without groups */
-    GPU_UNROLL for (int i = 0; i < BLOCK_GROUP; i++) most = gpu_join_max::of(most, gpu_fabs(v[i]));
-    most = gpu_wave_join<gpu_join_max>(most, 2);
+    if (i - gpu_lane() >= count) return; /* a wave without any */
+    GPU_UNROLL for (int e = 0; e < N; e++) most = gpu_join_max::of(most, gpu_fabs(v[e]));
+    most = gpu_wave_join<gpu_join_max>(most, 2 * SHARE);
     f32 wrong = most * 0.0f, by = most > SMALLEST && wrong == 0 ? 127.0f / most : 0.0f;
-    gpu_vec<u32> words;
+    some words;
     i32 sum = 0;
-    STREAM_EACH {
+    GPU_UNROLL for (int j = 0; j < N / 4; j++) {
         words.v[j] = 0;
         /* 1.5 2^23 + a number of up to 22 bits has the whole number next to it in its last bits. */
-        GPU_UNROLL for (int i = 0; i < 4; i++)
-            words.v[j] |= (gpu_bits<u32>(v[4 * j + i] * by + 12582912.0f) & 255) << 8 * i;
+        GPU_UNROLL for (int e = 0; e < 4; e++)
+            words.v[j] |= (gpu_bits<u32>(v[4 * j + e] * by + 12582912.0f) & 255) << 8 * e;
         if (!(by > 0)) words.v[j] = 0;
         sum = gpu_dot4(0x01010101u, words.v[j], sum);
     }
-    i32 other = stream_scaled<TYPE>::YES ? (i32)gpu_shuffle_xor((u32)sum, 1) : 0;
-    if (g >= groups) return;
-    u32 unit = S::unit_of(g), plane = S::plane_of(g), units = groups / PLANES;
-    *(gpu_vec<u32> *)(room.words + (plane * units + unit) * 4) = words;
+    if (SHARE == 2) sum += (i32)gpu_shuffle_xor((u32)sum, 1);
+    i32 other = stream_scaled<TYPE>::YES ? (i32)gpu_shuffle_xor((u32)sum, SHARE) : 0;
+    if (i >= count) return;
+    u32 g = i / SHARE, part = i % SHARE, unit = S::unit_of(g), plane = S::plane_of(g), units = count / SHARE / PLANES;
+    *(some *)(room.words + (plane * units + unit) * 4 + part * (N / 4)) = words;
     f32 scale = most / 127.0f + wrong;
+    if (part != 0) return;
     if (!stream_scaled<TYPE>::YES)
         room.sums[unit * PLANES + plane] = sum;
     else if (g % 2 == 0)
         ((f32 *)room.sums)[g / 2] = scale * (f32)(sum + other);
     if (g % 2 == 0) room.scales[g / 2] = scale;
 }
+template <int TYPE>
+GPU_FN void stream_round_group(const f32 (&v)[BLOCK_GROUP], u32 g, u32 groups, const struct stream_room &room) {
+    stream_round_some<TYPE>(v, g, groups, room);
+}
 
 enum { STREAM_AT_ONCE = 2 }; /* groups of a thread, for their loads to overlap */
 
-template <typename T> GPU_FN void stream_group(const T *x, u32 g, u32 groups, f32 (&v)[BLOCK_GROUP]) {
+template <typename T, int SOME> GPU_FN void stream_some(const T *x, u32 at, u32 count, f32 (&v)[SOME]) {
     enum { N = gpu_vec<T>::N };
-    const T *from = x + (g < groups ? g : groups - 1) * BLOCK_GROUP;
-    GPU_UNROLL for (u32 i = 0; i < BLOCK_GROUP / N; i++) {
+    const T *from = x + (at < count ? at : count - 1) * SOME;
+    GPU_UNROLL for (u32 i = 0; i < SOME / N; i++) {
         gpu_vec<T> part = gpu_load16(from + i * N);
         GPU_UNROLL for (u32 j = 0; j < N; j++) v[i * N + j] = gpu_up(part.v[j]);
     }
+}
+template <typename T> GPU_FN void stream_group(const T *x, u32 g, u32 groups, f32 (&v)[BLOCK_GROUP]) {
+    stream_some(x, g, groups, v);
 }
 
 template <typename T, int TYPE>
@@ -114,6 +157,20 @@ GPU_FN void stream_round(const struct gpu_stream &p, const struct stream_room &r
         GPU_UNROLL for (u32 a = 0; a < STREAM_AT_ONCE; a++)
             stream_round_group<TYPE>(v[a], g + a * GPU_BLOCK, groups, room);
     }
+}
+/* A thread takes N numbers at most, so that all threads of a block round a short row. `weight`: of the norm, if there is
+ * one, as stream_round_normed has it. */
+template <typename T, int TYPE, int N>
+GPU_FN void stream_round_short(const struct gpu_stream &p, const struct stream_room &room, const f32 (&weight)[N]) {
+    f32 v[N];
+    u32 count = p.k / N;
+    stream_some((const T *)p.x, gpu_thread(), count, v);
+    if (p.norm) {
+        normed_leave(gpu_thread() < count ? stream_squares(v) : 0.0, room.squares);
+        stream_sync(); /* or compilers mix both, which takes 16 registers more */
+        GPU_UNROLL for (u32 i = 0; i < N; i++) v[i] *= weight[i];
+    }
+    stream_round_some<TYPE>(v, gpu_thread(), count, room);
 }
 
 /* As stream_swiglu left it. */
@@ -136,7 +193,9 @@ template <int TYPE> GPU_FN void stream_copy(const struct gpu_stream &p, const st
     if (t < sums) *(gpu_vec<u32> *)(room.sums + t * 4) = sum;
 }
 
-/* The same after the norm. ONE: of a group a thread at most, whose weights are `first`. */
+/* The same before a norm, whose factor is that of all of a row's results: numbers of 8 bits by scales do not depend on
+ * it, so that no wave waits for the others' squares before it rounds. ONE: of a group a thread at most, whose weights are
+ * `first`. */
 template <typename T, int TYPE, bool ONE>
 GPU_FN void stream_round_normed(const struct gpu_stream &p, const struct stream_room &room,
                                 const f32 (&first)[BLOCK_GROUP]) {
@@ -147,20 +206,17 @@ GPU_FN void stream_round_normed(const struct gpu_stream &p, const struct stream_
     f64 sum = 0;
     GPU_UNROLL for (u32 a = 0; a < AT_ONCE; a++)
         stream_group((const T *)p.x, gpu_thread() + a * GPU_BLOCK, groups, v[a]);
-    f64 per = 1.0 / (f64)p.k;
     GPU_UNROLL for (u32 a = 0; a < AT_ONCE; a++) {
         if (gpu_thread() + a * GPU_BLOCK >= groups) break;
-        f64 squares[2] = {0, 0}; /* two, so that one does not wait for the other */
-        GPU_UNROLL for (int i = 0; i < BLOCK_GROUP; i++)
-            squares[i % 2] = gpu_fma((f64)v[a][i], (f64)v[a][i], squares[i % 2]);
-        sum += squares[0] + squares[1];
+        sum += stream_squares(v[a]);
     }
-    f32 by = normed_scale(sum, per, p.epsilon);
+    normed_leave(sum, room.squares);
+    stream_sync(); /* or compilers mix both, which takes 16 registers more */
     GPU_UNROLL for (u32 a = 0; a < AT_ONCE; a++) {
         f32 weight[BLOCK_GROUP];
         u32 g = gpu_thread() + a * GPU_BLOCK;
         if (!ONE) stream_group((const T *)p.norm, g, groups, weight);
-        GPU_UNROLL for (u32 i = 0; i < BLOCK_GROUP; i++) v[a][i] = v[a][i] * by * (ONE ? first[i] : weight[i]);
+        GPU_UNROLL for (u32 i = 0; i < BLOCK_GROUP; i++) v[a][i] *= ONE ? first[i] : weight[i];
         stream_round_group<TYPE>(v[a], g, groups, room);
     }
 }

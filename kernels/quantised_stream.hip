@@ -36,19 +36,6 @@ GPU_FN i32 gpu_dot4_high(u32 a, u32 b, i32 sum) {
 GPU_FN i32 gpu_dot4_high(u32 a, u32 b, i32 sum) { return gpu_dot4(a >> 4 & 0x0f0f0f0fu, b, sum); }
 #endif
 
-/* What lanes of a wave wrote into LDS before it, its other lanes read after it. */
-GPU_FN void stream_sync(void) {
-#if defined(GPU_NVIDIA)
-    __syncwarp();
-#elif defined(GPU_AMD)
-    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
-    __builtin_amdgcn_wave_barrier();
-    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
-#else
-    gpu_shuffle_xor(0u, 1);
-#endif
-}
-
 /* ---- units, of which `u` counts those of the stretch and `unit` those of the row ---- */
 
 /* Group `plane` of a unit of the activations. */
@@ -295,7 +282,7 @@ template <> struct stream_unit<BLOCK_iq4_xs> {
 
 enum { STREAM_MOST = 2 * 48 * 32 }; /* bytes of a stretch for 32 lanes: of q5_1 */
 
-template <typename T, int TYPE> struct stream {
+template <typename T, int TYPE, bool SHORT> struct stream {
     typedef stream_type<TYPE> S;
     /* In words of 16 bytes. */
     enum {
@@ -318,11 +305,15 @@ template <typename T, int TYPE> struct stream {
             if (i < MOST) *(gpu_vec<u32> *)(stage + i * 4) = r[c];
         }
     }
-    /* A block asks for its first weights and the norm's, rounds the activations for itself, then its waves take rows of
+    GPU_FN f32 add_to(const struct gpu_stream_part &part, u32 n) {
+        return part.bias && n < part.n ? gpu_up(((const T *)part.bias)[n]) : 0.0f;
+    }
+    /* SHORT: there is code for rows that are so short that all threads round half a group.
+     * A block asks for its first weights and the norm's, rounds the activations for itself, then its waves take rows of
      * its part in turn; `block`: its number among those of the part. */
     GPU_FN void rows(const struct gpu_stream &p, const struct gpu_stream_part &part, u32 block,
                      const struct stream_room &room) {
-        enum { WAVES = GPU_BLOCK / GPU_WAVE };
+        enum { WAVES = GPU_BLOCK / GPU_WAVE, HALF = BLOCK_GROUP / 2 };
         u32 units = p.k / S::UNIT;
         u32 n = block * WAVES + gpu_wave(), rows = part.n;
         gpu_vec<u32> r[LOADS];
@@ -330,7 +321,12 @@ template <typename T, int TYPE> struct stream {
         fetch(part, n < rows ? n : rows - 1, 0, units, r);
         f32 norm[BLOCK_GROUP];
         u32 groups = p.k / BLOCK_GROUP;
-        if (p.norm && groups <= GPU_BLOCK) {
+        if (SHORT && !p.rounded && p.k <= HALF * GPU_BLOCK) {
+            f32 half[HALF];
+            if (p.norm) stream_some((const T *)p.norm, gpu_thread(), p.k / HALF, half);
+            if (p.early) gpu_wait();
+            stream_round_short<T, TYPE>(p, room, half);
+        } else if (p.norm && groups <= GPU_BLOCK) {
             stream_group((const T *)p.norm, gpu_thread(), groups, norm);
             if (p.early) gpu_wait();
             stream_round_normed<T, TYPE, true>(p, room, norm);
@@ -343,9 +339,10 @@ template <typename T, int TYPE> struct stream {
             else
                 stream_round<T, TYPE>(p, room);
         }
+        f32 sum = 0, onto = add_to(part, n); /* asked for well before the row's end */
         gpu_sync();
+        f32 by = p.norm ? normed_by(room.squares, 1.0 / (f64)p.k, p.epsilon) : 1.0f;
         u32 first = 0;
-        f32 sum = 0;
         GPU_NO_UNROLL while (n < rows) {
             put(room.stage, r);
             stream_sync();
@@ -359,11 +356,10 @@ template <typename T, int TYPE> struct stream {
             stream_sync();
             if (last) {
                 sum = gpu_wave_join<gpu_join_add>(sum);
-                if (gpu_lane() == 0) {
-                    if (part.bias) sum += gpu_up(((const T *)part.bias)[n]);
-                    gpu_down((T *)part.out + n, gemm_activate_float(p.activation, sum));
-                }
+                if (gpu_lane() == 0)
+                    gpu_down((T *)part.out + n, gemm_activate_float(p.activation, gpu_fma(sum, by, onto)));
                 sum = 0;
+                onto = add_to(part, next);
             }
             first = last ? 0 : first + UNITS;
             n = next;
@@ -378,12 +374,13 @@ template <typename T, bool USUAL> GPU_FN void stream_8_bit(const struct gpu_stre
     GPU_SHARED gpu_vec<f32> scales[GPU_QUANTISED_VECTOR / 32 / 4];
     GPU_SHARED gpu_vec<i32> sums[GPU_QUANTISED_VECTOR / 16 / 4];
     GPU_SHARED gpu_vec<u32> stage[WAVES * PITCH];
-    struct stream_room room = {(u32 *)words, (f32 *)scales, (i32 *)sums, (u32 *)(stage + gpu_wave() * PITCH)};
+    GPU_SHARED f64 squares[WAVES];
+    struct stream_room room = {(u32 *)words, (f32 *)scales, (i32 *)sums, (u32 *)(stage + gpu_wave() * PITCH), squares};
     bool second = gpu_block_x() >= p.part[0].blocks;
     const struct gpu_stream_part part = second ? p.part[1] : p.part[0];
     u32 block = gpu_block_x() - (second ? p.part[0].blocks : 0);
 #define STREAM_CASE(name)                                                                                              \
-    case BLOCK_##name: stream<T, BLOCK_##name>::rows(p, part, block, room); break;
+    case BLOCK_##name: stream<T, BLOCK_##name, USUAL>::rows(p, part, block, room); break;
     if (USUAL)
         switch (part.type) {
             GPU_QUANTISED_USUAL_TYPES(STREAM_CASE)
@@ -399,7 +396,7 @@ template <typename T, bool USUAL> GPU_FN void stream_8_bit(const struct gpu_stre
 
 /* A thread takes 16 numbers. */
 GPU_KERNEL(stream_swiglu, struct gpu_stream_swiglu) {
-    struct stream_room room = {p.to->words, p.to->scales, p.to->sums, 0};
+    struct stream_room room = {p.to->words, p.to->scales, p.to->sums, 0, 0};
     u32 groups = p.k / BLOCK_GROUP, g = gpu_block_x() * gpu_threads() + gpu_thread();
     f32 gate[BLOCK_GROUP], up[BLOCK_GROUP];
     stream_group(p.x, g, groups, gate);
