@@ -60,6 +60,7 @@ struct gpu_attention_token {
     i64 length_stride;
     u32 heads, group, tiles, splits; /* group: query heads of a key head, in so many tiles */
     u32 depth, pairs, interleaved;
+    u32 early; /* no kernel that may still run writes lengths, or keys and values ahead of the last ones */
     float scale, cap; /* cap 0: none */
     struct gpu_attention_cache cache[GPU_ATTENTION_CACHES];
 };

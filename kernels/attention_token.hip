@@ -242,6 +242,7 @@ template <typename T> struct token {
 
     GPU_FN void run(const struct gpu_attention_token &p) {
         GPU_SHARED struct room to;
+        if (!p.early) gpu_wait();
         const place at = locate(p);
         if (gpu_block_y() >= at.parts) return;
         const u32 vectors = p.depth / N, columns = vectors > WIDE / N / 2 ? WIDE / N : WIDE / N / 2;
@@ -252,6 +253,7 @@ template <typename T> struct token {
         GPU_UNROLL for (u32 r = 0; r < ROWS; r++) GPU_UNROLL for (u32 j = 0; j < N; j++) sum[r][j] = 0;
         fetch_key(at, at.begin + mine, vectors, k);
         fetch_values(at, at.begin + slice * each, column, each, vectors, v);
+        gpu_wait();
         bring(p, at, to);
         if (gpu_thread() == 0) to.again = 0;
         gpu_sync();
@@ -320,6 +322,6 @@ template <typename T> struct token {
     }
 };
 
-GPU_KERNEL(attention_token_bf16, struct gpu_attention_token) { token<bf16>::run(p); }
-GPU_KERNEL(attention_token_f16, struct gpu_attention_token) { token<f16>::run(p); }
-GPU_KERNEL(attention_token_f32, struct gpu_attention_token) { token<f32>::run(p); }
+GPU_KERNEL_AHEAD(attention_token_bf16, struct gpu_attention_token, GPU_BLOCK, 1) { token<bf16>::run(p); }
+GPU_KERNEL_AHEAD(attention_token_f16, struct gpu_attention_token, GPU_BLOCK, 1) { token<f16>::run(p); }
+GPU_KERNEL_AHEAD(attention_token_f32, struct gpu_attention_token, GPU_BLOCK, 1) { token<f32>::run(p); }

@@ -131,6 +131,8 @@ static bool is_token(const struct wick__call *call, int first, int n) {
 static enum wick_status token(struct wick__gpu *gpu, const struct wick__call *call, int first, int n) {
     const struct wick_tensor *in[3] = {call->in[WICK__STEP_Q], call->in[WICK__STEP_KV], call->in[WICK__STEP_V]};
     const struct wick_tensor *tables[2] = {call->in[WICK__STEP_COSINE], call->in[WICK__STEP_SINE]};
+    /* Only a text's step has such lengths (lm_step.c). They are uploaded behind all kernels of the steps before. */
+    const struct wick_tensor *lengths = call->in[WICK__STEP_LENGTHS];
     const int64_t heads = in[0]->layout.shape[1], key_heads = wick__step_cache(call, 0)->layout.shape[1] / 2;
     struct gpu_attention_token p = {.out = (float *)wick__data(call->out[0]) + first * call->out[0]->layout.stride[0],
                                     .total = n * heads,
@@ -140,6 +142,7 @@ static enum wick_status token(struct wick__gpu *gpu, const struct wick__call *ca
                                     .group = (u32)(heads / key_heads),
                                     .depth = (u32)in[0]->layout.shape[3],
                                     .interleaved = call->p.attention.interleaved,
+                                    .early = lengths && lengths->storage->constant,
                                     .scale = (float)call->p.attention.scale,
                                     .cap = (float)call->p.attention.soft_cap};
     for (int i = 0; i < 3; i++) {
