@@ -4,9 +4,12 @@
 
 #include "params.h"
 
+enum { GPU_POOL_BACKWARD_EACH = 4 }; /* elements of a thread where windows are apart */
+
 /* One dim: `in` elements, `out` windows. */
 struct gpu_pool_axis {
-    i64 in, out, kernel, stride, padding, step;
+    i64 in, out, kernel, stride, padding;
+    i64 reach; /* from the first element of a window to its last */
     struct gpu_divisor by_in, by_stride; /* when narrow */
 };
 
@@ -20,7 +23,8 @@ struct gpu_pool_backward {
     struct gpu_pool_axis axis[3];
     i64 divisor;       /* of averages; 0: the number of elements */
     u32 count_padding; /* with those in the padding */
-    u32 narrow;        /* count, and every dim with its padding, are below 2^31 */
+    u32 narrow;        /* counts, windows, strides and every dim with its padding are below 2^31 */
+    u32 apart;         /* narrow, no window reaches into another, and out is of whole vectors */
 };
 
 #endif
