@@ -52,6 +52,8 @@ struct gpu_scatter_all {
     struct gpu_layout layout[5];
 };
 
+enum gpu_index_runs { GPU_INDEX_ROWS = 1, GPU_INDEX_COLUMNS }; /* what the ids are of */
+
 /* index_add: lists the sources of each row of out, and makes the rows. */
 struct gpu_index_add {
     void *out; /* contiguous */
@@ -63,7 +65,8 @@ struct gpu_index_add {
     u32 *places;                 /* in ids, sorted by id */
     u32 *first;                  /* [n + 1]: where those of a row begin */
     u32 vectors;                 /* rows in units of 16 bytes */
-    u32 runs;                    /* [rows, width] in units of 16 bytes that rows don't begin at: x is one element */
+    u32 runs;                    /* [rows, width] in units of 16 bytes wherever rows begin: x is one element or dense;
+                                  * enum gpu_index_runs */
     u32 one;                     /* x is one element everywhere */
     u32 passes;                  /* index_list: bytes of n */
     struct gpu_shape shape;      /* of out */

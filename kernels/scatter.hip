@@ -392,25 +392,48 @@ template <typename T, int V> GPU_FN void index_sum(const struct gpu_index_add &p
     }
 }
 
-/* Rows that begin anywhere, most without a source: 16 bytes of the result a thread, whatever rows they are of. */
-template <typename T> GPU_FN void index_runs(const struct gpu_index_add &p) {
+/* Rows that begin anywhere, most without a source: V elements of the result a thread, whatever rows they are of. */
+template <typename T, int V> GPU_FN pack<T, V> index_run(const struct gpu_index_add &p, u32 at) {
+    pack<T, V> x;
+    if (!p.one) return *(const pack<T, V> *)((const T *)p.x + at);
+    GPU_UNROLL for (int j = 0; j < V; j++) x.v[j] = *(const T *)p.x;
+    return x;
+}
+
+/* Adds the sources begin .. end - 1 to V elements that begin at `at` of each. */
+template <typename T, int V>
+GPU_FN void index_add_to(const struct gpu_index_add &p, i64 at, u32 begin, u32 end, pack<T, V> *x) {
+    typename sum_of<T>::type sum[V];
+    GPU_UNROLL for (int j = 0; j < V; j++) sum[j] = sum_of<T>::up(x->v[j]);
+    GPU_NO_UNROLL for (u32 s = begin; s < end; s++) {
+        const T *from = (const T *)p.source + (i64)p.places[s] * p.step + at;
+        GPU_UNROLL for (int j = 0; j < V; j++) sum[j] += sum_of<T>::up(from[j]);
+    }
+    GPU_UNROLL for (int j = 0; j < V; j++) x->v[j] = sum_of<T>::down(sum[j]);
+}
+
+/* COLUMNS: the ids are those of columns. */
+template <typename T, bool COLUMNS> GPU_FN void index_runs(const struct gpu_index_add &p) {
     enum { V = 16 / sizeof(T) };
     u32 width = (u32)p.shape.size[0], count = (u32)p.shape.count;
-    T x = *(const T *)p.x;
-    pack<T, V> all;
-    GPU_UNROLL for (int j = 0; j < V; j++) all.v[j] = x;
     for (u32 at = (u32)gpu_global() * V; at < count; at += (u32)gpu_stride() * V) {
         u32 row = gpu_divide(at, p.shape.divisor[0]), end = at + V < count ? at + V : count;
         u32 last = gpu_divide(end - 1, p.shape.divisor[0]), column = at - row * width;
-        if (end - at == V && p.first[row] == p.first[last + 1]) {
-            *(pack<T, V> *)((T *)p.out + at) = all;
+        u32 first = p.first[COLUMNS ? column : row];
+        u32 after = p.first[!COLUMNS ? last + 1 : row == last ? column + end - at : column];
+        bool alike = COLUMNS ? row == last && first == after : row == last || first == after;
+        if (end - at == V && alike) {
+            pack<T, V> x = index_run<T, V>(p, at);
+            if (first < after) index_add_to<T, V>(p, column, first, after, &x);
+            *(pack<T, V> *)((T *)p.out + at) = x;
             continue;
         }
         GPU_NO_UNROLL for (u32 e = at; e < end; e++) {
-            typename sum_of<T>::type sum = sum_of<T>::up(x);
-            GPU_NO_UNROLL for (u32 s = p.first[row]; s < p.first[row + 1]; s++)
-                sum += sum_of<T>::up(((const T *)p.source)[(i64)p.places[s] * p.step + column]);
-            ((T *)p.out)[e] = sum_of<T>::down(sum);
+            pack<T, 1> x = index_run<T, 1>(p, e);
+            u32 place = COLUMNS ? column : row;
+            i64 from = COLUMNS ? row * p.layout[1].stride[1] : column;
+            index_add_to<T, 1>(p, from, p.first[place], p.first[place + 1], &x);
+            ((T *)p.out)[e] = x.v[0];
             if (++column < width) continue;
             column = 0;
             row++;
@@ -420,8 +443,10 @@ template <typename T> GPU_FN void index_runs(const struct gpu_index_add &p) {
 
 #define INDEX_ADD(type)                                                                                                \
     GPU_KERNEL(index_add_##type, struct gpu_index_add) {                                                               \
-        if (p.runs)                                                                                                    \
-            index_runs<type>(p);                                                                                       \
+        if (p.runs == GPU_INDEX_ROWS)                                                                                  \
+            index_runs<type, false>(p);                                                                                \
+        else if (p.runs == GPU_INDEX_COLUMNS)                                                                          \
+            index_runs<type, true>(p);                                                                                 \
         else if (p.vectors)                                                                                            \
             index_sum<type, 16 / sizeof(type)>(p);                                                                     \
         else                                                                                                           \

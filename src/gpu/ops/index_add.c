@@ -17,12 +17,16 @@ static bool in_vectors(const struct gpu_index_add *p, int64_t ratio) {
     return fit;
 }
 
-/* Whether rows are to be taken in such units all the same, as most have no source and x is one element. */
-static bool in_runs(const struct gpu_index_add *p) {
+/* Whether rows are to be taken in such units all the same, as most elements have no source and x is one element or
+ * dense. */
+static u32 runs_of(const struct gpu_index_add *p) {
+    enum { APART = 32 };                /* columns for each that has a source: most units have none */
     const int64_t most = INT32_MAX / 2; /* elements, that no number of threads passes 2^32 */
-    return p->one && !p->vectors && p->shape.rank == 2 && p->shape.count < most && p->k < p->n / 4 &&
-           p->layout[1].stride[0] == 1 && p->layout[2].stride[0] == 0 && p->layout[2].stride[1] == 1 &&
-           wick__aligned16(p->out);
+    const int64_t *stride = p->layout[0].stride, *place = p->layout[2].stride;
+    if (p->vectors || p->shape.rank != 2 || p->shape.count >= most || !wick__aligned16(p->out)) return 0;
+    if (!p->one && (stride[0] != 1 || stride[1] != p->shape.size[0] || !wick__aligned16(p->x))) return 0;
+    if (place[0] == 0 && place[1] == 1) return p->k < p->n / 4 && p->layout[1].stride[0] == 1 ? GPU_INDEX_ROWS : 0;
+    return place[0] == 1 && place[1] == 0 && p->k < p->n / APART ? GPU_INDEX_COLUMNS : 0;
 }
 
 static enum wick_status launch_over(struct wick__gpu *gpu, enum wick__gpu_kernel kernel, int64_t items,
@@ -102,7 +106,7 @@ enum wick_status wick__gpu_index_add(const struct wick__call *call) {
     for (u32 d = 0; d < p.shape.rank; d++) p.one &= p.layout[0].stride[d] == 0;
     WICK__TRY(wick__gpu_ids(call, ids, n, &p.ids));
     p.vectors = in_vectors(&p, 128 / wick_dtype_bits(x->dtype));
-    p.runs = in_runs(&p);
+    p.runs = runs_of(&p);
     size_t nbytes = 3 * round_up((size_t)k * 4) + (size_t)(n + 1) * 4;
     void *memory;
     WICK__TRY(wick__gpu_scratch(gpu, nbytes, &memory));
