@@ -412,6 +412,21 @@ GPU_FN void index_add_to(const struct gpu_index_add &p, i64 at, u32 begin, u32 e
     GPU_UNROLL for (int j = 0; j < V; j++) x->v[j] = sum_of<T>::down(sum[j]);
 }
 
+/* x, V elements of a row, with the sources of their columns: `lists` is where those of the first column begin, `at` where
+ * the row of sources does. */
+template <typename T, int V>
+GPU_FN pack<T, V> index_columns(const struct gpu_index_add &p, pack<T, V> x, i64 at, const u32 *lists) {
+    u32 begin[V + 1];
+    GPU_UNROLL for (int j = 0; j <= V; j++) begin[j] = lists[j];
+    GPU_UNROLL for (int j = 0; j < V; j++) {
+        if (begin[j] == begin[j + 1]) continue;
+        pack<T, 1> one = {{x.v[j]}};
+        index_add_to<T, 1>(p, at, begin[j], begin[j + 1], &one);
+        x.v[j] = one.v[0];
+    }
+    return x;
+}
+
 /* COLUMNS: the ids are those of columns. */
 template <typename T, bool COLUMNS> GPU_FN void index_runs(const struct gpu_index_add &p) {
     enum { V = 16 / sizeof(T) };
@@ -421,10 +436,12 @@ template <typename T, bool COLUMNS> GPU_FN void index_runs(const struct gpu_inde
         u32 last = gpu_divide(end - 1, p.shape.divisor[0]), column = at - row * width;
         u32 first = p.first[COLUMNS ? column : row];
         u32 after = p.first[!COLUMNS ? last + 1 : row == last ? column + end - at : column];
-        bool alike = COLUMNS ? row == last && first == after : row == last || first == after;
-        if (end - at == V && alike) {
+        if (end - at == V && (row == last || (!COLUMNS && first == after))) {
             pack<T, V> x = index_run<T, V>(p, at);
-            if (first < after) index_add_to<T, V>(p, column, first, after, &x);
+            if (COLUMNS && first < after)
+                x = index_columns<T, V>(p, x, row * p.layout[1].stride[1], p.first + column);
+            else if (first < after)
+                index_add_to<T, V>(p, column, first, after, &x);
             *(pack<T, V> *)((T *)p.out + at) = x;
             continue;
         }
