@@ -26,7 +26,6 @@ struct wick__storage {
     void *context;
     bool foreign;
     bool constant; /* nothing writes it any more, so a kernel may read it before those ahead of it have ended */
-    bool valid;    /* ids in it are in range, as the host knows: no kernel has to report one that is not */
     _Atomic(struct wick__doubt *) doubt; /* NULL: the contents are right, or were found wrong at once */
     struct wick__storage **named;        /* where a recorded graph names it as a result; NULL: none does */
 };

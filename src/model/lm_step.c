@@ -108,10 +108,8 @@ static enum wick_status make_input(const struct wick_lm *lm, struct wick__lm_ste
     if (step->input) return WICK_OK;
     struct wick_tensor *input = wick_empty(lm->device, WICK_F32, WICK_SHAPE(step->words));
     step->input = input ? wick_retain(input) : NULL;
-    if (!input) return wick__latest();
-    input->storage->constant = true; /* for kernels: an upload waits for them, and they for it */
-    input->storage->valid = true;    /* sequence.c has looked at the ids */
-    return WICK_OK;
+    if (input) input->storage->constant = true; /* for kernels: an upload waits for them, and they for it */
+    return input ? WICK_OK : wick__latest();
 }
 
 static enum wick_status upload(const struct wick_lm *lm, const struct wick__lm_batch *batch,

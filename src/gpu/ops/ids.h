@@ -9,14 +9,12 @@
 static inline enum wick_status wick__gpu_ids(const struct wick__call *call, const struct wick_tensor *ids, int64_t n,
                                              struct gpu_ids *result) {
     struct wick__suspect *suspect;
-    struct gpu_report report = {0};
+    struct gpu_report report;
     bool negative = wick__has(WICK__SIGNED, ids->dtype);
     int bits = wick_dtype_bits(ids->dtype);
     uint64_t sentinel = UINT64_MAX >> (64 - bits + negative);
-    if (!ids->storage->valid) {
-        WICK__TRY(wick__gpu_report(call, WICK__BAD_ID, &suspect, &report));
-        wick__suspect_operand(suspect, 0, 0, ids, n);
-    }
+    WICK__TRY(wick__gpu_report(call, WICK__BAD_ID, &suspect, &report));
+    wick__suspect_operand(suspect, 0, 0, ids, n);
     *result = (struct gpu_ids){.data = wick__data(ids),
                                .report = report,
                                .limit = (uint64_t)n < sentinel ? (uint64_t)n : sentinel,
