@@ -71,18 +71,11 @@ template <int S> GPU_FN void math_all(f64 (&v)[S], const struct gpu_unary &p) {
 }
 template <int S> GPU_FN void math_all(f32 (&v)[S], const struct gpu_unary &p) { math(v, p); }
 
-/* Of 16 bits, whose rounding hides what a reciprocal, a short series and an e^x near the least lose: a division that is
- * right for all numbers takes as long as the rest. */
+/* Of 16 bits, whose rounding hides what a reciprocal and an e^x near the least lose: a division that is right for all
+ * numbers takes as long as the rest. */
 GPU_FN f32 math_narrow_sigmoid(f32 x) {
     f32 e = gpu_exp(-gpu_fabs(x));
     return (x < 0 ? e : 1.0f) * gpu_reciprocal(1 + e);
-}
-GPU_FN f32 math_narrow_tanh(f32 x) {
-    f32 size = gpu_fabs(x), square = x * x, most = size < 20 ? size : 20.0f; /* 1 - 2^-25 is 1 */
-    f32 far = gpu_fma(-2.0f, gpu_reciprocal(gpu_exp(2 * most) + 1), 1.0f);
-    /* x - x^3 / 3 + 2 x^5 / 15 - 17 x^7 / 315, whose next term is 3e-7 of x at a quarter */
-    f32 near = gpu_fma(gpu_fma(gpu_fma(-0.053968254f, square, 0.13333334f), square, -0.33333334f), square * x, x);
-    return size < 0.25f ? near : x < 0 ? -far : x == x ? far : x;
 }
 #define NARROW(name, value)                                                                                            \
     case GPU_OP_##name:                                                                                                \
@@ -92,7 +85,6 @@ template <int S> GPU_FN void math_narrow(f32 (&v)[S], const struct gpu_unary &p)
     switch (p.op) {
         NARROW(sigmoid, math_narrow_sigmoid(v[s]))
         NARROW(silu, v[s] * math_narrow_sigmoid(v[s]))
-        NARROW(tanh, math_narrow_tanh(v[s]))
     default: math(v, p);
     }
 }

@@ -146,7 +146,7 @@ static struct number slope_of(const struct verify_case *c, const long double e[4
         y = (struct number){y.value - x, y.size + fabsl(x)};
         return c->i[1] ? (struct number){s * y.value, s * y.size} : y;
     case WICK_OP_binary_cross_entropy:
-        y = by_target ? add(bounded(1 - x), -bounded(x)) : alone((x - t) / fmaxl(x - x * x, 1e-12));
+        y = by_target ? add(bounded(1 - x), -bounded(x)) : alone((x - t) / fmaxl(x * (1 - x), 1e-12));
         return (struct number){y.value * e[2], y.size * fabsl(e[2])};
     default:
         y = by_target ? add(e[3] * log1pl(expl(-x)), -log1pl(expl(x)))
