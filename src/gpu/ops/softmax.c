@@ -4,6 +4,7 @@
 #include "core/checked.h"
 #include "gpu/routes/layer.h"
 #include "kernels/softmax.h"
+#include "kernels/softmax_planes.h"
 
 struct softmax {
     struct wick__gpu *gpu;
@@ -78,6 +79,32 @@ static enum wick_status short_lines(const struct softmax *s) {
     p.items = s->lines / s->inner * p.width;
     p.down = wick__gpu_short_down(s->n, p.items, GPU_SOFTMAX_SHORT(s->size), GPU_SOFTMAX_DOWN(s->size));
     wick__gpu_reduce_grid(&launch, wick__div_up(p.items, GPU_BLOCK / p.down));
+    return wick__gpu_launch(s->gpu, &launch, &p);
+}
+
+/* Whether lines across memory are few, and the planes of them enough for a block each, which reads its plane from a
+ * cache again. */
+static bool is_planes(const struct softmax *s) {
+    enum { PLANES = 64, LEAST_BYTES = 4 << 10, MOST_BYTES = 256 << 10 };
+    int64_t bytes = s->n * s->inner * s->size;
+    if (s->inner == 1 || s->inner > GPU_SOFTMAX_PLANES_WIDTH || s->lines / s->inner < PLANES) return false;
+    if (s->size != 2 && s->size != 4) return false;
+    return bytes >= LEAST_BYTES && bytes <= MOST_BYTES && (((uintptr_t)s->in ^ (uintptr_t)s->out) & 15) == 0;
+}
+
+static enum wick_status planes(const struct softmax *s) {
+    struct gpu_softmax_planes p = {.in = s->in,
+                                   .out = s->out,
+                                   .planes = s->lines / s->inner,
+                                   .n = (u32)(s->n * s->inner),
+                                   .width = (u32)s->inner,
+                                   .log = s->call->op == WICK_OP_log_softmax};
+    struct wick__launch launch = {.kernel = wick__gpu_of_floats(WICK__GPU_K_softmax_planes_bf16, s->dtype)};
+    uint32_t per_vector = (uint32_t)(16 / s->size), whole = 1; /* threads whose vectors are whole rows */
+    while (whole * per_vector % p.width != 0) whole++;
+    launch.threads = p.n / per_vector > 4 * GPU_BLOCK ? GPU_SOFTMAX_THREADS : GPU_BLOCK;
+    p.step = launch.threads / whole * whole;
+    wick__gpu_reduce_grid(&launch, p.planes);
     return wick__gpu_launch(s->gpu, &launch, &p);
 }
 
@@ -158,6 +185,7 @@ enum wick_status wick__gpu_softmax(const struct wick__call *call) {
     WICK__TRY(by_route(&s, &done));
     if (done) return WICK_OK;
     if (is_short(&s)) return short_lines(&s);
+    if (is_planes(&s)) return planes(&s);
     uint32_t group = group_of(&s, GPU_SOFTMAX_KEPT((int)s.size));
     if (s.inner == 1 && group > 0) return kept_rows(&s, group);
     if (s.inner == 1) cut(&s);
