@@ -340,6 +340,15 @@ static enum wick_status run_columns(struct lines *lines, int dim) {
 
 /* ---- lines of a few elements across memory ---- */
 
+/* Whether lines are rows that follow each other, and no whole vectors. Of many a thread may as well take one each. */
+static bool is_short_row(const struct lines *lines) {
+    enum { MOST_READ = 1 << 20 }; /* elements */
+    const struct wick__layout *kept = &lines->kept;
+    bool rows = lines->reduced.rank == 1 && lines->reduced.stride[0] == 1 && kept->rank == 1;
+    if (lines->outs * lines->terms > MOST_READ) return false;
+    return rows && kept->stride[0] == lines->terms && lines->terms * lines->size % 16 != 0;
+}
+
 /* Whether x is [outer,n,inner], of which n is reduced to a place and small. Where neighbours are less than a sector, a
  * thread that takes a line alone reads its sectors more than once, which a cache can bear for short ones. */
 static bool is_short(const struct lines *lines, int dim) {
@@ -347,6 +356,7 @@ static bool is_short(const struct lines *lines, int dim) {
     const struct wick__layout *kept = &lines->kept;
     if (lines->reduction->end.kind != GPU_REDUCE_ARG || lines->size == 1) return false;
     if (lines->reduced.rank != 1 || lines->terms > MOST) return false;
+    if (is_short_row(lines)) return true;
     if (dim < 0 || dim != kept->rank - 1 || lines->reduced.stride[0] != kept->shape[dim]) return false;
     if (kept->rank > 2 || (kept->rank == 2 && kept->stride[0] != lines->terms * kept->shape[dim])) return false;
     int64_t bytes = kept->shape[dim] * lines->size;
@@ -354,7 +364,7 @@ static bool is_short(const struct lines *lines, int dim) {
 }
 
 static enum wick_status run_short(const struct lines *lines) {
-    enum { KEPT = 64, DOWN = 16 };
+    enum { KEPT = 64, KEPT_ROW = 8, DOWN = 16 }; /* elements of a thread, at most; threads of a line */
     const struct gpu_reduce_end *end = &lines->reduction->end;
     struct gpu_reduce_short p = {.in = lines->data, .n = lines->terms, .inner = lines->reduced.stride[0], .end = *end};
     int64_t size = lines->size;
@@ -364,7 +374,7 @@ static enum wick_status run_short(const struct lines *lines) {
         p.beside = (uint32_t)(16 / size);
     p.width = p.inner / p.beside;
     p.items = lines->outs / p.inner * p.width;
-    p.down = wick__gpu_short_down(p.n, p.items, KEPT, DOWN);
+    p.down = wick__gpu_short_down(p.n, p.items, is_short_row(lines) ? KEPT_ROW : KEPT, DOWN);
     enum wick_dtype dtype = lines->reduction->x->dtype;
     struct wick__launch launch = {.kernel = wick_dtype_is_float(dtype)
                                                 ? wick__gpu_of_floats(WICK__GPU_K_arg_short_bf16, dtype)
@@ -375,21 +385,26 @@ static enum wick_status run_short(const struct lines *lines) {
 
 /* ---- a few lines side by side ---- */
 
-/* Whether rows of a few lines follow each other without a gap, and are together worth a block: of sums of 16 bits. */
+/* Whether rows of a few lines follow each other without a gap, and are together worth a block: of sums of 16 bits, and
+ * of places of extremes. Smaller planes are, where they are many. */
 static bool is_few(const struct lines *lines, int dim) {
-    enum { MOST = 64, PLANE = 16 << 10 }; /* lines; bytes of all their rows, at least */
+    enum { MOST = 64, PLANE = 16 << 10, SMALL_PLANE = 4 << 10 }; /* lines; bytes of all their rows, at least */
     const struct wick__layout *kept = &lines->kept;
     uint32_t kind = lines->reduction->end.kind;
-    if (!is_eager(lines) || lines->size != 2 || kind != GPU_REDUCE_SUM) return false;
+    bool place = kind == GPU_REDUCE_ARG && wick_dtype_is_float(lines->reduction->x->dtype);
+    if (place ? lines->size != 2 && lines->size != 4 : !is_eager(lines) || lines->size != 2 || kind != GPU_REDUCE_SUM)
+        return false;
     if (dim < 0 || dim != kept->rank - 1 || kept->rank > 2) return false;
     int64_t width = kept->shape[dim], bytes = width * lines->size;
     bool adjacent = lines->reduced.rank == 1 && lines->reduced.stride[0] == width;
     bool narrow = width > 1 && width <= MOST && (bytes % 16 != 0 || bytes < SECTOR);
-    return adjacent && narrow && lines->terms * bytes >= PLANE;
+    bool many = kept->rank == 2 && kept->shape[0] >= SPREAD / 2;
+    return adjacent && narrow && lines->terms * bytes >= (many ? SMALL_PLANE : PLANE) &&
+           lines->terms * width < INT32_MAX;
 }
 
 static enum wick_status run_few(const struct lines *lines, int dim) {
-    enum { EACH = 8 }; /* vectors of a thread in a segment, at least */
+    enum { EACH = 8, LEAST_EACH = 3 }; /* vectors of a thread in a segment, at least; where blocks are smaller for it */
     const struct wick__layout *kept = &lines->kept;
     struct gpu_reduce_few p = {.in = lines->data, .planes = 1, .end = lines->reduction->end};
     int64_t per_vector = 16 / lines->size, whole = 1; /* threads whose vectors are whole rows */
@@ -398,7 +413,10 @@ static enum wick_status run_few(const struct lines *lines, int dim) {
     if (kept->rank == 2) p.planes = kept->shape[0];
     if (kept->rank == 2) p.pitch = kept->stride[0];
     while (whole * per_vector % p.width != 0) whole++;
-    p.threads = (u32)(GPU_BLOCK / whole * whole);
+    uint32_t threads = GPU_BLOCK;
+    while (threads > 64 && threads / 2 >= p.width && threads / 2 >= whole && p.n < LEAST_EACH * threads * per_vector)
+        threads /= 2;
+    p.threads = (u32)(threads / whole * whole);
     int64_t step = p.threads * per_vector, most = wick__max(1, p.n / (step * EACH));
     int64_t splits = wick__min(wick__div_up(SPREAD / 2, p.planes), most);
     p.length = wick__div_up(wick__div_up(p.n, splits), step) * step;
@@ -408,8 +426,9 @@ static enum wick_status run_few(const struct lines *lines, int dim) {
     p.end.segments = p.splits;
     p.end.part_out = 1;
     p.end.part_segment = lines->outs;
-    struct wick__launch first = {.kernel =
-                                     wick__gpu_of_floats(WICK__GPU_K_reduce_few_bf16, lines->reduction->x->dtype)};
+    bool place = p.end.kind == GPU_REDUCE_ARG;
+    enum wick__gpu_kernel kernel = place ? WICK__GPU_K_arg_few_bf16 : WICK__GPU_K_reduce_few_bf16;
+    struct wick__launch first = {.kernel = wick__gpu_of_floats(kernel, lines->reduction->x->dtype), .threads = threads};
     wick__gpu_reduce_grid(&first, p.planes * p.splits);
     return launch(lines, &first, &p, &p.end);
 }
