@@ -77,11 +77,23 @@ GPU_FN void scan_store(const scan_line<T> &l, i64 v, const A (&a)[N], bool align
     }
 }
 
+/* gpu_wave_scan of groups of lanes, a power of two of them, or of the wave. */
+template <typename J, typename T> GPU_FN T scan_lanes(T v, u32 group) {
+    GPU_UNROLL for (u32 step = 0; step < GPU_WAVE_LOG2; step++) {
+        u32 by = 1u << step;
+        if (by >= group) break;
+        T before = gpu_shuffle_up(v, by);
+        if ((gpu_lane() & (group - 1)) >= by) v = J::of(before, v);
+    }
+    return v;
+}
+
 /* Vectors from .. to-1 of a line, behind `carry`; returns what carry comes to. */
 template <typename T, typename J, typename A>
 GPU_FN A scan_vectors(const struct gpu_scan &p, const scan_line<T> &l, i64 from, i64 to, A carry, A *room) {
     enum { N = gpu_vec<T>::N, K = 16 / N > 4 ? 4 : 16 / N };
     u32 group = p.group, waves = group > GPU_WAVE ? group / GPU_WAVE : 1, wave = waves > 1 ? gpu_wave() : 0;
+    u32 lanes = group > GPU_WAVE ? GPU_WAVE : group;
     const A unit = J::template unit<A>();
     GPU_NO_UNROLL for (i64 v = from; v < to; v += K * group) {
         A a[K][N], base[K], through[K];
@@ -97,13 +109,13 @@ GPU_FN A scan_vectors(const struct gpu_scan &p, const scan_line<T> &l, i64 from,
         GPU_UNROLL for (int k = 0; k < K; k++) {
             if (k > 0 && v + k * group >= to) break;
             GPU_UNROLL for (int i = 1; i < N; i++) a[k][i] = J::of(a[k][i - 1], a[k][i]);
-            through[k] = gpu_wave_scan<J>(a[k][N - 1]);
+            through[k] = scan_lanes<J>(a[k][N - 1], lanes);
             if (waves > 1 && gpu_lane() == GPU_WAVE - 1) room[k * waves + wave] = through[k];
         }
         if (waves > 1) gpu_sync();
         GPU_UNROLL for (int k = 0; k < K; k++) {
             if (k > 0 && v + k * group >= to) break;
-            A last = gpu_shuffle(through[k], GPU_WAVE - 1), previous = gpu_shuffle_up(through[k], 1);
+            A last = gpu_shuffle(through[k], gpu_lane() | (lanes - 1)), previous = gpu_shuffle_up(through[k], 1);
             base[k] = carry;
             if (waves > 1) {
                 GPU_NO_UNROLL for (u32 w = 0; w < waves; w++) {
@@ -113,7 +125,7 @@ GPU_FN A scan_vectors(const struct gpu_scan &p, const scan_line<T> &l, i64 from,
             } else {
                 carry = J::of(carry, last);
             }
-            if (gpu_lane() > 0) base[k] = J::of(base[k], previous);
+            if ((gpu_lane() & (lanes - 1)) > 0) base[k] = J::of(base[k], previous);
         }
         if (waves > 1) gpu_sync();
         if (!p.out) continue;
@@ -131,15 +143,19 @@ template <typename T, typename J> GPU_FN void scan_rows(const struct gpu_scan &p
     enum { N = gpu_vec<T>::N };
     typedef typename scan_type<T>::type A;
     i64 item = reduce_block() * (GPU_BLOCK / p.group) + gpu_thread() / p.group;
-    if (item >= p.outer * p.segments) return; /* the whole group, which no other waits for */
+    /* A whole wave or block, which no other waits for; of lanes that have a line for themselves, others need all. */
+    bool live = item < p.outer * p.segments;
+    if (!live && p.group >= GPU_WAVE) return;
+    if (!live) item = 0;
     i64 line = p.segments == 1 ? item : item / p.segments, from = (item - line * p.segments) * p.length;
     scan_line<T> l;
     const T *x = (const T *)p.in + line * p.n;
     l.shift = (i64)(((u64)x & 15) / sizeof(T));
-    l.end = l.shift + p.n;
+    l.end = live ? l.shift + p.n : 0;
     l.x = x - l.shift;
     l.out = (T *)p.out + line * p.n - l.shift;
     i64 vectors = (l.end + N - 1) / N, to = from + p.length < vectors ? from + p.length : vectors;
+    if (p.group < GPU_WAVE) to = p.group;
     A carry = J::template unit<A>();
     if (p.before) reduce_unword(&carry, p.before[item]);
     carry = scan_vectors<T, J, A>(p, l, from, to, carry, (A *)room);

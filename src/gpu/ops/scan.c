@@ -24,6 +24,9 @@ static int64_t cut_rows(const struct wick__gpu *gpu, struct gpu_scan *p, int64_t
     int64_t tile = 4 * GPU_BLOCK;
     int64_t segments = p->outer >= SPREAD / 4 ? 1 : wick__min(wick__div_up(SPREAD, p->outer), vectors / tile);
     p->group = vectors > 16 * gpu->properties.wave ? GPU_BLOCK : (u32)gpu->properties.wave;
+    bool whole = wick__aligned16(p->in) && p->n * size % 16 == 0;
+    int64_t most = whole ? vectors - 1 : vectors; /* of a line */
+    if (most <= gpu->properties.wave / 2) p->group = wick__gpu_power(most, gpu->properties.wave);
     p->length = segments > 1 ? wick__div_up(wick__div_up(vectors, segments), tile) * tile : vectors;
     p->segments = wick__div_up(vectors, p->length);
     p->aligned = (((uintptr_t)p->in ^ (uintptr_t)p->out) & 15) == 0;
