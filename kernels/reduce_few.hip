@@ -1,5 +1,6 @@
-/* Sums of a few lines side by side, and places of extremes. Their rows are read as one run, by vectors of 16 bytes: as those of all threads
- * together are whole rows, what a thread reads at each place of a vector is of one line, whatever vector it is. */
+/* Sums of a few lines side by side, and places of extremes. Their rows are read as one run, by vectors of 16 bytes: as
+ * those of all threads together are whole rows, what a thread reads at each place of a vector is of one line, whatever
+ * vector it is. */
 #include "planes.h"
 #include "reduce_body.h"
 #include "reduce_few.h"

@@ -20,7 +20,8 @@ struct gpu_scan {
     i64 segments, length; /* scan_rows: of `length` vectors of 16 bytes, counted from the one the line begins in;
                            * otherwise of `length` rows */
     i64 tiles;            /* scan_columns: of `group` vectors; scan_kept: of `group` lines */
-    u32 group;            /* scan_rows: threads for a segment, a wave or a block, or lanes for a whole line; otherwise: threads across */
+    u32 group;            /* scan_rows: threads for a segment, a wave or a block, or lanes for a whole line; otherwise:
+                           * threads across */
     u32 product;
     u32 together; /* scan_columns, elements of 2 bytes or more: one block has all segments of its lines, in one launch */
     u32 aligned;  /* scan_rows: in and out begin alike, modulo 16 bytes */
