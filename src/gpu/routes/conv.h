@@ -5,9 +5,11 @@
 #include "core/checked.h"
 #include "gpu/routes/route.h"
 
+/* A copy of x without gaps, its dims in their order; NULL with an error. */
+typedef struct wick_tensor *wick__pack_fn(const struct wick__call *call, const struct wick_tensor *x);
+
 /* A convolution, a transposed one, or a gradient of either by its weight, that is offered to routes. Operands are
  * dense; images may have channels last. */
-typedef struct wick_tensor *wick__pack_fn(const struct wick__call *call, const struct wick_tensor *x);
 struct wick__conv_offer {
     struct wick__offer offer;
     struct wick__dnn_conv c;
@@ -33,7 +35,7 @@ static inline bool wick__conv_has_few(int64_t in, int64_t out) {
 
 /* Runs the call by a vendor's library, if one has it, is chosen, and passed its check; *done says so, and *rest that
  * bias and relu of a result in f32 or f64 are left to do. `whole`, which calls this and does the rest, is called anew
- * where ways are to be timed. `pack` returns a copy without gaps, with channels first, or NULL with an error. */
+ * where ways are to be timed. `pack` copies images that have channels last for the library. */
 enum wick_status wick__conv_run(const struct wick__call *call, wick__kernel_fn *whole, wick__pack_fn *pack, bool *done,
                                 bool *rest);
 
