@@ -91,7 +91,8 @@ template <typename J, typename T> GPU_FN T scan_lanes(T v, u32 group) {
 /* Vectors from .. to-1 of a line, behind `carry`; returns what carry comes to. */
 template <typename T, typename J, typename A>
 GPU_FN A scan_vectors(const struct gpu_scan &p, const scan_line<T> &l, i64 from, i64 to, A carry, A *room) {
-    enum { N = gpu_vec<T>::N, K = 16 / N > 4 ? 4 : 16 / N };
+    /* Of 16 bits one for waves of 64, for want of scalar registers; the bits are the same. */
+    enum { N = gpu_vec<T>::N, K = 16 / N > 4 ? 4 : GPU_WAVE == 64 && N == 8 ? 1 : 16 / N };
     u32 group = p.group, waves = group > GPU_WAVE ? group / GPU_WAVE : 1, wave = waves > 1 ? gpu_wave() : 0;
     u32 lanes = group > GPU_WAVE ? GPU_WAVE : group;
     const A unit = J::template unit<A>();
