@@ -72,7 +72,7 @@ GPU_FN void stream_sync(void) {
 #endif
 }
 
-/* The sum of the squares of some numbers by a scale; in f32, since units convert to f64 at a tenth of their other rates. */
+/* The sum of the squares of some numbers by a scale, in f32, so that few numbers are converted to f64. */
 template <int N> GPU_FN f32 stream_squares(const f32 (&v)[N], f32 scale) {
     f32 sum[2] = {0, 0}; /* two, so that one does not wait for the other */
     GPU_UNROLL for (int i = 0; i < N; i++) {

@@ -333,9 +333,14 @@ template <typename T> struct reduce_moments : reduce_moments_careful<T> {
     typedef typename reduce_moments_careful<T>::State State;
     template <int A>
     GPU_FN void vectors(State &s, const gpu_vec<T> (&u)[A], i64 at, i64 step, const struct gpu_reduce_end &end) {
-        enum { N = gpu_vec<T>::N };
+        enum { N = gpu_vec<T>::N, FIRST = 16 / N < A ? 16 / N : A }; /* a center of fewer may be far from the mean */
         (void)at, (void)step, (void)end;
-        if (s.n == 0) s.center = reduce_moments_careful<T>::template center<N>(u[0].v);
+        if (s.n == 0) {
+            C first[FIRST];
+            GPU_UNROLL for (int k = 0; k < FIRST; k++)
+                first[k] = reduce_moments_careful<T>::template center<N>(u[k].v) * (C)(1.0 / FIRST);
+            s.center = gpu_tree<FIRST>::template of<gpu_join_add>(first);
+        }
         C sum[A], squares[A];
         GPU_UNROLL for (int k = 0; k < A; k++) {
             C d[N], q[N];

@@ -25,7 +25,7 @@ struct wick__storage {
     void (*release)(void *context); /* for memory that is not ours; NULL otherwise */
     void *context;
     bool foreign;
-    bool constant; /* nothing writes it any more, so a kernel may read it before those ahead of it have ended */
+    bool constant; /* nothing but uploads writes it, so a kernel may read it before those ahead of it have ended */
     _Atomic(struct wick__doubt *) doubt; /* NULL: the contents are right, or were found wrong at once */
     struct wick__storage **named;        /* where a recorded graph names it as a result; NULL: none does */
 };

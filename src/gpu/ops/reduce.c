@@ -3,6 +3,8 @@
 
 #include "gpu/ops/copy.h"
 
+#include "core/checked.h"
+
 #include <math.h>
 
 enum gpu_reduce_store wick__gpu_reduce_store(enum wick_dtype dtype) {
@@ -108,65 +110,59 @@ static enum wick_status reduce_powers(struct wick__gpu *gpu, struct wick__gpu_re
 
 /* ---- lines that lie in another order than their results ---- */
 
-/* Dims of x that are kept, in the order in which they lie in memory, and how many. */
-static int kept_order(const struct wick__layout *x, uint32_t dims, int order[WICK_MAX_RANK]) {
-    int n = 0;
-    for (int d = 0; d < x->rank; d++) {
-        if (dims >> d & 1) continue;
-        int at = n++;
-        for (; at > 0 && x->stride[order[at - 1]] < x->stride[d]; at--) order[at] = order[at - 1];
-        order[at] = d;
-    }
+/* The kept dims of several positions, in the order in which they lie in memory; returns how many. */
+static int kept_order(const struct wick__gpu_reduction *r, int kept[WICK_MAX_RANK]) {
+    int dims[WICK_MAX_RANK], all = wick__layout_order(&r->x->layout, dims), n = 0;
+    for (int i = 0; i < all; i++)
+        if (!(r->dims >> dims[i] & 1)) kept[n++] = dims[i];
     return n;
 }
 
-/* Whether lines lie side by side without a gap, in another order than their results, and in this few of them do: their
- * neighbours in memory are then read together, and the results moved. */
-static bool is_turned(const struct wick__gpu_reduction *r, const int *order, int n) {
+/* Whether lines lie side by side without a gap, but not in the order of their results, and in that order only few are
+ * neighbours. */
+static bool is_turned(const struct wick__gpu_reduction *r, const int *kept, int n) {
     enum { NARROW = 256, LEAST = 1 << 20 }; /* bytes of neighbours; elements */
     const struct wick__layout *x = &r->x->layout;
-    int64_t run = 1, nearest = INT64_MAX;
+    int64_t run = 1, nearest = WICK__FAR;
     bool sorted = true;
-    if (n < 2 || n == x->rank) return false;
-    for (int i = n - 1; i >= 0; i--) {
-        if (x->shape[order[i]] > 1 && x->stride[order[i]] != run) return false;
-        run *= x->shape[order[i]];
-        sorted = sorted && (i == 0 || order[i - 1] < order[i]);
+    for (int i = n - 1; i >= 0; run *= x->shape[kept[i--]]) {
+        if (x->stride[kept[i]] != run) return false;
+        sorted = sorted && (i == 0 || kept[i - 1] < kept[i]);
     }
     for (int d = 0; d < x->rank; d++)
-        if ((r->dims >> d & 1) && x->shape[d] > 1 && x->stride[d] < nearest) nearest = x->stride[d];
+        if ((r->dims >> d & 1) && x->shape[d] > 1) nearest = wick__min(nearest, x->stride[d]);
     return !sorted && wick__count(r->x) >= LEAST && nearest >= run &&
-           x->shape[order[n - 1]] * (int64_t)wick__size(r->x->dtype) < NARROW;
+           x->shape[kept[n - 1]] * (int64_t)wick__size(r->x->dtype) < NARROW;
 }
 
+/* Lines in the order of memory, so that neighbours are read together; then their results, which are few, are moved. */
 static enum wick_status reduce_turned(struct wick__gpu *gpu, const struct wick__gpu_reduction *given,
-                                      const struct wick_tensor *out, const int *order, int n) {
+                                      const struct wick_tensor *out, const int *kept, int n) {
     const struct wick__layout *x = &given->x->layout;
     const size_t nbytes = (size_t)wick__count(out) * wick__size(out->dtype);
     struct wick_tensor turned = *given->x; /* holds no references */
     struct wick__gpu_reduction r = *given;
-    struct wick__gpu_move move = {.from.rank = n, .to.rank = n, .out = given->end.out, .size = wick__size(out->dtype)};
+    struct wick__gpu_move move = {.out = given->end.out, .size = wick__size(out->dtype)};
     int64_t place[WICK_MAX_RANK], step = 1;
-    int rank = 0;
     void *results;
+    turned.layout.rank = 0;
     for (int d = 0; d < x->rank; d++) {
         if (!(given->dims >> d & 1)) continue;
-        turned.layout.shape[rank] = x->shape[d];
-        turned.layout.stride[rank++] = x->stride[d];
+        turned.layout.shape[turned.layout.rank] = x->shape[d];
+        turned.layout.stride[turned.layout.rank++] = x->stride[d];
     }
-    r.dims = (uint32_t)((1u << rank) - 1);
+    r.dims = (uint32_t)((1u << turned.layout.rank) - 1);
     for (int i = 0; i < n; i++) {
-        turned.layout.shape[rank + i] = x->shape[order[i]];
-        turned.layout.stride[rank + i] = x->stride[order[i]];
+        turned.layout.shape[turned.layout.rank] = x->shape[kept[i]];
+        turned.layout.stride[turned.layout.rank++] = x->stride[kept[i]];
     }
-    for (int i = n - 1; i >= 0; step *= x->shape[order[i--]]) place[order[i]] = step;
-    for (int d = 0, i = 0; d < x->rank; d++) {
-        if (given->dims >> d & 1) continue;
-        move.from.shape[i] = move.to.shape[i] = x->shape[d];
-        move.from.stride[i++] = place[d];
+    for (int i = n - 1; i >= 0; step *= x->shape[kept[i--]]) place[kept[i]] = step;
+    for (int d = 0; d < x->rank; d++) {
+        if ((given->dims >> d & 1) || x->shape[d] == 1) continue;
+        move.from.shape[move.from.rank] = x->shape[d];
+        move.from.stride[move.from.rank++] = place[d];
     }
-    step = 1;
-    for (int i = n - 1; i >= 0; step *= move.to.shape[i--]) move.to.stride[i] = step;
+    WICK__TRY(wick__layout_new(&move.to, "reduce", n, move.from.shape));
     WICK__TRY(wick__gpu_scratch(gpu, nbytes, &results));
     r.x = &turned;
     r.end.out = results;
@@ -188,8 +184,8 @@ enum wick_status wick__gpu_reduce(const struct wick__call *call) {
                                             .mask = UINT64_MAX};
     set_kind(&reduction, call);
     if (reduction.end.kind == GPU_REDUCE_POWERS) return reduce_powers(wick__gpu_of(out), &reduction, wick__count(out));
-    int order[WICK_MAX_RANK], n = kept_order(&call->in[0]->layout, reduction.dims, order);
-    if (is_turned(&reduction, order, n)) return reduce_turned(wick__gpu_of(out), &reduction, out, order, n);
+    int kept[WICK_MAX_RANK], n = kept_order(&reduction, kept);
+    if (n > 1 && is_turned(&reduction, kept, n)) return reduce_turned(wick__gpu_of(out), &reduction, out, kept, n);
     return wick__gpu_reduce_lines(wick__gpu_of(out), &reduction);
 }
 

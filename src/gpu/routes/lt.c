@@ -22,10 +22,11 @@ static bool is_bad(const struct wick__product *g, const struct wick__blas_produc
     return wick__product_is_long_askew(b) || (g->activation != WICK_ACTIVATION_NONE && wick__product_is_askew(b));
 }
 
-/* Few rows of 16 bits: on an H200 16 and 32 by 4096 x 4096 take ours 14 to 18 us, cuBLASLt 20 and 18; 64 rows 15
- * and 13. */
+/* Few rows of 16 bits by a matrix that is not large: on an H200 16 and 32 by 4096 x 4096 take ours 14 to 18 us,
+ * cuBLASLt 20 and 18; 64 rows 15 and 13. */
 static bool is_narrow(const struct wick__gpu *gpu, const struct wick__product *g) {
-    return wick__capability(gpu) == 90 && wick_dtype_bits(g->dtype) == 16 && g->m <= 32;
+    return wick__capability(gpu) == 90 && wick_dtype_bits(g->dtype) == 16 && g->m <= 32 &&
+           !wick__product_meets_large(g);
 }
 
 static int takes(const struct wick__gpu *gpu, enum wick__choice choice, const struct wick__offer *offer,

@@ -13,10 +13,7 @@ static bool is_across(const struct wick__product *g) {
     return (g->m == 1 && g->n > 1 && g->b_k != 1) || (g->n == 1 && g->m > 1 && g->a_k != 1);
 }
 
-/* Whether a few vectors of 16 bits meet a matrix that is so large that libraries read it faster. On an H200 2 to 12 by
- * 14336 x 4096 take cuBLAS 32 us and ours 43, by 27648 x 5120 68 and 97, by 4096 x 4096 16 to 21 and 17; one takes ours
- * 30 and 66. */
-static bool meets_large_matrix(const struct wick__product *g) {
+bool wick__product_meets_large(const struct wick__product *g) {
     const int64_t few = wick__min(g->m, g->n), most = 15;
     const double large = 1 << 25;
     return wick_dtype_bits(g->dtype) == 16 && few > 1 && few <= most &&
@@ -32,7 +29,7 @@ bool wick__product_is_small(const struct wick__product *g) {
     bool large = g->m >= 16 && g->n >= 16 && g->k >= 16, plain = !g->bias && g->activation == WICK_ACTIVATION_NONE;
     /* With bias and activation in our own kernels: on an H100, 256 cubed in f32 takes them 10 to 18 us, libraries 35 to
      * 52; 1024 cubed 74 and 60. */
-    return !meets_large_matrix(g) && (work < (plain ? 2e6 : 1.3e8) || !(large || is_across(g)));
+    return !wick__product_meets_large(g) && (work < (plain ? 2e6 : 1.3e8) || !(large || is_across(g)));
 }
 
 bool wick__product_is_by_parts(const struct wick__gpu *gpu, const struct wick__product *g) {
